@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The few fields of the kernel's structures that our programs read. Where they lie is found out
+ * when a program is loaded (CO-RE), so the rest and the order do not matter, and building needs no
+ * description of any kernel.
+ */
+#ifndef BPF_KERNEL_H
+#define BPF_KERNEL_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+};
+
+struct task_struct {
+	int pid;
+	int tgid;
+	unsigned int __state;
+	int on_cpu;
+	struct sched_entity se;
+	char comm[16];
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	__u64 session_id;
+	__u64 seq_num;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+struct bpf_iter__bpf_map_elem {
+	struct bpf_iter_meta *meta;
+	struct bpf_map *map;
+	void *key;
+	void *value;
+};
+
+/* Of x86-64 and arm64: which system call a thread is in. */
+struct pt_regs {
+	unsigned long orig_ax, di, si, dx, ip;
+	__u64 regs[31], pc, orig_x0;
+	int syscallno;
+};
+
+#pragma clang attribute pop
+
+#endif

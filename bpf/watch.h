@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What watch.bpf.c shares with the process that loads it: the account, one record for each thread,
+ * one fixed-width event for each change. Both sides are built for the same machine.
+ */
+#ifndef BPF_WATCH_H
+#define BPF_WATCH_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+
+enum {
+	WATCH_FRACTION_BITS = 8, /* criticality is in 1/256 ns: 2^56 ns are two years */
+	WATCH_THREADS_MAX = 65536, /* at a time, with those that ended since the last reading */
+	WATCH_NAME_BYTES = 16,
+};
+
+/*
+ * The account of all threads. With r threads active, `sum` grows by dt/r: it is what one thread
+ * that is active all the time has collected. What the division leaves is carried, so over any time
+ *
+ *	256 * (now_ns - start_ns - idle_ns) = all threads' criticality + remainder
+ */
+struct watch_total {
+	__u64 start_ns; /* CLOCK_MONOTONIC; 0: not yet started */
+	__u64 now_ns; /* up to when the account is made */
+	__u64 idle_ns; /* with no thread active */
+	__u64 sum; /* 1/256 ns */
+	__u64 remainder; /* 1/256 ns, below `active` */
+	__u64 forgotten; /* criticality of ended threads whose record was not read, 1/256 ns */
+	__u64 active; /* threads active now */
+};
+
+struct watch_account {
+	struct bpf_spin_lock lock;
+	__u32 unused;
+	struct watch_total total;
+};
+
+struct watch_thread {
+	__u64 criticality; /* of its ended active stretches, 1/256 ns */
+	__u64 begin_sum; /* the sum when it became active */
+	__u64 active_ns; /* of its ended active stretches */
+	__u64 begin_ns; /* when it became active */
+	__u64 waits; /* stretches that a wait ended */
+	__u32 tid, pid;
+	__u8 is_active;
+	__u8 is_known; /* its state was seen, not only guessed when it was taken up */
+	__u8 has_ended;
+	__u8 is_told; /* ended, and user space has read it */
+	__u8 unused[4];
+	char name[WATCH_NAME_BYTES]; /* when it was last seen to start or end */
+};
+
+/* What on_forget() is given. */
+struct watch_forget {
+	__u32 tid;
+};
+
+/* Why something is missing from the account or the events. */
+enum watch_loss {
+	WATCH_LOST_THREAD, /* no room for its record: it is in no account */
+	WATCH_LOST_EVENT, /* the ring buffer was full */
+	WATCH_LOSSES,
+};
+
+enum watch_kind {
+	WATCH_NONE,
+	WATCH_FOUND, /* was there when watching began; other: 1 if it ran or waited for a core */
+	WATCH_START, /* other: parent's tid */
+	WATCH_EXIT,
+	WATCH_EXEC, /* the process has another program; other: tid before */
+	WATCH_BLOCK, /* left its core to wait; syscall and its arguments, and site, say why */
+	WATCH_WAKE, /* can run again; other: tid of the waker, 0 if no watched thread did it */
+	WATCH_RUN, /* got a core; other: the core */
+	WATCH_PREEMPT, /* lost its core, can run */
+};
+
+struct watch_event {
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 cpu_ns; /* processor time of the thread so far */
+	union {
+		struct {
+			__u64 object; /* BLOCK: first argument of the system call */
+			__u64 site; /* BLOCK: where user code called the kernel */
+		};
+		char name[WATCH_NAME_BYTES]; /* FOUND, START, EXIT, EXEC: of the thread */
+	};
+	__u32 tid, pid;
+	__u32 other; /* BLOCK: third argument of the system call, cut */
+	__s16 syscall; /* BLOCK: its number; negative: not in a system call */
+	__u8 kind; /* enum watch_kind */
+	__u8 operation; /* BLOCK: second argument of the system call, cut */
+};
+
+_Static_assert(sizeof(struct watch_event) == 48, "one event is at most 60 bytes");
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysed.h"
+
+#include "trace/timeline.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* A trace file begins with its magic number, a timeline as CSV with the name of its first column. */
+bool analysed_is_timeline(FILE *file)
+{
+	static const char magic[] = { 'C', 'C', 'T', 'R', 'A', 'C', 'E', '1' };
+	char line[256] = "";
+	bool is_trace = fread(line, 1, sizeof magic, file) == sizeof magic &&
+			memcmp(line, magic, sizeof magic) == 0;
+	rewind(file);
+	do {
+		if (is_trace || !fgets(line, sizeof line, file))
+			break;
+	} while (line[0] == '#');
+	rewind(file);
+	return is_trace || strncmp(line, "time_ns", strlen("time_ns")) == 0;
+}
+
+static struct code_place find_place(void *context, const char *module, uint64_t address)
+{
+	struct symbol found = symbols_find(context, module, address);
+	return (struct code_place){ .symbol = found.function,
+		.offset = found.offset,
+		.file = found.file,
+		.line = found.line };
+}
+
+static void say_quality(const char *path, const struct trace_quality *quality, FILE *notes)
+{
+	if (quality->torn_chunks > 0)
+		fprintf(notes,
+			"corecast: %s: %" PRIu64
+			" parts of the file are damaged and were left out\n",
+			path, quality->torn_chunks);
+	if (quality->is_full)
+		fprintf(notes, "corecast: %s: recording ended at its size limit, or the disk's\n",
+			path);
+}
+
+/* A futex is what the C library's function that waits at it is for. */
+static uint8_t what_of_function(const char *function)
+{
+	static const struct {
+		const char *part;
+		uint8_t what;
+	} names[] = { { "barrier", WHAT_BARRIER }, { "rwlock", WHAT_RWLOCK },
+		{ "mutex", WHAT_MUTEX }, { "lll_lock", WHAT_MUTEX }, { "lock_pi", WHAT_MUTEX },
+		{ "cond_", WHAT_COND }, { "sem_", WHAT_SEM } };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strstr(function, names[i].part))
+			return names[i].what;
+	return WHAT_NONE;
+}
+
+static int name_futexes(struct analysed *file)
+{
+	bool is_changed = false;
+	for (size_t i = 0; i < file->results->lock_count; i++) {
+		const struct result_lock *lock = &file->results->locks[i];
+		const struct result_module *module =
+			lock->is_futex && lock->what != WHAT_JOIN
+				? results_module(file->results, lock->pid, lock->site)
+				: NULL;
+		if (!module)
+			continue;
+		struct symbol symbol =
+			symbols_find(file->symbols, module->path, lock->site - module->bias);
+		uint8_t what = symbol.function ? what_of_function(symbol.function) : WHAT_NONE;
+		/* Debian's has no symbols; threads of a team wait for signals at barriers only. */
+		if (lock->what == WHAT_COND && strstr(module->path, "libgomp"))
+			what = WHAT_BARRIER;
+		if (what == WHAT_NONE)
+			continue;
+		results_set_futex(file->results, i, what);
+		is_changed = true;
+	}
+	return is_changed ? results_find_again(file->results) : 0;
+}
+
+int analysed_read(
+	struct analysed *file, const struct analysis_opts *opts, FILE *notes, struct err *err)
+{
+	AUTO(trace_reader) struct trace_reader *reader = NULL;
+	AUTO(analysis) struct analysis *analysis = NULL;
+	int code = timeline_open(file->path, &reader, err);
+	if (code == 0)
+		code = analysis_new(opts, &analysis, err);
+	if (code < 0)
+		return code;
+	struct event_sink sink = analysis_sink(analysis);
+	code = trace_reader_replay(reader, &sink, err);
+	if (code == 0)
+		code = analysis_results(analysis, &file->results, err);
+	if (code < 0)
+		return err_prefix(err, code, "%s", file->path);
+	if (notes)
+		say_quality(file->path, trace_reader_quality(reader), notes);
+	if (symbols_new(&file->symbols) < 0 || name_futexes(file) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	file->finder = (struct code_finder){ file->symbols, find_place };
+	return 0;
+}
+
+void analysed_release(struct analysed *file)
+{
+	results_free(file->results);
+	symbols_free(file->symbols);
+	*file = (struct analysed){ 0 };
+}
+
+const char *analysed_subject(const struct analysed *file)
+{
+	const char *slash = strrchr(file->path, '/');
+	return slash ? slash + 1 : file->path;
+}
+
+struct criticality_input analysed_input(const struct analysed *file)
+{
+	return (struct criticality_input){
+		.results = file->results,
+		.subject = analysed_subject(file),
+		.finder = &file->finder,
+	};
+}

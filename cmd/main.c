@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The command line: an array of commands, from which help and completion are printed. */
+#include "command.h"
+#include "completion.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct command cmd_doctor, cmd_measure, cmd_forecast, cmd_record, cmd_criticality,
+	cmd_top, cmd_report, cmd_export;
+
+const struct command *const commands[] = { &cmd_doctor, &cmd_measure, &cmd_forecast, &cmd_record,
+	&cmd_criticality, &cmd_top, &cmd_report, &cmd_export, NULL };
+
+static void print_overview(FILE *out)
+{
+	fputs("corecast: how a multithreaded program performs on thread counts nobody has run\n\n"
+	      "Usage: corecast COMMAND [options] [-- PROGRAM ARGS...]\n\n",
+		out);
+	for (const struct command *const *c = commands; *c; c++)
+		fprintf(out, "  %-12s %s\n", (*c)->name, (*c)->summary);
+	fputs("\n  completion bash|zsh|fish   shell completion on standard output\n"
+	      "  --version                  version and licence\n\n"
+	      "'corecast COMMAND --help' tells more; start with 'corecast doctor'.\n",
+		out);
+}
+
+static int finish(int status)
+{
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		perror("corecast: cannot write standard output");
+		return EXIT_FAILURE;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		print_overview(stderr);
+		return EXIT_USAGE;
+	}
+	const char *name = argv[1];
+	if (strcmp(name, "help") == 0 && argc > 2) {
+		static char help[] = "--help";
+		name = argv[2];
+		argv[1] = argv[2];
+		argv[2] = help;
+	}
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+		print_overview(stdout);
+		return finish(0);
+	}
+	if (strcmp(name, "--version") == 0) {
+		puts("corecast " CORECAST_VERSION "\nLicence: GPL-3.0-or-later");
+		return finish(0);
+	}
+	if (strcmp(name, "completion") == 0)
+		return finish(completion_print(argc > 2 ? argv[2] : NULL));
+	for (const struct command *const *c = commands; *c; c++)
+		if (strcmp((*c)->name, name) == 0)
+			return finish((*c)->run(*c, argc - 1, argv + 1));
+	fprintf(stderr, "corecast: no such command: %s\nTry 'corecast --help'.\n", name);
+	return EXIT_USAGE;
+}

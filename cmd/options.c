@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One parser for every command's option table, and the help that the table is. */
+#include "command.h"
+
+#include "base/number.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HELP_COLUMN = 28, HELP_WIDTH = 80 };
+
+int command_usage_error(const struct command *command, const char *fmt, ...)
+{
+	fprintf(stderr, "corecast %s: ", command->name);
+	va_list ap;
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "\nTry 'corecast %s --help'.\n", command->name);
+	return EXIT_USAGE;
+}
+
+int command_failure(const struct err *err)
+{
+	fprintf(stderr, "corecast: %s\n", err->text);
+	return EXIT_FAILURE;
+}
+
+/* The help text, folded at words behind the option's column. */
+static void print_folded(const char *text, int column)
+{
+	while (*text) {
+		int room = HELP_WIDTH - HELP_COLUMN;
+		int length = (int)strlen(text);
+		if (length > room) {
+			length = room;
+			while (length > 0 && text[length] != ' ')
+				length--;
+			if (length == 0)
+				length = room;
+		}
+		printf("%*s%.*s\n", HELP_COLUMN - column, "", length, text);
+		text += length;
+		while (*text == ' ')
+			text++;
+		column = 0;
+	}
+}
+
+static void print_help(const struct command *command)
+{
+	printf("corecast %s: %s\n\nUsage: corecast %s %s\n\n", command->name, command->summary,
+		command->name, command->usage);
+	for (const struct option_spec *o = command->options; o && o->long_name; o++) {
+		char head[128];
+		int n = snprintf(head, sizeof head, "  %c%c%s--%s%s%s", o->short_name ? '-' : ' ',
+			o->short_name ? o->short_name : ' ', o->short_name ? ", " : "  ",
+			o->long_name, o->argument ? " " : "", o->argument ? o->argument : "");
+		fputs(head, stdout);
+		if (n >= HELP_COLUMN - 1) {
+			putchar('\n');
+			n = 0;
+		}
+		print_folded(o->help, n);
+	}
+	fputs("  -h, --help", stdout);
+	print_folded("this text", (int)strlen("  -h, --help"));
+	printf("\nMan page: corecast-%s(1)\n", command->name);
+}
+
+static const struct option_spec *find_option(
+	const struct command *command, const char *name, size_t length)
+{
+	for (const struct option_spec *o = command->options; o && o->long_name; o++)
+		if (strlen(o->long_name) == length && strncmp(o->long_name, name, length) == 0)
+			return o;
+	return NULL;
+}
+
+static const struct option_spec *find_short_option(const struct command *command, char name)
+{
+	for (const struct option_spec *o = command->options; o && o->long_name; o++)
+		if (o->short_name == name)
+			return o;
+	return NULL;
+}
+
+static int store(const struct command *command, const struct option_spec *option, const char *text,
+	void *values)
+{
+	void *field = (char *)values + option->offset;
+	switch (option->kind) {
+	case OPTION_FLAG:
+		*(bool *)field = true;
+		return 0;
+	case OPTION_STRING:
+		*(const char **)field = text;
+		return 0;
+	case OPTION_U32:
+		if (number_parse_u32(text, field) < 0)
+			return command_usage_error(command, "--%s: '%s' is not a whole number",
+				option->long_name, text);
+		return 0;
+	case OPTION_DOUBLE: {
+		double value;
+		if (number_parse_double(text, &value) < 0 || !isfinite(value))
+			return command_usage_error(
+				command, "--%s: '%s' is not a number", option->long_name, text);
+		*(double *)field = value;
+		return 0;
+	}
+	case OPTION_STRINGS: {
+		struct option_strings *list = field;
+		if (list->count == OPTION_STRINGS_MAX)
+			return command_usage_error(command, "--%s: given more than %d times",
+				option->long_name, OPTION_STRINGS_MAX);
+		list->items[list->count++] = text;
+		return 0;
+	}
+	}
+	return 0;
+}
+
+/* Parses argv[*at], which starts with a dash; *at moves to its last word. */
+static int parse_one(const struct command *command, int argc, char **argv, int *at, void *values)
+{
+	const char *word = argv[*at];
+	bool is_long = word[1] == '-';
+	const char *name = is_long ? word + 2 : word + 1;
+	const char *equals = is_long ? strchr(name, '=') : NULL;
+	size_t length = equals ? (size_t)(equals - name) : strlen(name);
+	const struct option_spec *option =
+		is_long ? find_option(command, name, length) : find_short_option(command, *name);
+	if (!option)
+		return command_usage_error(command, "no such option: %s", word);
+
+	const char *value = NULL;
+	if (equals)
+		value = equals + 1;
+	else if (!is_long && name[1])
+		value = name + 1;
+	if (option->kind == OPTION_FLAG) {
+		if (value)
+			return command_usage_error(command, "%s takes no value", word);
+	} else if (!value) {
+		if (*at + 1 >= argc)
+			return command_usage_error(
+				command, "%s needs a value (%s)", word, option->argument);
+		value = argv[++*at];
+	}
+	return store(command, option, value, values);
+}
+
+enum options_result options_parse(
+	const struct command *command, int argc, char **argv, void *values, struct operands *ret)
+{
+	*ret = (struct operands){ .items = argv + 1 };
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--") == 0) {
+			ret->program = argv + i + 1;
+			break;
+		}
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			print_help(command);
+			return OPTIONS_HELP;
+		}
+		if (argv[i][0] != '-' || argv[i][1] == '\0')
+			ret->items[ret->count++] = argv[i];
+		else if (parse_one(command, argc, argv, &i, values) != 0)
+			return OPTIONS_WRONG;
+	}
+	return OPTIONS_OK;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* corecast record: runs a program, or joins one, and keeps what its threads did to one another. */
+#include "command.h"
+
+#include "base/mem.h"
+#include "collect/recorder.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LIMIT_MIB = 1024 };
+
+struct record_options {
+	const char *output, *via;
+	uint32_t limit_mib, pid;
+	double duration_s;
+	bool force;
+};
+
+#define FIELD(name) offsetof(struct record_options, name)
+
+static const struct option_spec options[] = {
+	{ 'o', "output", "FILE", "the trace to write (default: corecast.cct)", OPTION_STRING,
+		FIELD(output) },
+	{ 0, "via", "auto|preload|bpf",
+		"how to watch the program: by a library inside it, or from the kernel (default: "
+		"auto)",
+		OPTION_STRING, FIELD(via) },
+	{ 'p', "pid", "PID", "record a program that runs already", OPTION_U32, FIELD(pid) },
+	{ 'd', "duration", "S", "with -p: end after S seconds (default: when the program ends)",
+		OPTION_DOUBLE, FIELD(duration_s) },
+	{ 0, "size-limit", "MIB", "stop recording, not the program, at this size (default: 1024)",
+		OPTION_U32, FIELD(limit_mib) },
+	{ 0, "force", NULL, "replace the file that is there", OPTION_FLAG, FIELD(force) },
+	{ 0 },
+};
+
+static double mebibytes(uint64_t bytes)
+{
+	return (double)bytes / (1 << 20);
+}
+
+/* On stderr: stdout is the program's. */
+static void print_summary(const char *path, const struct record_result *result)
+{
+	const struct trace_closed *closed = &result->closed;
+	double records = closed->records ? (double)closed->records : 1;
+	fprintf(stderr,
+		"corecast: %s: %.3f s, %llu events of %u process%s, %.1f MiB (%.1f bytes an event; "
+		"%.1f before compression), %llu lost\n",
+		path, result->wall_s, (unsigned long long)closed->records, result->processes,
+		result->processes == 1 ? "" : "es", mebibytes(closed->bytes),
+		(double)closed->bytes / records, (double)closed->raw_bytes / records,
+		(unsigned long long)result->lost);
+	if (result->is_full)
+		fputs("corecast: recording ended before the program did: the size limit or the end "
+		      "of the disk was reached (--size-limit MIB)\n",
+			stderr);
+	fprintf(stderr, "corecast: who held the others up: corecast criticality %s\n", path);
+}
+
+/* The program's own failure is not ours, but whoever looks at our status must learn of it. */
+static int report_status(const char *program, int status)
+{
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "corecast: %s was ended by signal %d (%s)\n", program,
+			WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else if (WEXITSTATUS(status) != 0)
+		fprintf(stderr, "corecast: %s exited with status %d\n", program,
+			WEXITSTATUS(status));
+	else
+		return EXIT_SUCCESS;
+	return EXIT_FAILURE;
+}
+
+static int record(const struct record_options *values, char **program)
+{
+	const struct record_opts opts = {
+		.argv = program,
+		.pid = (pid_t)values->pid,
+		.duration_s = values->duration_s,
+		.path = values->output,
+		.bytes_max = (uint64_t)values->limit_mib << 20,
+	};
+	struct err err = { 0 };
+	const struct recorder *recorder = NULL;
+	if (!values->force && access(values->output, F_OK) == 0) {
+		(void)err_set(&err, -EEXIST, "'%s' exists: --force replaces it, -o names another",
+			values->output); /* printed just below */
+		return command_failure(&err);
+	}
+	struct record_result result;
+	if (recorder_find(values->via, &opts, &recorder, &err) < 0)
+		return command_failure(&err);
+	if (program && *err.text) /* why "auto" did not take the first */
+		fprintf(stderr, "corecast: recording via %s, because %s\n", recorder->name,
+			err.text);
+	if (recorder->run(&opts, &result, &err) < 0)
+		return command_failure(&err);
+	print_summary(values->output, &result);
+	return program ? report_status(program[0], result.status) : EXIT_SUCCESS;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct record_options values = {
+		.output = "corecast.cct",
+		.via = "auto",
+		.limit_mib = LIMIT_MIB,
+	};
+	struct operands operands;
+	switch (options_parse(command, argc, argv, &values, &operands)) {
+	case OPTIONS_HELP:
+		return 0;
+	case OPTIONS_WRONG:
+		return EXIT_USAGE;
+	case OPTIONS_OK:
+		break;
+	}
+	if (operands.count > 0)
+		return command_usage_error(
+			command, "'%s': the program goes behind --", operands.items[0]);
+	bool has_program = operands.program && operands.program[0];
+	if (has_program == (values.pid != 0))
+		return command_usage_error(
+			command, "needs a program: either -- PROGRAM ARGS..., or -p PID");
+	if (values.pid > INT32_MAX || values.duration_s < 0)
+		return command_usage_error(command, "-p, -d: numbers above 0");
+	if (values.duration_s > 0 && has_program)
+		return command_usage_error(command, "-d goes with -p");
+	if (strcmp(values.via, "auto") != 0 && strcmp(values.via, "preload") != 0 &&
+		strcmp(values.via, "bpf") != 0)
+		return command_usage_error(command, "--via: no recorder '%s'", values.via);
+	if (values.limit_mib == 0)
+		return command_usage_error(command, "--size-limit: 1 at least");
+	return record(&values, has_program ? operands.program : NULL);
+}
+
+extern const struct command cmd_record;
+const struct command cmd_record = {
+	.name = "record",
+	.summary = "run a program and record what its threads wait for",
+	.usage = "[-o RUN.cct] [options] (-- PROGRAM ARGS... | -p PID)",
+	.options = options,
+	.run = run,
+};

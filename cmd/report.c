@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * corecast report: one page that a colleague can open, from measurement sets and timelines:
+ * findings of all files first, then the figures and tables of each.
+ */
+#include "analysed.h"
+#include "command.h"
+
+#include "base/outfile.h"
+#include "report/page.h"
+#include "report/report.h"
+#include "scaling/forecast.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { FILES_MAX = 64 };
+
+struct values {
+	const char *output;
+};
+
+#define FIELD(name) offsetof(struct values, name)
+static const struct option_spec options[] = {
+	{ 'o', "output", "FILE", "the page to write (required)", OPTION_STRING, FIELD(output) },
+	{ 0 },
+};
+
+/* A file and what became of it: a forecast or an analysed timeline. */
+struct source {
+	struct analysed timeline;
+	struct curve *curve;
+	struct forecast *forecast;
+};
+
+static void source_release(struct source *source)
+{
+	analysed_release(&source->timeline);
+	curve_free(source->curve);
+	forecast_free(source->forecast);
+}
+
+/* A forecast to twice the largest measured count, by the default method. */
+static int forecast_source(struct source *source, FILE *file, const char *path, struct err *err)
+{
+	struct runs_read_opts read_opts = { .metric = METRIC_UNKNOWN };
+	AUTO(runs) struct runs *runs = NULL;
+	int code = runs_read(file, path, &read_opts, &runs, err);
+	if (code == 0)
+		code = curve_from_runs(runs, &source->curve, err);
+	if (code < 0)
+		return code;
+	const struct curve *curve = source->curve;
+	struct forecast_opts opts = { .target = 2 * curve->points[curve->point_count - 1].threads };
+	code = forecast_run(curve, forecast_method_by_name("auto"), &opts, &source->forecast, err);
+	return code < 0 ? err_prefix(err, code, "%s", path) : 0;
+}
+
+static int read_source(struct source *source, const char *path, struct err *err)
+{
+	struct analysis_opts opts = { 0 };
+	source->timeline.path = path;
+	AUTO_FILE FILE *file = fopen(path, "re");
+	if (!file)
+		return err_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
+	return analysed_is_timeline(file) ? analysed_read(&source->timeline, &opts, stderr, err)
+					  : forecast_source(source, file, path, err);
+}
+
+/* Each sentence says which file it is about, if there are several. */
+static void add_findings(struct strbuf *out, const struct source *sources, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		AUTO_RELEASE(strbuf) struct strbuf findings = { 0 };
+		if (sources[i].forecast) {
+			forecast_add_findings(&findings, sources[i].forecast);
+		} else {
+			struct criticality_input input = analysed_input(&sources[i].timeline);
+			criticality_add_findings(&findings, &input);
+		}
+		out->failed |= strbuf_failed(&findings) < 0;
+		char *rest = NULL;
+		for (char *line = findings.text ? strtok_r(findings.text, "\n", &rest) : NULL; line;
+			line = strtok_r(NULL, "\n", &rest))
+			strbuf_addf(out, "%s%s%s\n",
+				count > 1 ? analysed_subject(&sources[i].timeline) : "",
+				count > 1 ? ": " : "", line);
+	}
+}
+
+static void add_sections(struct strbuf *out, const struct source *source)
+{
+	if (source->forecast) {
+		forecast_add_sections(out, source->forecast, analysed_subject(&source->timeline));
+		return;
+	}
+	struct criticality_input input = analysed_input(&source->timeline);
+	criticality_add_sections(out, &input);
+}
+
+static int write_page(const char *path, const struct source *sources, size_t count, struct err *err)
+{
+	AUTO_RELEASE(strbuf) struct strbuf page = { 0 }, title = { 0 }, findings = { 0 };
+	AUTO_RELEASE(outfile) struct outfile out = { 0 };
+	for (size_t i = 0; i < count; i++)
+		strbuf_addf(&title, "%s%s", i ? ", " : "", analysed_subject(&sources[i].timeline));
+	add_findings(&findings, sources, count);
+	if (strbuf_failed(&findings) < 0 || strbuf_failed(&title) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	page_begin(&page, title.text ? title.text : "");
+	page_findings(&page, findings.text ? findings.text : "");
+	for (size_t i = 0; i < count; i++)
+		add_sections(&page, &sources[i]);
+	page_end(&page, "corecast " CORECAST_VERSION ".");
+	int code = outfile_open(&out, path, err);
+	if (code == 0)
+		code = report_write(&page, out.file, err);
+	return code < 0 ? code : outfile_commit(&out, err);
+}
+
+static int check(
+	const struct command *command, const struct values *v, const struct operands *operands)
+{
+	if (operands->program)
+		return command_usage_error(command, "no program is run here: measure or record it");
+	if (operands->count < 1 || operands->count > FILES_MAX)
+		return command_usage_error(
+			command, "say which files: RUNS.csv, RUN.cct, at most %d", FILES_MAX);
+	if (!v->output)
+		return command_usage_error(command, "say where to: -o PAGE.html");
+	return 0;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct values v = { 0 };
+	struct operands operands;
+	switch (options_parse(command, argc, argv, &v, &operands)) {
+	case OPTIONS_HELP:
+		return 0;
+	case OPTIONS_WRONG:
+		return EXIT_USAGE;
+	case OPTIONS_OK:
+		break;
+	}
+	int status = check(command, &v, &operands);
+	if (status != 0)
+		return status;
+	struct err err;
+	struct source sources[FILES_MAX] = { 0 };
+	int code = 0;
+	for (int i = 0; i < operands.count && code == 0; i++)
+		code = read_source(&sources[i], operands.items[i], &err);
+	if (code == 0)
+		code = write_page(v.output, sources, (size_t)operands.count, &err);
+	for (int i = 0; i < operands.count; i++)
+		source_release(&sources[i]);
+	return code < 0 ? command_failure(&err) : 0;
+}
+
+extern const struct command cmd_report;
+const struct command cmd_report = {
+	.name = "report",
+	.summary = "one page from measurements and timelines",
+	.usage = "FILE... -o PAGE.html",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * corecast as a library: how a program that was measured at a few thread counts performs at others.
+ *
+ *	struct corecast_measurement runs[] = { { 1, 10.0 }, { 2, 5.2 }, { 4, 2.9 }, { 8, 1.8 } };
+ *	struct corecast_prediction *p;
+ *	struct corecast_error error;
+ *	if (corecast_forecast(runs, 4, CORECAST_TIME, 16, NULL, &p, &error) < 0)
+ *		fprintf(stderr, "%s\n", error.text);
+ *	else
+ *		printf("%g s with 16 threads\n", p->points[15].value);
+ *	corecast_prediction_free(p);
+ *
+ * Functions return 0 or a negative errno value, leave their results untouched on failure, keep no
+ * state, print nothing, and may be called from several threads at once. The same input gives the
+ * same result, bit for bit. Link with the flags that `pkg-config corecast` prints.
+ */
+#ifndef CORECAST_CORECAST_H
+#define CORECAST_CORECAST_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define CORECAST_API __attribute__((visibility("default")))
+#else
+#define CORECAST_API
+#endif
+
+/* "MAJOR.MINOR.PATCH" of the library that is linked; a static string. */
+CORECAST_API const char *corecast_version(void);
+
+/* Why a function failed, for a person: what, on what, and what to do. */
+struct corecast_error {
+	char text[1024];
+};
+
+/* One run. Several runs of one thread count are repeats; their median counts. */
+struct corecast_measurement {
+	unsigned threads; /* 1 .. 65536 */
+	double value; /* positive, finite; in the unit of the metric */
+};
+
+enum corecast_metric {
+	CORECAST_TIME = 1, /* of a fixed amount of work; any unit; less is better */
+	CORECAST_THROUGHPUT = 2 /* work per time; any unit; more is better */
+};
+
+/* Stalls of one category beside the measurements, for the method "estima". */
+struct corecast_stalls {
+	const char *name;
+	const double *values; /* one for each measurement, summed over threads, not negative */
+};
+
+/* Zero, or no options at all (NULL), means the defaults. */
+struct corecast_forecast_opts {
+	const char *method; /* NULL: "auto"; or "presca", "estima", "usl", "amdahl", "pmnf" */
+	const struct corecast_stalls *stalls;
+	size_t stall_count;
+	double dataset_ratio; /* "estima": size of the target's data over those measured */
+	double frequency_ratio; /* "estima": clock of the target over that measured */
+};
+
+struct corecast_point {
+	unsigned threads;
+	double value;
+	double low, high; /* 90% prediction interval of one measurement */
+};
+
+struct corecast_prediction {
+	const char *method; /* a static string */
+	struct corecast_point *points; /* thread counts 1 .. point_count, the target */
+	size_t point_count;
+	unsigned best_threads; /* the best predicted value among them */
+	unsigned stops_scaling_at; /* where it stops improving; 0: not within the range */
+	char **notes; /* when not to trust it, one sentence each */
+	size_t note_count;
+};
+
+/*
+ * Predicts thread counts 1 .. target from `count` measurements. `error` may be NULL.
+ * 0; -EINVAL: bad arguments; -EDOM: the method refuses, error says why; -ENOMEM.
+ * On success the caller frees *ret with corecast_prediction_free().
+ */
+CORECAST_API int corecast_forecast(const struct corecast_measurement *measurements, size_t count,
+	enum corecast_metric metric, unsigned target, const struct corecast_forecast_opts *opts,
+	struct corecast_prediction **ret, struct corecast_error *error);
+
+/* Accepts NULL. */
+CORECAST_API void corecast_prediction_free(struct corecast_prediction *prediction);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Two clocks: the run's, which all its processes share, and a thread's own CPU time.
+ *
+ * The run's clock is the processor's counter where the trace file says how to turn it into ns
+ * (10 ns a reading), else clock_gettime() (20 to 30 ns).
+ *
+ * Reading a thread's CPU clock is a system call (250 to 450 ns). As long as the thread keeps its
+ * core both clocks advance alike, so it is read only when the thread may have lost it. The kernel
+ * tells by rseq: it clears the thread's rseq_cs pointer at every switch and migration. Without
+ * rseq, and for what it does not tell, a time in which a thread recorded nothing does.
+ */
+#ifndef PRELOAD_CLOCK_H
+#define PRELOAD_CLOCK_H
+
+#include "trace_record.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+struct run_clock {
+	uint64_t base_ticks, base_ns;
+	uint32_t mult, shift; /* mult 0: clock_gettime() */
+};
+
+extern __attribute__((visibility("hidden"))) struct run_clock run_clock;
+
+static inline uint64_t clock_monotonic_ns(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail: this clock always exists */
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* CLOCK_MONOTONIC, as the run counts it. */
+static inline uint64_t clock_ns(void)
+{
+#ifdef __x86_64__
+	if (__builtin_expect(run_clock.mult != 0, 1)) {
+		__extension__ typedef unsigned __int128 wide;
+		uint64_t ticks = __builtin_ia32_rdtsc() - run_clock.base_ticks;
+		return run_clock.base_ns +
+		       (uint64_t)((wide)ticks * run_clock.mult >> run_clock.shift);
+	}
+#endif
+	return clock_monotonic_ns();
+}
+
+/* A thread's CPU time, as far as it is known. */
+struct cpu_clock {
+	const volatile uint64_t *witness; /* holds `armed` while the thread keeps its core */
+	uint64_t armed;
+	uint64_t quiet_ns; /* after longer silence the clock is read in any case */
+	uint64_t seen_ns; /* when it was last asked */
+	uint64_t lead_ns; /* CPU time less the run's clock, modulo 2^64 */
+	uint64_t cpu_ns; /* the last answer: it never falls */
+};
+
+/* When a thread starts, and in the child of a fork. */
+void cpu_clock_start(struct cpu_clock *clock);
+
+void cpu_clock_read(struct cpu_clock *clock);
+
+/* True if the thread may have lost its core since the last time. */
+static inline bool cpu_clock_is_stale(const struct cpu_clock *clock, uint64_t now_ns)
+{
+	return *clock->witness != clock->armed || now_ns - clock->seen_ns > clock->quiet_ns;
+}
+
+/* CPU time of the calling thread, which owns the clock, at an instant just past. */
+static inline uint64_t cpu_clock_at(struct cpu_clock *clock, uint64_t now_ns)
+{
+	if (__builtin_expect(
+		    *clock->witness != clock->armed || now_ns - clock->seen_ns > clock->quiet_ns,
+		    0))
+		cpu_clock_read(clock);
+	clock->seen_ns = now_ns;
+	uint64_t cpu_ns = now_ns + clock->lead_ns;
+	if ((int64_t)(cpu_ns - clock->cpu_ns) > 0)
+		clock->cpu_ns = cpu_ns;
+	return clock->cpu_ns;
+}
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "modules.h"
+
+#include <limits.h>
+#include <link.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	MODULES_MAX = 256, /* beyond these code has no names */
+	PATH_BYTES = 1024, /* cut when longer */
+};
+
+struct module {
+	uint64_t bias, end;
+	char path[PATH_BYTES];
+};
+
+/* Threads that find the same new file both record it: a name given twice does no harm. */
+static struct module modules[MODULES_MAX];
+static uint32_t module_count;
+static unsigned long long loads_seen;
+static bool is_forked;
+
+static bool is_known(uint64_t bias, const char *path)
+{
+	for (uint32_t i = 0; i < module_count; i++)
+		if (modules[i].bias == bias && (!*path || strcmp(modules[i].path, path) == 0))
+			return true;
+	return false;
+}
+
+static uint64_t end_of(const struct dl_phdr_info *info)
+{
+	uint64_t end = 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		uint64_t behind = info->dlpi_addr + header->p_vaddr + header->p_memsz;
+		if (header->p_type == PT_LOAD && behind > end)
+			end = behind;
+	}
+	return end;
+}
+
+static void add(const struct dl_phdr_info *info)
+{
+	uint32_t index = __atomic_load_n(&module_count, __ATOMIC_ACQUIRE);
+	if (index >= MODULES_MAX)
+		return;
+	struct module *module = &modules[index];
+	module->bias = info->dlpi_addr;
+	module->end = end_of(info);
+	/* The dynamic linker knows the program itself by an empty name. */
+	if (*info->dlpi_name)
+		strncpy(module->path, info->dlpi_name, PATH_BYTES - 1);
+	else if (readlink("/proc/self/exe", module->path, PATH_BYTES - 1) < 0)
+		return;
+	__atomic_store_n(&module_count, index + 1, __ATOMIC_RELEASE);
+	modules_put(module->bias, module->end, module->path);
+}
+
+/* Stops at the first when nothing was loaded since. */
+static int visit(struct dl_phdr_info *info, size_t bytes, void *is_first)
+{
+	(void)bytes;
+	if (*(bool *)is_first && info->dlpi_adds == loads_seen)
+		return 1;
+	if (*(bool *)is_first)
+		loads_seen = info->dlpi_adds;
+	*(bool *)is_first = false;
+	if (!is_known(info->dlpi_addr, info->dlpi_name))
+		add(info);
+	return 0;
+}
+
+/* In the child of a fork another thread may have held the dynamic linker's lock, for good. */
+void modules_note(void)
+{
+	if (is_forked)
+		return;
+	bool is_first = true;
+	(void)dl_iterate_phdr(visit, &is_first); /* the last result of visit() */
+}
+
+void modules_repeat(void)
+{
+	is_forked = true;
+	for (uint32_t i = 0; i < module_count; i++)
+		modules_put(modules[i].bias, modules[i].end, modules[i].path);
+}

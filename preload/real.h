@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The definitions behind ours: what the program would have called. They are looked up when the
+ * library is loaded, or by the first call when another library's constructor comes before ours.
+ */
+#ifndef PRELOAD_REAL_H
+#define PRELOAD_REAL_H
+
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The C library's own, which no header shows. */
+ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room);
+ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags);
+int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
+
+/* X(function). Functions that only newer C libraries have may stay NULL: nobody calls them then. */
+#define REAL_FUNCTIONS(X)                                                                          \
+	X(pthread_mutex_lock)                                                                      \
+	X(pthread_mutex_trylock)                                                                   \
+	X(pthread_mutex_timedlock)                                                                 \
+	X(pthread_mutex_clocklock)                                                                 \
+	X(pthread_rwlock_rdlock)                                                                   \
+	X(pthread_rwlock_wrlock)                                                                   \
+	X(pthread_rwlock_tryrdlock)                                                                \
+	X(pthread_rwlock_trywrlock)                                                                \
+	X(pthread_rwlock_timedrdlock)                                                              \
+	X(pthread_rwlock_timedwrlock)                                                              \
+	X(pthread_rwlock_clockrdlock)                                                              \
+	X(pthread_rwlock_clockwrlock)                                                              \
+	X(pthread_spin_lock)                                                                       \
+	X(pthread_spin_trylock)                                                                    \
+	X(pthread_barrier_wait)                                                                    \
+	X(pthread_cond_wait)                                                                       \
+	X(pthread_cond_timedwait)                                                                  \
+	X(pthread_cond_clockwait)                                                                  \
+	X(pthread_join)                                                                            \
+	X(pthread_tryjoin_np)                                                                      \
+	X(pthread_timedjoin_np)                                                                    \
+	X(pthread_clockjoin_np)                                                                    \
+	X(sem_wait)                                                                                \
+	X(sem_trywait)                                                                             \
+	X(sem_timedwait)                                                                           \
+	X(sem_clockwait)                                                                           \
+	X(mtx_lock)                                                                                \
+	X(mtx_trylock)                                                                             \
+	X(mtx_timedlock)                                                                           \
+	X(cnd_wait)                                                                                \
+	X(cnd_timedwait)                                                                           \
+	X(thrd_join)                                                                               \
+	X(pthread_mutex_unlock)                                                                    \
+	X(pthread_rwlock_unlock)                                                                   \
+	X(pthread_spin_unlock)                                                                     \
+	X(pthread_cond_signal)                                                                     \
+	X(pthread_cond_broadcast)                                                                  \
+	X(pthread_create)                                                                          \
+	X(pthread_setname_np)                                                                      \
+	X(sem_post)                                                                                \
+	X(mtx_unlock)                                                                              \
+	X(cnd_signal)                                                                              \
+	X(cnd_broadcast)                                                                           \
+	X(thrd_create)                                                                             \
+	X(prctl)                                                                                   \
+	X(nanosleep)                                                                               \
+	X(clock_nanosleep)                                                                         \
+	X(usleep)                                                                                  \
+	X(sleep)                                                                                   \
+	X(thrd_sleep)                                                                              \
+	X(_exit)                                                                                   \
+	X(_Exit)                                                                                   \
+	X(read)                                                                                    \
+	X(write)                                                                                   \
+	X(readv)                                                                                   \
+	X(writev)                                                                                  \
+	X(recv)                                                                                    \
+	X(send)                                                                                    \
+	X(recvfrom)                                                                                \
+	X(sendto)                                                                                  \
+	X(recvmsg)                                                                                 \
+	X(sendmsg)                                                                                 \
+	X(accept)                                                                                  \
+	X(accept4)                                                                                 \
+	X(connect)                                                                                 \
+	X(poll)                                                                                    \
+	X(ppoll)                                                                                   \
+	X(select)                                                                                  \
+	X(pselect)                                                                                 \
+	X(epoll_wait)                                                                              \
+	X(epoll_pwait)                                                                             \
+	X(fsync)                                                                                   \
+	X(fdatasync)                                                                               \
+	X(wait)                                                                                    \
+	X(waitpid)                                                                                 \
+	X(wait4)                                                                                   \
+	X(waitid)                                                                                  \
+	X(pause)                                                                                   \
+	X(sigwait)                                                                                 \
+	X(sigwaitinfo)                                                                             \
+	X(sigtimedwait)                                                                            \
+	X(sigsuspend)                                                                              \
+	X(__read_chk)                                                                              \
+	X(__recv_chk)                                                                              \
+	X(__poll_chk)
+
+struct real {
+#define REAL_MEMBER(name) __typeof__(name) *name;
+	REAL_FUNCTIONS(REAL_MEMBER)
+#undef REAL_MEMBER
+};
+
+/* Filled once; a thread that reads it while another fills it fills it, too, with the same values. */
+extern struct real real_functions;
+
+void real_resolve(void);
+
+static inline const struct real *real(void)
+{
+	if (__builtin_expect(
+		    !__atomic_load_n(&real_functions.pthread_mutex_lock, __ATOMIC_ACQUIRE), 0))
+		real_resolve();
+	return &real_functions;
+}
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "sink.h"
+
+#include "aggregate.h"
+#include "trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum sink_mode sink_mode;
+
+void wait_begin(struct wait *wait, uint32_t kind, const void *object, const void *caller)
+{
+	wait->is_counted = false;
+	if (sink_mode == SINK_TRACES)
+		trace_wait_begin(wait, kind, object, 0, caller);
+	else if (sink_mode == SINK_AGGREGATES)
+		aggregate_wait_begin(wait, kind, object, caller);
+}
+
+void wait_begin_shared(struct wait *wait, uint32_t kind, const void *object, const void *caller)
+{
+	wait->is_counted = false;
+	if (sink_mode == SINK_TRACES)
+		trace_wait_begin(wait, kind, object, TRACE_SHARED, caller);
+	else if (sink_mode == SINK_AGGREGATES)
+		aggregate_wait_begin(wait, kind, object, caller);
+}
+
+void wait_begin_cond(struct wait *wait, const void *cond, const void *mutex, const void *caller)
+{
+	wait->is_counted = false;
+	if (sink_mode == SINK_TRACES)
+		trace_wait_begin_cond(wait, cond, mutex, caller);
+	else if (sink_mode == SINK_AGGREGATES)
+		aggregate_wait_begin(wait, SYNC_COND, cond, caller);
+}
+
+void wait_end(struct wait *wait)
+{
+	if (!wait->is_counted)
+		return;
+	if (sink_mode == SINK_TRACES)
+		trace_wait_end(wait);
+	else if (sink_mode == SINK_AGGREGATES)
+		aggregate_wait_end(wait);
+}
+
+void wait_discard(struct wait *wait)
+{
+	if (!wait->is_counted)
+		return;
+	if (sink_mode == SINK_TRACES)
+		trace_wait_discard(wait);
+	else if (sink_mode == SINK_AGGREGATES)
+		aggregate_wait_discard(wait);
+}
+
+void task_begin(struct task *task)
+{
+	*task = (struct task){ 0 };
+	if (sink_mode == SINK_TRACES)
+		trace_task_begin(task);
+	else if (sink_mode == SINK_AGGREGATES)
+		aggregate_task_begin(task);
+}
+
+void task_end(struct task *task)
+{
+	if (!task->interrupted)
+		return;
+	if (sink_mode == SINK_TRACES)
+		trace_task_end(task);
+	else if (sink_mode == SINK_AGGREGATES)
+		aggregate_task_end(task);
+}
+
+void wait_add(uint32_t kind, uint64_t waits, uint64_t wait_ns, const void *caller)
+{
+	if (sink_mode == SINK_AGGREGATES)
+		aggregate_wait_add(kind, waits, wait_ns, caller);
+}
+
+void try_failed(uint32_t kind, const void *object, const void *caller)
+{
+	if (sink_mode == SINK_TRACES)
+		trace_try_failed(kind, object, caller);
+	else if (sink_mode == SINK_AGGREGATES)
+		aggregate_try_failed(kind, object, caller);
+}
+
+void try_succeeded(const void *object)
+{
+	if (sink_mode == SINK_AGGREGATES)
+		aggregate_try_succeeded(object);
+}
+
+__attribute__((constructor)) static void set_up(void)
+{
+	int kept = errno;
+	const char *trace = getenv(TRACE_PATH_VARIABLE);
+	const char *sync = getenv(SYNC_PATH_VARIABLE);
+	if (trace && trace_attach(trace))
+		sink_mode = SINK_TRACES;
+	else if (sync && aggregate_attach(sync))
+		sink_mode = SINK_AGGREGATES;
+	errno = kept;
+}
+
+__attribute__((destructor)) static void tear_down(void)
+{
+	if (sink_mode == SINK_TRACES)
+		trace_detach();
+	else if (sink_mode == SINK_AGGREGATES)
+		aggregate_detach();
+}

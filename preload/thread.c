@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads as a trace knows them: who created each, where and when, what it runs, how it is called;
+ * and the ends of processes that no destructor sees.
+ */
+#include "real.h"
+#include "trace.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Handed to the new thread, which frees it. */
+struct start {
+	void *(*routine)(void *);
+	thrd_start_t c11_routine;
+	void *argument;
+	struct birth birth;
+	const void *caller;
+};
+
+static struct start *start_new(const void *caller)
+{
+	if (!is_tracing())
+		return NULL;
+	struct start *start = calloc(1, sizeof(*start));
+	if (!start)
+		return NULL;
+	start->birth = trace_birth();
+	start->caller = caller;
+	return start;
+}
+
+static void *run(void *argument)
+{
+	struct start start = *(struct start *)argument;
+	free(argument);
+	trace_thread_start(start.birth, (const void *)(uintptr_t)start.routine, start.caller);
+	return start.routine(start.argument);
+}
+
+static int run_c11(void *argument)
+{
+	struct start start = *(struct start *)argument;
+	free(argument);
+	trace_thread_start(start.birth, (const void *)(uintptr_t)start.c11_routine, start.caller);
+	return start.c11_routine(start.argument);
+}
+
+EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes,
+	void *(*routine)(void *), void *restrict argument)
+{
+	struct start *start = start_new(CALLER);
+	if (!start)
+		return real()->pthread_create(thread, attributes, routine, argument);
+	start->routine = routine;
+	start->argument = argument;
+	int result = real()->pthread_create(thread, attributes, run, start);
+	if (result != 0)
+		free(start);
+	return result;
+}
+
+EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
+{
+	struct start *start = start_new(CALLER);
+	if (!start)
+		return real()->thrd_create(thread, routine, argument);
+	start->c11_routine = routine;
+	start->argument = argument;
+	int result = real()->thrd_create(thread, run_c11, start);
+	if (result != thrd_success)
+		free(start);
+	return result;
+}
+
+EXPORT int pthread_setname_np(pthread_t thread, const char *name)
+{
+	int result = real()->pthread_setname_np(thread, name);
+	if (result != 0 || !is_tracing())
+		return result;
+	bool is_own = pthread_equal(thread, pthread_self());
+	uint32_t tid = is_own ? trace_own_tid() : trace_tid_of((const void *)thread);
+	if (tid)
+		trace_name(TRACE_THREAD, tid, 0, name);
+	return result;
+}
+
+EXPORT int prctl(int operation, ...)
+{
+	va_list list;
+	va_start(list, operation);
+	unsigned long arguments[4];
+	for (int i = 0; i < 4; i++)
+		arguments[i] = va_arg(list, unsigned long);
+	va_end(list);
+	int result =
+		real()->prctl(operation, arguments[0], arguments[1], arguments[2], arguments[3]);
+	if (operation == PR_SET_NAME && result == 0 && is_tracing()) {
+		char name[16] = "";
+		strncpy(name, (const char *)arguments[0],
+			sizeof(name) - 1); /* as the kernel does */
+		trace_name(TRACE_THREAD, trace_own_tid(), 0, name);
+	}
+	return result;
+}
+
+/* These end the process without its destructors. */
+
+EXPORT void _exit(int status)
+{
+	if (is_tracing())
+		trace_detach();
+	real()->_exit(status);
+	__builtin_unreachable();
+}
+
+EXPORT void _Exit(int status)
+{
+	if (is_tracing())
+		trace_detach();
+	real()->_Exit(status);
+	__builtin_unreachable();
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads and processes of a trace: their starts, ends and names. */
+#include "trace.h"
+
+#include "marks.h"
+#include "modules.h"
+#include "traced_thread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+__thread struct thread self;
+volatile uint32_t *own_process;
+static pthread_key_t exit_key;
+
+/* The ways that are seldom taken. */
+
+void thread_lose(void)
+{
+	if (++self.lost % LOST_BATCH == 0)
+		lanes_count_lost(LOST_BATCH);
+}
+
+bool thread_make_room(void)
+{
+	if (self.lost % LOST_BATCH != 0)
+		return false;
+	int kept = errno;
+	bool has_room = lane_grow(&self.lane, self.tid);
+	errno = kept;
+	return has_room;
+}
+
+/* Tries in a loop end with the first thing else that the thread does. */
+static void end_tries(void)
+{
+	if (self.trying == TRY_WAITS)
+		put(self.tried_ns,
+			head_of(TRACE_PASS, self.tried_kind, TRACE_WAITED | TRACE_TIMED_OUT),
+			(uintptr_t)self.tried, self.tried_by, 0);
+	self.trying = TRY_NONE;
+}
+
+void thread_leave_left_wait(void)
+{
+	self.current = NULL;
+	put(now(), head_of(TRACE_PASS, self.current_kind, TRACE_WAITED | TRACE_TIMED_OUT), 0, NULL,
+		0);
+}
+
+/* Threads. */
+
+static void start_thread(struct birth birth, const void *routine, const void *caller)
+{
+	int kept = errno;
+	self.tid = (uint32_t)syscall(SYS_gettid);
+	self.state = THREAD_RECORDING;
+	self.lost = 0;
+	cpu_clock_start(&self.cpu);
+	uint64_t time_ns = clock_ns();
+	uint64_t since_ns = birth.time_ns && birth.time_ns < time_ns ? birth.time_ns : time_ns;
+	(void)lane_take(&self.lane, since_ns, self.tid); /* without one its events are lost */
+	wake_note((const void *)pthread_self(), time_ns, self.tid);
+	(void)pthread_setspecific(exit_key, &self); /* else its exit is not recorded */
+	time_ns = now();
+	put(time_ns, (struct head){ TRACE_THREAD_START, TRACE_WHAT_NONE, 0 }, (uintptr_t)routine,
+		caller, trace_since(time_ns, birth.time_ns, birth.parent));
+	errno = kept;
+}
+
+static void begin_child(struct birth birth);
+
+bool thread_enter_slowly(void)
+{
+	if (!*own_process)
+		begin_child((struct birth){ 0 });
+	else if (self.state == THREAD_FRESH)
+		start_thread((struct birth){ 0 }, NULL, NULL);
+	if (self.state == THREAD_RECORDING) {
+		end_tries();
+		return true;
+	}
+	lanes_count_lost(1);
+	leave();
+	return false;
+}
+
+static void end_thread(void)
+{
+	modules_note();
+	uint64_t time_ns = now();
+	put(time_ns, (struct head){ TRACE_THREAD_EXIT, TRACE_WHAT_NONE, 0 }, 0, NULL, 0);
+	wake_note((const void *)pthread_self(), time_ns, self.tid);
+	lanes_count_lost(self.lost % LOST_BATCH);
+	lane_give(&self.lane);
+	self.state = THREAD_GONE;
+}
+
+/* Destructors of other keys may still lock: the last of the rounds that POSIX promises is ours. */
+static void at_thread_exit(void *unused)
+{
+	if (++self.exit_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+		(void)pthread_setspecific(exit_key, unused); /* else this is the last round */
+		return;
+	}
+	if (sink_mode != SINK_TRACES || !enter())
+		return;
+	end_thread();
+	leave();
+}
+
+uint32_t trace_own_tid(void)
+{
+	return self.tid;
+}
+
+uint32_t trace_tid_of(const void *thread)
+{
+	return wake_find(thread).tid;
+}
+
+struct birth trace_birth(void)
+{
+	if (!enter())
+		return (struct birth){ 0 };
+	struct birth birth = { now(), self.tid };
+	leave();
+	return birth;
+}
+
+void trace_thread_start(struct birth birth, const void *routine, const void *caller)
+{
+	if (self.is_busy || self.state != THREAD_FRESH)
+		return;
+	self.is_busy = true;
+	start_thread(birth, routine, caller);
+	leave();
+}
+
+/* Names: a row with its text behind it. */
+
+static void put_name(enum trace_what what, uint64_t object, uint64_t value, const char *text)
+{
+	uint32_t length = (uint32_t)strnlen(text, TRACE_NAME_BYTES - 1);
+	uint32_t bytes = trace_name_rows(length) * ROW;
+	if (!lane_has_room(&self.lane, bytes) && !thread_make_room()) {
+		thread_lose();
+		return;
+	}
+	uint64_t time_ns = now();
+	struct trace_record *row = lane_row(&self.lane);
+	*row = (struct trace_record){
+		.time_ns = time_ns,
+		.cpu_ns = cpu_clock_at(&self.cpu, time_ns),
+		.object = object,
+		.site = length,
+		.value = value,
+		.tid = self.tid,
+		.kind = TRACE_NAME,
+		.what = (uint8_t)what,
+	};
+	memcpy(row + 1, text, length); /* behind it the chunk is zero */
+	self.lane.last_ns = time_ns;
+	self.held = NULL;
+	lane_commit(&self.lane, bytes);
+}
+
+void modules_put(uint64_t bias, uint64_t end, const char *path)
+{
+	put_name(TRACE_MODULE, bias, end, path);
+}
+
+void trace_name(enum trace_what what, uint64_t object, uint64_t value, const char *text)
+{
+	if (!enter())
+		return;
+	put_name(what, object, value, text);
+	leave();
+}
+
+/* The command line, its arguments separated by blanks. */
+static void put_program(void)
+{
+	char line[TRACE_NAME_BYTES] = "";
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	long length = fd < 0 ? 0 : syscall(SYS_read, fd, line, sizeof(line) - 1);
+	if (fd >= 0)
+		(void)close(fd); /* read only */
+	for (long i = 0; i + 1 < length; i++)
+		if (line[i] == '\0')
+			line[i] = ' ';
+	put_name(TRACE_PROGRAM, 0, 0, line);
+}
+
+/* After an exec the thread is called after the new program. */
+static void put_own_name(void)
+{
+	char name[16] = "";
+	if (syscall(SYS_prctl, PR_GET_NAME, name) == 0)
+		put_name(TRACE_THREAD, self.tid, 0, name);
+}
+
+/* Processes. */
+
+static void begin_process(struct birth birth)
+{
+	int kept = errno;
+	*own_process = (uint32_t)getpid();
+	self = (struct thread){ .is_busy = true };
+	start_thread(birth, NULL, NULL);
+	put_program();
+	put_own_name();
+	errno = kept;
+}
+
+static void begin_child(struct birth birth)
+{
+	lanes_forked();
+	marks_forget();
+	begin_process(birth);
+	modules_repeat();
+}
+
+static void before_fork(void)
+{
+	if (sink_mode == SINK_TRACES)
+		self.fork = trace_birth();
+}
+
+static void in_child(void)
+{
+	if (sink_mode != SINK_TRACES)
+		return;
+	begin_child(self.fork);
+	leave();
+}
+
+bool trace_attach(const char *path)
+{
+	if (!lanes_attach(path))
+		return false;
+	void *page = mmap(NULL, sizeof(*own_process), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED || madvise(page, sizeof(*own_process), MADV_WIPEONFORK) < 0)
+		return false;
+	if (pthread_key_create(&exit_key, at_thread_exit) != 0 ||
+		pthread_atfork(before_fork, NULL, in_child) != 0)
+		return false;
+	const struct trace_header *header = lanes_header();
+	run_clock = (struct run_clock){ header->clock_base_ticks, header->clock_base_ns,
+		header->clock_mult, header->clock_shift };
+	own_process = page;
+	begin_process((struct birth){ 0 });
+	modules_note();
+	leave();
+	return true;
+}
+
+/* Of another thread, which the end of its process ends. */
+static void put_exit(uint32_t tid)
+{
+	if (!lane_has_room(&self.lane, ROW) && !thread_make_room()) {
+		thread_lose();
+		return;
+	}
+	*lane_row(&self.lane) = (struct trace_record){
+		.time_ns = self.lane.last_ns,
+		.tid = tid,
+		.kind = TRACE_THREAD_EXIT,
+	};
+	lane_commit(&self.lane, ROW);
+}
+
+/* No opendir(): this process may have broken its heap. */
+static void put_other_exits(void)
+{
+	struct entry {
+		uint64_t inode, offset;
+		uint16_t length;
+		uint8_t type;
+		char name[];
+	};
+	char buffer[4096] __attribute__((aligned(8)));
+	int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	long got = 0;
+	while (fd >= 0 && (got = syscall(SYS_getdents64, fd, buffer, sizeof(buffer))) > 0) {
+		for (long at = 0; at < got; at += ((struct entry *)(buffer + at))->length) {
+			long tid = strtol(((struct entry *)(buffer + at))->name, NULL, 10);
+			if (tid > 0 && (uint32_t)tid != self.tid)
+				put_exit((uint32_t)tid);
+		}
+	}
+	if (fd >= 0)
+		(void)close(fd); /* read only */
+}
+
+void trace_detach(void)
+{
+	if (*own_process != (uint32_t)getpid() || !enter())
+		return;
+	int kept = errno;
+	sink_mode = SINK_OFF; /* before the time is taken: nobody records anything later */
+	self.lane.last_ns = now();
+	put_other_exits();
+	end_thread();
+	errno = kept;
+}

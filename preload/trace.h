@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Everything that threads do to one another, as records of a trace file (trace_record.h): for
+ * `corecast record`. sink.h calls most of it; the rest is for interposers of threads and marks.
+ */
+#ifndef PRELOAD_TRACE_H
+#define PRELOAD_TRACE_H
+
+#include "sink.h"
+#include "trace_record.h"
+
+/* Maps the file; true if it can be written to. */
+bool trace_attach(const char *path);
+
+/* The process ends: the threads that are left, too. */
+void trace_detach(void);
+
+void trace_wait_begin(
+	struct wait *wait, uint32_t kind, const void *object, uint32_t flags, const void *caller);
+void trace_wait_begin_cond(
+	struct wait *wait, const void *cond, const void *mutex, const void *caller);
+void trace_wait_end(struct wait *wait);
+void trace_wait_discard(struct wait *wait);
+void trace_task_begin(struct task *task);
+void trace_task_end(struct task *task);
+void trace_try_failed(uint32_t kind, const void *object, const void *caller);
+
+/* Who did something, and when: created a thread, or let one go. */
+struct birth {
+	uint64_t time_ns;
+	uint32_t parent;
+};
+
+struct birth trace_birth(void);
+
+/* The first of a thread that was created by our pthread_create(). */
+void trace_thread_start(struct birth birth, const void *routine, const void *caller);
+
+/* The thread's number as far as it is known; 0 if not. */
+uint32_t trace_tid_of(const void *thread);
+uint32_t trace_own_tid(void);
+
+/* A moment: marks, and what is recorded as seen. */
+void trace_mark(enum trace_kind kind, enum trace_what what, uint64_t object, uint64_t value,
+	const void *caller);
+void trace_name(enum trace_what what, uint64_t object, uint64_t value, const char *text);
+
+/*
+ * A wait that begins where one function ends and ends where another begins. trace_park() yields
+ * when and by whom; who let the thread go says so to trace_unpark(), which does nothing when the
+ * thread is not parked.
+ */
+struct birth trace_park(uint32_t kind, const void *object, const void *caller);
+void trace_unpark(struct birth by);
+
+/* A wait known only afterwards, when nothing else was recorded in between. */
+void trace_wait_past(uint32_t kind, const void *object, uint64_t start_ns, uint64_t end_ns,
+	uint64_t woken_ns, const void *caller);
+
+#endif

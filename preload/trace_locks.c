@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* What a trace shows of acquiring and releasing without a wait, of loops of tries, and marks. */
+#include "traced_thread.h"
+
+/* CPU time since the last failed try, if that was for the same object: the rest is preemption. */
+static bool is_tried_again(const void *object, uint64_t time_ns)
+{
+	return self.trying != TRY_NONE && self.tried == object &&
+	       cpu_clock_at(&self.cpu, time_ns) - self.tried_cpu_ns < TRY_GAP_CPU_NS;
+}
+
+void trace_try_failed(uint32_t kind, const void *object, const void *caller)
+{
+	uint64_t time_ns = now();
+	bool is_again = is_tried_again(object, time_ns);
+	if (is_again && self.trying == TRY_WAITS) {
+		self.tried_ns = time_ns;
+		self.tried_cpu_ns = self.cpu.cpu_ns;
+		return;
+	}
+	char frame = 0;
+	if (!enter())
+		return;
+	if (!is_nested(&frame)) {
+		put(time_ns, head_of(is_again ? TRACE_WAIT : TRACE_TRY_FAILED, kind, 0),
+			(uintptr_t)object, caller, 0);
+		self.trying = is_again ? TRY_WAITS : TRY_ONCE;
+		self.tried = object;
+		self.tried_ns = time_ns;
+		self.tried_cpu_ns = self.cpu.cpu_ns;
+		self.tried_kind = kind;
+		self.tried_by = caller;
+	}
+	leave();
+}
+
+/* Acquiring and releasing without a wait. */
+
+/* The lock that a loop of tries waited for. */
+static void put_tried(struct head head, uint64_t time_ns, const void *caller)
+{
+	struct wake wake = wake_find(self.tried);
+	head.flags |= TRACE_WAITED;
+	put(time_ns, head, (uintptr_t)self.tried, caller,
+		trace_since(time_ns, within(wake.time_ns, self.tried_ns, time_ns), wake.tid));
+}
+
+void trace_acquired(uint32_t kind, const void *object, uint32_t flags, const void *caller)
+{
+	char frame = 0;
+	uint64_t time_ns = now();
+	struct head head = head_of(TRACE_PASS, kind, flags);
+	bool was_tried = self.trying == TRY_WAITS && self.tried == object;
+	if (__builtin_expect(was_tried, 0))
+		self.trying = TRY_NONE;
+	if (!enter())
+		return;
+	if (__builtin_expect(was_tried, 0))
+		put_tried(head, time_ns, caller);
+	else if (!is_nested(&frame)) {
+		self.held = put(time_ns, head, (uintptr_t)object, caller, 0);
+	}
+	leave();
+}
+
+uint64_t trace_releases(const void *object)
+{
+	uint64_t time_ns = now();
+	wake_note(object, time_ns, self.tid);
+	return time_ns;
+}
+
+void trace_released(
+	uint32_t kind, const void *object, uint32_t flags, uint64_t time_ns, const void *caller)
+{
+	if (!enter())
+		return;
+	/* In a handler that interrupted a wait: locks are its own affair, wake-ups are not. */
+	char frame = 0;
+	struct head head = head_of(TRACE_RELEASE, kind, flags);
+	bool wakes = kind == SYNC_COND || kind == SYNC_SEM;
+	if (wakes || (!is_nested(&frame) && !join_held(head, object, time_ns)))
+		put(time_ns, head, (uintptr_t)object, caller, 0);
+	leave();
+}
+
+void trace_mark(enum trace_kind kind, enum trace_what what, uint64_t object, uint64_t value,
+	const void *caller)
+{
+	if (!enter())
+		return;
+	put(now(), (struct head){ (uint8_t)kind, (uint8_t)what, 0 }, object, caller, value);
+	leave();
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* Waits in a trace: a WAIT row, then a PASS row that tells since when the thread could go on. */
+#include "traced_thread.h"
+
+static bool open_wait(struct wait *wait, uint32_t kind, const void *object, const void *caller)
+{
+	/* A signal handler that interrupted this library: its wait is part of what it interrupted. */
+	if (self.is_busy || !enter())
+		return false;
+	if (is_nested(wait)) {
+		leave();
+		return false;
+	}
+	*wait = (struct wait){
+		.start_ns = now(),
+		.kind = kind,
+		.object = object,
+		.caller = caller,
+		.is_counted = true,
+	};
+	return true;
+}
+
+static void put_wait(struct wait *wait, uint64_t value)
+{
+	wait->row = put(wait->start_ns,
+		head_of(TRACE_WAIT, wait->kind, wait->is_shared ? TRACE_SHARED : 0),
+		(uintptr_t)wait->object, wait->caller, value);
+	self.current = wait;
+	self.current_kind = wait->kind;
+}
+
+void trace_wait_begin(
+	struct wait *wait, uint32_t kind, const void *object, uint32_t flags, const void *caller)
+{
+	if (!open_wait(wait, kind, object, caller))
+		return;
+	wait->is_shared = flags & TRACE_SHARED;
+	uint64_t value = 0;
+	if (kind == SYNC_BARRIER)
+		wait->place = wake_arrive(object, wait->start_ns, self.tid);
+	else if (kind == SYNC_JOIN)
+		value = trace_tid_of(object);
+	put_wait(wait, value);
+	leave();
+}
+
+void trace_wait_begin_cond(
+	struct wait *wait, const void *cond, const void *mutex, const void *caller)
+{
+	if (!open_wait(wait, SYNC_COND, cond, caller))
+		return;
+	wait->mutex = mutex;
+	wake_note(mutex, wait->start_ns, self.tid);
+	put(wait->start_ns, head_of(TRACE_RELEASE, SYNC_LOCK, TRACE_IMPLICIT), (uintptr_t)mutex,
+		caller, 0);
+	put_wait(wait, (uintptr_t)mutex);
+	leave();
+}
+
+static struct wake find_waker(const struct wait *wait)
+{
+	if (wait->woken_ns || wait->has_failed)
+		return (struct wake){ wait->woken_ns, wait->woken_by };
+	switch (wait->kind) {
+	case SYNC_BARRIER:
+		return wake_round(wait->object, wait->place);
+	case SYNC_OMP:
+	case SINK_SLEEP:
+	case SINK_IO:
+		return (struct wake){ 0 };
+	default:
+		return wake_find(wait->object);
+	}
+}
+
+static void put_pass(const struct wait *wait, uint64_t time_ns, struct wake wake)
+{
+	uint32_t flags = TRACE_WAITED | (wait->is_shared ? TRACE_SHARED : 0) |
+			 (wait->has_failed ? TRACE_TIMED_OUT : 0);
+	wake.time_ns = within(wake.time_ns, wait->start_ns, time_ns);
+	put(time_ns, head_of(TRACE_PASS, wait->kind, flags), (uintptr_t)wait->object, wait->caller,
+		trace_since(time_ns, wake.time_ns, wake.tid));
+}
+
+/*
+ * After a signal the waiter needs the mutex again. If its holder kept it, that was a second wait:
+ *
+ *	wait          signal            unlock    on a core
+ *	|--- cond ----|----- mutex -----|---------|
+ */
+static void pass_cond(const struct wait *wait, uint64_t time_ns, struct wake wake)
+{
+	struct wake unlock = wake_find(wait->mutex);
+	uint64_t signal_ns = within(wake.time_ns, wait->start_ns, time_ns);
+	struct head acquire = head_of(TRACE_PASS, SYNC_LOCK, TRACE_IMPLICIT);
+	if (!signal_ns || unlock.tid == self.tid || unlock.time_ns < signal_ns + RELOCK_NS) {
+		put_pass(wait, time_ns, wake);
+		put(time_ns, acquire, (uintptr_t)wait->mutex, wait->caller, 0);
+		return;
+	}
+	put_pass(wait, signal_ns, wake);
+	put(signal_ns, head_of(TRACE_WAIT, SYNC_LOCK, TRACE_IMPLICIT), (uintptr_t)wait->mutex,
+		wait->caller, 0);
+	acquire.flags |= TRACE_WAITED;
+	put(time_ns, acquire, (uintptr_t)wait->mutex, wait->caller,
+		trace_since(time_ns, within(unlock.time_ns, signal_ns, time_ns), unlock.tid));
+}
+
+/*
+ * Takes back the WAIT of a call that did not block, if it is still the last row. It had to be there
+ * in case the call never ends.
+ */
+static bool take_back(const struct wait *wait, uint64_t time_ns)
+{
+	struct trace_record *row = wait->row;
+	if (wait->kind != SINK_IO || !row || row + 1 != lane_row(&self.lane))
+		return false;
+	uint64_t cpu_ns = cpu_clock_at(&self.cpu, time_ns) - row->cpu_ns;
+	if (time_ns - wait->start_ns >= cpu_ns + BLOCKED_NS)
+		return false;
+	self.lane.used -= ROW;
+	lane_commit(&self.lane, 0);
+	*row = (struct trace_record){ 0 };
+	return true;
+}
+
+static void put_end(const struct wait *wait)
+{
+	uint64_t time_ns = now();
+	if (take_back(wait, time_ns))
+		return;
+	struct wake wake = find_waker(wait);
+	if (wait->kind == SYNC_COND)
+		pass_cond(wait, time_ns, wake);
+	else
+		put_pass(wait, time_ns, wake);
+}
+
+void trace_wait_end(struct wait *wait)
+{
+	if (!enter())
+		return;
+	put_end(wait);
+	if (self.current == wait)
+		self.current = NULL;
+	leave();
+}
+
+/* The last to arrive: it was awaited, and did not wait. */
+void trace_wait_discard(struct wait *wait)
+{
+	wait->is_counted = false;
+	if (!enter())
+		return;
+	if (wait->kind == SYNC_BARRIER)
+		wake_complete(wait->object, wait->place, wait->start_ns, self.tid);
+	put_pass(wait, now(), (struct wake){ wait->start_ns, self.tid });
+	if (self.current == wait)
+		self.current = NULL;
+	leave();
+}
+
+void trace_wait_past(uint32_t kind, const void *object, uint64_t start_ns, uint64_t end_ns,
+	uint64_t woken_ns, const void *caller)
+{
+	char frame = 0;
+	if (!enter())
+		return;
+	if (!is_nested(&frame)) {
+		struct wait wait = { .start_ns = start_ns, .kind = kind, .object = object };
+		wait.caller = caller;
+		wait.woken_ns = woken_ns;
+		put(start_ns, head_of(TRACE_WAIT, kind, 0), (uintptr_t)object, caller, 0);
+		put_pass(&wait, end_ns, find_waker(&wait));
+	}
+	leave();
+}
+
+struct birth trace_park(uint32_t kind, const void *object, const void *caller)
+{
+	struct wait *wait = &self.parked;
+	struct birth now_here = { 0 };
+	if (!enter())
+		return now_here;
+	*wait = (struct wait){ .kind = kind, .object = object, .caller = caller };
+	wait->start_ns = now();
+	wait->is_counted = true;
+	put(wait->start_ns, head_of(TRACE_WAIT, kind, 0), (uintptr_t)object, caller, 0);
+	now_here = (struct birth){ wait->start_ns, self.tid };
+	leave();
+	return now_here;
+}
+
+void trace_unpark(struct birth by)
+{
+	if (!self.parked.is_counted || !enter())
+		return;
+	self.parked.is_counted = false;
+	put_pass(&self.parked, now(), (struct wake){ by.time_ns, by.parent });
+	leave();
+}
+
+/* The wait is interrupted: it begins anew behind the task. */
+void trace_task_begin(struct task *task)
+{
+	struct wait *wait = self.parked.is_counted ? &self.parked : self.current;
+	if (!wait || !enter())
+		return;
+	task->interrupted = wait;
+	task->start_ns = now();
+	put_pass(wait, task->start_ns, (struct wake){ task->start_ns, 0 });
+	self.current = NULL;
+	self.parked.is_counted = false;
+	leave();
+}
+
+void trace_task_end(struct task *task)
+{
+	if (!enter())
+		return;
+	struct wait *wait = task->interrupted;
+	wait->start_ns = now();
+	put(wait->start_ns, head_of(TRACE_WAIT, wait->kind, 0), (uintptr_t)wait->object,
+		wait->caller, 0);
+	if (wait == &self.parked)
+		wait->is_counted = true;
+	else
+		self.current = wait;
+	leave();
+}

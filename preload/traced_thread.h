@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread that is traced, and how it writes a row. Between enter() and leave() the thread is in
+ * this library: what a signal handler does meanwhile is lost, and counted. A thread:
+ *
+ *	        first event                     last destructor, exit
+ *	FRESH -------------> RECORDING --------------------------------> GONE
+ *	  ^                      |
+ *	  +------ fork: child ---+
+ */
+#ifndef PRELOAD_TRACED_THREAD_H
+#define PRELOAD_TRACED_THREAD_H
+
+#include "lane.h"
+#include "trace.h"
+#include "wakes.h"
+
+enum {
+	ROW = TRACE_RECORD_BYTES,
+	/* Lost events between two attempts to find room, and between two reports of their number. */
+	LOST_BATCH = 1024,
+	/* Below this a condition wait's second wait, for the mutex, is not told apart. */
+	RELOCK_NS = 1000,
+	/* Input and output that blocked for less is not a wait. */
+	BLOCKED_NS = 20000,
+	/* Above an interrupt that a virtual machine's host serves meanwhile, below useful work. */
+	TRY_GAP_CPU_NS = 50000,
+};
+
+enum thread_state {
+	THREAD_FRESH,
+	THREAD_RECORDING,
+	THREAD_GONE,
+};
+
+/* A loop of trylock, while it lasts. */
+enum try_state {
+	TRY_NONE,
+	TRY_ONCE,
+	TRY_WAITS,
+};
+
+struct thread {
+	struct lane lane;
+	struct cpu_clock cpu;
+	struct trace_record *held; /* the last row, if it is a PASS that a RELEASE may join */
+	struct wait *current; /* the wait that this thread is in; left by longjmp(): dangling */
+	uint32_t current_kind;
+	struct wait parked;
+	uint32_t tid;
+	uint32_t lost; /* not yet counted in the file */
+	uint32_t state; /* enum thread_state */
+	bool is_busy; /* in this library: a signal handler's events are lost meanwhile */
+	uint32_t trying; /* enum try_state */
+	uint32_t tried_kind;
+	const void *tried; /* object of the last failed try */
+	const void *tried_by;
+	uint64_t tried_ns, tried_cpu_ns;
+	uint32_t exit_rounds; /* of destructors, so far */
+	struct birth fork; /* noted before a fork */
+};
+
+/* Initial-exec: no allocation at a thread's first access, and safe in signal handlers. */
+extern HIDDEN __thread struct thread self __attribute__((tls_model("initial-exec")));
+
+/*
+ * A page that the kernel clears in the child of a fork, however it was made: two processes must
+ * never write to the same lane.
+ */
+extern HIDDEN volatile uint32_t *own_process;
+
+/* The ways that are seldom taken. */
+bool thread_make_room(void);
+void thread_lose(void);
+bool thread_enter_slowly(void);
+void thread_leave_left_wait(void);
+
+static inline uint8_t what_of(uint32_t wait_kind)
+{
+	static const uint8_t whats[SINK_KINDS] = {
+		[SYNC_LOCK] = TRACE_MUTEX,
+		[SYNC_RWLOCK] = TRACE_RWLOCK,
+		[SYNC_SPIN] = TRACE_SPIN,
+		[SYNC_BARRIER] = TRACE_BARRIER,
+		[SYNC_COND] = TRACE_COND,
+		[SYNC_SEM] = TRACE_SEM,
+		[SYNC_JOIN] = TRACE_JOIN,
+		[SYNC_OMP] = TRACE_BARRIER,
+		[SINK_OMP_LOCK] = TRACE_MUTEX,
+		[SINK_SLEEP] = TRACE_SLEEP,
+		[SINK_IO] = TRACE_IO,
+	};
+	return whats[wait_kind];
+}
+
+/* The run's clock, as this lane takes it. */
+static inline uint64_t now(void)
+{
+	uint64_t time_ns = clock_ns();
+	return time_ns > self.lane.last_ns ? time_ns : self.lane.last_ns;
+}
+
+struct head {
+	uint8_t kind, what;
+	uint16_t flags;
+};
+
+static inline struct head head_of(enum trace_kind kind, uint32_t wait_kind, uint32_t flags)
+{
+	return (struct head){ (uint8_t)kind, what_of(wait_kind), (uint16_t)flags };
+}
+
+/* The row, which stays where it is; NULL if there is no room. */
+static inline struct trace_record *put(
+	uint64_t time_ns, struct head head, uint64_t object, const void *site, uint64_t value)
+{
+	if (__builtin_expect(!lane_has_room(&self.lane, ROW), 0) && !thread_make_room()) {
+		thread_lose();
+		return NULL;
+	}
+	if (time_ns < self.lane.last_ns)
+		time_ns = self.lane.last_ns;
+	struct trace_record *row = lane_row(&self.lane);
+	*row = (struct trace_record){
+		.time_ns = time_ns,
+		.cpu_ns = cpu_clock_at(&self.cpu, time_ns),
+		.object = object,
+		.site = (uintptr_t)site,
+		.value = value,
+		.tid = self.tid,
+		.kind = head.kind,
+		.what = head.what,
+		.flags = head.flags,
+	};
+	self.lane.last_ns = time_ns;
+	self.held = NULL;
+	lane_commit(&self.lane, ROW);
+	return row;
+}
+
+/*
+ * A lock taken and released at once makes one record. Its value is there before its flag, for a
+ * reader of what a kill leaves.
+ */
+static inline bool join_held(struct head head, const void *object, uint64_t time_ns)
+{
+	struct trace_record *row = self.held;
+	if (!row || row->object != (uintptr_t)object || row->what != head.what ||
+		cpu_clock_is_stale(&self.cpu, time_ns))
+		return false;
+	if (time_ns < row->time_ns)
+		time_ns = row->time_ns;
+	row->value = time_ns - row->time_ns;
+	__atomic_store_n(&row->flags, row->flags | TRACE_HELD, __ATOMIC_RELEASE);
+	self.lane.last_ns = time_ns;
+	self.held = NULL;
+	return true;
+}
+
+/* True if rows can be put; leave() follows. */
+static inline bool enter(void)
+{
+	if (__builtin_expect(self.is_busy, 0)) {
+		self.lost++;
+		return false;
+	}
+	self.is_busy = true;
+	if (__builtin_expect(
+		    self.state == THREAD_RECORDING && self.trying == TRY_NONE && *own_process, 1))
+		return true;
+	return thread_enter_slowly();
+}
+
+static inline void leave(void)
+{
+	self.is_busy = false;
+}
+
+/*
+ * A wait inside a wait (in a signal handler) is part of it. When the new frame lies higher on the
+ * stack, the old one was left by longjmp(): that wait is over.
+ */
+static inline bool is_nested(const void *frame)
+{
+	if (__builtin_expect(!self.current, 1))
+		return false;
+	if ((uintptr_t)frame < (uintptr_t)self.current)
+		return true;
+	thread_leave_left_wait();
+	return false;
+}
+
+/* Not before the wait, not after its end; 0 stays unknown. */
+static inline uint64_t within(uint64_t time_ns, uint64_t start_ns, uint64_t end_ns)
+{
+	if (!time_ns)
+		return 0;
+	return time_ns < start_ns ? start_ns : time_ns > end_ns ? end_ns : time_ns;
+}
+
+#endif

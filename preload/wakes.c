@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "wakes.h"
+
+#include <stddef.h>
+
+enum {
+	SETS = 512,
+	WAYS = 4,
+};
+
+/* A cache line each: threads that use different objects do not meet. */
+struct slot {
+	const void *object;
+	uint64_t time_ns; /* of the last release or arrival */
+	uint64_t arrivals;
+	uint64_t end_place; /* the last arrival of the last round that is complete */
+	uint64_t end_ns;
+	uint32_t tid, end_tid;
+} __attribute__((aligned(64)));
+
+static struct slot table[SETS][WAYS];
+
+static struct slot *set_of(const void *object)
+{
+	uint64_t hash = (uintptr_t)object * 0x9e3779b97f4a7c15ull;
+	return table[hash >> 32 & (SETS - 1)];
+}
+
+static struct slot *find(const void *object)
+{
+	struct slot *set = set_of(object);
+	for (int i = 0; i < WAYS; i++)
+		if (__atomic_load_n(&set[i].object, __ATOMIC_RELAXED) == object)
+			return &set[i];
+	return NULL;
+}
+
+static struct slot *claim(const void *object)
+{
+	struct slot *found = find(object);
+	if (__builtin_expect(found != NULL, 1))
+		return found;
+	struct slot *set = set_of(object);
+	struct slot *oldest = &set[0];
+	for (int i = 1; i < WAYS; i++)
+		if (set[i].time_ns < oldest->time_ns)
+			oldest = &set[i];
+	oldest->time_ns = 0;
+	oldest->arrivals = 0;
+	oldest->end_place = 0;
+	oldest->end_ns = 0;
+	__atomic_store_n(&oldest->object, object, __ATOMIC_RELEASE);
+	return oldest;
+}
+
+void wake_note(const void *object, uint64_t time_ns, uint32_t tid)
+{
+	struct slot *slot = claim(object);
+	slot->tid = tid;
+	__atomic_store_n(&slot->time_ns, time_ns, __ATOMIC_RELEASE);
+}
+
+struct wake wake_find(const void *object)
+{
+	const struct slot *slot = find(object);
+	if (!slot)
+		return (struct wake){ 0 };
+	uint64_t time_ns = __atomic_load_n(&slot->time_ns, __ATOMIC_ACQUIRE);
+	return (struct wake){ time_ns, slot->tid };
+}
+
+uint64_t wake_arrive(const void *barrier, uint64_t time_ns, uint32_t tid)
+{
+	struct slot *slot = claim(barrier);
+	slot->tid = tid;
+	__atomic_store_n(&slot->time_ns, time_ns, __ATOMIC_RELEASE);
+	return __atomic_add_fetch(&slot->arrivals, 1, __ATOMIC_ACQ_REL);
+}
+
+void wake_complete(const void *barrier, uint64_t place, uint64_t time_ns, uint32_t tid)
+{
+	struct slot *slot = find(barrier);
+	if (!slot)
+		return;
+	slot->end_ns = time_ns;
+	slot->end_tid = tid;
+	__atomic_store_n(&slot->end_place, place, __ATOMIC_RELEASE);
+}
+
+/* A round cannot end before all of the round before have left: its end is not overwritten. */
+struct wake wake_round(const void *barrier, uint64_t place)
+{
+	const struct slot *slot = find(barrier);
+	if (!slot)
+		return (struct wake){ 0 };
+	if (__atomic_load_n(&slot->end_place, __ATOMIC_ACQUIRE) >= place)
+		return (struct wake){ slot->end_ns, slot->end_tid };
+	return wake_find(barrier); /* who ended the round has not said so yet */
+}

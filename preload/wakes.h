@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who let whom go, and when. Whoever releases an object notes the instant; who waited for it reads
+ * it once it runs again: the time between is waiting for a core, not for the object.
+ *
+ * A table in the process's memory, by address. Objects that find no room push out the one noted
+ * longest ago. Readings may be torn or of another object's past: they are hints, and the reader of
+ * one bounds it by the wait. Objects shared between processes are noted in each of them alone.
+ */
+#ifndef PRELOAD_WAKES_H
+#define PRELOAD_WAKES_H
+
+#include <stdint.h>
+
+struct wake {
+	uint64_t time_ns; /* 0: unknown */
+	uint32_t tid; /* who did it; 0: unknown */
+};
+
+void wake_note(const void *object, uint64_t time_ns, uint32_t tid);
+struct wake wake_find(const void *object);
+
+/*
+ * Barriers. The last arrival lets all others go, and is told from those of the next round by a
+ * count: wake_arrive() gives the caller's place in it, wake_complete() says that this place was the
+ * last of a round, wake_round() finds the last arrival of the round of a place.
+ */
+uint64_t wake_arrive(const void *barrier, uint64_t time_ns, uint32_t tid);
+void wake_complete(const void *barrier, uint64_t place, uint64_t time_ns, uint32_t tid);
+struct wake wake_round(const void *barrier, uint64_t place);
+
+#endif

@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Installs what is missing, builds corecast in every way that we support, and runs every test and check.
+# The last line counts them: "N passed, N failed, N skipped". Exits 1 if any failed.
+#
+# Build folders and logs are kept in build-test/ (CORECAST_TEST_BUILD names another place), so that
+# a second run only does what changed.
+set -euo pipefail
+
+source_root=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/..")
+work=${CORECAST_TEST_BUILD:-$source_root/build-test}
+fuzz_seconds=${CORECAST_FUZZ_SECONDS:-5}
+jobs=$(nproc)
+passed=0
+failed=0
+skipped=0
+export LC_ALL=C.UTF-8
+
+skip() {
+	skipped=$((skipped + 1))
+	printf 'skipped  %s: %s\n' "$1" "$2"
+}
+
+# check NAME COMMAND...: runs it with its output in a log; counts it, and shows the log's end if it failed.
+# Exit status 77 is a skip, for the reason on the last line.
+check() {
+	local name=$1 log=$work/log/${1//[ \/]/-}.log start=$SECONDS status=0
+	shift
+	"$@" </dev/null >"$log" 2>&1 || status=$?
+	case $status in
+	0)
+		passed=$((passed + 1))
+		printf 'ok       %-44s %4ds\n' "$name" $((SECONDS - start))
+		;;
+	77)
+		skip "$name" "$(tail -n 1 "$log")"
+		;;
+	*)
+		failed=$((failed + 1))
+		printf 'FAILED   %-44s %4ds\n' "$name" $((SECONDS - start))
+		tail -n 60 "$log" | sed 's/^/    | /'
+		return 1
+		;;
+	esac
+}
+
+# build NAME gcc|clang OPTIONS...: configures and compiles build-test/NAME, warnings being errors.
+build() {
+	local folder=$work/$1 compilers=(CC=gcc CXX=g++)
+	if [ "$2" = clang ]; then
+		compilers=(CC=clang CXX=clang++)
+	fi
+	shift 2
+	if ! env "${compilers[@]}" meson setup --reconfigure "$folder" "$source_root" -Dwerror=true "$@"; then
+		rm -rf "$folder"
+		env "${compilers[@]}" meson setup "$folder" "$source_root" -Dwerror=true "$@" || return
+	fi
+	ninja -j "$jobs" -C "$folder"
+}
+
+# run_tests NAME OPTIONS...: runs the meson tests of build-test/NAME and counts each of them.
+run_tests() {
+	local folder=$work/$1 log=$work/log/tests-$1.log start=$SECONDS
+	local results=$folder/meson-logs/testlog.json ok skip_count all
+	rm -f "$results"
+	meson test -C "$folder" --no-rebuild --print-errorlogs "${@:2}" </dev/null >"$log" 2>&1 || true
+	if ! [ -s "$results" ]; then
+		failed=$((failed + 1))
+		printf 'FAILED   tests of %s did not run\n' "$1"
+		tail -n 20 "$log" | sed 's/^/    | /'
+		return
+	fi
+	all=$(wc -l <"$results")
+	ok=$(jq -r 'select(.result == "OK") | .name' "$results" | wc -l)
+	skip_count=$(jq -r 'select(.result == "SKIP") | .name' "$results" | wc -l)
+	passed=$((passed + ok))
+	skipped=$((skipped + skip_count))
+	failed=$((failed + all - ok - skip_count))
+	printf '%-8s %-44s %4ds  %d of %d passed\n' "$([ "$all" -eq $((ok + skip_count)) ] &&
+		echo ok || echo FAILED)" "tests of $1" $((SECONDS - start)) "$ok" "$all"
+	jq -r 'select(.result == "SKIP") | "skipped  \(.name): " + ((.stdout // "") + (.stderr // "")
+		| rtrimstr("\n") | split("\n") | last // "no reason given")' "$results"
+	jq -r 'select(.result != "OK" and .result != "SKIP")
+		| "FAILED   \(.name): \(.result)\n" + ((.stdout // "") + (.stderr // "")
+		| split("\n") | .[-60:] | join("\n"))' "$results" | sed '/^FAILED/!s/^/    | /'
+}
+
+c_files() {
+	find "$source_root"/{src,cmd,include,preload,tests,fuzz,bench,examples} -name '*.[ch]' | sort
+}
+
+check_format() {
+	c_files | xargs -d '\n' clang-format --dry-run -Werror
+}
+
+# What the clang build compiles of ours, whose compile_commands.json clang understands. Not the tests: the
+# analyser does not know that cmocka's assertions end a test.
+check_tidy() {
+	jq -r '.[].file' "$work/clang/compile_commands.json" | sort -u |
+		sed -n "/^\.\.\/\.\.\/tests\//d; s|^\.\./\.\./|$source_root/|p" |
+		xargs -d '\n' -P "$jobs" -n 4 clang-tidy --quiet -p "$work/clang"
+}
+
+check_shell() {
+	# SC1083: {n} is what our users type. SC2154: tests use what their runner sets.
+	find "$source_root" -path "$source_root/build*" -prune -o -name .git -prune -o \
+		\( -name '*.sh' -o -name '*.bash' -o -path '*/.ci/run' \) -print |
+		xargs -d '\n' shellcheck --shell=bash --severity=warning --exclude=SC1083,SC2154
+}
+
+# A few seconds of one fuzzer, starting from its corpus (fuzz/corpus/NAME).
+run_fuzzer() {
+	local fuzzer=$1 scratch
+	scratch=$(mktemp -d "$work/fuzz-XXXXXX")
+	mkdir "$scratch/new"
+	local folders=("$scratch/new")
+	if [ -d "$source_root/fuzz/corpus/$(basename "$fuzzer")" ]; then
+		folders+=("$source_root/fuzz/corpus/$(basename "$fuzzer")")
+	fi
+	local status=0
+	"$fuzzer" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=1024 \
+		-artifact_prefix="$work/log/" "${folders[@]}" || status=$?
+	rm -rf "$scratch"
+	return "$status"
+}
+
+run_fuzzers() {
+	local fuzzer
+	while read -r fuzzer; do
+		check "fuzz $(basename "$fuzzer")" run_fuzzer "$fuzzer" || true
+	done < <(find "$work/sanitized/fuzz" -maxdepth 1 -type f -executable | sort)
+}
+
+finish() {
+	local status=$?
+	if [ "$status" -ne 0 ]; then
+		failed=$((failed + 1))
+		printf 'FAILED   stopped before the end, exit status %d\n' "$status"
+	fi
+	printf 'took %d min %d s; logs are in %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$work/log"
+	printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+	[ "$failed" -eq 0 ] || exit 1
+}
+
+mkdir -p "$work/log"
+trap finish EXIT
+check "packages" "$source_root/scripts/deps.sh" --test || exit 0 # finish() counts it
+
+check "format" check_format || true
+check "shell scripts" check_shell || true
+
+# The suite "source" looks at the sources: once for each compiler is enough.
+check "build gcc" build gcc gcc && run_tests gcc
+check "build clang" build clang clang && run_tests clang
+check "build sanitized" build sanitized clang -Db_sanitize=address,undefined -Db_lundef=false \
+	-Dfuzzers=true && run_tests sanitized --no-suite source && run_fuzzers
+check "build release" build release gcc -Dbuildtype=release -Db_ndebug=true &&
+	run_tests release --no-suite source
+check "build minimal" build minimal gcc -Dbuildtype=debug \
+	-Dpfm=disabled -Ddw=disabled -Dhtml=disabled -Ddocs=disabled &&
+	run_tests minimal --no-suite source
+# gcc 12's analyser does not see scope cleanup, arrays that helpers fill, and conditions that imply another.
+check "gcc -fanalyzer" build analyzer gcc -Dtests=disabled -Dhtml=disabled -Dc_args="-fanalyzer \
+	-Wno-analyzer-malloc-leak -Wno-analyzer-use-of-uninitialized-value -Wno-analyzer-null-argument" || true
+check "quickstart" env CORECAST_BUILD="$work/gcc" "$source_root/scripts/quickstart.sh" || true
+check "debian package" "$source_root/tests/debian_package.sh" "$source_root" || true
+
+if [ -e "$work/clang/compile_commands.json" ]; then
+	check "clang-tidy" check_tidy || true
+else
+	skip "clang-tidy" "the clang build failed"
+fi

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Output files that appear whole or not at all: written beside the target under a temporary name,
+ * renamed by outfile_commit(). "-" writes to stdout. Released without a commit, nothing is left.
+ *
+ *	AUTO_RELEASE(outfile) struct outfile out = { 0 };
+ *	if (outfile_open(&out, path, err) < 0) ...
+ *	fputs(page, out.file);
+ *	return outfile_commit(&out, err);
+ */
+#ifndef BASE_OUTFILE_H
+#define BASE_OUTFILE_H
+
+#include "base/err.h"
+
+#include <stdio.h>
+
+struct outfile {
+	FILE *file;
+	char *path;
+	char *target; /* what path is a link to, or path itself; NULL for a new file */
+	char *temporary; /* NULL when writing straight to stdout, a device or a pipe */
+};
+
+int outfile_open(struct outfile *out, const char *path, struct err *err);
+int outfile_commit(struct outfile *out, struct err *err);
+void outfile_release(struct outfile *out);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whether a library can be preloaded into a program; the dynamic linker ignores it silently. */
+#ifndef COLLECT_PRELOADABLE_H
+#define COLLECT_PRELOADABLE_H
+
+#include "base/err.h"
+
+/*
+ * `program` is looked up as execvp() does; of a script, its interpreter is judged.
+ * 0; -ENOENT (no such program), -EACCES (it gains privileges: set-user-ID or file capabilities),
+ * -EOPNOTSUPP (static, another architecture, another C library), -ENOEXEC (not a program),
+ * -errno of reading it. err says what to do.
+ */
+int preloadable_check(const char *program, struct err *err);
+
+#endif

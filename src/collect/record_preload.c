@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Records from within: the preload library writes the trace file itself. Here that file is made,
+ * the program started with the library, and the file closed when the program has ended.
+ */
+#include "collect/foreground.h"
+#include "collect/preloadable.h"
+#include "collect/recorder.h"
+#include "collect/run_clock.h"
+#include "collect/sync_stalls.h"
+
+#include "base/datadir.h"
+#include "trace/create.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int check(const struct record_opts *opts, struct err *err)
+{
+	if (!opts->argv)
+		return err_set(err, -EOPNOTSUPP,
+			"the preload library cannot get into a process that runs already: record "
+			"it by --via bpf, or start the program anew");
+	return preloadable_check(opts->argv[0], err);
+}
+
+static int create(const struct record_opts *opts, struct err *err)
+{
+	const struct trace_create_opts how = {
+		.sources = TRACE_BY_PRELOAD,
+		.bytes_max = opts->bytes_max,
+	};
+	struct trace_header header;
+	trace_header_init(&header, &how);
+	run_clock_measure(&header);
+	AUTO_FD int fd = open(opts->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return err_set(err, -errno, "cannot create '%s': %s", opts->path, strerror(errno));
+	return trace_header_write(fd, opts->path, &header, err);
+}
+
+/* What the target wrote into the header. */
+static int read_header(const char *path, struct trace_header *ret, struct err *err)
+{
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || pread(fd, ret, sizeof *ret, 0) != (ssize_t)sizeof *ret)
+		return err_set(err, -EIO, "cannot read '%s' again", path);
+	return 0;
+}
+
+static int finish(const struct record_opts *opts, const struct foreground_result *ran,
+	struct record_result *ret, struct err *err)
+{
+	struct trace_header header;
+	int code = read_header(opts->path, &header, err);
+	if (code < 0)
+		return code;
+	if (header.processes == 0) {
+		(void)unlink(opts->path); /* an empty trace tells nothing */
+		return err_set(err, -ENODATA,
+			"nothing was recorded: '%s' never loaded the library; record it by --via "
+			"bpf",
+			opts->argv[0]);
+	}
+	struct record_result result = {
+		.status = ran->status,
+		.wall_s = (double)(ran->end_ns - ran->start_ns) * 1e-9,
+		.lost = header.events_lost,
+		.processes = header.processes,
+		.is_full = header.is_full != 0,
+	};
+	code = trace_close(opts->path, opts->path, ran->end_ns, &result.closed, err);
+	if (code == 0)
+		*ret = result;
+	return code;
+}
+
+static int run(const struct record_opts *opts, struct record_result *ret, struct err *err)
+{
+	AUTO_RELEASE(sync_env) struct sync_env env = { 0 };
+	int code = create(opts, err);
+	if (code == 0)
+		code = sync_env_make(TRACE_PATH_VARIABLE, opts->path, &env, err);
+	if (code < 0)
+		return code;
+	const struct foreground_opts how = {
+		.argv = opts->argv,
+		.environment = { env.assignments[0], env.assignments[1] },
+		.environment_count = 2,
+	};
+	struct foreground_result ran;
+	code = foreground_run(&how, &ran, err);
+	if (code < 0) {
+		(void)unlink(opts->path); /* nothing was recorded */
+		return code;
+	}
+	return finish(opts, &ran, ret, err);
+}
+
+const struct recorder recorder_preload = {
+	.name = "preload",
+	.check = check,
+	.run = run,
+};

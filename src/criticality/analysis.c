@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "criticality/analysis.h"
+
+#include "base/mem.h"
+#include "criticality/collect_results.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPIN_GAP_NS = 10000 };
+
+int analysis_new(const struct analysis_opts *opts, struct analysis **ret, struct err *err)
+{
+	AUTO(analysis) struct analysis *analysis = calloc(1, sizeof *analysis);
+	if (!analysis)
+		return err_set(err, -ENOMEM, "out of memory");
+	account_init(&analysis->account);
+	analysis->account.window_from_ns = opts->window_from_ns;
+	analysis->account.window_to_ns = opts->window_to_ns;
+	analysis->account.needs_core = opts->needs_core;
+	analysis->account.cores = opts->cores;
+	*ret = TAKE(analysis);
+	return 0;
+}
+
+void analysis_free(struct analysis *analysis)
+{
+	if (!analysis)
+		return;
+	account_release(&analysis->account);
+	blame_release(&analysis->blame);
+	for (size_t i = 0; i < analysis->module_count; i++)
+		free(analysis->modules[i].path);
+	for (size_t i = 0; i < analysis->name_count; i++)
+		free(analysis->names[i]);
+	free(analysis->modules);
+	free(analysis->names);
+	index_release(&analysis->name_index);
+	free(analysis->spins);
+	free(analysis->program);
+	free(analysis);
+}
+
+/* A thread's name, which may come before its start; the newest one holds. */
+static int name_thread(struct analysis *analysis, const struct event *event)
+{
+	uint32_t tid = (uint32_t)event->object;
+	uint32_t found = index_find(&analysis->account.index, event->pid, tid);
+	char *name = strdup(event->text);
+	if (!name)
+		return -ENOMEM;
+	if (found != INDEX_NONE) {
+		free(analysis->account.threads[found].name);
+		analysis->account.threads[found].name = name;
+		return 0;
+	}
+	if (mem_grow(&analysis->names, &analysis->name_capacity, analysis->name_count + 1,
+		    sizeof *analysis->names) < 0) {
+		free(name);
+		return -ENOMEM;
+	}
+	analysis->names[analysis->name_count] = name;
+	index_remove(&analysis->name_index, event->pid, tid);
+	return index_add(&analysis->name_index, event->pid, tid, analysis->name_count++);
+}
+
+static int name_module(struct analysis *analysis, const struct event *event)
+{
+	if (mem_grow(&analysis->modules, &analysis->module_capacity, analysis->module_count + 1,
+		    sizeof *analysis->modules) < 0)
+		return -ENOMEM;
+	char *path = strdup(event->text);
+	if (!path)
+		return -ENOMEM;
+	analysis->modules[analysis->module_count++] = (struct result_module){
+		.pid = event->pid, .bias = event->object, .end = event->value, .path = path
+	};
+	return 0;
+}
+
+static int name_object(struct analysis *analysis, const struct event *event)
+{
+	struct object *object =
+		blame_object(&analysis->blame, event->pid, event->what, event->object);
+	char *name = strdup(event->text);
+	if (!object || !name) {
+		free(name);
+		return -ENOMEM;
+	}
+	free(object->name);
+	object->name = name;
+	return 0;
+}
+
+static int take_name(struct analysis *analysis, const struct event *event)
+{
+	if (!event->text)
+		return 0;
+	if (event->what == WHAT_THREAD)
+		return name_thread(analysis, event);
+	if (event->what == WHAT_MODULE)
+		return name_module(analysis, event);
+	if (event->what == WHAT_PROGRAM && !analysis->program) {
+		analysis->program = strdup(event->text);
+		return analysis->program ? 0 : -ENOMEM;
+	}
+	return what_is_object(event->what) ? name_object(analysis, event) : 0;
+}
+
+/* What an event changes in the state of its thread. */
+static void apply(struct analysis *analysis, uint32_t index, const struct event *event)
+{
+	struct account *account = &analysis->account;
+	struct thread *thread = &account->threads[index];
+	switch ((enum event_kind)event->kind) {
+	case EVENT_THREAD_START:
+		thread->routine = event->object;
+		thread->parent = (uint32_t)event->value;
+		break;
+	case EVENT_THREAD_EXIT:
+		account_exit(account, index);
+		break;
+	case EVENT_WAIT:
+		account_wait(account, index, event->what);
+		break;
+	case EVENT_WOKEN:
+		account_wake(account, index);
+		break;
+	case EVENT_PASS:
+		account_wake(account, index);
+		account_core(account, index, true);
+		break;
+	case EVENT_RUN:
+	case EVENT_PREEMPT:
+		account->has_cores = true;
+		account_core(account, index, event->kind == EVENT_RUN);
+		break;
+	default:
+		break;
+	}
+}
+
+/* One event at the clock's time. */
+static int play(struct analysis *analysis, const struct event *event)
+{
+	struct account *account = &analysis->account;
+	size_t before = account->thread_count;
+	uint32_t index = account_thread(account, event->pid, event->tid);
+	if (index == INDEX_NONE)
+		return -ENOMEM;
+	if (account->thread_count > before) {
+		uint32_t name = index_find(&analysis->name_index, event->pid, event->tid);
+		if (name != INDEX_NONE) {
+			account->threads[index].name = TAKE(analysis->names[name]);
+			index_remove(&analysis->name_index, event->pid, event->tid);
+		}
+	}
+	int code = blame_before(&analysis->blame, account, index, event);
+	if (code < 0)
+		return code;
+	apply(analysis, index, event);
+	return blame_after(&analysis->blame, account, index, event);
+}
+
+/* NULL if it does not spin. Few threads do at a time. */
+static struct spin *find_spin(struct analysis *analysis, uint32_t pid, uint32_t tid)
+{
+	for (size_t i = 0; i < analysis->spin_count; i++)
+		if (analysis->spins[i].last.pid == pid && analysis->spins[i].last.tid == tid)
+			return &analysis->spins[i];
+	return NULL;
+}
+
+/* It works again: as an event of its own, so that account and blame see one kind of waiting. */
+static int end_spin(struct analysis *analysis, struct spin *spin)
+{
+	struct event woken = spin->last;
+	bool is_waiting = spin->is_waiting;
+	*spin = analysis->spins[--analysis->spin_count];
+	woken.kind = EVENT_WOKEN;
+	woken.value = 0;
+	return is_waiting ? play(analysis, &woken) : 0;
+}
+
+/* Threads that have not tried again work since SPIN_GAP_NS after their last try. */
+static int end_late_spins(struct analysis *analysis, uint64_t time_ns)
+{
+	for (;;) {
+		struct spin *first = NULL;
+		for (size_t i = 0; i < analysis->spin_count; i++)
+			if (!first || analysis->spins[i].last.time_ns < first->last.time_ns)
+				first = &analysis->spins[i];
+		if (!first || first->last.time_ns + SPIN_GAP_NS >= time_ns)
+			return 0;
+		int code = account_advance(&analysis->account, first->last.time_ns + SPIN_GAP_NS);
+		if (code == 0)
+			code = end_spin(analysis, first);
+		if (code < 0)
+			return code;
+	}
+}
+
+/* A failed trylock; the second one in a row on the same object begins a wait for it. */
+static int take_try(struct analysis *analysis, const struct event *event)
+{
+	struct spin *spin = find_spin(analysis, event->pid, event->tid);
+	int code = play(analysis, event);
+	if (code < 0)
+		return code;
+	if (spin && (spin->last.object != event->object || spin->last.what != event->what)) {
+		code = end_spin(analysis, spin);
+		spin = NULL;
+	}
+	if (!spin) {
+		if (code < 0 || mem_grow(&analysis->spins, &analysis->spin_capacity,
+					analysis->spin_count + 1, sizeof *analysis->spins) < 0)
+			return code < 0 ? code : -ENOMEM;
+		analysis->spins[analysis->spin_count++] = (struct spin){ .last = *event };
+		return 0;
+	}
+	spin->last = *event;
+	if (spin->is_waiting)
+		return 0;
+	spin->is_waiting = true;
+	struct event wait = *event;
+	wait.kind = EVENT_WAIT;
+	wait.value = 0;
+	return play(analysis, &wait);
+}
+
+static int take_event(struct analysis *analysis, const struct event *event)
+{
+	if (event->kind == EVENT_NAME)
+		return take_name(analysis, event);
+	if (event->kind == EVENT_LOST) {
+		analysis->lost += event->value;
+		return 0;
+	}
+	analysis->events++;
+	int code = analysis->spin_count > 0 ? end_late_spins(analysis, event->time_ns) : 0;
+	if (code == 0)
+		code = account_advance(&analysis->account, event->time_ns);
+	if (code < 0)
+		return code;
+	if (event->kind == EVENT_TRY_FAILED)
+		return take_try(analysis, event);
+	struct spin *spin = analysis->spin_count > 0 && event->kind != EVENT_SAMPLE
+				    ? find_spin(analysis, event->pid, event->tid)
+				    : NULL;
+	if (spin && (code = end_spin(analysis, spin)) < 0)
+		return code;
+	return play(analysis, event);
+}
+
+static int fail(int code, struct err *err)
+{
+	if (code == -ERANGE)
+		return err_set(err, code,
+			"the timeline is longer than 39 hours: analyse a part of it (--window)");
+	return code < 0 ? err_set(err, code, "out of memory") : 0;
+}
+
+static int sink_take(void *context, const struct event *event, struct err *err)
+{
+	return fail(take_event(context, event), err);
+}
+
+static int sink_end(void *context, uint64_t end_ns, struct err *err)
+{
+	struct analysis *analysis = context;
+	int code = end_late_spins(analysis, end_ns);
+	return fail(code < 0 ? code : account_advance(&analysis->account, end_ns), err);
+}
+
+struct event_sink analysis_sink(struct analysis *analysis)
+{
+	return (struct event_sink){ .context = analysis, .event = sink_take, .finish = sink_end };
+}
+
+int analysis_results(struct analysis *analysis, struct results **ret, struct err *err)
+{
+	blame_settle(&analysis->blame, &analysis->account);
+	account_settle(&analysis->account);
+	AUTO(results) struct results *results = calloc(1, sizeof *results);
+	if (!results || collect_results(analysis, results) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	*ret = TAKE(results);
+	return 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A timeline read once, from the first event to the last, and what it says: an event sink in front,
+ * results behind.
+ *
+ *	struct analysis_opts opts = { 0 };
+ *	AUTO(analysis) struct analysis *analysis = NULL;
+ *	analysis_new(&opts, &analysis, err);
+ *	struct event_sink sink = analysis_sink(analysis);
+ *	... a source feeds the sink and finishes it ...
+ *	analysis_results(analysis, &results, err);
+ *
+ * A trylock that fails again within 10 us on the same object is a spin: from the second failure until
+ * it succeeds, or until 10 us after the last failure, the thread counts as waiting. (Two context
+ * switches take about as long: nobody gives work away in smaller pieces.)
+ */
+#ifndef CRITICALITY_ANALYSIS_H
+#define CRITICALITY_ANALYSIS_H
+
+#include "base/cleanup.h"
+#include "criticality/results.h"
+#include "trace/sink.h"
+
+struct analysis_opts {
+	uint64_t window_from_ns, window_to_ns; /* since the first event; to = 0: the whole run */
+	bool needs_core; /* active means on a core, not also runnable */
+	uint32_t cores; /* that the run had; 0: unknown */
+};
+
+struct analysis;
+
+/* 0 or -ENOMEM. */
+int analysis_new(const struct analysis_opts *opts, struct analysis **ret, struct err *err);
+void analysis_free(struct analysis *analysis);
+CLEANUP_DEFINE(analysis, analysis_free)
+
+/* Borrows the analysis. Its event() fails with -ENOMEM and -ERANGE (account.h). */
+struct event_sink analysis_sink(struct analysis *analysis);
+
+/* After the sink was finished, once. The caller frees *ret. 0 or -ENOMEM. */
+int analysis_results(struct analysis *analysis, struct results **ret, struct err *err);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Waits, and which part of blame an event is for. */
+#include "criticality/blame_parts.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+
+static int begin_wait(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event)
+{
+	struct object *object = blame_object(blame, event->pid, event->what, event->object);
+	if (!object)
+		return -ENOMEM;
+	object_settle(object, account);
+	bool is_barrier = event->what == WHAT_BARRIER;
+	/* The last to arrive may say that it waits in the instant in which it lets the others go. */
+	bool is_last = object->has_left && object->end_ns == account->now_ns;
+	if (!is_last && (object->waiters == 0 || object->has_left)) {
+		int code = is_barrier ? episode_begin(blame, account, object) : 0;
+		if (code < 0)
+			return code;
+		object->wait_g = account->g;
+		object->open_ns = account->now_ns;
+	}
+	if (object->waiters == 0)
+		object->busy_since_ns = account->now_ns;
+	if (is_barrier)
+		episode_arrive(blame, object, account, index, event);
+	if (event->what == WHAT_FUTEX)
+		futex_arrive(object, account, index);
+	if (!object->site)
+		object->site = event->site;
+	object->waiters++;
+	object->waits += account->is_inside;
+	struct blame_thread *mine = &blame->threads[index];
+	mine->object = object_index(blame, object) + 1;
+	mine->site = event->site;
+	mine->wait_ns = account->now_ns;
+	mine->wait_w = account->w;
+	mine->wait_w_idle = account->w_idle;
+	return 0;
+}
+
+/* What is signalled may be waited for in vain while no thread is active. */
+static uint64_t wait_loss(
+	const struct object *object, const struct blame_thread *mine, const struct account *account)
+{
+	uint64_t units = account->w - mine->wait_w;
+	return what_is_signalled(object->what) ? units
+					       : units + account->w_idle - mine->wait_w_idle;
+}
+
+static int end_wait(struct blame *blame, const struct account *account, uint32_t index)
+{
+	struct blame_thread *mine = &blame->threads[index];
+	if (mine->object == 0)
+		return 0;
+	uint32_t number = mine->object - 1;
+	struct object *object = &blame->objects[number];
+	uint64_t waited = account->now_ns - mine->wait_ns;
+	object_settle(object, account);
+	episode_leave(object, account);
+	mine->object = 0;
+	mine->last_object = number + 1;
+	mine->lost = wait_loss(object, mine, account);
+	mine->loss += mine->lost;
+	object->loss += mine->lost;
+	object->waited_ns += waited;
+	if (--object->waiters ==
+		0) /* the last at a barrier may wait for no time, see begin_wait() */
+		object->contended_ns += account->now_ns - object->busy_since_ns;
+	struct pairing *pairing = blame_pairing(&blame->by_site, number, mine->site);
+	if (!pairing)
+		return -ENOMEM;
+	pairing->waited_ns += waited;
+	pairing->count++;
+	return 0;
+}
+
+/* A wait that ran into its time limit was not for what somebody else did. */
+static void forget_loss(struct blame *blame, uint32_t index)
+{
+	struct blame_thread *mine = &blame->threads[index];
+	if (mine->last_object == 0)
+		return;
+	blame->objects[mine->last_object - 1].loss -= mine->lost;
+	mine->loss -= mine->lost;
+	mine->lost = 0;
+}
+
+static int add_code(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event)
+{
+	struct blame_thread *mine = &blame->threads[index];
+	const struct thread *thread = &account->threads[index];
+	bool is_sample = event->kind == EVENT_SAMPLE, is_exit = event->kind == EVENT_THREAD_EXIT;
+	uint64_t *mark = is_sample ? &mine->sample_g : &mine->segment_g;
+	uint64_t units = account_since(account, thread, *mark);
+	if (units == 0 || (event->site == 0 && !is_exit && !is_sample))
+		return 0;
+	*mark = account->g;
+	return blame_site(is_sample ? &blame->samples : &blame->segments, event->pid,
+		event->site == 0 && is_exit ? thread->routine : event->site, units);
+}
+
+/* Whether an event of this kind can start or stop its thread. */
+static bool is_change(uint8_t kind)
+{
+	return kind == EVENT_WAIT || kind == EVENT_WOKEN || kind == EVENT_PASS ||
+	       kind == EVENT_THREAD_EXIT || kind == EVENT_RUN || kind == EVENT_PREEMPT;
+}
+
+static int release(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event)
+{
+	if (what_is_lock(event->what))
+		return hold_give_back(blame, account, index, event);
+	if (!what_is_signalled(event->what))
+		return 0;
+	struct object *object = blame_object(blame, event->pid, event->what, event->object);
+	return object ? object_signal(blame, account, index, object) : -ENOMEM;
+}
+
+int blame_before(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event)
+{
+	if (mem_grow(&blame->threads, &blame->thread_capacity, account->thread_count,
+		    sizeof *blame->threads) < 0)
+		return -ENOMEM;
+	blame->thread_count = account->thread_count;
+	futex_find_join(blame, index, event);
+	int code = add_code(blame, account, index, event);
+	if (code < 0)
+		return code;
+	if (event->kind == EVENT_RELEASE)
+		return release(blame, account, index, event);
+	if (event->kind == EVENT_WOKEN)
+		code = futex_signal(blame, account, index, event);
+	if (code == 0 && (event->kind == EVENT_WAIT || event->kind == EVENT_THREAD_EXIT))
+		code = hold_end_coming(blame, account, index);
+	if (code < 0 || !is_change(event->kind))
+		return code;
+	while (event->kind == EVENT_THREAD_EXIT && code == 0 && blame->threads[index].count > 0)
+		code = hold_end(blame, account, index, blame->threads[index].holds);
+	hold_recount(blame, account, index, -1);
+	if (code == 0 && event->kind != EVENT_RUN && event->kind != EVENT_PREEMPT)
+		code = end_wait(blame, account, index);
+	if (code == 0 && event->kind == EVENT_WAIT && what_is_object(event->what))
+		code = begin_wait(blame, account, index, event);
+	return code;
+}
+
+static int pass(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event)
+{
+	if (event->flags & EVENT_TIMED_OUT) {
+		if (event->flags & EVENT_WAITED)
+			forget_loss(blame, index);
+		return hold_end_coming(blame, account, index);
+	}
+	if (what_is_lock(event->what))
+		return hold_take(blame, account, index, event);
+	return event->what == WHAT_BARRIER ? episode_pass(blame, account, index, event) : 0;
+}
+
+int blame_after(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event)
+{
+	if (event->kind == EVENT_TRY_FAILED) {
+		struct object *object = blame_object(blame, event->pid, event->what, event->object);
+		if (object)
+			object->try_failures += account->is_inside;
+		return object ? 0 : -ENOMEM;
+	}
+	if (!is_change(event->kind))
+		return 0;
+	hold_recount(blame, account, index, 1);
+	if (event->kind == EVENT_WOKEN)
+		return hold_expect(blame, account, index);
+	return event->kind == EVENT_PASS ? pass(blame, account, index, event) : 0;
+}
+
+void blame_settle(struct blame *blame, const struct account *account)
+{
+	for (size_t i = 0; i < blame->thread_count; i++)
+		(void)end_wait(blame, account, (uint32_t)i); /* memory: only a call site is lost */
+	for (size_t i = 0; i < blame->object_count; i++) {
+		object_settle(&blame->objects[i], account);
+		(void)episode_end(blame, account, &blame->objects[i]); /* as above */
+	}
+}

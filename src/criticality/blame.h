@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Criticality by lock and by line of code.
+ *
+ * For each object that threads wait for, in constant time for each event:
+ *
+ *	waited	the waiting of all threads, from WAIT to WOKEN (or PASS), summed
+ *	held	the time it was held, summed over holders
+ *	blame	what its holders' criticality amounts to while others waited. A lock: G of its
+ *		active holders while there is at least one waiter (a thread that was woken to take
+ *		it counts as a holder: the hand-over is part of what the lock costs), and idle time
+ *		while a holder sleeps or waits for a device. A barrier: G of the last to arrive,
+ *		from when the first one waits, as far as it lies in the last one's current active
+ *		stretch. What is signalled (condition, semaphore, queue, futex): G of the thread
+ *		that signals, from the first wait since the last signal, within its current
+ *		active stretch.
+ *	loss	the sum over waits of the growth of W (account.h): how much shorter the run would
+ *		be if those who wait for it had done their share of the work meanwhile. A wait
+ *		that timed out was not for another thread and loses nothing; waits for signals
+ *		lose nothing while no thread is active at all.
+ *	contended	time with at least one waiter: no path through the run is shortened by
+ *		more when the object is removed
+ *
+ * Blames of nested locks overlap; each is at most the elapsed time (shared holders apart).
+ *
+ * Code: samples carry the criticality of their thread since its previous sample or activation;
+ * without samples, an active stretch between two events of a thread counts for the call site of
+ * the later one: the code that leads up to that call. Either way the sites of a thread add up to
+ * its criticality.
+ */
+#ifndef CRITICALITY_BLAME_H
+#define CRITICALITY_BLAME_H
+
+#include "criticality/account.h"
+
+/* A mutex, barrier, ... that somebody waited for or held. Units as in account.h. */
+struct object {
+	uint32_t pid;
+	uint8_t what;
+	uint64_t address;
+	char *name; /* NULL if it has none */
+	uint64_t site; /* of its first use, by which an object without a name is called */
+	uint64_t acquisitions, waits, try_failures;
+	uint64_t held_ns, waited_ns, contended_ns;
+	uint64_t blame, loss; /* units */
+	uint64_t serial_ns; /* barrier: length of episodes in which only the last had work to do */
+	uint64_t episodes; /* barrier */
+	uint64_t wakes, wakes_by_waiters; /* futex: by threads that wait for it at other times */
+	uint64_t exit_wakes; /* futex: the last thing that the waker did */
+
+	/* Now. */
+	uint32_t waiters, active_holders, blocked_holders;
+	uint64_t settled_g, settled_idle_ns;
+	uint64_t busy_since_ns; /* there are waiters */
+	uint64_t wait_g; /* when the first waiter came, or at the last signal */
+	uint64_t open_ns; /* barrier: when this episode began */
+	uint64_t others_ns,
+		late_ns; /* barrier: work before arriving, of the last and of the others */
+	uint32_t arrivals; /* barrier: in this episode */
+	uint64_t end_g, end_ns; /* barrier: end of this episode, once a waiter has left */
+	uint64_t late_units; /* barrier: blame of the last to arrive so far */
+	uint32_t late_thread;
+	bool is_open, has_left; /* barrier: an episode is under way; somebody has left it */
+};
+
+/* What an object and a thread, or an object and a call site, have to do with one another. */
+struct pairing {
+	uint32_t object;
+	uint64_t other; /* index of the thread, or the site */
+	uint64_t blame; /* units */
+	uint64_t waited_ns, count;
+};
+
+struct site {
+	uint32_t pid;
+	uint64_t address;
+	uint64_t blame; /* units */
+	uint64_t count;
+};
+
+struct site_table {
+	struct site *items;
+	size_t count, capacity;
+	struct index index;
+};
+
+struct pairing_table {
+	struct pairing *items;
+	size_t count, capacity;
+	struct index index;
+};
+
+struct hold {
+	uint32_t object, depth;
+	uint64_t since_ns, blame; /* the object's, when it was taken */
+	uint64_t site;
+	bool is_shared, is_coming; /* woken to take it */
+};
+
+/* What blame knows of a thread, beside the account's struct of the same index. */
+struct blame_thread {
+	struct hold *holds;
+	size_t count, capacity;
+	uint32_t object; /* waited for: its index plus one; 0: none */
+	uint64_t site; /* of the wait */
+	uint32_t last_object; /* of the wait that ended last: its index plus one */
+	uint64_t wait_ns, wait_w, wait_w_idle, lost; /* lost: by the wait that ended last */
+	uint64_t loss; /* by all its waits for objects */
+	uint64_t segment_g, sample_g;
+	uint64_t barrier_ns, barrier_cpu_ns; /* when it last passed a barrier */
+	uint32_t woke; /* futex that it woke somebody at, with nothing since: its index plus one */
+	uint64_t tried; /* object of the last trylock that failed */
+	uint64_t tried_ns;
+};
+
+struct blame {
+	struct object *objects;
+	size_t object_count, object_capacity;
+	struct index index;
+	struct blame_thread *threads;
+	size_t thread_count, thread_capacity;
+	struct pairing_table by_thread, by_site; /* of objects */
+	struct site_table segments, samples;
+};
+
+void blame_release(struct blame *blame);
+
+/*
+ * One event of a thread, before (blame_before) and after (blame_after) the account has changed its
+ * state. 0 or -ENOMEM.
+ */
+int blame_before(struct blame *blame, const struct account *account, uint32_t thread,
+	const struct event *event);
+int blame_after(struct blame *blame, const struct account *account, uint32_t thread,
+	const struct event *event);
+
+/* The object of this event's address, made if it is new; NULL without memory. */
+struct object *blame_object(struct blame *blame, uint32_t pid, uint8_t what, uint64_t address);
+
+/* Adds what is open at the end, so that the numbers above can be read. */
+void blame_settle(struct blame *blame, const struct account *account);
+
+static inline bool what_is_lock(uint8_t what)
+{
+	return what == WHAT_MUTEX || what == WHAT_RWLOCK || what == WHAT_SPIN;
+}
+
+static inline bool what_is_signalled(uint8_t what)
+{
+	return what == WHAT_COND || what == WHAT_SEM || what == WHAT_QUEUE || what == WHAT_FUTEX;
+}
+
+static inline bool what_is_object(uint8_t what)
+{
+	return what_is_lock(what) || what_is_signalled(what) || what == WHAT_BARRIER;
+}
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Who holds a lock, and what that costs others. */
+#include "criticality/blame_parts.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+
+/* What the holders have accrued since the last change of anything about the object. */
+void object_settle(struct object *object, const struct account *account)
+{
+	if (object->waiters > 0) {
+		object->blame += object->active_holders * (account->g - object->settled_g);
+		if (object->blocked_holders > 0)
+			object->blame += (account->idle_ns - object->settled_idle_ns) << UNIT_SHIFT;
+	}
+	object->settled_g = account->g;
+	object->settled_idle_ns = account->idle_ns;
+}
+
+/* Counts a holder, or (by = -1) no longer counts it; one that waits for a thread holds nobody up. */
+static void count_holder(struct object *object, const struct thread *thread, int by)
+{
+	if (thread->is_active)
+		object->active_holders += (uint32_t)by;
+	else if (thread->is_waiting && !what_is_held_up(thread->what))
+		object->blocked_holders += (uint32_t)by;
+}
+
+static struct hold *find_hold(struct blame_thread *mine, uint32_t object)
+{
+	for (size_t i = mine->count; i-- > 0;)
+		if (mine->holds[i].object == object)
+			return &mine->holds[i];
+	return NULL;
+}
+
+static void drop_hold(struct blame_thread *mine, const struct hold *hold)
+{
+	size_t at = (size_t)(hold - mine->holds);
+	for (mine->count--; at < mine->count; at++)
+		mine->holds[at] = mine->holds[at + 1];
+}
+
+static int push_hold(struct blame *blame, const struct account *account, uint32_t index,
+	struct object *object, struct hold hold)
+{
+	struct blame_thread *mine = &blame->threads[index];
+	if (mem_grow(&mine->holds, &mine->capacity, mine->count + 1, sizeof *mine->holds) < 0)
+		return -ENOMEM;
+	object_settle(object, account);
+	hold.object = object_index(blame, object);
+	hold.since_ns = account->now_ns;
+	hold.blame = object->blame;
+	mine->holds[mine->count++] = hold;
+	count_holder(object, &account->threads[index], 1);
+	return 0;
+}
+
+/* A lock is given back: what it cost others meanwhile goes to who held it and from where. */
+int hold_end(struct blame *blame, const struct account *account, uint32_t index, struct hold *hold)
+{
+	struct object *object = &blame->objects[hold->object];
+	object_settle(object, account);
+	bool is_last = object->active_holders + object->blocked_holders <= 1;
+	count_holder(object, &account->threads[index], -1);
+	struct hold ended = *hold;
+	drop_hold(&blame->threads[index], hold);
+	if (ended.is_coming)
+		return 0;
+	object->held_ns += account->now_ns - ended.since_ns;
+	uint64_t units = object->blame - ended.blame;
+	if (units == 0 || (ended.is_shared && !is_last))
+		return 0;
+	int code = blame_pair(&blame->by_thread, ended.object, index, units);
+	return code < 0 ? code : blame_pair(&blame->by_site, ended.object, ended.site, units);
+}
+
+int hold_end_coming(struct blame *blame, const struct account *account, uint32_t index)
+{
+	struct blame_thread *mine = &blame->threads[index];
+	for (size_t i = mine->count; i-- > 0;)
+		if (mine->holds[i].is_coming)
+			(void)hold_end(
+				blame, account, index, &mine->holds[i]); /* needs no memory */
+	return 0;
+}
+
+int hold_take(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event)
+{
+	struct object *object = blame_object(blame, event->pid, event->what, event->object);
+	if (!object)
+		return -ENOMEM;
+	if (!object->site)
+		object->site = event->site;
+	struct hold *hold = find_hold(&blame->threads[index], object_index(blame, object));
+	bool is_shared = event->flags & EVENT_SHARED;
+	object->acquisitions += account->is_inside;
+	if (!hold)
+		return push_hold(blame, account, index, object,
+			(struct hold){ .site = event->site, .is_shared = is_shared });
+	if (!hold->is_coming) {
+		hold->depth++;
+		return 0;
+	}
+	hold->is_coming = false;
+	hold->is_shared = is_shared;
+	hold->site = event->site;
+	hold->since_ns = account->now_ns;
+	return 0;
+}
+
+int hold_give_back(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event)
+{
+	uint64_t kind = (uint64_t)event->what << 32 | event->pid;
+	uint32_t object = index_find(&blame->index, event->object, kind);
+	struct hold *hold = object == INDEX_NONE ? NULL : find_hold(&blame->threads[index], object);
+	if (!hold) /* taken before recording began */
+		return 0;
+	if (hold->depth > 0) {
+		hold->depth--;
+		return 0;
+	}
+	return hold_end(blame, account, index, hold);
+}
+
+/* Who was woken to take a free lock holds the others up until it has it. */
+int hold_expect(struct blame *blame, const struct account *account, uint32_t index)
+{
+	uint32_t number = blame->threads[index].last_object;
+	struct object *object = number > 0 ? &blame->objects[number - 1] : NULL;
+	if (!object || !what_is_lock(object->what) ||
+		object->active_holders + object->blocked_holders > 0 ||
+		find_hold(&blame->threads[index], number - 1))
+		return 0;
+	return push_hold(blame, account, index, object, (struct hold){ .is_coming = true });
+}
+
+void hold_recount(struct blame *blame, const struct account *account, uint32_t index, int by)
+{
+	struct blame_thread *mine = &blame->threads[index];
+	for (size_t i = 0; i < mine->count; i++) {
+		struct object *object = &blame->objects[mine->holds[i].object];
+		object_settle(object, account);
+		count_holder(object, &account->threads[index], by);
+	}
+}

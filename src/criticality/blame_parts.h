@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Inside this room: the parts of blame.c. Functions return 0 or -ENOMEM unless they say otherwise. */
+#ifndef CRITICALITY_BLAME_PARTS_H
+#define CRITICALITY_BLAME_PARTS_H
+
+#include "criticality/blame.h"
+
+static inline uint32_t object_index(const struct blame *blame, const struct object *object)
+{
+	return (uint32_t)(object - blame->objects);
+}
+
+/* blame_tables.c. An object and a thread or site; NULL without memory. */
+struct pairing *blame_pairing(struct pairing_table *table, uint32_t object, uint64_t other);
+int blame_pair(struct pairing_table *table, uint32_t object, uint64_t other, uint64_t units);
+/* Adds to the blame of an address in the code of a process. */
+int blame_site(struct site_table *table, uint32_t pid, uint64_t address, uint64_t units);
+
+/* blame_holds.c. What the holders have accrued since anything about the object changed. */
+void object_settle(struct object *object, const struct account *account);
+/* A lock was taken, was given back, is about to be taken by who was woken for it. */
+int hold_take(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event);
+int hold_give_back(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event);
+int hold_expect(struct blame *blame, const struct account *account, uint32_t index);
+/* One hold of a thread is over; all holds are that it was woken for and did not get. */
+int hold_end(struct blame *blame, const struct account *account, uint32_t index, struct hold *hold);
+int hold_end_coming(struct blame *blame, const struct account *account, uint32_t index);
+/* Before (by = -1) and after (by = 1) a thread may start or stop. */
+void hold_recount(struct blame *blame, const struct account *account, uint32_t index, int by);
+
+/* blame_signals.c. A barrier: an episode begins and is over; a thread comes, leaves, passes. */
+int episode_begin(struct blame *blame, const struct account *account, struct object *object);
+int episode_end(struct blame *blame, const struct account *account, struct object *object);
+void episode_arrive(struct blame *blame, struct object *object, const struct account *account,
+	uint32_t index, const struct event *event);
+void episode_leave(struct object *object, const struct account *account);
+int episode_pass(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event);
+/* A thread signals an object that others may wait for. */
+int object_signal(
+	struct blame *blame, const struct account *account, uint32_t index, struct object *object);
+/* A futex: a waiter comes; it is woken by whom the event names; what the waker does next. */
+void futex_arrive(struct object *object, const struct account *account, uint32_t index);
+int futex_signal(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event);
+void futex_find_join(struct blame *blame, uint32_t index, const struct event *event);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What blame knows: objects, call sites, and what these and threads have to do with objects. */
+#include "criticality/blame_parts.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void blame_release(struct blame *blame)
+{
+	for (size_t i = 0; i < blame->object_count; i++)
+		free(blame->objects[i].name);
+	for (size_t i = 0; i < blame->thread_count; i++)
+		free(blame->threads[i].holds);
+	free(blame->objects);
+	free(blame->threads);
+	free(blame->by_thread.items);
+	free(blame->by_site.items);
+	free(blame->segments.items);
+	free(blame->samples.items);
+	index_release(&blame->index);
+	index_release(&blame->by_thread.index);
+	index_release(&blame->by_site.index);
+	index_release(&blame->segments.index);
+	index_release(&blame->samples.index);
+	*blame = (struct blame){ 0 };
+}
+
+struct object *blame_object(struct blame *blame, uint32_t pid, uint8_t what, uint64_t address)
+{
+	uint64_t kind = (uint64_t)what << 32 | pid;
+	uint32_t found = index_find(&blame->index, address, kind);
+	if (found != INDEX_NONE)
+		return &blame->objects[found];
+	if (mem_grow(&blame->objects, &blame->object_capacity, blame->object_count + 1,
+		    sizeof *blame->objects) < 0 ||
+		index_add(&blame->index, address, kind, blame->object_count) < 0)
+		return NULL;
+	struct object *object = &blame->objects[blame->object_count++];
+	*object = (struct object){ .pid = pid, .what = what, .address = address };
+	return object;
+}
+
+/* NULL without memory. */
+struct pairing *blame_pairing(struct pairing_table *table, uint32_t object, uint64_t other)
+{
+	uint32_t found = index_find(&table->index, other, object);
+	if (found != INDEX_NONE)
+		return &table->items[found];
+	if (mem_grow(&table->items, &table->capacity, table->count + 1, sizeof *table->items) < 0 ||
+		index_add(&table->index, other, object, table->count) < 0)
+		return NULL;
+	table->items[table->count] = (struct pairing){ .object = object, .other = other };
+	return &table->items[table->count++];
+}
+
+int blame_site(struct site_table *table, uint32_t pid, uint64_t address, uint64_t units)
+{
+	uint32_t found = index_find(&table->index, address, pid);
+	if (found == INDEX_NONE) {
+		if (mem_grow(&table->items, &table->capacity, table->count + 1,
+			    sizeof *table->items) < 0 ||
+			index_add(&table->index, address, pid, table->count) < 0)
+			return -ENOMEM;
+		table->items[table->count] = (struct site){ .pid = pid, .address = address };
+		found = (uint32_t)table->count++;
+	}
+	table->items[found].blame += units;
+	table->items[found].count++;
+	return 0;
+}
+
+int blame_pair(struct pairing_table *table, uint32_t object, uint64_t other, uint64_t units)
+{
+	struct pairing *pairing = blame_pairing(table, object, other);
+	if (!pairing)
+		return -ENOMEM;
+	pairing->blame += units;
+	return 0;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "criticality/collect_results.h"
+
+#include "criticality/findings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static uint64_t ns_of(uint64_t units)
+{
+	return units >> UNIT_SHIFT;
+}
+
+/* A thread and where it stands. */
+struct ranked {
+	const struct thread *thread;
+	uint32_t index;
+	uint64_t ns; /* criticality, rounded so that the sum is exact */
+};
+
+static int by_identity(const void *a, const void *b)
+{
+	const struct thread *x = ((const struct ranked *)a)->thread;
+	const struct thread *y = ((const struct ranked *)b)->thread;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static int by_criticality(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return by_identity(a, b);
+}
+
+/* The sums of the first j threads, rounded down, and their differences: account.h has the proof. */
+static void round_shares(struct ranked *ranked, size_t count, uint64_t carry)
+{
+	uint64_t part = 0;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t units = ranked[i].thread->criticality;
+		part += units & ((1u << UNIT_SHIFT) - 1);
+		if (i + 1 == count)
+			part += carry;
+		ranked[i].ns = (units >> UNIT_SHIFT) + (part >> UNIT_SHIFT);
+		part &= (1u << UNIT_SHIFT) - 1;
+	}
+}
+
+static void fill_thread(struct result_thread *ret, struct thread *thread, uint64_t ns)
+{
+	*ret = (struct result_thread){ .name = TAKE(thread->name),
+		.pid = thread->pid,
+		.tid = thread->tid,
+		.parent = thread->parent,
+		.count = 1,
+		.routine = thread->routine,
+		.life_ns = thread->end_ns - thread->start_ns,
+		.running_ns = thread->active_ns,
+		.alone_ns = thread->alone_ns,
+		.criticality_ns = ns };
+	for (size_t i = 0; i <= WHAT_OTHER; i++)
+		ret->waited_ns[i] = thread->waited_ns[i];
+	for (uint32_t i = 0; i < thread->bin_count; i++)
+		thread->bins[i] = ns_of(thread->bins[i]);
+	ret->bins_ns = TAKE(thread->bins);
+	ret->first_bin = thread->first_bin;
+	ret->bin_count = thread->bin_count;
+}
+
+/* places[index in the account] = index in the results. */
+static int collect_threads(struct analysis *analysis, struct results *results, uint32_t *places)
+{
+	size_t count = analysis->account.thread_count;
+	AUTO_FREE struct ranked *ranked = calloc(count ? count : 1, sizeof *ranked);
+	results->threads = calloc(count ? count : 1, sizeof *results->threads);
+	if (!ranked || !results->threads)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		ranked[i] = (struct ranked){ &analysis->account.threads[i], (uint32_t)i, 0 };
+	qsort(ranked, count, sizeof *ranked, by_identity);
+	round_shares(ranked, count, analysis->account.carry);
+	qsort(ranked, count, sizeof *ranked, by_criticality);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t index = ranked[i].index;
+		places[index] = (uint32_t)i;
+		fill_thread(&results->threads[i], &analysis->account.threads[index], ranked[i].ns);
+		if (index < analysis->blame.thread_count)
+			results->threads[i].lost_ns = ns_of(analysis->blame.threads[index].loss);
+	}
+	results->thread_count = count;
+	return 0;
+}
+
+/*
+ * What a futex was used for: the end of a thread; signals, if those who wake do not wait for it
+ * themselves; else a lock (or a barrier: results_rename_futexes()).
+ */
+static uint8_t what_of(const struct object *object)
+{
+	if (object->what != WHAT_FUTEX)
+		return object->what;
+	if (object->exit_wakes > 0 && object->exit_wakes == object->wakes)
+		return WHAT_JOIN;
+	return 2 * object->wakes_by_waiters < object->wakes ? WHAT_COND : WHAT_FUTEX;
+}
+
+static void fill_lock(struct result_lock *ret, struct object *object)
+{
+	*ret = (struct result_lock){ .name = TAKE(object->name),
+		.pid = object->pid,
+		.what = what_of(object),
+		.is_futex = object->what == WHAT_FUTEX,
+		.address = object->address,
+		.site = object->site,
+		.acquisitions = object->acquisitions,
+		.waits = object->waits,
+		.episodes = object->episodes,
+		.try_failures = object->try_failures,
+		.held_ns = object->held_ns,
+		.waited_ns = object->waited_ns,
+		.contended_ns = object->contended_ns,
+		.blame_ns = ns_of(object->blame),
+		.loss_ns = ns_of(object->loss),
+		.serial_ns = object->serial_ns,
+		.worst_thread = INDEX_NONE };
+}
+
+static void find_worst(struct analysis *analysis, struct results *results, const uint32_t *places)
+{
+	const struct pairing_table *threads = &analysis->blame.by_thread;
+	for (size_t i = 0; i < threads->count; i++) {
+		const struct pairing *p = &threads->items[i];
+		struct result_lock *lock = &results->locks[p->object];
+		if (ns_of(p->blame) <= lock->worst_ns)
+			continue;
+		lock->worst_ns = ns_of(p->blame);
+		lock->worst_thread = places[p->other];
+	}
+	const struct pairing_table *sites = &analysis->blame.by_site;
+	AUTO_FREE uint64_t *most = calloc(results->lock_count + 1, sizeof *most);
+	for (size_t i = 0; most && i < sites->count; i++) {
+		const struct pairing *p = &sites->items[i];
+		if (p->blame <= most[p->object])
+			continue;
+		most[p->object] = p->blame;
+		results->locks[p->object].worst_site = p->other;
+	}
+}
+
+static int locks_by_blame(const void *a, const void *b)
+{
+	const struct result_lock *x = a, *y = b;
+	if (x->blame_ns != y->blame_ns)
+		return x->blame_ns > y->blame_ns ? -1 : 1;
+	if (x->waited_ns != y->waited_ns)
+		return x->waited_ns > y->waited_ns ? -1 : 1;
+	if (x->acquisitions != y->acquisitions)
+		return x->acquisitions > y->acquisitions ? -1 : 1;
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+static int collect_locks(struct analysis *analysis, struct results *results, const uint32_t *places)
+{
+	size_t count = analysis->blame.object_count;
+	results->locks = calloc(count ? count : 1, sizeof *results->locks);
+	if (!results->locks)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		fill_lock(&results->locks[i], &analysis->blame.objects[i]);
+	results->lock_count = count;
+	find_worst(analysis, results, places);
+	qsort(results->locks, count, sizeof *results->locks, locks_by_blame);
+	return 0;
+}
+
+static int sites_by_blame(const void *a, const void *b)
+{
+	const struct result_site *x = a, *y = b;
+	if (x->blame_ns != y->blame_ns)
+		return x->blame_ns > y->blame_ns ? -1 : 1;
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+static int collect_sites(struct analysis *analysis, struct results *results)
+{
+	results->has_samples = analysis->blame.samples.count > 0;
+	const struct site_table *from =
+		results->has_samples ? &analysis->blame.samples : &analysis->blame.segments;
+	results->sites = calloc(from->count ? from->count : 1, sizeof *results->sites);
+	if (!results->sites)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->count; i++)
+		results->sites[i] = (struct result_site){ .pid = from->items[i].pid,
+			.address = from->items[i].address,
+			.blame_ns = ns_of(from->items[i].blame),
+			.count = from->items[i].count };
+	results->site_count = from->count;
+	qsort(results->sites, results->site_count, sizeof *results->sites, sites_by_blame);
+	return 0;
+}
+
+int collect_results(struct analysis *analysis, struct results *results)
+{
+	const struct account *account = &analysis->account;
+	results->program = TAKE(analysis->program);
+	results->elapsed_ns = account->now_ns;
+	results->idle_ns = account->idle_ns;
+	results->active_ns = account->now_ns - account->idle_ns;
+	results->events = analysis->events;
+	results->lost = analysis->lost;
+	results->has_cores = account->has_cores;
+	results->cores = account->cores;
+	results->live_max = account->live_max;
+	for (size_t i = 0; i <= PARALLELISM_MAX; i++)
+		results->parallelism_ns[i] = account->parallelism_ns[i];
+	results->bin_ns = (uint64_t)1 << account->strip_shift;
+	results->bin_count = (uint32_t)((account->now_ns + results->bin_ns - 1) / results->bin_ns);
+	results->modules = TAKE(analysis->modules);
+	results->module_count = analysis->module_count;
+	analysis->module_count = 0;
+	AUTO_FREE uint32_t *places = calloc(account->thread_count + 1, sizeof *places);
+	if (!places || collect_threads(analysis, results, places) < 0 ||
+		collect_locks(analysis, results, places) < 0 ||
+		collect_sites(analysis, results) < 0)
+		return -ENOMEM;
+	return findings_find(results);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Inside this room: what an analysis holds, and how its results are taken out of it. */
+#ifndef CRITICALITY_COLLECT_RESULTS_H
+#define CRITICALITY_COLLECT_RESULTS_H
+
+#include "criticality/analysis.h"
+#include "criticality/blame.h"
+
+/* A thread that failed a trylock a moment ago. */
+struct spin {
+	struct event last; /* the last failure */
+	bool is_waiting; /* after the second one in a row */
+};
+
+struct analysis {
+	struct account account;
+	struct blame blame;
+	struct result_module *modules;
+	size_t module_count, module_capacity;
+	char **names; /* of threads that have not started; NULL once taken */
+	size_t name_count, name_capacity;
+	struct index name_index;
+	struct spin *spins;
+	size_t spin_count, spin_capacity;
+	char *program;
+	uint64_t events, lost;
+};
+
+/* Everything but the findings is computed here, those by findings.h. Names move. 0 or -ENOMEM. */
+int collect_results(struct analysis *analysis, struct results *results);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "criticality/findings.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+/*
+ * What costs less than a tenth of the run is not called a bottleneck: without it the program would be
+ * at most 1.11 times as fast, about what two runs on a busy machine differ by.
+ */
+static const double notable = 0.1;
+enum { FINDINGS_MAX = 4 };
+
+/* What the findings share. */
+struct view {
+	const struct results *results;
+	double elapsed_ns, work_ns; /* work_ns: what cores can have done, summed over threads */
+	double busy; /* work over active time of threads: less than 1 with more threads than cores */
+	double signal_loss; /* share of the elapsed time */
+	double gap; /* criticality of the first thread less that of the second, a share */
+	double unused; /* share of what the cores could have done; 1 if their number is unknown */
+};
+
+static bool is_signalled(const struct result_lock *lock)
+{
+	return lock->what == WHAT_COND || lock->what == WHAT_SEM || lock->what == WHAT_QUEUE;
+}
+
+static struct view look(const struct results *results)
+{
+	struct view view = { .results = results, .elapsed_ns = (double)results->elapsed_ns };
+	double active = 0;
+	for (uint32_t r = 1; r <= PARALLELISM_MAX; r++) {
+		uint32_t served = results->cores > 0 && results->cores < r ? results->cores : r;
+		active += (double)results->parallelism_ns[r] * r;
+		view.work_ns += (double)results->parallelism_ns[r] * served;
+	}
+	view.busy = active > 0 ? view.work_ns / active : 1;
+	view.unused = 1;
+	if (results->cores > 0)
+		view.unused -= view.work_ns / (view.elapsed_ns * results->cores);
+	for (size_t i = 0; i < results->lock_count; i++)
+		if (is_signalled(&results->locks[i]))
+			view.signal_loss += (double)results->locks[i].loss_ns / view.elapsed_ns;
+	if (results->thread_count > 0) {
+		double first = (double)results->threads[0].criticality_ns, second = 0;
+		if (results->thread_count > 1)
+			second = (double)results->threads[1].criticality_ns;
+		view.gap = fmin((first - second) / view.elapsed_ns, view.unused);
+	}
+	return view;
+}
+
+/* No thread's own work can end sooner; `except`: whose work is not counted. */
+static double longest_work(const struct view *view, uint32_t except)
+{
+	double longest = 0;
+	for (size_t i = 0; i < view->results->thread_count; i++)
+		if (i != except)
+			longest = fmax(longest, (double)view->results->threads[i].running_ns);
+	return longest * view->busy;
+}
+
+/* All work, spread over all threads that there were and the cores that they had. */
+static double spread_work(const struct view *view)
+{
+	uint32_t n = view->results->live_max;
+	if (view->results->cores > 0 && view->results->cores < n)
+		n = view->results->cores;
+	return view->work_ns / (n ? n : 1);
+}
+
+static double speedup(const struct view *view, double least_ns)
+{
+	return least_ns > 0 ? fmax(view->elapsed_ns / least_ns, 1) : INFINITY;
+}
+
+/*
+ * Without waits for an object no path through the run is shorter by more than the time in which
+ * somebody waited for it, and no thread's own work vanishes.
+ */
+static double lock_bound(const struct view *view, const struct result_lock *lock)
+{
+	double uncontended = view->elapsed_ns - (double)lock->contended_ns;
+	return speedup(view, fmax(uncontended, longest_work(view, INDEX_NONE)));
+}
+
+/*
+ * Either the thread's work vanishes, or all work is spread evenly: what gives more. Where nobody else
+ * worked, the former would leave nothing.
+ */
+static double thread_bound(const struct view *view, uint32_t thread)
+{
+	double own = (double)view->results->threads[thread].running_ns;
+	double without = fmax(view->elapsed_ns - own, longest_work(view, thread));
+	double spread = spread_work(view);
+	return speedup(view, without > 0 ? fmin(without, spread) : spread);
+}
+
+/* As for a lock, but the work of the last to arrive may also be spread. */
+static double barrier_bound(const struct view *view, const struct result_lock *lock)
+{
+	double least = spread_work(view), others = longest_work(view, lock->worst_thread);
+	if (others > 0 && others < least)
+		least = others;
+	return speedup(view, fmax(view->elapsed_ns - (double)lock->contended_ns, least));
+}
+
+/* Whether one thread bears at least half of an object's blame. */
+static bool has_culprit(const struct result_lock *lock)
+{
+	return lock->worst_thread != INDEX_NONE && 2 * lock->worst_ns >= lock->blame_ns;
+}
+
+/* Waiting beside a longer path through the run costs no more than its end can give. */
+static double lock_share(const struct view *view, const struct result_lock *lock, double bound)
+{
+	return fmin((double)lock->loss_ns / view->elapsed_ns, 1 - 1 / bound);
+}
+
+/* Spinning takes cores from others besides: its loss counts whole. */
+static struct finding lock_finding(const struct view *view, uint32_t index)
+{
+	const struct result_lock *lock = &view->results->locks[index];
+	bool is_spin = lock->what == WHAT_SPIN || lock->try_failures > lock->waits;
+	double bound = lock_bound(view, lock);
+	return (struct finding){ .kind = is_spin ? FINDING_SPIN : FINDING_LOCK,
+		.thread = has_culprit(lock) ? lock->worst_thread : INDEX_NONE,
+		.lock = index,
+		.share = lock_share(view, lock, is_spin ? INFINITY : bound),
+		.bound = bound };
+}
+
+/* Others that had nothing to do make it a phase of one thread; else the work is uneven. */
+static struct finding barrier_finding(const struct view *view, uint32_t index)
+{
+	const struct result_lock *lock = &view->results->locks[index];
+	bool is_serial = has_culprit(lock) && 2 * lock->serial_ns >= lock->contended_ns;
+	double bound = barrier_bound(view, lock);
+	return (struct finding){ .kind = is_serial ? FINDING_SERIAL : FINDING_BARRIER,
+		.thread = has_culprit(lock) ? lock->worst_thread : INDEX_NONE,
+		.lock = index,
+		.share = lock_share(view, lock, bound),
+		.bound = bound };
+}
+
+/* What the most waiting for signals was for; INDEX_NONE. */
+static uint32_t most_signalled(const struct results *results)
+{
+	uint64_t most_ns = 0;
+	uint32_t most = INDEX_NONE;
+	for (size_t i = 0; i < results->lock_count; i++) {
+		const struct result_lock *lock = &results->locks[i];
+		if (is_signalled(lock) && lock->loss_ns > most_ns) {
+			most_ns = lock->loss_ns;
+			most = (uint32_t)i;
+		}
+	}
+	return most;
+}
+
+/*
+ * Others wait for the first thread's signals. The slowest stage of a pipeline hardly ever waits
+ * itself; a phase of one thread alternates with waiting for the others.
+ */
+static struct finding signal_finding(const struct view *view)
+{
+	const struct result_thread *first = &view->results->threads[0];
+	bool is_busy = (double)first->running_ns >= (1 - notable) * (double)first->life_ns;
+	return (struct finding){ .kind = is_busy ? FINDING_PIPELINE : FINDING_SERIAL,
+		.lock = most_signalled(view->results),
+		.share = fmin(view->gap, view->signal_loss),
+		.bound = thread_bound(view, 0) };
+}
+
+/* Others are not there, or wait for nothing that explains it: `explained`, a share. */
+static struct finding thread_finding(const struct view *view, double explained)
+{
+	const struct result_thread *first = &view->results->threads[0];
+	bool is_alone = 2 * (double)first->alone_ns >= view->gap * view->elapsed_ns;
+	return (struct finding){ .kind = is_alone ? FINDING_SERIAL : FINDING_THREAD,
+		.lock = INDEX_NONE,
+		.share = view->gap - explained,
+		.bound = thread_bound(view, 0) };
+}
+
+/* Keeps the list sorted and short; one finding for each cause. */
+static void add_finding(struct results *results, struct finding finding)
+{
+	if (!(finding.share >= notable))
+		return;
+	size_t at = results->finding_count;
+	if (at == FINDINGS_MAX && results->findings[at - 1].share >= finding.share)
+		return;
+	if (at == FINDINGS_MAX)
+		at--;
+	else
+		results->finding_count++;
+	for (; at > 0 && results->findings[at - 1].share < finding.share; at--)
+		results->findings[at] = results->findings[at - 1];
+	results->findings[at] = finding;
+}
+
+/*
+ * Whether a finding that names the thread makes this one no news. A futex does not say what it is
+ * used for: a finding about one must be worth more.
+ */
+static bool is_known(const struct results *results, const struct finding *finding)
+{
+	for (size_t i = 0; i < results->finding_count; i++) {
+		const struct finding *other = &results->findings[i];
+		bool is_futex =
+			other->lock != INDEX_NONE && results->locks[other->lock].what == WHAT_FUTEX;
+		if (other->thread == finding->thread &&
+			(!is_futex || other->share >= finding->share))
+			return true;
+	}
+	return false;
+}
+
+int findings_find(struct results *results)
+{
+	results->findings = calloc(FINDINGS_MAX, sizeof *results->findings);
+	if (!results->findings)
+		return -ENOMEM;
+	if (results->elapsed_ns > 0 && results->thread_count > 0) {
+		struct view view = look(results);
+		double explained = view.signal_loss;
+		for (uint32_t i = 0; i < results->lock_count; i++) {
+			if (is_signalled(&results->locks[i]) || results->locks[i].what == WHAT_JOIN)
+				continue;
+			struct finding finding = results->locks[i].what == WHAT_BARRIER
+							 ? barrier_finding(&view, i)
+							 : lock_finding(&view, i);
+			if (finding.share >= notable)
+				explained += finding.share;
+			add_finding(results, finding);
+		}
+		add_finding(results, signal_finding(&view));
+		struct finding rest = thread_finding(&view, explained);
+		if (!is_known(results, &rest))
+			add_finding(results, rest);
+	}
+	if (results->finding_count == 0)
+		results->findings[results->finding_count++] =
+			(struct finding){ FINDING_NONE, INDEX_NONE, INDEX_NONE, 0, 1, false };
+	double next = results->finding_count > 1 ? results->findings[1].share : 0;
+	results->findings[0].is_clear =
+		results->lost == 0 && 2 * next < fmax(results->findings[0].share, notable);
+	return 0;
+}

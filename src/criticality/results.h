@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What an analysis says, in seconds and names, most to blame first. All texts belong to it. */
+#ifndef CRITICALITY_RESULTS_H
+#define CRITICALITY_RESULTS_H
+
+#include "base/cleanup.h"
+#include "criticality/account.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct result_thread {
+	char *name; /* NULL: has none */
+	uint32_t pid, tid, parent;
+	uint32_t count; /* threads that it stands for: 1, more after results_merge() */
+	uint64_t routine; /* address in process `pid`; 0 if unknown */
+	uint64_t life_ns, running_ns, alone_ns;
+	uint64_t criticality_ns; /* of all threads: active_ns */
+	uint64_t waited_ns[WHAT_OTHER + 1];
+	uint64_t lost_ns; /* of its waits for objects: blame.h, loss */
+	uint64_t *bins_ns; /* criticality in the strip's bins from first_bin on; others are 0 */
+	uint32_t first_bin, bin_count;
+};
+
+struct result_lock {
+	char *name; /* NULL: has none, see site */
+	uint32_t pid;
+	uint8_t what; /* of a futex: what it was used for, as far as can be told */
+	bool is_futex;
+	uint64_t address, site; /* of itself; of its first use */
+	uint64_t acquisitions, waits, episodes, try_failures;
+	uint64_t held_ns, waited_ns, contended_ns, blame_ns, loss_ns, serial_ns;
+	uint32_t worst_thread; /* index into threads: blamed most for it; INDEX_NONE */
+	uint64_t worst_ns;
+	uint64_t worst_site; /* call from which it was taken when it was blamed most; 0 */
+};
+
+struct result_site {
+	uint32_t pid;
+	uint64_t address;
+	uint64_t blame_ns, count;
+};
+
+struct result_module {
+	uint32_t pid;
+	uint64_t bias, end;
+	char *path;
+};
+
+enum finding_kind {
+	FINDING_NONE,
+	FINDING_THREAD,
+	FINDING_LOCK,
+	FINDING_BARRIER,
+	FINDING_SERIAL,
+	FINDING_PIPELINE,
+	FINDING_SPIN,
+};
+
+/* Indices are into threads and locks of the results; INDEX_NONE where there is none. */
+struct finding {
+	enum finding_kind kind;
+	uint32_t thread, lock;
+	double share; /* of the elapsed time that it costs, estimated: 0 to 1 */
+	double bound; /* no more than this many times as fast without it; >= 1 */
+	bool is_clear; /* nothing else comes near, and no events were lost */
+};
+
+struct results {
+	char *program; /* command line; NULL if unknown */
+	uint64_t elapsed_ns, active_ns, idle_ns; /* elapsed = active + idle */
+	uint64_t events, lost; /* read; that the recorder could not record */
+	bool has_samples; /* sites come from samples, else from call sites */
+	bool has_cores; /* events say who had a core */
+	uint32_t cores; /* 0: unknown */
+	uint32_t live_max; /* threads alive at the same time */
+	uint64_t parallelism_ns[PARALLELISM_MAX + 1];
+	uint64_t bin_ns; /* width of a bin of the strip */
+	uint32_t bin_count;
+	struct result_thread *threads;
+	size_t thread_count;
+	struct result_thread *groups; /* results_merge(); names are those of threads */
+	size_t group_count;
+	struct result_lock *locks;
+	size_t lock_count;
+	struct result_site *sites;
+	size_t site_count;
+	struct result_module *modules;
+	size_t module_count;
+	struct finding *findings; /* first: the most costly; never none at all */
+	size_t finding_count;
+};
+
+/* Criticality of a thread in one bin of the strip. */
+static inline uint64_t thread_bin_ns(const struct result_thread *thread, uint32_t bin)
+{
+	return bin >= thread->first_bin && bin - thread->first_bin < thread->bin_count
+		       ? thread->bins_ns[bin - thread->first_bin]
+		       : 0;
+}
+
+void results_free(struct results *results);
+CLEANUP_DEFINE(results, results_free)
+
+/* The module that holds an address of a process; NULL if none is known. */
+const struct result_module *results_module(
+	const struct results *results, uint32_t pid, uint64_t address);
+
+/*
+ * Says what a futex is, where the caller knows better (by the name of the function that waits):
+ * WHAT_BARRIER, WHAT_MUTEX, WHAT_RWLOCK. Then the findings are to be found again.
+ */
+void results_set_futex(struct results *results, size_t lock, uint8_t what);
+
+/* The findings once more, after such changes. 0 or -ENOMEM. */
+int results_find_again(struct results *results);
+
+/*
+ * Fills `groups`: threads with the same start routine become one, whose times are sums and which has
+ * the name and numbers of its most critical thread. 0 or -ENOMEM.
+ */
+int results_merge(struct results *results);
+
+#endif

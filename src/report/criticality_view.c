@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Names. */
+#include "report/criticality_view.h"
+
+#include "base/cleanup.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *what_name(uint8_t what)
+{
+	static const char *const names[] = { "wait", "mutex", "read-write lock", "spin lock",
+		"condition", "barrier", "semaphore", "join", "sleep", "I/O", "queue", "disk",
+		"futex", "wait" };
+	return what < sizeof names / sizeof *names ? names[what] : "wait";
+}
+
+const char *finding_name(enum finding_kind kind)
+{
+	static const char *const names[] = { [FINDING_NONE] = "none",
+		[FINDING_THREAD] = "thread",
+		[FINDING_LOCK] = "lock",
+		[FINDING_BARRIER] = "barrier",
+		[FINDING_SERIAL] = "serial",
+		[FINDING_PIPELINE] = "pipeline",
+		[FINDING_SPIN] = "spin" };
+	return names[kind];
+}
+
+double thread_parallelism(const struct result_thread *thread)
+{
+	return thread->criticality_ns ? (double)thread->running_ns / (double)thread->criticality_ns
+				      : NAN;
+}
+
+/* Hands a string over; remembers a failure. */
+static char *take(struct criticality_view *view, struct strbuf *text)
+{
+	strbuf_add(text, "");
+	if (strbuf_failed(text) < 0)
+		view->failed = true;
+	return TAKE(text->text);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* Where an address lies, and the module that it lies in. */
+static struct code_place find_code(const struct criticality_view *view,
+	const struct code_finder *finder, uint32_t pid, uint64_t address,
+	const struct result_module **ret_module)
+{
+	*ret_module = address ? results_module(view->results, pid, address) : NULL;
+	if (!*ret_module || !finder)
+		return (struct code_place){ 0 };
+	return finder->find(finder->context, (*ret_module)->path, address - (*ret_module)->bias);
+}
+
+static void add_code(struct strbuf *out, const struct code_place *place,
+	const struct result_module *module, uint64_t address)
+{
+	if (place->symbol)
+		strbuf_add(out, place->symbol);
+	else if (module)
+		strbuf_addf(out, "%s+0x%" PRIx64, base_name(module->path), address - module->bias);
+	else
+		strbuf_addf(out, "0x%" PRIx64, address);
+	if (place->file)
+		strbuf_addf(out, " (%s:%" PRIu32 ")", base_name(place->file), place->line);
+}
+
+/*
+ * Some recorders know a module by its code only: its data lie behind, in the module that begins last
+ * before them. Where there is no symbol there is no name.
+ */
+static struct code_place find_data(const struct criticality_view *view,
+	const struct code_finder *finder, uint32_t pid, uint64_t address)
+{
+	const struct result_module *best = NULL;
+	for (size_t i = 0; i < view->results->module_count; i++) {
+		const struct result_module *module = &view->results->modules[i];
+		if (module->pid == pid && module->bias <= address &&
+			(!best || module->bias >= best->bias))
+			best = module;
+	}
+	if (!best || !finder)
+		return (struct code_place){ 0 };
+	return finder->find(finder->context, best->path, address - best->bias);
+}
+
+/* The name of a global object, or where it was used first. */
+static char *label_lock(struct criticality_view *view, const struct code_finder *finder,
+	const struct result_lock *lock)
+{
+	struct strbuf text = { 0 };
+	const struct result_module *module;
+	struct code_place place = find_data(view, finder, lock->pid, lock->address);
+	if (lock->name) {
+		strbuf_add(&text, lock->name);
+	} else if (place.symbol) {
+		strbuf_add(&text, place.symbol);
+		if (place.offset > 0)
+			strbuf_addf(&text, "+%" PRIu64, place.offset);
+	} else if (lock->site) {
+		place = find_code(view, finder, lock->pid, lock->site, &module);
+		strbuf_addf(&text, "%s used in ", what_name(lock->what));
+		add_code(&text, &place, module, lock->site);
+	} else {
+		strbuf_addf(&text, "%s 0x%" PRIx64, what_name(lock->what), lock->address);
+	}
+	return take(view, &text);
+}
+
+static bool is_name_shared(const struct results *results, size_t index)
+{
+	enum { LOOKED_AT = 256 }; /* beyond these nobody reads names */
+	const char *name = results->threads[index].name;
+	if (index >= LOOKED_AT)
+		return true;
+	for (size_t i = 0; i < results->thread_count && i < LOOKED_AT; i++)
+		if (i != index && results->threads[i].name &&
+			strcmp(results->threads[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* The main thread is called as the program is: the first word of its command line, without folders. */
+static void add_program(struct strbuf *out, const char *command)
+{
+	size_t length = strcspn(command, " ");
+	size_t begin = length;
+	while (begin > 0 && command[begin - 1] != '/')
+		begin--;
+	strbuf_add_bytes(out, command + begin, length - begin);
+}
+
+static char *label_thread(struct criticality_view *view, size_t index)
+{
+	const struct result_thread *thread = &view->results->threads[index];
+	struct strbuf text = { 0 };
+	if (thread->name && !is_name_shared(view->results, index))
+		strbuf_add(&text, thread->name);
+	else if (thread->name)
+		strbuf_addf(&text, "%s (%" PRIu32 ")", thread->name, thread->tid);
+	else if (thread->tid == thread->pid && view->results->program)
+		add_program(&text, view->results->program);
+	else
+		strbuf_addf(&text, "thread %" PRIu32, thread->tid);
+	return take(view, &text);
+}
+
+static int by_blame(const void *a, const void *b)
+{
+	const struct code_label *x = a, *y = b;
+	if (x->blame_ns != y->blame_ns)
+		return x->blame_ns > y->blame_ns ? -1 : 1;
+	return strcmp(x->text, y->text);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(((const struct code_label *)a)->text, ((const struct code_label *)b)->text);
+}
+
+static void label_release(struct code_label *label)
+{
+	free(label->text);
+	free(label->function);
+	free(label->file);
+}
+
+/* Addresses on one line of code become one. */
+static size_t merge_labels(struct code_label *labels, size_t count)
+{
+	size_t kept = 0;
+	qsort(labels, count, sizeof *labels, by_text);
+	for (size_t i = 0; i < count; i++) {
+		if (kept > 0 && strcmp(labels[kept - 1].text, labels[i].text) == 0) {
+			labels[kept - 1].blame_ns += labels[i].blame_ns;
+			label_release(&labels[i]);
+		} else {
+			labels[kept++] = labels[i];
+		}
+	}
+	qsort(labels, kept, sizeof *labels, by_blame);
+	return kept;
+}
+
+static void label_sites(struct criticality_view *view, const struct code_finder *finder)
+{
+	const struct results *results = view->results;
+	view->sites = calloc(results->site_count + 1, sizeof *view->sites);
+	if (!view->sites) {
+		view->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < results->site_count; i++) {
+		const struct result_site *site = &results->sites[i];
+		struct code_label *label = &view->sites[i];
+		const struct result_module *module;
+		/* What is stored is where a call returns to: the call lies before it. */
+		uint64_t address = site->address ? site->address - !results->has_samples : 0;
+		struct code_place place = find_code(view, finder, site->pid, address, &module);
+		struct strbuf text = { 0 };
+		if (address)
+			add_code(&text, &place, module, address);
+		else
+			strbuf_add(&text, "(before the end of the run)");
+		*label = (struct code_label){ .text = take(view, &text),
+			.function = place.symbol ? strdup(place.symbol) : NULL,
+			.file = place.file ? strdup(place.file) : NULL,
+			.line = place.line,
+			.blame_ns = site->blame_ns };
+		view->failed |= (place.symbol && !label->function) || (place.file && !label->file);
+		view->site_count = i + 1;
+	}
+	if (!view->failed)
+		view->site_count = merge_labels(view->sites, view->site_count);
+}
+
+static void label_threads(struct criticality_view *view)
+{
+	size_t count = view->results->thread_count;
+	view->threads = calloc(count + 1, sizeof *view->threads);
+	view->failed |= !view->threads;
+	for (size_t i = 0; i < count && view->threads; i++)
+		view->threads[i] = label_thread(view, i);
+}
+
+/* A group of threads is called by what they run, and how many they are. */
+static char *label_row(struct criticality_view *view, size_t index)
+{
+	const struct result_thread *row = &view->rows[index];
+	const char *name = view->routines[index] ? view->routines[index] : row->name;
+	struct strbuf text = { 0 };
+	if (view->rows == view->results->threads)
+		strbuf_add(&text, view->threads[index]);
+	else if (!name && row->tid == row->pid && view->results->program)
+		add_program(&text, view->results->program);
+	else
+		strbuf_add(&text, name ? name : "threads");
+	if (row->count > 1)
+		strbuf_addf(&text, " × %" PRIu32, row->count);
+	return take(view, &text);
+}
+
+static void label_rows(struct criticality_view *view, const struct code_finder *finder)
+{
+	const struct results *results = view->results;
+	view->rows = results->groups ? results->groups : results->threads;
+	view->row_count = results->groups ? results->group_count : results->thread_count;
+	view->labels = calloc(view->row_count + 1, sizeof *view->labels);
+	view->routines = calloc(view->row_count + 1, sizeof *view->routines);
+	view->failed |= !view->labels || !view->routines;
+	for (size_t i = 0; i < view->row_count && !view->failed; i++) {
+		const struct result_module *module;
+		struct code_place place =
+			find_code(view, finder, view->rows[i].pid, view->rows[i].routine, &module);
+		view->routines[i] = place.symbol ? strdup(place.symbol) : NULL;
+		view->labels[i] = label_row(view, i);
+	}
+}
+
+void criticality_view_init(struct criticality_view *view, const struct results *results,
+	const char *subject, const struct code_finder *finder)
+{
+	*view = (struct criticality_view){ .results = results, .subject = subject };
+	view->locks = calloc(results->lock_count + 1, sizeof *view->locks);
+	if (!view->locks)
+		view->failed = true;
+	for (size_t i = 0; i < results->lock_count && view->locks; i++)
+		view->locks[i] = label_lock(view, finder, &results->locks[i]);
+	label_threads(view);
+	if (!view->failed)
+		label_rows(view, finder);
+	label_sites(view, finder);
+	if (!view->failed)
+		criticality_describe(view);
+}
+
+static void free_all(char **items, size_t count)
+{
+	for (size_t i = 0; i < count && items; i++)
+		free(items[i]);
+	free(items);
+}
+
+void criticality_view_release(struct criticality_view *view)
+{
+	if (!view->results)
+		return;
+	free_all(view->threads, view->results->thread_count);
+	free_all(view->labels, view->row_count);
+	free_all(view->routines, view->row_count);
+	free_all(view->locks, view->results->lock_count);
+	free_all(view->findings, view->results->finding_count);
+	for (size_t i = 0; i < view->site_count; i++)
+		label_release(&view->sites[i]);
+	free(view->sites);
+	*view = (struct criticality_view){ 0 };
+}

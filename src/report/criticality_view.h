@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What every report of an analysis shares: names for threads, locks and code, findings in words, and
+ * figures. Names of code come from whoever can look into program files (a struct code_finder).
+ */
+#ifndef REPORT_CRITICALITY_VIEW_H
+#define REPORT_CRITICALITY_VIEW_H
+
+#include "criticality/results.h"
+#include "report/criticality.h"
+#include "report/figure.h"
+
+/* Threads beyond the figures' palette are one: "12 others". */
+enum { SHOWN_THREADS = 6 };
+
+struct criticality_view {
+	const struct results *results; /* borrowed */
+	const char *subject; /* borrowed */
+	char **threads; /* a label for each thread of the results */
+	char **locks;
+	/* What is shown: threads, or groups of them where results_merge() made these. */
+	const struct result_thread *rows; /* borrowed */
+	size_t row_count;
+	char **labels; /* of each row */
+	char **routines; /* function where each row's threads started; NULL where unknown */
+	struct code_label *sites;
+	size_t site_count;
+	char **findings; /* a sentence or two for each finding */
+	bool failed;
+};
+
+/* A line of code as people call it. */
+struct code_label {
+	char *text; /* "work (pipe.c:42)", "libx.so+0x1234", "0x7f..." */
+	char *function; /* NULL: unknown, as are the next two */
+	char *file;
+	uint32_t line;
+	uint64_t blame_ns; /* of all addresses on this line */
+};
+
+/* Check view->failed. */
+void criticality_view_init(struct criticality_view *view, const struct results *results,
+	const char *subject, const struct code_finder *finder);
+void criticality_view_release(struct criticality_view *view);
+
+/* Width of a thread's bottle: how many threads ran, on average, while it did. */
+double thread_parallelism(const struct result_thread *thread);
+
+/* The word for what is waited for: "mutex", "barrier". */
+const char *what_name(uint8_t what);
+/* "thread", "lock", ...: as in JSON. */
+const char *finding_name(enum finding_kind kind);
+/* What a finding is about: a thread, a lock, or a thread at a barrier. The caller frees it. */
+char *finding_subject(const struct criticality_view *view, const struct finding *finding);
+
+/* The findings' sentences (criticality_words.c); sets view->findings. */
+void criticality_describe(struct criticality_view *view);
+
+/* Sentences on how good the data are, each ended by a line break. */
+void criticality_quality(struct strbuf *out, const struct criticality_view *view);
+
+/* Fill an empty figure; release it afterwards. */
+void figure_of_stack(struct figure *figure, const struct criticality_view *view);
+void figure_of_bottle(struct figure *figure, const struct criticality_view *view);
+void figure_of_strip(struct figure *figure, const struct criticality_view *view);
+
+#endif

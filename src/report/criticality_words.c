@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Findings and data quality in words. */
+#include "report/criticality_view.h"
+
+#include "base/cleanup.h"
+#include "report/quantity.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct quantity_text seconds(uint64_t ns)
+{
+	return quantity_format(QUANTITY_TIME, (double)ns / 1e9);
+}
+
+static double percent(const struct criticality_view *view, uint64_t ns)
+{
+	return view->results->elapsed_ns ? 100.0 * (double)ns / (double)view->results->elapsed_ns
+					 : 0;
+}
+
+static const char *thread_of(const struct criticality_view *view, const struct finding *finding)
+{
+	return finding->thread == INDEX_NONE ? "one thread" : view->threads[finding->thread];
+}
+
+/* "mutex NAME"; an object without a name already says in its label what it is. */
+static void add_lock(struct strbuf *out, const struct criticality_view *view, uint32_t lock)
+{
+	const char *what = what_name(view->results->locks[lock].what), *label = view->locks[lock];
+	if (strncmp(label, what, strlen(what)) != 0)
+		strbuf_addf(out, "%s ", what);
+	strbuf_add(out, label);
+}
+
+char *finding_subject(const struct criticality_view *view, const struct finding *finding)
+{
+	struct strbuf text = { 0 };
+	bool has_thread = finding->thread != INDEX_NONE, has_lock = finding->lock != INDEX_NONE;
+	strbuf_add(&text, "");
+	if (finding->kind == FINDING_LOCK || finding->kind == FINDING_SPIN)
+		strbuf_add(&text, view->locks[finding->lock]);
+	else if (has_thread)
+		strbuf_add(&text, view->threads[finding->thread]);
+	if (finding->kind == FINDING_BARRIER)
+		strbuf_addf(&text, "%s%s", has_thread ? " at " : "",
+			has_lock ? view->locks[finding->lock] : "a barrier");
+	return text.text;
+}
+
+/* The most that removing the cause could give. */
+static void add_bound(struct strbuf *out, const struct finding *finding)
+{
+	if (isfinite(finding->bound))
+		strbuf_addf(out, " Without that, the program could be at most %s times as fast.",
+			number_format(finding->bound).text);
+	else
+		strbuf_add(out, " All that it did depends on that.");
+}
+
+/* Of the waits that the finding rests on: how sure it is. */
+static void add_certainty(
+	struct strbuf *out, const struct criticality_view *view, const struct finding *finding)
+{
+	if (finding != view->results->findings)
+		return;
+	if (view->results->lost > 0)
+		strbuf_add(out, " (Likely: events were lost, so times are not exact.)");
+	else if (finding->is_clear)
+		strbuf_add(out, " (Clear: nothing else costs half as much.)");
+	else
+		strbuf_add(out, " (One of several: see what follows.)");
+}
+
+static void describe_lock(
+	struct strbuf *out, const struct criticality_view *view, const struct finding *finding)
+{
+	const struct result_lock *lock = &view->results->locks[finding->lock];
+	add_lock(out, view, finding->lock);
+	strbuf_addf(out,
+		" limits the program: threads %s for it %s in all, and for %.0f%% of the time at "
+		"least one did.",
+		finding->kind == FINDING_SPIN ? "spun" : "waited", seconds(lock->waited_ns).text,
+		percent(view, lock->contended_ns));
+	if (finding->thread != INDEX_NONE)
+		strbuf_addf(out, " Mostly %s held it meanwhile.", thread_of(view, finding));
+}
+
+static void describe_barrier(
+	struct strbuf *out, const struct criticality_view *view, const struct finding *finding)
+{
+	const struct result_lock *lock = &view->results->locks[finding->lock];
+	if (finding->thread != INDEX_NONE)
+		strbuf_addf(out, "%s arrives last at ", thread_of(view, finding));
+	else
+		strbuf_add(out, "Work between arrivals at ");
+	add_lock(out, view, finding->lock);
+	strbuf_add(out, finding->thread != INDEX_NONE
+				? " and the others wait for it: "
+				: " is uneven, each time for another thread: ");
+	strbuf_addf(
+		out, "%.0f%% of the time somebody waits there.", percent(view, lock->contended_ns));
+}
+
+static void describe_thread(
+	struct strbuf *out, const struct criticality_view *view, const struct finding *finding)
+{
+	const struct result_thread *thread = &view->results->threads[finding->thread];
+	strbuf_addf(out, "%s %s: ", thread_of(view, finding),
+		finding->kind == FINDING_SERIAL ? "works alone"
+		: finding->kind == FINDING_PIPELINE
+			? "is the slowest stage, which the others wait for"
+			: "is the most critical thread");
+	strbuf_addf(out,
+		"it is %.0f%% of the criticality stack, and for %.0f%% of the time nobody else was "
+		"active.",
+		percent(view, thread->criticality_ns), percent(view, thread->alone_ns));
+	if (finding->kind == FINDING_PIPELINE && finding->lock != INDEX_NONE) {
+		strbuf_add(out, " Most of the others' waiting is for ");
+		add_lock(out, view, finding->lock);
+		strbuf_add(out, ".");
+	}
+}
+
+/* What makes it balanced, or what it waits for from outside. */
+static void describe_nothing(struct strbuf *out, const struct criticality_view *view)
+{
+	const struct results *r = view->results;
+	if (r->elapsed_ns == 0 || r->thread_count == 0) {
+		strbuf_add(out, "Nothing happened in this timeline: nothing is critical.");
+		return;
+	}
+	strbuf_add(out, "No thread and no lock is critical: none that could be removed costs a "
+			"tenth of the run.");
+	if (2 * r->idle_ns > r->elapsed_ns)
+		strbuf_addf(out,
+			" For %.0f%% of the time no thread was active: the program waited "
+			"for something outside (devices, timers, other programs).",
+			percent(view, r->idle_ns));
+	else
+		strbuf_addf(out, " The most critical thread, %s, is %.0f%% of the stack.",
+			view->threads[0], percent(view, r->threads[0].criticality_ns));
+}
+
+static char *describe(struct criticality_view *view, const struct finding *finding)
+{
+	struct strbuf text = { 0 };
+	switch (finding->kind) {
+	case FINDING_NONE:
+		describe_nothing(&text, view);
+		break;
+	case FINDING_LOCK:
+	case FINDING_SPIN:
+		describe_lock(&text, view, finding);
+		break;
+	case FINDING_BARRIER:
+		describe_barrier(&text, view, finding);
+		break;
+	case FINDING_THREAD:
+	case FINDING_SERIAL:
+	case FINDING_PIPELINE:
+		describe_thread(&text, view, finding);
+		break;
+	}
+	if (finding->kind != FINDING_NONE) {
+		add_bound(&text, finding);
+		add_certainty(&text, view, finding);
+	}
+	if (text.length > 0 && text.text[0] >= 'a' && text.text[0] <= 'z' &&
+		(finding->kind == FINDING_LOCK || finding->kind == FINDING_SPIN))
+		text.text[0] = (char)(text.text[0] - 'a' + 'A');
+	view->failed |= strbuf_failed(&text) < 0;
+	return text.text;
+}
+
+void criticality_describe(struct criticality_view *view)
+{
+	size_t count = view->results->finding_count;
+	view->findings = calloc(count + 1, sizeof *view->findings);
+	if (!view->findings) {
+		view->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		view->findings[i] = describe(view, &view->results->findings[i]);
+}
+
+static double mean_parallelism(const struct results *results)
+{
+	double sum = 0;
+	for (size_t i = 0; i < results->thread_count; i++)
+		sum += (double)results->threads[i].running_ns;
+	return results->elapsed_ns ? sum / (double)results->elapsed_ns : 0;
+}
+
+void criticality_quality(struct strbuf *out, const struct criticality_view *view)
+{
+	const struct results *r = view->results;
+	strbuf_addf(out, "%" PRIu64 " events in %s; %" PRIu64 " lost%s.\n", r->events,
+		seconds(r->elapsed_ns).text, r->lost,
+		r->lost ? ": times around the gaps are not exact" : "");
+	strbuf_addf(out, "On average %.2f threads were active; for %s none was.\n",
+		mean_parallelism(r), r->idle_ns ? seconds(r->idle_ns).text : "no time");
+	strbuf_add(out, r->has_samples ? "Code: samples of the running threads.\n"
+				       : "Code: what ran up to each call that was recorded; there "
+					 "are no samples of the running threads.\n");
+	if (!r->has_cores)
+		strbuf_add(out, "Who had a core was not recorded: active means running or waiting "
+				"for a core.\n");
+	strbuf_add(
+		out, "Waiting in loops of the program's own cannot be seen: it counts as work.\n");
+}

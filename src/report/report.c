@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Writing a finished report. */
+#include "report/report.h"
+
+#include <errno.h>
+#include <string.h>
+
+int report_write(const struct strbuf *report, FILE *file, struct err *err)
+{
+	if (strbuf_failed(report) < 0)
+		return err_set(err, -ENOMEM, "out of memory while writing the report");
+	errno = 0;
+	if (fwrite(report->text, 1, report->length, file) != report->length) {
+		int code = errno ? -errno : -EIO;
+		return err_set(err, code, "cannot write the report: %s", strerror(-code));
+	}
+	return 0;
+}

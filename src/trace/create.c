@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "trace/create.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEFAULT_BYTES_MAX (16ull << 30)
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+	(void)clock_gettime(clock, &now); /* these clocks always exist */
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint32_t chunks_in(uint64_t bytes_max)
+{
+	uint64_t bytes = bytes_max ? bytes_max : DEFAULT_BYTES_MAX;
+	uint64_t chunks =
+		bytes > TRACE_HEADER_BYTES ? (bytes - TRACE_HEADER_BYTES) / TRACE_CHUNK_BYTES : 0;
+	return chunks < UINT32_MAX / 2 ? (uint32_t)chunks : UINT32_MAX / 2;
+}
+
+void trace_header_init(struct trace_header *header, const struct trace_create_opts *opts)
+{
+	*header = (struct trace_header){
+		.magic = TRACE_MAGIC,
+		.version = TRACE_VERSION,
+		.header_bytes = TRACE_HEADER_BYTES,
+		.record_bytes = TRACE_RECORD_BYTES,
+		.chunk_bytes = TRACE_CHUNK_BYTES,
+		.chunks_max = chunks_in(opts->bytes_max),
+		.state = TRACE_RECORDING,
+		.sources = opts->sources,
+		.start_ns = opts->is_simulated ? 0 : now_ns(CLOCK_MONOTONIC),
+		.start_unix_ns = opts->is_simulated ? 0 : now_ns(CLOCK_REALTIME),
+	};
+}
+
+int trace_header_write(int fd, const char *name, const struct trace_header *header, struct err *err)
+{
+	ssize_t n = pwrite(fd, header, sizeof *header, 0);
+	if (n == (ssize_t)sizeof *header)
+		return 0;
+	int code = n < 0 ? -errno : -ENOSPC;
+	return err_set(err, code, "cannot write '%s': %s", name, strerror(-code));
+}

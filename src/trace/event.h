@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The timeline: every source of events (preload library, BPF, simulator, a file) produces these,
+ * every reader (trace file, criticality, model builder, exporters) consumes them through a sink.
+ *
+ * A thread is active (running or runnable) or it waits. It starts active with THREAD_START; WAIT
+ * begins a wait and the next PASS of the same thread ends it. The instant at which it became
+ * runnable again may lie before the PASS, which is recorded only once the thread has a core: a
+ * PASS that waited carries it in `woken_ns`, and a stream of events in order of time contains a
+ * WOKEN event at that instant, so that waiting for a core is never counted as waiting for a lock.
+ *
+ *	mutex, free		PASS
+ *	mutex, held		WAIT ... PASS (waited)
+ *	unlock			RELEASE
+ *	condition wait		RELEASE(mutex, implicit) WAIT(cond, value = mutex) ... PASS(cond,
+ *				waited) [WAIT(mutex, implicit)] PASS(mutex, implicit)
+ *	signal, broadcast	RELEASE(cond), RELEASE(cond, all)
+ *	barrier			WAIT at arrival, PASS at leaving; the last to arrive does not wait
+ *	semaphore		PASS, or WAIT ... PASS; post is RELEASE
+ *	join			WAIT(value = joined tid) ... PASS
+ *	sleep, read, write	WAIT ... PASS
+ */
+#ifndef TRACE_EVENT_H
+#define TRACE_EVENT_H
+
+#include <stdint.h>
+
+enum event_kind {
+	EVENT_NONE,
+	EVENT_THREAD_START, /* object: start routine; value: parent tid, 0 if unknown */
+	EVENT_THREAD_EXIT,
+	EVENT_WAIT, /* value: see above */
+	EVENT_WOKEN, /* value: tid of the waker, 0 if unknown */
+	EVENT_PASS, /* acquired, left, returned; value, if it waited: tid of the waker, 0 if unknown */
+	EVENT_RELEASE,
+	EVENT_TRY_FAILED, /* a trylock that did not get the lock */
+	EVENT_REGION_BEGIN, /* object: id of a name */
+	EVENT_REGION_END,
+	EVENT_REQUEST_BEGIN, /* value: the request's number */
+	EVENT_REQUEST_END,
+	EVENT_TICK, /* value: units of work done */
+	EVENT_RUN, /* got a core; value: core */
+	EVENT_PREEMPT, /* lost it while runnable */
+	EVENT_SAMPLE, /* site: what it was running, at a moment chosen by a timer */
+	EVENT_NAME, /* text: name of `object`, of the kind that `what` says */
+	EVENT_LOST, /* value: events that could not be recorded before this one */
+	EVENT_KINDS,
+};
+
+/* What is waited for, held or named. */
+enum event_what {
+	WHAT_NONE,
+	WHAT_MUTEX,
+	WHAT_RWLOCK,
+	WHAT_SPIN,
+	WHAT_COND,
+	WHAT_BARRIER,
+	WHAT_SEM,
+	WHAT_JOIN,
+	WHAT_SLEEP,
+	WHAT_IO, /* object: descriptor */
+	WHAT_QUEUE, /* bounded or unbounded, of the simulator */
+	WHAT_DISK,
+	WHAT_FUTEX, /* seen by the kernel only: object is the address */
+	WHAT_OTHER, /* blocked, reason unknown */
+	WHAT_THREAD, /* named: tid */
+	WHAT_REGION, /* named: id of a region */
+	WHAT_MODULE, /* named: load bias of an ELF file; value: end of its addresses */
+	WHAT_PROGRAM, /* named: the command line */
+	WHAT_COUNT,
+};
+
+enum event_flags {
+	EVENT_WAITED = 1, /* PASS: a WAIT came before */
+	EVENT_SHARED = 2, /* read side of a read-write lock */
+	EVENT_IMPLICIT = 4, /* a condition wait's own release and re-acquisition */
+	EVENT_ALL = 8, /* broadcast */
+	EVENT_TIMED_OUT = 16, /* PASS: without what was waited for */
+	EVENT_BEFORE = 32, /* the state when recording began (attached): not a moment */
+};
+
+struct event {
+	uint64_t time_ns; /* CLOCK_MONOTONIC, or the simulator's clock */
+	uint64_t cpu_ns; /* the thread's own CPU time so far; 0 if unknown */
+	uint64_t object; /* address or id; unique within a process and a `what` */
+	uint64_t site; /* code address of the call, or id of a stack; 0 if unknown */
+	uint64_t value; /* by kind */
+	uint64_t woken_ns; /* PASS that waited: when it became runnable; 0 if unknown */
+	uint32_t pid, tid;
+	uint8_t kind; /* enum event_kind */
+	uint8_t what; /* enum event_what */
+	uint16_t flags;
+	uint32_t reserved; /* 0: events without holes can be compared as bytes */
+	const char *text; /* EVENT_NAME; borrowed for the duration of the call; else NULL */
+};
+
+#endif

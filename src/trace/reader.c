@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Merges lanes: a heap holds the key of every lane's next event. A lane is loaded when its first
+ * chunk's time has come, and gives its memory back when it is over.
+ */
+#include "trace/reader.h"
+
+#include "trace/lane.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The numbers of the file are those of struct event. */
+static_assert(
+	(int)TRACE_KINDS == (int)EVENT_KINDS && (int)TRACE_LOST == (int)EVENT_LOST &&
+		(int)TRACE_PASS == (int)EVENT_PASS && (int)TRACE_RUN == (int)EVENT_RUN &&
+		(int)TRACE_WHATS == (int)WHAT_COUNT && (int)TRACE_PROGRAM == (int)WHAT_PROGRAM &&
+		(int)TRACE_FUTEX == (int)WHAT_FUTEX && (int)TRACE_WAITED == (int)EVENT_WAITED &&
+		(int)TRACE_BEFORE == (int)EVENT_BEFORE,
+	"numbers of the file");
+
+/*
+ * A lane in the heap is one number: the time of its next event, then its thread, then its index, so
+ * that an order of lanes is an order of numbers.
+ *
+ *	127             64 63    32 31     0
+ *	+-----------------+--------+--------+
+ *	| key_ns          | tid    | lane   |
+ *	+-----------------+--------+--------+
+ */
+static unsigned __int128 heap_entry(uint64_t key_ns, uint32_t tid, uint32_t lane)
+{
+	return (unsigned __int128)key_ns << 64 | (uint64_t)tid << 32 | lane;
+}
+
+static size_t lane_of(unsigned __int128 entry)
+{
+	return (uint32_t)entry;
+}
+
+struct trace_reader {
+	char *name;
+	struct lane_source source;
+	struct lane *lanes;
+	size_t lane_count;
+	unsigned __int128 *heap;
+	size_t heap_count;
+	bool is_pending; /* the heap's first lane has given its event */
+	bool has_told_end;
+	uint64_t last_ns; /* time of the last event: none is earlier */
+	struct trace_quality quality;
+};
+
+static void sift_down(struct trace_reader *reader, size_t at)
+{
+	unsigned __int128 *heap = reader->heap;
+	unsigned __int128 moved = heap[at];
+	for (;;) {
+		size_t child = 2 * at + 1;
+		if (child >= reader->heap_count)
+			break;
+		/* Arithmetic, since no processor can guess which one it is. */
+		child += child + 1 < reader->heap_count && heap[child + 1] < heap[child];
+		if (moved <= heap[child])
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = moved;
+}
+
+static void set_entry(struct trace_reader *reader, size_t at, size_t lane)
+{
+	reader->heap[at] =
+		heap_entry(reader->lanes[lane].key_ns, reader->lanes[lane].tid, (uint32_t)lane);
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	uint32_t x, y;
+	memcpy(&x, a, sizeof x);
+	memcpy(&y, b, sizeof y);
+	return x < y ? -1 : x > y;
+}
+
+static int count_processes(struct trace_reader *reader)
+{
+	AUTO_FREE uint32_t *pids = calloc(reader->lane_count + 1, sizeof *pids);
+	if (!pids)
+		return -ENOMEM;
+	for (size_t i = 0; i < reader->lane_count; i++)
+		pids[i] = reader->lanes[i].chunk->pid;
+	qsort(pids, reader->lane_count, sizeof *pids, compare_pids);
+	for (size_t i = 0; i < reader->lane_count; i++)
+		reader->quality.processes += i == 0 || pids[i] != pids[i - 1];
+	return 0;
+}
+
+/* The table of chunks, cut into lanes. */
+static int make_lanes(struct trace_reader *reader)
+{
+	const struct chunks *chunks = &reader->source.chunks;
+	for (size_t i = 0; i < chunks->count; i++)
+		reader->lane_count += i == 0 || chunks->items[i].lane != chunks->items[i - 1].lane;
+	reader->lanes = calloc(reader->lane_count + 1, sizeof *reader->lanes);
+	reader->heap = calloc(reader->lane_count + 1, sizeof *reader->heap);
+	if (!reader->lanes || !reader->heap)
+		return -ENOMEM;
+	size_t lane = 0;
+	for (size_t i = 0, end; i < chunks->count; i = end) {
+		end = i + 1;
+		while (end < chunks->count && chunks->items[end].lane == chunks->items[i].lane)
+			end++;
+		lane_begin(&reader->lanes[lane++], &chunks->items[i], &chunks->items[end]);
+	}
+	for (size_t i = 0; i < reader->lane_count; i++)
+		set_entry(reader, i, i);
+	reader->heap_count = reader->lane_count;
+	for (size_t i = reader->heap_count / 2; i-- > 0;)
+		sift_down(reader, i);
+	return count_processes(reader);
+}
+
+static void describe_file(struct trace_reader *reader)
+{
+	const struct trace_header *header = &reader->source.chunks.header;
+	struct trace_quality *quality = &reader->quality;
+	quality->start_ns = header->start_ns;
+	quality->start_unix_ns = header->start_unix_ns;
+	quality->end_ns = header->end_ns;
+	quality->sources = header->sources;
+	quality->is_closed = header->state == TRACE_CLOSED;
+	quality->is_ended = header->end_ns != 0;
+	quality->is_full = header->is_full != 0;
+}
+
+int trace_reader_open_fd(int fd, const char *name, struct trace_reader **ret, struct err *err)
+{
+	AUTO_FD int owned = fd;
+	AUTO(trace_reader) struct trace_reader *reader = calloc(1, sizeof *reader);
+	if (!reader)
+		return err_set(err, -ENOMEM, "out of memory");
+	struct lane_source *source = &reader->source;
+	source->chunks.fd = -1;
+	reader->name = strdup(name);
+	if (!reader->name)
+		return err_set(err, -ENOMEM, "out of memory");
+	int code = chunks_open(&source->chunks, owned, reader->name, err);
+	owned = -1;
+	if (code == 0)
+		code = packer_new(&source->packer, err);
+	if (code < 0)
+		return code;
+	source->rows_max = chunks_rows_max(&source->chunks);
+	source->scratch = malloc(pack_bound(source->rows_max));
+	if (!source->scratch || make_lanes(reader) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	describe_file(reader);
+	*ret = TAKE(reader);
+	return 0;
+}
+
+int trace_reader_open(const char *path, struct trace_reader **ret, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
+	return trace_reader_open_fd(fd, path, ret, err);
+}
+
+void trace_reader_free(struct trace_reader *reader)
+{
+	if (!reader)
+		return;
+	for (size_t i = 0; i < reader->lane_count && reader->lanes; i++)
+		lane_release(&reader->lanes[i]);
+	free(reader->lanes);
+	free(reader->heap);
+	free(reader->source.scratch);
+	packer_free(reader->source.packer);
+	chunks_release(&reader->source.chunks);
+	free(reader->name);
+	free(reader);
+}
+
+/* Moves the first lane on and finds its new place. */
+static int advance_first(struct trace_reader *reader)
+{
+	size_t index = lane_of(reader->heap[0]);
+	struct lane *lane = &reader->lanes[index];
+	int code = lane_advance(lane, &reader->source);
+	if (code < 0)
+		return code;
+	if (lane->stage == LANE_OVER)
+		reader->heap[0] = reader->heap[--reader->heap_count];
+	else
+		set_entry(reader, 0, index);
+	if (reader->heap_count)
+		sift_down(reader, 0);
+	return 0;
+}
+
+/* Losses that belong to no lane, told once behind everything else. */
+static bool tell_end(struct trace_reader *reader, struct event *ret)
+{
+	const struct chunks *chunks = &reader->source.chunks;
+	struct trace_quality *quality = &reader->quality;
+	if (reader->has_told_end)
+		return false;
+	reader->has_told_end = true;
+	uint64_t unplaced = chunks->header.events_lost;
+	if (chunks->lost_records > reader->source.gap_records)
+		unplaced += chunks->lost_records - reader->source.gap_records;
+	quality->lost += unplaced;
+	quality->torn_chunks = chunks->torn_chunks + reader->source.torn_chunks;
+	quality->threads = reader->source.threads;
+	if (quality->end_ns < reader->last_ns)
+		quality->end_ns = reader->last_ns;
+	*ret = (struct event){ .time_ns = reader->last_ns, .kind = EVENT_LOST, .value = unplaced };
+	quality->events += unplaced > 0;
+	return unplaced > 0;
+}
+
+int trace_reader_next(struct trace_reader *reader, struct event *ret, struct err *err)
+{
+	int code = 0;
+	if (reader->is_pending)
+		code = advance_first(reader);
+	reader->is_pending = false;
+	while (code == 0 && reader->heap_count &&
+		reader->lanes[lane_of(reader->heap[0])].stage == LANE_UNLOADED)
+		code = advance_first(reader);
+	if (code < 0)
+		return err_set(err, code, "cannot read '%s': %s", reader->name, strerror(-code));
+	if (!reader->heap_count)
+		return tell_end(reader, ret);
+	lane_event(&reader->lanes[lane_of(reader->heap[0])], ret);
+	reader->is_pending = true;
+	if (ret->time_ns < reader->last_ns)
+		ret->time_ns = reader->last_ns;
+	reader->last_ns = ret->time_ns;
+	reader->quality.events++;
+	if (ret->kind == EVENT_LOST)
+		reader->quality.lost += ret->value;
+	return 1;
+}
+
+int trace_reader_replay(struct trace_reader *reader, const struct event_sink *sink, struct err *err)
+{
+	struct event event;
+	int code;
+	while ((code = trace_reader_next(reader, &event, err)) > 0) {
+		code = sink_event(sink, &event, err);
+		if (code < 0)
+			return code;
+	}
+	return code < 0 ? code : sink_finish(sink, reader->quality.end_ns, err);
+}
+
+const struct trace_quality *trace_reader_quality(const struct trace_reader *reader)
+{
+	return &reader->quality;
+}

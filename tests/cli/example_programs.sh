@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The bundled programs give the same result at any thread count, and behave as examples/README.md says.
+scales=$CORECAST_BUILD/examples/scales
+peaks=$CORECAST_BUILD/examples/peaks
+
+for program in "$scales" "$peaks"; do
+	"$program" -h | grep "^Usage: $(basename "$program") THREADS" >usage
+	for wrong in 0 -1 two 1025 ''; do
+		status=0
+		"$program" "$wrong" >stdout 2>stderr || status=$?
+		[ "$status" -eq 2 ]
+	done
+	for threads in 1 2 3 7 32; do
+		"$program" "$threads" 5 | sed -n 's/^checksum: //p'
+	done | sort -u >checksums
+	[ "$(wc -l <checksums)" -eq 1 ]
+done
+
+# Processor seconds, by thread count: those of scales stay, those of peaks grow (4 + 0.33 n: near 3 times at 32).
+grows() {
+	"$CORECAST" measure -n 1,32 -r 2 -o cpu.csv --force -- "$1" '{n}' 20 >stdout
+	awk -F, '/^#/ { next }
+		!column { for (i = 1; i <= NF; i++) if ($i == "user_s") column = i; next }
+		{ sum[$1] += $column }
+		END { print (sum[32] > 2 * sum[1]) ? "grows" : "stays" }' cpu.csv
+}
+echo "processor time of scales: $(grows "$scales")"
+echo "processor time of peaks: $(grows "$peaks")"
+
+"$CORECAST" measure -n 1,2 -r 1 -o throughput.csv --throughput-regex 'throughput: ([0-9.]+)' \
+	-- "$peaks" '{n}' 5 >stdout
+awk -F, '!/^#/ { print $1, $2 + 0 == $2 ? "a number" : $2 }' throughput.csv | sort

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What corecast record does with the program's input, output, status and file.
+
+program=$CORECAST_BUILD/tests/programs/events
+record() {
+	local status=0
+	"$CORECAST" record --via preload "$@" 2>stderr || status=$?
+	echo "status $status: $(head -n 1 stderr | sed -E 's/[0-9.]+ s, .*lost$/.../; s|/.*/programs|programs|g')"
+}
+
+echo "-- input and output are the program's"
+echo hello | record -o cat.cct -- cat
+sed -n '$p' stderr
+
+echo "-- the program's failure"
+record -o false.cct -- sh -c 'echo out; exit 3'
+tail -n 1 stderr
+record -o killed.cct -- "$program" kill
+tail -n 1 stderr | sed 's|/.*/programs|programs|'
+
+echo "-- files"
+record -o cat.cct -- true
+record --force -o cat.cct -- true
+record -o missing/run.cct -- true
+
+echo "-- programs"
+record -o none.cct -- ./no-such-program
+record -o none.cct -- "$CORECAST_BUILD/tests/programs/static"
+[ ! -e none.cct ]
+
+echo "-- usage"
+for arguments in "" "operand" "--size-limit 0 -- true" "--via magic -- true"; do
+	# shellcheck disable=SC2086 # several words
+	"$CORECAST" record $arguments >stdout 2>stderr || echo "status $?: $(head -n 1 stderr)"
+done
+
+echo "-- the end of the file ends the recording"
+record --size-limit 1 -o small.cct -- "$CORECAST_BUILD/tests/programs/crowd" threads 300
+grep -c 'recording ended' stderr
+"$CORECAST" criticality small.cct >report

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Recording from the kernel: a statically linked program, from its start and while it runs.
+
+sleep 0 &
+gone=$!
+wait "$gone"
+status=0
+"$CORECAST" record --via bpf -o none.cct -p "$gone" 2>stderr || status=$?
+[ "$status" -eq 1 ]
+test ! -e none.cct
+if ! grep -q 'no process' stderr; then
+	sed 's/^corecast: //' stderr
+	exit 77
+fi
+
+turns=$CORECAST_BUILD/tests/programs/turns
+"$CORECAST" record -o run.cct -- "$turns" 20 12 4 >turns 2>stderr
+grep -q 'recording via bpf, because .*statically linked' stderr
+grep -q ', 0 lost$' stderr
+"$CORECAST" export run.cct --to csv >run.csv
+for name in first second; do
+	tid=$(awk -v name="$name" '$1 == name { print $2 }' turns)
+	grep -q "^[0-9]*,[0-9]*,$tid,name,thread,.*\"$name\"" run.csv
+	[ "$(grep -c "^[0-9]*,[0-9]*,$tid,exit," run.csv)" -eq 1 ]
+	# It waited for its turns in a futex, and the other, or the main thread, woke it: of 20 turns, a busy
+	# machine lets some begin before the thread has gone to wait.
+	[ "$(grep -c "^[0-9]*,[0-9]*,$tid,pass,futex," run.csv)" -ge 4 ]
+	[ "$(grep -c "^[0-9]*,[0-9]*,$tid,woken,futex,[0-9a-fx]*,,[1-9]" run.csv)" -ge 4 ]
+done
+
+# The main thread joined both: each wait names the thread that it is for.
+awk '{ print $2 }' turns | while read -r tid; do
+	grep -c "^[0-9]*,[0-9]*,[0-9]*,wait,join,[^,]*,[^,]*,$tid," run.csv || true
+done >joins
+grep -q -v '^0$' joins
+
+# The program's own failure, and a program that cannot be started.
+status=0
+"$CORECAST" record --via bpf --force -o run.cct -- sh -c 'exit 3' 2>stderr || status=$?
+[ "$status" -eq 1 ]
+grep -q 'exited with status 3' stderr
+"$CORECAST" export run.cct --to csv >run.csv
+if "$CORECAST" record --via bpf -o none.cct -- ./none 2>stderr; then
+	exit 1
+fi
+test ! -e none.cct
+
+# More threads than the kernel has numbers: each is seen, and nobody else's.
+"$CORECAST" record --via bpf --force -o run.cct -- "$CORECAST_BUILD/tests/programs/short" 40000 2>stderr
+grep -q ' of 1 process,.* 0 lost$' stderr
+"$CORECAST" export run.cct --to csv | awk -F, '$4 == "exit" { n++ } END { exit n != 40001 }'
+
+# One that runs already, for a while; then until a signal; it is not disturbed.
+"$turns" 400 12 4 >turns &
+program=$!
+trap 'kill "$program" 2>kill.log || true' EXIT
+"$CORECAST" record -o attached.cct -p "$program" -d 0.4 2>stderr
+"$CORECAST" export attached.cct --to csv >attached.csv
+grep -q ',name,thread,.*"first"' attached.csv
+"$CORECAST" record --force -o attached.cct -p "$program" 2>stderr &
+recorder=$!
+sleep 0.5
+kill "$recorder"
+wait "$recorder"
+"$CORECAST" export attached.cct --to csv >attached.csv
+kill -0 "$program"
+
+# Killed: what was recorded is there.
+"$CORECAST" record --force -o killed.cct -p "$program" 2>stderr &
+recorder=$!
+sleep 0.7
+kill -9 "$recorder"
+wait "$recorder" 2>stderr || true
+"$CORECAST" export killed.cct --to csv >killed.csv 2>stderr
+grep -q ',pass,futex,' killed.csv
+kill -0 "$program"

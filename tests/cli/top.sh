@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Live criticality of a statically linked program, of which never more than one thread works.
+
+status=0
+"$CORECAST" top 2>stderr || status=$?
+grep -q 'the number of a process' stderr
+[ "$status" -eq 2 ]
+
+sleep 0 &
+gone=$!
+wait "$gone"
+status=0
+"$CORECAST" top -p "$gone" 2>stderr || status=$?
+[ "$status" -eq 1 ]
+if ! grep -q 'no process' stderr; then
+	sed 's/^corecast: //' stderr
+	exit 77
+fi
+
+"$CORECAST_BUILD/tests/programs/turns" 400 12 4 >turns &
+program=$!
+trap 'kill "$program" 2>kill.log || true' EXIT
+"$CORECAST" top -p "$program" -n 2 -d 0.3 >text
+[ "$(grep -c 'threads active' text)" -eq 2 ]
+grep -q ' first$' text
+grep -q ' second$' text
+awk 'length($0) > 80 { print "wide: " $0; bad = 1 } END { exit bad }' text
+
+"$CORECAST" top -p "$program" -n 3 -d 0.3 --json >json
+[ "$(wc -l <json)" -eq 3 ]
+if command -v jq >jq.path; then
+	# The criticality of all threads is the time in which one of them was active.
+	jq -e '([.threads[].criticality_s] | add) - (.elapsed_s - .idle_s) | fabs < 0.005' json >checks
+fi
+
+# It ends with the program, and by a signal.
+"$CORECAST" top -p "$program" -d 0.1 >text 2>stderr &
+top=$!
+sleep 0.5
+kill "$program"
+wait "$top"
+grep -q 'has ended' stderr

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Wrong usage exits 2, says what is wrong on stderr, and prints nothing on stdout.
+source "$CORECAST_SOURCE/tests/cli/commands.bash"
+
+expect_usage_error() {
+	local status=0
+	"$CORECAST" "$@" >stdout 2>stderr || status=$?
+	if [ "$status" -ne 2 ] || [ -s stdout ] || ! [ -s stderr ]; then
+		echo "corecast $*: exit $status, stdout $(wc -c <stdout) bytes, stderr:"
+		cat stderr
+		exit 1
+	fi
+}
+
+expect_usage_error
+expect_usage_error no-such-command
+grep -q "no such command: no-such-command" stderr
+expect_usage_error --no-such-option
+expect_usage_error completion
+expect_usage_error completion tcsh
+
+for command in $(corecast_commands); do
+	expect_usage_error "$command" --no-such-option
+	grep -q "^corecast $command: no such option: --no-such-option" stderr
+done

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* events CASE: does a known number of things that a recorder must see; prints what only it knows. */
+#include "hold.h"
+
+#include <corecast/probe.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	THREADS = 4,
+	LOCKS = 1000,
+	ROUNDS = 100,
+	ONE_BY_ONE = 1000,
+	CHILDREN = 20,
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_barrier_t barrier;
+static bool is_set;
+
+static void run_threads(size_t count, void *(*routine)(void *))
+{
+	pthread_t threads[THREADS];
+	for (size_t i = 0; i < count; i++)
+		check(pthread_create(&threads[i], NULL, routine, NULL) == 0, "create");
+	for (size_t i = 0; i < count; i++)
+		check(pthread_join(threads[i], NULL) == 0, "join");
+}
+
+static void *lock_often(void *unused)
+{
+	for (int i = 0; i < LOCKS; i++) {
+		check(pthread_mutex_lock(&mutex) == 0, "lock");
+		check(pthread_mutex_unlock(&mutex) == 0, "unlock");
+	}
+	return unused;
+}
+
+static void do_locks(void)
+{
+	run_threads(THREADS, lock_often);
+}
+
+static void do_recursive(void)
+{
+	pthread_mutex_t own = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+	for (int i = 0; i < 3; i++)
+		check(pthread_mutex_lock(&own) == 0, "lock");
+	for (int i = 0; i < 3; i++)
+		check(pthread_mutex_unlock(&own) == 0, "unlock");
+}
+
+static void *meet_often(void *unused)
+{
+	for (int i = 0; i < ROUNDS; i++)
+		(void)pthread_barrier_wait(&barrier); /* fails only for a wrong barrier */
+	return unused;
+}
+
+static void do_barriers(void)
+{
+	pthread_barrier_init(&barrier, NULL, THREADS);
+	run_threads(THREADS, meet_often);
+}
+
+static void *wait_cond(void *unused)
+{
+	pthread_mutex_lock(&mutex);
+	while (!is_set)
+		pthread_cond_wait(&cond, &mutex);
+	pthread_mutex_unlock(&mutex);
+	return unused;
+}
+
+static void do_cond(void)
+{
+	pthread_t thread;
+	check(pthread_create(&thread, NULL, wait_cond, NULL) == 0, "create");
+	sleep_ms(HOLD_MS);
+	pthread_mutex_lock(&mutex);
+	is_set = true;
+	pthread_cond_signal(&cond);
+	pthread_mutex_unlock(&mutex);
+	pthread_join(thread, NULL);
+}
+
+static void *lock_once(void *unused)
+{
+	pthread_mutex_lock(&mutex);
+	pthread_mutex_unlock(&mutex);
+	return unused;
+}
+
+static void do_one_by_one(void)
+{
+	for (int i = 0; i < ONE_BY_ONE; i++)
+		run_threads(1, lock_once);
+}
+
+static void do_forks(void)
+{
+	for (int i = 0; i < CHILDREN; i++) {
+		pid_t pid = fork();
+		check(pid >= 0, "fork");
+		if (pid == 0) {
+			lock_once(NULL);
+			if (i % 2)
+				_exit(0);
+			exit(0);
+		}
+	}
+	while (wait(NULL) > 0)
+		continue;
+}
+
+/* Bursts of work with locks, sleeps and preemption in between. */
+static void *work(void *unused)
+{
+	volatile uint64_t sum = 0;
+	for (int i = 0; i < 400; i++) {
+		for (int j = 0; j < 100000 * (1 + i % 3); j++)
+			sum = sum + (uint64_t)j;
+		lock_once(NULL);
+		if (i % 50 == 0)
+			sleep_ms(1);
+	}
+	return unused;
+}
+
+static void *work_and_tell(void *unused)
+{
+	struct rusage used;
+	work(unused);
+	getrusage(RUSAGE_THREAD, &used);
+	int64_t us = (int64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
+		     used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+	printf("%d %lld\n", (int)gettid(), (long long)us);
+	return NULL;
+}
+
+static void do_cpu(void)
+{
+	run_threads(THREADS, work_and_tell);
+}
+
+static int ends[2];
+
+static void *write_late(void *unused)
+{
+	sleep_ms(HOLD_MS);
+	check(write(ends[1], "x", 1) == 1, "write");
+	return unused;
+}
+
+/* One read blocks; the others, of a file that gives at once, do not. */
+static void do_io(void)
+{
+	pthread_t thread;
+	char byte;
+	FILE *zero = fopen("/dev/zero", "re");
+	check(zero && pipe(ends) == 0, "pipe");
+	check(pthread_create(&thread, NULL, write_late, NULL) == 0, "create");
+	check(read(ends[0], &byte, 1) == 1, "read");
+	for (int i = 0; i < LOCKS; i++)
+		check(read(fileno(zero), &byte, 1) == 1, "read");
+	pthread_join(thread, NULL);
+	fclose(zero);
+}
+
+static void do_marks(void)
+{
+	corecast_region_begin("outer");
+	corecast_region_begin("inner");
+	corecast_tick(7);
+	corecast_region_end("inner");
+	corecast_region_end("outer");
+	corecast_request_begin(42);
+	corecast_request_end(42);
+	check(pthread_setname_np(pthread_self(), "marker") == 0, "setname");
+}
+
+static void do_kill(void)
+{
+	do_locks();
+	(void)raise(SIGKILL); /* does not return */
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = {
+	{ "locks", do_locks },
+	{ "recursive", do_recursive },
+	{ "barriers", do_barriers },
+	{ "cond", do_cond },
+	{ "one_by_one", do_one_by_one },
+	{ "forks", do_forks },
+	{ "cpu", do_cpu },
+	{ "io", do_io },
+	{ "marks", do_marks },
+	{ "kill", do_kill },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (strcmp(argv[1], cases[i].name) == 0) {
+			cases[i].run();
+			return 0;
+		}
+	return 2;
+}

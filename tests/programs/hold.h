@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the programs of known waits share: see waits.c for why the bound holds. */
+#ifndef TESTS_PROGRAMS_HOLD_H
+#define TESTS_PROGRAMS_HOLD_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { HOLD_MS = 50 };
+
+static inline void check(bool is_true, const char *what)
+{
+	if (!is_true) {
+		fprintf(stderr, "%s failed\n", what);
+		exit(1);
+	}
+}
+
+static inline void sleep_ms(long ms)
+{
+	struct timespec duration = { ms / 1000, ms % 1000 * 1000000 };
+	while (nanosleep(&duration, &duration) < 0)
+		continue;
+}
+
+static inline bool is_asleep(int tid)
+{
+	char path[64];
+	char state = 'R';
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	FILE *file = fopen(path, "re");
+	if (file && fscanf(file, "%*d %*s %c", &state) != 1)
+		state = 'R';
+	if (file)
+		fclose(file);
+	return state == 'S';
+}
+
+/* The thread is inside its wait and stays there for HOLD_MS more. */
+static inline void hold_asleep(int tid)
+{
+	while (!is_asleep(tid))
+		sleep_ms(1);
+	sleep_ms(HOLD_MS);
+}
+
+#endif

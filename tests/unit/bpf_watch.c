@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Watches programs whose threads' criticality has bounds by construction. */
+#include "cmocka_all.h"
+
+#include "base/datadir.h"
+#include "collect/bpf_check.h"
+#include "collect/bpf_watch.h"
+
+#include <bpf/bpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* A thread that is seen asleep may still be on its way out of its core. */
+#define TOLERANCE 0.98
+
+enum { IDS_MAX = 64 };
+
+struct player {
+	char name[16];
+	unsigned tid;
+	unsigned long alone_ns;
+};
+
+/* tests/programs/turns, waiting for our word to start. */
+struct program {
+	pid_t pid;
+	int word_fd, output_fd;
+};
+
+static void skip_without_bpf(void)
+{
+	struct err err = { 0 };
+	if (bpf_check(&err) < 0) {
+		print_message("%s\n", err.text);
+		skip();
+	}
+}
+
+static struct program start_turns(const char *first_ms, const char *second_ms)
+{
+	AUTO_FREE char *path = NULL;
+	struct err err = { 0 };
+	if (datadir_find("tests/programs/turns", &path, &err) < 0)
+		fail_msg("%s", err.text);
+	int in[2], out[2];
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)dup2(in[0], STDIN_FILENO);
+		(void)dup2(out[1], STDOUT_FILENO);
+		(void)execl(path, "turns", "4", first_ms, second_ms, "wait", NULL);
+		_exit(127);
+	}
+	(void)close(in[0]);
+	(void)close(out[1]);
+	return (struct program){ .pid = pid, .word_fd = in[1], .output_fd = out[0] };
+}
+
+static void finish_turns(const struct program *program, struct player ret[2])
+{
+	assert_int_equal(write(program->word_fd, "x", 1), 1);
+	AUTO_FILE FILE *output = fdopen(program->output_fd, "r");
+	assert_non_null(output);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(
+			fscanf(output, "%15s %u %lu", ret[i].name, &ret[i].tid, &ret[i].alone_ns),
+			3);
+	int status = -1;
+	assert_int_equal(waitpid(program->pid, &status, 0), program->pid);
+	assert_int_equal(status, 0);
+	(void)close(program->word_fd);
+}
+
+static struct bpf_watch *open_watch(const struct bpf_watch_opts *opts)
+{
+	struct bpf_watch *watch = NULL;
+	struct err err = { 0 };
+	if (bpf_watch_open(opts, &watch, &err) < 0)
+		fail_msg("%s", err.text);
+	return watch;
+}
+
+static void read_stopped(struct bpf_watch *watch, struct bpf_snapshot *ret)
+{
+	struct err err = { 0 };
+	bpf_watch_stop(watch);
+	if (bpf_watch_read(watch, ret, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static const struct watch_thread *thread_of(const struct bpf_snapshot *snapshot, unsigned tid)
+{
+	for (size_t i = 0; i < snapshot->count; i++)
+		if (snapshot->threads[i].tid == tid)
+			return &snapshot->threads[i];
+	fail_msg("thread %u was not seen", tid);
+	return NULL;
+}
+
+static uint64_t sum_of(const struct bpf_snapshot *snapshot)
+{
+	uint64_t sum = snapshot->total.forgotten;
+	for (size_t i = 0; i < snapshot->count; i++)
+		sum += snapshot->threads[i].criticality;
+	return sum;
+}
+
+static void assert_adds_up(const struct bpf_snapshot *snapshot)
+{
+	const struct watch_total *total = &snapshot->total;
+	uint64_t busy_ns = total->now_ns - total->start_ns - total->idle_ns;
+	assert_int_equal(busy_ns << WATCH_FRACTION_BITS, sum_of(snapshot) + total->remainder);
+	for (size_t i = 0; i < WATCH_LOSSES; i++)
+		assert_int_equal(snapshot->losses[i], 0);
+}
+
+static void assert_bound(const struct bpf_snapshot *snapshot, const struct player *player)
+{
+	const struct watch_thread *thread = thread_of(snapshot, player->tid);
+	double criticality_ns = (double)(thread->criticality >> WATCH_FRACTION_BITS);
+	assert_true(criticality_ns >= TOLERANCE * (double)player->alone_ns);
+	assert_true(thread->has_ended);
+	assert_string_equal(thread->name, player->name);
+}
+
+static void a_thread_alone_is_as_critical_as_its_time(void **state)
+{
+	(void)state;
+	skip_without_bpf();
+	struct program program = start_turns("60", "20");
+	AUTO(bpf_watch)
+	struct bpf_watch *watch = open_watch(&(struct bpf_watch_opts){ .pid = program.pid });
+	struct player players[2];
+	finish_turns(&program, players);
+	AUTO_RELEASE(bpf_snapshot) struct bpf_snapshot snapshot = { 0 };
+	read_stopped(watch, &snapshot);
+	assert_adds_up(&snapshot);
+	for (int i = 0; i < 2; i++)
+		assert_bound(&snapshot, &players[i]);
+}
+
+static void an_account_stands_still_once_stopped(void **state)
+{
+	(void)state;
+	skip_without_bpf();
+	struct program program = start_turns("10", "10");
+	AUTO(bpf_watch)
+	struct bpf_watch *watch = open_watch(&(struct bpf_watch_opts){ .pid = program.pid });
+	AUTO_RELEASE(bpf_snapshot) struct bpf_snapshot snapshot = { 0 };
+	read_stopped(watch, &snapshot);
+	assert_adds_up(&snapshot);
+	assert_int_equal(snapshot.count, 1);
+	assert_false(snapshot.threads[0].has_ended);
+	struct player players[2];
+	finish_turns(&program, players);
+	uint64_t before = sum_of(&snapshot);
+	read_stopped(watch, &snapshot);
+	assert_int_equal(sum_of(&snapshot), before);
+}
+
+static void a_thread_that_ended_is_told_once(void **state)
+{
+	(void)state;
+	skip_without_bpf();
+	struct program program = start_turns("1", "1");
+	AUTO(bpf_watch)
+	struct bpf_watch *watch = open_watch(&(struct bpf_watch_opts){ .pid = program.pid });
+	struct player players[2];
+	finish_turns(&program, players);
+	AUTO_RELEASE(bpf_snapshot) struct bpf_snapshot snapshot = { 0 };
+	read_stopped(watch, &snapshot);
+	assert_int_equal(snapshot.count, 3);
+	read_stopped(watch, &snapshot);
+	assert_int_equal(snapshot.count, 0);
+}
+
+/* A process that forks one child after the other, all with threads of their own. */
+static void children_are_watched_too(void **state)
+{
+	(void)state;
+	skip_without_bpf();
+	enum { CHILDREN = 20 };
+	int go[2];
+	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		char byte;
+		(void)!read(go[0], &byte, 1);
+		for (int i = 0; i < CHILDREN; i++) {
+			if (fork() == 0)
+				execlp("true", "true", NULL);
+			(void)wait(NULL);
+		}
+		_exit(0);
+	}
+	AUTO(bpf_watch)
+	struct bpf_watch *watch = open_watch(&(struct bpf_watch_opts){ .pid = pid });
+	assert_int_equal(write(go[1], "x", 1), 1);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	AUTO_RELEASE(bpf_snapshot) struct bpf_snapshot snapshot = { 0 };
+	read_stopped(watch, &snapshot);
+	(void)close(go[0]);
+	(void)close(go[1]);
+	assert_adds_up(&snapshot);
+	assert_int_equal(snapshot.count, CHILDREN + 1);
+	size_t named = 0;
+	for (size_t i = 0; i < snapshot.count; i++)
+		named += strcmp(snapshot.threads[i].name, "true") == 0;
+	assert_int_equal(named, CHILDREN);
+}
+
+static void no_such_process_is_said(void **state)
+{
+	(void)state;
+	skip_without_bpf();
+	struct bpf_watch *watch = NULL;
+	struct err err = { 0 };
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(
+		bpf_watch_open(&(struct bpf_watch_opts){ .pid = pid }, &watch, &err), -ESRCH);
+	assert_null(watch);
+	assert_non_null(strstr(err.text, "no process"));
+}
+
+/* The kernel's ids of the programs that a process holds. */
+static size_t program_ids(pid_t pid, uint32_t ret[IDS_MAX])
+{
+	char path[300];
+	(void)snprintf(path, sizeof path, "/proc/%d/fdinfo", (int)pid);
+	DIR *folder = opendir(path);
+	assert_non_null(folder);
+	size_t count = 0;
+	for (struct dirent *entry; (entry = readdir(folder));) {
+		(void)snprintf(path, sizeof path, "/proc/%d/fdinfo/%s", (int)pid, entry->d_name);
+		AUTO_FILE FILE *file = fopen(path, "re");
+		char line[128];
+		while (file && count < IDS_MAX && fgets(line, sizeof line, file))
+			count += sscanf(line, "prog_id: %u", &ret[count]) == 1;
+	}
+	(void)closedir(folder);
+	return count;
+}
+
+static bool is_loaded(uint32_t id)
+{
+	AUTO_FD int fd = bpf_prog_get_fd_by_id(id);
+	return fd >= 0;
+}
+
+/* The kernel frees programs some time after they are closed. */
+static void assert_unloaded(const uint32_t *ids, size_t count)
+{
+	assert_true(count > 0);
+	for (size_t i = 0; i < count; i++) {
+		for (int tries = 0; tries < 1000 && is_loaded(ids[i]); tries++)
+			(void)nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		assert_false(is_loaded(ids[i]));
+	}
+}
+
+static void a_freed_watch_leaves_nothing_in_the_kernel(void **state)
+{
+	(void)state;
+	skip_without_bpf();
+	struct bpf_watch *watch = open_watch(&(struct bpf_watch_opts){ .pid = getpid() });
+	uint32_t ids[IDS_MAX];
+	size_t count = program_ids(getpid(), ids);
+	bpf_watch_free(watch);
+	assert_unloaded(ids, count);
+}
+
+static void a_killed_watcher_leaves_nothing_in_the_kernel(void **state)
+{
+	(void)state;
+	skip_without_bpf();
+	int ready[2];
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)open_watch(&(struct bpf_watch_opts){ .pid = getpid() });
+		(void)!write(ready[1], "x", 1);
+		for (;;)
+			(void)pause();
+	}
+	char byte;
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	uint32_t ids[IDS_MAX];
+	size_t count = program_ids(pid, ids);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_unloaded(ids, count);
+	(void)close(ready[0]);
+	(void)close(ready[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_thread_alone_is_as_critical_as_its_time),
+		cmocka_unit_test(an_account_stands_still_once_stopped),
+		cmocka_unit_test(a_thread_that_ended_is_told_once),
+		cmocka_unit_test(children_are_watched_too),
+		cmocka_unit_test(no_such_process_is_said),
+		cmocka_unit_test(a_freed_watch_leaves_nothing_in_the_kernel),
+		cmocka_unit_test(a_killed_watcher_leaves_nothing_in_the_kernel),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

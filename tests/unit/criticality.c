@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* criticality: the account against equation 1, blame, findings; timelines made by hand. */
+#include "cmocka_all.h"
+
+#include "base/cleanup.h"
+#include "base/rng.h"
+#include "criticality/analysis.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAIN = 10, US = 1000, MS = 1000000 };
+
+static void send(struct analysis *analysis, struct event event)
+{
+	struct event_sink sink = analysis_sink(analysis);
+	event.pid = 1;
+	assert_int_equal(sink_event(&sink, &event, NULL), 0);
+}
+
+/* Sends one event; see event.h for the fields. */
+static void at(struct analysis *analysis, uint64_t time_ns, uint32_t tid, enum event_kind kind,
+	enum event_what what, uint64_t object)
+{
+	send(analysis, (struct event){ .time_ns = time_ns,
+			       .tid = tid,
+			       .kind = (uint8_t)kind,
+			       .what = (uint8_t)what,
+			       .object = object });
+}
+
+static void flagged(struct analysis *analysis, uint64_t time_ns, uint32_t tid, enum event_kind kind,
+	enum event_what what, uint64_t object, uint16_t flags)
+{
+	send(analysis, (struct event){ .time_ns = time_ns,
+			       .tid = tid,
+			       .kind = (uint8_t)kind,
+			       .what = (uint8_t)what,
+			       .object = object,
+			       .flags = flags });
+}
+
+static struct analysis *new_analysis(struct analysis_opts opts)
+{
+	struct analysis *analysis = NULL;
+	assert_int_equal(analysis_new(&opts, &analysis, NULL), 0);
+	return analysis;
+}
+
+static struct results *finish(struct analysis *analysis, uint64_t end_ns)
+{
+	struct event_sink sink = analysis_sink(analysis);
+	struct results *results = NULL;
+	assert_int_equal(sink_finish(&sink, end_ns, NULL), 0);
+	assert_int_equal(analysis_results(analysis, &results, NULL), 0);
+	return results;
+}
+
+static const struct result_thread *thread_of(const struct results *results, uint32_t tid)
+{
+	for (size_t i = 0; i < results->thread_count; i++)
+		if (results->threads[i].tid == tid)
+			return &results->threads[i];
+	fail_msg("no thread %u", tid);
+	return NULL;
+}
+
+static void assert_exact(const struct results *results)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < results->thread_count; i++)
+		sum += results->threads[i].criticality_ns;
+	assert_int_equal(sum, results->active_ns);
+	assert_int_equal(results->active_ns + results->idle_ns, results->elapsed_ns);
+}
+
+/*
+ * The paper's figure 2: 22 ms, four threads, running 11, 16, 16 and 17 ms. All run for 6 ms (t0 and
+ * t6), threads 1 to 3 for 9 of the other ms before the barrier, 2 and 3 for one, 1 and 3 for one;
+ * then thread 0 runs alone.
+ */
+static void figure_2_of_the_paper_has_its_numbers(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	for (uint32_t tid = 0; tid < 4; tid++)
+		at(a, 0, MAIN + tid, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 3 * MS, MAIN + 0, EVENT_WAIT, WHAT_MUTEX, 1);
+	at(a, 6 * MS, MAIN + 1, EVENT_WAIT, WHAT_MUTEX, 1);
+	at(a, 7 * MS, MAIN + 1, EVENT_WOKEN, WHAT_MUTEX, 1);
+	at(a, 10 * MS, MAIN + 2, EVENT_WAIT, WHAT_MUTEX, 1);
+	at(a, 11 * MS, MAIN + 2, EVENT_WOKEN, WHAT_MUTEX, 1);
+	at(a, 14 * MS, MAIN + 0, EVENT_WOKEN, WHAT_MUTEX, 1);
+	for (uint32_t tid = 1; tid < 4; tid++)
+		at(a, 17 * MS, MAIN + tid, EVENT_WAIT, WHAT_BARRIER, 2);
+	AUTO(results) struct results *r = finish(a, 22 * MS);
+	static const uint64_t expected_us[] = { 6500, 5000, 5000, 5500 };
+	static const uint64_t running_ms[] = { 11, 16, 16, 17 };
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct result_thread *thread = thread_of(r, MAIN + i);
+		/* Rounding to whole nanoseconds. */
+		assert_true(
+			fabs((double)thread->criticality_ns - 1e3 * (double)expected_us[i]) <= 1);
+		assert_int_equal(thread->running_ns, running_ms[i] * MS);
+	}
+	assert_int_equal(r->elapsed_ns, 22 * MS);
+	assert_int_equal(r->threads[0].tid, MAIN);
+	assert_exact(r);
+}
+
+/* Equation 1 as it stands: all threads at each event. */
+enum { NAIVE_THREADS = 12 };
+struct naive {
+	bool is_active[NAIVE_THREADS];
+	double criticality[NAIVE_THREADS];
+	double idle;
+	uint64_t now;
+};
+
+static void naive_advance(struct naive *naive, uint64_t now)
+{
+	unsigned active = 0;
+	for (unsigned i = 0; i < NAIVE_THREADS; i++)
+		active += naive->is_active[i];
+	double dt = (double)(now - naive->now);
+	for (unsigned i = 0; i < NAIVE_THREADS; i++)
+		if (naive->is_active[i])
+			naive->criticality[i] += dt / active;
+	if (active == 0)
+		naive->idle += dt;
+	naive->now = now;
+}
+
+static void random_step(struct analysis *a, struct naive *naive, struct rng *rng)
+{
+	unsigned i = (unsigned)rng_below(rng, NAIVE_THREADS);
+	uint64_t now = naive->now + (rng_below(rng, 4) ? rng_below(rng, 100000) : 0);
+	naive_advance(naive, now);
+	enum event_what what = (enum event_what)(WHAT_MUTEX + rng_below(rng, 8));
+	if (naive->is_active[i])
+		at(a, now, MAIN + i, EVENT_WAIT, what, 1 + rng_below(rng, 3));
+	else
+		at(a, now, MAIN + i, rng_below(rng, 2) ? EVENT_WOKEN : EVENT_PASS, what, 1);
+	naive->is_active[i] = !naive->is_active[i];
+}
+
+static void random_timelines_agree_with_equation_1_and_sum_exactly(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct rng rng;
+		rng_init(&rng, seed);
+		struct naive naive = { 0 };
+		AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+		for (uint32_t i = 0; i < NAIVE_THREADS; i++) {
+			at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 0);
+			naive.is_active[i] = true;
+		}
+		for (unsigned k = 0; k < 3000; k++)
+			random_step(a, &naive, &rng);
+		naive_advance(&naive, naive.now + 12345);
+		AUTO(results) struct results *r = finish(a, naive.now);
+		assert_exact(r);
+		assert_true(fabs((double)r->idle_ns - naive.idle) < 0.5);
+		for (unsigned i = 0; i < NAIVE_THREADS; i++) {
+			const struct result_thread *t = thread_of(r, MAIN + i);
+			/* 3000 roundings of 2^-16 ns, and one to whole nanoseconds. */
+			assert_true(fabs((double)t->criticality_ns - naive.criticality[i]) < 1.1);
+			uint64_t bins = 0;
+			for (unsigned b = 0; b < STRIP_BINS; b++)
+				bins += thread_bin_ns(t, b);
+			assert_true(fabs((double)bins - (double)t->criticality_ns) <= STRIP_BINS);
+			assert_true(t->running_ns <= t->life_ns);
+		}
+	}
+}
+
+/* Events of every kind in an order that no program has: nothing underflows, sums stay exact. */
+static void senseless_timelines_keep_the_sums(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		struct rng rng;
+		rng_init(&rng, seed);
+		struct analysis_opts opts = { .needs_core = seed % 3 == 0, .cores = seed % 4 };
+		if (seed % 5 == 0)
+			opts.window_to_ns = 50000000;
+		AUTO(analysis) struct analysis *a = new_analysis(opts);
+		uint64_t now = 0;
+		for (unsigned k = 0; k < 3000; k++) {
+			now += rng_below(&rng, 40000);
+			send(a, (struct event){ .time_ns = now,
+					.tid = 1 + (uint32_t)rng_below(&rng, 9),
+					.kind = (uint8_t)rng_below(&rng, EVENT_KINDS + 1),
+					.what = (uint8_t)rng_below(&rng, WHAT_COUNT + 1),
+					.object = rng_below(&rng, 4),
+					.site = rng_below(&rng, 6),
+					.value = rng_below(&rng, 9),
+					.cpu_ns = rng_below(&rng, 2) * now,
+					.flags = (uint16_t)rng_below(&rng, 64),
+					.text = rng_below(&rng, 2) ? "name" : NULL });
+		}
+		AUTO(results) struct results *r = finish(a, now);
+		assert_exact(r);
+		for (size_t i = 0; i < r->lock_count; i++) {
+			const struct result_lock *lock = &r->locks[i];
+			assert_true(lock->contended_ns <= r->elapsed_ns);
+			assert_true(lock->blame_ns <= 9 * r->elapsed_ns);
+			assert_true(lock->loss_ns <= r->elapsed_ns);
+			assert_true(lock->waited_ns <= 9 * r->elapsed_ns);
+		}
+		for (size_t i = 0; i < r->finding_count; i++) {
+			assert_true(r->findings[i].bound >= 1);
+			assert_true(r->findings[i].share <= 1.001);
+		}
+		assert_int_equal(results_merge(r), 0);
+	}
+}
+
+static void the_order_of_simultaneous_events_does_not_matter(void **state)
+{
+	(void)state;
+	struct results *both[2];
+	for (unsigned turn = 0; turn < 2; turn++) {
+		AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+		for (uint32_t i = 0; i < 3; i++)
+			at(a, 0, MAIN + (turn ? 2 - i : i), EVENT_THREAD_START, WHAT_NONE, 0);
+		for (uint64_t now = 7; now < 10000; now += 13) {
+			bool is_wait = now / 13 % 2 == 0;
+			for (uint32_t i = 0; i < 2; i++)
+				at(a, now, MAIN + (turn ? 1 - i : i),
+					is_wait ? EVENT_WAIT : EVENT_PASS, WHAT_COND, 5);
+		}
+		both[turn] = finish(a, 10007);
+	}
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(thread_of(both[0], MAIN + i)->criticality_ns,
+			thread_of(both[1], MAIN + i)->criticality_ns);
+	results_free(both[0]);
+	results_free(both[1]);
+}
+
+static void time_in_which_all_wait_is_idle(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 100, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 400, MAIN, EVENT_WAIT, WHAT_SLEEP, 0);
+	at(a, 900, MAIN, EVENT_PASS, WHAT_SLEEP, 0);
+	AUTO(results) struct results *r = finish(a, 1100);
+	assert_int_equal(r->elapsed_ns, 1000);
+	assert_int_equal(r->idle_ns, 500);
+	assert_int_equal(r->threads[0].criticality_ns, 500);
+	assert_int_equal(r->threads[0].waited_ns[WHAT_SLEEP], 500);
+}
+
+static void a_window_counts_only_what_is_inside(void **state)
+{
+	(void)state;
+	struct analysis_opts opts = { .window_from_ns = 300, .window_to_ns = 600 };
+	AUTO(analysis) struct analysis *a = new_analysis(opts);
+	at(a, 1000, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 1000, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 1400, MAIN, EVENT_WAIT, WHAT_MUTEX, 9);
+	at(a, 1900, MAIN, EVENT_PASS, WHAT_MUTEX, 9);
+	AUTO(results) struct results *r = finish(a, 2500);
+	assert_int_equal(r->elapsed_ns, 300);
+	assert_int_equal(thread_of(r, MAIN)->criticality_ns, 50);
+	assert_int_equal(thread_of(r, MAIN + 1)->criticality_ns, 250);
+	assert_exact(r);
+}
+
+static void a_thread_without_a_core_is_active_unless_asked(void **state)
+{
+	(void)state;
+	for (unsigned needs_core = 0; needs_core < 2; needs_core++) {
+		AUTO(analysis)
+		struct analysis *a =
+			new_analysis((struct analysis_opts){ .needs_core = needs_core });
+		at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+		at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+		at(a, 0, MAIN + 1, EVENT_PREEMPT, WHAT_NONE, 0);
+		at(a, 800, MAIN + 1, EVENT_RUN, WHAT_NONE, 0);
+		at(a, 800, MAIN, EVENT_PREEMPT, WHAT_NONE, 0);
+		AUTO(results) struct results *r = finish(a, 1000);
+		assert_int_equal(thread_of(r, MAIN)->criticality_ns, needs_core ? 800 : 500);
+		assert_exact(r);
+	}
+}
+
+static void a_reused_thread_id_is_another_thread(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	for (uint64_t i = 0; i < 1000; i++) {
+		at(a, 10 * i, MAIN, EVENT_THREAD_START, WHAT_NONE, 77);
+		at(a, 10 * i + 6, MAIN, EVENT_THREAD_EXIT, WHAT_NONE, 0);
+	}
+	AUTO(results) struct results *r = finish(a, 10000);
+	assert_int_equal(r->thread_count, 1000);
+	assert_int_equal(r->live_max, 1);
+	assert_exact(r);
+	assert_int_equal(results_merge(r), 0);
+	assert_int_equal(r->group_count, 1);
+	assert_int_equal(r->groups[0].count, 1000);
+	assert_int_equal(r->groups[0].criticality_ns, 6000);
+}
+
+/* Four threads that do nothing but take turns at a lock: 1 ms each, all others wait. */
+static struct results *turns_at_a_lock(enum event_what what)
+{
+	struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	struct event name = { .kind = EVENT_NAME, .what = (uint8_t)what, .object = 5 };
+	name.text = "hot";
+	send(a, name);
+	for (uint32_t i = 0; i < 4; i++)
+		at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 1);
+	at(a, 0, MAIN, EVENT_PASS, what, 5);
+	for (uint32_t i = 1; i < 4; i++)
+		at(a, 0, MAIN + i, EVENT_WAIT, what, 5);
+	uint64_t now = 0;
+	for (uint32_t k = 0; k < 40; k++) {
+		uint32_t holder = MAIN + k % 4, next = MAIN + (k + 1) % 4;
+		now += MS;
+		at(a, now, holder, EVENT_RELEASE, what, 5);
+		at(a, now, next, EVENT_WOKEN, what, 5);
+		at(a, now, holder, EVENT_WAIT, what, 5);
+		flagged(a, now, next, EVENT_PASS, what, 5, EVENT_WAITED);
+	}
+	struct results *results = finish(a, now);
+	analysis_free(a);
+	return results;
+}
+
+static void a_hot_lock_is_found_and_costs_what_it_serialises(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = turns_at_a_lock(WHAT_MUTEX);
+	assert_exact(r);
+	assert_int_equal(r->locks[0].held_ns, 40 * MS);
+	assert_int_equal(r->locks[0].waited_ns, 3 * 40 * MS);
+	assert_int_equal(r->locks[0].blame_ns, 40 * MS);
+	assert_int_equal(r->locks[0].loss_ns, 30 * MS);
+	assert_int_equal(r->locks[0].acquisitions, 41);
+	assert_int_equal(r->findings[0].kind, FINDING_LOCK);
+	assert_string_equal(r->locks[r->findings[0].lock].name, "hot");
+	assert_true(r->findings[0].is_clear);
+	/* Each thread's own work is 10 of the 40 ms. */
+	assert_true(fabs(r->findings[0].bound - 4) < 1e-9);
+}
+
+static void waiting_at_a_spin_lock_is_spinning(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = turns_at_a_lock(WHAT_SPIN);
+	assert_int_equal(r->findings[0].kind, FINDING_SPIN);
+}
+
+/* As the kernel sees it: the waiter's WAIT, and who woke it. */
+static void futex(struct analysis *a, uint64_t time_ns, uint32_t tid, enum event_kind kind,
+	uint64_t object, uint32_t waker)
+{
+	send(a, (struct event){ .time_ns = time_ns,
+			.tid = tid,
+			.kind = (uint8_t)kind,
+			.what = WHAT_FUTEX,
+			.object = object,
+			.value = waker });
+}
+
+static void a_futex_is_what_it_is_used_for(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	for (uint32_t i = 0; i < 3; i++)
+		at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 0);
+	futex(a, 0, MAIN, EVENT_WAIT, 9, 0); /* for the end of MAIN + 2 */
+	for (uint64_t k = 0; k < 20; k++) {
+		uint32_t holder = MAIN + 1 + k % 2, other = MAIN + 2 - k % 2;
+		futex(a, k * MS, other, EVENT_WAIT, 5, 0);
+		futex(a, (k + 1) * MS, other, EVENT_WOKEN, 5, holder);
+	}
+	at(a, 20 * MS, MAIN + 2, EVENT_THREAD_EXIT, WHAT_NONE, 0);
+	futex(a, 20 * MS, MAIN, EVENT_WOKEN, 9, MAIN + 2);
+	AUTO(results) struct results *r = finish(a, 20 * MS);
+	assert_int_equal(r->lock_count, 2);
+	assert_int_equal(r->locks[0].address, 5);
+	assert_int_equal(r->locks[0].what, WHAT_FUTEX);
+	assert_int_equal(r->locks[1].what, WHAT_JOIN);
+	assert_int_equal(r->findings[0].kind, FINDING_LOCK);
+	assert_int_equal(r->findings[0].lock, 0);
+	results_set_futex(r, 0, WHAT_BARRIER);
+	assert_int_equal(results_find_again(r), 0);
+	assert_int_equal(r->findings[0].kind, FINDING_BARRIER);
+}
+
+/* n rounds; thread `late` takes `late_ms` to the barrier, the others 1 ms. */
+static struct results *rounds_at_a_barrier(uint64_t late_ms, uint64_t others_us)
+{
+	struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	for (uint32_t i = 0; i < 4; i++)
+		at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 1);
+	uint64_t now = 0;
+	for (unsigned round = 0; round < 10; round++) {
+		for (uint32_t i = 0; i < 3; i++)
+			at(a, now + others_us * US, MAIN + i, EVENT_WAIT, WHAT_BARRIER, 5);
+		now += late_ms * MS;
+		flagged(a, now, MAIN + 3, EVENT_PASS, WHAT_BARRIER, 5, 0);
+		for (uint32_t i = 0; i < 3; i++)
+			flagged(a, now, MAIN + i, EVENT_PASS, WHAT_BARRIER, 5, EVENT_WAITED);
+	}
+	struct results *results = finish(a, now);
+	analysis_free(a);
+	return results;
+}
+
+static void the_last_at_a_barrier_is_blamed(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = rounds_at_a_barrier(4, 1000);
+	assert_int_equal(r->locks[0].blame_ns, 30 * MS);
+	assert_int_equal(r->locks[0].episodes, 10);
+	assert_int_equal(r->findings[0].kind, FINDING_BARRIER);
+	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN + 3);
+	/* Without its work the others need 10 of the 40 ms; spread evenly, 17.5. */
+	assert_true(fabs(r->findings[0].bound - 4) < 1e-9);
+	assert_int_equal(r->findings[0].lock, 0);
+}
+
+static void others_with_nothing_to_do_make_a_serial_phase(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = rounds_at_a_barrier(4, 1);
+	assert_int_equal(r->findings[0].kind, FINDING_SERIAL);
+	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN + 3);
+}
+
+static void balanced_threads_are_not_blamed(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = rounds_at_a_barrier(1, 990);
+	assert_int_equal(r->findings[0].kind, FINDING_NONE);
+	assert_int_equal(r->finding_count, 1);
+}
+
+/* Two busy threads beside a logger on a condition, a timer, and main in join. */
+static void threads_idle_by_design_are_not_blamed(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	for (uint32_t i = 0; i < 5; i++)
+		at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, i);
+	at(a, 0, MAIN, EVENT_WAIT, WHAT_JOIN, 0);
+	at(a, 0, MAIN + 1, EVENT_WAIT, WHAT_COND, 5);
+	at(a, 0, MAIN + 2, EVENT_WAIT, WHAT_SLEEP, 0);
+	for (uint64_t i = 1; i < 100; i++) {
+		at(a, i * MS, MAIN + 2, EVENT_PASS, WHAT_SLEEP, 0);
+		at(a, i * MS + 20 * US, MAIN + 2, EVENT_WAIT, WHAT_SLEEP, 0);
+		if (i % 10)
+			continue;
+		at(a, i * MS + 30 * US, MAIN + 3, EVENT_RELEASE, WHAT_COND, 5);
+		flagged(a, i * MS + 30 * US, MAIN + 1, EVENT_PASS, WHAT_COND, 5, EVENT_WAITED);
+		at(a, i * MS + 50 * US, MAIN + 1, EVENT_WAIT, WHAT_COND, 5);
+	}
+	AUTO(results) struct results *r = finish(a, 100 * MS);
+	assert_int_equal(r->findings[0].kind, FINDING_NONE);
+	assert_exact(r);
+}
+
+/* The slow stage takes 4 ms for an item, the next 1 ms; it waits for signals meanwhile. */
+static void the_slow_stage_of_a_pipeline_is_found(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 1);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 1);
+	at(a, 0, MAIN + 1, EVENT_WAIT, WHAT_COND, 5);
+	for (uint64_t i = 1; i <= 20; i++) {
+		at(a, 4 * i * MS, MAIN, EVENT_RELEASE, WHAT_COND, 5);
+		at(a, 4 * i * MS, MAIN + 1, EVENT_WOKEN, WHAT_COND, 5);
+		flagged(a, 4 * i * MS + US, MAIN + 1, EVENT_PASS, WHAT_COND, 5, EVENT_WAITED);
+		at(a, (4 * i + 1) * MS, MAIN + 1, EVENT_WAIT, WHAT_COND, 5);
+	}
+	AUTO(results) struct results *r = finish(a, 81 * MS);
+	assert_int_equal(r->findings[0].kind, FINDING_PIPELINE);
+	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN);
+	/* Alone for 4 ms once, then for 3 of every 4: what it was waited for. */
+	assert_true(llabs((long long)r->locks[0].blame_ns - (4 + 19 * 3) * MS) < US);
+}
+
+static void one_thread_after_the_other_is_serial(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 60 * MS, MAIN, EVENT_WAIT, WHAT_JOIN, 0);
+	for (uint32_t i = 1; i < 5; i++)
+		at(a, 60 * MS, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 7);
+	for (uint32_t i = 1; i < 5; i++)
+		at(a, 90 * MS, MAIN + i, EVENT_THREAD_EXIT, WHAT_NONE, 0);
+	AUTO(results) struct results *r = finish(a, 90 * MS);
+	assert_int_equal(r->findings[0].kind, FINDING_SERIAL);
+	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN);
+}
+
+static void a_lock_held_through_a_sleep_is_blamed_for_the_idle_time(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN, EVENT_PASS, WHAT_MUTEX, 5);
+	at(a, 0, MAIN + 1, EVENT_WAIT, WHAT_MUTEX, 5);
+	at(a, 0, MAIN, EVENT_WAIT, WHAT_SLEEP, 0);
+	at(a, 800, MAIN, EVENT_PASS, WHAT_SLEEP, 0);
+	at(a, 800, MAIN, EVENT_RELEASE, WHAT_MUTEX, 5);
+	flagged(a, 800, MAIN + 1, EVENT_PASS, WHAT_MUTEX, 5, EVENT_WAITED);
+	AUTO(results) struct results *r = finish(a, 1000);
+	assert_int_equal(r->locks[0].blame_ns, 800);
+	assert_int_equal(r->findings[0].kind, FINDING_LOCK);
+}
+
+static void trylock_loops_count_as_waiting_until_they_stop(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN, EVENT_PASS, WHAT_MUTEX, 5);
+	for (uint64_t i = 1; i <= 100; i++)
+		at(a, i * US, MAIN + 1, EVENT_TRY_FAILED, WHAT_MUTEX, 5);
+	/* From 2 us, the second failure, to 110 us, 10 after the last. */
+	AUTO(results) struct results *r = finish(a, 200 * US);
+	assert_int_equal(thread_of(r, MAIN + 1)->waited_ns[WHAT_MUTEX], 108 * US);
+	assert_int_equal(r->locks[0].try_failures, 100);
+	assert_int_equal(r->findings[0].kind, FINDING_SPIN);
+	assert_exact(r);
+}
+
+static void samples_carry_the_criticality_of_their_thread(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 500, MAIN + 1, EVENT_WAIT, WHAT_COND, 5);
+	struct event sample = { .kind = EVENT_SAMPLE, .tid = MAIN, .time_ns = 500, .site = 0xa };
+	send(a, sample);
+	sample.time_ns = 900;
+	sample.site = 0xb;
+	send(a, sample);
+	AUTO(results) struct results *r = finish(a, 900);
+	assert_true(r->has_samples);
+	assert_int_equal(r->site_count, 2);
+	assert_int_equal(r->sites[0].address, 0xb);
+	assert_int_equal(r->sites[0].blame_ns, 400);
+	assert_int_equal(r->sites[1].blame_ns, 250);
+}
+
+static void an_empty_timeline_finds_nothing(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	AUTO(results) struct results *r = finish(a, 0);
+	assert_int_equal(r->finding_count, 1);
+	assert_int_equal(r->findings[0].kind, FINDING_NONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(figure_2_of_the_paper_has_its_numbers),
+		cmocka_unit_test(random_timelines_agree_with_equation_1_and_sum_exactly),
+		cmocka_unit_test(senseless_timelines_keep_the_sums),
+		cmocka_unit_test(the_order_of_simultaneous_events_does_not_matter),
+		cmocka_unit_test(time_in_which_all_wait_is_idle),
+		cmocka_unit_test(a_window_counts_only_what_is_inside),
+		cmocka_unit_test(a_thread_without_a_core_is_active_unless_asked),
+		cmocka_unit_test(a_reused_thread_id_is_another_thread),
+		cmocka_unit_test(a_hot_lock_is_found_and_costs_what_it_serialises),
+		cmocka_unit_test(a_futex_is_what_it_is_used_for),
+		cmocka_unit_test(waiting_at_a_spin_lock_is_spinning),
+		cmocka_unit_test(the_last_at_a_barrier_is_blamed),
+		cmocka_unit_test(others_with_nothing_to_do_make_a_serial_phase),
+		cmocka_unit_test(balanced_threads_are_not_blamed),
+		cmocka_unit_test(threads_idle_by_design_are_not_blamed),
+		cmocka_unit_test(the_slow_stage_of_a_pipeline_is_found),
+		cmocka_unit_test(one_thread_after_the_other_is_serial),
+		cmocka_unit_test(a_lock_held_through_a_sleep_is_blamed_for_the_idle_time),
+		cmocka_unit_test(trylock_loops_count_as_waiting_until_they_stop),
+		cmocka_unit_test(samples_carry_the_criticality_of_their_thread),
+		cmocka_unit_test(an_empty_timeline_finds_nothing),
+	};
+	return cmocka_run_group_tests_name("criticality", tests, NULL, NULL);
+}

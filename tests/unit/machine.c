@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* collect/machine and collect/cpu_limits, over recorded folders and hwloc's synthetic machines. */
+#include "cmocka_all.h"
+
+#include "collect/cpu_limits.h"
+#include "collect/machine.h"
+
+#include <hwloc.h>
+#include <string.h>
+
+static void the_quota_of_a_group_above_counts(void **state)
+{
+	(void)state;
+	struct cpu_limits limits;
+	cpu_limits_read(TEST_DATA "/container-v2", &limits);
+	assert_int_equal(limits.online, 64);
+	assert_true(limits.quota == 2.5);
+	assert_string_equal(limits.quota_file, "/sys/fs/cgroup/cpu.max");
+	assert_int_equal(limits.cpuset, 16);
+	assert_int_equal(cpu_limits_usable(&limits), 2);
+}
+
+static void version_1_groups_are_read(void **state)
+{
+	(void)state;
+	struct cpu_limits limits;
+	cpu_limits_read(TEST_DATA "/cgroup-v1", &limits);
+	assert_true(limits.quota == 12);
+	assert_string_equal(limits.quota_file, "/sys/fs/cgroup/cpu,cpuacct/batch/cpu.cfs_quota_us");
+	assert_int_equal(limits.cpuset, 8);
+	assert_int_equal(cpu_limits_usable(&limits), 8);
+}
+
+static void an_empty_folder_yields_one_processor(void **state)
+{
+	(void)state;
+	struct cpu_limits limits;
+	cpu_limits_read("/nonexistent", &limits);
+	assert_int_equal(limits.online, 0);
+	assert_true(limits.quota == 0);
+	assert_string_equal(limits.quota_file, "");
+	assert_int_equal(cpu_limits_usable(&limits), 1);
+}
+
+static void less_than_one_processor_is_one(void **state)
+{
+	(void)state;
+	assert_int_equal(cpu_limits_usable(&(struct cpu_limits){ .online = 8, .quota = 0.2 }), 1);
+	assert_int_equal(cpu_limits_usable(&(struct cpu_limits){ .online = 8, .affinity = 3 }), 3);
+}
+
+static void an_x86_processor_is_named(void **state)
+{
+	(void)state;
+	struct machine_cpu cpu;
+	machine_cpu_read(TEST_DATA "/cgroup-v1", &cpu);
+	assert_string_equal(cpu.vendor, "AuthenticAMD");
+	assert_string_equal(cpu.name, "AMD EPYC 7413 24-Core Processor");
+	assert_int_equal(cpu.family, 25);
+	assert_int_equal(cpu.model, 1);
+	assert_true(cpu.has_cpufreq);
+	assert_true(cpu.max_hz == 3.4e9);
+	assert_false(cpu.is_virtual);
+}
+
+static void an_arm_core_is_named(void **state)
+{
+	(void)state;
+	struct machine_cpu cpu;
+	machine_cpu_read(TEST_DATA "/neoverse", &cpu);
+	assert_string_equal(cpu.vendor, "Arm");
+	assert_string_equal(cpu.name, "Arm Neoverse V1");
+	assert_int_equal(cpu.part, 0xd40);
+	assert_false(cpu.has_cpufreq);
+	assert_true(cpu.max_hz == 0);
+}
+
+static void a_synthetic_machine_is_described(void **state)
+{
+	(void)state;
+	hwloc_topology_t topology;
+	assert_int_equal(hwloc_topology_init(&topology), 0);
+	assert_int_equal(hwloc_topology_set_synthetic(topology,
+				 "pack:2 numa:1 l3:2(size=33554432) core:4 l2:1(size=524288) pu:2"),
+		0);
+	assert_int_equal(hwloc_topology_load(topology), 0);
+	struct machine_topology found;
+	machine_topology_read(topology, &found);
+	hwloc_topology_destroy(topology);
+	assert_int_equal(found.sockets, 2);
+	assert_int_equal(found.numa_nodes, 2);
+	assert_int_equal(found.cores, 16);
+	assert_int_equal(found.threads, 32);
+	assert_int_equal(found.l3_bytes, 33554432);
+	assert_int_equal(found.l3_cores, 4);
+	assert_int_equal(found.l1d_bytes, 0);
+}
+
+static void this_machine_has_a_processor_to_use(void **state)
+{
+	(void)state;
+	struct machine machine;
+	assert_int_equal(machine_read("", &machine, NULL), 0);
+	assert_in_range(machine.usable, 1, machine.topology.threads);
+	assert_true(machine.limits.affinity >= machine.usable);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_quota_of_a_group_above_counts),
+		cmocka_unit_test(version_1_groups_are_read),
+		cmocka_unit_test(an_empty_folder_yields_one_processor),
+		cmocka_unit_test(less_than_one_processor_is_one),
+		cmocka_unit_test(an_x86_processor_is_named),
+		cmocka_unit_test(an_arm_core_is_named),
+		cmocka_unit_test(a_synthetic_machine_is_described),
+		cmocka_unit_test(this_machine_has_a_processor_to_use),
+	};
+	return cmocka_run_group_tests_name("machine", tests, NULL, NULL);
+}
