@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The engine: simulated threads on simulated cores.
+ *
+ * The engine asks a thread for its next operation and plays it; who answers is a plug (`struct
+ * sim_program`): a recorded trace (model/replay), a probabilistic call graph (model/graph), a
+ * profile's epochs. What happens is emitted as `struct event`, as by a real run, so that the account
+ * of criticality, bottle graphs and exports read simulated runs unchanged.
+ *
+ *	plug --next()--> engine --ready--> scheduler --> cores
+ *	                   |  \--waiting--> mutex, barrier, queue, disk, ... --woken--> scheduler
+ *	                   \--> struct event --> sink
+ *
+ * Time is in whole nanoseconds and ties are broken by the order in which things were scheduled:
+ * the same plug, seed and options give the same events on any machine. A core of speed 1 does one
+ * nanosecond of work in one nanosecond.
+ *
+ * Objects are made before sim_run() or from within next(), and live as long as the simulation. Each
+ * kind is numbered from 0 in the order of making.
+ */
+#ifndef SIM_SIM_H
+#define SIM_SIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/rng.h"
+#include "trace/sink.h"
+
+struct sim;
+
+enum { SIM_NONE = UINT32_MAX };
+
+enum sim_op_kind {
+	SIM_COMPUTE, /* amount: ns of work at speed 1 */
+	SIM_LOCK, /* mutex */
+	SIM_UNLOCK,
+	SIM_TRY_LOCK, /* result -EBUSY if it is held */
+	SIM_SPIN_LOCK, /* as a mutex, but a waiting thread keeps its core */
+	SIM_SPIN_UNLOCK,
+	SIM_READ_LOCK, /* read-write lock; as glibc's: readers first unless made otherwise */
+	SIM_WRITE_LOCK,
+	SIM_RW_UNLOCK,
+	SIM_BARRIER,
+	SIM_COND_WAIT, /* condition; other: the mutex, which the thread holds. amount: timeout, 0: none;
+	                  result -ETIMEDOUT */
+	SIM_SIGNAL,
+	SIM_BROADCAST,
+	SIM_SEM_WAIT,
+	SIM_SEM_POST, /* amount: how many, 0 is 1 */
+	SIM_PUT, /* queue; item. Waits while a bounded queue is full */
+	SIM_GET, /* queue; the result's item. Waits while it is empty; -EPIPE: closed and empty */
+	SIM_TRY_PUT, /* -EAGAIN: full */
+	SIM_TRY_GET, /* -EAGAIN: empty */
+	SIM_CLOSE, /* queue: nothing more is put; getters that wait are told */
+	SIM_DISK, /* disk; class; amount: device requests, 0: all in the page cache */
+	SIM_SLEEP, /* amount: ns */
+	SIM_SPAWN, /* other: what the plug calls the new thread's program (its `start`); result: tid */
+	SIM_JOIN, /* object: tid */
+	SIM_EXIT,
+	SIM_TAKE, /* one of a limit (descriptors, connections, threads); result -EMFILE: none left */
+	SIM_GIVE,
+	SIM_REQUEST_BEGIN, /* item: the request's number */
+	SIM_REQUEST_END, /* item; amount: 0 served, else an error */
+	SIM_REGION_BEGIN, /* object: the plug's id of a name */
+	SIM_REGION_END,
+	SIM_TICK, /* amount: units of work done */
+	SIM_YIELD, /* to the back of the ready threads */
+	SIM_STOP, /* ends the simulation */
+	SIM_OP_KINDS,
+};
+
+/* What a thread does next. */
+struct sim_op {
+	enum sim_op_kind kind;
+	uint32_t object; /* number of the mutex, queue, disk, ... */
+	uint32_t other; /* by kind */
+	uint32_t class; /* SIM_DISK: class of its requests */
+	uint64_t amount; /* by kind */
+	uint64_t item; /* SIM_PUT, SIM_REQUEST_* */
+	uint64_t site; /* goes into the events: call site of the operation, 0 if none */
+};
+
+/* How the thread's last operation ended. */
+struct sim_result {
+	int status; /* 0, or a negative errno as said above */
+	uint64_t item; /* SIM_GET, SIM_TRY_GET: the item; SIM_SPAWN: tid */
+	bool has_waited;
+	uint64_t waited_ns; /* from asking to having it, waiting for a core included */
+};
+
+/*
+ * The plug. next() is called once for each operation of a thread, in simulated time; `last` is that of
+ * the thread's previous operation (at the first call: status 0). It may make objects and draw from its own
+ * generators. 0, or a negative errno, which ends the simulation and is returned by sim_run().
+ */
+struct sim_program {
+	void *context;
+	int (*next)(void *context, struct sim *sim, uint32_t tid, const struct sim_result *last,
+		struct sim_op *ret, struct err *err);
+	/* May be NULL. A request that a source made has ended, or was refused (status) by a full queue
+	   or an exhausted limit. */
+	void (*request_ended)(
+		void *context, uint64_t request, uint64_t begin_ns, uint64_t end_ns, int status);
+};
+
+enum sim_scheduler {
+	SIM_FAIR, /* like Linux's: least virtual runtime first, wake-up preemption, migration */
+	SIM_ROUND_ROBIN, /* one queue, quanta drawn from a distribution (Tarvo and Reiss, 4.1.2) */
+};
+
+/* A distribution of nonnegative times, in ns. Sampling takes no function of libm: same bytes anywhere. */
+struct sim_dist {
+	enum sim_dist_kind {
+		SIM_FIXED, /* a */
+		SIM_UNIFORM, /* a to b */
+		SIM_EXPONENTIAL, /* mean a */
+		SIM_EMPIRICAL, /* values: ascending quantiles at equal probability, interpolated */
+		SIM_ERLANG, /* mean a, b stages */
+	} kind;
+	double a, b;
+	const double *values; /* borrowed */
+	uint32_t value_count;
+};
+
+struct sim_options {
+	uint64_t seed;
+	uint32_t cores; /* 0: as many as threads, none ever waits for one */
+	const double *speed; /* one for each core; NULL: all 1. Borrowed */
+	uint32_t threads_per_core; /* SMT: `cores` physical cores of so many; 0 is 1 */
+	double smt_factor; /* speed of each of two busy siblings, of the core's; 0 is 0.6 */
+	enum sim_scheduler scheduler;
+	struct sim_dist
+		quantum; /* round robin; a 0 is 100 ms fixed. Fair: a is the base slice, 0 is 3 ms */
+	uint64_t switch_ns; /* cost of a context switch, to the core */
+	uint64_t wake_ns; /* from a wake-up to being runnable */
+	uint64_t stop_ns; /* simulated time at which it ends; 0: when all threads have exited */
+	uint64_t event_limit; /* -E2BIG beyond; 0: none */
+	const struct event_sink *sink; /* NULL: none. Borrowed */
+};
+
+/* A disk: a queue of the I/O scheduler before a device. */
+struct sim_disk_options {
+	uint32_t parallelism; /* requests that the device serves at once; 0 is 1 */
+	const struct sim_dist *service; /* one for each class; copied */
+	uint32_t class_count;
+};
+
+/* Where requests come from: numbered items, put into a queue. */
+struct sim_source_options {
+	enum sim_source_kind {
+		SIM_POISSON, /* interval.a: mean, ns */
+		SIM_INTERVALS, /* drawn from `interval` */
+		SIM_CLOSED, /* `population` clients, each thinks for a draw of `interval`, then asks and waits for
+		               its request's end */
+		SIM_ARRIVALS, /* at times[], ns, ascending; borrowed */
+		SIM_BATCH, /* `limit` at time 0 */
+	} kind;
+	struct sim_dist interval;
+	uint32_t population;
+	const uint64_t *times;
+	uint64_t limit; /* of requests; 0: none */
+	uint32_t queue; /* where they go */
+	uint32_t resource; /* limit of which each takes one until its end, SIM_NONE: none */
+	bool does_wait_for_room; /* a full queue holds the source back instead of refusing */
+};
+
+/* All: 0 or -EINVAL, -ENOMEM; *ret is the object's number. Names are copied, may be NULL. */
+int sim_new(const struct sim_options *options, const struct sim_program *program, struct sim **ret,
+	struct err *err);
+void sim_free(struct sim *sim);
+int sim_add_mutex(struct sim *sim, const char *name, uint32_t *ret);
+int sim_add_spin(struct sim *sim, const char *name, uint32_t *ret);
+int sim_add_rwlock(struct sim *sim, const char *name, bool writers_first, uint32_t *ret);
+int sim_add_barrier(struct sim *sim, const char *name, uint32_t threads, uint32_t *ret);
+int sim_add_cond(struct sim *sim, const char *name, uint32_t *ret);
+int sim_add_sem(struct sim *sim, const char *name, uint64_t value, uint32_t *ret);
+int sim_add_queue(
+	struct sim *sim, const char *name, uint64_t capacity, uint32_t *ret); /* 0: unbounded */
+int sim_add_limit(struct sim *sim, const char *name, uint64_t count, uint32_t *ret);
+int sim_add_disk(
+	struct sim *sim, const char *name, const struct sim_disk_options *options, uint32_t *ret);
+int sim_add_source(
+	struct sim *sim, const char *name, const struct sim_source_options *options, uint32_t *ret);
+
+/* A thread that exists at time 0; tids count from 1. `affinity`: cores it may use, bit by bit; NULL: all. */
+int sim_add_thread(struct sim *sim, const char *name, const uint64_t *affinity, uint32_t *ret_tid);
+
+/* Changes a core's speed from now on (also from within next() or an event's sink). */
+int sim_set_speed(struct sim *sim, uint32_t core, double speed);
+int sim_set_affinity(struct sim *sim, uint32_t tid, const uint64_t *cores);
+uint64_t sim_now(const struct sim *sim);
+struct rng *sim_rng(struct sim *sim);
+uint64_t sim_draw(const struct sim_dist *dist, struct rng *rng);
+
+/*
+ * Plays until all threads have exited, SIM_STOP, stop_ns or an error. 0; -EDEADLK (err says who waits for
+ * whom), -E2BIG, what next() or the sink returned.
+ */
+int sim_run(struct sim *sim, struct err *err);
+
+/* Counts again from here: what came before was warming up. */
+void sim_reset_stats(struct sim *sim);
+
+/* Since the start or the last reset. */
+struct sim_thread_stats {
+	uint64_t ran_ns, work_ns, ready_ns,
+		waited_ns; /* on a core; work done; waiting for a core; blocked */
+};
+struct sim_object_stats {
+	uint64_t uses, waits; /* acquisitions, arrivals, puts, device requests; those that waited */
+	uint64_t waited_ns, held_ns; /* summed over threads; held: mutex, disk service */
+	double mean_length; /* time average of those in it: queue: items; lock, disk: waiting and served */
+	uint64_t max_length, refused;
+};
+enum sim_object_kind {
+	SIM_MUTEX,
+	SIM_SPIN,
+	SIM_RWLOCK,
+	SIM_BARRIERS,
+	SIM_COND,
+	SIM_SEM,
+	SIM_QUEUE,
+	SIM_LIMIT,
+	SIM_DISKS
+};
+void sim_thread_stats(const struct sim *sim, uint32_t tid, struct sim_thread_stats *ret);
+void sim_object_stats(const struct sim *sim, enum sim_object_kind kind, uint32_t object,
+	struct sim_object_stats *ret);
+uint64_t sim_core_busy_ns(const struct sim *sim, uint32_t core);
+uint64_t sim_event_count(const struct sim *sim);
+
+#endif
