@@ -55,15 +55,12 @@ struct operands {
 	char **program; /* after "--", NULL-terminated; NULL if there was none */
 };
 
-enum options_result {
-	OPTIONS_OK,
-	OPTIONS_HELP, /* help was printed: exit 0 */
-	OPTIONS_WRONG, /* the error was printed: exit 2 */
-};
-
-/* Fills the fields of `values` by the command's table; later options win. */
-enum options_result options_parse(
-	const struct command *command, int argc, char **argv, void *values, struct operands *ret);
+/*
+ * Fills the fields of `values` by the command's table; later options win. False: it has printed the help, or
+ * what is wrong, and *ret_status is the exit status.
+ */
+bool options_parse(const struct command *command, int argc, char **argv, void *values,
+	struct operands *ret, int *ret_status);
 
 /* Prints "corecast NAME: text" and the way to help on stderr; returns EXIT_USAGE. */
 int command_usage_error(const struct command *command, const char *fmt, ...)

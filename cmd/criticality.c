@@ -180,15 +180,10 @@ static int run(const struct command *command, int argc, char **argv)
 	struct values v = { .by = "thread", .active = "runnable" };
 	struct operands operands;
 	struct analysis_opts opts = { 0 };
-	switch (options_parse(command, argc, argv, &v, &operands)) {
-	case OPTIONS_HELP:
-		return 0;
-	case OPTIONS_WRONG:
-		return EXIT_USAGE;
-	case OPTIONS_OK:
-		break;
-	}
-	int status = check(command, &v, &operands, &opts);
+	int status = 0;
+	if (!options_parse(command, argc, argv, &v, &operands, &status))
+		return status;
+	status = check(command, &v, &operands, &opts);
 	if (status != 0)
 		return status;
 	struct err err;

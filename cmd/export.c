@@ -166,14 +166,9 @@ static int run(const struct command *command, int argc, char **argv)
 {
 	struct values v = { .output = "-" };
 	struct operands operands;
-	switch (options_parse(command, argc, argv, &v, &operands)) {
-	case OPTIONS_HELP:
-		return 0;
-	case OPTIONS_WRONG:
-		return EXIT_USAGE;
-	case OPTIONS_OK:
-		break;
-	}
+	int status = 0;
+	if (!options_parse(command, argc, argv, &v, &operands, &status))
+		return status;
 	if (operands.program || operands.count != 1)
 		return command_usage_error(
 			command, "say which file: RUN.cct, or a timeline in CSV");

@@ -286,15 +286,10 @@ static int run(const struct command *command, int argc, char **argv)
 	struct values v = { .method = "auto" };
 	struct operands operands;
 	enum metric metric = METRIC_UNKNOWN;
-	switch (options_parse(command, argc, argv, &v, &operands)) {
-	case OPTIONS_HELP:
-		return 0;
-	case OPTIONS_WRONG:
-		return EXIT_USAGE;
-	case OPTIONS_OK:
-		break;
-	}
-	int status = check(command, &v, &operands);
+	int status = 0;
+	if (!options_parse(command, argc, argv, &v, &operands, &status))
+		return status;
+	status = check(command, &v, &operands);
 	if (status == 0)
 		status = read_metric(command, v.metric, &metric);
 	if (status != 0)

@@ -154,8 +154,8 @@ static int parse_one(const struct command *command, int argc, char **argv, int *
 	return store(command, option, value, values);
 }
 
-enum options_result options_parse(
-	const struct command *command, int argc, char **argv, void *values, struct operands *ret)
+bool options_parse(const struct command *command, int argc, char **argv, void *values,
+	struct operands *ret, int *ret_status)
 {
 	*ret = (struct operands){ .items = argv + 1 };
 	for (int i = 1; i < argc; i++) {
@@ -165,12 +165,15 @@ enum options_result options_parse(
 		}
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
 			print_help(command);
-			return OPTIONS_HELP;
+			*ret_status = 0;
+			return false;
 		}
 		if (argv[i][0] != '-' || argv[i][1] == '\0')
 			ret->items[ret->count++] = argv[i];
-		else if (parse_one(command, argc, argv, &i, values) != 0)
-			return OPTIONS_WRONG;
+		else if (parse_one(command, argc, argv, &i, values) != 0) {
+			*ret_status = EXIT_USAGE;
+			return false;
+		}
 	}
-	return OPTIONS_OK;
+	return true;
 }

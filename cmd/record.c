@@ -113,14 +113,9 @@ static int run(const struct command *command, int argc, char **argv)
 		.limit_mib = LIMIT_MIB,
 	};
 	struct operands operands;
-	switch (options_parse(command, argc, argv, &values, &operands)) {
-	case OPTIONS_HELP:
-		return 0;
-	case OPTIONS_WRONG:
-		return EXIT_USAGE;
-	case OPTIONS_OK:
-		break;
-	}
+	int status = 0;
+	if (!options_parse(command, argc, argv, &values, &operands, &status))
+		return status;
 	if (operands.count > 0)
 		return command_usage_error(
 			command, "'%s': the program goes behind --", operands.items[0]);

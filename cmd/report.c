@@ -135,15 +135,10 @@ static int run(const struct command *command, int argc, char **argv)
 {
 	struct values v = { 0 };
 	struct operands operands;
-	switch (options_parse(command, argc, argv, &v, &operands)) {
-	case OPTIONS_HELP:
-		return 0;
-	case OPTIONS_WRONG:
-		return EXIT_USAGE;
-	case OPTIONS_OK:
-		break;
-	}
-	int status = check(command, &v, &operands);
+	int status = 0;
+	if (!options_parse(command, argc, argv, &v, &operands, &status))
+		return status;
+	status = check(command, &v, &operands);
 	if (status != 0)
 		return status;
 	struct err err;

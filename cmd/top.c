@@ -225,15 +225,10 @@ static int run(const struct command *command, int argc, char **argv)
 {
 	struct values values = { .interval_s = 1, .active = "runnable" };
 	struct operands operands;
-	switch (options_parse(command, argc, argv, &values, &operands)) {
-	case OPTIONS_HELP:
-		return 0;
-	case OPTIONS_WRONG:
-		return EXIT_USAGE;
-	case OPTIONS_OK:
-		break;
-	}
-	int status = check_values(command, &values, &operands);
+	int status = 0;
+	if (!options_parse(command, argc, argv, &values, &operands, &status))
+		return status;
+	status = check_values(command, &values, &operands);
 	if (status != 0)
 		return status;
 	struct err err;
