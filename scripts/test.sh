@@ -58,21 +58,38 @@ build() {
 	ninja -j "$jobs" -C "$folder"
 }
 
-# run_tests NAME OPTIONS...: runs the meson tests of build-test/NAME and counts each of them.
+# of_tests RESULT FILE...: names of the tests with this result (an expression of jq) in meson's logs.
+of_tests() {
+	jq -r "select(.result | $1) | .name" "${@:2}"
+}
+
+# run_tests NAME OPTIONS...: runs the meson tests of build-test/NAME and counts each of them. Recorders are tested on real
+# threads, in company of other tests: one that fails runs again alone, and that it had to is printed.
 run_tests() {
 	local folder=$work/$1 log=$work/log/tests-$1.log start=$SECONDS
-	local results=$folder/meson-logs/testlog.json ok skip_count all
-	rm -f "$results"
+	local written=$folder/meson-logs/testlog.json results=$work/log/tests-$1.json again=$work/log/again-$1.json
+	local all ok skip_count names=()
+	rm -f "$written"
 	meson test -C "$folder" --no-rebuild --print-errorlogs "${@:2}" </dev/null >"$log" 2>&1 || true
-	if ! [ -s "$results" ]; then
+	if ! [ -s "$written" ]; then
 		failed=$((failed + 1))
 		printf 'FAILED   tests of %s did not run\n' "$1"
 		tail -n 20 "$log" | sed 's/^/    | /'
 		return
 	fi
+	cp "$written" "$results"
 	all=$(wc -l <"$results")
-	ok=$(jq -r 'select(.result == "OK") | .name' "$results" | wc -l)
-	skip_count=$(jq -r 'select(.result == "SKIP") | .name' "$results" | wc -l)
+	ok=$(of_tests '. == "OK"' "$results" | wc -l)
+	skip_count=$(of_tests '. == "SKIP"' "$results" | wc -l)
+	mapfile -t names < <(of_tests '. != "OK" and . != "SKIP"' "$results" | sed 's|.* / ||')
+	if [ ${#names[@]} -gt 0 ] && [ ${#names[@]} -le 3 ]; then
+		jq -c 'select(.result == "OK" or .result == "SKIP" | not)' "$results" | show_failures 'again   '
+		meson test -C "$folder" --no-rebuild --num-processes 1 "${names[@]}" </dev/null >>"$log" 2>&1 || true
+		cp "$written" "$again"
+		ok=$((ok + $(of_tests '. == "OK"' "$again" | wc -l)))
+	else
+		cp "$results" "$again"
+	fi
 	passed=$((passed + ok))
 	skipped=$((skipped + skip_count))
 	failed=$((failed + all - ok - skip_count))
@@ -80,9 +97,13 @@ run_tests() {
 		echo ok || echo FAILED)" "tests of $1" $((SECONDS - start)) "$ok" "$all"
 	jq -r 'select(.result == "SKIP") | "skipped  \(.name): " + ((.stdout // "") + (.stderr // "")
 		| rtrimstr("\n") | split("\n") | last // "no reason given")' "$results"
-	jq -r 'select(.result != "OK" and .result != "SKIP")
-		| "FAILED   \(.name): \(.result)\n" + ((.stdout // "") + (.stderr // "")
-		| split("\n") | .[-60:] | join("\n"))' "$results" | sed '/^FAILED/!s/^/    | /'
+	jq -c 'select(.result == "OK" or .result == "SKIP" | not)' "$again" | show_failures 'FAILED  '
+}
+
+# show_failures WORD: reads failed tests of a meson log; prints each with the end of its output.
+show_failures() {
+	jq -r --arg word "$1" '"\($word) \(.name): \(.result)\n" + ((.stdout // "") + (.stderr // "")
+		| split("\n") | .[-60:] | map("    | " + .) | join("\n"))'
 }
 
 c_files() {
