@@ -90,8 +90,12 @@ int analysed_read(
 	AUTO(trace_reader) struct trace_reader *reader = NULL;
 	AUTO(analysis) struct analysis *analysis = NULL;
 	int code = timeline_open(file->path, &reader, err);
-	if (code == 0)
-		code = analysis_new(opts, &analysis, err);
+	if (code < 0)
+		return code;
+	struct analysis_opts known = *opts;
+	if (known.cores == 0)
+		known.cores = trace_reader_quality(reader)->cores;
+	code = analysis_new(&known, &analysis, err);
 	if (code < 0)
 		return code;
 	struct event_sink sink = analysis_sink(analysis);

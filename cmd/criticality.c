@@ -35,7 +35,7 @@ static const struct option_spec options[] = {
 		"have one",
 		OPTION_STRING, FIELD(active) },
 	{ 0, "cores", "N",
-		"cores that the run had: waiting that they could not have served is no loss",
+		"waiting that so many cores could not have served is no loss (default: all is)",
 		OPTION_U32, FIELD(cores) },
 	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
 	{ 0, "folded", "FILE", "write criticality by code as folded stacks, for flame graphs",
@@ -82,7 +82,7 @@ static int check(const struct command *command, const struct values *v,
 		return command_usage_error(
 			command, "--active: '%s' is not runnable or on-cpu", v->active);
 	opts->needs_core = strcmp(v->active, "on-cpu") == 0;
-	opts->cores = v->cores;
+	opts->cores = opts->served_cores = v->cores;
 	return v->window ? read_window(command, v->window, opts) : 0;
 }
 

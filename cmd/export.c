@@ -58,7 +58,10 @@ static int to_perfetto(FILE *out, const char *path, struct trace_reader *reader,
 static int to_csv(FILE *out, const char *path, struct trace_reader *reader, struct err *err)
 {
 	(void)path;
-	struct timeline_csv csv = { .out = out };
+	const struct trace_quality *quality = trace_reader_quality(reader);
+	struct timeline_csv csv = {
+		.out = out, .cores = quality->cores, .cores_online = quality->cores_online
+	};
 	struct event_sink sink = timeline_csv_sink(&csv);
 	return trace_reader_replay(reader, &sink, err);
 }
@@ -106,7 +109,10 @@ static const struct form *find_form(const char *name)
 static int write_trace(const char *output, struct trace_reader *reader, struct err *err)
 {
 	AUTO(trace_writer) struct trace_writer *writer = NULL;
+	const struct trace_quality *quality = trace_reader_quality(reader);
 	struct trace_writer_opts opts = { .create = { .sources = TRACE_BY_IMPORT,
+						  .cores = quality->cores,
+						  .cores_online = quality->cores_online,
 						  .is_simulated = true } };
 	int code = trace_writer_new(output, &opts, &writer, err);
 	if (code < 0)

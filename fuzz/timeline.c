@@ -16,7 +16,7 @@ static int rewrite(FILE *in, char **ret, size_t *ret_size, struct err *err)
 		abort();
 	struct timeline_csv csv = { .out = out };
 	struct event_sink sink = timeline_csv_sink(&csv);
-	int code = timeline_csv_read(in, "input", &sink, err);
+	int code = timeline_csv_read(in, "input", &sink, NULL, err);
 	fuzz_check(fclose(out) == 0);
 	return code;
 }

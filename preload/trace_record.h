@@ -86,6 +86,7 @@ enum {
 	TRACE_CHUNK_BYTES_MAX = 1 << 20, /* powers of 2 */
 	TRACE_NAME_BYTES = 4096, /* longest text, with its terminator; longer ones are cut */
 	TRACE_TID_MAX = 1 << 22, /* Linux's own limit (PID_MAX_LIMIT) */
+	TRACE_CORES_MAX = 1 << 16, /* above Linux's (NR_CPUS) */
 };
 
 /* The numbers of event.h, which they equal; never reused, only added to. */
@@ -179,7 +180,9 @@ struct trace_header {
 	uint32_t clock_mult, clock_shift;
 	uint64_t lost_records; /* closed files: in chunks of the raw one that could not be read */
 	uint64_t torn_chunks; /* closed files: how many those were */
-	uint64_t reserved[3];
+	/* What the recorded program could use (affinity, cpuset, quota), and the machine had; 0: unknown. */
+	uint32_t cores, cores_online;
+	uint64_t reserved[2];
 	/* From here on shared by the processes of the run: a cache line of its own. */
 	uint32_t chunks_taken; /* may run past chunks_max */
 	uint32_t lanes_taken;

@@ -204,15 +204,15 @@ static void read_cpuset(const char *root, const struct group *group, struct cpu_
 	}
 }
 
-/* The calling thread's mask may be wider than a fixed cpu_set_t: grow until the kernel agrees. */
-static uint32_t affinity_count(void)
+/* A mask may be wider than a fixed cpu_set_t: grow until the kernel agrees. */
+uint32_t cpu_limits_affinity(pid_t pid)
 {
 	for (int cpus = 1024; cpus <= PROCESSORS_MAX; cpus *= 2) {
 		cpu_set_t *set = CPU_ALLOC(cpus);
 		if (!set)
 			return 0;
 		size_t size = CPU_ALLOC_SIZE(cpus);
-		int r = sched_getaffinity(0, size, set);
+		int r = sched_getaffinity(pid, size, set);
 		int code = errno;
 		uint32_t count = r == 0 ? (uint32_t)CPU_COUNT_S(size, set) : 0;
 		CPU_FREE(set);
@@ -230,7 +230,7 @@ void cpu_limits_read(const char *root, struct cpu_limits *ret)
 		long online = sysconf(_SC_NPROCESSORS_ONLN);
 		if (ret->online == 0 && online > 0)
 			ret->online = (uint32_t)online;
-		ret->affinity = affinity_count();
+		ret->affinity = cpu_limits_affinity(0);
 	}
 	struct group group;
 	if (find_group(root, "", &group) == 0) {

@@ -11,6 +11,7 @@
 #define COLLECT_CPU_LIMITS_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 enum {
 	CPU_LIMITS_PATH_BYTES = 512, /* of a mount point, and of a group's path below it */
@@ -32,6 +33,9 @@ struct cpu_limits {
  * of the calling thread and has no file: it is asked only when root is "".
  */
 void cpu_limits_read(const char *root, struct cpu_limits *ret);
+
+/* Processors in a thread's affinity mask; pid 0: the calling one. 0: not known. */
+uint32_t cpu_limits_affinity(pid_t pid);
 
 /* Whole processors that a program can count on: the smallest limit, rounded down, at least 1. */
 uint32_t cpu_limits_usable(const struct cpu_limits *limits);

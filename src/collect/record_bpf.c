@@ -9,6 +9,7 @@
 #include "collect/bpf_check.h"
 #include "collect/bpf_timeline.h"
 #include "collect/bpf_watch.h"
+#include "collect/cpu_limits.h"
 #include "collect/foreground.h"
 #include "trace/writer.h"
 
@@ -183,11 +184,25 @@ static int run_started(struct recording *recording, const struct record_opts *op
 	return finish(recording, ran.start_ns, ran.end_ns, ret, err);
 }
 
+/* Of a process that runs already its own mask counts, not ours. */
+static struct cpu_limits limits_of(const struct record_opts *opts)
+{
+	struct cpu_limits limits;
+	cpu_limits_read("", &limits);
+	if (!opts->argv)
+		limits.affinity = cpu_limits_affinity(opts->pid);
+	return limits;
+}
+
 static int run(const struct record_opts *opts, struct record_result *ret, struct err *err)
 {
 	AUTO_RELEASE(recording) struct recording recording = { 0 };
+	const struct cpu_limits limits = limits_of(opts);
 	const struct trace_writer_opts how = {
-		.create = { .sources = TRACE_BY_BPF, .bytes_max = opts->bytes_max },
+		.create = { .sources = TRACE_BY_BPF,
+			.bytes_max = opts->bytes_max,
+			.cores = cpu_limits_usable(&limits),
+			.cores_online = limits.online },
 		.is_recording = true,
 	};
 	int status = trace_writer_new(opts->path, &how, &recording.writer, err);

@@ -3,6 +3,7 @@
  * Records from within: the preload library writes the trace file itself. Here that file is made,
  * the program started with the library, and the file closed when the program has ended.
  */
+#include "collect/cpu_limits.h"
 #include "collect/foreground.h"
 #include "collect/preloadable.h"
 #include "collect/recorder.h"
@@ -30,8 +31,12 @@ static int check(const struct record_opts *opts, struct err *err)
 
 static int create(const struct record_opts *opts, struct err *err)
 {
+	struct cpu_limits limits;
+	cpu_limits_read("", &limits);
 	const struct trace_create_opts how = {
 		.sources = TRACE_BY_PRELOAD,
+		.cores = cpu_limits_usable(&limits),
+		.cores_online = limits.online,
 		.bytes_max = opts->bytes_max,
 	};
 	struct trace_header header;

@@ -65,7 +65,7 @@ struct account {
 	/* Settings, before the first event. */
 	uint64_t window_from_ns, window_to_ns; /* since the first event; to = 0: no window */
 	bool needs_core; /* active means on a core, where the events say who has one */
-	uint32_t cores; /* that the run had; 0: unknown, then as many as it could use */
+	uint32_t cores; /* that could have served those who waited; 0: any number */
 
 	/* The clock: time since the first event, or the part of it inside the window. */
 	uint64_t origin_ns, now_ns;

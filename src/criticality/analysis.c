@@ -19,7 +19,8 @@ int analysis_new(const struct analysis_opts *opts, struct analysis **ret, struct
 	analysis->account.window_from_ns = opts->window_from_ns;
 	analysis->account.window_to_ns = opts->window_to_ns;
 	analysis->account.needs_core = opts->needs_core;
-	analysis->account.cores = opts->cores;
+	analysis->account.cores = opts->served_cores;
+	analysis->cores = opts->cores;
 	*ret = TAKE(analysis);
 	return 0;
 }

@@ -24,7 +24,9 @@
 struct analysis_opts {
 	uint64_t window_from_ns, window_to_ns; /* since the first event; to = 0: the whole run */
 	bool needs_core; /* active means on a core, not also runnable */
-	uint32_t cores; /* that the run had; 0: unknown */
+	uint32_t cores; /* that the run had, for upper bounds; 0: unknown */
+	/* Waiting that so many cores could not have served is no loss; 0: all of it is. */
+	uint32_t served_cores;
 };
 
 struct analysis;

@@ -214,7 +214,8 @@ int collect_results(struct analysis *analysis, struct results *results)
 	results->events = analysis->events;
 	results->lost = analysis->lost;
 	results->has_cores = account->has_cores;
-	results->cores = account->cores;
+	results->cores = analysis->cores;
+	results->served_cores = account->cores;
 	results->live_max = account->live_max;
 	for (size_t i = 0; i <= PARALLELISM_MAX; i++)
 		results->parallelism_ns[i] = account->parallelism_ns[i];

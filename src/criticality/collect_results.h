@@ -24,6 +24,7 @@ struct analysis {
 	size_t spin_count, spin_capacity;
 	char *program;
 	uint64_t events, lost;
+	uint32_t cores; /* that the run had; 0: unknown */
 };
 
 /* Everything but the findings is computed here, those by findings.h. Names move. 0 or -ENOMEM. */

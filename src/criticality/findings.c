@@ -19,7 +19,7 @@ struct view {
 	double busy; /* work over active time of threads: less than 1 with more threads than cores */
 	double signal_loss; /* share of the elapsed time */
 	double gap; /* criticality of the first thread less that of the second, a share */
-	double unused; /* share of what the cores could have done; 1 if their number is unknown */
+	double unused; /* share of what the serving cores could have done; 1 without a limit */
 };
 
 static bool is_signalled(const struct result_lock *lock)
@@ -38,8 +38,8 @@ static struct view look(const struct results *results)
 	}
 	view.busy = active > 0 ? view.work_ns / active : 1;
 	view.unused = 1;
-	if (results->cores > 0)
-		view.unused -= view.work_ns / (view.elapsed_ns * results->cores);
+	if (results->served_cores > 0)
+		view.unused -= view.work_ns / (view.elapsed_ns * results->served_cores);
 	for (size_t i = 0; i < results->lock_count; i++)
 		if (is_signalled(&results->locks[i]))
 			view.signal_loss += (double)results->locks[i].loss_ns / view.elapsed_ns;

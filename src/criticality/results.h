@@ -72,7 +72,7 @@ struct results {
 	uint64_t events, lost; /* read; that the recorder could not record */
 	bool has_samples; /* sites come from samples, else from call sites */
 	bool has_cores; /* events say who had a core */
-	uint32_t cores; /* 0: unknown */
+	uint32_t cores, served_cores; /* as in struct analysis_opts */
 	uint32_t live_max; /* threads alive at the same time */
 	uint64_t parallelism_ns[PARALLELISM_MAX + 1];
 	uint64_t bin_ns; /* width of a bin of the strip */

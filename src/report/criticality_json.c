@@ -116,6 +116,8 @@ static json_t *view_json(const struct criticality_view *view)
 		sites, "findings", findings, "lost_events", (json_int_t)r->lost);
 	ret = json_with(ret, "elapsed_s", seconds_json(r->elapsed_ns));
 	ret = json_with(ret, "idle_s", seconds_json(r->idle_ns));
+	if (r->cores > 0)
+		ret = json_with(ret, "cores", json_integer(r->cores));
 	ret = json_with(ret, "events", json_integer((json_int_t)r->events));
 	ret = json_with(ret, "sites_from", json_string(r->has_samples ? "samples" : "calls"));
 	return json_with(ret, "strip", strip_json(view));

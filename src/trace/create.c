@@ -34,6 +34,8 @@ void trace_header_init(struct trace_header *header, const struct trace_create_op
 		.chunks_max = chunks_in(opts->bytes_max),
 		.state = TRACE_RECORDING,
 		.sources = opts->sources,
+		.cores = opts->cores,
+		.cores_online = opts->cores_online,
 		.start_ns = opts->is_simulated ? 0 : now_ns(CLOCK_MONOTONIC),
 		.start_unix_ns = opts->is_simulated ? 0 : now_ns(CLOCK_REALTIME),
 	};

@@ -14,6 +14,7 @@
 struct trace_create_opts {
 	uint32_t sources; /* enum trace_source */
 	uint64_t bytes_max; /* of the raw file; 0: 16 GiB */
+	uint32_t cores, cores_online; /* of the recorded machine, as struct trace_quality tells */
 	bool is_simulated; /* times begin at 0, not now */
 };
 

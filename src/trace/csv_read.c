@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/csv.h"
 #include "base/map.h"
+#include "base/mem.h"
 #include "base/number.h"
 #include "preload/trace_record.h"
 #include "trace/csv_names.h"
@@ -41,7 +42,8 @@ struct reading {
 	struct csv_names names;
 	struct map waiting; /* (process, thread): its last event of a wait was WAIT */
 	const struct event_sink *sink;
-	uint64_t last_ns, end_ns;
+	uint64_t last_ns;
+	struct timeline_csv_notes notes;
 	unsigned last_line;
 };
 
@@ -53,21 +55,44 @@ static void reading_release(struct reading *reading)
 	map_release(&reading->waiting);
 }
 
-/* The next line with fields: 1, 0 at the end. Comments may tell the end of the recording. */
+/* "# NAME: NUMBER" with a name that is ours; other comments are comments. */
+static int read_note(struct reading *reading, const char *text, struct err *err)
+{
+	uint64_t cores = reading->notes.cores, online = reading->notes.cores_online;
+	const struct {
+		const char *mark;
+		uint64_t max, *number;
+	} notes[] = { { "# end_ns:", UINT64_MAX, &reading->notes.end_ns },
+		{ "# cores:", TRACE_CORES_MAX, &cores },
+		{ "# cores_online:", TRACE_CORES_MAX, &online } };
+	for (size_t i = 0; i < ARRAY_SIZE(notes); i++) {
+		size_t length = strlen(notes[i].mark);
+		if (strncmp(text, notes[i].mark, length) != 0)
+			continue;
+		if (number_parse_u64(text + length, notes[i].number) < 0 ||
+			*notes[i].number > notes[i].max)
+			return lines_fail(&reading->lines, err, "%.*s is not a number%s",
+				(int)length - 3, notes[i].mark + 2,
+				notes[i].max < UINT64_MAX ? " of cores" : "");
+	}
+	reading->notes.cores = (uint32_t)cores;
+	reading->notes.cores_online = (uint32_t)online;
+	return 0;
+}
+
+/* The next line with fields: 1, 0 at the end. Comments may tell something of the recording. */
 static int next_row(struct reading *reading, struct err *err)
 {
-	static const char end_mark[] = "# end_ns:";
 	struct lines *lines = &reading->lines;
 	int code;
 	while ((code = lines_next(lines, err)) > 0) {
 		const char *text = lines->text + strspn(lines->text, " \t");
-		if (strncmp(text, end_mark, sizeof end_mark - 1) == 0) {
-			if (number_parse_u64(text + sizeof end_mark - 1, &reading->end_ns) < 0)
-				return lines_fail(lines, err, "end_ns is not a number");
-		} else if (*text != '#' && *text != '\0') {
-			code = csv_split(&reading->fields, lines, err);
+		if (*text == '\0')
+			continue;
+		code = *text == '#' ? read_note(reading, text, err)
+				    : csv_split(&reading->fields, lines, err);
+		if (code < 0 || *text != '#')
 			return code < 0 ? code : 1;
-		}
 	}
 	return code;
 }
@@ -324,7 +349,7 @@ static int read_row(struct reading *reading, struct event *event, struct err *er
 	return code < 0 ? code : derive_flags(reading, event, err);
 }
 
-static int read_rows(struct reading *reading, struct err *err)
+static int read_rows(struct reading *reading, struct timeline_csv_notes *ret_notes, struct err *err)
 {
 	struct event event;
 	int code = read_header(reading, err);
@@ -341,14 +366,17 @@ static int read_rows(struct reading *reading, struct err *err)
 	}
 	if (code < 0)
 		return code;
-	if (reading->end_ns < reading->last_ns)
-		reading->end_ns = reading->last_ns;
-	return sink_finish(reading->sink, reading->end_ns, err);
+	if (reading->notes.end_ns < reading->last_ns)
+		reading->notes.end_ns = reading->last_ns;
+	if (ret_notes)
+		*ret_notes = reading->notes;
+	return sink_finish(reading->sink, reading->notes.end_ns, err);
 }
 
-int timeline_csv_read(FILE *in, const char *name, const struct event_sink *sink, struct err *err)
+int timeline_csv_read(FILE *in, const char *name, const struct event_sink *sink,
+	struct timeline_csv_notes *ret_notes, struct err *err)
 {
 	AUTO_RELEASE(reading)
 	struct reading reading = { .lines = { .in = in, .name = name }, .sink = sink };
-	return read_rows(&reading, err);
+	return read_rows(&reading, ret_notes, err);
 }

@@ -19,10 +19,18 @@
 
 #include <stdio.h>
 
+/* What comments tell of the whole recording; 0: they do not. */
+struct timeline_csv_notes {
+	uint64_t end_ns;
+	uint32_t cores, cores_online; /* of the recorded machine, as struct trace_quality tells */
+};
+
 /*
- * Gives the rows to the sink, then finishes it. `name` is what messages call the file. 0, -EINVAL
- * (err names the line), -EIO, -ENOMEM, or what the sink returned.
+ * Gives the rows to the sink, then finishes it. `name` is what messages call the file; *ret_notes,
+ * which may be NULL, is complete when the sink is finished. 0, -EINVAL (err names the line), -EIO,
+ * -ENOMEM, or what the sink returned.
  */
-int timeline_csv_read(FILE *in, const char *name, const struct event_sink *sink, struct err *err);
+int timeline_csv_read(FILE *in, const char *name, const struct event_sink *sink,
+	struct timeline_csv_notes *ret_notes, struct err *err);
 
 #endif

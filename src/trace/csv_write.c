@@ -42,11 +42,20 @@ static void put_address(FILE *out, uint64_t address)
 	fputc(',', out);
 }
 
+static void put_note(FILE *out, const char *name, uint64_t number)
+{
+	if (number)
+		fprintf(out, "# %s: %" PRIu64 "\n", name, number);
+}
+
 static void begin(struct timeline_csv *csv)
 {
-	if (!csv->has_begun)
-		fputs("time_ns,pid,tid,event,what,object,site,value,woken_ns,cpu_ns,flags,text\n",
-			csv->out);
+	if (csv->has_begun)
+		return;
+	put_note(csv->out, "cores", csv->cores);
+	put_note(csv->out, "cores_online", csv->cores_online);
+	fputs("time_ns,pid,tid,event,what,object,site,value,woken_ns,cpu_ns,flags,text\n",
+		csv->out);
 	csv->has_begun = true;
 }
 

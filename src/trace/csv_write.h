@@ -13,6 +13,7 @@
 
 struct timeline_csv {
 	FILE *out; /* borrowed; its errors are the caller's to look at (ferror) */
+	uint32_t cores, cores_online; /* of the recorded machine; 0: unknown */
 	bool has_begun;
 };
 

@@ -123,6 +123,12 @@ static int make_lanes(struct trace_reader *reader)
 	return count_processes(reader);
 }
 
+/* Headers have no checksum. */
+static uint32_t possible_cores(uint32_t cores)
+{
+	return cores <= TRACE_CORES_MAX ? cores : 0;
+}
+
 static void describe_file(struct trace_reader *reader)
 {
 	const struct trace_header *header = &reader->source.chunks.header;
@@ -131,6 +137,8 @@ static void describe_file(struct trace_reader *reader)
 	quality->start_unix_ns = header->start_unix_ns;
 	quality->end_ns = header->end_ns;
 	quality->sources = header->sources;
+	quality->cores = possible_cores(header->cores);
+	quality->cores_online = possible_cores(header->cores_online);
 	quality->is_closed = header->state == TRACE_CLOSED;
 	quality->is_ended = header->end_ns != 0;
 	quality->is_full = header->is_full != 0;

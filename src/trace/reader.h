@@ -31,6 +31,11 @@ struct trace_quality {
 	uint64_t start_ns, end_ns; /* of the recording; end_ns: last event if the run was killed */
 	uint64_t start_unix_ns; /* CLOCK_REALTIME at start_ns; 0: unknown */
 	uint32_t sources; /* enum trace_source of preload/trace_record.h, several together */
+	/*
+	 * Cores that the recorded program could use, rounded down (affinity, cpuset, quota of its
+	 * recorder when recording began), and that the machine had; 0: unknown.
+	 */
+	uint32_t cores, cores_online;
 	bool is_closed; /* compressed: the run was closed in order */
 	bool is_ended; /* the recorder saw the end of the run */
 	bool is_full; /* the limit or the end of the disk was reached */

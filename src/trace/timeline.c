@@ -23,6 +23,25 @@ static bool is_text(const char *bytes, size_t count)
 	return count > 0;
 }
 
+struct import {
+	struct trace_writer *writer;
+	struct event_sink sink; /* the writer's */
+	struct timeline_csv_notes notes;
+};
+
+static int import_event(void *context, const struct event *event, struct err *err)
+{
+	return sink_event(&((struct import *)context)->sink, event, err);
+}
+
+/* What only the end of the text tells for certain. */
+static int import_finish(void *context, uint64_t end_ns, struct err *err)
+{
+	struct import *import = context;
+	trace_writer_set_cores(import->writer, import->notes.cores, import->notes.cores_online);
+	return sink_finish(&import->sink, end_ns, err);
+}
+
 static int import_csv(FILE *in, const char *path, struct trace_reader **ret, struct err *err)
 {
 	AUTO(trace_writer) struct trace_writer *writer = NULL;
@@ -38,8 +57,9 @@ static int import_csv(FILE *in, const char *path, struct trace_reader **ret, str
 	int code = trace_writer_new_fd(handed, path, &opts, &writer, err);
 	if (code < 0)
 		return code;
-	struct event_sink sink = trace_writer_sink(writer);
-	code = timeline_csv_read(in, path, &sink, err);
+	struct import import = { .writer = writer, .sink = trace_writer_sink(writer) };
+	const struct event_sink sink = { &import, import_event, import_finish };
+	code = timeline_csv_read(in, path, &sink, &import.notes, err);
 	if (code < 0)
 		return code;
 	if (trace_writer_is_full(writer))

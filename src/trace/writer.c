@@ -325,6 +325,12 @@ struct event_sink trace_writer_sink(struct trace_writer *writer)
 	return (struct event_sink){ .context = writer, .event = write_event, .finish = finish };
 }
 
+void trace_writer_set_cores(struct trace_writer *writer, uint32_t cores, uint32_t cores_online)
+{
+	writer->file.header->cores = cores;
+	writer->file.header->cores_online = cores_online;
+}
+
 bool trace_writer_is_full(const struct trace_writer *writer)
 {
 	return writer->file.header ? writer->file.header->is_full : writer->was_full;

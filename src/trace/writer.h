@@ -55,6 +55,9 @@ void trace_writer_free(struct trace_writer *writer);
  */
 struct event_sink trace_writer_sink(struct trace_writer *writer);
 
+/* Of the recorded machine, if known only now; before the finish. */
+void trace_writer_set_cores(struct trace_writer *writer, uint32_t cores, uint32_t cores_online);
+
 bool trace_writer_is_full(const struct trace_writer *writer);
 
 /* Events not recorded so far. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A timeline that a person wrote goes through every form; what is wrong is told with its line.
 cat >hand.csv <<'CSV'
+# cores: 3
 time_ns,tid,event,what,object,woken_ns
 0,main,start
 0,worker,start
@@ -20,7 +21,7 @@ cat run.csv
 "$CORECAST" export again.cct --to csv | cmp run.csv -
 
 "$CORECAST" export run.cct --to json -o run.json
-jq -c '.version, (.events | length), .threads, .events[7]' run.json
+jq -c '.version, (.events | length), .threads, .cores, .cores_online, .events[7]' run.json
 "$CORECAST" export run.cct --to folded -o folded.txt
 "$CORECAST" export run.cct --to perfetto -o perfetto.json
 jq -c '.traceEvents[] | select(.ph == "X" or .ph == "M") | [.ph, .tid, .name, .ts, .dur, .args.name]' perfetto.json
@@ -35,6 +36,10 @@ printf 'time_ns,tid,event\n10,a,start\n5,a,exit\n' >order.csv
 fails order.csv --to csv
 printf 'time_ns,tid,event\n10,a,begin\n' >word.csv
 fails word.csv --to cct -o none.cct
+printf 'time_ns,tid,event\n# cores: many\n' >cores.csv
+fails cores.csv --to csv
+printf '# cores_online: 65537\ntime_ns,tid,event\n' >cores.csv
+fails cores.csv --to csv
 printf 'time_ns,event\n' >column.csv
 fails column.csv --to csv
 head -c 3000 run.cct >cut.cct

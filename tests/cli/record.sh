@@ -11,6 +11,13 @@ record() {
 echo "-- input and output are the program's"
 echo hello | record -o cat.cct -- cat
 sed -n '$p' stderr
+# The cores that the program could use: all, or those of the mask.
+cores() {
+	"$CORECAST" criticality --json "$1" | jq .cores
+}
+[ "$(cores cat.cct)" -eq "$("$CORECAST" doctor --json | jq .machine.usable_cores)" ]
+taskset -c "$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')" "$CORECAST" record -o one.cct -- true 2>/dev/null
+[ "$(cores one.cct)" -eq 1 ]
 
 echo "-- the program's failure"
 record -o false.cct -- sh -c 'echo out; exit 3'

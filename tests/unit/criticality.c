@@ -182,7 +182,9 @@ static void senseless_timelines_keep_the_sums(void **state)
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		struct rng rng;
 		rng_init(&rng, seed);
-		struct analysis_opts opts = { .needs_core = seed % 3 == 0, .cores = seed % 4 };
+		struct analysis_opts opts = {
+			.needs_core = seed % 3 == 0, .cores = seed % 2, .served_cores = seed % 4
+		};
 		if (seed % 5 == 0)
 			opts.window_to_ns = 50000000;
 		AUTO(analysis) struct analysis *a = new_analysis(opts);

@@ -44,7 +44,7 @@ static int read_csv(const char *text, struct event_list *list, struct err *err)
 	struct event_sink sink = { .context = list, .event = keep, .finish = end };
 	AUTO_FILE FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
 	*list = (struct event_list){ 0 };
-	return timeline_csv_read(in, "t.csv", &sink, err);
+	return timeline_csv_read(in, "t.csv", &sink, NULL, err);
 }
 
 static void assert_refused(const char *text, const char *reason)
