@@ -91,6 +91,7 @@ void cpu_clock_start(struct cpu_clock *clock)
 void cpu_clock_read(struct cpu_clock *clock)
 {
 	arm(clock); /* first: a switch from here on is seen the next time */
-	uint64_t cpu_ns = read_cpu_ns();
-	clock->lead_ns = cpu_ns - clock_ns();
+	/* Before the system call, at whose return the kernel likes to give the core away. */
+	uint64_t time_ns = clock_ns();
+	clock->lead_ns = read_cpu_ns() - time_ns;
 }
