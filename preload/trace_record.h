@@ -109,6 +109,9 @@ enum trace_kind {
 	TRACE_SAMPLE,
 	TRACE_NAME, /* site: bytes of the text without its terminator; the text follows */
 	TRACE_LOST, /* value: events that this thread could not record */
+	TRACE_DISK_QUEUE,
+	TRACE_DISK_START,
+	TRACE_DISK_END,
 	TRACE_KINDS,
 };
 
@@ -131,6 +134,7 @@ enum trace_what {
 	TRACE_REGION,
 	TRACE_MODULE,
 	TRACE_PROGRAM,
+	TRACE_STACK,
 	TRACE_WHATS,
 };
 
@@ -142,7 +146,12 @@ enum trace_flags {
 	TRACE_TIMED_OUT = 16,
 	TRACE_BEFORE = 32,
 	TRACE_HELD = 64, /* PASS that did not wait, and a RELEASE `value` ns later: one record */
-	TRACE_FLAGS = 127, /* all of them */
+	TRACE_KERNEL = 128, /* told by the kernel beside another recorder: readers join the two */
+	TRACE_WRITE = 256,
+	TRACE_METADATA = 512,
+	TRACE_AHEAD = 1024,
+	TRACE_FLUSH = 2048,
+	TRACE_FLAGS = 4095, /* all of them */
 };
 
 enum trace_state {

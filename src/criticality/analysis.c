@@ -35,6 +35,10 @@ void analysis_free(struct analysis *analysis)
 		free(analysis->modules[i].path);
 	for (size_t i = 0; i < analysis->name_count; i++)
 		free(analysis->names[i]);
+	for (size_t i = 0; i < analysis->stack_count; i++)
+		free(analysis->stacks[i].frames);
+	free(analysis->stacks);
+	index_release(&analysis->stack_index);
 	free(analysis->modules);
 	free(analysis->names);
 	index_release(&analysis->name_index);
@@ -80,6 +84,39 @@ static int name_module(struct analysis *analysis, const struct event *event)
 	return 0;
 }
 
+/* Addresses in hexadecimal, up to what is none. 0 or -ENOMEM. */
+static int parse_frames(const char *text, struct result_stack *ret)
+{
+	size_t capacity = 0;
+	for (char *end;; text = end) {
+		uint64_t frame = strtoull(text, &end, 16);
+		if (end == text)
+			return 0;
+		if (mem_grow(&ret->frames, &capacity, ret->frame_count + 1, sizeof *ret->frames) <
+			0)
+			return -ENOMEM;
+		ret->frames[ret->frame_count++] = frame;
+	}
+}
+
+/* A stack is named once: an id that comes again is the same. */
+static int name_stack(struct analysis *analysis, const struct event *event)
+{
+	struct result_stack stack = { 0 };
+	if (index_find(&analysis->stack_index, event->object, event->pid) != INDEX_NONE)
+		return 0;
+	if (mem_grow(&analysis->stacks, &analysis->stack_capacity, analysis->stack_count + 1,
+		    sizeof *analysis->stacks) < 0 ||
+		parse_frames(event->text, &stack) < 0 ||
+		index_add(&analysis->stack_index, event->object, event->pid,
+			analysis->stack_count) < 0) {
+		free(stack.frames);
+		return -ENOMEM;
+	}
+	analysis->stacks[analysis->stack_count++] = stack;
+	return 0;
+}
+
 static int name_object(struct analysis *analysis, const struct event *event)
 {
 	struct object *object =
@@ -102,6 +139,8 @@ static int take_name(struct analysis *analysis, const struct event *event)
 		return name_thread(analysis, event);
 	if (event->what == WHAT_MODULE)
 		return name_module(analysis, event);
+	if (event->what == WHAT_STACK)
+		return name_stack(analysis, event);
 	if (event->what == WHAT_PROGRAM && !analysis->program) {
 		analysis->program = strdup(event->text);
 		return analysis->program ? 0 : -ENOMEM;
@@ -238,6 +277,9 @@ static int take_event(struct analysis *analysis, const struct event *event)
 		analysis->lost += event->value;
 		return 0;
 	}
+	if (event_is_aside(event) &&
+		index_find(&analysis->account.index, event->pid, event->tid) == INDEX_NONE)
+		return 0; /* of a thread that is not known, or no more: it makes none */
 	analysis->events++;
 	int code = analysis->spin_count > 0 ? end_late_spins(analysis, event->time_ns) : 0;
 	if (code == 0)
@@ -246,7 +288,7 @@ static int take_event(struct analysis *analysis, const struct event *event)
 		return code;
 	if (event->kind == EVENT_TRY_FAILED)
 		return take_try(analysis, event);
-	struct spin *spin = analysis->spin_count > 0 && event->kind != EVENT_SAMPLE
+	struct spin *spin = analysis->spin_count > 0 && !event_is_aside(event)
 				    ? find_spin(analysis, event->pid, event->tid)
 				    : NULL;
 	if (spin && (code = end_spin(analysis, spin)) < 0)

@@ -89,19 +89,87 @@ static void forget_loss(struct blame *blame, uint32_t index)
 	mine->lost = 0;
 }
 
-static int add_code(struct blame *blame, const struct account *account, uint32_t index,
+/* All that a thread has accrued, its open stretch included. */
+static uint64_t criticality_so_far(const struct account *account, const struct thread *thread)
+{
+	return thread->criticality + account_since(account, thread, thread->since_g);
+}
+
+/* What a thread has accrued since its last sample goes to a place. 0 or -ENOMEM. */
+static int charge(struct blame *blame, const struct account *account, uint32_t index,
+	const struct site *place)
+{
+	struct blame_thread *mine = &blame->threads[index];
+	const struct thread *thread = &account->threads[index];
+	struct site *site = blame_site(blame, &blame->samples, place);
+	if (!site)
+		return -ENOMEM;
+	uint64_t total = criticality_so_far(account, thread);
+	site->blame += total - mine->sampled;
+	site->alone_ns += thread->alone_ns - mine->sampled_alone_ns;
+	mine->sampled = total;
+	mine->sampled_alone_ns = thread->alone_ns;
+	mine->sample = (uint32_t)(site - blame->samples.items) + 1;
+	return 0;
+}
+
+static int take_sample(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event)
+{
+	const struct site place = {
+		.pid = event->pid, .address = event->site, .stack = event->object
+	};
+	int code = charge(blame, account, index, &place);
+	if (code < 0)
+		return code;
+	blame->samples.items[blame->threads[index].sample - 1].count++;
+	blame->sample_count++;
+	return 0;
+}
+
+/* The rest of a thread, which no sample will follow. */
+static int end_samples(struct blame *blame, const struct account *account, uint32_t index)
+{
+	const struct blame_thread *mine = &blame->threads[index];
+	const struct thread *thread = &account->threads[index];
+	struct site place = { .pid = thread->pid, .address = thread->routine };
+	if (criticality_so_far(account, thread) == mine->sampled)
+		return 0;
+	if (mine->sample > 0)
+		place = blame->samples.items[mine->sample - 1];
+	return charge(blame, account, index, &place);
+}
+
+static int add_segment(struct blame *blame, const struct account *account, uint32_t index,
 	const struct event *event)
 {
 	struct blame_thread *mine = &blame->threads[index];
 	const struct thread *thread = &account->threads[index];
-	bool is_sample = event->kind == EVENT_SAMPLE, is_exit = event->kind == EVENT_THREAD_EXIT;
-	uint64_t *mark = is_sample ? &mine->sample_g : &mine->segment_g;
-	uint64_t units = account_since(account, thread, *mark);
-	if (units == 0 || (event->site == 0 && !is_exit && !is_sample))
+	bool is_exit = event->kind == EVENT_THREAD_EXIT;
+	uint64_t units = account_since(account, thread, mine->segment_g);
+	if (units == 0 || (event->site == 0 && !is_exit))
 		return 0;
-	*mark = account->g;
-	return blame_site(is_sample ? &blame->samples : &blame->segments, event->pid,
-		event->site == 0 && is_exit ? thread->routine : event->site, units);
+	mine->segment_g = account->g;
+	const struct site place = { .pid = event->pid,
+		.address = event->site == 0 ? thread->routine : event->site };
+	struct site *site = blame_site(blame, &blame->segments, &place);
+	if (!site)
+		return -ENOMEM;
+	site->blame += units;
+	site->count++;
+	return 0;
+}
+
+/* What a thread ran until now. */
+static int add_code(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event)
+{
+	if (event->kind == EVENT_SAMPLE)
+		return take_sample(blame, account, index, event);
+	int code = add_segment(blame, account, index, event);
+	if (code == 0 && event->kind == EVENT_THREAD_EXIT)
+		code = end_samples(blame, account, index);
+	return code;
 }
 
 /* Whether an event of this kind can start or stop its thread. */
@@ -183,8 +251,11 @@ int blame_after(struct blame *blame, const struct account *account, uint32_t ind
 
 void blame_settle(struct blame *blame, const struct account *account)
 {
-	for (size_t i = 0; i < blame->thread_count; i++)
+	for (size_t i = 0; i < blame->thread_count; i++) {
 		(void)end_wait(blame, account, (uint32_t)i); /* memory: only a call site is lost */
+		if (account->threads[i].is_alive)
+			(void)end_samples(blame, account, (uint32_t)i); /* as above */
+	}
 	for (size_t i = 0; i < blame->object_count; i++) {
 		object_settle(&blame->objects[i], account);
 		(void)episode_end(blame, account, &blame->objects[i]); /* as above */

@@ -23,10 +23,11 @@
  *
  * Blames of nested locks overlap; each is at most the elapsed time (shared holders apart).
  *
- * Code: samples carry the criticality of their thread since its previous sample or activation;
- * without samples, an active stretch between two events of a thread counts for the call site of
- * the later one: the code that leads up to that call. Either way the sites of a thread add up to
- * its criticality.
+ * Code: a sample carries the criticality of its thread since that one's previous sample, whatever
+ * waits lie between; what follows the last one counts for where that was, and a thread that was
+ * never sampled for its start routine. Without samples, an active stretch between two events of a
+ * thread counts for the call site of the later one: the code that leads up to that call. Either
+ * way the sites of a thread add up to its criticality.
  */
 #ifndef CRITICALITY_BLAME_H
 #define CRITICALITY_BLAME_H
@@ -74,8 +75,10 @@ struct pairing {
 struct site {
 	uint32_t pid;
 	uint64_t address;
+	uint64_t stack; /* id of the callers', of samples; 0: unknown */
 	uint64_t blame; /* units */
 	uint64_t count;
+	uint64_t alone_ns; /* of samples: no other thread was active */
 };
 
 struct site_table {
@@ -106,7 +109,9 @@ struct blame_thread {
 	uint32_t last_object; /* of the wait that ended last: its index plus one */
 	uint64_t wait_ns, wait_w, wait_w_idle, lost; /* lost: by the wait that ended last */
 	uint64_t loss; /* by all its waits for objects */
-	uint64_t segment_g, sample_g;
+	uint64_t segment_g;
+	uint64_t sampled, sampled_alone_ns; /* criticality, and time alone, when last sampled */
+	uint32_t sample; /* its last one: index into samples plus one; 0: none yet */
 	uint64_t barrier_ns, barrier_cpu_ns; /* when it last passed a barrier */
 	uint32_t woke; /* futex that it woke somebody at, with nothing since: its index plus one */
 	uint64_t tried; /* object of the last trylock that failed */
@@ -121,6 +126,9 @@ struct blame {
 	size_t thread_count, thread_capacity;
 	struct pairing_table by_thread, by_site; /* of objects */
 	struct site_table segments, samples;
+	struct index stacks; /* (id, process) to a small number, from 1 */
+	uint32_t stack_count;
+	uint64_t sample_count;
 };
 
 void blame_release(struct blame *blame);

@@ -13,8 +13,8 @@ static inline uint32_t object_index(const struct blame *blame, const struct obje
 /* blame_tables.c. An object and a thread or site; NULL without memory. */
 struct pairing *blame_pairing(struct pairing_table *table, uint32_t object, uint64_t other);
 int blame_pair(struct pairing_table *table, uint32_t object, uint64_t other, uint64_t units);
-/* Adds to the blame of an address in the code of a process. */
-int blame_site(struct site_table *table, uint32_t pid, uint64_t address, uint64_t units);
+/* An address in the code of a process, called through a stack (0: unknown); NULL without memory. */
+struct site *blame_site(struct blame *blame, struct site_table *table, const struct site *identity);
 
 /* blame_holds.c. What the holders have accrued since anything about the object changed. */
 void object_settle(struct object *object, const struct account *account);

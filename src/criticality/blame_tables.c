@@ -24,6 +24,7 @@ void blame_release(struct blame *blame)
 	index_release(&blame->by_site.index);
 	index_release(&blame->segments.index);
 	index_release(&blame->samples.index);
+	index_release(&blame->stacks);
 	*blame = (struct blame){ 0 };
 }
 
@@ -55,20 +56,31 @@ struct pairing *blame_pairing(struct pairing_table *table, uint32_t object, uint
 	return &table->items[table->count++];
 }
 
-int blame_site(struct site_table *table, uint32_t pid, uint64_t address, uint64_t units)
+/* A small number for a stack; 0 also without memory: then its callers are unknown. */
+static uint32_t stack_number(struct blame *blame, uint32_t pid, uint64_t stack)
 {
-	uint32_t found = index_find(&table->index, address, pid);
-	if (found == INDEX_NONE) {
-		if (mem_grow(&table->items, &table->capacity, table->count + 1,
-			    sizeof *table->items) < 0 ||
-			index_add(&table->index, address, pid, table->count) < 0)
-			return -ENOMEM;
-		table->items[table->count] = (struct site){ .pid = pid, .address = address };
-		found = (uint32_t)table->count++;
-	}
-	table->items[found].blame += units;
-	table->items[found].count++;
-	return 0;
+	if (stack == 0)
+		return 0;
+	uint32_t found = index_find(&blame->stacks, stack, pid);
+	if (found != INDEX_NONE)
+		return found;
+	if (index_add(&blame->stacks, stack, pid, blame->stack_count + 1) < 0)
+		return 0;
+	return ++blame->stack_count;
+}
+
+struct site *blame_site(struct blame *blame, struct site_table *table, const struct site *identity)
+{
+	uint64_t where =
+		(uint64_t)stack_number(blame, identity->pid, identity->stack) << 32 | identity->pid;
+	uint32_t found = index_find(&table->index, identity->address, where);
+	if (found != INDEX_NONE)
+		return &table->items[found];
+	if (mem_grow(&table->items, &table->capacity, table->count + 1, sizeof *table->items) < 0 ||
+		index_add(&table->index, identity->address, where, table->count) < 0)
+		return NULL;
+	table->items[table->count] = *identity;
+	return &table->items[table->count++];
 }
 
 int blame_pair(struct pairing_table *table, uint32_t object, uint64_t other, uint64_t units)

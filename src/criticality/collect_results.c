@@ -183,23 +183,40 @@ static int sites_by_blame(const void *a, const void *b)
 	const struct result_site *x = a, *y = b;
 	if (x->blame_ns != y->blame_ns)
 		return x->blame_ns > y->blame_ns ? -1 : 1;
-	return (x->address > y->address) - (x->address < y->address);
+	if (x->address != y->address)
+		return x->address > y->address ? 1 : -1;
+	return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+/* In the order in which sites were first seen, rounded as threads are (account.h). */
+static void fill_sites(
+	struct analysis *analysis, const struct site_table *from, struct results *results)
+{
+	uint64_t part = results->has_samples ? analysis->account.carry : 0;
+	for (size_t i = 0; i < from->count; i++) {
+		const struct site *site = &from->items[i];
+		part += site->blame & ((1u << UNIT_SHIFT) - 1);
+		results->sites[i] = (struct result_site){ .pid = site->pid,
+			.stack = index_find(&analysis->stack_index, site->stack, site->pid),
+			.address = site->address,
+			.blame_ns = ns_of(site->blame) + ns_of(part),
+			.alone_ns = site->alone_ns,
+			.count = site->count };
+		part &= (1u << UNIT_SHIFT) - 1;
+	}
+	results->site_count = from->count;
 }
 
 static int collect_sites(struct analysis *analysis, struct results *results)
 {
-	results->has_samples = analysis->blame.samples.count > 0;
+	results->samples = analysis->blame.sample_count;
+	results->has_samples = results->samples > 0;
 	const struct site_table *from =
 		results->has_samples ? &analysis->blame.samples : &analysis->blame.segments;
 	results->sites = calloc(from->count ? from->count : 1, sizeof *results->sites);
 	if (!results->sites)
 		return -ENOMEM;
-	for (size_t i = 0; i < from->count; i++)
-		results->sites[i] = (struct result_site){ .pid = from->items[i].pid,
-			.address = from->items[i].address,
-			.blame_ns = ns_of(from->items[i].blame),
-			.count = from->items[i].count };
-	results->site_count = from->count;
+	fill_sites(analysis, from, results);
 	qsort(results->sites, results->site_count, sizeof *results->sites, sites_by_blame);
 	return 0;
 }
@@ -224,6 +241,9 @@ int collect_results(struct analysis *analysis, struct results *results)
 	results->modules = TAKE(analysis->modules);
 	results->module_count = analysis->module_count;
 	analysis->module_count = 0;
+	results->stacks = TAKE(analysis->stacks);
+	results->stack_count = analysis->stack_count;
+	analysis->stack_count = 0;
 	AUTO_FREE uint32_t *places = calloc(account->thread_count + 1, sizeof *places);
 	if (!places || collect_threads(analysis, results, places) < 0 ||
 		collect_locks(analysis, results, places) < 0 ||

@@ -17,6 +17,9 @@ struct analysis {
 	struct blame blame;
 	struct result_module *modules;
 	size_t module_count, module_capacity;
+	struct result_stack *stacks;
+	size_t stack_count, stack_capacity;
+	struct index stack_index; /* (id, process) to its place */
 	char **names; /* of threads that have not started; NULL once taken */
 	size_t name_count, name_capacity;
 	struct index name_index;

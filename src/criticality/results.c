@@ -26,6 +26,9 @@ void results_free(struct results *results)
 		free(results->locks[i].name);
 	for (size_t i = 0; i < results->module_count; i++)
 		free(results->modules[i].path);
+	for (size_t i = 0; i < results->stack_count; i++)
+		free(results->stacks[i].frames);
+	free(results->stacks);
 	free(results->threads);
 	free(results->locks);
 	free(results->sites);

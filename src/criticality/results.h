@@ -37,8 +37,15 @@ struct result_lock {
 
 struct result_site {
 	uint32_t pid;
+	uint32_t stack; /* of its callers: index into stacks; INDEX_NONE if unknown */
 	uint64_t address;
-	uint64_t blame_ns, count;
+	uint64_t blame_ns, count; /* of all sites: active_ns */
+	uint64_t alone_ns; /* by samples: while no other thread was active */
+};
+
+struct result_stack {
+	uint64_t *frames; /* return addresses, innermost first */
+	size_t frame_count;
 };
 
 struct result_module {
@@ -71,6 +78,7 @@ struct results {
 	uint64_t elapsed_ns, active_ns, idle_ns; /* elapsed = active + idle */
 	uint64_t events, lost; /* read; that the recorder could not record */
 	bool has_samples; /* sites come from samples, else from call sites */
+	uint64_t samples;
 	bool has_cores; /* events say who had a core */
 	uint32_t cores, served_cores; /* as in struct analysis_opts */
 	uint32_t live_max; /* threads alive at the same time */
@@ -85,6 +93,8 @@ struct results {
 	size_t lock_count;
 	struct result_site *sites;
 	size_t site_count;
+	struct result_stack *stacks;
+	size_t stack_count;
 	struct result_module *modules;
 	size_t module_count;
 	struct finding *findings; /* first: the most costly; never none at all */

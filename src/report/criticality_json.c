@@ -62,13 +62,14 @@ static json_t *lock_json(const struct criticality_view *view, size_t index)
 	return json_with(lock, "most_by", text_or_null(worst));
 }
 
-static json_t *site_json(const struct code_label *site)
+static json_t *site_json(const struct code_label *site, bool has_samples)
 {
-	return json_pack("{s:o, s:o, s:o, s:o}", "function",
+	json_t *ret = json_pack("{s:o, s:o, s:o, s:o}", "function",
 		json_text(site->function ? site->function : site->text), "file",
 		text_or_null(site->file), "line",
 		site->line ? json_integer(site->line) : json_null(), "blame_s",
 		seconds_json(site->blame_ns));
+	return has_samples ? json_with(ret, "alone_s", seconds_json(site->alone_ns)) : ret;
 }
 
 static json_t *finding_json(const struct criticality_view *view, size_t index)
@@ -108,7 +109,7 @@ static json_t *view_json(const struct criticality_view *view)
 	for (size_t i = 0; i < r->lock_count; i++)
 		locks = json_push(locks, lock_json(view, i));
 	for (size_t i = 0; i < view->site_count; i++)
-		sites = json_push(sites, site_json(&view->sites[i]));
+		sites = json_push(sites, site_json(&view->sites[i], r->has_samples));
 	for (size_t i = 0; i < r->finding_count; i++)
 		findings = json_push(findings, finding_json(view, i));
 	json_t *ret = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:I}", "version", FORMAT_VERSION,
@@ -120,6 +121,8 @@ static json_t *view_json(const struct criticality_view *view)
 		ret = json_with(ret, "cores", json_integer(r->cores));
 	ret = json_with(ret, "events", json_integer((json_int_t)r->events));
 	ret = json_with(ret, "sites_from", json_string(r->has_samples ? "samples" : "calls"));
+	if (r->has_samples)
+		ret = json_with(ret, "samples", json_integer((json_int_t)r->samples));
 	return json_with(ret, "strip", strip_json(view));
 }
 
@@ -144,16 +147,4 @@ void report_criticality_change_json(
 		input_json(a), "after", input_json(b));
 	double before = (double)a->results->elapsed_ns, after = (double)b->results->elapsed_ns;
 	json_add(out, json_with(change, "speedup", json_number(before / after)));
-}
-
-void report_criticality_folded(struct strbuf *out, const struct criticality_input *input)
-{
-	struct criticality_view view;
-	criticality_view_init(&view, input->results, input->subject, input->finder);
-	for (size_t i = 0; i < view.site_count && !view.failed; i++) {
-		text_add_clean(out, view.sites[i].text);
-		strbuf_addf(out, " %llu\n", (unsigned long long)view.sites[i].blame_ns);
-	}
-	out->failed |= view.failed;
-	criticality_view_release(&view);
 }

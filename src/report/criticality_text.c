@@ -273,7 +273,7 @@ static void add_sites(
 		return;
 	add_heading(out, style, "Code",
 		view->results->has_samples
-			? ": criticality of what ran, by samples"
+			? ": criticality of what ran, by samples of the running threads"
 			: ": criticality of what ran up to each call that was recorded");
 	for (size_t i = 0; i < view->site_count && i < TABLE_ROWS; i++) {
 		strbuf_addf(out, "%6.1f%%", 100 * share_of(view, view->sites[i].blame_ns));

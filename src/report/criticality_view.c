@@ -167,28 +167,78 @@ static int by_text(const void *a, const void *b)
 	return strcmp(((const struct code_label *)a)->text, ((const struct code_label *)b)->text);
 }
 
-static void label_release(struct code_label *label)
+void code_label_release(struct code_label *label)
 {
 	free(label->text);
 	free(label->function);
 	free(label->file);
 }
 
-/* Addresses on one line of code become one. */
-static size_t merge_labels(struct code_label *labels, size_t count)
+/* Into the first of the same text. Of several lines the hottest one is named. */
+static void merge_label(struct code_label *into, struct code_label *from)
+{
+	into->blame_ns += from->blame_ns;
+	into->alone_ns += from->alone_ns;
+	if (from->line_ns > into->line_ns) {
+		into->line = from->line;
+		into->line_ns = from->line_ns;
+	}
+	code_label_release(from);
+}
+
+size_t code_labels_merge(struct code_label *labels, size_t count)
 {
 	size_t kept = 0;
 	qsort(labels, count, sizeof *labels, by_text);
 	for (size_t i = 0; i < count; i++) {
-		if (kept > 0 && strcmp(labels[kept - 1].text, labels[i].text) == 0) {
-			labels[kept - 1].blame_ns += labels[i].blame_ns;
-			label_release(&labels[i]);
-		} else {
+		if (kept > 0 && strcmp(labels[kept - 1].text, labels[i].text) == 0)
+			merge_label(&labels[kept - 1], &labels[i]);
+		else
 			labels[kept++] = labels[i];
-		}
 	}
 	qsort(labels, kept, sizeof *labels, by_blame);
 	return kept;
+}
+
+/* By samples: lines first, then the functions that they are in. */
+static size_t merge_sites(struct criticality_view *view)
+{
+	size_t count = code_labels_merge(view->sites, view->site_count);
+	if (!view->results->has_samples)
+		return count;
+	for (size_t i = 0; i < count; i++) {
+		struct code_label *label = &view->sites[i];
+		struct strbuf text = { 0 };
+		label->line_ns = label->blame_ns;
+		if (!label->function || !label->file)
+			continue;
+		strbuf_addf(&text, "%s (%s)", label->function, base_name(label->file));
+		free(label->text);
+		label->text = take(view, &text);
+		if (view->failed)
+			return count;
+	}
+	count = code_labels_merge(view->sites, count);
+	for (size_t i = 0; i < count && !view->failed; i++) {
+		struct code_label *label = &view->sites[i];
+		struct strbuf text = { 0 };
+		if (!label->function || !label->file)
+			continue;
+		strbuf_addf(&text, "%s (%s:%" PRIu32 ")", label->function, base_name(label->file),
+			label->line);
+		free(label->text);
+		label->text = take(view, &text);
+	}
+	return count;
+}
+
+void criticality_name_code(const struct criticality_view *view, const struct code_finder *finder,
+	uint32_t pid, uint64_t address, struct strbuf *out)
+{
+	const struct result_module *module;
+	struct code_place place = find_code(view, finder, pid, address, &module);
+	place.file = NULL;
+	add_code(out, &place, module, address);
 }
 
 static void label_sites(struct criticality_view *view, const struct code_finder *finder)
@@ -210,17 +260,19 @@ static void label_sites(struct criticality_view *view, const struct code_finder 
 		if (address)
 			add_code(&text, &place, module, address);
 		else
-			strbuf_add(&text, "(before the end of the run)");
+			strbuf_add(&text, results->has_samples ? "(threads never sampled)"
+							       : "(before the end of the run)");
 		*label = (struct code_label){ .text = take(view, &text),
 			.function = place.symbol ? strdup(place.symbol) : NULL,
 			.file = place.file ? strdup(place.file) : NULL,
 			.line = place.line,
-			.blame_ns = site->blame_ns };
+			.blame_ns = site->blame_ns,
+			.alone_ns = site->alone_ns };
 		view->failed |= (place.symbol && !label->function) || (place.file && !label->file);
 		view->site_count = i + 1;
 	}
 	if (!view->failed)
-		view->site_count = merge_labels(view->sites, view->site_count);
+		view->site_count = merge_sites(view);
 }
 
 static void label_threads(struct criticality_view *view)
@@ -300,7 +352,7 @@ void criticality_view_release(struct criticality_view *view)
 	free_all(view->locks, view->results->lock_count);
 	free_all(view->findings, view->results->finding_count);
 	for (size_t i = 0; i < view->site_count; i++)
-		label_release(&view->sites[i]);
+		code_label_release(&view->sites[i]);
 	free(view->sites);
 	*view = (struct criticality_view){ 0 };
 }

@@ -35,8 +35,18 @@ struct code_label {
 	char *function; /* NULL: unknown, as are the next two */
 	char *file;
 	uint32_t line;
-	uint64_t blame_ns; /* of all addresses on this line */
+	uint64_t blame_ns; /* of all addresses on this line; by samples: in this function */
+	uint64_t alone_ns; /* the part in which no other thread was active; by samples only */
+	uint64_t line_ns; /* by samples: of the one line that is named, the function's hottest */
 };
+
+/* Labels with the same text become one, then most blame first; how many are left. */
+size_t code_labels_merge(struct code_label *labels, size_t count);
+void code_label_release(struct code_label *label);
+
+/* The function around an address, or module and offset, or the address. */
+void criticality_name_code(const struct criticality_view *view, const struct code_finder *finder,
+	uint32_t pid, uint64_t address, struct strbuf *out);
 
 /* Check view->failed. */
 void criticality_view_init(struct criticality_view *view, const struct results *results,

@@ -124,6 +124,22 @@ static void describe_thread(
 	}
 }
 
+/* Which code ran while the others waited, as far as samples say. */
+static void add_serial_code(struct strbuf *out, const struct criticality_view *view)
+{
+	const struct code_label *most = NULL;
+	uint64_t alone_ns = 0;
+	for (size_t i = 0; i < view->site_count; i++) {
+		alone_ns += view->sites[i].alone_ns;
+		if (!most || view->sites[i].alone_ns > most->alone_ns)
+			most = &view->sites[i];
+	}
+	if (view->results->has_samples && alone_ns > 0)
+		strbuf_addf(out,
+			" While only one thread was active, %.0f%% of the time went to %s.",
+			100.0 * (double)most->alone_ns / (double)alone_ns, most->text);
+}
+
 /* What makes it balanced, or what it waits for from outside. */
 static void describe_nothing(struct strbuf *out, const struct criticality_view *view)
 {
@@ -164,6 +180,8 @@ static char *describe(struct criticality_view *view, const struct finding *findi
 		describe_thread(&text, view, finding);
 		break;
 	}
+	if (finding->kind == FINDING_SERIAL || finding->kind == FINDING_THREAD)
+		add_serial_code(&text, view);
 	if (finding->kind != FINDING_NONE) {
 		add_bound(&text, finding);
 		add_certainty(&text, view, finding);
@@ -203,9 +221,11 @@ void criticality_quality(struct strbuf *out, const struct criticality_view *view
 		r->lost ? ": times around the gaps are not exact" : "");
 	strbuf_addf(out, "On average %.2f threads were active; for %s none was.\n",
 		mean_parallelism(r), r->idle_ns ? seconds(r->idle_ns).text : "no time");
-	strbuf_add(out, r->has_samples ? "Code: samples of the running threads.\n"
-				       : "Code: what ran up to each call that was recorded; there "
-					 "are no samples of the running threads.\n");
+	if (r->has_samples)
+		strbuf_addf(out, "Code: %" PRIu64 " samples of the running threads.\n", r->samples);
+	else
+		strbuf_add(out, "Code: what ran up to each call that was recorded; there are no "
+				"samples of the running threads.\n");
 	if (!r->has_cores)
 		strbuf_add(out, "Who had a core was not recorded: active means running or waiting "
 				"for a core.\n");

@@ -42,7 +42,7 @@ static void put_flags(FILE *out, unsigned flags)
 	if (!flags)
 		return;
 	const char *separator = ", \"flags\": [";
-	for (unsigned bit = 0; event_flag_word(bit); bit++) {
+	for (unsigned bit = 0; bit < EVENT_FLAG_BITS; bit++) {
 		if (!(flags >> bit & 1))
 			continue;
 		fprintf(out, "%s\"%s\"", separator, event_flag_word(bit));

@@ -19,10 +19,17 @@
  *	semaphore		PASS, or WAIT ... PASS; post is RELEASE
  *	join			WAIT(value = joined tid) ... PASS
  *	sleep, read, write	WAIT ... PASS
+ *
+ * A request to a disk is no state of its thread, which may go on meanwhile. `object` numbers it:
+ *
+ *	DISK_QUEUE		the thread hands it to the kernel
+ *	DISK_START		the device has it: what came before was queueing
+ *	DISK_END		it is done: what came since DISK_START was service
  */
 #ifndef TRACE_EVENT_H
 #define TRACE_EVENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum event_kind {
@@ -41,9 +48,17 @@ enum event_kind {
 	EVENT_TICK, /* value: units of work done */
 	EVENT_RUN, /* got a core; value: core */
 	EVENT_PREEMPT, /* lost it while runnable */
-	EVENT_SAMPLE, /* site: what it was running, at a moment chosen by a timer */
+	/*
+	 * What it was running, at a moment chosen by a timer. site: the instruction; object: the
+	 * stack of its callers, named by a WHAT_STACK before; 0 if unknown.
+	 */
+	EVENT_SAMPLE,
 	EVENT_NAME, /* text: name of `object`, of the kind that `what` says */
 	EVENT_LOST, /* value: events that could not be recorded before this one */
+	/* object: number of the request, unique in a timeline; value: event_disk_value() */
+	EVENT_DISK_QUEUE,
+	EVENT_DISK_START,
+	EVENT_DISK_END,
 	EVENT_KINDS,
 };
 
@@ -67,6 +82,7 @@ enum event_what {
 	WHAT_REGION, /* named: id of a region */
 	WHAT_MODULE, /* named: load bias of an ELF file; value: end of its addresses */
 	WHAT_PROGRAM, /* named: the command line */
+	WHAT_STACK, /* named: id of a stack; text: return addresses, hexadecimal, innermost first */
 	WHAT_COUNT,
 };
 
@@ -77,6 +93,11 @@ enum event_flags {
 	EVENT_ALL = 8, /* broadcast */
 	EVENT_TIMED_OUT = 16, /* PASS: without what was waited for */
 	EVENT_BEFORE = 32, /* the state when recording began (attached): not a moment */
+	/* 64 and 128 are the file's own (preload/trace_record.h). */
+	EVENT_WRITE = 256, /* DISK_*: else it reads */
+	EVENT_METADATA = 512, /* DISK_*: of the file system itself */
+	EVENT_AHEAD = 1024, /* DISK_*: read because it may be needed */
+	EVENT_FLUSH = 2048, /* DISK_*: makes earlier writes durable, or is durable itself */
 };
 
 struct event {
@@ -93,5 +114,31 @@ struct event {
 	uint32_t reserved; /* 0: events without holes can be compared as bytes */
 	const char *text; /* EVENT_NAME; borrowed for the duration of the call; else NULL */
 };
+
+/* Of a request to a disk: bytes, and the number of the device (0: unknown) as major << 20 | minor. */
+static inline uint64_t event_disk_value(uint32_t bytes, uint32_t device)
+{
+	return (uint64_t)device << 32 | bytes;
+}
+
+static inline uint32_t event_disk_bytes(uint64_t value)
+{
+	return (uint32_t)value;
+}
+
+static inline bool event_kind_is_disk(uint8_t kind)
+{
+	return kind == EVENT_DISK_QUEUE || kind == EVENT_DISK_START || kind == EVENT_DISK_END;
+}
+
+/*
+ * Whether an event is something that is seen of a thread from outside, not a step of its own: it
+ * changes no state, and makes no thread known.
+ */
+static inline bool event_is_aside(const struct event *event)
+{
+	return event->kind == EVENT_SAMPLE || event_kind_is_disk(event->kind) ||
+	       (event->kind == EVENT_NAME && event->what == WHAT_STACK);
+}
 
 #endif

@@ -119,9 +119,19 @@ static inline bool holds_since(const struct trace_record *row)
 	       (row->kind == TRACE_PASS && row->flags & TRACE_WAITED);
 }
 
+static bool is_aside(const struct trace_record *row)
+{
+	const struct event event = { .kind = row->kind, .what = row->what };
+	return event_is_aside(&event);
+}
+
 static void count_thread(struct lane *lane, struct lane_source *source)
 {
 	const struct trace_record *row = &lane->rows[lane->row];
+	if (is_aside(row)) { /* of whom else the file tells, or of whom it cannot tell more */
+		lane->tid = row->tid;
+		return;
+	}
 	if (row->tid != lane->owner) {
 		source->threads++;
 		lane->has_woken = false;
@@ -233,7 +243,7 @@ static void row_event(const struct lane *lane, const struct trace_record *row, s
 		.tid = row->tid,
 		.kind = row->kind,
 		.what = row->what,
-		.flags = row->flags & ~TRACE_HELD,
+		.flags = row->flags & ~(TRACE_HELD | TRACE_KERNEL),
 	};
 	if (is_held(row)) {
 		ret->value = 0;

@@ -14,7 +14,9 @@
 
 /* The numbers of the file are those of struct event. */
 static_assert(
-	(int)TRACE_KINDS == (int)EVENT_KINDS && (int)TRACE_LOST == (int)EVENT_LOST &&
+	(int)TRACE_KINDS == (int)EVENT_KINDS && (int)TRACE_DISK_END == (int)EVENT_DISK_END &&
+		(int)TRACE_STACK == (int)WHAT_STACK && (int)TRACE_WRITE == (int)EVENT_WRITE &&
+		(int)TRACE_FLUSH == (int)EVENT_FLUSH && (int)TRACE_LOST == (int)EVENT_LOST &&
 		(int)TRACE_PASS == (int)EVENT_PASS && (int)TRACE_RUN == (int)EVENT_RUN &&
 		(int)TRACE_WHATS == (int)WHAT_COUNT && (int)TRACE_PROGRAM == (int)WHAT_PROGRAM &&
 		(int)TRACE_FUTEX == (int)WHAT_FUTEX && (int)TRACE_WAITED == (int)EVENT_WAITED &&

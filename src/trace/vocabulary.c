@@ -28,6 +28,9 @@ static const char *const kind_words[] = {
 	[EVENT_SAMPLE] = "sample",
 	[EVENT_NAME] = "name",
 	[EVENT_LOST] = "lost",
+	[EVENT_DISK_QUEUE] = "disk_queue",
+	[EVENT_DISK_START] = "disk_start",
+	[EVENT_DISK_END] = "disk_end",
 };
 
 static const char *const what_words[] = {
@@ -49,14 +52,17 @@ static const char *const what_words[] = {
 	[WHAT_REGION] = "region",
 	[WHAT_MODULE] = "module",
 	[WHAT_PROGRAM] = "program",
+	[WHAT_STACK] = "stack",
 };
 
+/* By bit; NULL: no flag of events. */
 static const char *const flag_words[] = { "waited", "shared", "implicit", "all", "timed_out",
-	"before", NULL };
+	"before", NULL, NULL, "write", "metadata", "ahead", "flush" };
 
 static_assert(ARRAY_SIZE(kind_words) == EVENT_KINDS, "a word for each");
 static_assert(ARRAY_SIZE(what_words) == WHAT_COUNT, "a word for each");
-static_assert(1 << (ARRAY_SIZE(flag_words) - 2) == EVENT_BEFORE, "a word for each");
+static_assert(1 << (ARRAY_SIZE(flag_words) - 1) == EVENT_FLUSH, "a word for each");
+static_assert(ARRAY_SIZE(flag_words) == EVENT_FLAG_BITS, "a word for each");
 
 const char *event_kind_word(unsigned kind)
 {
@@ -70,7 +76,7 @@ const char *event_what_word(unsigned what)
 
 const char *event_flag_word(unsigned bit)
 {
-	return bit < ARRAY_SIZE(flag_words) ? flag_words[bit] : NULL;
+	return flag_words[bit];
 }
 
 static int find(const char *const *words, size_t count, const char *word)
@@ -93,8 +99,8 @@ int event_what_parse(const char *word)
 
 static int parse_flag(const char *word, size_t length)
 {
-	for (unsigned bit = 0; flag_words[bit]; bit++)
-		if (strlen(flag_words[bit]) == length &&
+	for (unsigned bit = 0; bit < EVENT_FLAG_BITS; bit++)
+		if (flag_words[bit] && strlen(flag_words[bit]) == length &&
 			strncmp(flag_words[bit], word, length) == 0)
 			return 1 << bit;
 	return -EINVAL;
@@ -119,8 +125,8 @@ void event_flags_words(unsigned flags, char ret[EVENT_FLAGS_BYTES])
 {
 	char *end = ret;
 	*end = '\0';
-	for (unsigned bit = 0; flag_words[bit]; bit++) {
-		if (!(flags >> bit & 1))
+	for (unsigned bit = 0; bit < EVENT_FLAG_BITS; bit++) {
+		if (!(flags >> bit & 1) || !flag_words[bit])
 			continue;
 		if (end > ret)
 			*end++ = '|';

@@ -241,7 +241,7 @@ static bool put_rows(struct trace_writer *writer, uint32_t lane, const struct ev
 static int check_event(const struct event *event, struct err *err)
 {
 	if (event->kind == EVENT_NONE || event->kind >= EVENT_KINDS || event->what >= WHAT_COUNT ||
-		event->flags & ~(TRACE_FLAGS & ~TRACE_HELD) ||
+		event->flags & ~(TRACE_FLAGS & ~(TRACE_HELD | TRACE_KERNEL)) ||
 		(event->kind == EVENT_NAME && !event->text))
 		return err_set(
 			err, -EINVAL, "an event that a trace cannot hold (kind %u)", event->kind);
