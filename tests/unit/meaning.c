@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Conditions of small made-up timelines, whose meaning is known. */
+#include "cmocka_all.h"
+
+#include "model/meaning.h"
+
+#include <string.h>
+
+enum {
+	QUEUE_LOCK = 100,
+	HAS_ITEM = 101,
+	HAS_ROOM = 102,
+	PUT_SITE = 11,
+	GET_SITE = 12,
+	CLOSE_SITE = 13
+};
+
+/* Events one after the other, a microsecond apart. */
+struct script {
+	struct meaning *meaning;
+	struct event_sink sink;
+	uint64_t now_ns;
+};
+
+static void event(struct script *s, uint32_t tid, enum event_kind kind, enum event_what what,
+	uint64_t object, uint64_t site, uint16_t flags)
+{
+	struct event e = { .time_ns = s->now_ns += 1000,
+		.pid = 1,
+		.tid = tid,
+		.kind = (uint8_t)kind,
+		.what = (uint8_t)what,
+		.object = object,
+		.site = site,
+		.flags = flags,
+		.value = what == WHAT_COND && kind == EVENT_WAIT ? QUEUE_LOCK : 0 };
+	assert_int_equal(sink_event(&s->sink, &e, NULL), 0);
+}
+
+static void lock(struct script *s, uint32_t tid, uint64_t site)
+{
+	event(s, tid, EVENT_PASS, WHAT_MUTEX, QUEUE_LOCK, site, 0);
+}
+
+static void unlock(struct script *s, uint32_t tid)
+{
+	event(s, tid, EVENT_RELEASE, WHAT_MUTEX, QUEUE_LOCK, 0, 0);
+}
+
+static void wait_begin(struct script *s, uint32_t tid, uint64_t cond)
+{
+	event(s, tid, EVENT_RELEASE, WHAT_MUTEX, QUEUE_LOCK, 0, EVENT_IMPLICIT);
+	event(s, tid, EVENT_WAIT, WHAT_COND, cond, 0, 0);
+}
+
+static void wait_end(struct script *s, uint32_t tid, uint64_t cond, uint16_t flags)
+{
+	event(s, tid, EVENT_PASS, WHAT_COND, cond, 0, flags | EVENT_WAITED);
+	event(s, tid, EVENT_PASS, WHAT_MUTEX, QUEUE_LOCK, 0, EVENT_IMPLICIT);
+}
+
+static void signal_one(struct script *s, uint32_t tid, uint64_t cond)
+{
+	event(s, tid, EVENT_RELEASE, WHAT_COND, cond, 0, 0);
+}
+
+static void broadcast(struct script *s, uint32_t tid, uint64_t cond)
+{
+	event(s, tid, EVENT_RELEASE, WHAT_COND, cond, 0, EVENT_ALL);
+}
+
+static struct script begin(void)
+{
+	struct script s = { 0 };
+	assert_int_equal(meaning_new(&s.meaning), 0);
+	s.sink = meaning_sink(s.meaning);
+	return s;
+}
+
+static const struct meaning_cond *finish(struct script *s, uint64_t cond)
+{
+	size_t count;
+	assert_int_equal(sink_finish(&s->sink, s->now_ns, NULL), 0);
+	uint32_t index = meaning_find_cond(s->meaning, 1, cond);
+	assert_true(index != UINT32_MAX);
+	return &meaning_conds(s->meaning, &count)[index];
+}
+
+/* The role of the sections from a site for a condition; -1: none. */
+static int role_of(const struct script *s, uint64_t site, uint64_t cond)
+{
+	const struct meaning_section *section = meaning_find(s->meaning, 1, QUEUE_LOCK, site);
+	assert_non_null(section);
+	for (size_t i = 0; i < section->part_count; i++)
+		if (section->parts[i].cond == meaning_find_cond(s->meaning, 1, cond))
+			return (int)section->parts[i].role;
+	return -1;
+}
+
+/* A bounded queue as programs write it: thread 1 puts, thread 2 gets; they wait as `items` says. */
+struct bounded {
+	int items, room;
+};
+
+static void put(struct script *s, struct bounded *q)
+{
+	lock(s, 1, PUT_SITE);
+	assert_true(q->items < q->room);
+	q->items++;
+	signal_one(s, 1, HAS_ITEM);
+	unlock(s, 1);
+}
+
+static void get(struct script *s, struct bounded *q)
+{
+	lock(s, 2, GET_SITE);
+	assert_true(q->items > 0);
+	q->items--;
+	signal_one(s, 2, HAS_ROOM);
+	unlock(s, 2);
+}
+
+static void a_bounded_queue_has_its_capacity(void **state)
+{
+	(void)state;
+	struct script s = begin();
+	struct bounded q = { 0, 3 };
+	for (int round = 0; round < 5; round++) {
+		lock(&s, 2, GET_SITE); /* empty: the consumer waits */
+		wait_begin(&s, 2, HAS_ITEM);
+		put(&s, &q);
+		wait_end(&s, 2, HAS_ITEM, 0);
+		q.items--;
+		signal_one(&s, 2, HAS_ROOM);
+		unlock(&s, 2);
+		while (q.items < q.room)
+			put(&s, &q);
+		lock(&s, 1, PUT_SITE); /* full: the producer waits */
+		wait_begin(&s, 1, HAS_ROOM);
+		get(&s, &q);
+		wait_end(&s, 1, HAS_ROOM, 0);
+		q.items++;
+		signal_one(&s, 1, HAS_ITEM);
+		unlock(&s, 1);
+		while (q.items > 0)
+			get(&s, &q);
+	}
+	const struct meaning_cond *items = finish(&s, HAS_ITEM);
+	assert_int_equal(items->kind, MEANING_QUEUE);
+	assert_int_equal(items->initial, 0);
+	assert_true(items->consistency == 1);
+	size_t count;
+	const struct meaning_cond *room =
+		&meaning_conds(s.meaning, &count)[meaning_find_cond(s.meaning, 1, HAS_ROOM)];
+	assert_int_equal(room->kind, MEANING_QUEUE);
+	assert_int_equal(room->initial, 3);
+	assert_int_equal(role_of(&s, PUT_SITE, HAS_ITEM), MEANING_PUTS);
+	assert_int_equal(role_of(&s, PUT_SITE, HAS_ROOM), MEANING_GETS);
+	assert_int_equal(role_of(&s, GET_SITE, HAS_ITEM), MEANING_GETS);
+	assert_int_equal(role_of(&s, GET_SITE, HAS_ROOM), MEANING_PUTS);
+	meaning_free(s.meaning);
+}
+
+static void who_finds_a_closed_queue_empty_is_refused(void **state)
+{
+	(void)state;
+	struct script s = begin();
+	struct bounded q = { 0, 99 };
+	for (int i = 0; i < 6; i++) {
+		lock(&s, 2, GET_SITE);
+		wait_begin(&s, 2, HAS_ITEM);
+		put(&s, &q);
+		wait_end(&s, 2, HAS_ITEM, 0);
+		q.items--;
+		unlock(&s, 2);
+	}
+	put(&s, &q);
+	get(&s, &q); /* the 14th section, number 13; without waiting */
+	lock(&s, 1, CLOSE_SITE);
+	broadcast(&s, 1, HAS_ITEM);
+	unlock(&s, 1);
+	lock(&s, 2, GET_SITE); /* number 15: goes on without an item */
+	unlock(&s, 2);
+	const struct meaning_cond *items = finish(&s, HAS_ITEM);
+	assert_int_equal(items->kind, MEANING_QUEUE);
+	assert_true(items->is_closed);
+	assert_int_equal(role_of(&s, CLOSE_SITE, HAS_ITEM), MEANING_CLOSES);
+	assert_false(meaning_is_refused(s.meaning, 13));
+	assert_true(meaning_is_refused(s.meaning, 15));
+	meaning_free(s.meaning);
+}
+
+static void a_latch_takes_as_many_as_come(void **state)
+{
+	(void)state;
+	struct script s = begin();
+	for (int round = 0; round < 4; round++) {
+		lock(&s, 9, GET_SITE); /* waits for four; the last one signals */
+		wait_begin(&s, 9, HAS_ITEM);
+		for (uint32_t tid = 1; tid <= 4; tid++) {
+			lock(&s, tid, PUT_SITE);
+			if (tid == 4)
+				signal_one(&s, tid, HAS_ITEM);
+			unlock(&s, tid);
+		}
+		wait_end(&s, 9, HAS_ITEM, 0);
+		unlock(&s, 9);
+	}
+	const struct meaning_cond *latch = finish(&s, HAS_ITEM);
+	assert_int_equal(latch->kind, MEANING_QUEUE);
+	assert_int_equal(latch->get_items, 4);
+	assert_int_equal(latch->put_items, 1);
+	meaning_free(s.meaning);
+}
+
+static void the_last_to_come_makes_a_barrier(void **state)
+{
+	(void)state;
+	struct script s = begin();
+	for (int round = 0; round < 4; round++) {
+		for (uint32_t tid = 1; tid <= 3; tid++) {
+			lock(&s, tid, PUT_SITE);
+			if (tid < 3) {
+				wait_begin(&s, tid, HAS_ITEM);
+			} else {
+				broadcast(&s, tid, HAS_ITEM);
+				unlock(&s, tid);
+			}
+		}
+		for (uint32_t tid = 1; tid < 3; tid++) {
+			wait_end(&s, tid, HAS_ITEM, 0);
+			unlock(&s, tid);
+		}
+	}
+	const struct meaning_cond *barrier = finish(&s, HAS_ITEM);
+	assert_int_equal(barrier->kind, MEANING_BARRIER);
+	assert_int_equal(barrier->participants, 3);
+	meaning_free(s.meaning);
+}
+
+static void a_gate_opens_once(void **state)
+{
+	(void)state;
+	struct script s = begin();
+	for (uint32_t tid = 1; tid <= 3; tid++) {
+		lock(&s, tid, GET_SITE);
+		wait_begin(&s, tid, HAS_ITEM);
+	}
+	lock(&s, 9, PUT_SITE);
+	broadcast(&s, 9, HAS_ITEM);
+	unlock(&s, 9);
+	for (uint32_t tid = 1; tid <= 3; tid++) {
+		wait_end(&s, tid, HAS_ITEM, 0);
+		unlock(&s, tid);
+	}
+	lock(&s, 4, GET_SITE); /* too late to wait */
+	unlock(&s, 4);
+	assert_int_equal(finish(&s, HAS_ITEM)->kind, MEANING_GATE);
+	meaning_free(s.meaning);
+}
+
+/* One thread waits at two in three of its sections, whatever was signalled. */
+static void what_nothing_explains_stays_unknown(void **state)
+{
+	(void)state;
+	struct script s = begin();
+	for (int i = 0; i < 30; i++) {
+		lock(&s, 1, GET_SITE);
+		if (i * 7 % 5 < 3) {
+			wait_begin(&s, 1, HAS_ITEM);
+			for (int j = 0; j < i * 3 % 4 + 1; j++) {
+				lock(&s, 2, PUT_SITE);
+				signal_one(&s, 2, HAS_ITEM);
+				unlock(&s, 2);
+			}
+			wait_end(&s, 1, HAS_ITEM, 0);
+		}
+		unlock(&s, 1);
+	}
+	assert_int_equal(finish(&s, HAS_ITEM)->kind, MEANING_UNKNOWN);
+	meaning_free(s.meaning);
+}
+
+static void a_wait_that_timed_out_is_no_evidence(void **state)
+{
+	(void)state;
+	struct script s = begin();
+	struct bounded q = { 0, 99 };
+	for (int i = 0; i < 5; i++) {
+		lock(&s, 2, GET_SITE);
+		wait_begin(&s, 2, HAS_ITEM);
+		wait_end(&s, 2, HAS_ITEM, EVENT_TIMED_OUT);
+		unlock(&s, 2);
+		lock(&s, 2, GET_SITE);
+		wait_begin(&s, 2, HAS_ITEM);
+		put(&s, &q);
+		wait_end(&s, 2, HAS_ITEM, 0);
+		q.items--;
+		unlock(&s, 2);
+	}
+	const struct meaning_cond *items = finish(&s, HAS_ITEM);
+	assert_int_equal(items->kind, MEANING_QUEUE);
+	assert_int_equal(items->waits, 5);
+	assert_true(meaning_is_refused(s.meaning, 0));
+	assert_false(meaning_is_refused(s.meaning, 1));
+	meaning_free(s.meaning);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_bounded_queue_has_its_capacity),
+		cmocka_unit_test(who_finds_a_closed_queue_empty_is_refused),
+		cmocka_unit_test(a_latch_takes_as_many_as_come),
+		cmocka_unit_test(the_last_to_come_makes_a_barrier),
+		cmocka_unit_test(a_gate_opens_once),
+		cmocka_unit_test(what_nothing_explains_stays_unknown),
+		cmocka_unit_test(a_wait_that_timed_out_is_no_evidence),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
