@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The model's memory, names and words. */
-#include "model/model.h"
+#include "model/value.h"
 
 #include "base/mem.h"
 
@@ -249,6 +249,18 @@ const char *model_object_section(enum model_object_kind kind)
 const char *model_object_word(enum model_object_kind kind)
 {
 	return object_words[kind].word;
+}
+
+const char *model_size_word(enum model_object_kind kind)
+{
+	static const char *const words[MODEL_OBJECT_KINDS] = {
+		[MODEL_BARRIER] = "threads",
+		[MODEL_SEMAPHORE] = "value",
+		[MODEL_QUEUE] = "capacity",
+		[MODEL_LIMIT] = "count",
+		[MODEL_DISK] = "parallel",
+	};
+	return words[kind];
 }
 
 const char *model_op_word(enum model_op op)

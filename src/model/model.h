@@ -38,6 +38,8 @@ enum {
 	MODEL_CORES_MAX = 1024,
 	MODEL_NAME_BYTES_MAX = 255,
 	MODEL_QUANTILES_MAX = 4096,
+	MODEL_COUNT_MAX = 1000000000,
+	MODEL_TIME_MAX_S = 10000000, /* 115 days: sums of them fit 64 bits of nanoseconds */
 };
 
 /* What a number measures. In memory all are SI: seconds, 1/s. */
@@ -291,10 +293,12 @@ const char *model_object_word(enum model_object_kind kind);
 const char *model_op_word(enum model_op op);
 
 /*
- * Is it a model that can be simulated with its default parameters: names, indices, kinds, units,
- * probabilities, ranges, no cycle without time. 0, -EINVAL ("FILE:LINE: ..."), -ENOMEM.
+ * Is it a model that can be simulated: names, indices, kinds, units, probabilities, ranges, no cycle
+ * without time. With its default parameters, or the values of all given. 0, -EINVAL ("FILE:LINE: ..."),
+ * -ENOMEM.
  */
 int model_check(const struct model *model, struct err *err);
+int model_check_at(const struct model *model, const double *parameters, struct err *err);
 
 /*
  * A value with the given values of all parameters (NULL: the defaults). 0; -EINVAL: not a formula, an
