@@ -31,6 +31,7 @@
 struct sim;
 
 enum { SIM_NONE = UINT32_MAX };
+enum { SIM_BACKGROUND = 1 };
 
 enum sim_op_kind {
 	SIM_COMPUTE, /* amount: ns of work at speed 1 */
@@ -54,7 +55,9 @@ enum sim_op_kind {
 	SIM_TRY_PUT, /* -EAGAIN: full */
 	SIM_TRY_GET, /* -EAGAIN: empty */
 	SIM_CLOSE, /* queue: nothing more is put; getters that wait are told */
-	SIM_DISK, /* disk; class; amount: device requests, 0: all in the page cache */
+	SIM_DISK, /* disk; class; amount: device requests, one after the other, 0: all in the page
+	             cache; other: SIM_BACKGROUND: all at once, and nobody waits for them (read-ahead,
+	             write-back) */
 	SIM_SLEEP, /* amount: ns */
 	SIM_SPAWN, /* other: what the plug calls the new thread's program (its `start`); result: tid */
 	SIM_JOIN, /* object: tid */
@@ -92,7 +95,8 @@ struct sim_result {
 
 /*
  * The plug. next() is called once for each operation of a thread, in simulated time; `last` is that of
- * the thread's previous operation (at the first call: status 0). It may make objects and draw from its own
+ * the thread's previous operation (at the first call: status 0, item: `other` of the SIM_SPAWN that
+ * started it, which the parent has seen the result of before). It may make objects and draw from its own
  * generators. 0, or a negative errno, which ends the simulation and is returned by sim_run().
  */
 struct sim_program {
@@ -145,7 +149,12 @@ struct sim_disk_options {
 	uint32_t parallelism; /* requests that the device serves at once; 0 is 1 */
 	const struct sim_dist *service; /* one for each class; copied */
 	uint32_t class_count;
+	enum sim_disk_order {
+		SIM_DISK_FIFO,
+		SIM_DISK_RANDOM, /* any of the queue, as blocks are not known (Tarvo and Reiss, 4.1.3) */
+	} order;
 };
+enum { SIM_DISK_PARALLELISM_MAX = 65536 };
 
 /* Where requests come from: numbered items, put into a queue. */
 struct sim_source_options {
@@ -223,7 +232,8 @@ enum sim_object_kind {
 	SIM_SEM,
 	SIM_QUEUE,
 	SIM_LIMIT,
-	SIM_DISKS
+	SIM_DISKS,
+	SIM_SOURCES,
 };
 void sim_thread_stats(const struct sim *sim, uint32_t tid, struct sim_thread_stats *ret);
 void sim_object_stats(const struct sim *sim, enum sim_object_kind kind, uint32_t object,

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Mutexes, spin locks, read-write locks. As with a futex, who gives a lock back wakes the first that
+ * waits and leaves the lock free; whoever asks next has it.
+ */
+#include "sim/engine.h"
+
+#include <errno.h>
+
+/* The object numbered op.object of a table; else returns an error from the function. */
+#define FIND(type, table)                                                                          \
+	if (thread->op.object >= sim->table.count)                                                 \
+		return op_error(sim, thread, -EINVAL, "uses " #type " %u, which there is not",     \
+			thread->op.object);                                                        \
+	struct type *type = &sim->table.all[thread->op.object]
+
+static struct subject subject_of(const struct sim_thread *thread, uint8_t what, uint16_t flags)
+{
+	return (struct subject){
+		.what = what, .object = (uint64_t)thread->op.object + 1, .flags = flags
+	};
+}
+
+static uint64_t since_reset(const struct sim *sim, uint64_t time_ns)
+{
+	return sim->now_ns - (time_ns > sim->stats_since_ns ? time_ns : sim->stats_since_ns);
+}
+
+bool mutex_take(struct sim *sim, struct sim_thread *thread, struct lock *mutex)
+{
+	if (mutex->owner)
+		return false;
+	mutex->owner = thread->tid;
+	mutex->held_since_ns = sim->now_ns;
+	return true;
+}
+
+static void lock_free(struct sim *sim, struct lock *lock)
+{
+	lock->object.held_ns += since_reset(sim, lock->held_since_ns);
+	lock->owner = 0;
+	object_set_length(sim, &lock->object, lock->object.length - 1);
+}
+
+int mutex_give_back(struct sim *sim, struct sim_thread *thread, uint32_t number, uint16_t flags)
+{
+	struct lock *mutex = &sim->mutexes.all[number];
+	if (mutex->owner != thread->tid)
+		return lock_error(sim, thread, WHAT_MUTEX, number, mutex->owner);
+	emit(sim, thread, EVENT_RELEASE,
+		(struct subject){
+			.what = WHAT_MUTEX, .object = (uint64_t)number + 1, .flags = flags });
+	lock_free(sim, mutex);
+	return wake_first(sim, &mutex->waiters, thread->tid);
+}
+
+int op_lock(struct sim *sim, struct sim_thread *thread)
+{
+	FIND(lock, mutexes);
+	struct subject subject = subject_of(thread, WHAT_MUTEX, 0);
+	if (!thread->result.has_waited)
+		object_set_length(sim, &lock->object, lock->object.length + 1);
+	if (mutex_take(sim, thread, lock)) {
+		pass(sim, thread, &lock->object, subject);
+		return OP_DONE;
+	}
+	int code = deadlock_check(sim, thread, subject, lock->owner);
+	return code < 0 ? code : wait_begin(sim, thread, &lock->waiters, &lock->object, subject);
+}
+
+int op_try_lock(struct sim *sim, struct sim_thread *thread)
+{
+	FIND(lock, mutexes);
+	if (mutex_take(sim, thread, lock)) {
+		object_set_length(sim, &lock->object, lock->object.length + 1);
+		pass(sim, thread, &lock->object, subject_of(thread, WHAT_MUTEX, 0));
+	} else {
+		lock->object.refused++;
+		thread->result.status = -EBUSY;
+		emit(sim, thread, EVENT_TRY_FAILED, subject_of(thread, WHAT_MUTEX, 0));
+	}
+	return OP_DONE;
+}
+
+int op_unlock(struct sim *sim, struct sim_thread *thread)
+{
+	FIND(lock, mutexes);
+	(void)lock;
+	return mutex_give_back(sim, thread, thread->op.object, 0);
+}
+
+/* A thread that waits keeps its core, and stands in the list only while it has one. */
+int op_spin_lock(struct sim *sim, struct sim_thread *thread)
+{
+	FIND(lock, spins);
+	struct subject subject = subject_of(thread, WHAT_SPIN, 0);
+	if (!thread->result.has_waited)
+		object_set_length(sim, &lock->object, lock->object.length + 1);
+	if (!lock->owner) {
+		lock->owner = thread->tid;
+		lock->held_since_ns = sim->now_ns;
+		if (thread->is_late)
+			thread->woken_ns = sim->now_ns;
+		pass(sim, thread, &lock->object, subject);
+		return OP_DONE;
+	}
+	int code = deadlock_check(sim, thread, subject, lock->owner);
+	if (code < 0)
+		return code;
+	if (!thread->result.has_waited) {
+		thread->result.has_waited = true;
+		thread->is_late = true;
+		thread->wait_what = subject.what;
+		thread->wait_number = subject.object;
+		thread->asked_ns = sim->now_ns;
+		lock->object.waits++;
+		emit(sim, thread, EVENT_WAIT, subject);
+	}
+	waiters_add(sim, &lock->waiters, thread->tid);
+	thread->is_spinning = true;
+	return cores_compute(sim, thread);
+}
+
+void spin_suspend(struct sim *sim, struct sim_thread *thread)
+{
+	waiters_remove(sim, &sim->spins.all[thread->op.object].waiters, thread->tid);
+	thread->is_spinning = false;
+}
+
+int op_spin_unlock(struct sim *sim, struct sim_thread *thread)
+{
+	FIND(lock, spins);
+	if (lock->owner != thread->tid)
+		return lock_error(sim, thread, WHAT_SPIN, thread->op.object, lock->owner);
+	emit(sim, thread, EVENT_RELEASE, subject_of(thread, WHAT_SPIN, 0));
+	lock_free(sim, lock);
+	if (!lock->waiters.head)
+		return OP_DONE;
+	struct sim_thread *next = thread_of(sim, lock->waiters.head);
+	next->waker = thread->tid;
+	spin_suspend(sim, next);
+	cores_stop(sim, next);
+	runnable_add(sim, next->tid);
+	return OP_DONE;
+}
+
+int op_read_lock(struct sim *sim, struct sim_thread *thread)
+{
+	FIND(rwlock, rwlocks);
+	struct subject subject = subject_of(thread, WHAT_RWLOCK, EVENT_SHARED);
+	if (!thread->result.has_waited)
+		object_set_length(sim, &rwlock->object, rwlock->object.length + 1);
+	if (!rwlock->writer && !(rwlock->writers_first && rwlock->writers_pending)) {
+		if (rwlock->readers++ == 0)
+			rwlock->held_since_ns = sim->now_ns;
+		thread->read_holds++;
+		pass(sim, thread, &rwlock->object, subject);
+		return OP_DONE;
+	}
+	int code = rwlock->writer ? deadlock_check(sim, thread, subject, rwlock->writer) : 0;
+	return code < 0 ? code
+			: wait_begin(
+				  sim, thread, &rwlock->waiting_readers, &rwlock->object, subject);
+}
+
+int op_write_lock(struct sim *sim, struct sim_thread *thread)
+{
+	FIND(rwlock, rwlocks);
+	struct subject subject = subject_of(thread, WHAT_RWLOCK, 0);
+	if (!thread->result.has_waited) {
+		object_set_length(sim, &rwlock->object, rwlock->object.length + 1);
+		rwlock->writers_pending++;
+	}
+	if (!rwlock->writer && !rwlock->readers) {
+		rwlock->writers_pending--;
+		rwlock->writer = thread->tid;
+		rwlock->held_since_ns = sim->now_ns;
+		pass(sim, thread, &rwlock->object, subject);
+		return OP_DONE;
+	}
+	int code = rwlock->writer ? deadlock_check(sim, thread, subject, rwlock->writer) : 0;
+	return code < 0 ? code
+			: wait_begin(
+				  sim, thread, &rwlock->waiting_writers, &rwlock->object, subject);
+}
+
+/* A free lock: one writer or all readers are told, as it prefers. */
+static int rwlock_pass_on(struct sim *sim, struct rwlock *rwlock, uint32_t waker)
+{
+	bool has_readers = rwlock->waiting_readers.head != 0;
+	bool to_writer = rwlock->waiting_writers.head && (rwlock->writers_first || !has_readers);
+	if (to_writer)
+		return wake_first(sim, &rwlock->waiting_writers, waker);
+	if (rwlock->writers_first && rwlock->writers_pending)
+		return 0; /* a writer is on its way, and will pass it on */
+	return wake_all(sim, &rwlock->waiting_readers, waker);
+}
+
+int op_rw_unlock(struct sim *sim, struct sim_thread *thread)
+{
+	FIND(rwlock, rwlocks);
+	bool is_writer = rwlock->writer == thread->tid;
+	if (!is_writer && (rwlock->readers == 0 || thread->read_holds == 0))
+		return lock_error(sim, thread, WHAT_RWLOCK, thread->op.object, rwlock->writer);
+	emit(sim, thread, EVENT_RELEASE,
+		subject_of(thread, WHAT_RWLOCK, is_writer ? 0 : EVENT_SHARED));
+	object_set_length(sim, &rwlock->object, rwlock->object.length - 1);
+	if (is_writer)
+		rwlock->writer = 0;
+	else
+		thread->read_holds--;
+	if (!is_writer && --rwlock->readers > 0)
+		return OP_DONE;
+	rwlock->object.held_ns += since_reset(sim, rwlock->held_since_ns);
+	return rwlock_pass_on(sim, rwlock, thread->tid);
+}

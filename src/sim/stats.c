@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is counted while it runs. */
+#include "sim/engine.h"
+
+static void advance(struct object *object, uint64_t now_ns)
+{
+	if (object->length_ns == now_ns)
+		return;
+	object->area +=
+		(double)(int64_t)object->length * (double)(int64_t)(now_ns - object->length_ns);
+	object->length_ns = now_ns;
+}
+
+void object_set_length(struct sim *sim, struct object *object, uint64_t length)
+{
+	advance(object, sim->now_ns);
+	object->length = length;
+	if (length > object->max_length)
+		object->max_length = length;
+}
+
+static void count_state(struct sim_thread *thread, uint64_t now_ns)
+{
+	uint64_t elapsed = now_ns - thread->since_ns;
+	if (thread->state == THREAD_RUNNING)
+		thread->ran_ns += elapsed;
+	else if (thread->state == THREAD_READY)
+		thread->ready_ns += elapsed;
+	else if (thread->state != THREAD_NEW && thread->state != THREAD_EXITED)
+		thread->waited_ns += elapsed;
+	thread->since_ns = now_ns;
+}
+
+void thread_set_state(struct sim *sim, struct sim_thread *thread, enum thread_state state)
+{
+	count_state(thread, sim->now_ns);
+	thread->state = (uint8_t)state;
+}
+
+void sim_thread_stats(const struct sim *sim, uint32_t tid, struct sim_thread_stats *ret)
+{
+	struct sim_thread thread = sim->threads[tid - 1];
+	/* What is left of the computation at hand is known when it stops. */
+	double done = 0;
+	if (thread.is_computing && !thread.is_spinning)
+		done = cores_work_done(sim, &thread);
+	count_state(&thread, sim->now_ns);
+	*ret = (struct sim_thread_stats){
+		.ran_ns = thread.ran_ns,
+		.work_ns = (uint64_t)(int64_t)(thread.work_ns + done + 0.5),
+		.ready_ns = thread.ready_ns,
+		.waited_ns = thread.waited_ns,
+	};
+}
+
+static struct object *object_at(const struct sim *sim, enum sim_object_kind kind, uint32_t number)
+{
+	switch (kind) {
+	case SIM_MUTEX:
+		return &sim->mutexes.all[number].object;
+	case SIM_SPIN:
+		return &sim->spins.all[number].object;
+	case SIM_RWLOCK:
+		return &sim->rwlocks.all[number].object;
+	case SIM_BARRIERS:
+		return &sim->barriers.all[number].object;
+	case SIM_COND:
+		return &sim->conds.all[number].object;
+	case SIM_SEM:
+		return &sim->sems.all[number].object;
+	case SIM_QUEUE:
+		return &sim->queues.all[number].object;
+	case SIM_LIMIT:
+		return &sim->limits.all[number].object;
+	case SIM_DISKS:
+		return &sim->disks.all[number].object;
+	case SIM_SOURCES:
+		return &sim->sources.all[number].object;
+	}
+	return NULL;
+}
+
+void sim_object_stats(const struct sim *sim, enum sim_object_kind kind, uint32_t number,
+	struct sim_object_stats *ret)
+{
+	struct object object = *object_at(sim, kind, number);
+	advance(&object, sim->now_ns);
+	uint64_t elapsed = sim->now_ns - sim->stats_since_ns;
+	*ret = (struct sim_object_stats){
+		.uses = object.uses,
+		.waits = object.waits,
+		.waited_ns = object.waited_ns,
+		.held_ns = object.held_ns,
+		.mean_length = elapsed ? object.area / (double)(int64_t)elapsed : 0,
+		.max_length = object.max_length,
+		.refused = object.refused,
+	};
+}
+
+static void table_reset(struct sim *sim, void *all, size_t count, size_t size)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct object *object = (void *)((char *)all + i * size);
+		*object = (struct object){ .name = object->name,
+			.length = object->length,
+			.max_length = object->length,
+			.length_ns = sim->now_ns };
+	}
+}
+
+#define TABLE_RESET(table) table_reset(sim, (table).all, (table).count, sizeof *(table).all)
+
+void sim_reset_stats(struct sim *sim)
+{
+	sim->stats_since_ns = sim->now_ns;
+	TABLE_RESET(sim->mutexes);
+	TABLE_RESET(sim->spins);
+	TABLE_RESET(sim->rwlocks);
+	TABLE_RESET(sim->barriers);
+	TABLE_RESET(sim->conds);
+	TABLE_RESET(sim->sems);
+	TABLE_RESET(sim->queues);
+	TABLE_RESET(sim->limits);
+	TABLE_RESET(sim->disks);
+	TABLE_RESET(sim->sources);
+	for (size_t i = 0; i < sim->thread_count; i++) {
+		struct sim_thread *thread = &sim->threads[i];
+		thread->since_ns = sim->now_ns;
+		thread->ran_ns = thread->ready_ns = thread->waited_ns = 0;
+		thread->work_ns = thread->is_computing && !thread->is_spinning
+					  ? -cores_work_done(sim, thread)
+					  : 0;
+	}
+	for (uint32_t i = 0; i < sim->cpu_count; i++) {
+		sim->cpus[i].busy_since_ns = sim->now_ns;
+		sim->cpus[i].busy_ns = 0;
+	}
+}
+
+uint64_t sim_core_busy_ns(const struct sim *sim, uint32_t core)
+{
+	uint64_t busy_ns = 0;
+	for (uint32_t i = core * sim->siblings; i < (core + 1) * sim->siblings; i++) {
+		const struct cpu *cpu = &sim->cpus[i];
+		busy_ns += cpu->busy_ns + (cpu->thread ? sim->now_ns - cpu->busy_since_ns : 0);
+	}
+	return busy_ns;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Waiting and being woken, the same for everything that can be waited for. */
+#include "sim/engine.h"
+
+#include <errno.h>
+
+void waiters_add(struct sim *sim, struct waiters *list, uint32_t tid)
+{
+	struct sim_thread *thread = thread_of(sim, tid);
+	thread->next = 0;
+	thread->previous = list->tail;
+	if (list->tail)
+		thread_of(sim, list->tail)->next = tid;
+	else
+		list->head = tid;
+	list->tail = tid;
+}
+
+void waiters_remove(struct sim *sim, struct waiters *list, uint32_t tid)
+{
+	struct sim_thread *thread = thread_of(sim, tid);
+	if (thread->previous)
+		thread_of(sim, thread->previous)->next = thread->next;
+	else
+		list->head = thread->next;
+	if (thread->next)
+		thread_of(sim, thread->next)->previous = thread->previous;
+	else
+		list->tail = thread->previous;
+}
+
+int wait_begin(struct sim *sim, struct sim_thread *thread, struct waiters *list,
+	struct object *object, struct subject subject)
+{
+	if (!thread->result.has_waited) {
+		thread->result.has_waited = true;
+		thread->asked_ns = sim->now_ns;
+		if (object)
+			object->waits++;
+	}
+	thread->is_late = true;
+	thread->wait_what = subject.what;
+	thread->wait_number = subject.object;
+	if (list)
+		waiters_add(sim, list, thread->tid);
+	emit(sim, thread, EVENT_WAIT, subject);
+	thread_set_state(sim, thread, THREAD_WAITING);
+	int code = cores_leave(sim, thread);
+	return code < 0 ? code : OP_WAITS;
+}
+
+void pass(struct sim *sim, struct sim_thread *thread, struct object *object, struct subject subject)
+{
+	emit(sim, thread, EVENT_PASS, subject);
+	thread->is_late = false;
+	if (object)
+		object->uses++;
+	if (!thread->result.has_waited)
+		return;
+	thread->result.waited_ns = sim->now_ns - thread->asked_ns;
+	if (object)
+		object->waited_ns += sim->now_ns - (thread->asked_ns > sim->stats_since_ns
+								   ? thread->asked_ns
+								   : sim->stats_since_ns);
+}
+
+int wake_now(struct sim *sim, struct sim_thread *thread)
+{
+	thread->woken_ns = sim->now_ns;
+	emit(sim, thread, EVENT_WOKEN,
+		(struct subject){ .what = thread->wait_what,
+			.object = thread->wait_number,
+			.value = thread->waker });
+	return cores_enter(sim, thread);
+}
+
+int wake(struct sim *sim, uint32_t tid, uint32_t waker)
+{
+	struct sim_thread *thread = thread_of(sim, tid);
+	thread->waker = waker;
+	if (sim->options.wake_ns == 0)
+		return wake_now(sim, thread);
+	thread_set_state(sim, thread, THREAD_WAKING);
+	return timer_set(sim, thread->timer, sim->now_ns + sim->options.wake_ns);
+}
+
+int wake_first(struct sim *sim, struct waiters *list, uint32_t waker)
+{
+	uint32_t tid = list->head;
+	if (tid == 0)
+		return 0;
+	waiters_remove(sim, list, tid);
+	return wake(sim, tid, waker);
+}
+
+int wake_all(struct sim *sim, struct waiters *list, uint32_t waker)
+{
+	int code = 0;
+	while (list->head && code == 0)
+		code = wake_first(sim, list, waker);
+	return code;
+}
