@@ -2,11 +2,21 @@
 /*
  * Sleeping, and input and output that blocks. Of a call that did not block nothing stays in the
  * trace: how long it blocked is its wall time less its thread's CPU time.
+ *
+ * A connection is a request: it begins where accept() returns it and ends where it is closed,
+ * whichever thread does that.
  */
 #include "real.h"
 #include "sink.h"
+#include "trace.h"
 
 #include <errno.h>
+#include <sys/stat.h>
+
+enum {
+	LOOK_UP_NS = 10000, /* a call that took less did not block */
+	ACCEPTED_MAX = 1 << 16, /* connections with higher descriptors are no requests */
+};
 
 static uint64_t nanoseconds(const struct timespec *duration)
 {
@@ -51,76 +61,158 @@ EXPORT int thrd_sleep(const struct timespec *duration, struct timespec *left)
 	return real()->thrd_sleep(duration, left);
 }
 
+/* What the descriptor is: looked up when the call has blocked. */
+static void tell(const struct wait *wait, int descriptor)
+{
+	struct stat about;
+	int kept = errno;
+	enum trace_io io = TRACE_IO_OTHER;
+	if (!wait->is_counted || clock_ns() - wait->start_ns < LOOK_UP_NS)
+		return;
+	if (fstat(descriptor, &about) == 0) {
+		if (S_ISREG(about.st_mode) || S_ISBLK(about.st_mode))
+			io = TRACE_IO_FILE;
+		else if (S_ISSOCK(about.st_mode))
+			io = TRACE_IO_SOCKET;
+		else if (S_ISFIFO(about.st_mode))
+			io = TRACE_IO_PIPE;
+		trace_wait_tell(wait, io);
+	}
+	errno = kept;
+}
+
 /* What is waited for: a descriptor, or -1. */
-#define BLOCKS(result, name, descriptor, parameters, arguments)                                    \
+#define BLOCKS(result, name, io, descriptor, parameters, arguments)                                \
 	EXPORT result name parameters                                                              \
 	{                                                                                          \
 		if (!is_tracing())                                                                 \
 			return real()->name arguments;                                             \
 		WAIT(SINK_IO, (const void *)(intptr_t)(descriptor));                               \
-		return real()->name arguments;                                                     \
+		if ((io) != TRACE_IO_UNKNOWN)                                                      \
+			trace_wait_tell(&wait_, io);                                               \
+		result returned_ = real()->name arguments;                                         \
+		if ((io) == TRACE_IO_UNKNOWN)                                                      \
+			tell(&wait_, descriptor);                                                  \
+		return returned_;                                                                  \
 	}
 
-BLOCKS(ssize_t, read, fd, (int fd, void *to, size_t bytes), (fd, to, bytes))
-BLOCKS(ssize_t, write, fd, (int fd, const void *from, size_t bytes), (fd, from, bytes))
-BLOCKS(ssize_t, readv, fd, (int fd, const struct iovec *parts, int count), (fd, parts, count))
-BLOCKS(ssize_t, writev, fd, (int fd, const struct iovec *parts, int count), (fd, parts, count))
-BLOCKS(ssize_t, recv, fd, (int fd, void *to, size_t bytes, int flags), (fd, to, bytes, flags))
-BLOCKS(ssize_t, send, fd, (int fd, const void *from, size_t bytes, int flags),
+BLOCKS(ssize_t, read, TRACE_IO_UNKNOWN, fd, (int fd, void *to, size_t bytes), (fd, to, bytes))
+BLOCKS(ssize_t, write, TRACE_IO_UNKNOWN, fd, (int fd, const void *from, size_t bytes),
+	(fd, from, bytes))
+BLOCKS(ssize_t, readv, TRACE_IO_UNKNOWN, fd, (int fd, const struct iovec *parts, int count),
+	(fd, parts, count))
+BLOCKS(ssize_t, writev, TRACE_IO_UNKNOWN, fd, (int fd, const struct iovec *parts, int count),
+	(fd, parts, count))
+BLOCKS(ssize_t, recv, TRACE_IO_SOCKET, fd, (int fd, void *to, size_t bytes, int flags),
+	(fd, to, bytes, flags))
+BLOCKS(ssize_t, send, TRACE_IO_SOCKET, fd, (int fd, const void *from, size_t bytes, int flags),
 	(fd, from, bytes, flags))
-BLOCKS(ssize_t, recvfrom, fd,
+BLOCKS(ssize_t, recvfrom, TRACE_IO_SOCKET, fd,
 	(int fd, void *restrict to, size_t bytes, int flags, __SOCKADDR_ARG from,
 		socklen_t *restrict length),
 	(fd, to, bytes, flags, from, length))
-BLOCKS(ssize_t, sendto, fd,
+BLOCKS(ssize_t, sendto, TRACE_IO_SOCKET, fd,
 	(int fd, const void *from, size_t bytes, int flags, __CONST_SOCKADDR_ARG to,
 		socklen_t length),
 	(fd, from, bytes, flags, to, length))
-BLOCKS(ssize_t, recvmsg, fd, (int fd, struct msghdr *message, int flags), (fd, message, flags))
-BLOCKS(ssize_t, sendmsg, fd, (int fd, const struct msghdr *message, int flags),
+BLOCKS(ssize_t, recvmsg, TRACE_IO_SOCKET, fd, (int fd, struct msghdr *message, int flags),
 	(fd, message, flags))
-BLOCKS(int, accept, fd, (int fd, __SOCKADDR_ARG from, socklen_t *restrict length),
-	(fd, from, length))
-BLOCKS(int, accept4, fd, (int fd, __SOCKADDR_ARG from, socklen_t *restrict length, int flags),
-	(fd, from, length, flags))
-BLOCKS(int, connect, fd, (int fd, __CONST_SOCKADDR_ARG to, socklen_t length), (fd, to, length))
-BLOCKS(int, poll, -1, (struct pollfd * fds, nfds_t count, int timeout), (fds, count, timeout))
-BLOCKS(int, ppoll, -1,
+BLOCKS(ssize_t, sendmsg, TRACE_IO_SOCKET, fd, (int fd, const struct msghdr *message, int flags),
+	(fd, message, flags))
+BLOCKS(int, connect, TRACE_IO_SOCKET, fd, (int fd, __CONST_SOCKADDR_ARG to, socklen_t length),
+	(fd, to, length))
+BLOCKS(int, poll, TRACE_IO_POLL, -1, (struct pollfd * fds, nfds_t count, int timeout),
+	(fds, count, timeout))
+BLOCKS(int, ppoll, TRACE_IO_POLL, -1,
 	(struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask),
 	(fds, count, timeout, mask))
-BLOCKS(int, select, -1,
+BLOCKS(int, select, TRACE_IO_POLL, -1,
 	(int count, fd_set *restrict in, fd_set *restrict out, fd_set *restrict other,
 		struct timeval *restrict timeout),
 	(count, in, out, other, timeout))
-BLOCKS(int, pselect, -1,
+BLOCKS(int, pselect, TRACE_IO_POLL, -1,
 	(int count, fd_set *restrict in, fd_set *restrict out, fd_set *restrict other,
 		const struct timespec *restrict timeout, const sigset_t *restrict mask),
 	(count, in, out, other, timeout, mask))
-BLOCKS(int, epoll_wait, fd, (int fd, struct epoll_event *events, int count, int timeout),
-	(fd, events, count, timeout))
-BLOCKS(int, epoll_pwait, fd,
+BLOCKS(int, epoll_wait, TRACE_IO_POLL, fd,
+	(int fd, struct epoll_event *events, int count, int timeout), (fd, events, count, timeout))
+BLOCKS(int, epoll_pwait, TRACE_IO_POLL, fd,
 	(int fd, struct epoll_event *events, int count, int timeout, const sigset_t *mask),
 	(fd, events, count, timeout, mask))
-BLOCKS(int, fsync, fd, (int fd), (fd))
-BLOCKS(int, fdatasync, fd, (int fd), (fd))
-BLOCKS(pid_t, wait, -1, (int *status), (status))
-BLOCKS(pid_t, waitpid, -1, (pid_t pid, int *status, int options), (pid, status, options))
-BLOCKS(pid_t, wait4, -1, (pid_t pid, int *status, int options, struct rusage *usage),
-	(pid, status, options, usage))
-BLOCKS(int, waitid, -1, (idtype_t type, id_t id, siginfo_t *info, int options),
+BLOCKS(int, fsync, TRACE_IO_FILE, fd, (int fd), (fd))
+BLOCKS(int, fdatasync, TRACE_IO_FILE, fd, (int fd), (fd))
+BLOCKS(pid_t, wait, TRACE_IO_CHILD, -1, (int *status), (status))
+BLOCKS(pid_t, waitpid, TRACE_IO_CHILD, -1, (pid_t pid, int *status, int options),
+	(pid, status, options))
+BLOCKS(pid_t, wait4, TRACE_IO_CHILD, -1,
+	(pid_t pid, int *status, int options, struct rusage *usage), (pid, status, options, usage))
+BLOCKS(int, waitid, TRACE_IO_CHILD, -1, (idtype_t type, id_t id, siginfo_t *info, int options),
 	(type, id, info, options))
-BLOCKS(int, pause, -1, (void), ())
-BLOCKS(int, sigwait, -1, (const sigset_t *set, int *signal), (set, signal))
-BLOCKS(int, sigwaitinfo, -1, (const sigset_t *set, siginfo_t *info), (set, info))
-BLOCKS(int, sigtimedwait, -1,
+BLOCKS(int, pause, TRACE_IO_SIGNAL, -1, (void), ())
+BLOCKS(int, sigwait, TRACE_IO_SIGNAL, -1, (const sigset_t *set, int *signal), (set, signal))
+BLOCKS(int, sigwaitinfo, TRACE_IO_SIGNAL, -1, (const sigset_t *set, siginfo_t *info), (set, info))
+BLOCKS(int, sigtimedwait, TRACE_IO_SIGNAL, -1,
 	(const sigset_t *set, siginfo_t *info, const struct timespec *timeout),
 	(set, info, timeout))
-BLOCKS(int, sigsuspend, -1, (const sigset_t *set), (set))
+BLOCKS(int, sigsuspend, TRACE_IO_SIGNAL, -1, (const sigset_t *set), (set))
 
 /* As compilers call them that check the sizes of buffers. */
-BLOCKS(ssize_t, __read_chk, fd, (int fd, void *to, size_t bytes, size_t room),
+BLOCKS(ssize_t, __read_chk, TRACE_IO_UNKNOWN, fd, (int fd, void *to, size_t bytes, size_t room),
 	(fd, to, bytes, room))
-BLOCKS(ssize_t, __recv_chk, fd, (int fd, void *to, size_t bytes, size_t room, int flags),
-	(fd, to, bytes, room, flags))
-BLOCKS(int, __poll_chk, -1, (struct pollfd * fds, nfds_t count, int timeout, size_t room),
-	(fds, count, timeout, room))
+BLOCKS(ssize_t, __recv_chk, TRACE_IO_SOCKET, fd,
+	(int fd, void *to, size_t bytes, size_t room, int flags), (fd, to, bytes, room, flags))
+BLOCKS(int, __poll_chk, TRACE_IO_POLL, -1,
+	(struct pollfd * fds, nfds_t count, int timeout, size_t room), (fds, count, timeout, room))
+
+/* Numbers of the requests that connections are, by descriptor; 0: none. */
+static uint32_t requests[ACCEPTED_MAX];
+static uint32_t request_count;
+
+static int accepted(int connection, const void *caller)
+{
+	if (connection < 0 || connection >= ACCEPTED_MAX)
+		return connection;
+	uint32_t number = __atomic_add_fetch(&request_count, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&requests[connection], number, __ATOMIC_RELAXED);
+	trace_mark(TRACE_REQUEST_BEGIN, TRACE_IO, (uint64_t)connection, number, caller);
+	return connection;
+}
+
+EXPORT int accept(int fd, __SOCKADDR_ARG from, socklen_t *restrict length)
+{
+	if (!is_tracing())
+		return real()->accept(fd, from, length);
+	int connection;
+	{
+		WAIT(SINK_IO, (const void *)(intptr_t)fd);
+		trace_wait_tell(&wait_, TRACE_IO_ACCEPT);
+		connection = real()->accept(fd, from, length);
+	}
+	return accepted(connection, CALLER);
+}
+
+EXPORT int accept4(int fd, __SOCKADDR_ARG from, socklen_t *restrict length, int flags)
+{
+	if (!is_tracing())
+		return real()->accept4(fd, from, length, flags);
+	int connection;
+	{
+		WAIT(SINK_IO, (const void *)(intptr_t)fd);
+		trace_wait_tell(&wait_, TRACE_IO_ACCEPT);
+		connection = real()->accept4(fd, from, length, flags);
+	}
+	return accepted(connection, CALLER);
+}
+
+/* Before the descriptor can be another's, its request is forgotten; after that, it has ended. */
+EXPORT int close(int fd)
+{
+	uint32_t request = 0;
+	if (is_tracing() && fd >= 0 && fd < ACCEPTED_MAX &&
+		__atomic_load_n(&requests[fd], __ATOMIC_RELAXED))
+		request = __atomic_exchange_n(&requests[fd], 0, __ATOMIC_RELAXED);
+	int result = real()->close(fd);
+	if (request)
+		trace_mark(TRACE_REQUEST_END, TRACE_IO, (uint64_t)fd, request, CALLER);
+	return result;
+}

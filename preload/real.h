@@ -94,6 +94,7 @@ int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
 	X(accept)                                                                                  \
 	X(accept4)                                                                                 \
 	X(connect)                                                                                 \
+	X(close)                                                                                   \
 	X(poll)                                                                                    \
 	X(ppoll)                                                                                   \
 	X(select)                                                                                  \

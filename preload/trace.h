@@ -21,6 +21,9 @@ void trace_wait_begin_cond(
 	struct wait *wait, const void *cond, const void *mutex, const void *caller);
 void trace_wait_end(struct wait *wait);
 void trace_wait_discard(struct wait *wait);
+
+/* The value of the WAIT that was begun, if nothing has been recorded since. */
+void trace_wait_tell(const struct wait *wait, uint64_t value);
 void trace_task_begin(struct task *task);
 void trace_task_end(struct task *task);
 void trace_try_failed(uint32_t kind, const void *object, const void *caller);

@@ -138,6 +138,19 @@ enum trace_what {
 	TRACE_WHATS,
 };
 
+/* What a wait for TRACE_IO is for: its value. As enum event_io. */
+enum trace_io {
+	TRACE_IO_UNKNOWN,
+	TRACE_IO_FILE,
+	TRACE_IO_SOCKET,
+	TRACE_IO_PIPE,
+	TRACE_IO_ACCEPT,
+	TRACE_IO_POLL,
+	TRACE_IO_CHILD,
+	TRACE_IO_SIGNAL,
+	TRACE_IO_OTHER,
+};
+
 enum trace_flags {
 	TRACE_WAITED = 1,
 	TRACE_SHARED = 2,

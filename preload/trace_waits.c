@@ -107,6 +107,12 @@ static void pass_cond(const struct wait *wait, uint64_t time_ns, struct wake wak
 		trace_since(time_ns, within(unlock.time_ns, signal_ns, time_ns), unlock.tid));
 }
 
+void trace_wait_tell(const struct wait *wait, uint64_t value)
+{
+	if (wait->is_counted && wait->row && wait->row + 1 == lane_row(&self.lane))
+		wait->row->value = value;
+}
+
 /*
  * Takes back the WAIT of a call that did not block, if it is still the last row. It had to be there
  * in case the call never ends.

@@ -18,7 +18,7 @@
  *	barrier			WAIT at arrival, PASS at leaving; the last to arrive does not wait
  *	semaphore		PASS, or WAIT ... PASS; post is RELEASE
  *	join			WAIT(value = joined tid) ... PASS
- *	sleep, read, write	WAIT ... PASS
+ *	sleep, read, write	WAIT(value: enum event_io) ... PASS
  *
  * A request to a disk is no state of its thread, which may go on meanwhile. `object` numbers it:
  *
@@ -43,7 +43,8 @@ enum event_kind {
 	EVENT_TRY_FAILED, /* a trylock that did not get the lock */
 	EVENT_REGION_BEGIN, /* object: id of a name */
 	EVENT_REGION_END,
-	EVENT_REQUEST_BEGIN, /* value: the request's number */
+	EVENT_REQUEST_BEGIN, /* value: the request's number; what: WHAT_NONE, or WHAT_IO: from accepting
+				a connection, the descriptor `object`, to closing it */
 	EVENT_REQUEST_END,
 	EVENT_TICK, /* value: units of work done */
 	EVENT_RUN, /* got a core; value: core */
@@ -84,6 +85,20 @@ enum event_what {
 	WHAT_PROGRAM, /* named: the command line */
 	WHAT_STACK, /* named: id of a stack; text: return addresses, hexadecimal, innermost first */
 	WHAT_COUNT,
+};
+
+/* What a wait for WHAT_IO is for: its value. */
+enum event_io {
+	EVENT_IO_UNKNOWN,
+	EVENT_IO_FILE, /* or a block device */
+	EVENT_IO_SOCKET,
+	EVENT_IO_PIPE,
+	EVENT_IO_ACCEPT, /* a new connection */
+	EVENT_IO_POLL, /* any of several descriptors, with select(), poll(), epoll_wait() */
+	EVENT_IO_CHILD, /* a process */
+	EVENT_IO_SIGNAL,
+	EVENT_IO_OTHER, /* a terminal, an eventfd, a timer */
+	EVENT_IOS,
 };
 
 enum event_flags {

@@ -20,7 +20,8 @@ static_assert(
 		(int)TRACE_PASS == (int)EVENT_PASS && (int)TRACE_RUN == (int)EVENT_RUN &&
 		(int)TRACE_WHATS == (int)WHAT_COUNT && (int)TRACE_PROGRAM == (int)WHAT_PROGRAM &&
 		(int)TRACE_FUTEX == (int)WHAT_FUTEX && (int)TRACE_WAITED == (int)EVENT_WAITED &&
-		(int)TRACE_BEFORE == (int)EVENT_BEFORE,
+		(int)TRACE_BEFORE == (int)EVENT_BEFORE &&
+		(int)TRACE_IO_OTHER == (int)EVENT_IO_OTHER,
 	"numbers of the file");
 
 /*

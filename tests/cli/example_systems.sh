@@ -41,10 +41,11 @@ field() {
 	sed -n "s/^$1: \([^ ]*\).*/\1/p" "$2"
 }
 
-# start OPTIONS...: a server, whose process is $server and whose port is $port
+before=()
+# start OPTIONS...: a server, started by $before, whose process is $server and whose port is $port
 start() {
 	: >server
-	"$webserver" "$@" pages >>server &
+	"${before[@]}" "$webserver" "$@" pages >>server 2>log &
 	server=$!
 	port=
 	while [ -z "$port" ]; do
@@ -105,3 +106,15 @@ start
 kill -TERM $server
 wait $server
 echo "terminated after $(field answers server)"
+
+# A recording shows connections as requests and tells what was waited for (4: accept).
+before=("$CORECAST" record -o run.cct --)
+serve -w 2 -- -r 400
+"$CORECAST" export run.cct --to csv -o run.csv
+awk -F, '$4 ~ /^request_/ && $5 == "io" { where[$4 " " $8]++; requests++ }
+	$4 == "wait" && $5 == "io" { waits[$8]++ }
+	END {
+		for (i = 1; i <= 40; i++)
+			ended += where["request_begin " i] == 1 && where["request_end " i] == 1
+		print "recorded: " ended " requests of " requests / 2 (waits[4] > 0 ? ", accepting" : "")
+	}' run.csv
