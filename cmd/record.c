@@ -12,11 +12,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LIMIT_MIB = 1024 };
+enum {
+	LIMIT_MIB = 1024,
+	/* No divisor of 1000: what a program does every ms must not meet every sample. */
+	SAMPLES_HZ = 997,
+	SAMPLES_HZ_MAX = 10000,
+	SAMPLES_UNSET = UINT32_MAX,
+};
 
 struct record_options {
 	const char *output, *via;
-	uint32_t limit_mib, pid;
+	uint32_t limit_mib, pid, samples_hz;
 	double duration_s;
 	bool force;
 };
@@ -33,6 +39,10 @@ static const struct option_spec options[] = {
 	{ 'p', "pid", "PID", "record a program that runs already", OPTION_U32, FIELD(pid) },
 	{ 'd', "duration", "S", "with -p: end after S seconds (default: when the program ends)",
 		OPTION_DOUBLE, FIELD(duration_s) },
+	{ 0, "samples", "HZ",
+		"note what runs so many times in each second that a thread runs (default: 997; 0: "
+		"never)",
+		OPTION_U32, FIELD(samples_hz) },
 	{ 0, "size-limit", "MIB", "stop recording, not the program, at this size (default: 1024)",
 		OPTION_U32, FIELD(limit_mib) },
 	{ 0, "force", NULL, "replace the file that is there", OPTION_FLAG, FIELD(force) },
@@ -56,6 +66,13 @@ static void print_summary(const char *path, const struct record_result *result)
 		result->processes == 1 ? "" : "es", mebibytes(closed->bytes),
 		(double)closed->bytes / records, (double)closed->raw_bytes / records,
 		(unsigned long long)result->lost);
+	if (result->samples > 0)
+		fprintf(stderr, "corecast: %llu samples of what ran, %llu lost\n",
+			(unsigned long long)result->samples,
+			(unsigned long long)result->samples_lost);
+	if (*result->no_samples.text)
+		fprintf(stderr, "corecast: without samples of what ran: %s\n",
+			result->no_samples.text);
 	if (result->is_full)
 		fputs("corecast: recording ended before the program did: the size limit or the end "
 		      "of the disk was reached (--size-limit MIB)\n",
@@ -85,6 +102,8 @@ static int record(const struct record_options *values, char **program)
 		.duration_s = values->duration_s,
 		.path = values->output,
 		.bytes_max = (uint64_t)values->limit_mib << 20,
+		.samples_hz = values->samples_hz == SAMPLES_UNSET ? SAMPLES_HZ : values->samples_hz,
+		.needs_samples = values->samples_hz != SAMPLES_UNSET,
 	};
 	struct err err = { 0 };
 	const struct recorder *recorder = NULL;
@@ -111,6 +130,7 @@ static int run(const struct command *command, int argc, char **argv)
 		.output = "corecast.cct",
 		.via = "auto",
 		.limit_mib = LIMIT_MIB,
+		.samples_hz = SAMPLES_UNSET,
 	};
 	struct operands operands;
 	int status = 0;
@@ -130,6 +150,8 @@ static int run(const struct command *command, int argc, char **argv)
 	if (strcmp(values.via, "auto") != 0 && strcmp(values.via, "preload") != 0 &&
 		strcmp(values.via, "bpf") != 0)
 		return command_usage_error(command, "--via: no recorder '%s'", values.via);
+	if (values.samples_hz > SAMPLES_HZ_MAX && values.samples_hz != SAMPLES_UNSET)
+		return command_usage_error(command, "--samples: %d at most", SAMPLES_HZ_MAX);
 	if (values.limit_mib == 0)
 		return command_usage_error(command, "--size-limit: 1 at least");
 	return record(&values, has_program ? operands.program : NULL);

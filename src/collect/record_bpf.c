@@ -11,6 +11,7 @@
 #include "collect/bpf_watch.h"
 #include "collect/cpu_limits.h"
 #include "collect/foreground.h"
+#include "collect/record_samples.h"
 #include "trace/writer.h"
 
 #include <errno.h>
@@ -27,6 +28,9 @@
 enum { BUFFER_BYTES = 16 << 20, READ_MS = 20 };
 
 struct recording {
+	const struct record_opts *opts;
+	struct record_samples *samples;
+	struct record_result result;
 	struct bpf_watch *watch;
 	struct bpf_timeline timeline;
 	struct trace_writer *writer;
@@ -49,6 +53,7 @@ static void recording_stop(struct recording *recording)
 static void recording_release(struct recording *recording)
 {
 	recording_stop(recording);
+	record_samples_free(recording->samples);
 	bpf_watch_free(recording->watch);
 	bpf_timeline_release(&recording->timeline);
 	trace_writer_free(recording->writer);
@@ -95,7 +100,8 @@ static int begin(void *context, pid_t pid, struct err *err)
 	if (status < 0)
 		return err_set(err, status, "cannot start a thread: %s", strerror(-status));
 	recording->has_reader = true;
-	return 0;
+	return record_samples_start(
+		recording->opts, pid, &recording->samples, &recording->result, err);
 }
 
 /* Nobody changes anything any more: what is left in the buffer, then the end of the file. */
@@ -105,6 +111,7 @@ static int finish(struct recording *recording, uint64_t start_ns, uint64_t end_n
 	recording->has_run = true;
 	bpf_watch_stop(recording->watch);
 	recording_stop(recording);
+	record_samples_stop(recording->samples, ret);
 	uint64_t losses[WATCH_LOSSES];
 	bpf_watch_losses(recording->watch, losses);
 	uint64_t lost = losses[WATCH_LOST_EVENT] + losses[WATCH_LOST_THREAD];
@@ -196,7 +203,7 @@ static struct cpu_limits limits_of(const struct record_opts *opts)
 
 static int run(const struct record_opts *opts, struct record_result *ret, struct err *err)
 {
-	AUTO_RELEASE(recording) struct recording recording = { 0 };
+	AUTO_RELEASE(recording) struct recording recording = { .opts = opts };
 	const struct cpu_limits limits = limits_of(opts);
 	const struct trace_writer_opts how = {
 		.create = { .sources = TRACE_BY_BPF,
@@ -210,13 +217,12 @@ static int run(const struct record_opts *opts, struct record_result *ret, struct
 		return status;
 	recording.timeline.is_before_exec = opts->argv != NULL;
 	recording.timeline.sink = trace_writer_sink(recording.writer);
-	struct record_result result = { 0 };
-	status = opts->argv ? run_started(&recording, opts, &result, err)
-			    : run_attached(&recording, opts, &result, err);
+	status = opts->argv ? run_started(&recording, opts, &recording.result, err)
+			    : run_attached(&recording, opts, &recording.result, err);
 	if (status < 0 && !recording.has_run)
 		(void)unlink(opts->path); /* no program, no events */
 	if (status == 0)
-		*ret = result;
+		*ret = recording.result;
 	return status;
 }
 

@@ -6,6 +6,7 @@
 #include "collect/cpu_limits.h"
 #include "collect/foreground.h"
 #include "collect/preloadable.h"
+#include "collect/record_samples.h"
 #include "collect/recorder.h"
 #include "collect/run_clock.h"
 #include "collect/sync_stalls.h"
@@ -57,9 +58,31 @@ static int read_header(const char *path, struct trace_header *ret, struct err *e
 	return 0;
 }
 
-static int finish(const struct record_opts *opts, const struct foreground_result *ran,
+struct recording {
+	const struct record_opts *opts;
+	struct record_samples *samples;
+	struct record_result result;
+};
+
+static void recording_release(struct recording *recording)
+{
+	record_samples_free(recording->samples);
+}
+
+/* Before the program is there. */
+static int begin(void *context, pid_t pid, struct err *err)
+{
+	struct recording *recording = context;
+	return record_samples_start(
+		recording->opts, pid, &recording->samples, &recording->result, err);
+}
+
+static int finish(struct recording *recording, const struct foreground_result *ran,
 	struct record_result *ret, struct err *err)
 {
+	const struct record_opts *opts = recording->opts;
+	struct record_result *result = &recording->result;
+	record_samples_stop(recording->samples, result);
 	struct trace_header header;
 	int code = read_header(opts->path, &header, err);
 	if (code < 0)
@@ -71,16 +94,14 @@ static int finish(const struct record_opts *opts, const struct foreground_result
 			"bpf",
 			opts->argv[0]);
 	}
-	struct record_result result = {
-		.status = ran->status,
-		.wall_s = (double)(ran->end_ns - ran->start_ns) * 1e-9,
-		.lost = header.events_lost,
-		.processes = header.processes,
-		.is_full = header.is_full != 0,
-	};
-	code = trace_close(opts->path, opts->path, ran->end_ns, &result.closed, err);
+	result->status = ran->status;
+	result->wall_s = (double)(ran->end_ns - ran->start_ns) * 1e-9;
+	result->lost = header.events_lost;
+	result->processes = header.processes;
+	result->is_full = header.is_full != 0;
+	code = trace_close(opts->path, opts->path, ran->end_ns, &result->closed, err);
 	if (code == 0)
-		*ret = result;
+		*ret = *result;
 	return code;
 }
 
@@ -92,8 +113,11 @@ static int run(const struct record_opts *opts, struct record_result *ret, struct
 		code = sync_env_make(TRACE_PATH_VARIABLE, opts->path, &env, err);
 	if (code < 0)
 		return code;
+	AUTO_RELEASE(recording) struct recording recording = { .opts = opts };
 	const struct foreground_opts how = {
 		.argv = opts->argv,
+		.at_start = begin,
+		.context = &recording,
 		.environment = { env.assignments[0], env.assignments[1] },
 		.environment_count = 2,
 	};
@@ -103,7 +127,7 @@ static int run(const struct record_opts *opts, struct record_result *ret, struct
 		(void)unlink(opts->path); /* nothing was recorded */
 		return code;
 	}
-	return finish(opts, &ran, ret, err);
+	return finish(&recording, &ran, ret, err);
 }
 
 const struct recorder recorder_preload = {

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "trace/close.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -18,6 +19,8 @@ struct record_opts {
 	double duration_s; /* of an attached recording; 0: until the process ends */
 	const char *path; /* of the trace */
 	uint64_t bytes_max; /* of the raw file */
+	uint32_t samples_hz; /* of each running thread's stack; 0: none */
+	bool needs_samples; /* else it is recorded without where they are not possible */
 };
 
 struct record_result {
@@ -25,6 +28,8 @@ struct record_result {
 	double wall_s; /* recorded */
 	struct trace_closed closed;
 	uint64_t lost; /* events */
+	uint64_t samples, samples_lost;
+	struct err no_samples; /* why there are none, or not all; empty if there are */
 	uint32_t processes;
 	int is_full; /* the size limit, or the end of the disk */
 };

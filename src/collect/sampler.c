@@ -1,36 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The kernel inherits a sampling event to new threads only when there is one event, with one ring
- * buffer, per processor. Buffers are read one after another, so what they say about mappings is
- * taken in before the samples that need it.
+ * There is a ring for each processor. They are read one after another, so what they say about
+ * mappings is taken in before the samples that need it.
  */
 #include "collect/sampler.h"
 
 #include "base/mem.h"
 #include "collect/address_space.h"
+#include "collect/perf_ring.h"
 #include "collect/symbols.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 
 enum {
 	/* 128 KiB hold 4,000 samples: 4 s of one processor. A power of two of pages. */
 	RING_PAGES = 32,
 	SAMPLES_PER_SECOND = 1000,
 	COMPACT_SITES = 1 << 18, /* raw samples kept before equal ones are merged */
-};
-
-struct ring {
-	int fd;
-	struct perf_event_mmap_page *page;
-	uint64_t seen; /* read position of samples */
-	uint64_t context_seen; /* of what tells about address spaces: may be ahead */
 };
 
 struct raw_site {
@@ -42,9 +31,7 @@ struct raw_site {
 struct sampler {
 	struct perf_event_attr attr;
 	bool is_time;
-	struct ring *rings;
-	size_t ring_count;
-	size_t page_bytes;
+	struct perf_rings rings;
 	struct address_spaces spaces;
 	struct raw_site *sites;
 	size_t site_count;
@@ -83,7 +70,6 @@ int sampler_new(const struct perf_event_attr *event, struct sampler **ret, struc
 	if (!sampler)
 		return err_set(err, -ENOMEM, "out of memory");
 	sampler->is_time = !event;
-	sampler->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	sampler->attr = (struct perf_event_attr){
 		.type = event ? event->type : PERF_TYPE_SOFTWARE,
 		.size = sizeof(sampler->attr),
@@ -110,19 +96,6 @@ int sampler_new(const struct perf_event_attr *event, struct sampler **ret, struc
 	return 0;
 }
 
-static void detach(struct sampler *sampler)
-{
-	for (size_t i = 0; i < sampler->ring_count; i++) {
-		struct ring *ring = &sampler->rings[i];
-		if (ring->page)
-			(void)munmap(ring->page, (1 + RING_PAGES) * sampler->page_bytes); /* ours */
-		cleanup_fd(&ring->fd);
-	}
-	free(sampler->rings);
-	sampler->rings = NULL;
-	sampler->ring_count = 0;
-}
-
 static void forget(struct sampler *sampler)
 {
 	address_spaces_release(&sampler->spaces);
@@ -134,13 +107,13 @@ void sampler_free(struct sampler *sampler)
 {
 	if (!sampler)
 		return;
-	detach(sampler);
+	perf_rings_release(&sampler->rings);
 	forget(sampler);
 	free(sampler->sites);
 	free(sampler);
 }
 
-static int explain(int code, struct err *err)
+int sampler_explain(int code, struct err *err)
 {
 	if (code == -EACCES || code == -EPERM)
 		return err_set(err, -EACCES,
@@ -153,40 +126,12 @@ static int explain(int code, struct err *err)
 	return err_set(err, code, "cannot sample: perf_event_open: %s", strerror(-code));
 }
 
-/* 0 also for a processor that is offline: nothing runs there. */
-static int open_ring(struct sampler *sampler, pid_t pid, int cpu)
-{
-	struct ring *ring = &sampler->rings[sampler->ring_count];
-	*ring = (struct ring){ .fd = -1 };
-	long fd = syscall(SYS_perf_event_open, &sampler->attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd < 0)
-		return errno == ENODEV && cpu > 0 ? 0 : -errno;
-	ring->fd = (int)fd;
-	sampler->ring_count++;
-	void *page = mmap(NULL, (1 + RING_PAGES) * sampler->page_bytes, PROT_READ | PROT_WRITE,
-		MAP_SHARED, ring->fd, 0);
-	if (page == MAP_FAILED)
-		return -errno;
-	ring->page = page;
-	return 0;
-}
-
 int sampler_attach(struct sampler *sampler, pid_t pid, struct err *err)
 {
-	detach(sampler);
+	perf_rings_release(&sampler->rings);
 	forget(sampler);
-	long processors = sysconf(_SC_NPROCESSORS_CONF);
-	sampler->rings = calloc((size_t)processors, sizeof(sampler->rings[0]));
-	if (!sampler->rings)
-		return err_set(err, -ENOMEM, "out of memory");
-	for (int cpu = 0; cpu < processors; cpu++) {
-		int r = open_ring(sampler, pid, cpu);
-		if (r < 0) {
-			detach(sampler);
-			return explain(r, err);
-		}
-	}
-	return 0;
+	int code = perf_rings_open(&sampler->rings, &sampler->attr, pid, RING_PAGES);
+	return code < 0 ? sampler_explain(code, err) : 0;
 }
 
 static int compare_raw(const void *a, const void *b)
@@ -265,29 +210,17 @@ static int take_sample(struct sampler *sampler, const struct perf_event_header *
 	return add_sample(sampler, (const struct record_sample *)header);
 }
 
-/* A record may wrap around the buffer's end: it is copied out. */
-static uint64_t copy_record(const struct sampler *sampler, const struct ring *ring, uint64_t at,
-	struct perf_event_header *ret, size_t bytes)
-{
-	size_t ring_bytes = RING_PAGES * sampler->page_bytes;
-	const char *data = (const char *)ring->page + sampler->page_bytes;
-	for (size_t i = 0; i < sizeof(*ret); i++)
-		((char *)ret)[i] = data[(at + i) % ring_bytes];
-	for (size_t i = sizeof(*ret); i < ret->size && i < bytes; i++)
-		((char *)ret)[i] = data[(at + i) % ring_bytes];
-	return ret->size;
-}
-
-static int walk(struct sampler *sampler, const struct ring *ring, uint64_t from, uint64_t to,
+static int walk(struct sampler *sampler, const struct perf_ring *ring, uint64_t from, uint64_t to,
 	int (*take)(struct sampler *, const struct perf_event_header *))
 {
 	union {
 		struct perf_event_header header;
-		char bytes[UINT16_MAX + 1]; /* the size of a record is a 16-bit number */
+		char bytes[PERF_RECORD_BYTES_MAX];
 	} record;
 	int worst = 0;
 	while (from < to) {
-		uint64_t size = copy_record(sampler, ring, from, &record.header, sizeof(record));
+		uint64_t size = perf_rings_copy(
+			&sampler->rings, ring, from, &record.header, sizeof(record));
 		if (size < sizeof(record.header))
 			break; /* cannot be: would never end */
 		int r = take(sampler, &record.header);
@@ -298,39 +231,34 @@ static int walk(struct sampler *sampler, const struct ring *ring, uint64_t from,
 	return worst;
 }
 
-static uint64_t head(const struct ring *ring)
-{
-	return __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-}
-
 /* Samples up to `ends`, which were read before: what they refer to has been written since. */
 static int drain_up_to(struct sampler *sampler, const uint64_t *ends)
 {
 	int worst = 0;
-	for (size_t i = 0; i < sampler->ring_count; i++) {
-		struct ring *ring = &sampler->rings[i];
-		uint64_t now = head(ring);
+	for (size_t i = 0; i < sampler->rings.count; i++) {
+		struct perf_ring *ring = &sampler->rings.items[i];
+		uint64_t now = perf_ring_head(ring);
 		int r = walk(sampler, ring, ring->context_seen, now, take_context);
 		worst = r < 0 ? r : worst;
 		ring->context_seen = now;
 	}
-	for (size_t i = 0; i < sampler->ring_count; i++) {
-		struct ring *ring = &sampler->rings[i];
+	for (size_t i = 0; i < sampler->rings.count; i++) {
+		struct perf_ring *ring = &sampler->rings.items[i];
 		int r = walk(sampler, ring, ring->seen, ends[i], take_sample);
 		worst = r < 0 ? r : worst;
 		ring->seen = ends[i];
-		__atomic_store_n(&ring->page->data_tail, ends[i], __ATOMIC_RELEASE);
+		perf_ring_free_up_to(ring, ends[i]);
 	}
 	return worst;
 }
 
 int sampler_drain(struct sampler *sampler)
 {
-	AUTO_FREE uint64_t *ends = calloc(sampler->ring_count + 1, sizeof(*ends));
+	AUTO_FREE uint64_t *ends = calloc(sampler->rings.count + 1, sizeof(*ends));
 	if (!ends)
 		return -ENOMEM;
-	for (size_t i = 0; i < sampler->ring_count; i++)
-		ends[i] = head(&sampler->rings[i]);
+	for (size_t i = 0; i < sampler->rings.count; i++)
+		ends[i] = perf_ring_head(&sampler->rings.items[i]);
 	return drain_up_to(sampler, ends);
 }
 
@@ -357,7 +285,7 @@ int sampler_finish(struct sampler *sampler, struct samples **ret, struct err *er
 {
 	if (sampler_drain(sampler) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	detach(sampler);
+	perf_rings_release(&sampler->rings);
 	merge_equal(sampler);
 	AUTO(samples) struct samples *samples = calloc(1, sizeof(*samples));
 	if (!samples)

@@ -56,6 +56,9 @@ int sampler_drain(struct sampler *sampler);
 /* Drains, detaches and counts. The sampler can be attached again. 0 or -ENOMEM. */
 int sampler_finish(struct sampler *sampler, struct samples **ret, struct err *err);
 
+/* Why perf_event_open() failed, and what to do; a code for callers. */
+int sampler_explain(int code, struct err *err);
+
 void samples_free(struct samples *samples);
 CLEANUP_DEFINE(samples, samples_free)
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "trace/raw_file.h"
 
-#include "base/mem.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,8 +8,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A megabyte at a time: few system calls, little space wasted. */
-enum { RAW_WINDOW_CHUNKS = 16 };
+static int map_header(struct raw_file *file, const char *name, struct err *err)
+{
+	void *map =
+		mmap(NULL, sizeof *file->header, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
+	if (map == MAP_FAILED)
+		return err_set(
+			err, -errno, "cannot map '%s' into memory: %s", name, strerror(errno));
+	file->header = map;
+	return 0;
+}
 
 int raw_file_open(struct raw_file *file, int fd, const char *name,
 	const struct trace_create_opts *opts, struct err *err)
@@ -20,14 +26,26 @@ int raw_file_open(struct raw_file *file, int fd, const char *name,
 	*file = (struct raw_file){ .fd = fd };
 	trace_header_init(&header, opts);
 	int code = trace_header_write(fd, name, &header, err);
-	if (code < 0)
-		return code;
-	void *map = mmap(NULL, sizeof header, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED)
-		return err_set(
-			err, -errno, "cannot map '%s' into memory: %s", name, strerror(errno));
-	file->header = map;
-	return 0;
+	return code < 0 ? code : map_header(file, name, err);
+}
+
+static bool is_recording(const struct raw_file *file)
+{
+	struct trace_header header;
+	return pread(file->fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+	       header.magic == TRACE_MAGIC && header.version == TRACE_VERSION &&
+	       header.record_bytes == TRACE_RECORD_BYTES &&
+	       header.chunk_bytes == TRACE_CHUNK_BYTES && header.state == TRACE_RECORDING;
+}
+
+int raw_file_join(struct raw_file *file, const char *path, struct err *err)
+{
+	*file = (struct raw_file){ .fd = open(path, O_RDWR | O_CLOEXEC) };
+	if (file->fd < 0)
+		return err_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
+	if (!is_recording(file))
+		return err_set(err, -EINVAL, "'%s' is no trace that is being recorded", path);
+	return map_header(file, path, err);
 }
 
 static uint64_t offset_of(uint32_t number)
@@ -35,55 +53,48 @@ static uint64_t offset_of(uint32_t number)
 	return TRACE_HEADER_BYTES + (uint64_t)number * TRACE_CHUNK_BYTES;
 }
 
-/* Maps the window that begins with chunk `number`, its space allocated. */
-static int map_window(struct raw_file *file, uint32_t number)
+/* How far behind the start of its pages a chunk begins: not 0 where pages are large. */
+static size_t page_rest(uint64_t offset)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t start = offset_of(number), end = offset_of(number + RAW_WINDOW_CHUNKS);
-	uint64_t aligned = start / page * page;
-	if (mem_grow(&file->windows, &file->window_capacity, file->window_count + 1,
-		    sizeof *file->windows) < 0)
-		return -ENOMEM;
-	int code = posix_fallocate(file->fd, (off_t)start, (off_t)(end - start));
-	if (code != 0)
-		return -code;
-	size_t bytes = (size_t)(end - aligned);
-	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, (off_t)aligned);
-	if (map == MAP_FAILED)
-		return -errno;
-	file->windows[file->window_count++] = (struct raw_window){
-		.map = map, .map_bytes = bytes, .chunks = (uint8_t *)map + (start - aligned)
-	};
-	return 0;
+	return (size_t)(offset % (uint64_t)sysconf(_SC_PAGESIZE));
+}
+
+static struct trace_chunk *map_chunk(const struct raw_file *file, uint32_t number)
+{
+	uint64_t offset = offset_of(number);
+	size_t rest = page_rest(offset);
+	if (posix_fallocate(file->fd, (off_t)offset, TRACE_CHUNK_BYTES) != 0)
+		return NULL;
+	void *map = mmap(NULL, TRACE_CHUNK_BYTES + rest, PROT_READ | PROT_WRITE, MAP_SHARED,
+		file->fd, (off_t)(offset - rest));
+	return map == MAP_FAILED ? NULL : (struct trace_chunk *)(void *)((uint8_t *)map + rest);
 }
 
 struct trace_chunk *raw_file_chunk(struct raw_file *file, uint32_t *ret_number)
 {
 	struct trace_header *header = file->header;
-	uint32_t number = header->chunks_taken;
-	bool is_new_window = number / RAW_WINDOW_CHUNKS == file->window_count;
-	if (header->is_full || number >= header->chunks_max ||
-		(is_new_window && map_window(file, number) < 0)) {
-		header->is_full = 1;
+	if (__atomic_load_n(&header->is_full, __ATOMIC_RELAXED))
 		return NULL;
-	}
-	header->chunks_taken = number + 1;
+	uint32_t number = __atomic_fetch_add(&header->chunks_taken, 1, __ATOMIC_RELAXED);
+	struct trace_chunk *chunk = number < header->chunks_max ? map_chunk(file, number) : NULL;
+	if (!chunk)
+		__atomic_store_n(&header->is_full, 1, __ATOMIC_RELAXED);
 	*ret_number = number;
-	uint8_t *chunks = file->windows[number / RAW_WINDOW_CHUNKS].chunks;
-	return (struct trace_chunk *)(void *)(chunks + (size_t)(number % RAW_WINDOW_CHUNKS) *
-							       TRACE_CHUNK_BYTES);
+	return chunk;
+}
+
+void raw_file_leave(struct trace_chunk *chunk)
+{
+	if (!chunk)
+		return;
+	size_t rest = page_rest(offset_of(chunk->number));
+	(void)munmap((uint8_t *)chunk - rest, TRACE_CHUNK_BYTES + rest); /* ours */
 }
 
 void raw_file_release(struct raw_file *file)
 {
-	if (file->header) {
-		/* Best effort: zeroes at the end of the file mean nothing. */
-		(void)!ftruncate(file->fd, (off_t)offset_of(file->header->chunks_taken));
-		(void)munmap(file->header, sizeof *file->header);
-	}
-	for (size_t i = 0; i < file->window_count; i++)
-		(void)munmap(file->windows[i].map, file->windows[i].map_bytes);
-	free(file->windows);
+	if (file->header)
+		(void)munmap(file->header, sizeof *file->header); /* ours */
 	if (file->fd >= 0)
 		(void)close(file->fd); /* what is in the maps is in the file */
 	*file = (struct raw_file){ .fd = -1 };

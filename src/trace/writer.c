@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Each thread fills a lane. When a thread exits its lane waits, in a list of its process, for the
- * next thread that begins.
+ * next thread that begins. What is seen of threads from outside has one lane for each process.
  */
 #include "trace/writer.h"
 
@@ -21,6 +21,7 @@ enum { NO_LANE = UINT32_MAX };
 struct writer_lane {
 	struct trace_chunk *chunk;
 	uint64_t last_ns;
+	uint32_t number; /* in the file, which others may share */
 	uint32_t seq; /* of the next chunk */
 	uint32_t next_free; /* lane, or NO_LANE */
 };
@@ -29,10 +30,12 @@ struct trace_writer {
 	char *path; /* NULL: the file has no name, or none of ours */
 	char *raw_path; /* where the raw file is; NULL: nowhere any more */
 	bool is_recording;
+	bool is_guest; /* others write to the file too, and will close it */
+	uint16_t flags; /* of every row */
 	struct raw_file file;
 	struct writer_lane *lanes;
 	size_t lane_count, lane_capacity;
-	struct map threads; /* (process, thread) -> lane */
+	struct map threads; /* (process, thread; 0: from outside) -> lane */
 	struct map free_lanes; /* (process, 0) -> first free lane */
 	bool was_full; /* and what was lost, when finished */
 	uint64_t lost;
@@ -101,11 +104,36 @@ int trace_writer_new(const char *path, const struct trace_writer_opts *opts,
 	return 0;
 }
 
+int trace_writer_join(const char *path, uint32_t source, bool is_beside, struct trace_writer **ret,
+	struct err *err)
+{
+	AUTO(trace_writer) struct trace_writer *writer = calloc(1, sizeof *writer);
+	if (!writer)
+		return err_set(err, -ENOMEM, "out of memory");
+	writer->is_guest = true;
+	writer->flags = is_beside ? TRACE_KERNEL : 0;
+	int code = raw_file_join(&writer->file, path, err);
+	if (code < 0)
+		return code;
+	__atomic_fetch_or(&writer->file.header->sources, source, __ATOMIC_RELAXED);
+	*ret = TAKE(writer);
+	return 0;
+}
+
+static void leave_file(struct trace_writer *writer)
+{
+	for (size_t i = 0; i < writer->lane_count; i++) {
+		raw_file_leave(writer->lanes[i].chunk);
+		writer->lanes[i].chunk = NULL;
+	}
+	raw_file_release(&writer->file);
+}
+
 void trace_writer_free(struct trace_writer *writer)
 {
 	if (!writer)
 		return;
-	raw_file_release(&writer->file);
+	leave_file(writer);
 	if (writer->raw_path && !writer->is_recording)
 		(void)unlink(writer->raw_path); /* thrown away */
 	free(writer->raw_path);
@@ -133,21 +161,23 @@ static int add_lane(struct trace_writer *writer, uint32_t *ret)
 		    sizeof *writer->lanes) < 0)
 		return -ENOMEM;
 	*ret = (uint32_t)writer->lane_count++;
-	writer->file.header->lanes_taken = (uint32_t)writer->lane_count;
-	writer->lanes[*ret] = (struct writer_lane){ 0 };
+	writer->lanes[*ret] = (struct writer_lane){
+		.number = __atomic_fetch_add(&writer->file.header->lanes_taken, 1, __ATOMIC_RELAXED)
+	};
 	return 0;
 }
 
 static int lane_of(struct trace_writer *writer, const struct event *event, uint32_t *ret)
 {
 	uint64_t *lane;
-	int code = map_add(&writer->threads, event->pid, event->tid, NO_LANE, &lane);
+	uint32_t thread = event_is_aside(event) ? 0 : event->tid;
+	int code = map_add(&writer->threads, event->pid, thread, NO_LANE, &lane);
 	if (code < 0)
 		return code;
 	if (*lane == NO_LANE) {
-		uint32_t found = take_free_lane(writer, event);
+		uint32_t found = thread == 0 ? NO_LANE : take_free_lane(writer, event);
 		if (found == NO_LANE && add_lane(writer, &found) < 0) {
-			(void)map_remove(&writer->threads, event->pid, event->tid);
+			(void)map_remove(&writer->threads, event->pid, thread);
 			return -ENOMEM;
 		}
 		*lane = found;
@@ -179,8 +209,9 @@ static struct trace_record *reserve_rows(
 		chunk = raw_file_chunk(&writer->file, &number);
 		if (!chunk)
 			return NULL;
+		raw_file_leave(lane->chunk);
 		chunk->number = number;
-		chunk->lane = index;
+		chunk->lane = lane->number;
 		chunk->seq = lane->seq++;
 		chunk->pid = event->pid;
 		chunk->tid = event->tid;
@@ -195,7 +226,7 @@ static struct trace_record *reserve_rows(
 	return (struct trace_record *)(void *)((uint8_t *)chunk + TRACE_HEAD_BYTES + chunk->used);
 }
 
-static void fill_row(struct trace_record *row, const struct event *event)
+static void fill_row(struct trace_record *row, const struct event *event, uint16_t flags)
 {
 	*row = (struct trace_record){
 		.time_ns = event->time_ns,
@@ -206,7 +237,7 @@ static void fill_row(struct trace_record *row, const struct event *event)
 		.tid = event->tid,
 		.kind = event->kind,
 		.what = event->what,
-		.flags = event->flags,
+		.flags = event->flags | flags,
 	};
 	if (event->kind == EVENT_THREAD_START)
 		row->value = trace_since(event->time_ns, event->time_ns, (uint32_t)event->value);
@@ -227,7 +258,7 @@ static bool put_rows(struct trace_writer *writer, uint32_t lane, const struct ev
 	struct trace_record *row = reserve_rows(writer, lane, event, row_count);
 	if (!row)
 		return false;
-	fill_row(row, event);
+	fill_row(row, event, event_is_aside(event) ? 0 : writer->flags);
 	if (event->kind == EVENT_NAME) {
 		row->site = bytes;
 		memcpy(row + 1, event->text, bytes); /* what follows is zero already */
@@ -253,7 +284,16 @@ static int check_event(const struct event *event, struct err *err)
 
 static void lose(struct trace_writer *writer, uint64_t events)
 {
-	writer->file.header->events_lost += events;
+	__atomic_fetch_add(&writer->file.header->events_lost, events, __ATOMIC_RELAXED);
+}
+
+/* Those who look from outside see what happens on several cores: a later one may come first. */
+static struct event put_in_order(const struct event *event, uint64_t last_ns)
+{
+	struct event ordered = *event;
+	if (event_is_aside(event) && ordered.time_ns < last_ns)
+		ordered.time_ns = last_ns;
+	return ordered;
 }
 
 static int write_event(void *context, const struct event *event, struct err *err)
@@ -269,6 +309,8 @@ static int write_event(void *context, const struct event *event, struct err *err
 		return code;
 	if (lane_of(writer, event, &lane) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
+	const struct event ordered = put_in_order(event, writer->lanes[lane].last_ns);
+	event = &ordered;
 	if (event->time_ns < writer->lanes[lane].last_ns)
 		return err_set(err, -EINVAL,
 			"an event of thread %u at %llu ns comes after one at %llu ns", event->tid,
@@ -303,11 +345,15 @@ static int keep_raw(struct trace_writer *writer, struct err *err)
 static int finish(void *context, uint64_t end_ns, struct err *err)
 {
 	struct trace_writer *writer = context;
+	if (writer->is_guest) {
+		leave_file(writer);
+		return 0;
+	}
 	writer->file.header->end_ns = end_ns;
 	writer->file.header->state = TRACE_ENDED;
 	writer->was_full = trace_writer_is_full(writer);
 	writer->lost = trace_writer_lost(writer);
-	raw_file_release(&writer->file);
+	leave_file(writer);
 	if (!writer->path)
 		return 0;
 	int code = trace_close(writer->raw_path, writer->path, end_ns, &writer->closed, err);

@@ -44,12 +44,21 @@ int trace_writer_new(const char *path, const struct trace_writer_opts *opts,
 int trace_writer_new_fd(int fd, const char *name, const struct trace_create_opts *opts,
 	struct trace_writer **ret, struct err *err);
 
+/*
+ * Into the file at `path` that others record into, and will close: this one's finish() only ends its
+ * own part. source: enum trace_source, added to those of the file. is_beside: the same threads are
+ * told of by another recorder, which readers join with what is written here.
+ * 0; -EINVAL (not such a file), -errno.
+ */
+int trace_writer_join(const char *path, uint32_t source, bool is_beside, struct trace_writer **ret,
+	struct err *err);
+
 /* Not finished: the file of a recording stays as it is, any other is removed. */
 void trace_writer_free(struct trace_writer *writer);
 
 /*
  * A sink for the writer, which must outlive it. Events come in order of time at least for each
- * thread. event(): 0, -EINVAL (an event that the file cannot hold, or out of order: err says
+ * thread; those for which event_is_aside() that come late are kept with the time of the one before. event(): 0, -EINVAL (an event that the file cannot hold, or out of order: err says
  * which), -ENOMEM. finish(): as trace_close(). If the closed form has no room on the disk, the raw file
  * is kept at the path instead: that is success.
  */
