@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysed.h"
 
+#include "collect/variables.h"
 #include "trace/timeline.h"
 
 #include <errno.h>
@@ -30,6 +31,18 @@ static struct code_place find_place(void *context, const char *module, uint64_t 
 		.offset = found.offset,
 		.file = found.file,
 		.line = found.line };
+}
+
+static char *name_object(void *context, const char *module, uint64_t address)
+{
+	return symbols_variable(context, module, address);
+}
+
+static char *name_local(
+	void *context, const char *module, uint64_t code, int64_t begin, int64_t offset)
+{
+	const struct stack_place place = { .offset = offset, .begin = begin };
+	return symbols_local(context, module, code, &place);
 }
 
 static void say_quality(const char *path, const struct trace_quality *quality, FILE *notes)
@@ -108,7 +121,7 @@ int analysed_read(
 		say_quality(file->path, trace_reader_quality(reader), notes);
 	if (symbols_new(&file->symbols) < 0 || name_futexes(file) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	file->finder = (struct code_finder){ file->symbols, find_place };
+	file->finder = (struct code_finder){ file->symbols, find_place, name_object, name_local };
 	return 0;
 }
 

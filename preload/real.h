@@ -67,6 +67,14 @@ int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
 	X(pthread_cond_signal)                                                                     \
 	X(pthread_cond_broadcast)                                                                  \
 	X(pthread_create)                                                                          \
+	X(pthread_mutex_init)                                                                      \
+	X(pthread_rwlock_init)                                                                     \
+	X(pthread_spin_init)                                                                       \
+	X(pthread_barrier_init)                                                                    \
+	X(pthread_cond_init)                                                                       \
+	X(sem_init)                                                                                \
+	X(mtx_init)                                                                                \
+	X(cnd_init)                                                                                \
 	X(pthread_setname_np)                                                                      \
 	X(sem_post)                                                                                \
 	X(mtx_unlock)                                                                              \

@@ -38,6 +38,37 @@ size_t stack_unwind(const void *caller, const void **ret, size_t max)
 	return walk.count;
 }
 
+struct frame_walk {
+	const void *caller;
+	struct stack_frame *frames;
+	size_t count; /* the last one has no end yet */
+	size_t max;
+};
+
+/* What the unwinder calls a frame's CFA while it stands there is the one of the call before. */
+static _Unwind_Reason_Code step_frame(struct _Unwind_Context *context, void *data)
+{
+	struct frame_walk *walk = data;
+	const void *address = (const void *)(uintptr_t)_Unwind_GetIP(context);
+	uintptr_t begin = _Unwind_GetCFA(context);
+	if (walk->count > 0)
+		walk->frames[walk->count - 1].end = begin;
+	if (walk->count == walk->max || !address)
+		return _URC_END_OF_STACK;
+	if (walk->count > 0 || address == walk->caller)
+		walk->frames[walk->count++] = (struct stack_frame){ address, begin, 0 };
+	return _URC_NO_REASON;
+}
+
+size_t stack_frames(const void *caller, struct stack_frame *ret, size_t max)
+{
+	struct frame_walk walk = { .caller = caller, .frames = ret, .max = max };
+	(void)_Unwind_Backtrace(step_frame, &walk); /* as above */
+	if (walk.count > 0 && ret[walk.count - 1].end == 0)
+		walk.count--;
+	return walk.count;
+}
+
 const char *stack_module(const void *address, uintptr_t *ret_bias)
 {
 	const struct link_map *map = NULL;

@@ -28,6 +28,7 @@ static struct start *start_new(const void *caller)
 	if (!start)
 		return NULL;
 	start->birth = trace_birth();
+	trace_frames(caller);
 	start->caller = caller;
 	return start;
 }

@@ -48,6 +48,15 @@ void trace_mark(enum trace_kind kind, enum trace_what what, uint64_t object, uin
 	const void *caller);
 void trace_name(enum trace_what what, uint64_t object, uint64_t value, const char *text);
 
+/* An object was initialised. */
+void trace_init(uint32_t kind, const void *object, const void *caller);
+
+/*
+ * Tells the calls that this thread is in, from the caller's on: objects on its stack are called after
+ * these functions' variables.
+ */
+void trace_frames(const void *caller);
+
 /*
  * A wait that begins where one function ends and ends where another begins. trace_park() yields
  * when and by whom; who let the thread go says so to trace_unpark(), which does nothing when the

@@ -112,6 +112,8 @@ enum trace_kind {
 	TRACE_DISK_QUEUE,
 	TRACE_DISK_START,
 	TRACE_DISK_END,
+	TRACE_INIT, /* an object was initialised */
+	TRACE_FRAME, /* of the thread's stack, from `object` to `value`: locks in it have names */
 	TRACE_KINDS,
 };
 

@@ -58,6 +58,8 @@ struct thread {
 	uint64_t tried_ns, tried_cpu_ns;
 	uint32_t exit_rounds; /* of destructors, so far */
 	struct birth fork; /* noted before a fork */
+	/* What trace_frames() told last: calls in a loop tell it once. */
+	const void *frames_caller, *frames_at;
 };
 
 /* Initial-exec: no allocation at a thread's first access, and safe in signal handlers. */

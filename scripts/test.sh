@@ -178,7 +178,7 @@ check "build sanitized" build sanitized clang -Db_sanitize=address,undefined -Db
 check "build release" build release gcc -Dbuildtype=release -Db_ndebug=true &&
 	run_tests release --no-suite source
 check "build minimal" build minimal gcc -Dbuildtype=debug \
-	-Dpfm=disabled -Ddw=disabled -Dhtml=disabled -Ddocs=disabled &&
+	-Dpfm=disabled -Ddw=disabled -Ddemangle=disabled -Dhtml=disabled -Ddocs=disabled &&
 	run_tests minimal --no-suite source
 # gcc 12's analyser does not see scope cleanup, arrays that helpers fill, and conditions that imply another.
 check "gcc -fanalyzer" build analyzer gcc -Dtests=disabled -Dhtml=disabled -Dc_args="-fanalyzer \

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "collect/readfile.h"
 #include "collect/symbols.h"
+#include "collect/vdso.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -139,7 +140,7 @@ static int take_mapping(
 	char execute, path[PATH_MAX];
 	if (sscanf(line, "%llx-%llx %*c%*c%c%*c %llx %*s %*s %4095[^\n]", &start, &end, &execute,
 		    &offset, path) != 5 ||
-		execute != 'x' || path[0] != '/')
+		execute != 'x' || (path[0] != '/' && !vdso_is(path)))
 		return 0;
 	const struct mapping *known = address_spaces_find(&timeline->spaces, event->pid, start);
 	if (known && strcmp(timeline->spaces.modules[known->module], path) == 0)

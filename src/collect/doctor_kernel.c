@@ -49,6 +49,7 @@ void doctor_check_build(const struct doctor_place *place, struct doctor_finding 
 	const struct part parts[] = {
 		{ "libpfm4", HAVE_PFM, "names of hardware events", "libpfm4-dev" },
 		{ "libdw", HAVE_DW, "functions and lines of addresses", "libdw-dev" },
+		{ "libiberty", HAVE_DEMANGLE, "names of C++ and Rust", "libiberty-dev" },
 		{ "BPF", HAVE_BPF, "watching the scheduler", "libbpf-dev bpftool clang" },
 		{ "preload", is_shipped("preload/libcorecast-sync.so"), "lock waits", NULL },
 		{ "charts", place->has_charts, "interactive charts in pages", "npm" },

@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/symbols.h"
 
+#include "base/map.h"
 #include "base/mem.h"
+#include "collect/demangle.h"
 #include "collect/function_table.h"
+#include "collect/variables.h"
+#include "collect/vdso.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #if HAVE_DW
+#include "collect/code_scopes.h"
+
+#include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #else
@@ -27,12 +37,18 @@ struct module {
 	Dwfl_Module *loaded;
 	uint64_t bias; /* where libdw put it */
 	struct function_table functions;
+	struct variables variables;
+	bool is_vdso;
 };
 
 struct symbols {
 	struct module *modules;
 	size_t count;
 	size_t capacity;
+	struct map
+		readable; /* (a name for the linker, where it lies) -> index in texts, plus one */
+	char **texts;
+	size_t text_count, text_capacity;
 };
 
 #if HAVE_DW
@@ -46,7 +62,11 @@ static void module_open(struct module *module)
 	module->dwfl = dwfl_begin(&callbacks);
 	if (!module->dwfl)
 		return;
-	module->loaded = dwfl_report_offline(module->dwfl, module->path, module->path, -1);
+	module->is_vdso = vdso_is(module->path);
+	int fd = module->is_vdso ? vdso_open() : -1; /* libdwfl closes it */
+	module->loaded = module->is_vdso && fd < 0 ? NULL
+						   : dwfl_report_offline(module->dwfl, module->path,
+							     module->path, fd);
 	(void)dwfl_report_end(module->dwfl, NULL, NULL); /* cannot fail without a callback */
 	GElf_Addr bias = 0;
 	if (module->loaded && dwfl_module_getelf(module->loaded, &bias))
@@ -57,22 +77,64 @@ static void module_open(struct module *module)
 
 static void module_close(struct module *module)
 {
+	variables_release(&module->variables);
 	if (module->dwfl)
 		dwfl_end(module->dwfl);
 	free(module->path);
 }
 
-/* clang leaves out the index by address: then every compilation unit is asked. */
-static Dwarf_Line *find_line(const struct module *module, uint64_t address)
+static bool begins_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Headers of the system's libraries: std::mutex::lock() is nobody's own code. */
+static bool is_system_header(const char *path)
+{
+	if (begins_with(path, "/rustc/"))
+		return true;
+	return begins_with(path, "/usr/") && !begins_with(path, "/usr/local/") &&
+	       !begins_with(path, "/usr/src/");
+}
+
+/* Where the code of a system header, put into other code by the compiler, was called from. */
+static void leave_headers(Dwarf_Die *unit, Dwarf_Addr address, struct symbol *symbol)
+{
+	Dwarf_Die scopes[CODE_SCOPES_MAX];
+	Dwarf_Files *files = NULL;
+	if (dwarf_getsrcfiles(unit, &files, NULL) != 0)
+		return;
+	for (size_t i = code_scopes(unit, address, scopes);
+		i-- > 0 && is_system_header(symbol->file);) {
+		Dwarf_Attribute attribute;
+		Dwarf_Word file = 0, line = 0;
+		if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine ||
+			dwarf_formudata(
+				dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &file) != 0 ||
+			dwarf_formudata(
+				dwarf_attr(&scopes[i], DW_AT_call_line, &attribute), &line) != 0)
+			continue;
+		const char *path = dwarf_filesrc(files, file, NULL, NULL);
+		if (!path)
+			return;
+		symbol->file = path;
+		symbol->line = (uint32_t)line;
+	}
+}
+
+static void find_line(const struct module *module, uint64_t address, struct symbol *symbol)
 {
 	Dwarf_Addr bias = 0;
-	Dwarf_Die *unit = dwfl_module_addrdie(module->loaded, address, &bias);
-	if (!unit) {
-		unit = dwfl_module_nextcu(module->loaded, NULL, &bias);
-		while (unit && dwarf_haspc(unit, address - bias) <= 0)
-			unit = dwfl_module_nextcu(module->loaded, unit, &bias);
-	}
-	return unit ? dwarf_getsrc_die(unit, address - bias) : NULL;
+	Dwarf_Die *unit = code_unit(module->loaded, address, &bias);
+	Dwarf_Line *line = unit ? dwarf_getsrc_die(unit, address - bias) : NULL;
+	int number = 0;
+	const char *file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
+	if (!file || dwarf_lineno(line, &number) != 0 || number <= 0)
+		return;
+	symbol->file = file;
+	symbol->line = (uint32_t)number;
+	if (is_system_header(file))
+		leave_headers(unit, address - bias, symbol);
 }
 
 static struct symbol module_find(const struct module *module, uint64_t address)
@@ -84,13 +146,19 @@ static struct symbol module_find(const struct module *module, uint64_t address)
 	ret.function =
 		dwfl_module_addrinfo(module->loaded, address, &offset, &symbol, NULL, NULL, NULL);
 	ret.offset = offset;
-	Dwarf_Line *line = find_line(module, address);
-	int number = 0;
-	if (line && dwarf_lineno(line, &number) == 0 && number > 0) {
-		ret.file = dwarf_linesrc(line, NULL, NULL);
-		ret.line = (uint32_t)number;
-	}
+	find_line(module, address, &ret);
 	return ret;
+}
+
+static char *module_variable(struct module *module, uint64_t address)
+{
+	return variables_find(&module->variables, module->loaded, address + module->bias);
+}
+
+static char *module_local(
+	const struct module *module, uint64_t code, const struct stack_place *place)
+{
+	return variables_find_local(module->loaded, code + module->bias, place);
 }
 #else
 static void module_open(struct module *module)
@@ -108,6 +176,22 @@ static struct symbol module_find(const struct module *module, uint64_t address)
 	(void)module;
 	(void)address;
 	return (struct symbol){ 0 };
+}
+
+static char *module_variable(struct module *module, uint64_t address)
+{
+	(void)module;
+	(void)address;
+	return NULL;
+}
+
+static char *module_local(
+	const struct module *module, uint64_t code, const struct stack_place *place)
+{
+	(void)module;
+	(void)code;
+	(void)place;
+	return NULL;
 }
 #endif
 
@@ -128,8 +212,38 @@ void symbols_free(struct symbols *symbols)
 		function_table_release(&symbols->modules[i].functions);
 		module_close(&symbols->modules[i]);
 	}
+	for (size_t i = 0; i < symbols->text_count; i++)
+		free(symbols->texts[i]);
+	free(symbols->texts);
+	map_release(&symbols->readable);
 	free(symbols->modules);
 	free(symbols);
+}
+
+/* What is shown in place of a symbol; NULL: the symbol itself. */
+static char *readable_new(const struct module *module, const char *symbol)
+{
+	char *text = NULL;
+	if (!module->is_vdso)
+		return demangle(symbol);
+	return asprintf(&text, "[vdso]+%s", symbol) < 0 ? NULL : text;
+}
+
+/* Lives as long as `symbols`. The symbol as it is without memory. */
+static const char *readable(
+	struct symbols *symbols, const struct module *module, const char *symbol)
+{
+	uint64_t *place;
+	if (mem_grow(&symbols->texts, &symbols->text_capacity, symbols->text_count + 1,
+		    sizeof symbols->texts[0]) < 0 ||
+		map_add(&symbols->readable, (uintptr_t)symbol, 0, 0, &place) < 0)
+		return symbol;
+	if (*place == 0) {
+		symbols->texts[symbols->text_count++] = readable_new(module, symbol);
+		*place = symbols->text_count;
+	}
+	const char *text = symbols->texts[*place - 1];
+	return text ? text : symbol;
 }
 
 static struct module *find_module(struct symbols *symbols, const char *path)
@@ -156,11 +270,26 @@ struct symbol symbols_find(struct symbols *symbols, const char *path, uint64_t a
 	struct symbol ret = { 0 };
 	if (module && module->loaded)
 		ret = module_find(module, address);
+	if (ret.function)
+		ret.function = readable(symbols, module, ret.function);
 	if (module) {
 		ret.module = module->path;
 		ret.start = function_table_find(&module->functions, address);
 	}
 	return ret;
+}
+
+char *symbols_variable(struct symbols *symbols, const char *path, uint64_t address)
+{
+	struct module *module = find_module(symbols, path);
+	return module && module->loaded ? module_variable(module, address) : NULL;
+}
+
+char *symbols_local(
+	struct symbols *symbols, const char *path, uint64_t code, const struct stack_place *place)
+{
+	const struct module *module = find_module(symbols, path);
+	return module && module->loaded ? module_local(module, code, place) : NULL;
 }
 
 /* The program headers of an ELF file; returns how many, 0 when it cannot be read. */

@@ -43,6 +43,8 @@ void analysis_free(struct analysis *analysis)
 	free(analysis->names);
 	index_release(&analysis->name_index);
 	free(analysis->spins);
+	free(analysis->frames);
+	index_release(&analysis->frame_index);
 	free(analysis->program);
 	free(analysis);
 }
@@ -269,10 +271,50 @@ static int take_try(struct analysis *analysis, const struct event *event)
 	return play(analysis, &wait);
 }
 
+static int take_init(struct analysis *analysis, const struct event *event)
+{
+	struct object *object =
+		what_is_object(event->what)
+			? blame_object(&analysis->blame, event->pid, event->what, event->object)
+			: NULL;
+	if (object)
+		object->init_site = event->site;
+	return object || !what_is_object(event->what) ? 0 : -ENOMEM;
+}
+
+/* Memory grows with the places where stacks have been, not with the calls. */
+static int take_frame(struct analysis *analysis, const struct event *event)
+{
+	struct frame frame = { event->pid, event->object, event->value, event->site };
+	uint32_t found = index_find(&analysis->frame_index, event->value, event->pid);
+	if (found != INDEX_NONE) {
+		analysis->frames[found] = frame;
+		return 0;
+	}
+	if (mem_grow(&analysis->frames, &analysis->frame_capacity, analysis->frame_count + 1,
+		    sizeof *analysis->frames) < 0)
+		return -ENOMEM;
+	analysis->frames[analysis->frame_count] = frame;
+	return index_add(&analysis->frame_index, event->value, event->pid, analysis->frame_count++);
+}
+
+/* Events that are about names only. */
+static int take_description(struct analysis *analysis, const struct event *event)
+{
+	switch (event->kind) {
+	case EVENT_NAME:
+		return take_name(analysis, event);
+	case EVENT_INIT:
+		return take_init(analysis, event);
+	default:
+		return take_frame(analysis, event);
+	}
+}
+
 static int take_event(struct analysis *analysis, const struct event *event)
 {
-	if (event->kind == EVENT_NAME)
-		return take_name(analysis, event);
+	if (event->kind == EVENT_NAME || event->kind == EVENT_INIT || event->kind == EVENT_FRAME)
+		return take_description(analysis, event);
 	if (event->kind == EVENT_LOST) {
 		analysis->lost += event->value;
 		return 0;

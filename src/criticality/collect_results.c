@@ -117,6 +117,7 @@ static void fill_lock(struct result_lock *ret, struct object *object)
 		.is_futex = object->what == WHAT_FUTEX,
 		.address = object->address,
 		.site = object->site,
+		.init_site = object->init_site,
 		.acquisitions = object->acquisitions,
 		.waits = object->waits,
 		.episodes = object->episodes,
@@ -128,6 +129,47 @@ static void fill_lock(struct result_lock *ret, struct object *object)
 		.loss_ns = ns_of(object->loss),
 		.serial_ns = object->serial_ns,
 		.worst_thread = INDEX_NONE };
+}
+
+static int frames_by_end(const void *a, const void *b)
+{
+	const struct frame *x = a, *y = b;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->end > y->end) - (x->end < y->end);
+}
+
+/* Index of the first frame that ends behind an address of a process. */
+static size_t first_behind(const struct analysis *analysis, uint32_t pid, uint64_t address)
+{
+	size_t low = 0, high = analysis->frame_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct frame *frame = &analysis->frames[middle];
+		if (frame->pid < pid || (frame->pid == pid && frame->end <= address))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Frames may be old and overlap: the first that holds it is the innermost. */
+static void find_frame(const struct analysis *analysis, struct result_lock *lock)
+{
+	enum { FRAMES_TRIED = 64 }; /* as deep as anyone looks */
+	size_t first = first_behind(analysis, lock->pid, lock->address);
+	for (size_t i = first; i < analysis->frame_count && i < first + FRAMES_TRIED; i++) {
+		const struct frame *frame = &analysis->frames[i];
+		if (frame->pid != lock->pid)
+			return;
+		if (frame->begin > lock->address)
+			continue;
+		lock->frame_begin = frame->begin;
+		lock->frame = frame->end;
+		lock->frame_site = frame->site;
+		return;
+	}
 }
 
 static void find_worst(struct analysis *analysis, struct results *results, const uint32_t *places)
@@ -164,6 +206,20 @@ static int locks_by_blame(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
+/* What was only initialised is of no interest. */
+static size_t drop_unused(struct result_lock *locks, size_t count)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct result_lock *lock = &locks[i];
+		if (lock->init_site && !lock->name && lock->acquisitions == 0 && lock->waits == 0 &&
+			lock->try_failures == 0 && lock->waited_ns == 0 && lock->held_ns == 0)
+			continue;
+		locks[kept++] = *lock;
+	}
+	return kept;
+}
+
 static int collect_locks(struct analysis *analysis, struct results *results, const uint32_t *places)
 {
 	size_t count = analysis->blame.object_count;
@@ -174,6 +230,12 @@ static int collect_locks(struct analysis *analysis, struct results *results, con
 		fill_lock(&results->locks[i], &analysis->blame.objects[i]);
 	results->lock_count = count;
 	find_worst(analysis, results, places);
+	if (analysis->frame_count > 0)
+		qsort(analysis->frames, analysis->frame_count, sizeof *analysis->frames,
+			frames_by_end);
+	for (size_t i = 0; i < count; i++)
+		find_frame(analysis, &results->locks[i]);
+	results->lock_count = drop_unused(results->locks, count);
 	qsort(results->locks, count, sizeof *results->locks, locks_by_blame);
 	return 0;
 }

@@ -12,6 +12,13 @@ struct spin {
 	bool is_waiting; /* after the second one in a row */
 };
 
+/* A call that was on some thread's stack. */
+struct frame {
+	uint32_t pid;
+	uint64_t begin, end; /* end: its canonical frame address */
+	uint64_t site;
+};
+
 struct analysis {
 	struct account account;
 	struct blame blame;
@@ -25,6 +32,9 @@ struct analysis {
 	struct index name_index;
 	struct spin *spins;
 	size_t spin_count, spin_capacity;
+	struct frame *frames; /* the newest of each end */
+	size_t frame_count, frame_capacity;
+	struct index frame_index;
 	char *program;
 	uint64_t events, lost;
 	uint32_t cores; /* that the run had; 0: unknown */

@@ -19,10 +19,18 @@ struct code_place {
 	uint32_t line;
 };
 
-/* find() is given a program file and an address as the file itself counts them. */
+/*
+ * All are given a program file and an address as the file itself counts them. What name_object() and
+ * name_local() return is a variable or a member of one ("server.queue.lock", "main: lock"), freed by
+ * the caller; NULL: unknown. A frame of the function begins `begin` and the object lies `offset` from
+ * the frame's canonical address.
+ */
 struct code_finder {
 	void *context;
 	struct code_place (*find)(void *context, const char *module, uint64_t address);
+	char *(*name_object)(void *context, const char *module, uint64_t address);
+	char *(*name_local)(
+		void *context, const char *module, uint64_t code, int64_t begin, int64_t offset);
 };
 
 /* What all functions below need; `subject`: the file's or program's name. Borrowed. */

@@ -6,9 +6,22 @@
 #include "report/criticality_view.h"
 
 #include "base/cleanup.h"
+#include "report/criticality_code.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+
+/* Functions of Rust may have semicolons, which end a function's name here. */
+static void add_function(struct strbuf *out, const struct criticality_view *view,
+	const struct code_finder *finder, uint32_t pid, uint64_t address)
+{
+	AUTO_RELEASE(strbuf) struct strbuf name = { 0 };
+	criticality_add_function(&name, view->results, finder, pid, address);
+	for (char *c = name.text; c && *c; c++)
+		*c = *c == ';' ? ':' : *c;
+	out->failed |= strbuf_failed(&name) < 0;
+	strbuf_add(out, name.text ? name.text : "");
+}
 
 /* Callers in no known file are what a stack without frame pointers looks like: left out. */
 static void add_callers(struct strbuf *out, const struct criticality_view *view,
@@ -22,7 +35,7 @@ static void add_callers(struct strbuf *out, const struct criticality_view *view,
 		uint64_t address = stack->frames[i] - 1;
 		if (!results_module(view->results, site->pid, address))
 			continue;
-		criticality_name_code(view, finder, site->pid, address, out);
+		add_function(out, view, finder, site->pid, address);
 		strbuf_add(out, ";");
 	}
 }
@@ -46,7 +59,7 @@ static void add_stacks(
 		const struct result_site *site = &r->sites[count];
 		add_callers(&text, view, finder, site);
 		if (site->address)
-			criticality_name_code(view, finder, site->pid, site->address, &text);
+			add_function(&text, view, finder, site->pid, site->address);
 		else
 			strbuf_add(&text, "(threads never sampled)");
 		out->failed |= strbuf_failed(&text) < 0;

@@ -3,6 +3,7 @@
 #include "report/criticality_view.h"
 
 #include "base/cleanup.h"
+#include "report/criticality_code.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -44,75 +45,11 @@ static char *take(struct criticality_view *view, struct strbuf *text)
 	return TAKE(text->text);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
-/* Where an address lies, and the module that it lies in. */
-static struct code_place find_code(const struct criticality_view *view,
-	const struct code_finder *finder, uint32_t pid, uint64_t address,
-	const struct result_module **ret_module)
-{
-	*ret_module = address ? results_module(view->results, pid, address) : NULL;
-	if (!*ret_module || !finder)
-		return (struct code_place){ 0 };
-	return finder->find(finder->context, (*ret_module)->path, address - (*ret_module)->bias);
-}
-
-static void add_code(struct strbuf *out, const struct code_place *place,
-	const struct result_module *module, uint64_t address)
-{
-	if (place->symbol)
-		strbuf_add(out, place->symbol);
-	else if (module)
-		strbuf_addf(out, "%s+0x%" PRIx64, base_name(module->path), address - module->bias);
-	else
-		strbuf_addf(out, "0x%" PRIx64, address);
-	if (place->file)
-		strbuf_addf(out, " (%s:%" PRIu32 ")", base_name(place->file), place->line);
-}
-
-/*
- * Some recorders know a module by its code only: its data lie behind, in the module that begins last
- * before them. Where there is no symbol there is no name.
- */
-static struct code_place find_data(const struct criticality_view *view,
-	const struct code_finder *finder, uint32_t pid, uint64_t address)
-{
-	const struct result_module *best = NULL;
-	for (size_t i = 0; i < view->results->module_count; i++) {
-		const struct result_module *module = &view->results->modules[i];
-		if (module->pid == pid && module->bias <= address &&
-			(!best || module->bias >= best->bias))
-			best = module;
-	}
-	if (!best || !finder)
-		return (struct code_place){ 0 };
-	return finder->find(finder->context, best->path, address - best->bias);
-}
-
-/* The name of a global object, or where it was used first. */
-static char *label_lock(struct criticality_view *view, const struct code_finder *finder,
+static char *label_of_lock(struct criticality_view *view, const struct code_finder *finder,
 	const struct result_lock *lock)
 {
 	struct strbuf text = { 0 };
-	const struct result_module *module;
-	struct code_place place = find_data(view, finder, lock->pid, lock->address);
-	if (lock->name) {
-		strbuf_add(&text, lock->name);
-	} else if (place.symbol) {
-		strbuf_add(&text, place.symbol);
-		if (place.offset > 0)
-			strbuf_addf(&text, "+%" PRIu64, place.offset);
-	} else if (lock->site) {
-		place = find_code(view, finder, lock->pid, lock->site, &module);
-		strbuf_addf(&text, "%s used in ", what_name(lock->what));
-		add_code(&text, &place, module, lock->site);
-	} else {
-		strbuf_addf(&text, "%s 0x%" PRIx64, what_name(lock->what), lock->address);
-	}
+	criticality_add_lock(&text, view->results, finder, lock);
 	return take(view, &text);
 }
 
@@ -212,7 +149,7 @@ static size_t merge_sites(struct criticality_view *view)
 		label->line_ns = label->blame_ns;
 		if (!label->function || !label->file)
 			continue;
-		strbuf_addf(&text, "%s (%s)", label->function, base_name(label->file));
+		strbuf_addf(&text, "%s (%s)", label->function, code_file_name(label->file));
 		free(label->text);
 		label->text = take(view, &text);
 		if (view->failed)
@@ -224,21 +161,12 @@ static size_t merge_sites(struct criticality_view *view)
 		struct strbuf text = { 0 };
 		if (!label->function || !label->file)
 			continue;
-		strbuf_addf(&text, "%s (%s:%" PRIu32 ")", label->function, base_name(label->file),
-			label->line);
+		strbuf_addf(&text, "%s (%s:%" PRIu32 ")", label->function,
+			code_file_name(label->file), label->line);
 		free(label->text);
 		label->text = take(view, &text);
 	}
 	return count;
-}
-
-void criticality_name_code(const struct criticality_view *view, const struct code_finder *finder,
-	uint32_t pid, uint64_t address, struct strbuf *out)
-{
-	const struct result_module *module;
-	struct code_place place = find_code(view, finder, pid, address, &module);
-	place.file = NULL;
-	add_code(out, &place, module, address);
 }
 
 static void label_sites(struct criticality_view *view, const struct code_finder *finder)
@@ -252,13 +180,13 @@ static void label_sites(struct criticality_view *view, const struct code_finder 
 	for (size_t i = 0; i < results->site_count; i++) {
 		const struct result_site *site = &results->sites[i];
 		struct code_label *label = &view->sites[i];
-		const struct result_module *module;
 		/* What is stored is where a call returns to: the call lies before it. */
 		uint64_t address = site->address ? site->address - !results->has_samples : 0;
-		struct code_place place = find_code(view, finder, site->pid, address, &module);
+		struct code_place place =
+			criticality_find_code(results, finder, site->pid, address);
 		struct strbuf text = { 0 };
 		if (address)
-			add_code(&text, &place, module, address);
+			criticality_add_code(&text, results, finder, site->pid, address);
 		else
 			strbuf_add(&text, results->has_samples ? "(threads never sampled)"
 							       : "(before the end of the run)");
@@ -310,9 +238,8 @@ static void label_rows(struct criticality_view *view, const struct code_finder *
 	view->routines = calloc(view->row_count + 1, sizeof *view->routines);
 	view->failed |= !view->labels || !view->routines;
 	for (size_t i = 0; i < view->row_count && !view->failed; i++) {
-		const struct result_module *module;
-		struct code_place place =
-			find_code(view, finder, view->rows[i].pid, view->rows[i].routine, &module);
+		struct code_place place = criticality_find_code(
+			results, finder, view->rows[i].pid, view->rows[i].routine);
 		view->routines[i] = place.symbol ? strdup(place.symbol) : NULL;
 		view->labels[i] = label_row(view, i);
 	}
@@ -326,7 +253,7 @@ void criticality_view_init(struct criticality_view *view, const struct results *
 	if (!view->locks)
 		view->failed = true;
 	for (size_t i = 0; i < results->lock_count && view->locks; i++)
-		view->locks[i] = label_lock(view, finder, &results->locks[i]);
+		view->locks[i] = label_of_lock(view, finder, &results->locks[i]);
 	label_threads(view);
 	if (!view->failed)
 		label_rows(view, finder);

@@ -44,10 +44,6 @@ struct code_label {
 size_t code_labels_merge(struct code_label *labels, size_t count);
 void code_label_release(struct code_label *label);
 
-/* The function around an address, or module and offset, or the address. */
-void criticality_name_code(const struct criticality_view *view, const struct code_finder *finder,
-	uint32_t pid, uint64_t address, struct strbuf *out);
-
 /* Check view->failed. */
 void criticality_view_init(struct criticality_view *view, const struct results *results,
 	const char *subject, const struct code_finder *finder);

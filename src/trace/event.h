@@ -60,6 +60,9 @@ enum event_kind {
 	EVENT_DISK_QUEUE,
 	EVENT_DISK_START,
 	EVENT_DISK_END,
+	EVENT_INIT, /* `object` was initialised; site: by whom */
+	EVENT_FRAME, /* a call on the thread's stack: object: where its frame begins; value: where
+			that ends, the canonical frame address; site: where in the function */
 	EVENT_KINDS,
 };
 
@@ -147,13 +150,14 @@ static inline bool event_kind_is_disk(uint8_t kind)
 }
 
 /*
- * Whether an event is something that is seen of a thread from outside, not a step of its own: it
+ * Whether an event is something that is seen of a thread, or said of it, not a step of its own: it
  * changes no state, and makes no thread known.
  */
 static inline bool event_is_aside(const struct event *event)
 {
 	return event->kind == EVENT_SAMPLE || event_kind_is_disk(event->kind) ||
-	       (event->kind == EVENT_NAME && event->what == WHAT_STACK);
+	       (event->kind == EVENT_NAME && event->what == WHAT_STACK) ||
+	       event->kind == EVENT_INIT || event->kind == EVENT_FRAME;
 }
 
 #endif

@@ -21,7 +21,7 @@ static_assert(
 		(int)TRACE_WHATS == (int)WHAT_COUNT && (int)TRACE_PROGRAM == (int)WHAT_PROGRAM &&
 		(int)TRACE_FUTEX == (int)WHAT_FUTEX && (int)TRACE_WAITED == (int)EVENT_WAITED &&
 		(int)TRACE_BEFORE == (int)EVENT_BEFORE &&
-		(int)TRACE_IO_OTHER == (int)EVENT_IO_OTHER,
+		(int)TRACE_IO_OTHER == (int)EVENT_IO_OTHER && (int)TRACE_FRAME == (int)EVENT_FRAME,
 	"numbers of the file");
 
 /*

@@ -31,6 +31,8 @@ static const char *const kind_words[] = {
 	[EVENT_DISK_QUEUE] = "disk_queue",
 	[EVENT_DISK_START] = "disk_start",
 	[EVENT_DISK_END] = "disk_end",
+	[EVENT_INIT] = "init",
+	[EVENT_FRAME] = "frame",
 };
 
 static const char *const what_words[] = {

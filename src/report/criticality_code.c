@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Names of code and of what lies in memory: through results' modules to a struct code_finder. */
+#include "report/criticality_code.h"
+
+#include "base/cleanup.h"
+#include "report/criticality_view.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *code_file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+struct code_place criticality_find_code(const struct results *results,
+	const struct code_finder *finder, uint32_t pid, uint64_t address)
+{
+	const struct result_module *module = address ? results_module(results, pid, address) : NULL;
+	if (!module || !finder)
+		return (struct code_place){ 0 };
+	return finder->find(finder->context, module->path, address - module->bias);
+}
+
+static void add_place(struct strbuf *out, const struct code_place *place)
+{
+	strbuf_add(out, place->symbol);
+	if (place->file)
+		strbuf_addf(out, " (%s:%" PRIu32 ")", code_file_name(place->file), place->line);
+}
+
+void criticality_add_code(struct strbuf *out, const struct results *results,
+	const struct code_finder *finder, uint32_t pid, uint64_t address)
+{
+	const struct result_module *module = address ? results_module(results, pid, address) : NULL;
+	struct code_place place = criticality_find_code(results, finder, pid, address);
+	if (place.symbol)
+		add_place(out, &place);
+	else if (module)
+		strbuf_addf(
+			out, "%s+0x%" PRIx64, code_file_name(module->path), address - module->bias);
+	else
+		strbuf_addf(out, "0x%" PRIx64, address);
+}
+
+void criticality_add_function(struct strbuf *out, const struct results *results,
+	const struct code_finder *finder, uint32_t pid, uint64_t address)
+{
+	struct code_place place = criticality_find_code(results, finder, pid, address);
+	if (place.symbol)
+		strbuf_add(out, place.symbol);
+	else
+		criticality_add_code(out, results, finder, pid, address);
+}
+
+/*
+ * Some recorders know a module by its code only: its data lie behind, in the module that begins last
+ * before them. Where there is no symbol there is no name.
+ */
+static const struct result_module *find_data_module(
+	const struct results *results, uint32_t pid, uint64_t address)
+{
+	const struct result_module *best = NULL;
+	for (size_t i = 0; i < results->module_count; i++) {
+		const struct result_module *module = &results->modules[i];
+		if (module->pid == pid && module->bias <= address &&
+			(!best || module->bias >= best->bias))
+			best = module;
+	}
+	return best;
+}
+
+/* An object at a fixed address: a variable, or code (a parallel region). False: no name is known. */
+static bool add_object(struct strbuf *out, const struct results *results,
+	const struct code_finder *finder, const struct result_lock *lock)
+{
+	const struct result_module *module = find_data_module(results, lock->pid, lock->address);
+	if (!module || !finder)
+		return false;
+	uint64_t address = lock->address - module->bias;
+	AUTO_FREE char *variable = finder->name_object(finder->context, module->path, address);
+	struct code_place place = finder->find(finder->context, module->path, address);
+	if (variable) {
+		strbuf_add(out, variable);
+		return true;
+	}
+	if (!place.symbol)
+		return false;
+	if (place.file && place.offset > 0) {
+		add_place(out, &place);
+		return true;
+	}
+	strbuf_add(out, place.symbol);
+	if (place.offset > 0)
+		strbuf_addf(out, "+%" PRIu64, place.offset);
+	return true;
+}
+
+/* An object on a thread's stack, in a function that was there when it started others. */
+static bool add_local(struct strbuf *out, const struct results *results,
+	const struct code_finder *finder, const struct result_lock *lock)
+{
+	const struct result_module *module =
+		lock->frame ? results_module(results, lock->pid, lock->frame_site) : NULL;
+	if (!module || !finder)
+		return false;
+	/* A return address lies behind the call. */
+	AUTO_FREE char *name = finder->name_local(finder->context, module->path,
+		lock->frame_site - 1 - module->bias, (int64_t)(lock->frame_begin - lock->frame),
+		(int64_t)(lock->address - lock->frame));
+	if (name)
+		strbuf_add(out, name);
+	return name != NULL;
+}
+
+void criticality_add_lock(struct strbuf *out, const struct results *results,
+	const struct code_finder *finder, const struct result_lock *lock)
+{
+	uint64_t site = lock->init_site ? lock->init_site : lock->site;
+	if (lock->name) {
+		strbuf_add(out, lock->name);
+		return;
+	}
+	if (add_object(out, results, finder, lock) || add_local(out, results, finder, lock))
+		return;
+	strbuf_add(out, what_name(lock->what));
+	if (site) {
+		strbuf_add(out, lock->init_site ? " made in " : " used in ");
+		criticality_add_code(out, results, finder, lock->pid, site - 1);
+	} else {
+		strbuf_addf(out, " 0x%" PRIx64, lock->address);
+	}
+}

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Locks without a symbol of their own are called after the variable that holds them, or where they were made.
+if "$CORECAST" doctor | grep -E 'no (libdw|libiberty)' >/dev/null; then
+	echo 'this build knows no names in the source'
+	exit 77
+fi
+for program in lock_names lock_names_cpp; do
+	if [ ! -x "$CORECAST_BUILD/tests/programs/$program" ]; then
+		echo 'no C++ compiler here' >&2
+		exit 77
+	fi
+	echo "-- $program"
+	"$CORECAST" record --via preload -o run.cct -- "$CORECAST_BUILD/tests/programs/$program" 2>stderr
+	"$CORECAST" criticality run.cct --json >json
+	python3 -c 'import json; print("\n".join(sorted(l["name"] for l in json.load(open("json"))["locks"])))'
+	rm run.cct
+done
+echo '-- functions'
+python3 -c 'import json; print("\n".join(sorted({s["function"] for s in json.load(open("json"))["sites"] if s["function"] and "pool" in s["function"]})))'
