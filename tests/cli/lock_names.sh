@@ -10,7 +10,7 @@ for program in lock_names lock_names_cpp; do
 		exit 77
 	fi
 	echo "-- $program"
-	"$CORECAST" record --via preload -o run.cct -- "$CORECAST_BUILD/tests/programs/$program" 2>stderr
+	"$CORECAST" record --via preload --samples 0 -o run.cct -- "$CORECAST_BUILD/tests/programs/$program" 2>stderr
 	"$CORECAST" criticality run.cct --json >json
 	python3 -c 'import json; print("\n".join(sorted(l["name"] for l in json.load(open("json"))["locks"])))'
 	rm run.cct
