@@ -116,6 +116,7 @@ struct model_object {
 	                            unbounded; limit: how many; disk: requests served at once, 0: 1 */
 	struct model_value initial; /* queue: items in it at first */
 	bool has_writers_first; /* read-write lock */
+	bool is_random; /* disk: serves its queue in random order (the paper's), not first come first */
 	struct model_class { /* disk: classes of requests, at least one */
 		const char *name;
 		struct model_dist service;
@@ -137,7 +138,8 @@ enum model_op {
 	MODEL_BROADCAST,
 	MODEL_ACQUIRE, /* semaphore */
 	MODEL_POST, /* semaphore, `count` times */
-	MODEL_PUT, /* queue: the thread's request (or a plain item), `count` times */
+	MODEL_PUT, /* queue: the thread's request, which it then no longer has; or, is_plain, `count` items
+	              that are none */
 	MODEL_GET, /* queue; becomes the thread's request. Closed and empty: otherwise, none: exit */
 	MODEL_TRY_PUT, /* full: otherwise */
 	MODEL_TRY_GET, /* empty: otherwise */
@@ -174,6 +176,8 @@ struct model_fragment {
 	uint32_t
 		otherwise; /* where to if the operation was refused: fragment, MODEL_EXIT, _STOP, _NONE */
 	uint32_t body; /* MODEL_LOOP */
+	bool is_plain; /* MODEL_PUT, MODEL_TRY_PUT: items without the thread's request, which it keeps */
+	bool is_background; /* MODEL_IO: all requests at once, and nobody waits (read-ahead, write-back) */
 	uint32_t part; /* index into model->parts: the time from entering to leaving the part is
 	                  reported ("stat", "read"); MODEL_NONE: none */
 	struct model_edge *edges; /* none: the thread exits */

@@ -128,6 +128,18 @@ static int read_classes(const struct reader *r, struct yaml_node *map, struct mo
 	return code;
 }
 
+static int read_disk(const struct reader *r, struct yaml_node *map, struct model_object *object)
+{
+	const char *order = NULL;
+	int code = reader_text(r, map, "order", &order);
+	if (code < 0)
+		return code;
+	object->is_random = order && strcmp(order, "random") == 0;
+	if (order && !object->is_random && strcmp(order, "fifo") != 0)
+		return reader_fail(r, object->line, "'order' is fifo or random");
+	return read_classes(r, map, object);
+}
+
 static int read_use(const struct reader *r, struct yaml_node *map, struct model_use *use)
 {
 	struct yaml_node *node = reader_take(map, "recorded");
@@ -160,7 +172,7 @@ static int read_object(
 	if (code == 0 && kind == MODEL_RWLOCK)
 		code = reader_flag(r, map, "writers_first", &object->has_writers_first);
 	if (code == 0 && kind == MODEL_DISK)
-		code = read_classes(r, map, object);
+		code = read_disk(r, map, object);
 	if (code == 0)
 		code = read_use(r, map, &object->recorded);
 	return code < 0 ? code : reader_finish(r, map, model_object_word(kind));

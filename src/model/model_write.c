@@ -214,7 +214,7 @@ static void write_object(FILE *out, const struct model_object *object)
 {
 	const char *size_word = model_size_word(object->kind);
 	bool has_fields = is_given(&object->size) || is_given(&object->initial) ||
-			  object->has_writers_first || object->class_count ||
+			  object->has_writers_first || object->is_random || object->class_count ||
 			  object->recorded.is_known;
 	fputs("  ", out);
 	write_text(out, object->name);
@@ -224,6 +224,8 @@ static void write_object(FILE *out, const struct model_object *object)
 	write_field(out, 4, "initial", &object->initial, MODEL_NUMBER);
 	if (object->has_writers_first)
 		fputs("    writers_first: true\n", out);
+	if (object->is_random)
+		fputs("    order: random\n", out);
 	if (object->class_count)
 		fputs("    classes:\n", out);
 	for (uint32_t i = 0; i < object->class_count; i++) {
@@ -362,7 +364,12 @@ static void write_operation(FILE *out, const struct model *model, const struct m
 		const struct model_object *disk = &model->objects[fragment->object];
 		write_name_field(out, 8, "class", disk->classes[fragment->other].name);
 		write_count(out, 8, "requests", &fragment->count);
-	} else if (has_times) {
+		if (fragment->is_background)
+			fputs("        background: true\n", out);
+	} else if (fragment->is_plain) {
+		fputs("        plain: true\n", out);
+	}
+	if (has_times && fragment->op != MODEL_IO) {
 		write_count(out, 8, "times", &fragment->count);
 	}
 }

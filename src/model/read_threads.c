@@ -193,12 +193,16 @@ static int read_operation(const struct reader *r, const struct model_group *grou
 		return code;
 	if (fragment->op == MODEL_WAIT)
 		return read_wait(r, map, fragment);
-	if (fragment->op == MODEL_POST || fragment->op == MODEL_PUT)
-		return reader_count(r, map, "times", &fragment->count);
-	if (fragment->op != MODEL_IO)
-		return 0;
+	if (fragment->op == MODEL_PUT || fragment->op == MODEL_TRY_PUT)
+		code = reader_flag(r, map, "plain", &fragment->is_plain);
+	if (code == 0 && (fragment->op == MODEL_POST || fragment->is_plain))
+		code = reader_count(r, map, "times", &fragment->count);
+	if (code < 0 || fragment->op != MODEL_IO)
+		return code;
 	fragment->count.value.value = 1;
 	code = read_class(r, map, fragment);
+	if (code == 0)
+		code = reader_flag(r, map, "background", &fragment->is_background);
 	return code < 0 ? code : reader_count(r, map, "requests", &fragment->count);
 }
 
