@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Walking the graph. A thread's stay in a fragment:
+ *
+ *	ENTER --> CPU --> OPERATE --> RESULT --+--> OPERATE (again: `times`)
+ *	                                       `--> the next fragment's ENTER
+ *
+ * The engine is asked to play something in CPU and OPERATE; everything else takes no time and is passed in
+ * one call of next(). A request that a thread began itself is told from those of sources by a bit, and
+ * carries the time of its begin.
+ */
+#include "base/mem.h"
+#include "model/graph_parts.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define OWN_REQUEST (UINT64_C(1) << 63)
+
+enum {
+	NO_REQUEST = 0, /* sources count from 1 */
+	STEPS_MAX = 1000000, /* in one instant of one thread: fragments whose draws were all 0 */
+};
+
+enum phase { PHASE_ENTER, PHASE_CPU, PHASE_OPERATE, PHASE_RESULT };
+
+struct walker {
+	uint32_t group, fragment;
+	enum phase phase;
+	uint32_t part;
+	uint64_t left; /* repetitions of the operation still to come */
+	uint64_t request;
+	uint64_t since_ns, part_since_ns; /* of the fragment, of the part */
+	uint64_t *loops; /* passes still to come, of each loop of the group */
+	struct spawned {
+		uint32_t group, tid;
+	} * spawned;
+	size_t spawned_count, spawned_capacity;
+	bool is_ready; /* it has been set up */
+};
+
+/* Draws. */
+
+static uint64_t draw_count(struct graph *graph, const struct graph_count *count)
+{
+	if (!count->entry_count)
+		return count->fixed;
+	double draw = rng_uniform(&graph->rng), sum = 0;
+	uint32_t i = 0;
+	for (; i + 1 < count->entry_count; i++) {
+		sum += count->entries[i].probability;
+		if (draw < sum)
+			break;
+	}
+	return count->entries[i].count;
+}
+
+static uint32_t draw_edge(struct graph *graph, const struct graph_fragment *fragment)
+{
+	if (fragment->edge_count == 0)
+		return MODEL_EXIT;
+	if (fragment->edge_count == 1)
+		return fragment->edges[0].to;
+	double draw = rng_uniform(&graph->rng);
+	uint32_t i = 0;
+	while (i + 1 < fragment->edge_count && draw >= fragment->edges[i].up_to)
+		i++;
+	return fragment->edges[i].to;
+}
+
+/* A thread. */
+
+static int set_up(struct graph *graph, uint32_t tid, uint32_t group)
+{
+	if (mem_grow(&graph->walkers, &graph->walker_capacity, tid, sizeof *graph->walkers) < 0)
+		return -ENOMEM;
+	if (tid > graph->walker_count)
+		graph->walker_count = tid;
+	struct walker *walker = &graph->walkers[tid - 1];
+	const struct graph_group *of = &graph->groups[group];
+	if (of->loop_count) {
+		walker->loops = model_alloc(graph->memory, of->loop_count, sizeof *walker->loops);
+		if (!walker->loops)
+			return -ENOMEM;
+	}
+	walker->group = group;
+	walker->fragment = of->start;
+	walker->part = MODEL_NONE;
+	walker->is_ready = true;
+	return 0;
+}
+
+/* Time in parts: from entering one until a fragment that is not in it. */
+static void set_part(struct graph *graph, struct walker *walker, uint32_t part)
+{
+	if (walker->part == part)
+		return;
+	uint64_t now_ns = sim_now(graph->sim);
+	if (walker->part != MODEL_NONE) {
+		double *tally = graph->tally + graph_part_at(graph->model, walker->part);
+		tally[GRAPH_COUNT]++;
+		tally[GRAPH_SPENT_S] += graph_seconds(now_ns - walker->part_since_ns);
+	}
+	walker->part = part;
+	walker->part_since_ns = now_ns;
+}
+
+static void go(struct graph *graph, struct walker *walker, uint32_t to)
+{
+	const struct graph_fragment *from =
+		&graph->groups[walker->group].fragments[walker->fragment];
+	double *tally = graph->tally + from->tally_at;
+	tally[GRAPH_COUNT]++;
+	tally[GRAPH_SPENT_S] += graph_seconds(sim_now(graph->sim) - walker->since_ns);
+	walker->fragment = to;
+	walker->phase = PHASE_ENTER;
+}
+
+static void enter(struct graph *graph, struct walker *walker)
+{
+	const struct graph_fragment *fragment =
+		&graph->groups[walker->group].fragments[walker->fragment];
+	set_part(graph, walker, fragment->part);
+	walker->since_ns = sim_now(graph->sim);
+	walker->phase = PHASE_CPU;
+}
+
+/* True: there is CPU time to play. */
+static bool compute(struct graph *graph, struct walker *walker,
+	const struct graph_fragment *fragment, struct sim_op *ret)
+{
+	walker->phase = PHASE_OPERATE;
+	walker->left = 0;
+	uint64_t amount = fragment->has_cpu ? sim_draw(&fragment->cpu, &graph->rng) : 0;
+	*ret = (struct sim_op){ .kind = SIM_COMPUTE, .amount = amount };
+	return amount > 0;
+}
+
+static void loop(struct graph *graph, struct walker *walker, const struct graph_fragment *fragment)
+{
+	uint64_t *left = &walker->loops[fragment->loop];
+	/* One more than the passes to come, so that 0 is a loop that has not begun. */
+	if (*left == 0)
+		*left = draw_count(graph, &fragment->count) + 1;
+	--*left;
+	go(graph, walker, *left > 0 ? fragment->body : draw_edge(graph, fragment));
+}
+
+static void begin_request(struct graph *graph, struct walker *walker, struct sim_op *ret)
+{
+	walker->request = OWN_REQUEST | sim_now(graph->sim);
+	graph->begun++;
+	ret->item = walker->request;
+}
+
+static void end_request(struct graph *graph, struct walker *walker, int status, struct sim_op *ret)
+{
+	ret->item = walker->request;
+	ret->amount = (uint64_t)status;
+	if (walker->request & OWN_REQUEST) {
+		uint64_t begin_ns = walker->request & ~OWN_REQUEST;
+		graph_count_end(graph, graph_seconds(sim_now(graph->sim) - begin_ns), status);
+	}
+	walker->request = NO_REQUEST;
+}
+
+/* The last of the threads of that group that this one has spawned and not joined. False: none. */
+static bool join(struct walker *walker, uint32_t group, struct sim_op *ret)
+{
+	for (size_t i = walker->spawned_count; i-- > 0;)
+		if (walker->spawned[i].group == group) {
+			ret->object = walker->spawned[i].tid;
+			walker->spawned[i] = walker->spawned[--walker->spawned_count];
+			return true;
+		}
+	return false;
+}
+
+/* True: *ret is to be played; false: the operation needs no engine. */
+static bool operate(struct graph *graph, struct walker *walker,
+	const struct graph_fragment *fragment, struct sim_op *ret)
+{
+	bool is_first = walker->left == 0;
+	*ret = (struct sim_op){
+		.kind = fragment->kind, .object = fragment->object, .other = fragment->other
+	};
+	walker->phase = PHASE_RESULT;
+	switch (fragment->op) {
+	case MODEL_COMPUTE:
+		return false;
+	case MODEL_JOIN:
+		walker->left = 1;
+		return join(walker, fragment->object, ret);
+	case MODEL_SPAWN:
+		ret->other = fragment->object;
+		break;
+	case MODEL_PUT:
+	case MODEL_TRY_PUT:
+		ret->item = fragment->is_plain ? (uint64_t)NO_REQUEST : walker->request;
+		break;
+	case MODEL_IO:
+		ret->class = fragment->other;
+		ret->other = fragment->is_background ? SIM_BACKGROUND : 0;
+		ret->amount = draw_count(graph, &fragment->count);
+		return true;
+	case MODEL_POST:
+	case MODEL_TICK:
+		ret->amount = draw_count(graph, &fragment->count);
+		if (fragment->op == MODEL_TICK)
+			graph->tally[GRAPH_TICKS] += (double)(int64_t)ret->amount;
+		return ret->amount > 0;
+	case MODEL_WAIT:
+	case MODEL_SLEEP:
+		ret->amount = sim_draw(&fragment->time, &graph->rng);
+		/* To the engine, a timeout of 0 is none. */
+		if (ret->amount == 0 && fragment->otherwise != MODEL_NONE)
+			ret->amount = 1;
+		return true;
+	case MODEL_BEGIN:
+		begin_request(graph, walker, ret);
+		return true;
+	case MODEL_END:
+	case MODEL_FAIL:
+		if (walker->request == NO_REQUEST)
+			return false;
+		end_request(graph, walker, fragment->op == MODEL_FAIL, ret);
+		return true;
+	default:
+		return true;
+	}
+	if (is_first)
+		walker->left = draw_count(graph, &fragment->count);
+	return walker->left > 0;
+}
+
+static int keep_spawned(struct walker *walker, uint32_t group, uint32_t tid)
+{
+	if (mem_grow(&walker->spawned, &walker->spawned_capacity, walker->spawned_count + 1,
+		    sizeof *walker->spawned) < 0)
+		return -ENOMEM;
+	walker->spawned[walker->spawned_count++] = (struct spawned){ group, tid };
+	return 0;
+}
+
+/* What came of the operation: where to go. */
+static int take_result(struct graph *graph, struct walker *walker,
+	const struct graph_fragment *fragment, const struct sim_result *last)
+{
+	int code = 0;
+	if (last->status < 0) {
+		go(graph, walker,
+			fragment->otherwise == MODEL_NONE ? (uint32_t)MODEL_EXIT
+							  : fragment->otherwise);
+		return 0;
+	}
+	if ((fragment->op == MODEL_GET || fragment->op == MODEL_TRY_GET) &&
+		last->item != NO_REQUEST)
+		walker->request = last->item;
+	if (fragment->op == MODEL_SPAWN && walker->left > 0)
+		code = keep_spawned(walker, fragment->object, (uint32_t)last->item);
+	if ((fragment->op == MODEL_PUT || fragment->op == MODEL_TRY_PUT) && !fragment->is_plain)
+		walker->request = NO_REQUEST;
+	if (fragment->op == MODEL_JOIN && walker->left > 0)
+		walker->phase = PHASE_OPERATE;
+	else if (walker->left > 1) {
+		walker->left--;
+		walker->phase = PHASE_OPERATE;
+	} else
+		go(graph, walker, draw_edge(graph, fragment));
+	return code;
+}
+
+static int does_not_advance(const struct graph *graph, const struct walker *walker, struct err *err)
+{
+	const struct model_group *group = &graph->model->groups[walker->group];
+	const struct model_fragment *fragment = &group->fragments[walker->fragment];
+	return err_set(err, -EINVAL, "%s:%u: '%s' of '%s' goes round and round without taking time",
+		graph->model->file ? graph->model->file : "model", fragment->line, fragment->name,
+		group->name);
+}
+
+static int walk(struct graph *graph, struct walker *walker, const struct sim_result *last,
+	struct sim_op *ret, struct err *err)
+{
+	static const struct sim_result nothing;
+	int code = 0;
+	for (unsigned steps = 0; code == 0; steps++) {
+		if (walker->fragment == MODEL_EXIT || walker->fragment == MODEL_STOP) {
+			set_part(graph, walker, MODEL_NONE);
+			bool is_exit = walker->fragment == MODEL_EXIT;
+			*ret = (struct sim_op){ .kind = is_exit ? SIM_EXIT : SIM_STOP };
+			return 0;
+		}
+		if (steps == STEPS_MAX)
+			return does_not_advance(graph, walker, err);
+		const struct graph_fragment *fragment =
+			&graph->groups[walker->group].fragments[walker->fragment];
+		switch (walker->phase) {
+		case PHASE_ENTER:
+			enter(graph, walker);
+			break;
+		case PHASE_CPU:
+			if (compute(graph, walker, fragment, ret))
+				return 0;
+			break;
+		case PHASE_OPERATE:
+			if (fragment->op == MODEL_LOOP)
+				loop(graph, walker, fragment);
+			else if (operate(graph, walker, fragment, ret))
+				return 0;
+			else
+				walker->left = 0;
+			break;
+		case PHASE_RESULT:
+			code = take_result(graph, walker, fragment, last);
+			last = &nothing;
+			break;
+		}
+	}
+	return err_set(err, code, "out of memory");
+}
+
+/* The filler puts the items that queues have at first, and exits. */
+static void fill(struct graph *graph, struct sim_op *ret)
+{
+	const struct model *model = graph->model;
+	while (graph->fill_left == 0 && ++graph->fill_object < model->object_count) {
+		double initial = 0;
+		const struct model_object *object = &model->objects[graph->fill_object];
+		/* It was evaluated before: this cannot fail. */
+		(void)model_evaluate(
+			model, &object->initial, MODEL_NUMBER, graph->parameters, &initial, NULL);
+		graph->fill_left = initial > 0 ? (uint64_t)(initial + 0.5) : 0;
+	}
+	*ret = (struct sim_op){ .kind = SIM_EXIT };
+	if (graph->fill_left == 0)
+		return;
+	graph->fill_left--;
+	*ret = (struct sim_op){ .kind = SIM_PUT,
+		.object = graph->objects[graph->fill_object].number };
+}
+
+static int next(void *context, struct sim *sim, uint32_t tid, const struct sim_result *last,
+	struct sim_op *ret, struct err *err)
+{
+	struct graph *graph = context;
+	(void)sim;
+	graph_pass_marks(graph);
+	if (graph->failure)
+		return err_set(err, graph->failure, "out of memory");
+	if (graph->is_over) {
+		*ret = (struct sim_op){ .kind = SIM_STOP };
+		return 0;
+	}
+	if (tid == graph->filler_tid) {
+		fill(graph, ret);
+		return 0;
+	}
+	bool is_new = tid > graph->walker_count || !graph->walkers[tid - 1].is_ready;
+	if (is_new && set_up(graph, tid, (uint32_t)last->item) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return walk(graph, &graph->walkers[tid - 1], last, ret, err);
+}
+
+static void request_ended(
+	void *context, uint64_t request, uint64_t begin_ns, uint64_t end_ns, int status)
+{
+	(void)request;
+	graph_count_end(context, graph_seconds(end_ns - begin_ns), status);
+}
+
+/* Making and running. */
+
+static int add_threads(struct graph *graph, bool has_filler, struct err *err)
+{
+	uint32_t tid = 0;
+	int code = 0;
+	/* First, so that no thread finds the queues empty. */
+	if (has_filler) {
+		code = sim_add_thread(graph->sim, "(fill)", NULL, &tid);
+		graph->filler_tid = tid;
+		graph->fill_object = UINT32_MAX; /* before the first */
+	}
+	for (uint32_t i = 0; code == 0 && i < graph->model->group_count; i++) {
+		const struct graph_group *group = &graph->groups[i];
+		graph->threads += group->thread_count;
+		for (uint32_t k = 0; code == 0 && k < group->thread_count; k++) {
+			code = sim_add_thread(
+				graph->sim, graph->model->groups[i].name, group->cores, &tid);
+			if (code == 0)
+				code = set_up(graph, tid, i);
+		}
+	}
+	return code < 0 ? err_set(err, code, "cannot make %u threads", graph->threads) : 0;
+}
+
+static int make(struct graph *graph, const struct graph_options *options, struct err *err)
+{
+	const struct model *model = options->model;
+	const struct sim_program program = {
+		.context = graph, .next = next, .request_ended = request_ended
+	};
+	struct sim_options engine = { .seed = options->seed, .event_limit = options->event_limit };
+	uint64_t initial = 0;
+	graph->memory = model_new();
+	graph->tally_size = graph_tally_size(model);
+	graph->tally = calloc(graph->tally_size, sizeof *graph->tally);
+	graph->marks = calloc(graph->tally_size, GRAPH_MARKS * sizeof *graph->marks);
+	if (!graph->memory || !graph->tally || !graph->marks)
+		return err_set(err, -ENOMEM, "out of memory");
+	graph->parameters =
+		model_alloc(graph->memory, model->parameter_count + 1, sizeof *graph->parameters);
+	if (!graph->parameters)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < model->parameter_count; i++)
+		graph->parameters[i] =
+			options->parameters ? options->parameters[i] : model->parameters[i].value;
+	/* Not the engine's stream: sources draw the same times whatever the threads do. */
+	rng_init(&graph->rng, options->seed ^ UINT64_C(0x6d6f64656c));
+	graph->request_limit = options->request_limit;
+	graph->duration_ns = (uint64_t)(options->duration_s * 1e9 + 0.5);
+	engine.stop_ns = graph->duration_ns;
+	int code = graph_options_of(graph, &engine, &initial, err);
+	if (code == 0)
+		code = sim_new(&engine, &program, &graph->sim, err);
+	if (code == 0)
+		code = graph_add_objects(graph, err);
+	if (code == 0)
+		code = graph_compile(graph, err);
+	return code < 0 ? code : add_threads(graph, initial > 0, err);
+}
+
+int graph_new(const struct graph_options *options, struct graph **ret, struct err *err)
+{
+	AUTO(graph) struct graph *graph = calloc(1, sizeof *graph);
+	if (!graph)
+		return err_set(err, -ENOMEM, "out of memory");
+	graph->model = options->model;
+	int code = make(graph, options, err);
+	if (code == 0)
+		*ret = TAKE(graph);
+	return code;
+}
+
+void graph_free(struct graph *graph)
+{
+	if (!graph)
+		return;
+	for (size_t i = 0; i < graph->walker_count; i++)
+		free(graph->walkers[i].spawned);
+	sim_free(graph->sim);
+	model_free(graph->memory);
+	free(graph->walkers);
+	free(graph->tally);
+	free(graph->marks);
+	free(graph->responses);
+	free(graph);
+}
+
+int graph_run(struct graph *graph, struct err *err)
+{
+	int code = sim_run(graph->sim, err);
+	if (code == 0 && graph->failure)
+		code = err_set(err, graph->failure, "out of memory");
+	if (code == 0)
+		graph_take_counts(graph);
+	return code;
+}

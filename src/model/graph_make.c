@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A model with its parameters' values, as the engine wants it: numbers, nanoseconds, sums of probabilities. */
+#include "model/graph_parts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static int out_of_memory(struct err *err)
+{
+	return err_set(err, -ENOMEM, "out of memory");
+}
+
+static int evaluate(const struct graph *graph, const struct model_value *value,
+	enum model_unit unit, double *ret, struct err *err)
+{
+	return model_evaluate(graph->model, value, unit, graph->parameters, ret, err);
+}
+
+static int evaluate_whole(
+	const struct graph *graph, const struct model_value *value, uint64_t *ret, struct err *err)
+{
+	double number;
+	int code = evaluate(graph, value, MODEL_NUMBER, &number, err);
+	if (code == 0)
+		*ret = number > 0 ? (uint64_t)(number + 0.5) : 0;
+	return code;
+}
+
+static int make_quantiles(struct graph *graph, const struct model_dist *dist, double scale_ns,
+	struct sim_dist *ret, struct err *err)
+{
+	double *values = model_alloc(graph->memory, dist->quantile_count, sizeof *values);
+	if (!values)
+		return out_of_memory(err);
+	for (uint32_t i = 0; i < dist->quantile_count; i++)
+		values[i] = dist->quantiles[i] * scale_ns;
+	*ret = dist->quantile_count == 1 ? (struct sim_dist){ .kind = SIM_FIXED, .a = values[0] }
+					 : (struct sim_dist){ .kind = SIM_EMPIRICAL,
+						   .values = values,
+						   .value_count = dist->quantile_count };
+	return 0;
+}
+
+static int make_dist(
+	struct graph *graph, const struct model_dist *dist, struct sim_dist *ret, struct err *err)
+{
+	static const enum sim_dist_kind kinds[] = {
+		[MODEL_NO_TIME] = SIM_FIXED,
+		[MODEL_FIXED] = SIM_FIXED,
+		[MODEL_UNIFORM] = SIM_UNIFORM,
+		[MODEL_EXPONENTIAL] = SIM_EXPONENTIAL,
+		[MODEL_ERLANG] = SIM_ERLANG,
+	};
+	double scale = 1, a = 0, b = 0;
+	int code = 0;
+	if (dist->scale.formula || dist->scale.value != 0)
+		code = evaluate(graph, &dist->scale, MODEL_NUMBER, &scale, err);
+	if (code < 0)
+		return code;
+	if (dist->kind == MODEL_QUANTILES)
+		return make_quantiles(graph, dist, scale * 1e9, ret, err);
+	if (dist->kind != MODEL_NO_TIME)
+		code = evaluate(graph, &dist->a, MODEL_TIME, &a, err);
+	if (code == 0 && dist->kind == MODEL_UNIFORM)
+		code = evaluate(graph, &dist->b, MODEL_TIME, &b, err);
+	b *= scale * 1e9;
+	if (code == 0 && dist->kind == MODEL_ERLANG)
+		code = evaluate(graph, &dist->b, MODEL_NUMBER, &b, err);
+	if (code == 0)
+		*ret = (struct sim_dist){ .kind = kinds[dist->kind], .a = a * scale * 1e9, .b = b };
+	return code;
+}
+
+static int make_count(const struct graph *graph, const struct model_fragment *from,
+	struct graph_count *ret, struct err *err)
+{
+	const struct model_count *count = &from->count;
+	bool is_given = count->entry_count || count->value.formula || count->value.value != 0;
+	*ret = (struct graph_count){ .entries = count->entries, .entry_count = count->entry_count };
+	if (!is_given)
+		ret->fixed = from->op != MODEL_IO && from->op != MODEL_LOOP;
+	return !is_given || count->entry_count
+		       ? 0
+		       : evaluate_whole(graph, &count->value, &ret->fixed, err);
+}
+
+static int make_edges(struct graph *graph, const struct model_fragment *from,
+	struct graph_fragment *to, struct err *err)
+{
+	to->edges = model_alloc(graph->memory, from->edge_count + 1, sizeof *to->edges);
+	if (!to->edges)
+		return out_of_memory(err);
+	double sum = 0;
+	for (uint32_t i = 0; i < from->edge_count; i++) {
+		double probability;
+		int code = evaluate(
+			graph, &from->edges[i].probability, MODEL_NUMBER, &probability, err);
+		if (code < 0)
+			return code;
+		if (probability <= 0)
+			continue;
+		sum += probability;
+		to->edges[to->edge_count++] = (struct graph_edge){ from->edges[i].to, sum };
+	}
+	for (uint32_t i = 0; i < to->edge_count; i++)
+		to->edges[i].up_to /= sum;
+	return 0;
+}
+
+static enum sim_op_kind lock_kind(enum model_object_kind object, enum model_op op)
+{
+	bool is_unlock = op == MODEL_UNLOCK;
+	switch (object) {
+	case MODEL_SPIN:
+		return is_unlock ? SIM_SPIN_UNLOCK : SIM_SPIN_LOCK;
+	case MODEL_RWLOCK:
+		return is_unlock ? SIM_RW_UNLOCK : SIM_WRITE_LOCK;
+	default:
+		return is_unlock ? SIM_UNLOCK : SIM_LOCK;
+	}
+}
+
+static enum sim_op_kind make_kind(const struct graph *graph, const struct model_fragment *from)
+{
+	static const enum sim_op_kind kinds[MODEL_OPS] = {
+		[MODEL_TRY_LOCK] = SIM_TRY_LOCK,
+		[MODEL_READ_LOCK] = SIM_READ_LOCK,
+		[MODEL_ARRIVE] = SIM_BARRIER,
+		[MODEL_WAIT] = SIM_COND_WAIT,
+		[MODEL_SIGNAL] = SIM_SIGNAL,
+		[MODEL_BROADCAST] = SIM_BROADCAST,
+		[MODEL_ACQUIRE] = SIM_SEM_WAIT,
+		[MODEL_POST] = SIM_SEM_POST,
+		[MODEL_PUT] = SIM_PUT,
+		[MODEL_GET] = SIM_GET,
+		[MODEL_TRY_PUT] = SIM_TRY_PUT,
+		[MODEL_TRY_GET] = SIM_TRY_GET,
+		[MODEL_CLOSE] = SIM_CLOSE,
+		[MODEL_TAKE] = SIM_TAKE,
+		[MODEL_GIVE] = SIM_GIVE,
+		[MODEL_IO] = SIM_DISK,
+		[MODEL_SLEEP] = SIM_SLEEP,
+		[MODEL_SPAWN] = SIM_SPAWN,
+		[MODEL_JOIN] = SIM_JOIN,
+		[MODEL_BEGIN] = SIM_REQUEST_BEGIN,
+		[MODEL_END] = SIM_REQUEST_END,
+		[MODEL_FAIL] = SIM_REQUEST_END,
+		[MODEL_TICK] = SIM_TICK,
+		[MODEL_YIELD] = SIM_YIELD,
+	};
+	if (from->op == MODEL_LOCK || from->op == MODEL_UNLOCK)
+		return lock_kind(graph->model->objects[from->object].kind, from->op);
+	return kinds[from->op];
+}
+
+static int make_fragment(struct graph *graph, const struct model_fragment *from,
+	struct graph_fragment *to, struct err *err)
+{
+	bool is_group = from->op == MODEL_SPAWN || from->op == MODEL_JOIN;
+	*to = (struct graph_fragment){
+		.op = from->op,
+		.kind = make_kind(graph, from),
+		.object = is_group || from->object == MODEL_NONE
+				  ? from->object
+				  : graph->objects[from->object].number,
+		.other = from->op == MODEL_WAIT ? graph->objects[from->other].number : from->other,
+		.has_cpu = from->cpu.kind != MODEL_NO_TIME,
+		.is_plain = from->is_plain,
+		.is_background = from->is_background,
+		.otherwise = from->otherwise,
+		.body = from->body,
+		.part = from->part,
+	};
+	int code = make_dist(graph, &from->cpu, &to->cpu, err);
+	if (code == 0)
+		code = make_dist(graph, &from->time, &to->time, err);
+	if (code == 0)
+		code = make_count(graph, from, &to->count, err);
+	return code < 0 ? code : make_edges(graph, from, to, err);
+}
+
+static int make_affinity(struct graph *graph, const struct model_group *from,
+	struct graph_group *to, struct err *err)
+{
+	if (!from->core_count)
+		return 0;
+	to->cores = model_alloc(graph->memory, (MODEL_CORES_MAX + 63) / 64, sizeof *to->cores);
+	if (!to->cores)
+		return out_of_memory(err);
+	for (uint32_t i = 0; i < from->core_count; i++) {
+		if (graph->cores && from->cores[i] >= graph->cores)
+			return err_set(err, -EINVAL,
+				"%s:%u: '%s' may use core %u, and there are %u",
+				graph->model->file ? graph->model->file : "model", from->line,
+				from->name, from->cores[i], graph->cores);
+		to->cores[from->cores[i] / 64] |= UINT64_C(1) << (from->cores[i] % 64);
+	}
+	return 0;
+}
+
+static int make_group(struct graph *graph, size_t index, struct err *err)
+{
+	const struct model_group *from = &graph->model->groups[index];
+	struct graph_group *to = &graph->groups[index];
+	to->fragments = model_alloc(graph->memory, from->fragment_count, sizeof *to->fragments);
+	if (!to->fragments)
+		return out_of_memory(err);
+	to->fragment_count = from->fragment_count;
+	to->start = from->start;
+	uint64_t count = 0;
+	int code = evaluate_whole(graph, &from->count, &count, err);
+	to->thread_count = (uint32_t)count;
+	for (uint32_t i = 0; code == 0 && i < from->fragment_count; i++) {
+		struct graph_fragment *fragment = &to->fragments[i];
+		code = make_fragment(graph, &from->fragments[i], fragment, err);
+		fragment->tally_at = graph_fragment_at(graph->model, index, i);
+		if (fragment->op == MODEL_LOOP)
+			fragment->loop = to->loop_count++;
+	}
+	return code < 0 ? code : make_affinity(graph, from, to, err);
+}
+
+int graph_compile(struct graph *graph, struct err *err)
+{
+	graph->groups =
+		model_alloc(graph->memory, graph->model->group_count, sizeof *graph->groups);
+	if (!graph->groups)
+		return out_of_memory(err);
+	int code = 0;
+	for (size_t i = 0; code == 0 && i < graph->model->group_count; i++)
+		code = make_group(graph, i, err);
+	return code;
+}
+
+static int add_disk(struct graph *graph, const struct model_object *object, uint64_t size,
+	uint32_t *ret, struct err *err)
+{
+	struct sim_dist *service = model_alloc(graph->memory, object->class_count, sizeof *service);
+	if (!service)
+		return out_of_memory(err);
+	for (uint32_t i = 0; i < object->class_count; i++) {
+		int code = make_dist(graph, &object->classes[i].service, &service[i], err);
+		if (code < 0)
+			return code;
+	}
+	if (size > SIM_DISK_PARALLELISM_MAX)
+		return err_set(err, -EINVAL, "disk '%s' serves %llu requests at once: %d at most",
+			object->name, (unsigned long long)size, SIM_DISK_PARALLELISM_MAX);
+	const struct sim_disk_options options = {
+		.parallelism = (uint32_t)size,
+		.service = service,
+		.class_count = object->class_count,
+		.order = object->is_random ? SIM_DISK_RANDOM : SIM_DISK_FIFO,
+	};
+	int code = sim_add_disk(graph->sim, object->name, &options, ret);
+	return code == -EINVAL ? err_set(err, code, "disk '%s' is not possible", object->name)
+			       : code;
+}
+
+static int add_object(struct graph *graph, size_t index, struct err *err)
+{
+	const struct model_object *object = &graph->model->objects[index];
+	struct graph_object *ret = &graph->objects[index];
+	struct sim *sim = graph->sim;
+	const char *name = object->name;
+	uint64_t size = 0;
+	int code = evaluate_whole(graph, &object->size, &size, err);
+	if (code < 0)
+		return code;
+	switch (object->kind) {
+	case MODEL_MUTEX:
+		ret->kind = SIM_MUTEX;
+		return sim_add_mutex(sim, name, &ret->number);
+	case MODEL_SPIN:
+		ret->kind = SIM_SPIN;
+		return sim_add_spin(sim, name, &ret->number);
+	case MODEL_RWLOCK:
+		ret->kind = SIM_RWLOCK;
+		return sim_add_rwlock(sim, name, object->has_writers_first, &ret->number);
+	case MODEL_BARRIER:
+		ret->kind = SIM_BARRIERS;
+		return sim_add_barrier(sim, name, (uint32_t)size, &ret->number);
+	case MODEL_CONDITION:
+		ret->kind = SIM_COND;
+		return sim_add_cond(sim, name, &ret->number);
+	case MODEL_SEMAPHORE:
+		ret->kind = SIM_SEM;
+		return sim_add_sem(sim, name, size, &ret->number);
+	case MODEL_QUEUE:
+		ret->kind = SIM_QUEUE;
+		return sim_add_queue(sim, name, size, &ret->number);
+	case MODEL_LIMIT:
+		ret->kind = SIM_LIMIT;
+		return sim_add_limit(sim, name, size, &ret->number);
+	default:
+		ret->kind = SIM_DISKS;
+		return add_disk(graph, object, size, &ret->number, err);
+	}
+}
+
+static int make_times(struct graph *graph, const struct model_source *from,
+	struct sim_source_options *ret, struct err *err)
+{
+	uint64_t *times = model_alloc(graph->memory, from->time_count, sizeof *times);
+	if (!times)
+		return out_of_memory(err);
+	for (size_t i = 0; i < from->time_count; i++)
+		times[i] = (uint64_t)(from->times[i] * 1e9 + 0.5);
+	ret->times = times;
+	if (!ret->limit || ret->limit > from->time_count)
+		ret->limit = from->time_count;
+	return 0;
+}
+
+static int add_source(struct graph *graph, const struct model_source *from, struct err *err)
+{
+	static const enum sim_source_kind kinds[] = {
+		[MODEL_POISSON] = SIM_POISSON,
+		[MODEL_INTERVALS] = SIM_INTERVALS,
+		[MODEL_CLOSED] = SIM_CLOSED,
+		[MODEL_ARRIVALS] = SIM_ARRIVALS,
+		[MODEL_BATCH] = SIM_BATCH,
+	};
+	struct sim_source_options options = {
+		.kind = kinds[from->kind],
+		.queue = graph->objects[from->queue].number,
+		.resource = from->limit == MODEL_NONE ? (uint32_t)SIM_NONE
+						      : graph->objects[from->limit].number,
+		.does_wait_for_room = from->does_wait_for_room,
+	};
+	double rate = 1;
+	uint64_t clients = 0;
+	int code = evaluate_whole(graph, &from->requests, &options.limit, err);
+	if (code == 0)
+		code = make_dist(graph, &from->interval, &options.interval, err);
+	if (code == 0 && from->kind == MODEL_POISSON)
+		code = evaluate(graph, &from->rate, MODEL_RATE, &rate, err);
+	if (from->kind == MODEL_POISSON)
+		options.interval = (struct sim_dist){ .kind = SIM_EXPONENTIAL, .a = 1e9 / rate };
+	if (code == 0 && from->kind == MODEL_CLOSED)
+		code = evaluate_whole(graph, &from->clients, &clients, err);
+	options.population = (uint32_t)clients;
+	if (code == 0 && from->kind == MODEL_ARRIVALS)
+		code = make_times(graph, from, &options, err);
+	if (code < 0)
+		return code;
+	uint32_t number;
+	code = sim_add_source(graph->sim, from->name, &options, &number);
+	return code == -EINVAL ? err_set(err, code, "source '%s' is not possible", from->name)
+			       : code;
+}
+
+int graph_add_objects(struct graph *graph, struct err *err)
+{
+	const struct model *model = graph->model;
+	graph->objects =
+		model_alloc(graph->memory, model->object_count + 1, sizeof *graph->objects);
+	if (!graph->objects)
+		return out_of_memory(err);
+	int code = 0;
+	for (size_t i = 0; code == 0 && i < model->object_count; i++)
+		code = add_object(graph, i, err);
+	for (size_t i = 0; code == 0 && i < model->source_count; i++)
+		code = add_source(graph, &model->sources[i], err);
+	return code == -ENOMEM ? out_of_memory(err) : code;
+}
+
+static int make_speeds(struct graph *graph, double **ret, struct err *err)
+{
+	const struct model_hardware *hardware = &graph->model->hardware;
+	double *speeds = model_alloc(graph->memory, graph->cores + 1, sizeof *speeds);
+	if (!speeds)
+		return out_of_memory(err);
+	for (uint32_t i = 0; i < graph->cores; i++)
+		speeds[i] = i < hardware->speed_count ? hardware->speeds[i] : 1;
+	*ret = speeds;
+	return 0;
+}
+
+int graph_options_of(
+	struct graph *graph, struct sim_options *ret, uint64_t *ret_total, struct err *err)
+{
+	const struct model_hardware *hardware = &graph->model->hardware;
+	uint64_t cores = 0, initial = 0;
+	double switch_s = 0, wake_s = 0, *speeds = NULL;
+	int code = evaluate_whole(graph, &hardware->cores, &cores, err);
+	graph->cores = (uint32_t)cores;
+	if (code == 0)
+		code = make_speeds(graph, &speeds, err);
+	if (code == 0)
+		code = make_dist(graph, &hardware->quantum, &ret->quantum, err);
+	if (code == 0)
+		code = evaluate(graph, &hardware->switch_time, MODEL_TIME, &switch_s, err);
+	if (code == 0)
+		code = evaluate(graph, &hardware->wake_time, MODEL_TIME, &wake_s, err);
+	for (size_t i = 0; code == 0 && i < graph->model->object_count; i++) {
+		code = evaluate_whole(graph, &graph->model->objects[i].initial, &initial, err);
+		*ret_total += initial;
+	}
+	ret->cores = graph->cores;
+	ret->speed = graph->cores ? speeds : NULL;
+	ret->threads_per_core = hardware->threads_per_core;
+	ret->smt_factor = hardware->smt_factor;
+	ret->scheduler = hardware->is_round_robin ? SIM_ROUND_ROBIN : SIM_FAIR;
+	ret->switch_ns = (uint64_t)(switch_s * 1e9 + 0.5);
+	ret->wake_ns = (uint64_t)(wake_s * 1e9 + 0.5);
+	return code;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the making of a graph (graph_make.c) and its playing (graph.c) share. */
+#ifndef MODEL_GRAPH_PARTS_H
+#define MODEL_GRAPH_PARTS_H
+
+#include "base/rng.h"
+#include "model/graph.h"
+
+struct graph_count {
+	uint64_t fixed;
+	const struct model_count_entry *entries; /* borrowed from the model */
+	uint32_t entry_count;
+};
+
+struct graph_edge {
+	uint32_t to;
+	double up_to; /* of a draw in [0, 1): probabilities summed so far */
+};
+
+struct graph_fragment {
+	enum model_op op;
+	enum sim_op_kind kind; /* for operations that are one of the engine's */
+	uint32_t object; /* the engine's number; MODEL_SPAWN, _JOIN: group */
+	uint32_t other; /* mutex, class */
+	bool has_cpu, is_plain, is_background;
+	struct sim_dist cpu, time;
+	struct graph_count count;
+	uint32_t otherwise, body, loop; /* loop: which of the group's */
+	uint32_t part;
+	struct graph_edge *edges;
+	uint32_t edge_count;
+	size_t tally_at;
+};
+
+struct graph_group {
+	struct graph_fragment *fragments;
+	uint32_t fragment_count, start, loop_count;
+	uint64_t *cores; /* affinity, bit by bit; NULL: all */
+	uint32_t thread_count;
+};
+
+struct walker;
+
+struct graph {
+	const struct model *model;
+	double *parameters;
+	uint64_t request_limit, duration_ns;
+	uint32_t cores, threads,
+		filler_tid; /* filler: the thread that fills queues at first; 0: none */
+	struct sim *sim;
+	struct rng rng;
+	struct graph_group *groups;
+	struct graph_object {
+		enum sim_object_kind kind;
+		uint32_t number;
+	} * objects;
+	struct model *memory; /* only its allocator: what lives as long as the graph */
+
+	struct walker *walkers; /* by tid - 1 */
+	size_t walker_count, walker_capacity;
+	uint32_t fill_object; /* the filler's place */
+	uint64_t fill_left;
+	bool is_over;
+
+	double *tally;
+	double *marks;
+	size_t mark_count, tally_size;
+	double *responses;
+	size_t response_count, response_capacity;
+	uint64_t begun; /* requests that threads made themselves */
+	int failure; /* of a callback that cannot return one */
+};
+
+static inline double graph_seconds(uint64_t ns)
+{
+	return (double)(int64_t)ns * 1e-9;
+}
+
+/* Of graph_tally.c: the engine's counts into the tally; the marks that are due; a request's end (status:
+   0 served, above 0 failed, below 0 refused). */
+void graph_take_counts(struct graph *graph);
+void graph_pass_marks(struct graph *graph);
+void graph_count_end(struct graph *graph, double response_s, int status);
+
+/* Of graph_make.c. All: 0, -EINVAL, -ENOMEM. */
+int graph_compile(struct graph *graph, struct err *err);
+int graph_add_objects(struct graph *graph, struct err *err);
+int graph_options_of(
+	struct graph *graph, struct sim_options *ret, uint64_t *ret_total, struct err *err);
+
+#endif

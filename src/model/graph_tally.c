@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a graph counts while it is walked, and what it tells afterwards. */
+#include "base/mem.h"
+#include "model/graph_parts.h"
+
+#include <errno.h>
+#include <string.h>
+
+static uint64_t ended(const struct graph *graph)
+{
+	return (uint64_t)(graph->tally[GRAPH_SERVED] + graph->tally[GRAPH_FAILED] +
+			  graph->tally[GRAPH_DROPPED]);
+}
+
+/* What the engine counts, into the tally. */
+void graph_take_counts(struct graph *graph)
+{
+	const struct model *model = graph->model;
+	uint64_t now_ns = sim_now(graph->sim);
+	graph->tally[GRAPH_TIME_S] = graph_seconds(now_ns);
+	graph->tally[GRAPH_BUSY_S] = 0;
+	for (uint32_t i = 0; i < graph->cores; i++)
+		graph->tally[GRAPH_BUSY_S] += graph_seconds(sim_core_busy_ns(graph->sim, i));
+	for (size_t i = 0; i < model->object_count; i++) {
+		struct sim_object_stats stats;
+		double *to = graph->tally + graph_object_at(model, i);
+		sim_object_stats(
+			graph->sim, graph->objects[i].kind, graph->objects[i].number, &stats);
+		to[GRAPH_USES] = (double)(int64_t)stats.uses;
+		to[GRAPH_WAITS] = (double)(int64_t)stats.waits;
+		to[GRAPH_WAITED_S] = graph_seconds(stats.waited_ns);
+		to[GRAPH_HELD_S] = graph_seconds(stats.held_ns);
+		to[GRAPH_AREA] = stats.mean_length * graph_seconds(now_ns);
+		to[GRAPH_REFUSED] = (double)(int64_t)stats.refused;
+	}
+}
+
+/* Whether the run's progress has reached the next mark. */
+static bool is_mark_due(const struct graph *graph)
+{
+	if (graph->mark_count == GRAPH_MARKS)
+		return false;
+	uint64_t next = graph->mark_count;
+	if (graph->request_limit)
+		return ended(graph) * GRAPH_MARKS >= next * graph->request_limit;
+	return graph->duration_ns && sim_now(graph->sim) >= graph->duration_ns / GRAPH_MARKS * next;
+}
+
+void graph_pass_marks(struct graph *graph)
+{
+	if (!is_mark_due(graph))
+		return;
+	graph_take_counts(graph);
+	while (is_mark_due(graph)) {
+		memcpy(graph->marks + graph->mark_count * graph->tally_size, graph->tally,
+			graph->tally_size * sizeof *graph->tally);
+		graph->mark_count++;
+	}
+}
+
+static void count_served(struct graph *graph, double response_s)
+{
+	graph->tally[GRAPH_SERVED]++;
+	if (mem_grow(&graph->responses, &graph->response_capacity, graph->response_count + 1,
+		    sizeof *graph->responses) < 0)
+		graph->failure = -ENOMEM;
+	else
+		graph->responses[graph->response_count++] = response_s;
+}
+
+void graph_count_end(struct graph *graph, double response_s, int status)
+{
+	if (status == 0) {
+		count_served(graph, response_s);
+	} else if (status > 0) {
+		graph->tally[GRAPH_FAILED]++;
+		graph->tally[GRAPH_FAILED_S] += response_s;
+	} else {
+		graph->tally[GRAPH_DROPPED]++;
+	}
+	graph_pass_marks(graph);
+	if (graph->request_limit && ended(graph) >= graph->request_limit)
+		graph->is_over = true;
+}
+
+size_t graph_object_at(const struct model *model, size_t object)
+{
+	(void)model;
+	return GRAPH_FIXED + object * GRAPH_OBJECT;
+}
+
+size_t graph_part_at(const struct model *model, size_t part)
+{
+	return graph_object_at(model, model->object_count) + part * GRAPH_TIMED;
+}
+
+size_t graph_fragment_at(const struct model *model, size_t group, size_t fragment)
+{
+	for (size_t i = 0; i < group; i++)
+		fragment += model->groups[i].fragment_count;
+	return graph_part_at(model, model->part_count) + fragment * GRAPH_TIMED;
+}
+
+size_t graph_tally_size(const struct model *model)
+{
+	return graph_fragment_at(model, model->group_count, 0);
+}
+
+const double *graph_tally(const struct graph *graph)
+{
+	return graph->tally;
+}
+
+size_t graph_mark_count(const struct graph *graph)
+{
+	return graph->mark_count;
+}
+
+const double *graph_mark(const struct graph *graph, size_t mark)
+{
+	return graph->marks + mark * graph->tally_size;
+}
+
+const double *graph_responses(const struct graph *graph, size_t *ret_count)
+{
+	*ret_count = graph->response_count;
+	return graph->responses;
+}
+
+uint64_t graph_object_peak(const struct graph *graph, size_t object)
+{
+	struct sim_object_stats stats;
+	sim_object_stats(
+		graph->sim, graph->objects[object].kind, graph->objects[object].number, &stats);
+	return stats.max_length;
+}
+
+uint32_t graph_cores(const struct graph *graph)
+{
+	return graph->cores;
+}
+
+uint32_t graph_threads(const struct graph *graph)
+{
+	return graph->threads;
+}
+
+uint64_t graph_unended(const struct graph *graph)
+{
+	uint64_t arrived = graph->begun;
+	for (size_t i = 0; i < graph->model->source_count; i++) {
+		struct sim_object_stats stats;
+		sim_object_stats(graph->sim, SIM_SOURCES, (uint32_t)i, &stats);
+		arrived += stats.uses;
+	}
+	return arrived - ended(graph);
+}
+
+uint64_t graph_event_count(const struct graph *graph)
+{
+	return sim_event_count(graph->sim);
+}
