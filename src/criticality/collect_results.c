@@ -236,7 +236,7 @@ static int collect_locks(struct analysis *analysis, struct results *results, con
 	for (size_t i = 0; i < count; i++)
 		find_frame(analysis, &results->locks[i]);
 	results->lock_count = drop_unused(results->locks, count);
-	qsort(results->locks, count, sizeof *results->locks, locks_by_blame);
+	qsort(results->locks, results->lock_count, sizeof *results->locks, locks_by_blame);
 	return 0;
 }
 
