@@ -66,6 +66,12 @@ void trace_acquired(uint32_t kind, const void *object, uint32_t flags, const voi
 uint64_t trace_releases(const void *object)
 {
 	uint64_t time_ns = now();
+	/* Its CPU time now: who gives a lock back to others may lose its core to them before it is recorded. */
+	if (self.state == THREAD_RECORDING && !self.is_busy &&
+		cpu_clock_is_stale(&self.cpu, time_ns)) {
+		self.held = NULL;
+		(void)cpu_clock_at(&self.cpu, time_ns);
+	}
 	wake_note(object, time_ns, self.tid);
 	return time_ns;
 }
