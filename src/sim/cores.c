@@ -287,7 +287,7 @@ static int give(struct sim *sim, uint32_t number, struct sim_thread *thread)
 	if (cpu->last != thread->tid)
 		thread->switch_left = (double)(int64_t)sim->options.switch_ns;
 	cpu->slice_end_ns = sim->now_ns + draw_slice(sim);
-	emit(sim, thread, EVENT_RUN, (struct subject){ .value = number });
+	emit(sim, thread, EVENT_RUN, &(struct subject){ .value = number });
 	runnable_add(sim, thread->tid);
 	if (!was_idle)
 		return 0;
@@ -304,7 +304,7 @@ static struct affinity *next_set(struct sim *sim, uint32_t cpu)
 		struct affinity *set = &sim->affinities.all[i];
 		if (set->ready.count == 0 || (set->cpus && !bit_is_set(set->cpus, cpu)))
 			continue;
-		if (!best || pending_is_before(set->ready.entries[0], best->ready.entries[0]))
+		if (!best || set->ready.entries[0] < best->ready.entries[0])
 			best = set;
 	}
 	return best;
@@ -321,11 +321,11 @@ static int pick(struct sim *sim, uint32_t number)
 		sim->idle[number / 64] |= UINT64_C(1) << (number % 64);
 		return sim->siblings > 1 ? share_core(sim, cpu->core) : 0;
 	}
-	struct pending_entry first = set->ready.entries[0];
-	uint32_t tid = pending_slot(&first);
+	unsigned __int128 first = set->ready.entries[0];
+	uint32_t tid = pending_slot(first);
 	pending_remove(&set->ready, &sim->ready_places, tid);
-	if (sim->options.scheduler == SIM_FAIR && first.key > sim->least_virtual_ns)
-		sim->least_virtual_ns = first.key;
+	if (sim->options.scheduler == SIM_FAIR && pending_key(first) > sim->least_virtual_ns)
+		sim->least_virtual_ns = pending_key(first);
 	return give(sim, number, thread_of(sim, tid));
 }
 
@@ -379,7 +379,7 @@ static int preempt(struct sim *sim, struct sim_thread *thread)
 	if (thread->is_spinning)
 		spin_suspend(sim, thread);
 	thread->must_yield = false;
-	emit(sim, thread, EVENT_PREEMPT, (struct subject){ .value = cpu });
+	emit(sim, thread, EVENT_PREEMPT, &(struct subject){ .value = cpu });
 	int code = enqueue(sim, thread);
 	thread->last_cpu = cpu;
 	thread->cpu = SIM_NONE;
@@ -430,7 +430,7 @@ int cores_enter(struct sim *sim, struct sim_thread *thread)
 	if (cpu != SIM_NONE)
 		return give(sim, cpu, thread);
 	if (is_new) /* it starts active: it is told that it has no core */
-		emit(sim, thread, EVENT_PREEMPT, (struct subject){ 0 });
+		emit(sim, thread, EVENT_PREEMPT, &(struct subject){ 0 });
 	int code = enqueue(sim, thread);
 	return code < 0 ? code : preempt_last(sim, thread);
 }
@@ -447,11 +447,22 @@ int cores_leave(struct sim *sim, struct sim_thread *thread)
 	return pick(sim, cpu);
 }
 
+/* Loses a cpu that it may not use any more; it may have another at once. */
+static int evict(struct sim *sim, struct sim_thread *thread)
+{
+	cores_stop(sim, thread);
+	if (thread->is_spinning)
+		spin_suspend(sim, thread);
+	emit(sim, thread, EVENT_PREEMPT, &(struct subject){ .value = thread->cpu });
+	int code = cores_leave(sim, thread);
+	return code < 0 ? code : cores_enter(sim, thread);
+}
+
 /* Whether somebody waits for the cpu whose turn is before that of its thread. */
 static bool is_outrun(struct sim *sim, const struct sim_thread *thread, bool is_fair)
 {
 	const struct affinity *set = next_set(sim, thread->cpu);
-	return set && (!is_fair || set->ready.entries[0].key <= thread->virtual_ns);
+	return set && (!is_fair || pending_key(set->ready.entries[0]) <= thread->virtual_ns);
 }
 
 int cores_yield(struct sim *sim, struct sim_thread *thread)
@@ -461,8 +472,16 @@ int cores_yield(struct sim *sim, struct sim_thread *thread)
 		runnable_add(sim, thread->tid);
 		return OP_WAITS;
 	}
-	if (!next_set(sim, thread->cpu))
+	if (!is_allowed(sim, thread, thread->cpu)) {
+		int code = evict(sim, thread);
+		return code < 0 ? code : OP_WAITS;
+	}
+	const struct affinity *set = next_set(sim, thread->cpu);
+	if (!set)
 		return OP_DONE;
+	uint64_t first = pending_key(set->ready.entries[0]);
+	if (sim->options.scheduler == SIM_FAIR && thread->virtual_ns < first)
+		thread->virtual_ns = first; /* and so behind it */
 	int code = preempt(sim, thread);
 	return code < 0 ? code : OP_WAITS;
 }
@@ -488,10 +507,36 @@ int cores_compute(struct sim *sim, struct sim_thread *thread)
 	return code < 0 ? code : OP_WAITS;
 }
 
+int cores_begin(struct sim *sim, struct sim_thread *thread, uint64_t work_ns)
+{
+	thread->work_left = (double)(int64_t)work_ns;
+	if (thread->cpu != SIM_NONE)
+		return cores_compute(sim, thread);
+	thread->segment_ns = sim->now_ns;
+	thread->end_ns = sim->now_ns + work_ns;
+	thread->is_computing = true;
+	int code = timer_set(sim, thread->timer, thread->end_ns);
+	return code < 0 ? code : OP_WAITS;
+}
+
+/* What settle() would do at the end of a computation, which is what most do. */
+static void finish(struct sim *sim, struct sim_thread *thread)
+{
+	uint64_t elapsed = sim->now_ns - thread->segment_ns;
+	thread->work_ns += thread->work_left;
+	thread->work_left = thread->switch_left = 0;
+	thread->cpu_ns += elapsed;
+	thread->virtual_ns += elapsed;
+}
+
 int cores_timer(struct sim *sim, struct sim_thread *thread)
 {
-	settle(sim, thread);
 	thread->is_computing = false;
+	if (sim->now_ns >= thread->end_ns) {
+		finish(sim, thread);
+		return OP_DONE;
+	}
+	settle(sim, thread);
 	if (thread->is_spinning || thread->work_left > 0 || thread->switch_left > 0)
 		return cores_compute(sim, thread);
 	return OP_DONE;
@@ -516,7 +561,7 @@ int sim_set_affinity(struct sim *sim, uint32_t tid, const uint64_t *cores)
 	if (thread->cpu == SIM_NONE || is_allowed(sim, thread, thread->cpu))
 		return 0;
 	if (thread->is_computing)
-		return preempt(sim, thread);
+		return evict(sim, thread);
 	thread->must_yield = true; /* when its operation is over */
 	return 0;
 }

@@ -155,7 +155,7 @@ static int fail(struct sim *sim, struct strbuf *text)
 }
 
 int deadlock_check(
-	struct sim *sim, struct sim_thread *thread, struct subject subject, uint32_t owner)
+	struct sim *sim, struct sim_thread *thread, const struct subject *subject, uint32_t owner)
 {
 	uint32_t at = owner;
 	/* Nobody else is in a circle, else it would have been found when that closed. */
@@ -165,8 +165,8 @@ int deadlock_check(
 		return 0;
 	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
 	thread->state = THREAD_WAITING;
-	thread->wait_what = subject.what;
-	thread->wait_number = subject.object;
+	thread->wait_what = subject->what;
+	thread->wait_number = subject->object;
 	uint32_t count = 0;
 	do {
 		if (count > 0)

@@ -108,11 +108,11 @@ int op_disk(struct sim *sim, struct sim_thread *thread)
 	for (uint64_t i = 0; is_background && i < thread->op.amount && code == 0; i++)
 		code = submit(sim, disk, thread->op.class, 0);
 	if (is_over || is_background) {
-		pass(sim, thread, NULL, subject);
+		pass(sim, thread, NULL, &subject);
 		return code;
 	}
 	thread->stage = 1;
 	thread->requests_left = thread->op.amount;
-	code = wait_begin(sim, thread, NULL, NULL, subject);
+	code = wait_begin(sim, thread, NULL, NULL, &subject);
 	return code < 0 ? code : submit(sim, disk, thread->op.class, thread->tid) ?: OP_WAITS;
 }

@@ -38,11 +38,6 @@ double dist_log(double x)
 	return n * ln2_high + (n * ln2_low + tail + 2 * s);
 }
 
-double dist_exponential(struct rng *rng)
-{
-	return -dist_log(1 - rng_uniform(rng)); /* 1 - u is in (0, 1] */
-}
-
 static double draw(const struct sim_dist *dist, struct rng *rng)
 {
 	switch (dist->kind) {

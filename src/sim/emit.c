@@ -11,19 +11,19 @@ static void put(struct sim *sim, const struct event *event)
 		sim->failed = code;
 }
 
-void emit_event(
-	struct sim *sim, const struct sim_thread *thread, uint8_t kind, struct subject subject)
+void emit_event(struct sim *sim, const struct sim_thread *thread, uint8_t kind,
+	const struct subject *subject)
 {
 	struct event event = {
 		.time_ns = sim->now_ns,
 		.cpu_ns = thread->cpu_ns,
-		.object = subject.object,
-		.value = subject.value,
+		.object = subject->object,
+		.value = subject->value,
 		.pid = PID,
 		.tid = thread->tid,
 		.kind = kind,
-		.what = subject.what,
-		.flags = subject.flags,
+		.what = subject->what,
+		.flags = subject->flags,
 	};
 	if (kind != EVENT_WOKEN && kind != EVENT_RUN && kind != EVENT_PREEMPT)
 		event.site = thread->op.site;
@@ -49,6 +49,12 @@ void emit_name(struct sim *sim, uint8_t what, uint64_t object, const char *name)
 		.what = what,
 		.text = name };
 	put(sim, &event);
+}
+
+int sim_name_region(struct sim *sim, uint32_t region, const char *name)
+{
+	emit_name(sim, WHAT_REGION, (uint64_t)region + 1, name);
+	return sim->failed;
 }
 
 static int emit_table(struct sim *sim, uint8_t what, const void *all, size_t count, size_t size)

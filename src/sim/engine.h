@@ -24,6 +24,9 @@
 
 #include <stddef.h>
 
+/* Simulated time ends before sums of two times overflow: 146 years. */
+#define TIME_MAX_NS (UINT64_C(1) << 62)
+
 enum {
 	OP_DONE = 0,
 	OP_WAITS = 1, /* or computes, or has exited: the engine turns to another thread */
@@ -70,6 +73,8 @@ struct sim_thread {
 	bool has_timed_out;
 	bool is_computing; /* or spinning: since segment_ns, until end_ns or its slice ends */
 	bool is_spinning;
+	bool is_listed; /* in the list of the spin lock that it waits for */
+	bool is_between; /* its operation is over, and it has not been asked for the next */
 	bool must_yield; /* a thread that was woken takes its core when its operation is over */
 	uint64_t end_ns;
 	uint64_t wait_number;
@@ -85,13 +90,14 @@ struct object {
 	char *name;
 	uint64_t uses, waits, waited_ns, held_ns, refused;
 	uint64_t length, max_length, length_ns; /* now; greatest; when it changed */
-	double area; /* length times ns */
+	unsigned __int128 area; /* length times ns */
 };
 
 struct lock { /* mutex, spin lock */
 	struct object object;
 	uint64_t held_since_ns;
 	uint32_t owner; /* tid; 0: free */
+	bool hands_over; /* to the first that waits; else it is free for whoever asks first */
 	struct waiters waiters;
 };
 
@@ -199,7 +205,8 @@ struct subject {
 enum timer_kind { TIMER_THREAD, TIMER_SOURCE, TIMER_DISK };
 
 struct timer {
-	uint32_t kind : 3, owner : 29; /* tid, source, or disk */
+	uint32_t kind; /* enum timer_kind */
+	uint32_t owner; /* tid, source, or disk */
 	uint32_t part; /* client, place of the device */
 };
 
@@ -265,7 +272,12 @@ static inline struct sim_thread *thread_of(struct sim *sim, uint32_t tid)
 
 /* sim.c */
 int timer_new(struct sim *sim, enum timer_kind kind, uint32_t owner, uint32_t part, uint32_t *ret);
-int timer_set(struct sim *sim, uint32_t timer, uint64_t time_ns);
+static inline int timer_set(struct sim *sim, uint32_t timer, uint64_t time_ns)
+{
+	if (time_ns > TIME_MAX_NS)
+		time_ns = TIME_MAX_NS;
+	return pending_set(&sim->events, &sim->timer_places, timer, time_ns, sim->order++);
+}
 static inline void timer_stop(struct sim *sim, uint32_t timer)
 {
 	pending_remove(&sim->events, &sim->timer_places, timer);
@@ -283,10 +295,10 @@ int op_play(struct sim *sim, struct sim_thread *thread);
  * OP_WAITS or an error, to be returned by the operation.
  */
 int wait_begin(struct sim *sim, struct sim_thread *thread, struct waiters *list,
-	struct object *object, struct subject subject);
+	struct object *object, const struct subject *subject);
 /* The operation has what it asked for. */
-void pass(
-	struct sim *sim, struct sim_thread *thread, struct object *object, struct subject subject);
+void pass(struct sim *sim, struct sim_thread *thread, struct object *object,
+	const struct subject *subject);
 /* A thread that waits (and is in no list any more) becomes runnable. waker: tid, 0: none. */
 int wake(struct sim *sim, uint32_t tid, uint32_t waker);
 int wake_now(struct sim *sim, struct sim_thread *thread); /* after wake_ns */
@@ -307,6 +319,7 @@ int cores_leave(struct sim *sim, struct sim_thread *thread); /* gives it back, t
 int cores_yield(struct sim *sim, struct sim_thread *thread); /* OP_DONE: it may stay */
 /* Work done since it began to compute at the present speed. */
 double cores_work_done(const struct sim *sim, const struct sim_thread *thread);
+int cores_begin(struct sim *sim, struct sim_thread *thread, uint64_t work_ns);
 int cores_compute(struct sim *sim, struct sim_thread *thread); /* begins or goes on; OP_... */
 int cores_timer(struct sim *sim, struct sim_thread *thread); /* OP_DONE: its computation is over */
 void cores_stop(struct sim *sim, struct sim_thread *thread); /* it does not compute any more */
@@ -337,7 +350,7 @@ int op_disk(struct sim *sim, struct sim_thread *thread);
 int op_request_begin(struct sim *sim, struct sim_thread *thread);
 int op_request_end(struct sim *sim, struct sim_thread *thread);
 
-/* Mutexes for cond_wait(): takes it if it is free; gives it back. */
+/* Mutexes, for conditions: takes it if it is free; gives it back. */
 bool mutex_take(struct sim *sim, struct sim_thread *thread, struct lock *mutex);
 int mutex_give_back(struct sim *sim, struct sim_thread *thread, uint32_t number, uint16_t flags);
 
@@ -354,10 +367,10 @@ int queue_put(struct sim *sim, struct queue *queue, uint64_t item, uint32_t wake
 bool limit_take(struct sim *sim, struct limit *limit);
 
 /* emit.c: nothing without a sink. */
-void emit_event(
-	struct sim *sim, const struct sim_thread *thread, uint8_t kind, struct subject subject);
-static inline void emit(
-	struct sim *sim, const struct sim_thread *thread, uint8_t kind, struct subject subject)
+void emit_event(struct sim *sim, const struct sim_thread *thread, uint8_t kind,
+	const struct subject *subject);
+static inline void emit(struct sim *sim, const struct sim_thread *thread, uint8_t kind,
+	const struct subject *subject)
 {
 	if (sim->options.sink)
 		emit_event(sim, thread, kind, subject);
@@ -368,7 +381,7 @@ int emit_names(struct sim *sim); /* of all objects, at the start */
 /* deadlock.c */
 /* A thread is about to wait for a lock that `owner` holds: -EDEADLK if that closes a circle. */
 int deadlock_check(
-	struct sim *sim, struct sim_thread *thread, struct subject subject, uint32_t owner);
+	struct sim *sim, struct sim_thread *thread, const struct subject *subject, uint32_t owner);
 int deadlock_explain(struct sim *sim); /* -EDEADLK */
 /* It gives back a lock that it does not hold. */
 int lock_error(struct sim *sim, const struct sim_thread *thread, uint8_t what, uint32_t number,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Mutexes, spin locks, read-write locks. As with a futex, who gives a lock back wakes the first that
- * waits and leaves the lock free; whoever asks next has it.
+ * waits and leaves the lock free; whoever asks next has it. A lock that hands over belongs to the first
+ * that waits at once.
  */
 #include "sim/engine.h"
 
@@ -28,6 +29,8 @@ static uint64_t since_reset(const struct sim *sim, uint64_t time_ns)
 
 bool mutex_take(struct sim *sim, struct sim_thread *thread, struct lock *mutex)
 {
+	if (mutex->owner == thread->tid && thread->is_late)
+		return true; /* it was handed over */
 	if (mutex->owner)
 		return false;
 	mutex->owner = thread->tid;
@@ -42,15 +45,23 @@ static void lock_free(struct sim *sim, struct lock *lock)
 	object_set_length(sim, &lock->object, lock->object.length - 1);
 }
 
+static void hand_over(struct sim *sim, struct lock *lock)
+{
+	lock->owner = lock->waiters.head;
+	lock->held_since_ns = sim->now_ns;
+}
+
 int mutex_give_back(struct sim *sim, struct sim_thread *thread, uint32_t number, uint16_t flags)
 {
 	struct lock *mutex = &sim->mutexes.all[number];
 	if (mutex->owner != thread->tid)
 		return lock_error(sim, thread, WHAT_MUTEX, number, mutex->owner);
 	emit(sim, thread, EVENT_RELEASE,
-		(struct subject){
+		&(struct subject){
 			.what = WHAT_MUTEX, .object = (uint64_t)number + 1, .flags = flags });
 	lock_free(sim, mutex);
+	if (mutex->hands_over)
+		hand_over(sim, mutex);
 	return wake_first(sim, &mutex->waiters, thread->tid);
 }
 
@@ -61,23 +72,24 @@ int op_lock(struct sim *sim, struct sim_thread *thread)
 	if (!thread->result.has_waited)
 		object_set_length(sim, &lock->object, lock->object.length + 1);
 	if (mutex_take(sim, thread, lock)) {
-		pass(sim, thread, &lock->object, subject);
+		pass(sim, thread, &lock->object, &subject);
 		return OP_DONE;
 	}
-	int code = deadlock_check(sim, thread, subject, lock->owner);
-	return code < 0 ? code : wait_begin(sim, thread, &lock->waiters, &lock->object, subject);
+	int code = deadlock_check(sim, thread, &subject, lock->owner);
+	return code < 0 ? code : wait_begin(sim, thread, &lock->waiters, &lock->object, &subject);
 }
 
 int op_try_lock(struct sim *sim, struct sim_thread *thread)
 {
 	FIND(lock, mutexes);
+	struct subject subject = subject_of(thread, WHAT_MUTEX, 0);
 	if (mutex_take(sim, thread, lock)) {
 		object_set_length(sim, &lock->object, lock->object.length + 1);
-		pass(sim, thread, &lock->object, subject_of(thread, WHAT_MUTEX, 0));
+		pass(sim, thread, &lock->object, &subject);
 	} else {
 		lock->object.refused++;
 		thread->result.status = -EBUSY;
-		emit(sim, thread, EVENT_TRY_FAILED, subject_of(thread, WHAT_MUTEX, 0));
+		emit(sim, thread, EVENT_TRY_FAILED, &subject);
 	}
 	return OP_DONE;
 }
@@ -89,22 +101,26 @@ int op_unlock(struct sim *sim, struct sim_thread *thread)
 	return mutex_give_back(sim, thread, thread->op.object, 0);
 }
 
-/* A thread that waits keeps its core, and stands in the list only while it has one. */
+/*
+ * A thread that waits keeps its core. It stands in the list only while it has one, for only then can it
+ * see that the lock is free; of a lock that hands over, until it has it.
+ */
 int op_spin_lock(struct sim *sim, struct sim_thread *thread)
 {
 	FIND(lock, spins);
 	struct subject subject = subject_of(thread, WHAT_SPIN, 0);
 	if (!thread->result.has_waited)
 		object_set_length(sim, &lock->object, lock->object.length + 1);
-	if (!lock->owner) {
-		lock->owner = thread->tid;
-		lock->held_since_ns = sim->now_ns;
-		if (thread->is_late)
+	if (mutex_take(sim, thread, lock)) {
+		if (thread->is_late) {
 			thread->woken_ns = sim->now_ns;
-		pass(sim, thread, &lock->object, subject);
+			subject.value = thread->waker;
+			emit(sim, thread, EVENT_WOKEN, &subject);
+		}
+		pass(sim, thread, &lock->object, &subject);
 		return OP_DONE;
 	}
-	int code = deadlock_check(sim, thread, subject, lock->owner);
+	int code = deadlock_check(sim, thread, &subject, lock->owner);
 	if (code < 0)
 		return code;
 	if (!thread->result.has_waited) {
@@ -114,17 +130,22 @@ int op_spin_lock(struct sim *sim, struct sim_thread *thread)
 		thread->wait_number = subject.object;
 		thread->asked_ns = sim->now_ns;
 		lock->object.waits++;
-		emit(sim, thread, EVENT_WAIT, subject);
+		emit(sim, thread, EVENT_WAIT, &subject);
 	}
-	waiters_add(sim, &lock->waiters, thread->tid);
-	thread->is_spinning = true;
+	if (!thread->is_listed)
+		waiters_add(sim, &lock->waiters, thread->tid);
+	thread->is_listed = thread->is_spinning = true;
 	return cores_compute(sim, thread);
 }
 
 void spin_suspend(struct sim *sim, struct sim_thread *thread)
 {
-	waiters_remove(sim, &sim->spins.all[thread->op.object].waiters, thread->tid);
+	struct lock *lock = &sim->spins.all[thread->op.object];
 	thread->is_spinning = false;
+	if (lock->hands_over)
+		return;
+	waiters_remove(sim, &lock->waiters, thread->tid);
+	thread->is_listed = false;
 }
 
 int op_spin_unlock(struct sim *sim, struct sim_thread *thread)
@@ -132,14 +153,21 @@ int op_spin_unlock(struct sim *sim, struct sim_thread *thread)
 	FIND(lock, spins);
 	if (lock->owner != thread->tid)
 		return lock_error(sim, thread, WHAT_SPIN, thread->op.object, lock->owner);
-	emit(sim, thread, EVENT_RELEASE, subject_of(thread, WHAT_SPIN, 0));
+	struct subject subject = subject_of(thread, WHAT_SPIN, 0);
+	emit(sim, thread, EVENT_RELEASE, &subject);
 	lock_free(sim, lock);
 	if (!lock->waiters.head)
 		return OP_DONE;
 	struct sim_thread *next = thread_of(sim, lock->waiters.head);
 	next->waker = thread->tid;
-	spin_suspend(sim, next);
+	if (lock->hands_over)
+		hand_over(sim, lock);
+	waiters_remove(sim, &lock->waiters, next->tid);
+	next->is_listed = false;
+	if (!next->is_spinning) /* it has no core, and will see it when it has one */
+		return OP_DONE;
 	cores_stop(sim, next);
+	next->is_spinning = false;
 	runnable_add(sim, next->tid);
 	return OP_DONE;
 }
@@ -154,13 +182,13 @@ int op_read_lock(struct sim *sim, struct sim_thread *thread)
 		if (rwlock->readers++ == 0)
 			rwlock->held_since_ns = sim->now_ns;
 		thread->read_holds++;
-		pass(sim, thread, &rwlock->object, subject);
+		pass(sim, thread, &rwlock->object, &subject);
 		return OP_DONE;
 	}
-	int code = rwlock->writer ? deadlock_check(sim, thread, subject, rwlock->writer) : 0;
+	int code = rwlock->writer ? deadlock_check(sim, thread, &subject, rwlock->writer) : 0;
 	return code < 0 ? code
 			: wait_begin(
-				  sim, thread, &rwlock->waiting_readers, &rwlock->object, subject);
+				  sim, thread, &rwlock->waiting_readers, &rwlock->object, &subject);
 }
 
 int op_write_lock(struct sim *sim, struct sim_thread *thread)
@@ -175,13 +203,13 @@ int op_write_lock(struct sim *sim, struct sim_thread *thread)
 		rwlock->writers_pending--;
 		rwlock->writer = thread->tid;
 		rwlock->held_since_ns = sim->now_ns;
-		pass(sim, thread, &rwlock->object, subject);
+		pass(sim, thread, &rwlock->object, &subject);
 		return OP_DONE;
 	}
-	int code = rwlock->writer ? deadlock_check(sim, thread, subject, rwlock->writer) : 0;
+	int code = rwlock->writer ? deadlock_check(sim, thread, &subject, rwlock->writer) : 0;
 	return code < 0 ? code
 			: wait_begin(
-				  sim, thread, &rwlock->waiting_writers, &rwlock->object, subject);
+				  sim, thread, &rwlock->waiting_writers, &rwlock->object, &subject);
 }
 
 /* A free lock: one writer or all readers are told, as it prefers. */
@@ -202,8 +230,8 @@ int op_rw_unlock(struct sim *sim, struct sim_thread *thread)
 	bool is_writer = rwlock->writer == thread->tid;
 	if (!is_writer && (rwlock->readers == 0 || thread->read_holds == 0))
 		return lock_error(sim, thread, WHAT_RWLOCK, thread->op.object, rwlock->writer);
-	emit(sim, thread, EVENT_RELEASE,
-		subject_of(thread, WHAT_RWLOCK, is_writer ? 0 : EVENT_SHARED));
+	struct subject subject = subject_of(thread, WHAT_RWLOCK, is_writer ? 0 : EVENT_SHARED);
+	emit(sim, thread, EVENT_RELEASE, &subject);
 	object_set_length(sim, &rwlock->object, rwlock->object.length - 1);
 	if (is_writer)
 		rwlock->writer = 0;
@@ -213,4 +241,15 @@ int op_rw_unlock(struct sim *sim, struct sim_thread *thread)
 		return OP_DONE;
 	rwlock->object.held_ns += since_reset(sim, rwlock->held_since_ns);
 	return rwlock_pass_on(sim, rwlock, thread->tid);
+}
+
+int sim_set_handover(struct sim *sim, enum sim_object_kind kind, uint32_t object)
+{
+	if (kind == SIM_MUTEX && object < sim->mutexes.count)
+		sim->mutexes.all[object].hands_over = true;
+	else if (kind == SIM_SPIN && object < sim->spins.count)
+		sim->spins.all[object].hands_over = true;
+	else
+		return -EINVAL;
+	return 0;
 }

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 /* Work that a thread can be given at once: 146 years. */
-#define WORK_MAX_NS (UINT64_C(1) << 62)
+#define WORK_MAX_NS TIME_MAX_NS
 
 static int op_compute(struct sim *sim, struct sim_thread *thread)
 {
@@ -17,19 +17,18 @@ static int op_compute(struct sim *sim, struct sim_thread *thread)
 		return op_error(sim, thread, -EINVAL, "computes for %llu ns: the most is 146 years",
 			(unsigned long long)thread->op.amount);
 	thread->stage = 1;
-	thread->work_left = (double)(int64_t)thread->op.amount;
-	return cores_compute(sim, thread);
+	return cores_begin(sim, thread, thread->op.amount);
 }
 
 static int op_sleep(struct sim *sim, struct sim_thread *thread)
 {
 	static const struct subject sleep = { .what = WHAT_SLEEP };
 	if (thread->stage == 1) {
-		pass(sim, thread, NULL, sleep);
+		pass(sim, thread, NULL, &sleep);
 		return OP_DONE;
 	}
 	thread->stage = 1;
-	int code = wait_begin(sim, thread, NULL, NULL, sleep);
+	int code = wait_begin(sim, thread, NULL, NULL, &sleep);
 	uint64_t amount = thread->op.amount < WORK_MAX_NS ? thread->op.amount : WORK_MAX_NS;
 	return code < 0 ? code : timer_set(sim, thread->timer, sim->now_ns + amount) ?: OP_WAITS;
 }
@@ -52,7 +51,7 @@ static int op_spawn(struct sim *sim, struct sim_thread *thread)
 
 static int op_exit(struct sim *sim, struct sim_thread *thread)
 {
-	emit(sim, thread, EVENT_THREAD_EXIT, (struct subject){ 0 });
+	emit(sim, thread, EVENT_THREAD_EXIT, &(struct subject){ 0 });
 	thread_set_state(sim, thread, THREAD_EXITED);
 	sim->alive--;
 	int code = cores_leave(sim, thread);
@@ -71,7 +70,7 @@ static int op_mark(struct sim *sim, struct sim_thread *thread)
 	};
 	bool is_tick = thread->op.kind == SIM_TICK;
 	emit(sim, thread, kinds[thread->op.kind],
-		(struct subject){ .object = is_tick ? 0 : (uint64_t)thread->op.object + 1,
+		&(struct subject){ .object = is_tick ? 0 : (uint64_t)thread->op.object + 1,
 			.value = is_tick ? thread->op.amount : 0 });
 	return OP_DONE;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What is to come, first things first: a 4-ary heap of 16-byte entries. An entry is a key (a time, or
- * a virtual runtime), the number of the order in which it was set, which breaks ties, and a slot,
- * whose place in the heap is known: a slot is in the heap at most once and can be moved or taken out.
+ * What is to come, first things first: a 4-ary heap of numbers of 128 bits, which hold a key (a time, or
+ * a virtual time), the number of the order in which it was set, which breaks ties, and a slot, whose
+ * place in the heap is known: a slot is in the heap at most once and can be moved or taken out.
  *
  *	entry	| key: 64 bits | order: 40 bits | slot: 24 bits |
  *
@@ -19,13 +19,8 @@
 enum { PENDING_SLOT_BITS = 24, PENDING_SLOTS_MAX = 1 << PENDING_SLOT_BITS };
 #define PENDING_ORDER_MAX ((UINT64_C(1) << (64 - PENDING_SLOT_BITS)) - 1)
 
-struct pending_entry {
-	uint64_t key;
-	uint64_t order_slot;
-};
-
 struct pending {
-	struct pending_entry *entries;
+	unsigned __int128 *entries;
 	size_t count, capacity;
 };
 
@@ -35,15 +30,14 @@ struct pending_index {
 	size_t capacity;
 };
 
-static inline uint32_t pending_slot(const struct pending_entry *entry)
+static inline uint64_t pending_key(unsigned __int128 entry)
 {
-	return (uint32_t)entry->order_slot & (PENDING_SLOTS_MAX - 1);
+	return (uint64_t)(entry >> 64);
 }
 
-static inline bool pending_is_before(struct pending_entry a, struct pending_entry b)
+static inline uint32_t pending_slot(unsigned __int128 entry)
 {
-	return (((unsigned __int128)a.key << 64) | a.order_slot) <
-	       (((unsigned __int128)b.key << 64) | b.order_slot);
+	return (uint32_t)entry & (PENDING_SLOTS_MAX - 1);
 }
 
 /* Sets a slot's key, moving it if it is in the heap. 0 or -ENOMEM. */

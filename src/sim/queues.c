@@ -61,22 +61,22 @@ int op_put(struct sim *sim, struct sim_thread *thread)
 	if (code < 0)
 		return code;
 	struct queue *queue = &sim->queues.all[thread->op.object];
+	struct subject subject = subject_of(thread);
 	if (queue->is_closed) {
 		thread->result.status = -EPIPE;
-		pass(sim, thread, NULL, subject_of(thread));
+		pass(sim, thread, NULL, &subject);
 		return OP_DONE;
 	}
 	if (is_full(queue)) {
 		if (thread->op.kind == SIM_PUT)
-			return wait_begin(
-				sim, thread, &queue->putters, &queue->object, subject_of(thread));
+			return wait_begin(sim, thread, &queue->putters, &queue->object, &subject);
 		queue->object.refused++;
 		thread->result.status = -EAGAIN;
-		emit(sim, thread, EVENT_TRY_FAILED, subject_of(thread));
+		emit(sim, thread, EVENT_TRY_FAILED, &subject);
 		return OP_DONE;
 	}
-	pass(sim, thread, &queue->object, subject_of(thread));
-	emit(sim, thread, EVENT_RELEASE, subject_of(thread));
+	pass(sim, thread, &queue->object, &subject);
+	emit(sim, thread, EVENT_RELEASE, &subject);
 	return queue_put(sim, queue, thread->op.item, thread->tid);
 }
 
@@ -86,16 +86,17 @@ int op_get(struct sim *sim, struct sim_thread *thread)
 	if (code < 0)
 		return code;
 	struct queue *queue = &sim->queues.all[thread->op.object];
+	struct subject subject = subject_of(thread);
 	if (queue->count == 0 && queue->is_closed) {
 		thread->result.status = -EPIPE;
-		pass(sim, thread, NULL, subject_of(thread));
+		pass(sim, thread, NULL, &subject);
 		return OP_DONE;
 	}
 	if (queue->count == 0) {
 		if (thread->op.kind == SIM_GET)
-			return wait_begin(sim, thread, &queue->getters, NULL, subject_of(thread));
+			return wait_begin(sim, thread, &queue->getters, NULL, &subject);
 		thread->result.status = -EAGAIN;
-		emit(sim, thread, EVENT_TRY_FAILED, subject_of(thread));
+		emit(sim, thread, EVENT_TRY_FAILED, &subject);
 		return OP_DONE;
 	}
 	const struct queue_item *item = &queue->items[queue->first];
@@ -106,10 +107,10 @@ int op_get(struct sim *sim, struct sim_thread *thread)
 	queue->first = (queue->first + 1) & (queue->ring_capacity - 1);
 	queue->count--;
 	object_set_length(sim, &queue->object, queue->count);
-	pass(sim, thread, NULL, subject_of(thread));
+	pass(sim, thread, NULL, &subject);
 	if (queue->capacity == 0)
 		return OP_DONE;
-	emit(sim, thread, EVENT_RELEASE, subject_of(thread)); /* there is room */
+	emit(sim, thread, EVENT_RELEASE, &subject); /* there is room */
 	if (queue->putters.head)
 		return wake_first(sim, &queue->putters, thread->tid);
 	return source_has_room(sim, queue);
@@ -124,7 +125,7 @@ int op_close(struct sim *sim, struct sim_thread *thread)
 	queue->is_closed = true;
 	struct subject subject = subject_of(thread);
 	subject.flags = EVENT_ALL;
-	emit(sim, thread, EVENT_RELEASE, subject);
+	emit(sim, thread, EVENT_RELEASE, &subject);
 	code = wake_all(sim, &queue->getters, thread->tid);
 	return code < 0 ? code : wake_all(sim, &queue->putters, thread->tid);
 }

@@ -13,9 +13,6 @@ enum { THREADS_MAX = 1 << 22 }; /* the greatest tid of a timeline */
 /* Operations of one thread at one instant: more are a loop in which no time passes. */
 enum { INSTANT_OPS_MAX = 10000000 };
 
-/* Simulated time ends before sums of two times overflow: 146 years. */
-#define TIME_MAX_NS (UINT64_C(1) << 62)
-
 int sim_new(const struct sim_options *options, const struct sim_program *program, struct sim **ret,
 	struct err *err)
 {
@@ -102,13 +99,6 @@ int timer_new(struct sim *sim, enum timer_kind kind, uint32_t owner, uint32_t pa
 	return 0;
 }
 
-int timer_set(struct sim *sim, uint32_t timer, uint64_t time_ns)
-{
-	if (time_ns > TIME_MAX_NS)
-		time_ns = TIME_MAX_NS;
-	return pending_set(&sim->events, &sim->timer_places, timer, time_ns, sim->order++);
-}
-
 void runnable_add(struct sim *sim, uint32_t tid)
 {
 	size_t mask = sim->runnable_capacity - 1;
@@ -159,6 +149,7 @@ int thread_new(struct sim *sim, const char *name, uint32_t parent, uint32_t star
 		.start = start,
 		.result = { .item = start },
 		.op = { .kind = SIM_OP_KINDS },
+		.is_between = true,
 	};
 	sim->alive++;
 	*ret = tid;
@@ -184,7 +175,7 @@ int thread_begin(struct sim *sim, struct sim_thread *thread)
 	if (thread->name)
 		emit_name(sim, WHAT_THREAD, thread->tid, thread->name);
 	emit(sim, thread, EVENT_THREAD_START,
-		(struct subject){ .object = thread->start, .value = thread->parent });
+		&(struct subject){ .object = thread->start, .value = thread->parent });
 	return cores_enter(sim, thread);
 }
 
@@ -198,11 +189,11 @@ static int thread_next(struct sim *sim, struct sim_thread *thread)
 		return op_error(sim, thread, -ELOOP,
 			"makes more than %d operations while no time passes", INSTANT_OPS_MAX);
 	}
-	struct sim_result last = thread->result;
-	thread->result = (struct sim_result){ 0 };
 	thread->stage = 0;
-	return sim->program.next(
-		sim->program.context, sim, thread->tid, &last, &thread->op, sim->err);
+	int code = sim->program.next(
+		sim->program.context, sim, thread->tid, &thread->result, &thread->op, sim->err);
+	thread->result = (struct sim_result){ 0 };
+	return code;
 }
 
 /* Its operations up to one that takes time. */
@@ -213,14 +204,16 @@ static int thread_continue(struct sim *sim, uint32_t tid)
 	sim->executing = tid;
 	if (thread->work_left > 0 || thread->switch_left > 0)
 		code = cores_compute(sim, thread);
-	else if (thread->op.kind != SIM_OP_KINDS)
+	else if (!thread->is_between)
 		code = op_play(sim, thread);
 	while (code == OP_DONE && !sim->failed && !sim->is_stopped) {
 		thread = thread_of(sim, tid); /* SIM_SPAWN moves them */
+		thread->is_between = true;
 		if (thread->must_yield) {
 			code = cores_yield(sim, thread);
-			break;
+			continue; /* it may stay */
 		}
+		thread->is_between = false;
 		code = thread_next(sim, thread);
 		if (code == 0)
 			code = op_play(sim, thread);
@@ -258,15 +251,15 @@ static int thread_timer(struct sim *sim, uint32_t tid)
 	return op_timer(sim, thread);
 }
 
-static int timer_rings(struct sim *sim, const struct timer *timer)
+static int timer_rings(struct sim *sim, enum timer_kind kind, uint32_t owner, uint32_t part)
 {
-	switch ((enum timer_kind)timer->kind) {
+	switch (kind) {
 	case TIMER_THREAD:
-		return thread_timer(sim, timer->owner);
+		return thread_timer(sim, owner);
 	case TIMER_SOURCE:
-		return source_timer(sim, timer->owner, timer->part);
+		return source_timer(sim, owner, part);
 	case TIMER_DISK:
-		return disk_timer(sim, timer->owner, timer->part);
+		return disk_timer(sim, owner, part);
 	}
 	return 0;
 }
@@ -277,18 +270,18 @@ static int timer_rings(struct sim *sim, const struct timer *timer)
  */
 static int play_first(struct sim *sim)
 {
-	struct pending_entry first = sim->events.entries[0];
-	sim->now_ns = first.key;
-	uint32_t slot = pending_slot(&first);
+	unsigned __int128 first = sim->events.entries[0];
+	sim->now_ns = pending_key(first);
+	uint32_t slot = pending_slot(first);
 	if (++sim->event_count > sim->options.event_limit && sim->options.event_limit > 0)
 		return err_set(sim->err, -E2BIG,
 			"more than %llu events: the simulation was stopped",
 			(unsigned long long)sim->options.event_limit);
-	struct timer timer = sim->timers[slot];
-	int code = timer_rings(sim, &timer);
+	const struct timer *timer = &sim->timers[slot];
+	int code = timer_rings(sim, timer->kind, timer->owner, timer->part);
 	if (code == 0)
 		code = drain_runnable(sim);
-	if (sim->events.count > 0 && sim->events.entries[0].order_slot == first.order_slot)
+	if (sim->events.count > 0 && sim->events.entries[0] == first)
 		pending_remove(&sim->events, &sim->timer_places, slot);
 	return code;
 }
@@ -324,7 +317,7 @@ static int play_all(struct sim *sim)
 	while (code == 0 && !is_over(sim)) {
 		if (sim->events.count == 0)
 			return is_served(sim) ? 0 : deadlock_explain(sim);
-		if (sim->events.entries[0].key >= stop_ns) {
+		if (pending_key(sim->events.entries[0]) >= stop_ns) {
 			sim->now_ns = stop_ns;
 			return 0;
 		}

@@ -16,7 +16,7 @@
  * nanosecond of work in one nanosecond.
  *
  * Objects are made before sim_run() or from within next(), and live as long as the simulation. Each
- * kind is numbered from 0 in the order of making.
+ * kind is numbered from 0 in the order of making, and from 1 in events.
  */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
@@ -97,7 +97,8 @@ struct sim_result {
  * The plug. next() is called once for each operation of a thread, in simulated time; `last` is that of
  * the thread's previous operation (at the first call: status 0, item: `other` of the SIM_SPAWN that
  * started it, which the parent has seen the result of before). It may make objects and draw from its own
- * generators. 0, or a negative errno, which ends the simulation and is returned by sim_run().
+ * generators. *ret is the thread's previous operation as it was given (at first its kind is SIM_OP_KINDS),
+ * of which the fields that the new one does not use may stay. 0, or a negative errno, which ends the simulation and is returned by sim_run().
  */
 struct sim_program {
 	void *context;
@@ -175,6 +176,19 @@ struct sim_source_options {
 	bool does_wait_for_room; /* a full queue holds the source back instead of refusing */
 };
 
+enum sim_object_kind {
+	SIM_MUTEX,
+	SIM_SPIN,
+	SIM_RWLOCK,
+	SIM_BARRIERS,
+	SIM_COND,
+	SIM_SEM,
+	SIM_QUEUE,
+	SIM_LIMIT,
+	SIM_DISKS,
+	SIM_SOURCES,
+};
+
 /* All: 0 or -EINVAL, -ENOMEM; *ret is the object's number. Names are copied, may be NULL. */
 int sim_new(const struct sim_options *options, const struct sim_program *program, struct sim **ret,
 	struct err *err);
@@ -192,6 +206,15 @@ int sim_add_disk(
 	struct sim *sim, const char *name, const struct sim_disk_options *options, uint32_t *ret);
 int sim_add_source(
 	struct sim *sim, const char *name, const struct sim_source_options *options, uint32_t *ret);
+
+/*
+ * From now on a mutex or spin lock that is given back belongs at once to who has waited longest (priority
+ * inheritance, ticket and MCS locks); without this it is free for whoever asks first, as glibc's.
+ */
+int sim_set_handover(struct sim *sim, enum sim_object_kind kind, uint32_t object);
+
+/* Names a region, for readers of the events. */
+int sim_name_region(struct sim *sim, uint32_t region, const char *name);
 
 /* A thread that exists at time 0; tids count from 1. `affinity`: cores it may use, bit by bit; NULL: all. */
 int sim_add_thread(struct sim *sim, const char *name, const uint64_t *affinity, uint32_t *ret_tid);
@@ -222,18 +245,6 @@ struct sim_object_stats {
 	uint64_t waited_ns, held_ns; /* summed over threads; held: mutex, disk service */
 	double mean_length; /* time average of those in it: queue: items; lock, disk: waiting and served */
 	uint64_t max_length, refused;
-};
-enum sim_object_kind {
-	SIM_MUTEX,
-	SIM_SPIN,
-	SIM_RWLOCK,
-	SIM_BARRIERS,
-	SIM_COND,
-	SIM_SEM,
-	SIM_QUEUE,
-	SIM_LIMIT,
-	SIM_DISKS,
-	SIM_SOURCES,
 };
 void sim_thread_stats(const struct sim *sim, uint32_t tid, struct sim_thread_stats *ret);
 void sim_object_stats(const struct sim *sim, enum sim_object_kind kind, uint32_t object,

@@ -153,13 +153,13 @@ int source_start(struct sim *sim, uint32_t number)
 
 int op_request_begin(struct sim *sim, struct sim_thread *thread)
 {
-	emit(sim, thread, EVENT_REQUEST_BEGIN, (struct subject){ .value = thread->op.item });
+	emit(sim, thread, EVENT_REQUEST_BEGIN, &(struct subject){ .value = thread->op.item });
 	return OP_DONE;
 }
 
 int op_request_end(struct sim *sim, struct sim_thread *thread)
 {
-	emit(sim, thread, EVENT_REQUEST_END, (struct subject){ .value = thread->op.item });
+	emit(sim, thread, EVENT_REQUEST_END, &(struct subject){ .value = thread->op.item });
 	struct request request;
 	if (!requests_take(sim, thread->op.item, &request))
 		return OP_DONE; /* one that the plug began itself */

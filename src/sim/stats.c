@@ -6,8 +6,7 @@ static void advance(struct object *object, uint64_t now_ns)
 {
 	if (object->length_ns == now_ns)
 		return;
-	object->area +=
-		(double)(int64_t)object->length * (double)(int64_t)(now_ns - object->length_ns);
+	object->area += (unsigned __int128)object->length * (now_ns - object->length_ns);
 	object->length_ns = now_ns;
 }
 
@@ -91,7 +90,7 @@ void sim_object_stats(const struct sim *sim, enum sim_object_kind kind, uint32_t
 		.waits = object.waits,
 		.waited_ns = object.waited_ns,
 		.held_ns = object.held_ns,
-		.mean_length = elapsed ? object.area / (double)(int64_t)elapsed : 0,
+		.mean_length = elapsed ? (double)object.area / (double)(int64_t)elapsed : 0,
 		.max_length = object.max_length,
 		.refused = object.refused,
 	};

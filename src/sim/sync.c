@@ -17,16 +17,16 @@ int op_barrier(struct sim *sim, struct sim_thread *thread)
 	struct barrier *barrier = &sim->barriers.all[thread->op.object];
 	struct subject subject = subject_of(thread, WHAT_BARRIER);
 	if (thread->stage == 1) {
-		pass(sim, thread, &barrier->object, subject);
+		pass(sim, thread, &barrier->object, &subject);
 		return OP_DONE;
 	}
 	thread->stage = 1;
 	object_set_length(sim, &barrier->object, barrier->object.length + 1);
 	if (++barrier->arrived < barrier->threads)
-		return wait_begin(sim, thread, &barrier->waiters, &barrier->object, subject);
+		return wait_begin(sim, thread, &barrier->waiters, &barrier->object, &subject);
 	barrier->arrived = 0;
 	object_set_length(sim, &barrier->object, 0);
-	pass(sim, thread, &barrier->object, subject);
+	pass(sim, thread, &barrier->object, &subject);
 	return wake_all(sim, &barrier->waiters, thread->tid);
 }
 
@@ -42,7 +42,7 @@ static int cond_begin(struct sim *sim, struct sim_thread *thread, struct cond *c
 	object_set_length(sim, &cond->object, cond->object.length + 1);
 	struct subject subject = subject_of(thread, WHAT_COND);
 	subject.value = (uint64_t)thread->op.other + 1;
-	code = wait_begin(sim, thread, &cond->waiters, &cond->object, subject);
+	code = wait_begin(sim, thread, &cond->waiters, &cond->object, &subject);
 	if (code < 0 || thread->op.amount == 0)
 		return code;
 	int timer = timer_set(sim, thread->timer, sim->now_ns + thread->op.amount);
@@ -65,7 +65,7 @@ int op_cond_wait(struct sim *sim, struct sim_thread *thread)
 			subject.flags = EVENT_TIMED_OUT;
 			thread->result.status = -ETIMEDOUT;
 		}
-		pass(sim, thread, &cond->object, subject);
+		pass(sim, thread, &cond->object, &subject);
 		object_set_length(sim, &mutex->object, mutex->object.length + 1);
 		thread->stage = COND_STAGE_MUTEX;
 	}
@@ -73,10 +73,10 @@ int op_cond_wait(struct sim *sim, struct sim_thread *thread)
 		.object = (uint64_t)thread->op.other + 1,
 		.flags = EVENT_IMPLICIT };
 	if (!mutex_take(sim, thread, mutex)) {
-		int code = deadlock_check(sim, thread, subject, mutex->owner);
-		return code < 0 ? code : wait_begin(sim, thread, &mutex->waiters, NULL, subject);
+		int code = deadlock_check(sim, thread, &subject, mutex->owner);
+		return code < 0 ? code : wait_begin(sim, thread, &mutex->waiters, NULL, &subject);
 	}
-	pass(sim, thread, NULL, subject);
+	pass(sim, thread, NULL, &subject);
 	mutex->object.uses++;
 	return OP_DONE;
 }
@@ -102,7 +102,7 @@ static int signal(struct sim *sim, struct sim_thread *thread, bool is_all)
 	struct cond *cond = &sim->conds.all[thread->op.object];
 	struct subject subject = subject_of(thread, WHAT_COND);
 	subject.flags = is_all ? EVENT_ALL : 0;
-	emit(sim, thread, EVENT_RELEASE, subject);
+	emit(sim, thread, EVENT_RELEASE, &subject);
 	int code = 0;
 	while (code == 0 && cond->waiters.head) {
 		uint32_t tid = cond->waiters.head;
@@ -135,10 +135,10 @@ int op_sem_wait(struct sim *sim, struct sim_thread *thread)
 	if (!thread->result.has_waited)
 		object_set_length(sim, &sem->object, sem->object.length + 1);
 	if (sem->value == 0)
-		return wait_begin(sim, thread, &sem->waiters, &sem->object, subject);
+		return wait_begin(sim, thread, &sem->waiters, &sem->object, &subject);
 	sem->value--;
 	object_set_length(sim, &sem->object, sem->object.length - 1);
-	pass(sim, thread, &sem->object, subject);
+	pass(sim, thread, &sem->object, &subject);
 	return OP_DONE;
 }
 
@@ -153,7 +153,8 @@ int op_sem_post(struct sim *sim, struct sim_thread *thread)
 		return op_error(sim, thread, -EOVERFLOW, "posts semaphore %u beyond its range",
 			thread->op.object);
 	sem->value += amount;
-	emit(sim, thread, EVENT_RELEASE, subject_of(thread, WHAT_SEM));
+	struct subject subject = subject_of(thread, WHAT_SEM);
+	emit(sim, thread, EVENT_RELEASE, &subject);
 	int code = 0;
 	for (; code == 0 && amount > 0 && sem->waiters.head; amount--)
 		code = wake_first(sim, &sem->waiters, thread->tid);
@@ -168,9 +169,9 @@ int op_join(struct sim *sim, struct sim_thread *thread)
 	struct sim_thread *joined = thread_of(sim, tid);
 	struct subject subject = { .what = WHAT_JOIN, .value = tid };
 	if (joined->state == THREAD_EXITED) {
-		pass(sim, thread, NULL, subject);
+		pass(sim, thread, NULL, &subject);
 		return OP_DONE;
 	}
-	int code = deadlock_check(sim, thread, subject, tid);
-	return code < 0 ? code : wait_begin(sim, thread, &joined->joiners, NULL, subject);
+	int code = deadlock_check(sim, thread, &subject, tid);
+	return code < 0 ? code : wait_begin(sim, thread, &joined->joiners, NULL, &subject);
 }

@@ -30,7 +30,7 @@ void waiters_remove(struct sim *sim, struct waiters *list, uint32_t tid)
 }
 
 int wait_begin(struct sim *sim, struct sim_thread *thread, struct waiters *list,
-	struct object *object, struct subject subject)
+	struct object *object, const struct subject *subject)
 {
 	if (!thread->result.has_waited) {
 		thread->result.has_waited = true;
@@ -39,8 +39,8 @@ int wait_begin(struct sim *sim, struct sim_thread *thread, struct waiters *list,
 			object->waits++;
 	}
 	thread->is_late = true;
-	thread->wait_what = subject.what;
-	thread->wait_number = subject.object;
+	thread->wait_what = subject->what;
+	thread->wait_number = subject->object;
 	if (list)
 		waiters_add(sim, list, thread->tid);
 	emit(sim, thread, EVENT_WAIT, subject);
@@ -49,7 +49,8 @@ int wait_begin(struct sim *sim, struct sim_thread *thread, struct waiters *list,
 	return code < 0 ? code : OP_WAITS;
 }
 
-void pass(struct sim *sim, struct sim_thread *thread, struct object *object, struct subject subject)
+void pass(struct sim *sim, struct sim_thread *thread, struct object *object,
+	const struct subject *subject)
 {
 	emit(sim, thread, EVENT_PASS, subject);
 	thread->is_late = false;
@@ -68,7 +69,7 @@ int wake_now(struct sim *sim, struct sim_thread *thread)
 {
 	thread->woken_ns = sim->now_ns;
 	emit(sim, thread, EVENT_WOKEN,
-		(struct subject){ .what = thread->wait_what,
+		&(struct subject){ .what = thread->wait_what,
 			.object = thread->wait_number,
 			.value = thread->waker });
 	return cores_enter(sim, thread);

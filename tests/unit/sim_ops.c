@@ -61,10 +61,512 @@ static void a_mutex_is_given_in_order(void **state)
 	sim_free(sim);
 }
 
+/* A simulation of scripts: made, run and freed by one test. */
+struct trial {
+	struct script script;
+	struct sim *sim;
+	uint32_t object;
+};
+
+static void trial_begin(struct trial *trial, struct sim_options options)
+{
+	*trial = (struct trial){ 0 };
+	trial->sim = new_sim(&options, &trial->script);
+}
+
+static void trial_run(struct trial *trial, uint32_t count, const struct sim_op *const *ops)
+{
+	add_threads(trial->sim, &trial->script, count, ops);
+	run_well(trial->sim);
+}
+
+/* The text of the error with which it ends. */
+static void trial_fails(struct trial *trial, uint32_t count, const struct sim_op *const *ops,
+	int code, const char *text)
+{
+	struct err err = { 0 };
+	add_threads(trial->sim, &trial->script, count, ops);
+	assert_int_equal(sim_run(trial->sim, &err), code);
+	assert_string_equal(err.text, text);
+	sim_free(trial->sim);
+}
+
+static struct sim_object_stats stats_of(
+	struct trial *trial, enum sim_object_kind kind, uint32_t object)
+{
+	struct sim_object_stats stats;
+	sim_object_stats(trial->sim, kind, object, &stats);
+	return stats;
+}
+
+#define THREADS(...)                                                                               \
+	sizeof((const struct sim_op *[]){ __VA_ARGS__ }) / sizeof(struct sim_op *),                \
+		(const struct sim_op *[])                                                          \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+
+static void a_free_mutex_belongs_to_who_asks_first(void **state)
+{
+	(void)state;
+	/* On one core, b is woken at 10 but a asks again before b has the core. */
+	static const struct sim_op a[] = { OP(LOCK, 0), SLEEP(10), OP(UNLOCK, 0), OP(LOCK, 0),
+		COMPUTE(5), OP(UNLOCK, 0), EXIT };
+	static const struct sim_op b[] = { OP(LOCK, 0), OP(UNLOCK, 0), EXIT };
+	for (int is_handed = 0; is_handed < 2; is_handed++) {
+		struct trial t;
+		trial_begin(&t, (struct sim_options){ .cores = 1 });
+		assert_int_equal(sim_add_mutex(t.sim, NULL, &t.object), 0);
+		if (is_handed)
+			assert_int_equal(sim_set_handover(t.sim, SIM_MUTEX, t.object), 0);
+		trial_run(&t, THREADS(a, b));
+		assert_int_equal(t.script.times[1][3], 10);
+		assert_int_equal(t.script.results[1][3].has_waited, is_handed);
+		assert_int_equal(t.script.times[2][0], is_handed ? 10 : 15);
+		assert_int_equal(t.script.results[2][0].waited_ns, is_handed ? 10 : 15);
+		sim_free(t.sim);
+	}
+}
+
+static void a_try_does_not_wait(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { OP(TRY_LOCK, 0), COMPUTE(10), OP(UNLOCK, 0), EXIT };
+	static const struct sim_op b[] = { COMPUTE(1), OP(TRY_LOCK, 0), OP(TRY_GET, 0),
+		OP(TRY_PUT, 0), OP(TRY_PUT, 0), OP(TRY_GET, 0), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ 0 });
+	assert_int_equal(sim_add_mutex(t.sim, NULL, &t.object), 0);
+	assert_int_equal(sim_add_queue(t.sim, NULL, 1, &t.object), 0);
+	trial_run(&t, THREADS(a, b));
+	static const int expected[] = { 0, -EBUSY, -EAGAIN, 0, -EAGAIN, 0 };
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(t.script.results[2][i].status, expected[i]);
+	assert_int_equal(stats_of(&t, SIM_QUEUE, 0).refused, 1);
+	sim_free(t.sim);
+}
+
+static void spinning_takes_a_core(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { OP(SPIN_LOCK, 0), COMPUTE(10), OP(SPIN_UNLOCK, 0),
+		EXIT };
+	static const struct sim_op b[] = { COMPUTE(1), OP(SPIN_LOCK, 0), COMPUTE(2),
+		OP(SPIN_UNLOCK, 0), EXIT };
+	for (uint32_t cores = 0; cores < 3; cores += 2) {
+		struct trial t;
+		trial_begin(&t, (struct sim_options){ .cores = cores });
+		assert_int_equal(sim_add_spin(t.sim, NULL, &t.object), 0);
+		trial_run(&t, THREADS(a, b));
+		assert_int_equal(sim_now(t.sim), 12);
+		struct sim_thread_stats stats;
+		sim_thread_stats(t.sim, 2, &stats);
+		assert_int_equal(stats.ran_ns, 12);
+		assert_int_equal(stats.work_ns, 3);
+		assert_int_equal(stats.waited_ns, 0);
+		if (cores > 0)
+			assert_int_equal(
+				sim_core_busy_ns(t.sim, 0) + sim_core_busy_ns(t.sim, 1), 22);
+		sim_free(t.sim);
+	}
+}
+
+static void who_spins_is_preempted_and_goes_on(void **state)
+{
+	(void)state;
+	/* One core, quanta of 10: b spins for whole quanta while a, which holds the lock, waits for it. */
+	static const struct sim_op a[] = { OP(SPIN_LOCK, 0), COMPUTE(25), OP(SPIN_UNLOCK, 0),
+		EXIT };
+	static const struct sim_op b[] = { OP(SPIN_LOCK, 0), COMPUTE(1), OP(SPIN_UNLOCK, 0), EXIT };
+	for (int is_handed = 0; is_handed < 2; is_handed++) {
+		struct trial t;
+		trial_begin(&t, (struct sim_options){ .cores = 1,
+					.scheduler = SIM_ROUND_ROBIN,
+					.quantum = { SIM_FIXED, .a = 10 } });
+		assert_int_equal(sim_add_spin(t.sim, NULL, &t.object), 0);
+		if (is_handed)
+			assert_int_equal(sim_set_handover(t.sim, SIM_SPIN, t.object), 0);
+		trial_run(&t, THREADS(a, b));
+		assert_int_equal(t.script.times[1][2], 45); /* a: 0-10, 20-30, 40-45 */
+		assert_int_equal(sim_now(t.sim), 46);
+		sim_free(t.sim);
+	}
+}
+
+static void readers_share_and_writers_do_not(void **state)
+{
+	(void)state;
+	static const struct sim_op reader[] = { OP(READ_LOCK, 0), COMPUTE(10), OP(RW_UNLOCK, 0),
+		EXIT };
+	static const struct sim_op writer[] = { COMPUTE(1), OP(WRITE_LOCK, 0), COMPUTE(10),
+		OP(RW_UNLOCK, 0), EXIT };
+	static const struct sim_op late[] = { COMPUTE(5), OP(READ_LOCK, 0), COMPUTE(10),
+		OP(RW_UNLOCK, 0), EXIT };
+	for (int writers_first = 0; writers_first < 2; writers_first++) {
+		struct trial t;
+		trial_begin(&t, (struct sim_options){ 0 });
+		assert_int_equal(sim_add_rwlock(t.sim, NULL, writers_first, &t.object), 0);
+		trial_run(&t, THREADS(reader, reader, writer, late));
+		assert_int_equal(t.script.times[1][1], 10);
+		assert_int_equal(t.script.times[2][1], 10);
+		assert_int_equal(t.script.times[3][1], writers_first ? 10 : 15);
+		assert_int_equal(t.script.times[4][1], writers_first ? 20 : 5);
+		sim_free(t.sim);
+	}
+}
+
+static void a_barrier_lets_go_with_the_last(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { COMPUTE(1), OP(BARRIER, 0), COMPUTE(7), OP(BARRIER, 0),
+		EXIT };
+	static const struct sim_op b[] = { COMPUTE(5), OP(BARRIER, 0), COMPUTE(2), OP(BARRIER, 0),
+		EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ 0 });
+	assert_int_equal(sim_add_barrier(t.sim, NULL, 2, &t.object), 0);
+	trial_run(&t, THREADS(a, b));
+	assert_int_equal(sim_now(t.sim), 12);
+	assert_int_equal(t.script.results[1][1].waited_ns, 4);
+	assert_false(t.script.results[2][1].has_waited);
+	assert_int_equal(t.script.results[2][3].waited_ns, 5);
+	sim_free(t.sim);
+}
+
+#define COND_WAIT(cond, mutex, timeout)                                                            \
+	{                                                                                          \
+		.kind = SIM_COND_WAIT, .object = (cond), .other = (mutex), .amount = (timeout)     \
+	}
+
+static void a_condition_returns_with_its_mutex(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { OP(LOCK, 0), COND_WAIT(0, 0, 0), COMPUTE(3),
+		OP(UNLOCK, 0), EXIT };
+	static const struct sim_op b[] = { COMPUTE(1), OP(LOCK, 0), OP(SIGNAL, 0), COMPUTE(4),
+		OP(UNLOCK, 0), EXIT };
+	static const struct sim_op c[] = { COMPUTE(20), OP(BROADCAST, 0), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ 0 });
+	assert_int_equal(sim_add_mutex(t.sim, NULL, &t.object), 0);
+	assert_int_equal(sim_add_cond(t.sim, NULL, &t.object), 0);
+	trial_run(&t, THREADS(a, a, b, c));
+	assert_int_equal(t.script.times[1][1], 5); /* signalled at 1, the mutex at 5 */
+	assert_int_equal(t.script.results[1][1].waited_ns, 5);
+	assert_int_equal(t.script.times[2][1], 20);
+	assert_int_equal(sim_now(t.sim), 23);
+	sim_free(t.sim);
+}
+
+static void a_condition_gives_up_in_time(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { OP(LOCK, 0), COND_WAIT(0, 0, 10), OP(UNLOCK, 0),
+		OP(LOCK, 0), COND_WAIT(0, 0, 10), OP(UNLOCK, 0), COMPUTE(100), EXIT };
+	static const struct sim_op b[] = { COMPUTE(12), OP(SIGNAL, 0), OP(SIGNAL, 0), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ 0 });
+	assert_int_equal(sim_add_mutex(t.sim, NULL, &t.object), 0);
+	assert_int_equal(sim_add_cond(t.sim, NULL, &t.object), 0);
+	trial_run(&t, THREADS(a, b));
+	assert_int_equal(t.script.results[1][1].status, -ETIMEDOUT);
+	assert_int_equal(t.script.times[1][1], 10);
+	assert_int_equal(t.script.results[1][4].status, 0);
+	assert_int_equal(t.script.times[1][4], 12);
+	assert_int_equal(sim_now(t.sim), 112); /* the second timeout rings no more */
+	sim_free(t.sim);
+}
+
+static void a_semaphore_counts(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { OP(SEM_WAIT, 0), COMPUTE(10), EXIT };
+	static const struct sim_op b[] = { COMPUTE(5), { .kind = SIM_SEM_POST, .amount = 2 },
+		COMPUTE(1), OP(SEM_POST, 0), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ 0 });
+	assert_int_equal(sim_add_sem(t.sim, NULL, 1, &t.object), 0);
+	trial_run(&t, THREADS(a, a, a, a, b));
+	static const uint64_t times[] = { 10, 15, 15, 16 };
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(t.script.times[i + 1][1], times[i]);
+	sim_free(t.sim);
+}
+
+#define PUT(queue, what)                                                                           \
+	{                                                                                          \
+		.kind = SIM_PUT, .object = (queue), .item = (what)                                 \
+	}
+
+static void a_bounded_queue_holds_back(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { PUT(0, 7), PUT(0, 8), PUT(0, 9), OP(CLOSE, 0),
+		PUT(0, 10), EXIT };
+	static const struct sim_op b[] = { COMPUTE(5), OP(GET, 0), COMPUTE(5), OP(GET, 0),
+		OP(GET, 0), OP(GET, 0), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ 0 });
+	assert_int_equal(sim_add_queue(t.sim, NULL, 1, &t.object), 0);
+	trial_run(&t, THREADS(a, b));
+	assert_int_equal(t.script.times[1][1], 5);
+	assert_int_equal(t.script.times[1][2], 10);
+	assert_int_equal(t.script.results[1][4].status, -EPIPE);
+	static const uint64_t items[] = { 0, 7, 0, 8, 9 };
+	for (int i = 1; i < 5; i += i == 1 ? 2 : 1)
+		assert_int_equal(t.script.results[2][i].item, items[i]);
+	assert_int_equal(t.script.results[2][5].status, -EPIPE);
+	struct sim_object_stats stats = stats_of(&t, SIM_QUEUE, 0);
+	assert_int_equal(stats.uses, 3);
+	assert_int_equal(stats.waits, 2);
+	assert_int_equal(stats.held_ns, 10); /* 7 for 5, 8 for 5, 9 for 0 */
+	sim_free(t.sim);
+}
+
+static void a_disk_serves_as_many_as_it_can(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { { .kind = SIM_DISK, .class = 1, .amount = 2 }, EXIT };
+	static const struct sim_op b[] = { { .kind = SIM_DISK, .amount = 1 }, OP(DISK, 0), EXIT };
+	static const struct sim_op c[] = { COMPUTE(1),
+		{ .kind = SIM_DISK, .amount = 3, .other = SIM_BACKGROUND }, COMPUTE(1), EXIT };
+	static const struct sim_dist service[] = { { SIM_FIXED, .a = 10 }, { SIM_FIXED, .a = 4 } };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ 0 });
+	const struct sim_disk_options options = {
+		.parallelism = 2, .service = service, .class_count = 2
+	};
+	assert_int_equal(sim_add_disk(t.sim, "sda", &options, &t.object), 0);
+	/* 0-4 a1, 0-10 b; c's at 1: 4-14, 10-20, 14-24; a2 behind them: 20-24. */
+	trial_run(&t, THREADS(a, b, c));
+	assert_int_equal(t.script.times[1][0], 24);
+	assert_int_equal(t.script.times[2][0], 10);
+	assert_int_equal(t.script.times[2][1], 10);
+	assert_false(t.script.results[2][1].has_waited);
+	assert_int_equal(t.script.times[3][1], 1);
+	struct sim_object_stats stats = stats_of(&t, SIM_DISKS, 0);
+	assert_int_equal(stats.uses, 6);
+	assert_int_equal(stats.waits, 4);
+	assert_int_equal(stats.held_ns, 4 + 10 + 30 + 4);
+	assert_int_equal(stats.waited_ns, 3 + 9 + 13 + 16);
+	sim_free(t.sim);
+}
+
+static void a_limit_refuses(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { OP(TAKE, 0), OP(TAKE, 0), OP(TAKE, 0), OP(GIVE, 0),
+		OP(TAKE, 0), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ 0 });
+	assert_int_equal(sim_add_limit(t.sim, "descriptors", 2, &t.object), 0);
+	trial_run(&t, THREADS(a));
+	static const int expected[] = { 0, 0, -EMFILE, 0, 0 };
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(t.script.results[1][i].status, expected[i]);
+	assert_int_equal(stats_of(&t, SIM_LIMIT, 0).refused, 1);
+	sim_free(t.sim);
+}
+
+static void a_thread_is_spawned_and_joined(void **state)
+{
+	(void)state;
+	static const struct sim_op child[] = { COMPUTE(10), EXIT };
+	static const struct sim_op a[] = { COMPUTE(1), { .kind = SIM_SPAWN, .other = 3 },
+		COMPUTE(2), OP(JOIN, 2), OP(JOIN, 2), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ 0 });
+	t.script.starts[3] = child;
+	trial_run(&t, THREADS(a));
+	assert_int_equal(t.script.results[1][1].item, 2);
+	assert_int_equal(t.script.times[1][3], 11);
+	assert_int_equal(t.script.results[1][3].waited_ns, 8);
+	assert_false(t.script.results[1][4].has_waited);
+	sim_free(t.sim);
+}
+
+static void being_woken_takes_its_time(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { OP(SEM_WAIT, 0), COMPUTE(10), SLEEP(5), EXIT };
+	static const struct sim_op b[] = { COMPUTE(5), OP(SEM_POST, 0), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ .wake_ns = 50, .cores = 2, .switch_ns = 3 });
+	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
+	trial_run(&t, THREADS(a, b));
+	/* b: 3 + 5; a: woken at 8, runnable at 58, a's core ran nobody else: goes on at once. */
+	assert_int_equal(t.script.times[2][1], 8);
+	assert_int_equal(t.script.times[1][0], 58);
+	assert_int_equal(t.script.times[1][2], 58 + 10 + 5 + 50);
+	sim_free(t.sim);
+}
+
+/* Programs that are wrong. */
+
+static void a_circle_of_locks_is_explained(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { OP(LOCK, 0), COMPUTE(5), OP(LOCK, 1), EXIT };
+	static const struct sim_op b[] = { OP(LOCK, 1), COMPUTE(6), OP(LOCK, 0), EXIT };
+	static const struct sim_op idle[] = { COMPUTE(1000), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ 0 });
+	uint32_t tid;
+	assert_int_equal(sim_add_mutex(t.sim, "accounts", &t.object), 0);
+	assert_int_equal(sim_add_mutex(t.sim, NULL, &t.object), 0);
+	assert_int_equal(sim_add_thread(t.sim, "teller", NULL, &tid), 0);
+	t.script.ops[tid] = idle;
+	trial_fails(&t, THREADS(a, b), -EDEADLK,
+		"deadlock at 0.000000006 s: thread 3 waits for mutex 'accounts', which thread 2 "
+		"holds; "
+		"thread 2 waits for mutex 1, which thread 3 holds");
+}
+
+static void a_lock_taken_twice_is_explained(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { OP(LOCK, 0), OP(LOCK, 0), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ 0 });
+	assert_int_equal(sim_add_mutex(t.sim, "m", &t.object), 0);
+	trial_fails(&t, THREADS(a), -EDEADLK,
+		"deadlock at 0.000000000 s: thread 1 waits for mutex 'm', which thread 1 holds");
+}
+
+static void waiting_for_ever_is_explained(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { OP(BARRIER, 0), EXIT };
+	static const struct sim_op b[] = { OP(GET, 0), EXIT };
+	static const struct sim_op c[] = { OP(LOCK, 0), EXIT };
+	static const struct sim_op d[] = { COMPUTE(1), OP(LOCK, 0), EXIT };
+	static const struct sim_op e[] = { OP(JOIN, 1), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ .cores = 1 });
+	assert_int_equal(sim_add_barrier(t.sim, "phase", 3, &t.object), 0);
+	assert_int_equal(sim_add_queue(t.sim, "jobs", 0, &t.object), 0);
+	assert_int_equal(sim_add_mutex(t.sim, NULL, &t.object), 0);
+	trial_fails(&t, THREADS(a, b, c, d, e), -EDEADLK,
+		"deadlock at 0.000000001 s: thread 1 waits for barrier 'phase', where 1 of 3 are; "
+		"thread 2 waits for queue 'jobs', which is empty; "
+		"thread 4 waits for mutex 0, which thread 3 holds and has exited; "
+		"thread 5 waits for the end of thread 1");
+}
+
+static void giving_back_what_another_holds_is_an_error(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { OP(LOCK, 0), COMPUTE(5), EXIT };
+	static const struct sim_op b[] = { COMPUTE(1), OP(UNLOCK, 0), EXIT };
+	static const struct sim_op c[] = { OP(SPIN_UNLOCK, 0), EXIT };
+	static const struct sim_op d[] = { OP(RW_UNLOCK, 0), EXIT };
+	static const struct sim_op e[] = { COND_WAIT(0, 0, 0), EXIT };
+	static const struct {
+		const struct sim_op *ops;
+		const char *text;
+	} cases[] = {
+		{ b, "at 0.000000001 s, thread 2 gives back mutex 'm', which thread 1 holds" },
+		{ c, "at 0.000000000 s, thread 2 gives back spin lock 0, which nobody holds" },
+		{ d, "at 0.000000000 s, thread 2 gives back read-write lock 0, which nobody "
+		     "holds" },
+		{ e, "at 0.000000000 s, thread 2 gives back mutex 'm', which thread 1 holds" },
+	};
+	for (size_t i = 0; i < 4; i++) {
+		struct trial t;
+		trial_begin(&t, (struct sim_options){ 0 });
+		assert_int_equal(sim_add_mutex(t.sim, "m", &t.object), 0);
+		assert_int_equal(sim_add_spin(t.sim, NULL, &t.object), 0);
+		assert_int_equal(sim_add_rwlock(t.sim, NULL, false, &t.object), 0);
+		assert_int_equal(sim_add_cond(t.sim, NULL, &t.object), 0);
+		trial_fails(&t, THREADS(a, cases[i].ops), -EPERM, cases[i].text);
+	}
+}
+
+static void what_is_not_there_is_an_error(void **state)
+{
+	(void)state;
+	/* Every operation on object 99: those that have one fail, and none crashes. */
+	for (int kind = 0; kind < SIM_OP_KINDS; kind++) {
+		struct sim_op ops[] = {
+			{ .kind = (enum sim_op_kind)kind, .object = 99, .other = 99 }, EXIT
+		};
+		struct trial t;
+		struct err err = { 0 };
+		uint32_t tid;
+		trial_begin(&t, (struct sim_options){ 0 });
+		assert_int_equal(sim_add_thread(t.sim, NULL, NULL, &tid), 0);
+		t.script.ops[tid] = ops;
+		t.script.starts[99 % SCRIPT_THREADS] = ops + 1;
+		if (kind == SIM_SPAWN)
+			ops[0].other = 99 % SCRIPT_THREADS;
+		int code = sim_run(t.sim, &err);
+		bool has_object = kind >= SIM_LOCK && kind <= SIM_DISK;
+		has_object |= kind == SIM_JOIN || kind == SIM_TAKE || kind == SIM_GIVE;
+		assert_int_equal(code, has_object ? -EINVAL : 0);
+		sim_free(t.sim);
+	}
+}
+
+static void a_loop_without_time_is_an_error(void **state)
+{
+	(void)state;
+	struct trial t;
+	static const struct sim_op a[] = { COMPUTE(1), OP(YIELD, 0), EXIT };
+	trial_begin(&t, (struct sim_options){ 0 });
+	t.script.hook = NULL;
+	t.script.is_endless = true;
+	trial_fails(&t, THREADS(a), -ELOOP,
+		"at 0.000000001 s, thread 1 makes more than 10000000 operations while no time "
+		"passes");
+}
+
+static void limits_on_the_run_hold(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { COMPUTE(10), COMPUTE(10), COMPUTE(10), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ .event_limit = 2 });
+	trial_fails(&t, THREADS(a), -E2BIG, "more than 2 events: the simulation was stopped");
+	trial_begin(&t, (struct sim_options){ .stop_ns = 15 });
+	trial_run(&t, THREADS(a));
+	assert_int_equal(sim_now(t.sim), 15);
+	struct sim_thread_stats stats;
+	sim_thread_stats(t.sim, 1, &stats);
+	assert_int_equal(stats.ran_ns, 15);
+	assert_int_equal(stats.work_ns, 15);
+	sim_free(t.sim);
+	static const struct sim_op b[] = { COMPUTE(7), OP(STOP, 0), EXIT };
+	trial_begin(&t, (struct sim_options){ 0 });
+	trial_run(&t, THREADS(a, b));
+	assert_int_equal(sim_now(t.sim), 7);
+	sim_free(t.sim);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_mutex_is_given_in_order),
+		cmocka_unit_test(a_free_mutex_belongs_to_who_asks_first),
+		cmocka_unit_test(a_try_does_not_wait),
+		cmocka_unit_test(spinning_takes_a_core),
+		cmocka_unit_test(who_spins_is_preempted_and_goes_on),
+		cmocka_unit_test(readers_share_and_writers_do_not),
+		cmocka_unit_test(a_barrier_lets_go_with_the_last),
+		cmocka_unit_test(a_condition_returns_with_its_mutex),
+		cmocka_unit_test(a_condition_gives_up_in_time),
+		cmocka_unit_test(a_semaphore_counts),
+		cmocka_unit_test(a_bounded_queue_holds_back),
+		cmocka_unit_test(a_disk_serves_as_many_as_it_can),
+		cmocka_unit_test(a_limit_refuses),
+		cmocka_unit_test(a_thread_is_spawned_and_joined),
+		cmocka_unit_test(being_woken_takes_its_time),
+		cmocka_unit_test(a_circle_of_locks_is_explained),
+		cmocka_unit_test(a_lock_taken_twice_is_explained),
+		cmocka_unit_test(waiting_for_ever_is_explained),
+		cmocka_unit_test(giving_back_what_another_holds_is_an_error),
+		cmocka_unit_test(what_is_not_there_is_an_error),
+		cmocka_unit_test(a_loop_without_time_is_an_error),
+		cmocka_unit_test(limits_on_the_run_hold),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,8 @@ struct script {
 	struct sim_result results[SCRIPT_THREADS + 1][SCRIPT_RESULTS]; /* of each operation */
 	uint64_t times[SCRIPT_THREADS + 1][SCRIPT_RESULTS]; /* at which it was over */
 	const struct sim_op *starts[SCRIPT_THREADS]; /* of threads that are spawned, by `other` */
-	uint32_t (*hook)(struct script *script, struct sim *sim, uint32_t tid);
+	void (*hook)(struct script *script, struct sim *sim, uint32_t tid); /* before each */
+	bool is_endless; /* the operation before the last is played for ever */
 };
 
 static inline int script_next(void *context, struct sim *sim, uint32_t tid,
@@ -31,8 +32,10 @@ static inline int script_next(void *context, struct sim *sim, uint32_t tid,
 		script->times[tid][at - 1] = sim_now(sim);
 	}
 	if (script->hook)
-		(void)script->hook(script, sim, tid);
+		script->hook(script, sim, tid);
 	*ret = script->ops[tid][at];
+	if (script->is_endless && ret->kind == SIM_YIELD)
+		script->at[tid]--;
 	return 0;
 }
 
