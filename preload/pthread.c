@@ -9,11 +9,26 @@
 
 #include <errno.h>
 
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
+
 /* Of glibc's internal header. */
 enum {
 	RECURSIVE_KIND = PTHREAD_MUTEX_RECURSIVE_NP,
 	ROBUST_KIND = 16, /* PTHREAD_MUTEX_ROBUST_NORMAL_NP */
 };
+
+/* While there is one thread the C library locks without an atomic instruction, but does not try so. */
+static bool is_alone(void)
+{
+#if __has_include(<sys/single_threaded.h>)
+	extern __typeof__(__libc_single_threaded) __libc_single_threaded __attribute__((weak));
+	return &__libc_single_threaded && __libc_single_threaded;
+#else
+	return false;
+#endif
+}
 
 /*
  * What the lock would return, or EBUSY if it would wait. A try is no substitute for the lock of a
@@ -24,6 +39,8 @@ static int try_mutex(pthread_mutex_t *mutex)
 {
 	if (__builtin_expect(mutex->__data.__kind & ROBUST_KIND, 0))
 		return mutex->__data.__lock ? EBUSY : real()->pthread_mutex_lock(mutex);
+	if (is_alone() && mutex->__data.__kind == PTHREAD_MUTEX_TIMED_NP && !mutex->__data.__lock)
+		return real()->pthread_mutex_lock(mutex);
 	return real()->pthread_mutex_trylock(mutex);
 }
 
@@ -82,11 +99,22 @@ EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
 	return got_mutex(mutex, result, CALLER);
 }
 
+/*
+ * Who sleeps until the mutex is free says so in its lock word. Nobody reads the time of a release that
+ * nobody waits for.
+ */
+static bool is_awaited(const pthread_mutex_t *mutex)
+{
+	enum { LOCKED = 1 }; /* and 2: awaited */
+	return mutex->__data.__kind != PTHREAD_MUTEX_TIMED_NP ||
+	       __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) != LOCKED;
+}
+
 EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
 	if (!is_tracing() || is_inner(mutex))
 		return real()->pthread_mutex_unlock(mutex);
-	uint64_t time_ns = releases(mutex);
+	uint64_t time_ns = is_awaited(mutex) ? releases(mutex) : trace_now();
 	int result = real()->pthread_mutex_unlock(mutex);
 	return released(SYNC_LOCK, mutex, 0, time_ns, result, CALLER);
 }

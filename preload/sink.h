@@ -130,7 +130,8 @@ enum {
 };
 
 void trace_acquired(uint32_t kind, const void *object, uint32_t flags, const void *caller);
-uint64_t trace_releases(const void *object);
+uint64_t trace_now(void);
+uint64_t trace_releases(const void *object); /* trace_now(), noted for who waits */
 void trace_released(
 	uint32_t kind, const void *object, uint32_t flags, uint64_t time_ns, const void *caller);
 

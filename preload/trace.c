@@ -35,6 +35,8 @@ bool thread_make_room(void)
 		return false;
 	int kept = errno;
 	bool has_room = lane_grow(&self.lane, self.tid);
+	if (has_room)
+		memset(self.known, 0, sizeof(self.known)); /* the desk is empty */
 	errno = kept;
 	return has_room;
 }
@@ -169,8 +171,8 @@ static void put_name(enum trace_what what, uint64_t object, uint64_t value, cons
 	};
 	memcpy(row + 1, text, length); /* behind it the chunk is zero */
 	self.lane.last_ns = time_ns;
-	self.held = NULL;
-	lane_commit(&self.lane, bytes);
+	self.lead_ns = self.cpu.lead_ns;
+	commit_row(bytes);
 }
 
 void modules_put(uint64_t bias, uint64_t end, const char *path)
@@ -276,7 +278,7 @@ static void put_exit(uint32_t tid)
 		.tid = tid,
 		.kind = TRACE_THREAD_EXIT,
 	};
-	lane_commit(&self.lane, ROW);
+	commit_row(ROW);
 }
 
 /* No opendir(): this process may have broken its heap. */

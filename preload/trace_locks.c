@@ -57,10 +57,14 @@ void trace_acquired(uint32_t kind, const void *object, uint32_t flags, const voi
 		return;
 	if (__builtin_expect(was_tried, 0))
 		put_tried(head, time_ns, caller);
-	else if (!is_nested(&frame)) {
-		self.held = put(time_ns, head, (uintptr_t)object, caller, 0);
-	}
+	else if (!is_nested(&frame))
+		put_often(time_ns, head, (uintptr_t)object, caller);
 	leave();
+}
+
+uint64_t trace_now(void)
+{
+	return now();
 }
 
 uint64_t trace_releases(const void *object)
@@ -68,10 +72,8 @@ uint64_t trace_releases(const void *object)
 	uint64_t time_ns = now();
 	/* Its CPU time now: who gives a lock back to others may lose its core to them before it is recorded. */
 	if (self.state == THREAD_RECORDING && !self.is_busy &&
-		cpu_clock_is_stale(&self.cpu, time_ns)) {
-		self.held = NULL;
+		cpu_clock_is_stale(&self.cpu, time_ns))
 		(void)cpu_clock_at(&self.cpu, time_ns);
-	}
 	wake_note(object, time_ns, self.tid);
 	return time_ns;
 }
@@ -86,7 +88,7 @@ void trace_released(
 	struct head head = head_of(TRACE_RELEASE, kind, flags);
 	bool wakes = kind == SYNC_COND || kind == SYNC_SEM;
 	if (wakes || (!is_nested(&frame) && !join_held(head, object, time_ns)))
-		put(time_ns, head, (uintptr_t)object, caller, 0);
+		put_often(time_ns, head, (uintptr_t)object, caller);
 	leave();
 }
 

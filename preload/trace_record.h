@@ -60,6 +60,7 @@
  *	is_full				store, relaxed: a hint that saves work
  *	chunk.magic			store, release, when the rest of the head is there
  *	chunk.used			store, release, when the row is there; its thread only writes
+ *	words of a TRACE_AGAIN row	store, release, each; its thread only writes
  *	everything else			written by one, before others can see it
  *
  * Before a chunk is written to, its space must have been allocated (fallocate(), which also makes
@@ -77,7 +78,7 @@
 #define TRACE_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
 
 enum {
-	TRACE_VERSION = 1,
+	TRACE_VERSION = 2, /* 1: without rows of kind TRACE_AGAIN */
 	TRACE_HEADER_BYTES = 4096, /* a page: chunks stay aligned to pages in memory maps */
 	TRACE_HEAD_BYTES = 64,
 	TRACE_RECORD_BYTES = 48,
@@ -115,6 +116,7 @@ enum trace_kind {
 	TRACE_INIT, /* an object was initialised */
 	TRACE_FRAME, /* of the thread's stack, from `object` to `value`: locks in it have names */
 	TRACE_KINDS,
+	TRACE_AGAIN = 255, /* raw files only: no event itself, see trace_again() */
 };
 
 enum trace_what {
@@ -301,6 +303,51 @@ static inline uint64_t trace_since_ns(uint64_t time_ns, uint64_t value)
 static inline uint32_t trace_since_tid(uint64_t value)
 {
 	return (uint32_t)(value >> TRACE_SINCE_BITS);
+}
+
+/*
+ * What a thread does again and again takes a word each time. A row of kind TRACE_AGAIN, with its
+ * tid, has up to TRACE_AGAINS of them in place of its first words; the first 0 ends them:
+ *
+ *	63       53 52           27 26            0
+ *	+----------+---------------+---------------+	the PASS or RELEASE of the row with that number
+ *	| 1 + row  | 0, or 1 +     | after_ns      |	in the chunk, once more, so many ns after the
+ *	|          | held_ns       |               |	event before ended; flag TRACE_HELD aside, which
+ *	+----------+---------------+---------------+	held_ns replaces
+ *
+ * The thread kept its core since the event before: its CPU time went on like the clock.
+ */
+#define TRACE_AGAIN_AFTER_BITS 27
+#define TRACE_AGAIN_ROW_SHIFT 53
+enum {
+	TRACE_AGAINS = 5,
+	TRACE_AGAIN_CHUNK_BYTES = 1 << 17, /* only chunks up to this size have such rows */
+	TRACE_AGAIN_AFTER_MAX = (1 << TRACE_AGAIN_AFTER_BITS) - 1,
+	TRACE_AGAIN_HELD_MAX = (1 << (TRACE_AGAIN_ROW_SHIFT - TRACE_AGAIN_AFTER_BITS)) - 2,
+	TRACE_AGAIN_ROWS_MAX = (1 << (64 - TRACE_AGAIN_ROW_SHIFT)) - 1,
+};
+
+struct trace_again_record {
+	uint64_t words[TRACE_AGAINS];
+	uint32_t tid;
+	uint8_t kind; /* TRACE_AGAIN */
+	uint8_t what;
+	uint16_t flags;
+};
+
+static_assert(sizeof(struct trace_again_record) == TRACE_RECORD_BYTES, "layout of the file");
+static_assert(__builtin_offsetof(struct trace_again_record, tid) == 40, "layout of the file");
+static_assert((TRACE_CHUNK_BYTES - TRACE_HEAD_BYTES) / TRACE_RECORD_BYTES <= TRACE_AGAIN_ROWS_MAX,
+	"numbers of rows");
+
+static inline uint64_t trace_again(uint32_t row, uint64_t after_ns)
+{
+	return (uint64_t)(row + 1) << TRACE_AGAIN_ROW_SHIFT | after_ns;
+}
+
+static inline uint64_t trace_again_held(uint64_t word, uint64_t held_ns)
+{
+	return word | (held_ns + 1) << TRACE_AGAIN_AFTER_BITS;
 }
 
 /* Rows that a name with a text of `bytes` (without terminator) takes, its record included. */

@@ -58,6 +58,13 @@ void trace_wait_begin_cond(
 	leave();
 }
 
+/* Not every unlock is noted, but the one that ends a wait is later than the try before that wait. */
+static struct wake find_unlock(const struct wait *wait)
+{
+	struct wake wake = wake_find(wait->object);
+	return wake.time_ns + RELOCK_NS < wait->start_ns ? (struct wake){ 0 } : wake;
+}
+
 static struct wake find_waker(const struct wait *wait)
 {
 	if (wait->woken_ns || wait->has_failed)
@@ -69,6 +76,8 @@ static struct wake find_waker(const struct wait *wait)
 	case SINK_SLEEP:
 	case SINK_IO:
 		return (struct wake){ 0 };
+	case SYNC_LOCK:
+		return find_unlock(wait);
 	default:
 		return wake_find(wait->object);
 	}

@@ -23,6 +23,9 @@ enum {
 	RELOCK_NS = 1000,
 	/* Input and output that blocked for less is not a wait. */
 	BLOCKED_NS = 20000,
+	/* Locks and places of calls that a thread has in turn; two bytes of its stack each. */
+	KNOWN_BITS = 6,
+	KNOWN_ROWS = 1 << KNOWN_BITS,
 	/* Above an interrupt that a virtual machine's host serves meanwhile, below useful work. */
 	TRY_GAP_CPU_NS = 50000,
 };
@@ -43,7 +46,13 @@ enum try_state {
 struct thread {
 	struct lane lane;
 	struct cpu_clock cpu;
-	struct trace_record *held; /* the last row, if it is a PASS that a RELEASE may join */
+	uint64_t lead_ns; /* of `cpu`, in the last row */
+	/* The last event, if it is a PASS that a RELEASE may join: its row, or the row that it repeats. */
+	struct trace_record *held;
+	uint64_t *held_word; /* where it says so; NULL: it is that row */
+	struct trace_again_record *again; /* the last row, if there is room in it */
+	uint32_t again_count;
+	uint16_t known[KNOWN_ROWS]; /* by hash: 1 + row on the desk that may be repeated; 0: none */
 	struct wait *current; /* the wait that this thread is in; left by longjmp(): dangling */
 	uint32_t current_kind;
 	struct wait parked;
@@ -112,6 +121,14 @@ static inline struct head head_of(enum trace_kind kind, uint32_t wait_kind, uint
 	return (struct head){ (uint8_t)kind, what_of(wait_kind), (uint16_t)flags };
 }
 
+/* Rows that were filled become visible. */
+static inline void commit_row(uint32_t bytes)
+{
+	self.held = NULL;
+	self.again = NULL;
+	lane_commit(&self.lane, bytes);
+}
+
 /* The row, which stays where it is; NULL if there is no room. */
 static inline struct trace_record *put(
 	uint64_t time_ns, struct head head, uint64_t object, const void *site, uint64_t value)
@@ -135,26 +152,98 @@ static inline struct trace_record *put(
 		.flags = head.flags,
 	};
 	self.lane.last_ns = time_ns;
-	self.held = NULL;
-	lane_commit(&self.lane, ROW);
+	self.lead_ns = self.cpu.lead_ns;
+	commit_row(ROW);
 	return row;
 }
 
-/*
- * A lock taken and released at once makes one record. Its value is there before its flag, for a
- * reader of what a kill leaves.
- */
+/* Whether the thread has kept its core since the last row, as far as anybody knows. */
+static inline bool has_kept_core(uint64_t time_ns)
+{
+	return !cpu_clock_is_stale(&self.cpu, time_ns) && self.lead_ns == self.cpu.lead_ns;
+}
+
+static inline uint16_t *known_place(struct head head, uint64_t object, const void *site)
+{
+	uint64_t hash = ((object ^ head.kind) + ((uintptr_t)site << 4)) * 0x9e3779b97f4a7c15ull;
+	return &self.known[hash >> (64 - KNOWN_BITS)];
+}
+
+/* The place of the next word; NULL: there is none. */
+static inline uint64_t *again_word(void)
+{
+	if (__builtin_expect(self.again && self.again_count < TRACE_AGAINS, 1))
+		return &self.again->words[self.again_count];
+	if (!lane_has_room(&self.lane, ROW))
+		return NULL;
+	struct trace_again_record *row = (void *)lane_row(&self.lane);
+	row->tid = self.tid; /* the rest is zero */
+	row->kind = TRACE_AGAIN;
+	commit_row(ROW);
+	self.again = row;
+	self.again_count = 0;
+	return row->words;
+}
+
+/* If the desk has such a row, and the thread kept its core since the event before. */
+static inline bool put_again(
+	uint64_t time_ns, struct head head, uint64_t object, const void *site, uint16_t known)
+{
+	struct trace_record *row = (struct trace_record *)(self.lane.chunk + 1) + (known - 1);
+	uint64_t after_ns = time_ns > self.lane.last_ns ? time_ns - self.lane.last_ns : 0;
+	if (row->object != object || row->site != (uintptr_t)site || row->kind != head.kind ||
+		row->what != head.what || (row->flags & ~TRACE_HELD) != head.flags ||
+		after_ns > TRACE_AGAIN_AFTER_MAX || !has_kept_core(time_ns))
+		return false;
+	uint64_t *word = again_word();
+	if (!word)
+		return false;
+	__atomic_store_n(word, trace_again(known - 1u, after_ns), __ATOMIC_RELEASE);
+	self.again_count++;
+	self.lane.last_ns += after_ns;
+	self.cpu.seen_ns = time_ns;
+	self.held = head.kind == TRACE_PASS ? row : NULL;
+	self.held_word = word;
+	return true;
+}
+
+/* What a thread does again and again: a PASS that did not wait, a RELEASE. */
+static inline void put_often(uint64_t time_ns, struct head head, uint64_t object, const void *site)
+{
+	uint16_t *known = known_place(head, object, site);
+	if (*known && put_again(time_ns, head, object, site, *known))
+		return;
+	struct trace_record *row = put(time_ns, head, object, site, 0);
+	if (!row)
+		return;
+	*known = (uint16_t)(row - (struct trace_record *)(self.lane.chunk + 1) + 1);
+	self.held = head.kind == TRACE_PASS ? row : NULL;
+	self.held_word = NULL;
+}
+
+/* Its value is there before its flag, for a reader of what a kill leaves. */
+static inline void hold_row(struct trace_record *row, uint64_t held_ns)
+{
+	row->value = held_ns;
+	__atomic_store_n(&row->flags, row->flags | TRACE_HELD, __ATOMIC_RELEASE);
+}
+
+/* A lock taken and released at once makes one record. */
 static inline bool join_held(struct head head, const void *object, uint64_t time_ns)
 {
-	struct trace_record *row = self.held;
+	const struct trace_record *row = self.held;
 	if (!row || row->object != (uintptr_t)object || row->what != head.what ||
-		cpu_clock_is_stale(&self.cpu, time_ns))
+		!has_kept_core(time_ns))
 		return false;
-	if (time_ns < row->time_ns)
-		time_ns = row->time_ns;
-	row->value = time_ns - row->time_ns;
-	__atomic_store_n(&row->flags, row->flags | TRACE_HELD, __ATOMIC_RELEASE);
-	self.lane.last_ns = time_ns;
+	uint64_t held_ns = time_ns > self.lane.last_ns ? time_ns - self.lane.last_ns : 0;
+	if (held_ns > TRACE_AGAIN_HELD_MAX)
+		return false;
+	if (self.held_word)
+		__atomic_store_n(self.held_word, trace_again_held(*self.held_word, held_ns),
+			__ATOMIC_RELEASE);
+	else
+		hold_row(self.held, held_ns);
+	self.lane.last_ns += held_ns;
 	self.held = NULL;
 	return true;
 }

@@ -6,6 +6,7 @@
 #include "trace/chunks.h"
 
 #include "base/mem.h"
+#include "trace/expand.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,9 +54,9 @@ static int check_header(const struct chunks *chunks, size_t bytes, struct err *e
 	if (bytes < sizeof *header)
 		return err_set(err, -EINVAL, "'%s' is a trace cut within its first %d bytes",
 			chunks->name, TRACE_HEADER_BYTES);
-	if (header->version != TRACE_VERSION)
+	if (header->version == 0 || header->version > TRACE_VERSION)
 		return err_set(err, -EINVAL,
-			"'%s' is a trace of version %u; this corecast reads version %d: use the "
+			"'%s' is a trace of version %u; this corecast reads up to %d: use the "
 			"corecast that recorded it",
 			chunks->name, header->version, TRACE_VERSION);
 	if (header->header_bytes != TRACE_HEADER_BYTES ||
@@ -256,9 +257,22 @@ void chunks_release(struct chunks *chunks)
 	*chunks = (struct chunks){ .fd = -1 };
 }
 
-size_t chunks_rows_max(const struct chunks *chunks)
+uint64_t chunks_rows_stored(const struct chunks *chunks)
 {
 	return (chunks->header.chunk_bytes - TRACE_HEAD_BYTES) / TRACE_RECORD_BYTES;
+}
+
+/* Closed files have one row for each event. */
+static bool may_repeat(const struct chunks *chunks)
+{
+	return chunks->header.state != TRACE_CLOSED &&
+	       chunks->header.chunk_bytes <= TRACE_AGAIN_CHUNK_BYTES;
+}
+
+size_t chunks_rows_max(const struct chunks *chunks)
+{
+	size_t stored = chunks_rows_stored(chunks);
+	return may_repeat(chunks) ? stored * TRACE_AGAINS : stored;
 }
 
 /* Rows behind the last complete one: 0 unless a process was killed while it wrote one. */
@@ -281,7 +295,8 @@ int chunks_read(const struct chunks *chunks, const struct chunk_place *place, st
 {
 	size_t row_count = place->used / TRACE_RECORD_BYTES;
 	size_t bytes = place->stored ? place->stored : place->used;
-	ssize_t n = read_at(chunks->fd, place->stored ? scratch : rows, bytes, place->offset);
+	bool is_direct = !place->stored && !may_repeat(chunks);
+	ssize_t n = read_at(chunks->fd, is_direct ? rows : scratch, bytes, place->offset);
 	if (n < 0)
 		return (int)n;
 	if ((size_t)n < bytes)
@@ -291,5 +306,5 @@ int chunks_read(const struct chunks *chunks, const struct chunk_place *place, st
 		return code < 0 ? code : (int)row_count;
 	}
 	*ret_torn += count_torn(chunks, place);
-	return (int)row_count;
+	return is_direct ? (int)row_count : (int)rows_expand(scratch, row_count, rows, ret_torn);
 }

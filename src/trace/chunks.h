@@ -39,13 +39,15 @@ struct chunks {
 int chunks_open(struct chunks *chunks, int fd, const char *name, struct err *err);
 void chunks_release(struct chunks *chunks);
 
-/* Rows of the largest chunk. */
+/* Rows of the largest chunk as it stands in the file, and as it is read. */
+uint64_t chunks_rows_stored(const struct chunks *chunks);
 size_t chunks_rows_max(const struct chunks *chunks);
 
 /*
- * Reads a chunk's rows into room for chunks_rows_max(); `scratch` has pack_bound() of that. The
- * number of rows; what a raw chunk has behind them is added to *ret_torn: rows in writing when the
- * process was killed. -EBADMSG: damaged; -EIO, -ENOMEM.
+ * Reads a chunk's rows, one for each event (expand.h), into room for chunks_rows_max(); `scratch` has
+ * pack_bound() of that. The number of rows; what a raw chunk has behind them is added to *ret_torn:
+ * rows in writing when the process was killed, and so are rows that repeat nothing. -EBADMSG:
+ * damaged; -EIO, -ENOMEM.
  */
 int chunks_read(const struct chunks *chunks, const struct chunk_place *place, struct packer *packer,
 	void *scratch, struct trace_record *rows, uint64_t *ret_torn);

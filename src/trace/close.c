@@ -17,6 +17,7 @@ struct closing {
 	struct trace_record *rows;
 	void *packed;
 	uint32_t number;
+	uint32_t used_max; /* of a chunk */
 	struct trace_header header;
 	struct trace_closed sizes;
 };
@@ -62,7 +63,9 @@ static int put_chunk(
 	};
 	head.check = trace_chunk_check(&head);
 	closing->sizes.records += row_count;
-	closing->sizes.raw_bytes += sizeof head + head.used;
+	closing->sizes.raw_bytes += sizeof head + place->used;
+	if (closing->used_max < head.used)
+		closing->used_max = head.used;
 	int code = put(closing, &head, sizeof head, err);
 	if (code == 0)
 		code = put(closing, closing->packed, (size_t)stored, err);
@@ -97,6 +100,9 @@ static int close_chunks(struct closing *closing, struct err *err)
 	if (code < 0)
 		return code;
 	closing->header.chunks_taken = closing->number;
+	while (closing->header.chunk_bytes - TRACE_HEAD_BYTES < closing->used_max)
+		closing->header.chunk_bytes *=
+			2; /* rows that repeat others have been written out */
 	if (fseek(closing->out->file, 0, SEEK_SET) < 0)
 		return fail_writing(closing, err);
 	closing->sizes.bytes -= sizeof closing->header;

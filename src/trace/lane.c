@@ -25,7 +25,7 @@ void lane_release(struct lane *lane)
 /* Chunks that stand between the last one and the next were full, since the lane went on. */
 static void count_gap(struct lane *lane, struct lane_source *source)
 {
-	uint64_t records = (uint64_t)(lane->chunk->seq - lane->seq) * source->rows_max;
+	uint64_t records = (lane->chunk->seq - lane->seq) * chunks_rows_stored(&source->chunks);
 	source->gap_records += records;
 	lane->lost += records;
 }

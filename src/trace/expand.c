@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "trace/expand.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* Where a chunk's thread stands behind its last event. */
+struct expansion {
+	const struct trace_record *rows;
+	struct trace_record *ret;
+	size_t ret_count;
+	uint64_t time_ns, cpu_ns; /* cpu_ns 0: unknown */
+};
+
+static bool is_pass(const struct trace_record *row)
+{
+	return row->kind == TRACE_PASS && !(row->flags & TRACE_WAITED);
+}
+
+static void put_row(struct expansion *expansion, const struct trace_record *row)
+{
+	uint64_t held_ns = is_pass(row) && row->flags & TRACE_HELD ? row->value : 0;
+	expansion->ret[expansion->ret_count++] = *row;
+	expansion->time_ns = row->time_ns + held_ns;
+	expansion->cpu_ns = row->cpu_ns ? row->cpu_ns + held_ns : 0;
+}
+
+static bool can_repeat(const struct trace_record *row, uint32_t tid)
+{
+	return row->tid == tid && (is_pass(row) || row->kind == TRACE_RELEASE);
+}
+
+/* The words of row `at`, up to the first 0; false at one that repeats nothing known. */
+static bool put_again(struct expansion *expansion, size_t at)
+{
+	struct trace_again_record again;
+	memcpy(&again, &expansion->rows[at], sizeof again);
+	for (size_t i = 0; i < TRACE_AGAINS && again.words[i]; i++) {
+		uint64_t word = again.words[i];
+		size_t number = (word >> TRACE_AGAIN_ROW_SHIFT) - 1; /* of none: none */
+		if (number >= at || !can_repeat(&expansion->rows[number], again.tid))
+			return false;
+		uint64_t after_ns = word & TRACE_AGAIN_AFTER_MAX;
+		uint64_t held = word >> TRACE_AGAIN_AFTER_BITS & (TRACE_AGAIN_HELD_MAX + 1);
+		struct trace_record row = expansion->rows[number];
+		row.time_ns = expansion->time_ns + after_ns;
+		row.cpu_ns = expansion->cpu_ns ? expansion->cpu_ns + after_ns : 0;
+		row.value = held ? held - 1 : 0;
+		row.flags = (uint16_t)((row.flags & ~TRACE_HELD) | (held ? TRACE_HELD : 0));
+		put_row(expansion, &row);
+	}
+	return true;
+}
+
+/* Rows of text behind a name may look like anything. */
+static size_t text_rows(const struct trace_record *row, size_t rows_left)
+{
+	if (row->kind != TRACE_NAME || row->site >= TRACE_NAME_BYTES)
+		return 0;
+	size_t count = trace_name_rows((uint32_t)row->site) - 1;
+	return count <= rows_left ? count : 0;
+}
+
+size_t rows_expand(const struct trace_record *rows, size_t row_count, struct trace_record *ret,
+	uint64_t *ret_lost)
+{
+	struct expansion expansion = { .rows = rows, .ret = ret };
+	for (size_t i = 0; i < row_count; i++) {
+		if (rows[i].kind == TRACE_AGAIN) {
+			*ret_lost += !put_again(&expansion, i);
+			continue;
+		}
+		put_row(&expansion, &rows[i]);
+		size_t text = text_rows(&rows[i], row_count - i - 1);
+		memcpy(&ret[expansion.ret_count], &rows[i + 1], text * sizeof *rows);
+		expansion.ret_count += text;
+		i += text;
+	}
+	return expansion.ret_count;
+}
