@@ -36,7 +36,7 @@ void trace_frames(const void *caller)
 void trace_init(uint32_t kind, const void *object, const void *caller)
 {
 	const char *here = __builtin_frame_address(0);
-	if (!enter())
+	if (is_parked() || !enter())
 		return;
 	put(now(), head_of(TRACE_INIT, kind, 0), (uintptr_t)object, caller, 0);
 	leave();

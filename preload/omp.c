@@ -8,14 +8,14 @@
  * region's body is therefore wrapped: each thread notes when it was through, and when the runtime
  * returns to the one who opened the region, all of them have waited until now.
  */
+#include "omp.h"
+
 #include "gomp.h"
 #include "trace.h"
 
 #include <string.h>
 
 enum {
-	/* Less than this between entry and return is the call itself, not a wait. */
-	NOTICEABLE_NS = 1000,
 	TASK_BYTES = 1024, /* larger tasks are not wrapped */
 	TASK_ALIGN = 64,
 	TASK_DETACHED =
@@ -37,6 +37,9 @@ struct region {
 	struct birth round;
 	struct birth last; /* who ended last */
 };
+
+bool omp_has_regions;
+__thread bool omp_is_waiting;
 
 /* The body of a region or task that this thread runs. */
 static __thread gomp_body *running_body __attribute__((tls_model("initial-exec")));
@@ -107,6 +110,7 @@ static void run_region(void *argument)
 
 static void open_region(struct region *region, const void *caller)
 {
+	omp_has_regions = true;
 	region->caller = caller;
 	if (is_tracing())
 		region->opened = trace_birth();
@@ -195,7 +199,7 @@ static void leave_round(struct wait *wait, const struct region *region)
 static void begin(struct wait *wait, const void *caller)
 {
 	wait_begin(wait, SYNC_OMP, (const void *)(uintptr_t)running_body, caller);
-	wait->shortest_ns = NOTICEABLE_NS;
+	wait->shortest_ns = OMP_NOTICEABLE_NS;
 }
 
 /* Tasks that cannot be seen run while the thread seems to wait. */
@@ -280,10 +284,10 @@ EXPORT bool GOMP_sections_end_cancel(void)
 
 /* Critical sections cannot be tried: two readings of the clock each. */
 
-static void note_entry(const void *lock, uint64_t start_ns, const void *caller)
+void omp_entered(const void *lock, uint64_t start_ns, const void *caller)
 {
 	uint64_t end_ns = clock_ns();
-	bool has_waited = end_ns - start_ns >= NOTICEABLE_NS;
+	bool has_waited = end_ns - start_ns >= OMP_NOTICEABLE_NS;
 	if (is_tracing() && has_waited)
 		trace_wait_past(SINK_OMP_LOCK, lock, start_ns, end_ns, 0, caller);
 	else if (is_tracing())
@@ -299,7 +303,7 @@ static void enter_section(void (*entry)(void), const void *lock, const void *cal
 {
 	uint64_t start_ns = clock_ns();
 	entry();
-	note_entry(lock, start_ns, caller);
+	omp_entered(lock, start_ns, caller);
 }
 
 static void leave_section(void (*leave)(void), const void *lock, const void *caller)
@@ -323,7 +327,7 @@ EXPORT void GOMP_critical_name_start(void **lock)
 {
 	uint64_t start_ns = clock_ns();
 	gomp_find(OMP_CALLER)->GOMP_critical_name_start(lock);
-	note_entry((const void *)lock, start_ns, OMP_CALLER);
+	omp_entered((const void *)lock, start_ns, OMP_CALLER);
 }
 
 EXPORT void GOMP_critical_name_end(void **lock)

@@ -2,6 +2,7 @@
 #include "sink.h"
 
 #include "aggregate.h"
+#include "omp.h"
 #include "trace.h"
 
 #include <errno.h>
@@ -12,6 +13,8 @@ enum sink_mode sink_mode;
 void wait_begin(struct wait *wait, uint32_t kind, const void *object, const void *caller)
 {
 	wait->is_counted = false;
+	if (omp_is_waiting)
+		return;
 	if (sink_mode == SINK_TRACES)
 		trace_wait_begin(wait, kind, object, 0, caller);
 	else if (sink_mode == SINK_AGGREGATES)
@@ -21,6 +24,8 @@ void wait_begin(struct wait *wait, uint32_t kind, const void *object, const void
 void wait_begin_shared(struct wait *wait, uint32_t kind, const void *object, const void *caller)
 {
 	wait->is_counted = false;
+	if (omp_is_waiting)
+		return;
 	if (sink_mode == SINK_TRACES)
 		trace_wait_begin(wait, kind, object, TRACE_SHARED, caller);
 	else if (sink_mode == SINK_AGGREGATES)
@@ -30,6 +35,8 @@ void wait_begin_shared(struct wait *wait, uint32_t kind, const void *object, con
 void wait_begin_cond(struct wait *wait, const void *cond, const void *mutex, const void *caller)
 {
 	wait->is_counted = false;
+	if (omp_is_waiting)
+		return;
 	if (sink_mode == SINK_TRACES)
 		trace_wait_begin_cond(wait, cond, mutex, caller);
 	else if (sink_mode == SINK_AGGREGATES)

@@ -83,11 +83,14 @@ void trace_released(
 {
 	if (!enter())
 		return;
-	/* In a handler that interrupted a wait: locks are its own affair, wake-ups are not. */
+	/*
+	 * In a handler that interrupted a wait: locks are its own affair, wake-ups are not. Those of
+	 * an OpenMP runtime that waits are part of that.
+	 */
 	char frame = 0;
 	struct head head = head_of(TRACE_RELEASE, kind, flags);
 	bool wakes = kind == SYNC_COND || kind == SYNC_SEM;
-	if (wakes || (!is_nested(&frame) && !join_held(head, object, time_ns)))
+	if (wakes ? !is_parked() : !is_nested(&frame) && !join_held(head, object, time_ns))
 		put_often(time_ns, head, (uintptr_t)object, caller);
 	leave();
 }

@@ -202,6 +202,8 @@ struct birth trace_park(uint32_t kind, const void *object, const void *caller)
 	wait->start_ns = now();
 	wait->is_counted = true;
 	put(wait->start_ns, head_of(TRACE_WAIT, kind, 0), (uintptr_t)object, caller, 0);
+	self.current = wait;
+	self.current_kind = kind;
 	now_here = (struct birth){ wait->start_ns, self.tid };
 	leave();
 	return now_here;
@@ -212,6 +214,7 @@ void trace_unpark(struct birth by)
 	if (!self.parked.is_counted || !enter())
 		return;
 	self.parked.is_counted = false;
+	self.current = NULL;
 	put_pass(&self.parked, now(), (struct wake){ by.time_ns, by.parent });
 	leave();
 }
@@ -238,9 +241,7 @@ void trace_task_end(struct task *task)
 	wait->start_ns = now();
 	put(wait->start_ns, head_of(TRACE_WAIT, wait->kind, 0), (uintptr_t)wait->object,
 		wait->caller, 0);
-	if (wait == &self.parked)
-		wait->is_counted = true;
-	else
-		self.current = wait;
+	wait->is_counted = true;
+	self.current = wait;
 	leave();
 }

@@ -267,6 +267,12 @@ static inline void leave(void)
 	self.is_busy = false;
 }
 
+/* Between trace_park() and trace_unpark(). */
+static inline bool is_parked(void)
+{
+	return self.current == &self.parked;
+}
+
 /*
  * A wait inside a wait (in a signal handler) is part of it. When the new frame lies higher on the
  * stack, the old one was left by longjmp(): that wait is over.
@@ -275,7 +281,7 @@ static inline bool is_nested(const void *frame)
 {
 	if (__builtin_expect(!self.current, 1))
 		return false;
-	if ((uintptr_t)frame < (uintptr_t)self.current)
+	if (is_parked() || (uintptr_t)frame < (uintptr_t)self.current)
 		return true;
 	thread_leave_left_wait();
 	return false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * omp CASE: one of two OpenMP threads waits for at least HOLD_MS milliseconds (see waits.c), in the
- * runtime of GCC. Run with OMP_WAIT_POLICY=passive, so that a waiter can be seen asleep.
+ * runtime of GCC, or of LLVM. Run with OMP_WAIT_POLICY=passive, so that a waiter can be seen asleep.
+ * LLVM's never sleeps in locks: there it is taken to wait after SPIN_MS.
  *
  * "tasks" prints the seconds that two threads spent, less those of the tasks that they ran at the
  * end of a parallel region: all waiting is within that.
@@ -14,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { TASKS = 8 };
+enum { TASKS = 8, SPIN_MS = 500 };
 
 static atomic_int waiter_tid;
 
@@ -22,7 +23,9 @@ static void wait_for_waiter(void)
 {
 	while (atomic_load(&waiter_tid) == 0)
 		sleep_ms(1);
-	hold_asleep(atomic_load(&waiter_tid));
+	for (int i = 0; i < SPIN_MS && !is_asleep(atomic_load(&waiter_tid)); i++)
+		sleep_ms(1);
+	sleep_ms(HOLD_MS);
 }
 
 /* True in the thread that is to wait. */

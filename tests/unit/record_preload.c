@@ -256,15 +256,17 @@ static void a_condition_wait_releases_and_takes_its_mutex(void **state)
 }
 
 /* Not every build has the program. */
-static bool has_openmp(void)
+static void skip_without(const char *program, const char *reason)
 {
 	AUTO_FREE char *path = NULL;
-	return datadir_find("tests/programs/omp", &path, NULL) == 0;
+	if (datadir_find(program, &path, NULL) == 0)
+		return;
+	print_message("skipped: %s\n", reason);
+	skip();
 }
 
-static void openmp_threads_wait_for_one_another(void **state)
+static void check_openmp(const char *program)
 {
-	(void)state;
 	static const struct {
 		const char *name;
 		enum event_what what;
@@ -275,13 +277,9 @@ static void openmp_threads_wait_for_one_another(void **state)
 		{ "critical", WHAT_MUTEX },
 		{ "lock", WHAT_MUTEX },
 	};
-	if (!has_openmp()) {
-		print_message("skipped: this compiler does not build for GCC's OpenMP runtime\n");
-		skip();
-	}
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		AUTO_RELEASE(trace) struct trace trace = { 0 };
-		record("tests/programs/omp", cases[i].name, &trace);
+		record(program, cases[i].name, &trace);
 		uint64_t longest_ns = 0;
 		for (const struct event *e = trace.events; e < trace.events + trace.count; e++) {
 			if (e->kind != EVENT_WAIT || e->what != cases[i].what)
@@ -297,6 +295,22 @@ static void openmp_threads_wait_for_one_another(void **state)
 		if (longest_ns < HOLD_NS)
 			fail_msg("%s: %lu ns", cases[i].name, (unsigned long)longest_ns);
 	}
+}
+
+static void openmp_threads_wait_for_one_another(void **state)
+{
+	(void)state;
+	skip_without("tests/programs/omp", "this compiler does not build for GCC's OpenMP runtime");
+	check_openmp("tests/programs/omp");
+}
+
+static void so_they_do_in_the_runtime_of_llvm(void **state)
+{
+	(void)state;
+	skip_without("tests/programs/omp_llvm", "no clang with libomp here");
+	setenv("OMP_WAIT_POLICY", "passive", 1); /* the program looks for who sleeps */
+	check_openmp("tests/programs/omp_llvm");
+	unsetenv("OMP_WAIT_POLICY");
 }
 
 static void threads_one_after_another_share_a_lane(void **state)
@@ -451,6 +465,7 @@ int main(void)
 		cmocka_unit_test(who_leaves_a_barrier_is_woken_by_the_last_to_arrive),
 		cmocka_unit_test(a_condition_wait_releases_and_takes_its_mutex),
 		cmocka_unit_test(openmp_threads_wait_for_one_another),
+		cmocka_unit_test(so_they_do_in_the_runtime_of_llvm),
 		cmocka_unit_test(threads_one_after_another_share_a_lane),
 		cmocka_unit_test(each_forked_child_is_a_process_that_ends),
 		cmocka_unit_test(cpu_time_is_that_of_getrusage),

@@ -92,41 +92,68 @@ static bool has_program(const char *name)
 	return datadir_find(name, &path, NULL) == 0;
 }
 
-static void skip_without_openmp(void)
+static void skip_without(const char *program, const char *reason)
 {
-	if (has_program("tests/programs/omp"))
+	if (has_program(program))
 		return;
-	print_message("skipped: this compiler does not build for GCC's OpenMP runtime\n");
+	print_message("skipped: %s\n", reason);
 	skip();
 }
 
-static void waits_in_openmp_are_counted(void **state)
+static const char gcc[] = "tests/programs/omp";
+static const char llvm[] = "tests/programs/omp_llvm";
+static const char no_gcc[] = "this compiler does not build for GCC's OpenMP runtime";
+static const char no_llvm[] = "no clang with libomp here";
+
+static void check_openmp(const char *program)
 {
-	(void)state;
 	static const char *const cases[] = { "barrier", "region", "loop", "critical", "lock" };
-	skip_without_openmp();
 	setenv("OMP_WAIT_POLICY", "passive", 1);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		AUTO_RELEASE(run) struct run run = { 0 };
-		measure("tests/programs/omp", cases[i], &run);
+		measure(program, cases[i], &run);
 		assert_int_equal(run.status, 0);
 		const struct sync_category *omp = category(&run, "omp");
 		if (omp->waits < 1 || omp->total_s < HOLD_S)
 			fail_msg("%s: %g s", cases[i], omp->total_s);
 		AUTO_FREE char *path = NULL;
-		find("tests/programs/omp", &path);
-		assert_string_equal(run.stalls->sites[0].frames[0].module, path);
+		find(program, &path);
+		for (size_t j = 0; j < run.stalls->site_count; j++) {
+			const struct sync_site_stalls *site = &run.stalls->sites[j];
+			if (&run.stalls->categories[site->category] == omp)
+				assert_string_equal(site->frames[0].module, path);
+		}
 	}
+}
+
+static void waits_in_openmp_are_counted(void **state)
+{
+	(void)state;
+	skip_without(gcc, no_gcc);
+	check_openmp(gcc);
+}
+
+static void waits_in_the_openmp_of_llvm_are_counted(void **state)
+{
+	(void)state;
+	skip_without(llvm, no_llvm);
+	check_openmp(llvm);
 }
 
 static void tasks_that_run_in_a_barrier_are_not_waits(void **state)
 {
 	(void)state;
-	skip_without_openmp();
-	AUTO_RELEASE(run) struct run run = { 0 };
-	measure("tests/programs/omp", "tasks", &run);
-	assert_int_equal(run.status, 0);
-	assert_true(category(&run, "omp")->total_s <= strtod(run.output, NULL));
+	const char *const programs[] = { gcc, llvm };
+	if (!has_program(gcc))
+		skip_without(llvm, no_llvm);
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		AUTO_RELEASE(run) struct run run = { 0 };
+		if (!has_program(programs[i]))
+			continue;
+		measure(programs[i], "tasks", &run);
+		assert_int_equal(run.status, 0);
+		assert_true(category(&run, "omp")->total_s <= strtod(run.output, NULL));
+	}
 }
 
 static const struct {
@@ -300,6 +327,7 @@ int main(void)
 		cmocka_unit_test(each_wait_is_counted_once_in_its_category),
 		cmocka_unit_test(the_site_is_the_caller_in_the_program),
 		cmocka_unit_test(waits_in_openmp_are_counted),
+		cmocka_unit_test(waits_in_the_openmp_of_llvm_are_counted),
 		cmocka_unit_test(tasks_that_run_in_a_barrier_are_not_waits),
 		cmocka_unit_test(waits_survive_how_threads_and_processes_end),
 		cmocka_unit_test(programs_behave_as_without_the_library),

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What the two ways to see OpenMP share: GCC's entry points (omp.c) and OMPT (ompt.c). */
+#ifndef PRELOAD_OMP_H
+#define PRELOAD_OMP_H
+
+#include "sink.h"
+
+enum {
+	/* Less than this between entry and return is the call itself, not a wait. */
+	OMP_NOTICEABLE_NS = 1000,
+};
+
+/* A parallel region was opened by GCC's entry points. */
+extern HIDDEN bool omp_has_regions;
+
+/* This thread waits as OMPT says: what the runtime does for that is not a wait of its own. */
+extern HIDDEN __thread bool omp_is_waiting __attribute__((tls_model("initial-exec")));
+
+/* A lock that cannot be tried was asked for at start_ns, and is had now. */
+void omp_entered(const void *lock, uint64_t start_ns, const void *caller);
+
+#endif
