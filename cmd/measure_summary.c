@@ -8,6 +8,7 @@
 #include "collect/argv.h"
 #include "collect/noise.h"
 #include "report/where_text.h"
+#include "scaling/forecast.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -123,12 +124,54 @@ void summary_add_resume_command(
 	strbuf_addf(out, " %s-- %s", summary->options, summary->command);
 }
 
-static void add_forecast_command(
-	const struct summary *summary, const struct noise_point *last, struct strbuf *out)
+static bool is_measured(const struct noise_point *points, size_t count, uint32_t threads)
 {
+	for (size_t i = 0; i < count; i++)
+		if (points[i].threads == threads)
+			return true;
+	return false;
+}
+
+/* A count that is not measured: of 1, 2, 4, ... as far as there are cores, else the least above 2. */
+static uint32_t missing_count(const struct summary *summary, const struct noise_point *points,
+	size_t count, uint32_t from)
+{
+	for (uint32_t n = 1; n <= summary->usable; n *= 2)
+		if (n >= from && !is_measured(points, count, n))
+			return n;
+	uint32_t n = from > 3 ? from : 3;
+	while (is_measured(points, count, n))
+		n++;
+	return n;
+}
+
+/* Too few counts for a forecast: some more. */
+static void add_measure_command(const struct summary *summary, const struct noise_point *points,
+	size_t count, struct strbuf *out)
+{
+	AUTO_RELEASE(strbuf) struct strbuf counts = { 0 };
+	uint32_t n = 0;
+	for (size_t i = count; i < forecast_methods[0]->min_points; i++) {
+		n = missing_count(summary, points, count, n + 1);
+		strbuf_addf(&counts, "%s%u", i > count ? "," : "", n);
+	}
+	if (strbuf_failed(&counts) < 0)
+		out->failed = true;
+	else
+		summary_add_resume_command(summary, counts.text, points[0].runs, out);
+}
+
+/* The command that comes next. */
+static void add_next_command(const struct summary *summary, const struct noise_point *points,
+	size_t count, struct strbuf *out)
+{
+	if (count < forecast_methods[0]->min_points) {
+		add_measure_command(summary, points, count, out);
+		return;
+	}
 	strbuf_add(out, "corecast forecast ");
 	argv_quote_word(out, summary->path);
-	strbuf_addf(out, " --to %u", last->threads * FORECAST_FACTOR);
+	strbuf_addf(out, " --to %u", points[count - 1].threads * FORECAST_FACTOR);
 }
 
 /* Says at which counts threads waited for a core though there were as many cores. */
@@ -166,7 +209,7 @@ static int print_advice(const struct summary *summary, const struct noise_point 
 	bool wants_more = more_runs(points, count, &counts, &runs);
 	if (wants_more)
 		summary_add_resume_command(summary, counts.text, runs, &more);
-	add_forecast_command(summary, &points[count - 1], &next);
+	add_next_command(summary, points, count, &next);
 	if (strbuf_failed(&counts) < 0 || strbuf_failed(&more) < 0 || strbuf_failed(&next) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (wants_more && isnan(points[0].spread))
@@ -177,7 +220,11 @@ static int print_advice(const struct summary *summary, const struct noise_point 
 			"\nNoisy: the median is not within %.0f%% at %s threads. To settle it:\n"
 			"  %s\n",
 			NOISE_TARGET * 100, counts.text, more.text);
-	fprintf(out, "\nNext: %s\n", next.text);
+	if (count < forecast_methods[0]->min_points)
+		fprintf(out, "\nNext: a forecast needs %u thread counts: %s\n",
+			forecast_methods[0]->min_points, next.text);
+	else
+		fprintf(out, "\nNext: %s\n", next.text);
 	return 0;
 }
 
@@ -266,7 +313,7 @@ int summary_print_json(const struct summary *summary, FILE *out, struct err *err
 		(void)json_array_append_new(list, point_json(summary, &points[0], &points[i]));
 	AUTO_RELEASE(strbuf) struct strbuf next = { 0 };
 	if (count > 0)
-		add_forecast_command(summary, &points[count - 1], &next);
+		add_next_command(summary, points, count, &next);
 	__attribute__((cleanup(cleanup_json)))
 	json_t *root = json_pack("{s:i, s:s, s:s, s:s, s:o, s:i, s:i, s:o, s:s?}", "version", 1,
 		"file", summary->path, "command", summary->command, "metric",

@@ -228,6 +228,7 @@ int curve_from_runs(const struct runs *runs, struct curve **ret, struct err *err
 	if (!curve)
 		return err_set(err, -ENOMEM, "out of memory");
 	curve->metric = runs->metric;
+	curve->cores = runs->cores;
 	if (merge_all(runs, curve) < 0 || name_stalls(runs, curve) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	*ret = TAKE(curve);

@@ -125,6 +125,22 @@ static void summarise(struct forecast *f)
 			total > 0 ? f->stalls[i].values[f->point_count - 1] / total : 0;
 }
 
+/* Threads that wait for a core make a curve bend that would not on more cores. */
+static int note_oversubscription(const struct curve *curve, struct forecast *f)
+{
+	if (curve->cores == 0 || f->measured_max <= curve->cores)
+		return 0;
+	size_t above = 0;
+	for (size_t i = 0; i < curve->point_count; i++)
+		above += curve->points[i].threads > curve->cores;
+	return forecast_add_note(f,
+		"%zu of %zu measured counts had more threads than the %u %s of their machine: they "
+		"show threads waiting for a core, and the forecast goes on from there. For a "
+		"machine "
+		"with more cores, measure on one",
+		above, curve->point_count, curve->cores, curve->cores == 1 ? "core" : "cores");
+}
+
 int forecast_run(const struct curve *curve, const struct forecast_method *method,
 	const struct forecast_opts *opts, struct forecast **ret, struct err *err)
 {
@@ -163,6 +179,8 @@ int forecast_run(const struct curve *curve, const struct forecast_method *method
 	if (code < 0)
 		return code;
 	summarise(f);
+	if (note_oversubscription(curve, f) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
 	*ret = TAKE(f);
 	return 0;
 }

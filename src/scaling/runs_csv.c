@@ -306,6 +306,17 @@ static bool is_content(const char *text)
 	return *text && *text != '#';
 }
 
+/* What `corecast measure` remarks: rows above so many threads had more threads than cores. */
+static void read_remark(struct csv *csv, const char *text)
+{
+	static const char mark[] = "# note: oversubscribed above ";
+	if (strncmp(text, mark, sizeof mark - 1) != 0)
+		return;
+	unsigned long cores = strtoul(text + sizeof mark - 1, NULL, 10);
+	if (cores >= 1 && cores <= RUNS_THREADS_MAX)
+		csv->runs->cores = (uint32_t)cores;
+}
+
 struct row_key {
 	uint64_t threads_repeat; /* threads in the upper half */
 	unsigned line;
@@ -368,6 +379,8 @@ int runs_csv_read(
 	while (code >= 0 && (code = lines_next(lines, err)) > 0)
 		if (is_content(lines->text))
 			code = read_row(&csv, err);
+		else
+			read_remark(&csv, lines->text);
 	if (code < 0)
 		return code;
 	if (csv.runs->row_count == 0)

@@ -36,6 +36,18 @@ measure -n 1-3 -r 2 -o plain.csv -- sh -c 'exit 0' '{n}' >stdout
 rows plain.csv
 grep -c '^Next: corecast forecast plain.csv --to 12$' stdout
 
+echo "== too few counts for a forecast: what is missing"
+measure -n 1 -r 2 -o few.csv -- sh -c 'exit 0' '{n}' >stdout
+grep -o '^Next: a forecast needs 3 thread counts: corecast measure --resume -n [1-9]*,[1-9]* -r 2 -o few.csv' stdout |
+	sed 's/-n [1-9]*,[1-9]*/-n .../'
+bash -c "$(sed -n "s|^Next: a forecast needs 3 thread counts: corecast|'$CORECAST'|p" stdout)" 2>stderr | grep -c '^Next: corecast forecast few.csv'
+
+echo "== a forecast from more threads than cores says so"
+printf 'threads,time\n# note: oversubscribed above 2 threads: only 2\n1,8\n2,4.5\n3,4.4\n4,4.6\n' >over.csv
+"$CORECAST" forecast over.csv --json | jq -r '.notes[] | select(test("cores of their machine"))' | cut -c 1-74
+sed -i s/above\ 2/above\ 4/ over.csv
+"$CORECAST" forecast over.csv --json | jq '[.notes[] | select(test("cores of their machine"))] | length'
+
 echo "== the count is in the arguments and in the environment"
 measure -n 3,5 -r 1 -o env.csv --env MY_THREADS -- sh -c 'test "$MY_THREADS-$OMP_NUM_THREADS" = "$0-"' '{n}' >stdout
 measure -n 3,5 -r 1 -o omp.csv -- sh -c 'test "$OMP_NUM_THREADS" = "$0"' '{n}' >stdout
