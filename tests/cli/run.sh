@@ -17,13 +17,17 @@ mkdir "$folder/work"
 cd "$folder/work"
 
 status=0
-env -u NO_COLOR -u COLUMNS LC_ALL=C.UTF-8 TERM=dumb TMPDIR="$folder" \
-	bash -euo pipefail "$script" </dev/null >"$folder/stdout" || status=$?
+env -u NO_COLOR -u COLUMNS LC_ALL=C.UTF-8 TERM=dumb TMPDIR="$folder" BASH_XTRACEFD=9 \
+	bash -euxo pipefail "$script" </dev/null >"$folder/stdout" 9>"$folder/trace" || status=$?
 
 if [ "$status" -ne 0 ]; then
 	cat "$folder/stdout"
 	if [ "$status" -ne 77 ]; then
-		echo "$(basename "$script"): exit status $status" >&2
+		echo "$(basename "$script"): exit status $status, after" >&2
+		tail -n 8 "$folder/trace" >&2
+		if [ -e stderr ]; then
+			tail -n 8 stderr >&2
+		fi
 	fi
 	exit "$status"
 fi
