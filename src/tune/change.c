@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tune/change.h"
+
+#include <gsl/gsl_cdf.h>
+#include <math.h>
+#include <string.h>
+
+/* One value beside many may be an outlier of its own; two are a level. */
+enum { SEGMENT_MIN = 2 };
+
+/* Clocks and counters have steps: what scatters less than this, relatively, does not scatter less. */
+static const double SCATTER_MIN = 1e-3;
+
+void change_reset(struct change *change)
+{
+	change->count = 0;
+}
+
+struct moments {
+	double sum, square;
+	size_t count;
+};
+
+static double scatter_of(const struct moments *m)
+{
+	return fmax(m->square - m->sum * m->sum / (double)m->count, 0);
+}
+
+/* |t| of the two means. */
+static double statistic(const struct moments *before, const struct moments *after)
+{
+	double n = (double)before->count, m = (double)after->count;
+	double variance = (scatter_of(before) + scatter_of(after)) / (n + m - 2);
+	variance = fmax(variance, SCATTER_MIN * SCATTER_MIN);
+	return fabs(before->sum / n - after->sum / m) / sqrt(variance * (1 / n + 1 / m));
+}
+
+static void take(struct moments *m, double value, double sign)
+{
+	m->sum += sign * value;
+	m->square += sign * value * value;
+	m->count += sign > 0 ? 1 : -1UL;
+}
+
+bool change_add(struct change *change, double value, double false_alarm, size_t *ret_first)
+{
+	if (change->count == CHANGE_WINDOW) {
+		memmove(change->values, change->values + 1,
+			(CHANGE_WINDOW - 1) * sizeof change->values[0]);
+		change->count--;
+	}
+	change->values[change->count++] = value;
+	if (change->count < 2 * SEGMENT_MIN)
+		return false;
+
+	/* Sums of deviations from the first value: no digits are lost to a large level. */
+	double origin = change->values[0], highest = 0;
+	struct moments before = { 0 }, after = { 0 };
+	for (size_t i = 0; i < change->count; i++)
+		take(&after, change->values[i] - origin, 1);
+	for (size_t i = 0; i + SEGMENT_MIN < change->count; i++) {
+		take(&before, change->values[i] - origin, 1);
+		take(&after, change->values[i] - origin, -1);
+		if (before.count < SEGMENT_MIN)
+			continue;
+		double t = statistic(&before, &after);
+		if (t > highest) {
+			highest = t;
+			*ret_first = i + 1;
+		}
+	}
+	size_t places = change->count - 2 * SEGMENT_MIN + 1;
+	double tail = false_alarm / (2 * (double)places);
+	return highest > gsl_cdf_tdist_Qinv(tail, (double)change->count - 2);
+}

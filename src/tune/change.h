@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Has the level of a sequence changed? The last CHANGE_WINDOW values are split in two at every place, and
+ * the two means compared by Student's t with pooled variance, at a level that is shared among the
+ * places (Bonferroni; after Sen and Srivastava, "On tests for detecting change in mean", 1975). The
+ * scatter is estimated from the values themselves, so what counts as a change follows from their noise.
+ *
+ * Assumes independent normal values within a segment: give it logarithms of rates. A slow drift is seen
+ * as a change once it is large against the scatter.
+ */
+#ifndef TUNE_CHANGE_H
+#define TUNE_CHANGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CHANGE_WINDOW = 64 };
+
+struct change {
+	double values[CHANGE_WINDOW]; /* the oldest first */
+	size_t count;
+};
+
+void change_reset(struct change *change);
+
+/*
+ * Takes a value in. True: the level has changed; *ret_first is then the number of the first value behind the
+ * change, so values[*ret_first .. count) are the new level. false_alarm: chance of that without a change.
+ */
+bool change_add(struct change *change, double value, double false_alarm, size_t *ret_first);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tune/tuner.h"
+
+#include "base/mem.h"
+#include "tune/change.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double FALSE_ALARM = 1e-4;
+enum { THREADS_MAX = 65536 };
+
+/* Performance at one count, as it comes in. */
+struct level {
+	double sum, square; /* of logarithms less the first */
+	double first;
+};
+
+struct tuner {
+	struct tuner_opts opts;
+	struct rng rng;
+	void *policy_state;
+	struct tune_point *points;
+	struct level *levels; /* of the same point */
+	size_t point_count, point_capacity, level_capacity;
+	struct change change;
+	struct tuner_decision last;
+};
+
+struct tune_set tuner_measurements(const struct tuner *tuner)
+{
+	return (struct tune_set){ .points = tuner->points, .count = tuner->point_count };
+}
+
+void tuner_free(struct tuner *tuner)
+{
+	if (!tuner)
+		return;
+	free(tuner->policy_state);
+	free(tuner->points);
+	free(tuner->levels);
+	free(tuner);
+}
+
+/* Makes room for a point at its place; the index, or -ENOMEM. */
+static int insert_point(struct tuner *tuner, uint32_t threads, double performance)
+{
+	size_t need = tuner->point_count + 1;
+	if (mem_grow(&tuner->points, &tuner->point_capacity, need, sizeof *tuner->points) < 0 ||
+		mem_grow(&tuner->levels, &tuner->level_capacity, need, sizeof *tuner->levels) < 0)
+		return -ENOMEM;
+	size_t at = tuner->point_count;
+	while (at > 0 && tuner->points[at - 1].threads > threads)
+		at--;
+	size_t behind = tuner->point_count - at;
+	memmove(&tuner->points[at + 1], &tuner->points[at], behind * sizeof *tuner->points);
+	memmove(&tuner->levels[at + 1], &tuner->levels[at], behind * sizeof *tuner->levels);
+	tuner->points[at] = (struct tune_point){ .threads = threads };
+	tuner->levels[at] = (struct level){ .first = log(performance) };
+	tuner->point_count++;
+	return (int)at;
+}
+
+/* The geometric mean of a count's intervals, and its relative standard error once there are several. */
+static int take_in(struct tuner *tuner, uint32_t threads, double performance)
+{
+	struct tune_set set = tuner_measurements(tuner);
+	const struct tune_point *known = tune_set_find(&set, threads);
+	int at = known ? (int)(known - tuner->points) : insert_point(tuner, threads, performance);
+	if (at < 0)
+		return at;
+	struct tune_point *p = &tuner->points[at];
+	struct level *level = &tuner->levels[at];
+	double y = log(performance) - level->first, n = ++p->intervals;
+	level->sum += y;
+	level->square += y * y;
+	p->performance = exp(level->first + level->sum / n);
+	if (n > 1) {
+		double variance = fmax(level->square - level->sum * level->sum / n, 0) / (n - 1);
+		p->spread = sqrt(variance / n);
+	}
+	return 0;
+}
+
+static void forget(struct tuner *tuner)
+{
+	tuner->point_count = 0;
+	memset(tuner->policy_state, 0, tuner->opts.policy->state_bytes);
+	change_reset(&tuner->change);
+	tuner->last.steps = 0;
+	tuner->last.state = TUNER_SEARCHING;
+}
+
+static int decide(struct tuner *tuner, struct err *err)
+{
+	struct tuner_decision *d = &tuner->last;
+	struct tune_set set = tuner_measurements(tuner);
+	set.held = d->state == TUNER_HOLDING ? d->threads : 0;
+	struct tune_choice choice;
+	if (tuner->opts.policy->choose(
+		    &tuner->opts.space, &set, tuner->policy_state, &tuner->rng, &choice) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	enum tuner_state state = choice.is_settled ? TUNER_HOLDING : TUNER_SEARCHING;
+	if (state != d->state || choice.threads != d->threads)
+		change_reset(&tuner->change);
+	d->threads = choice.threads;
+	d->state = state;
+	if (isnan(choice.gain))
+		(void)snprintf(d->why, sizeof d->why, "%s", choice.reason); /* may be cut */
+	else
+		(void)snprintf(
+			d->why, sizeof d->why, "%s (%+.1f%%)", choice.reason, 100 * choice.gain);
+	return 0;
+}
+
+int tuner_new(const struct tuner_opts *opts, struct tuner **ret, struct tuner_decision *ret_first,
+	struct err *err)
+{
+	if (opts->space.max < 1 || opts->space.max > THREADS_MAX ||
+		opts->space.min > opts->space.max)
+		return err_set(err, -EINVAL, "cannot choose among %u to %u threads",
+			opts->space.min, opts->space.max);
+	AUTO(tuner) struct tuner *tuner = calloc(1, sizeof *tuner);
+	if (!tuner)
+		return err_set(err, -ENOMEM, "out of memory");
+	tuner->opts = *opts;
+	if (!tuner->opts.policy)
+		tuner->opts.policy = tune_policies[0];
+	if (tuner->opts.space.min == 0)
+		tuner->opts.space.min = 1;
+	if (tuner->opts.false_alarm <= 0)
+		tuner->opts.false_alarm = FALSE_ALARM;
+	rng_init(&tuner->rng, opts->seed);
+	tuner->policy_state = calloc(1, tuner->opts.policy->state_bytes + 1);
+	if (!tuner->policy_state)
+		return err_set(err, -ENOMEM, "out of memory");
+	int code = decide(tuner, err);
+	if (code < 0)
+		return code;
+	*ret_first = tuner->last;
+	*ret = TAKE(tuner);
+	return 0;
+}
+
+/* Starts over with what the intervals since the change say of the count that is held. */
+static int start_over(struct tuner *tuner, size_t first, struct err *err)
+{
+	struct change seen = tuner->change;
+	forget(tuner);
+	for (size_t i = first; i < seen.count; i++)
+		if (take_in(tuner, tuner->last.threads, exp(seen.values[i])) < 0)
+			return err_set(err, -ENOMEM, "out of memory");
+	return decide(tuner, err);
+}
+
+int tuner_measured(
+	struct tuner *tuner, double performance, struct tuner_decision *ret, struct err *err)
+{
+	struct tuner_decision *d = &tuner->last;
+	d->has_restarted = false;
+	if (!isfinite(performance) || performance <= 0) {
+		*ret = *d;
+		return 0;
+	}
+	if (take_in(tuner, d->threads, performance) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	size_t first;
+	int code;
+	if (d->state == TUNER_HOLDING &&
+		change_add(&tuner->change, log(performance), tuner->opts.false_alarm, &first)) {
+		code = start_over(tuner, first, err);
+		d->has_restarted = true;
+	} else {
+		d->steps += d->state == TUNER_SEARCHING;
+		code = decide(tuner, err);
+	}
+	*ret = *d;
+	return code;
+}

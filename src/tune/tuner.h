@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The controller as a state machine: the performance of the last interval goes in, the thread count
+ * of the next one comes out. It knows no clock and changes nothing itself.
+ *
+ *	             measured                       nothing promises more
+ *	start --> SEARCHING <--> policy chooses ------------------------> HOLDING
+ *	              ^                                                      |
+ *	              '-------- a change of the stable performance ----------'
+ *
+ * While it holds, every interval refines what it knows of the count it holds, and the policy is asked again: where
+ * noise had flattered that count, another one is held, or the search goes on. A test for a change point (change.h)
+ * watches: a workload that changed starts the search over, from the count that is held.
+ */
+#ifndef TUNE_TUNER_H
+#define TUNE_TUNER_H
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "tune/policy.h"
+
+enum tuner_state { TUNER_SEARCHING, TUNER_HOLDING };
+
+struct tuner_opts {
+	struct tune_space space; /* max is required; min 0 is 1 */
+	const struct tune_policy *policy; /* NULL: the default */
+	double false_alarm; /* chance, per held interval, to see a change where there is none; 0: 1e-4 */
+	uint64_t seed;
+};
+
+enum { TUNER_WHY_BYTES = 160 };
+
+struct tuner_decision {
+	uint32_t threads; /* for the next interval */
+	enum tuner_state state;
+	bool has_restarted; /* this interval showed that the workload changed */
+	uint32_t steps; /* intervals of this search so far */
+	char why[TUNER_WHY_BYTES]; /* why this count, for a person */
+};
+
+struct tuner;
+
+/* 0, -EINVAL (bounds, no room for them), -ENOMEM. *ret_first is the first count to run. */
+int tuner_new(const struct tuner_opts *opts, struct tuner **ret, struct tuner_decision *ret_first,
+	struct err *err);
+
+/*
+ * The interval that ran with the last decision's count had this performance (a rate, more is better). What
+ * is not positive and finite says nothing: the same count runs again. 0 or -ENOMEM.
+ */
+int tuner_measured(
+	struct tuner *tuner, double performance, struct tuner_decision *ret, struct err *err);
+
+/* What is known since the workload last changed. Borrowed until the next call. */
+struct tune_set tuner_measurements(const struct tuner *tuner);
+
+void tuner_free(struct tuner *tuner);
+
+CLEANUP_DEFINE(tuner, tuner_free)
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The controller and its policies: the best count is found, held, and found again after a change. */
+#include "cmocka_all.h"
+
+#include "base/mem.h"
+#include "tune/change.h"
+#include "tune/tuner.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS_MAX = 200, HELD = 100 };
+
+/* Rates by thread count: universal scalability law, with its optimum at sqrt((1 - sigma) / kappa). */
+static double usl(uint32_t n, double sigma, double kappa)
+{
+	return n / (1 + sigma * (n - 1) + kappa * n * (n - 1));
+}
+
+static double peak_at_16(uint32_t n)
+{
+	return usl(n, 0.02, 0.98 / 256);
+}
+
+static double linear(uint32_t n)
+{
+	return n;
+}
+
+static double collapses(uint32_t n)
+{
+	return n == 1 ? 10 : 1 - 0.001 * n;
+}
+
+static double best_rate(double (*rate)(uint32_t n), uint32_t max)
+{
+	double best = 0;
+	for (uint32_t n = 1; n <= max; n++)
+		best = fmax(best, rate(n));
+	return best;
+}
+
+/* Runs a search of 1 .. 64; the last decision. */
+static struct tuner_decision search(const struct tune_policy *policy, double (*rate)(uint32_t n))
+{
+	struct tuner_opts opts = { .space = { .max = 64 }, .policy = policy, .seed = 1 };
+	AUTO(tuner) struct tuner *tuner = NULL;
+	struct tuner_decision d;
+	assert_int_equal(tuner_new(&opts, &tuner, &d, NULL), 0);
+	for (int i = 0; i < STEPS_MAX && d.state == TUNER_SEARCHING; i++)
+		assert_int_equal(tuner_measured(tuner, rate(d.threads), &d, NULL), 0);
+	assert_int_equal(d.state, TUNER_HOLDING);
+	return d;
+}
+
+static void expect_found(
+	const struct tune_policy *policy, double (*rate)(uint32_t n), uint32_t steps)
+{
+	struct tuner_decision d = search(policy, rate);
+	if (rate(d.threads) < 0.98 * best_rate(rate, 64))
+		fail_msg("%s chose %u", policy->name, d.threads);
+	if (d.steps > steps)
+		fail_msg("%s took %u steps", policy->name, d.steps);
+}
+
+static void every_policy_finds_a_smooth_peak(void **state)
+{
+	(void)state;
+	for (const struct tune_policy *const *p = tune_policies; *p; p++) {
+		expect_found(*p, peak_at_16, 14);
+		expect_found(*p, linear, 14);
+	}
+	expect_found(&tune_policy_process, linear, 3);
+	expect_found(&tune_policy_process, peak_at_16, 6);
+}
+
+static void one_thread_may_be_the_best(void **state)
+{
+	(void)state;
+	expect_found(&tune_policy_process, collapses, 10);
+}
+
+/* PreSca, section 4.5: counts 1, 5, 13, ... until performance falls. */
+static void binsearch_climbs_by_doubled_steps(void **state)
+{
+	(void)state;
+	struct tuner_opts opts = { .space = { .max = 64 }, .policy = &tune_policy_binsearch };
+	AUTO(tuner) struct tuner *tuner = NULL;
+	struct tuner_decision d;
+	const uint32_t climb[] = { 1, 5, 13, 29, 21 };
+	assert_int_equal(tuner_new(&opts, &tuner, &d, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(climb); i++) {
+		assert_int_equal(d.threads, climb[i]);
+		assert_int_equal(tuner_measured(tuner, peak_at_16(d.threads), &d, NULL), 0);
+	}
+}
+
+/* Three points on a rational function of degrees 1 and 1 determine it: the highest count follows. */
+static void opresca_begins_with_given_counts(void **state)
+{
+	(void)state;
+	struct tuner_opts opts = { .space = { .max = 64, .initial = { 8, 16, 32 } },
+		.policy = &tune_policy_opresca };
+	AUTO(tuner) struct tuner *tuner = NULL;
+	struct tuner_decision d;
+	const uint32_t counts[] = { 8, 16, 32, 64 };
+	assert_int_equal(tuner_new(&opts, &tuner, &d, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		assert_int_equal(d.threads, counts[i]);
+		double amdahl = 1 / (0.1 + 0.9 / d.threads);
+		assert_int_equal(tuner_measured(tuner, amdahl, &d, NULL), 0);
+	}
+	assert_int_equal(d.state, TUNER_HOLDING);
+	assert_int_equal(d.threads, 64);
+}
+
+static void the_ends_of_the_space_are_kept(void **state)
+{
+	(void)state;
+	for (const struct tune_policy *const *p = tune_policies; *p; p++)
+		for (uint32_t min = 1; min <= 5; min++)
+			for (uint32_t max = min; max <= 9; max++) {
+				struct tuner_opts opts = { .space = { .min = min, .max = max },
+					.policy = *p };
+				AUTO(tuner) struct tuner *tuner = NULL;
+				struct tuner_decision d;
+				assert_int_equal(tuner_new(&opts, &tuner, &d, NULL), 0);
+				for (int i = 0; i < 2 * STEPS_MAX / 10; i++) {
+					assert_in_range(d.threads, min, max);
+					assert_int_equal(
+						tuner_measured(tuner, d.threads, &d, NULL), 0);
+				}
+				assert_int_equal(d.state, TUNER_HOLDING);
+			}
+	struct tuner *tuner;
+	struct tuner_decision d;
+	struct err err;
+	struct tuner_opts none = { 0 }, crossed = { .space = { .min = 3, .max = 2 } };
+	assert_int_equal(tuner_new(&none, &tuner, &d, &err), -EINVAL);
+	assert_int_equal(tuner_new(&crossed, &tuner, &d, &err), -EINVAL);
+}
+
+static void an_interval_without_work_is_repeated(void **state)
+{
+	(void)state;
+	struct tuner_opts opts = { .space = { .max = 64 } };
+	AUTO(tuner) struct tuner *tuner = NULL;
+	struct tuner_decision first, d;
+	assert_int_equal(tuner_new(&opts, &tuner, &first, NULL), 0);
+	const double nothing[] = { 0, -1, NAN, INFINITY };
+	for (size_t i = 0; i < ARRAY_SIZE(nothing); i++) {
+		assert_int_equal(tuner_measured(tuner, nothing[i], &d, NULL), 0);
+		assert_int_equal(d.threads, first.threads);
+		assert_int_equal(d.steps, 0);
+	}
+	assert_int_equal(tuner_measurements(tuner).count, 0);
+}
+
+/* After a change the search starts over and finds the other peak; with 2% of noise, and without one. */
+static void a_change_of_the_workload_is_followed(void **state)
+{
+	(void)state;
+	struct tuner_opts opts = { .space = { .max = 64 } };
+	AUTO(tuner) struct tuner *tuner = NULL;
+	struct tuner_decision d;
+	struct rng rng;
+	rng_init(&rng, 3);
+	assert_int_equal(tuner_new(&opts, &tuner, &d, NULL), 0);
+	double (*const phases[])(uint32_t n) = { peak_at_16, linear, peak_at_16 };
+	for (size_t phase = 0; phase < ARRAY_SIZE(phases); phase++) {
+		int restarts = 0;
+		for (int i = 0; i < HELD; i++) {
+			double noise = 1 + 0.02 * rng_normal(&rng);
+			double scale = phase == 1 ? 0.3 : 1;
+			assert_int_equal(
+				tuner_measured(
+					tuner, scale * phases[phase](d.threads) * noise, &d, NULL),
+				0);
+			restarts += d.has_restarted;
+		}
+		assert_int_equal(restarts, phase > 0);
+		assert_int_equal(d.state, TUNER_HOLDING);
+		assert_true(phases[phase](d.threads) > 0.95 * best_rate(phases[phase], 64));
+	}
+}
+
+/* No more alarms than promised, over many runs of pure noise; and a step of 5 sigma is seen at once. */
+static void alarms_come_as_promised(void **state)
+{
+	(void)state;
+	enum { RUNS = 200, LENGTH = 100 };
+	const double level = 1e-3;
+	struct rng rng;
+	rng_init(&rng, 1);
+	size_t first;
+	int alarms = 0;
+	for (int run = 0; run < RUNS; run++) {
+		struct change change = { .count = 0 };
+		for (int i = 0; i < LENGTH; i++)
+			if (change_add(&change, 5 + 0.1 * rng_normal(&rng), level, &first)) {
+				alarms++;
+				change_reset(&change);
+			}
+	}
+	/* 20,000 values: 20 are allowed; three standard deviations above that is 34. */
+	assert_in_range(alarms, 0, 34);
+
+	struct change change = { .count = 0 };
+	for (int i = 0; i < 20; i++)
+		assert_false(change_add(&change, 0.1 * rng_normal(&rng), 1e-4, &first));
+	int until = 0;
+	while (!change_add(&change, 0.5 + 0.1 * rng_normal(&rng), 1e-4, &first))
+		until++;
+	assert_in_range(until, 1, 4);
+	assert_int_equal(first, 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_policy_finds_a_smooth_peak),
+		cmocka_unit_test(one_thread_may_be_the_best),
+		cmocka_unit_test(binsearch_climbs_by_doubled_steps),
+		cmocka_unit_test(opresca_begins_with_given_counts),
+		cmocka_unit_test(the_ends_of_the_space_are_kept),
+		cmocka_unit_test(an_interval_without_work_is_repeated),
+		cmocka_unit_test(a_change_of_the_workload_is_followed),
+		cmocka_unit_test(alarms_come_as_promised),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
