@@ -371,20 +371,30 @@ static int enqueue(struct sim *sim, struct sim_thread *thread)
 		thread->tid, key, sim->order++);
 }
 
-/* A thread that could run loses its cpu, and waits for one. */
+int cores_leave(struct sim *sim, struct sim_thread *thread)
+{
+	if (thread->cpu == SIM_NONE)
+		return 0;
+	uint32_t cpu = thread->cpu;
+	sim->cpus[cpu].last = thread->tid;
+	thread->last_cpu = cpu;
+	thread->cpu = SIM_NONE;
+	thread->must_yield = false;
+	return pick(sim, cpu);
+}
+
+/* A thread that could run loses its cpu, and waits for one; or, as its set has changed, has another. */
 static int preempt(struct sim *sim, struct sim_thread *thread)
 {
-	uint32_t cpu = thread->cpu;
 	cores_stop(sim, thread);
 	if (thread->is_spinning)
 		spin_suspend(sim, thread);
-	thread->must_yield = false;
-	emit(sim, thread, EVENT_PREEMPT, &(struct subject){ .value = cpu });
-	int code = enqueue(sim, thread);
-	thread->last_cpu = cpu;
-	thread->cpu = SIM_NONE;
-	sim->cpus[cpu].last = thread->tid;
-	return code < 0 ? code : pick(sim, cpu);
+	emit(sim, thread, EVENT_PREEMPT, &(struct subject){ .value = thread->cpu });
+	uint32_t idle = find_idle(sim, thread);
+	int code = idle == SIM_NONE ? enqueue(sim, thread) : 0;
+	if (code == 0)
+		code = cores_leave(sim, thread);
+	return code < 0 || idle == SIM_NONE ? code : give(sim, idle, thread);
 }
 
 /* A thread that was woken and found no idle cpu: whether it takes the one that it had. */
@@ -435,29 +445,6 @@ int cores_enter(struct sim *sim, struct sim_thread *thread)
 	return code < 0 ? code : preempt_last(sim, thread);
 }
 
-int cores_leave(struct sim *sim, struct sim_thread *thread)
-{
-	if (thread->cpu == SIM_NONE)
-		return 0;
-	uint32_t cpu = thread->cpu;
-	sim->cpus[cpu].last = thread->tid;
-	thread->last_cpu = cpu;
-	thread->cpu = SIM_NONE;
-	thread->must_yield = false;
-	return pick(sim, cpu);
-}
-
-/* Loses a cpu that it may not use any more; it may have another at once. */
-static int evict(struct sim *sim, struct sim_thread *thread)
-{
-	cores_stop(sim, thread);
-	if (thread->is_spinning)
-		spin_suspend(sim, thread);
-	emit(sim, thread, EVENT_PREEMPT, &(struct subject){ .value = thread->cpu });
-	int code = cores_leave(sim, thread);
-	return code < 0 ? code : cores_enter(sim, thread);
-}
-
 /* Whether somebody waits for the cpu whose turn is before that of its thread. */
 static bool is_outrun(struct sim *sim, const struct sim_thread *thread, bool is_fair)
 {
@@ -473,7 +460,7 @@ int cores_yield(struct sim *sim, struct sim_thread *thread)
 		return OP_WAITS;
 	}
 	if (!is_allowed(sim, thread, thread->cpu)) {
-		int code = evict(sim, thread);
+		int code = preempt(sim, thread);
 		return code < 0 ? code : OP_WAITS;
 	}
 	const struct affinity *set = next_set(sim, thread->cpu);
@@ -561,7 +548,7 @@ int sim_set_affinity(struct sim *sim, uint32_t tid, const uint64_t *cores)
 	if (thread->cpu == SIM_NONE || is_allowed(sim, thread, thread->cpu))
 		return 0;
 	if (thread->is_computing)
-		return evict(sim, thread);
+		return preempt(sim, thread);
 	thread->must_yield = true; /* when its operation is over */
 	return 0;
 }

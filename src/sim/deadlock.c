@@ -177,20 +177,44 @@ int deadlock_check(
 	return fail(sim, &text);
 }
 
+/* Whether another before it waits for the same: told once, with how many. */
+static uint32_t waits_like(
+	const struct sim *sim, const struct sim_thread *thread, bool *ret_is_first)
+{
+	uint32_t count = 0;
+	*ret_is_first = true;
+	for (size_t i = 0; i < sim->thread_count; i++) {
+		const struct sim_thread *other = &sim->threads[i];
+		if (other->state == THREAD_EXITED || other->wait_what != thread->wait_what ||
+			other->wait_number != thread->wait_number ||
+			(other->wait_what == WHAT_JOIN && other != thread))
+			continue;
+		*ret_is_first &= count++ > 0 || other == thread;
+	}
+	return count;
+}
+
 int deadlock_explain(struct sim *sim)
 {
 	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
-	uint32_t count = 0;
-	for (size_t i = 0; i < sim->thread_count && count <= THREADS_NAMED; i++) {
+	uint32_t told = 0, threads = 0;
+	for (size_t i = 0; i < sim->thread_count && told < THREADS_NAMED; i++) {
 		const struct sim_thread *thread = &sim->threads[i];
+		bool is_first;
 		if (thread->state == THREAD_EXITED)
 			continue;
-		if (count++ > 0)
+		uint32_t count = waits_like(sim, thread, &is_first);
+		if (!is_first)
+			continue;
+		if (told++ > 0)
 			strbuf_addf(&text, "; ");
-		if (count <= THREADS_NAMED)
-			add_wait(&text, sim, thread);
-		else
-			strbuf_addf(&text, "and %u more", sim->alive - THREADS_NAMED);
+		add_wait(&text, sim, thread);
+		if (count > 1)
+			strbuf_addf(
+				&text, " (and so do%s %u more)", count > 2 ? "" : "es", count - 1);
+		threads += count;
 	}
+	if (threads < sim->alive)
+		strbuf_addf(&text, "; and %u more", sim->alive - threads);
 	return fail(sim, &text);
 }
