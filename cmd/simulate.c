@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * corecast simulate: plays a model in settings that nobody ran: response time, throughput and what
+ * limits them, over a grid of its parameters.
+ */
+#include "command.h"
+#include "simulate_tasks.h"
+#include "terminal.h"
+
+#include "base/outfile.h"
+#include "model/sample.h"
+#include "report/report.h"
+#include "model/goal.h"
+#include "report/simulated.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { REPLICATIONS = 5, REPLICATIONS_MAX = 1000 };
+
+struct values {
+	struct option_strings set;
+	uint32_t replications, requests, seed, jobs;
+	double duration;
+	const char *goal;
+	bool fragments, json;
+	const char *csv, *svg, *html;
+};
+
+#define FIELD(name) offsetof(struct values, name)
+static const struct option_spec options[] = {
+	{ 's', "set", "NAME=VALUES",
+		"values of a parameter: 4, 1,2,4,8 or 10-130:10; several times for a grid",
+		OPTION_STRINGS, FIELD(set) },
+	{ 'g', "goal", "GOAL",
+		"say which setting is best: 'min response', 'max throughput, p99 < 100 ms', 'min "
+		"workers, response < 0.1'",
+		OPTION_STRING, FIELD(goal) },
+	{ 'r', "replications", "N", "independent runs of each setting (default 5)", OPTION_U32,
+		FIELD(replications) },
+	{ 'n', "requests", "N", "requests of each run (default 10000)", OPTION_U32,
+		FIELD(requests) },
+	{ 'd', "duration", "SECONDS", "simulated time of each run, instead of a number of requests",
+		OPTION_DOUBLE, FIELD(duration) },
+	{ 0, "seed", "N", "of the random numbers (default 1)", OPTION_U32, FIELD(seed) },
+	{ 'j', "jobs", "N", "processes that simulate (default: one for each core)", OPTION_U32,
+		FIELD(jobs) },
+	{ 0, "fragments", NULL, "with --json: also the time of each fragment", OPTION_FLAG,
+		FIELD(fragments) },
+	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
+	{ 0, "csv", "FILE", "write a row for each setting", OPTION_STRING, FIELD(csv) },
+	{ 0, "svg", "FILE", "write response time and throughput over a parameter as SVG",
+		OPTION_STRING, FIELD(svg) },
+	{ 0, "html", "FILE", "write a page that needs no other file: figures, heat maps, tables",
+		OPTION_STRING, FIELD(html) },
+	{ 0 },
+};
+
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_SVG, FORMAT_HTML };
+
+static void render(struct strbuf *out, enum format format, const struct simulated *simulated,
+	const char *subject, const struct values *v)
+{
+	struct text_style style;
+	switch (format) {
+	case FORMAT_TEXT:
+		style = terminal_style(stdout);
+		report_simulated_text(out, simulated, subject, &style);
+		break;
+	case FORMAT_JSON:
+		report_simulated_json(out, simulated, subject, v->fragments);
+		break;
+	case FORMAT_CSV:
+		report_simulated_csv(out, simulated);
+		break;
+	case FORMAT_SVG:
+		report_simulated_svg(out, simulated, subject);
+		break;
+	case FORMAT_HTML:
+		report_simulated_html(out, simulated, subject);
+		break;
+	}
+}
+
+/* The files that were asked for, then what is printed. */
+static int write_reports(const struct values *v, const struct simulated *simulated,
+	const char *subject, struct err *err)
+{
+	const struct {
+		const char *path;
+		enum format format;
+	} reports[] = { { v->csv, FORMAT_CSV }, { v->svg, FORMAT_SVG }, { v->html, FORMAT_HTML },
+		{ "-", v->json ? FORMAT_JSON : FORMAT_TEXT } };
+	for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
+		AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+		AUTO_RELEASE(outfile) struct outfile out = { 0 };
+		if (!reports[i].path)
+			continue;
+		render(&text, reports[i].format, simulated, subject, v);
+		int code = outfile_open(&out, reports[i].path, err);
+		if (code == 0)
+			code = report_write(&text, out.file, err);
+		if (code == 0)
+			code = outfile_commit(&out, err);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+static int read_model(const char *path, struct model **ret, struct err *err)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	AUTO_FILE FILE *file = is_stdin ? NULL : fopen(path, "re");
+	if (!is_stdin && !file)
+		return err_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
+	return model_read(is_stdin ? stdin : file, is_stdin ? "(standard input)" : path, ret, err);
+}
+
+static int read_grid(
+	const struct values *v, const struct model *model, struct grid *grid, struct err *err)
+{
+	int code = 0;
+	for (size_t i = 0; code == 0 && i < v->set.count; i++) {
+		code = grid_add(grid, model, v->set.items[i], err);
+		if (code < 0)
+			code = err_prefix(err, code, "--set");
+	}
+	if (code == 0 && v->svg && grid_size(grid) == 1)
+		code = err_set(err, -EINVAL,
+			"--svg draws results over a parameter: give one several values with --set");
+	if (code == 0 && v->goal) {
+		code = goal_check(model, v->goal, err);
+		if (code < 0)
+			code = err_prefix(err, code, "--goal");
+	}
+	return code;
+}
+
+/* How long a replication runs: what was asked for, else the model's own duration, else requests. */
+static int set_length(
+	const struct values *v, const struct model *model, struct tasks *tasks, struct err *err)
+{
+	double own = 0;
+	int code = model_evaluate(model, &model->duration, MODEL_TIME, NULL, &own, err);
+	tasks->requests = v->requests;
+	tasks->duration_s = v->duration;
+	if (v->requests || v->duration > 0 || code < 0)
+		return code;
+	tasks->duration_s = own;
+	if (own <= 0 && sample_has_requests(model))
+		tasks->requests = SAMPLE_REQUESTS;
+	return 0;
+}
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static int report(
+	const struct values *v, const struct tasks *tasks, const char *path, struct err *err)
+{
+	const struct simulated_input input = {
+		.model = tasks->model,
+		.grid = tasks->grid,
+		.runs = &tasks->results,
+		.seed = tasks->seed,
+		.requests = tasks->requests,
+		.duration_s = tasks->duration_s,
+		.goal = v->goal,
+	};
+	AUTO(simulated) struct simulated *simulated = NULL;
+	int code = simulated_new(&input, &simulated, err);
+	if (code < 0)
+		return code;
+	if (simulated->done == 0 && tasks->was_interrupted)
+		return err_set(err, -EINTR, "interrupted before any setting was simulated");
+	if (simulated->done == 0)
+		return err_set(
+			err, simulated->settings[0].code, "%s", simulated->settings[0].error);
+	const char *name = tasks->model->name ? tasks->model->name : file_name(path);
+	code = write_reports(v, simulated, name, err);
+	if (code == 0 && tasks->was_interrupted)
+		code = err_set(err, -EINTR, "interrupted: %zu of %zu settings were simulated",
+			simulated->done, simulated->count);
+	return code;
+}
+
+static int simulate(const struct values *v, const char *path, struct err *err)
+{
+	AUTO(model) struct model *model = NULL;
+	AUTO_RELEASE(grid) struct grid grid = { 0 };
+	int code = read_model(path, &model, err);
+	if (code == 0)
+		code = read_grid(v, model, &grid, err);
+	if (code < 0)
+		return code;
+	AUTO_RELEASE(tasks)
+	struct tasks tasks = {
+		.model = model,
+		.grid = &grid,
+		.replications = v->replications,
+		.seed = v->seed,
+		.jobs = v->jobs,
+		.shows_progress = isatty(STDERR_FILENO),
+	};
+	code = set_length(v, model, &tasks, err);
+	if (code == 0)
+		code = tasks_run(&tasks, err);
+	if (code < 0 || tasks.is_silent)
+		return code;
+	return report(v, &tasks, path, err);
+}
+
+static int check(
+	const struct command *command, const struct values *v, const struct operands *operands)
+{
+	if (operands->program)
+		return command_usage_error(command, "no program is run here: it plays a model");
+	if (operands->count != 1)
+		return command_usage_error(command, "say which model: APP.yaml, or - for standard "
+						    "input");
+	if (v->replications < 1 || v->replications > REPLICATIONS_MAX)
+		return command_usage_error(
+			command, "--replications: from 1 to %d", REPLICATIONS_MAX);
+	if (v->duration < 0 || v->duration > MODEL_TIME_MAX_S)
+		return command_usage_error(
+			command, "--duration: from 0 to %d seconds", MODEL_TIME_MAX_S);
+	if (v->fragments && !v->json)
+		return command_usage_error(command, "--fragments needs --json");
+	return 0;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct values v = { .replications = REPLICATIONS, .seed = 1 };
+	struct operands operands;
+	int status = 0;
+	if (!options_parse(command, argc, argv, &v, &operands, &status))
+		return status;
+	status = check(command, &v, &operands);
+	if (status != 0)
+		return status;
+	struct err err;
+	int code = simulate(&v, operands.items[0], &err);
+	return code < 0 ? command_failure(&err) : 0;
+}
+
+extern const struct command cmd_simulate;
+const struct command cmd_simulate = {
+	.name = "simulate",
+	.summary = "play a model of a program in settings that nobody ran",
+	.usage = "APP.yaml [--set NAME=VALUES]... [options]",
+	.options = options,
+	.run = run,
+};
