@@ -145,13 +145,16 @@ static int section_end(struct meaning *m, struct meaning_thread *thread, const s
 		return code;
 	thread->last = *open;
 	*open = thread->open[--thread->open_count];
+	thread->last.end = m->mutexes[mutex].count + 1;
+	thread->awaits_next = true;
 	return log_add(m, mutex,
 		(struct meaning_entry){ .what = ENTRY_END,
 			.subject = thread->last.type,
 			.type = thread->last.type,
 			.section = thread->last.section,
 			.thread = (uint32_t)(thread - m->threads),
-			.is_timed_out = thread->last.is_timed_out });
+			.is_timed_out = thread->last.is_timed_out,
+			.has_signalled = thread->last.has_signalled });
 }
 
 static int use_add(uint32_t **list, size_t *count, size_t *capacity, uint32_t type)
@@ -221,6 +224,9 @@ static int cond_signal(struct meaning *m, struct meaning_thread *thread, const s
 		section = &thread->open[thread->open_count - 1];
 	if (section->mutex == UINT32_MAX || !thread->has_locked)
 		return 0;
+	section->has_signalled = true;
+	if (section->end > 0)
+		m->mutexes[section->mutex].log[section->end - 1].has_signalled = true;
 	struct meaning_use *use = &m->uses[cond];
 	bool is_broadcast = event->flags & EVENT_ALL;
 	code = use_add(
@@ -236,14 +242,32 @@ static int cond_signal(struct meaning *m, struct meaning_thread *thread, const s
 					  .thread = (uint32_t)(thread - m->threads) });
 }
 
+/* What a thread does after a section tells how that ended; signals do not count. */
+static int note_next(struct meaning *m, const struct event *event)
+{
+	struct meaning_thread *thread;
+	bool is_step = event->kind == EVENT_WAIT || event->kind == EVENT_PASS ||
+		       event->kind == EVENT_THREAD_EXIT || event->kind == EVENT_RELEASE;
+	if (!is_step || (event->kind == EVENT_RELEASE && event->what == WHAT_COND))
+		return 0;
+	int code = thread_of(m, event, &thread);
+	if (code < 0 || !thread->awaits_next)
+		return code;
+	thread->awaits_next = false;
+	m->mutexes[thread->last.mutex].log[thread->last.end - 1].next =
+		(event->site << 8 | event->what) + 1;
+	return 0;
+}
+
 static int add_event(void *context, const struct event *event, struct err *err)
 {
 	struct meaning *m = context;
 	struct meaning_thread *thread;
 	bool is_mutex = event->what == WHAT_MUTEX && !(event->flags & EVENT_IMPLICIT);
-	if (!is_mutex && event->what != WHAT_COND)
-		return 0;
-	int code = thread_of(m, event, &thread);
+	int code = note_next(m, event);
+	if (code < 0 || (!is_mutex && event->what != WHAT_COND))
+		return code < 0 ? err_set(err, code, "out of memory") : 0;
+	code = thread_of(m, event, &thread);
 	if (code == 0 && is_mutex && event->kind == EVENT_PASS) {
 		code = section_begin(m, thread, event);
 		thread->has_locked = true;
@@ -277,6 +301,12 @@ const struct meaning_section *meaning_find(
 	const uint64_t *index = map_find(&meaning->mutex_index, pid, mutex);
 	const uint64_t *type = index ? map_find(&meaning->type_index, *index, site) : NULL;
 	return type ? &meaning->types[*type] : NULL;
+}
+
+const struct meaning_section *meaning_sections(const struct meaning *meaning, size_t *ret_count)
+{
+	*ret_count = meaning->type_count;
+	return meaning->types;
 }
 
 const struct meaning_cond *meaning_conds(const struct meaning *meaning, size_t *ret_count)

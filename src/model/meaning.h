@@ -21,6 +21,9 @@
  *	gate	nobody waits after the first signal; or, used again, a thread's i-th pass needs the i-th
  *	drain	a queue of which a get takes all that there is
  *
+ * A condition that nobody waited for is a queue if its other sections get what was put: all of them,
+ * or all but those that came when it was empty, changed nothing, and went on elsewhere.
+ *
  * Waits that timed out get nothing and are no evidence. Each is a hypothesis about all decisions to wait or to go on; the share of them that it explains is
  * the consistency. Below MEANING_EXPLAINED the condition stays unknown.
  *
@@ -73,6 +76,7 @@ enum meaning_role {
 	MEANING_ARRIVES,
 	MEANING_OPENS,
 	MEANING_ENTERS,
+	MEANING_TRIES, /* gets if there is something to get, else goes on: see meaning_is_refused() */
 };
 
 /* A type of critical sections, and what each of them does to conditions. */
@@ -100,13 +104,14 @@ struct event_sink meaning_sink(struct meaning *meaning);
 /* After the finish. NULL: no such sections. */
 const struct meaning_section *meaning_find(
 	const struct meaning *meaning, uint32_t pid, uint64_t mutex, uint64_t site);
+const struct meaning_section *meaning_sections(const struct meaning *meaning, size_t *ret_count);
 const struct meaning_cond *meaning_conds(const struct meaning *meaning, size_t *ret_count);
 /* Index of a condition, UINT32_MAX if there is none. */
 uint32_t meaning_find_cond(const struct meaning *meaning, uint32_t pid, uint64_t object);
 
 /*
  * Sections are numbered from 0 as they begin in the stream (a PASS of a mutex that is not implicit):
- * did this one go on without the items that it came for, because the queue was closed?
+ * did this one go on without the items that it came for, because the queue was closed, or empty?
  */
 bool meaning_is_refused(const struct meaning *meaning, uint64_t section);
 

@@ -196,24 +196,87 @@ static int judge_queue(const struct judge *judge, const struct meaning_use *use)
 	return code < 0 ? code : 1;
 }
 
+/* The most frequent way to go on of sections that found nothing; 0: none did. */
+static int find_way_on(const struct judge *judge, uint64_t *ret)
+{
+	struct map ways = { 0 };
+	uint64_t items = 0, most = 0;
+	int code = 0;
+	for (size_t i = 0; i < judge->mutex->count && code >= 0; i++) {
+		const struct meaning_entry *entry = &judge->mutex->log[i];
+		uint8_t role = entry->what == ENTRY_END ? judge->roles[entry->subject] : ROLE_NONE;
+		items += role == ROLE_PUT;
+		if (role != ROLE_GET || items-- > 0)
+			continue;
+		items = 0;
+		uint64_t *count;
+		code = map_add(&ways, entry->next, 0, 0, &count);
+		if (code >= 0 && ++*count > most) {
+			most = *count;
+			*ret = entry->next;
+		}
+	}
+	map_release(&ways);
+	return code < 0 ? code : 0;
+}
+
+/* Sections that found nothing change nothing, and go on another way than the others. */
+static void play_tries(const struct judge *judge, uint64_t way_on, struct hypothesis *h, bool marks)
+{
+	uint64_t items = 0;
+	h->decisions = h->explained = 0;
+	for (size_t i = 0; i < judge->mutex->count; i++) {
+		const struct meaning_entry *entry = &judge->mutex->log[i];
+		uint8_t role = entry->what == ENTRY_END ? judge->roles[entry->subject] : ROLE_NONE;
+		items += role == ROLE_PUT;
+		if (role != ROLE_GET)
+			continue;
+		bool is_empty = items == 0;
+		h->decisions++;
+		h->explained += is_empty ? entry->next == way_on && !entry->has_signalled
+					 : entry->next != way_on;
+		items -= !is_empty;
+		if (is_empty)
+			mark_refused(judge, entry, marks);
+	}
+}
+
 /*
- * Signalled and never waited for: if the other sections of the mutex get as many items as were put,
- * and never one too early, they are the consumers of a queue that never was empty.
+ * Signalled and never waited for: the other sections of the mutex may be the consumers of a queue that
+ * never was empty, or that is left alone when it is.
  */
 static int judge_unseen(const struct judge *judge)
 {
+	static const enum meaning_role roles[] = {
+		[ROLE_GET] = MEANING_TRIES, [ROLE_PUT] = MEANING_PUTS
+	};
 	struct meaning *m = judge->m;
-	const struct meaning_cond *cond = &m->conds[judge->cond];
+	struct meaning_cond *cond = &m->conds[judge->cond];
 	struct hypothesis h = { .put_items = 1, .get_items = 1 };
+	uint64_t way_on = 0;
 	for (uint32_t i = 0; i < m->type_count; i++)
 		if (judge->roles[i] == ROLE_NONE && m->types[i].mutex == cond->mutex &&
 			m->types[i].pid == cond->pid)
 			judge->roles[i] = ROLE_GET;
-	uint64_t puts = judge_executions(judge, ROLE_PUT), gets = judge_executions(judge, ROLE_GET);
+	uint64_t puts = judge_executions(judge, ROLE_PUT);
+	uint64_t gets = judge_executions(judge, ROLE_GET);
 	play(judge, &h, false);
-	if (gets < 2 || gets > puts || puts - gets > puts / 20 || share(&h) < 1)
+	if (gets >= 2 && gets <= puts && puts - gets <= puts / 20 && share(&h) >= 1) {
+		int code = accept_queue(judge, &h);
+		return code < 0 ? code : 1;
+	}
+	int code = find_way_on(judge, &way_on);
+	if (code < 0 || way_on == 0)
+		return code;
+	play_tries(judge, way_on, &h, false);
+	if (share(&h) < MEANING_EXPLAINED)
 		return 0;
-	int code = accept_queue(judge, &h);
+	play_tries(judge, way_on, &h, true);
+	cond->kind = MEANING_QUEUE;
+	cond->consistency = share(&h);
+	cond->decisions = h.decisions;
+	cond->put_items = cond->get_items = 1;
+	code = judge_add_parts(judge, roles);
 	return code < 0 ? code : 1;
 }
 

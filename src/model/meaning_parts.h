@@ -15,6 +15,8 @@ struct meaning_entry {
 	uint32_t thread;
 	bool is_again; /* WAIT: the section has waited before */
 	bool is_timed_out; /* END: the last wait was */
+	bool has_signalled; /* END: some condition */
+	uint64_t next; /* END: the site of what the thread did next, and what that was */
 };
 
 struct meaning_mutex {
@@ -26,13 +28,15 @@ struct meaning_open {
 	uint32_t mutex, type;
 	uint64_t section;
 	size_t wait; /* the last one in the mutex's log, plus 1 */
-	bool is_timed_out;
+	bool is_timed_out, has_signalled;
+	size_t end; /* its END in the mutex's log, plus 1 */
 };
 
 struct meaning_thread {
 	struct meaning_open *open; /* sections that it is in */
 	size_t open_count, capacity;
 	struct meaning_open last; /* that it has left, no other since */
+	bool awaits_next; /* `last` has no next yet */
 	bool has_locked;
 };
 

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * corecast model: a model of a program, made from the recording of one run of it.
+ */
+#include "analysed.h"
+#include "command.h"
+#include "terminal.h"
+
+#include "base/outfile.h"
+#include "model/build.h"
+#include "report/model.h"
+#include "report/report.h"
+#include "trace/timeline.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct values {
+	const char *output;
+	uint32_t cores;
+	bool json;
+};
+
+#define FIELD(name) offsetof(struct values, name)
+static const struct option_spec options[] = {
+	{ 'o', "output", "FILE", "where the model goes (YAML)", OPTION_STRING, FIELD(output) },
+	{ 0, "cores", "N", "cores that the run had (default: as the recording says)", OPTION_U32,
+		FIELD(cores) },
+	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
+	{ 0 },
+};
+
+static struct build_place find_place(void *context, const char *module, uint64_t address)
+{
+	struct symbol found = symbols_find(context, module, address);
+	return (struct build_place){ .symbol = found.function,
+		.offset = found.offset,
+		.file = found.file,
+		.line = found.line };
+}
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static int read_run(const char *path, const struct values *v, struct symbols *symbols,
+	struct model **ret, struct err *err)
+{
+	AUTO(trace_reader) struct trace_reader *reader = NULL;
+	AUTO(build) struct build *build = NULL;
+	struct build_opts opts = {
+		.name = file_name(path), .cores = v->cores, .find = find_place, .context = symbols
+	};
+	int code = timeline_open(path, &reader, err);
+	if (code < 0)
+		return code;
+	if (build_new(&opts, &build) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	struct event_sink sink = build_sink(build);
+	code = trace_reader_replay(reader, &sink, err);
+	if (code < 0)
+		return err_prefix(err, code, "%s", path);
+	if (v->cores == 0)
+		build_set_cores(build, trace_reader_quality(reader)->cores);
+	code = build_model(build, ret, err);
+	return code < 0 ? err_prefix(err, code, "%s", path) : 0;
+}
+
+static int write_model(const struct model *model, const char *path, struct err *err)
+{
+	AUTO_RELEASE(outfile) struct outfile out = { 0 };
+	int code = outfile_open(&out, path, err);
+	if (code < 0)
+		return code;
+	code = model_write(model, out.file, err);
+	return code < 0 ? err_prefix(err, code, "cannot write '%s'", path)
+			: outfile_commit(&out, err);
+}
+
+/* What the model is, and how well it reproduces the run that it was made from. */
+static int print_summary(
+	const struct model *model, const struct values *v, const char *subject, struct err *err)
+{
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	struct model_fit fit;
+	struct model_report report = { .model = model, .fit = &fit, .subject = subject };
+	if (model_fit_run(model, &fit) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	struct text_style style = terminal_style(stdout);
+	if (v->json)
+		report_model_json(&text, &report);
+	else
+		report_model_text(&text, &report, &style);
+	return report_write(&text, stdout, err);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct values v = { 0 };
+	struct operands operands;
+	int status;
+	if (!options_parse(command, argc, argv, &v, &operands, &status))
+		return status;
+	if (operands.program || operands.count != 1)
+		return command_usage_error(command, "say which recording: RUN.cct");
+	if (!v.output)
+		return command_usage_error(command, "say where the model goes: -o APP.yaml");
+	struct err err;
+	AUTO(symbols) struct symbols *symbols = NULL;
+	AUTO(model) struct model *model = NULL;
+	int code = symbols_new(&symbols) < 0 ? err_set(&err, -ENOMEM, "out of memory") : 0;
+	if (code == 0)
+		code = read_run(operands.items[0], &v, symbols, &model, &err);
+	if (code == 0)
+		code = write_model(model, v.output, &err);
+	if (code == 0)
+		code = print_summary(model, &v, file_name(v.output), &err);
+	return code < 0 ? command_failure(&err) : 0;
+}
+
+extern const struct command cmd_model;
+const struct command cmd_model = {
+	.name = "model",
+	.summary = "a model of a program from one recorded run of it",
+	.usage = "RUN.cct -o APP.yaml [options]",
+	.options = options,
+	.run = run,
+};

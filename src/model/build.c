@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/build.h"
+
+#include "base/mem.h"
+#include "model/build_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int build_new(const struct build_opts *opts, struct build **ret)
+{
+	struct build *build = calloc(1, sizeof *build);
+	if (!build || meaning_new(&build->meaning) < 0) {
+		free(build);
+		return -ENOMEM;
+	}
+	build->opts = *opts;
+	*ret = build;
+	return 0;
+}
+
+void build_free(struct build *build)
+{
+	if (!build)
+		return;
+	for (size_t i = 0; build->graphs && i < build->groups.count; i++)
+		build_graph_release(&build->graphs[i]);
+	free(build->graphs);
+	free(build->objects);
+	free(build->sizes);
+	build_groups_release(&build->groups);
+	build_channels_release(&build->channels);
+	build_requests_release(&build->requests);
+	build_trace_release(&build->trace);
+	meaning_free(build->meaning);
+	model_free(build->model);
+	free(build);
+}
+
+static int add_event(void *context, const struct event *event, struct err *err)
+{
+	struct build *build = context;
+	struct event_sink meaning = meaning_sink(build->meaning);
+	struct event_sink trace = build_trace_sink(&build->trace);
+	int code = sink_event(&meaning, event, err);
+	return code < 0 ? code : sink_event(&trace, event, err);
+}
+
+static int finish(void *context, uint64_t end_ns, struct err *err)
+{
+	struct build *build = context;
+	struct event_sink meaning = meaning_sink(build->meaning);
+	struct event_sink trace = build_trace_sink(&build->trace);
+	int code = sink_finish(&meaning, end_ns, err);
+	return code < 0 ? code : sink_finish(&trace, end_ns, err);
+}
+
+struct event_sink build_sink(struct build *build)
+{
+	return (struct event_sink){ .context = build, .event = add_event, .finish = finish };
+}
+
+void build_set_cores(struct build *build, uint32_t cores)
+{
+	build->opts.cores = cores;
+}
+
+/* A parameter's name from a group's: letters, digits, '_'. */
+static int add_size(struct build *build, size_t group, bool is_only_one)
+{
+	const struct build_group *threads = &build->groups.items[group];
+	AUTO_FREE char *name = NULL;
+	int length = is_only_one ? asprintf(&name, "workers")
+				 : asprintf(&name, "%.60s_threads", threads->name);
+	if (length < 0)
+		return -ENOMEM;
+	for (char *c = name; *c; c++)
+		if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+			    (*c >= '0' && *c <= '9')))
+			*c = '_';
+	int code = model_add_parameter(build->model, name, &build->sizes[group]);
+	if (code < 0)
+		return code;
+	AUTO_FREE char *note = NULL;
+	if (asprintf(&note, "threads like '%s'", threads->name) < 0)
+		return -ENOMEM;
+	struct model_parameter *parameter = &build->model->parameters[build->sizes[group]];
+	parameter->value = (double)threads->count;
+	parameter->note = model_text(build->model, note);
+	return parameter->note ? 0 : -ENOMEM;
+}
+
+/* All started at once by one thread: their number is a setting. */
+static bool is_pool(const struct build *build, size_t group)
+{
+	const struct build_group *threads = &build->groups.items[group];
+	if (threads->count < 2 || threads->first_count > 0)
+		return false;
+	size_t waves = 0;
+	for (size_t i = 0; i < build->trace.thread_count; i++)
+		for (size_t j = 0; j < build->trace.threads[i].step_count; j++) {
+			const struct build_step *step = &build->trace.threads[i].steps[j];
+			if (step->op != STEP_SPAWN || step->object != group)
+				continue;
+			if (step->count != threads->count)
+				return false;
+			waves++;
+		}
+	return waves == 1;
+}
+
+static int add_parameters(struct build *build)
+{
+	size_t pools = 0;
+	uint32_t cores;
+	build->sizes = calloc(build->groups.count + 1, sizeof *build->sizes);
+	int code = build->sizes ? model_add_parameter(build->model, "cores", &cores) : -ENOMEM;
+	if (code < 0)
+		return code;
+	build->model->parameters[cores].value = build->opts.cores;
+	build->model->parameters[cores].note = "of the machine; 0: one for each thread";
+	for (size_t i = 0; i < build->groups.count; i++)
+		pools += is_pool(build, i);
+	for (size_t i = 0; i < build->groups.count && code == 0; i++) {
+		build->sizes[i] = BUILD_NONE;
+		if (is_pool(build, i))
+			code = add_size(build, i, pools == 1);
+	}
+	return code < 0 ? code
+			: build_formula(build->model, &build->model->hardware.cores, "cores");
+}
+
+static int add_groups(struct build *build)
+{
+	int code = 0;
+	build->graphs = calloc(build->groups.count + 1, sizeof *build->graphs);
+	if (!build->graphs)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < build->groups.count && code == 0; i++) {
+		uint32_t group;
+		code = model_add_group(build->model, build->groups.items[i].name, &group);
+		if (code < 0)
+			return code;
+		build->model->groups[group].count.value = build->groups.items[i].first_count;
+		code = build_graph_make(&build->trace, &build->groups.items[i], &build->graphs[i]);
+	}
+	return code;
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+	return a < b ? -1 : a > b;
+}
+
+static double median(double *values, size_t count)
+{
+	if (count == 0)
+		return 0;
+	qsort(values, count, sizeof *values, compare_doubles);
+	return values[count / 2];
+}
+
+/*
+ * Arrivals: Poisson if the intervals spread as exponential ones do (squared coefficient of variation 1,
+ * of n of them within 3 / sqrt(n) * 2.83: that of an exponential sample's), else as seen, stretched.
+ */
+static int add_source(struct build *build)
+{
+	struct build_requests *requests = &build->requests;
+	uint32_t rate, source;
+	size_t count = requests->interval_count;
+	if (requests->arrivals == BUILD_NONE || count < 2)
+		return 0;
+	double sum = 0, squares = 0;
+	for (size_t i = 0; i < count; i++) {
+		sum += requests->intervals_s[i];
+		squares += requests->intervals_s[i] * requests->intervals_s[i];
+	}
+	double mean = sum / (double)count;
+	double spread = squares / (double)count / (mean * mean) - 1;
+	int code = model_add_parameter(build->model, "rate", &rate);
+	if (code == 0)
+		code = model_add_source(build->model, "clients", &source);
+	if (code < 0)
+		return code;
+	build->model->parameters[rate].unit = MODEL_RATE;
+	build->model->parameters[rate].value = 1 / mean;
+	build->model->parameters[rate].note = "requests that arrive";
+	struct model_source *clients = &build->model->sources[source];
+	clients->queue = build->objects[requests->arrivals];
+	if ((spread - 1) * (spread - 1) * (double)count < 72) {
+		clients->kind = MODEL_POISSON;
+		return build_formula(build->model, &clients->rate, "rate");
+	}
+	clients->kind = MODEL_INTERVALS;
+	code = build_dist(build->model, requests->intervals_s, count, &clients->interval);
+	return code < 0 ? code
+			: build_formula(build->model, &clients->interval.scale, "%.17g /s / rate",
+				  1 / mean);
+}
+
+static int describe_run(struct build *build)
+{
+	struct model_recorded *recorded = &build->model->recorded;
+	uint64_t cpu_ns = 0, span_ns = build->trace.end_ns - build->trace.start_ns;
+	for (size_t i = 0; i < build->trace.thread_count; i++)
+		cpu_ns += build->trace.threads[i].cpu_ns;
+	recorded->is_known = true;
+	recorded->duration_s = (double)span_ns * 1e-9;
+	recorded->cores = build->opts.cores;
+	if (span_ns > 0 && build->opts.cores > 0)
+		recorded->core_utilisation = (double)cpu_ns / ((double)span_ns * build->opts.cores);
+	if (recorded->core_utilisation > 1)
+		recorded->core_utilisation = 1;
+	build->model->hardware.switch_time.value =
+		median(build->trace.wait_costs_s, build->trace.wait_cost_count);
+	recorded->throughput_per_s = build->requests.throughput_per_s;
+	recorded->response_s = build->requests.response_s;
+	if (!build->trace.program)
+		return 0;
+	recorded->program = model_text(build->model, build->trace.program);
+	return recorded->program ? 0 : -ENOMEM;
+}
+
+static int add_note(struct build *build, uint64_t count, const char *fmt)
+{
+	AUTO_FREE char *text = NULL;
+	if (count == 0)
+		return 0;
+	if (asprintf(&text, "%llu %s", (unsigned long long)count, fmt) < 0)
+		return -ENOMEM;
+	return model_add_note(build->model, text);
+}
+
+static int add_notes(struct build *build)
+{
+	int code = add_note(build, build->trace.lost, "events were not recorded");
+	if (code == 0)
+		code = add_note(build, build->channels.unknown_waits,
+			"waits at conditions whose meaning was not found: they sleep as long as "
+			"recorded, whatever else changes");
+	if (code == 0)
+		code = add_note(build, build->channels.failed_tries,
+			"tries of locks that failed are left out");
+	if (code == 0)
+		code = add_note(build, build->guessed_splits,
+			"loops had the same count in each thread: their sum is taken to be shared "
+			"by the threads, which one run cannot tell");
+	return code;
+}
+
+static int make(struct build *build, struct err *err)
+{
+	int code = build_steps_by_meaning(&build->trace, build->meaning, &build->channels);
+	if (code == 0)
+		code = build_requests_find(&build->trace, &build->requests);
+	if (code == 0)
+		code = build_groups_find(&build->trace, &build->groups);
+	if (code == 0)
+		code = add_parameters(build);
+	if (code == 0)
+		code = add_groups(build);
+	if (code == 0)
+		code = build_objects(build);
+	for (uint32_t i = 0; i < build->groups.count && code == 0; i++)
+		code = build_emit_group(build, i);
+	if (code == 0)
+		code = add_source(build);
+	if (code == 0)
+		code = describe_run(build);
+	if (code == 0)
+		code = add_notes(build);
+	return code < 0 ? err_set(err, -ENOMEM, "out of memory") : model_check(build->model, err);
+}
+
+int build_model(struct build *build, struct model **ret, struct err *err)
+{
+	size_t steps = 0;
+	for (size_t i = 0; i < build->trace.thread_count; i++)
+		steps += build->trace.threads[i].step_count;
+	if (steps == 0)
+		return err_set(err, -ENODATA,
+			"the recording holds no operation of any thread: record it with 'corecast "
+			"record --via preload'");
+	if (build->trace.futexes > 0)
+		return err_set(err, -ENODATA,
+			"the recording comes from the kernel, which does not see locks: record "
+			"with 'corecast record --via preload'");
+	build->model = model_new();
+	if (!build->model)
+		return err_set(err, -ENOMEM, "out of memory");
+	build->model->name = model_text(build->model, build->opts.name ? build->opts.name : "run");
+	int code = build->model->name ? make(build, err) : err_set(err, -ENOMEM, "out of memory");
+	if (code == 0)
+		*ret = TAKE(build->model);
+	return code;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/build_group.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An operation at a call site, and on what; a thread's uses are sorted and without repeats. */
+struct use {
+	uint64_t site;
+	uint32_t op, object;
+};
+
+struct uses {
+	struct use *items;
+	size_t count;
+};
+
+void build_groups_release(struct build_groups *groups)
+{
+	for (size_t i = 0; i < groups->count; i++) {
+		free(groups->items[i].name);
+		free(groups->items[i].threads);
+	}
+	free(groups->items);
+	free(groups->of_thread);
+	*groups = (struct build_groups){ 0 };
+}
+
+static int compare_uses(const void *left, const void *right)
+{
+	const struct use *a = left, *b = right;
+	if (a->site != b->site)
+		return a->site < b->site ? -1 : 1;
+	if (a->op != b->op)
+		return a->op < b->op ? -1 : 1;
+	return a->object < b->object ? -1 : a->object > b->object;
+}
+
+static bool is_about_objects(const struct build_step *step)
+{
+	return step->object != BUILD_NONE && step->op != STEP_SPAWN && step->op != STEP_JOIN &&
+	       step->op != STEP_SLEEP && step->op != STEP_IO && step->op != STEP_EXIT;
+}
+
+static int find_uses(const struct build_thread *thread, struct uses *ret)
+{
+	ret->items = calloc(thread->step_count + 1, sizeof *ret->items);
+	if (!ret->items)
+		return -ENOMEM;
+	for (size_t i = 0; i < thread->step_count; i++) {
+		const struct build_step *step = &thread->steps[i];
+		if (is_about_objects(step))
+			ret->items[ret->count++] =
+				(struct use){ step->site, step->op, step->object };
+	}
+	qsort(ret->items, ret->count, sizeof *ret->items, compare_uses);
+	size_t kept = 0;
+	for (size_t i = 0; i < ret->count; i++)
+		if (kept == 0 || compare_uses(&ret->items[kept - 1], &ret->items[i]) != 0)
+			ret->items[kept++] = ret->items[i];
+	ret->count = kept;
+	return 0;
+}
+
+static bool is_same_place(const struct use *a, const struct use *b)
+{
+	return a->site == b->site && a->op == b->op;
+}
+
+/* The end of the uses at one place. */
+static size_t place_end(const struct uses *uses, size_t from)
+{
+	size_t to = from;
+	while (to < uses->count && is_same_place(&uses->items[from], &uses->items[to]))
+		to++;
+	return to;
+}
+
+static bool has_common(const struct use *a, size_t a_count, const struct use *b, size_t b_count)
+{
+	for (size_t i = 0, j = 0; i < a_count && j < b_count;) {
+		if (a[i].object == b[j].object)
+			return true;
+		if (a[i].object < b[j].object)
+			i++;
+		else
+			j++;
+	}
+	return false;
+}
+
+/* Neither uses objects of its own at a place that both use, and at least half of the places are common. */
+static bool are_alike(const struct uses *a, const struct uses *b)
+{
+	size_t i = 0, j = 0, common = 0, of_a = 0, of_b = 0;
+	while (i < a->count || j < b->count) {
+		size_t i_end = i < a->count ? place_end(a, i) : i;
+		size_t j_end = j < b->count ? place_end(b, j) : j;
+		struct use left =
+			i < a->count ? a->items[i] : (struct use){ UINT64_MAX, UINT32_MAX, 0 };
+		struct use right =
+			j < b->count ? b->items[j] : (struct use){ UINT64_MAX, UINT32_MAX, 0 };
+		left.object = right.object = 0;
+		int order = compare_uses(&left, &right);
+		if (order == 0) {
+			if (!has_common(&a->items[i], i_end - i, &b->items[j], j_end - j))
+				return false;
+			common++;
+		}
+		of_a += order <= 0;
+		of_b += order >= 0;
+		i = order <= 0 ? i_end : i;
+		j = order >= 0 ? j_end : j;
+	}
+	size_t least = of_a < of_b ? of_a : of_b;
+	return common * 2 >= least;
+}
+
+/* A name without the number at its end, and without what stands before that. */
+static size_t stem_length(const char *name)
+{
+	size_t length = strlen(name), end = length;
+	while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9')
+		end--;
+	if (end == length)
+		return length;
+	while (end > 0 && strchr("-_#/:. ", name[end - 1]))
+		end--;
+	return end;
+}
+
+static bool have_same_stem(const char *a, const char *b)
+{
+	if (!a || !b)
+		return !a && !b;
+	size_t length = stem_length(a);
+	return length == stem_length(b) && strncmp(a, b, length) == 0;
+}
+
+static bool belongs(const struct build_trace *trace, const struct uses *uses,
+	const struct build_group *group, uint32_t index)
+{
+	uint32_t first = group->threads[0];
+	const struct build_thread *a = &trace->threads[first], *b = &trace->threads[index];
+	return a->pid == b->pid && (a->parent == BUILD_NONE) == (b->parent == BUILD_NONE) &&
+	       a->parent != BUILD_NONE && a->routine == b->routine &&
+	       have_same_stem(a->name, b->name) && are_alike(&uses[first], &uses[index]);
+}
+
+static int add_to_group(struct build_groups *groups, size_t index, uint32_t thread)
+{
+	if (mem_grow(&groups->items, &groups->capacity, index + 1, sizeof *groups->items) < 0)
+		return -ENOMEM;
+	struct build_group *group = &groups->items[index];
+	if (mem_grow(&group->threads, &group->capacity, group->count + 1, sizeof *group->threads) <
+		0)
+		return -ENOMEM;
+	groups->count += index == groups->count;
+	group->threads[group->count++] = thread;
+	groups->of_thread[thread] = (uint32_t)index;
+	return 0;
+}
+
+static bool is_name_taken(const struct build_groups *groups, size_t before, const char *name)
+{
+	for (size_t i = 0; i < before; i++)
+		if (strcmp(groups->items[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* "main"; the thread's name if it is alone, else what the names have in common; numbered if taken. */
+static int name_group(const struct build_trace *trace, struct build_groups *groups, size_t index)
+{
+	struct build_group *group = &groups->items[index];
+	const struct build_thread *first = &trace->threads[group->threads[0]];
+	bool is_main = first->parent == BUILD_NONE && first->pid == first->tid;
+	const char *name = first->name && *first->name ? first->name : "thread";
+	size_t length = group->count > 1 ? stem_length(name) : strlen(name);
+	if (is_main || (index == 0 && first->parent == BUILD_NONE)) {
+		name = "main";
+		length = strlen(name);
+	}
+	for (unsigned number = 1; number < UINT32_MAX; number++) {
+		AUTO_FREE char *text = NULL;
+		int code = number == 1 ? asprintf(&text, "%.*s", (int)length, name)
+				       : asprintf(&text, "%.*s_%u", (int)length, name, number);
+		if (code < 0)
+			return -ENOMEM;
+		if (is_name_taken(groups, index, text))
+			continue;
+		group->name = TAKE(text);
+		return 0;
+	}
+	return -ENOMEM;
+}
+
+/* Threads that are started one after the other become one step, and so does waiting for them. */
+static void merge_steps(struct build_thread *thread, const struct build_groups *groups)
+{
+	size_t kept = 0;
+	uint64_t cpu_ns = 0;
+	AUTO_FREE bool *is_joined = calloc(groups->count, sizeof *is_joined);
+	for (size_t i = 0; i < thread->step_count; i++) {
+		struct build_step step = thread->steps[i];
+		struct build_step *last = kept > 0 ? &thread->steps[kept - 1] : NULL;
+		bool is_family = step.op == STEP_SPAWN || step.op == STEP_JOIN;
+		if (is_family && step.object != BUILD_NONE)
+			step.object = groups->of_thread[step.object];
+		if (step.op == STEP_SPAWN && is_joined)
+			is_joined[step.object] = false;
+		if (step.op == STEP_SPAWN && last && last->op == STEP_SPAWN && cpu_ns == 0 &&
+			last->object == step.object && last->site == step.site) {
+			last->count++;
+			last->cpu_ns += step.cpu_ns;
+			continue;
+		}
+		bool is_again =
+			step.op == STEP_JOIN &&
+			(step.object == BUILD_NONE || (is_joined && is_joined[step.object]));
+		if (is_again) {
+			cpu_ns += step.cpu_ns;
+			continue;
+		}
+		if (step.op == STEP_JOIN && is_joined)
+			is_joined[step.object] = true;
+		step.cpu_ns += cpu_ns;
+		cpu_ns = 0;
+		thread->steps[kept++] = step;
+	}
+	thread->step_count = kept;
+}
+
+/* A join of threads that had exited leaves no trace; who ends the program did join them. */
+static int add_missing_joins(const struct build_trace *trace, struct build_thread *thread,
+	const struct build_groups *groups)
+{
+	bool is_last = thread->parent == BUILD_NONE && thread->step_count > 0 &&
+		       thread->steps[thread->step_count - 1].op == STEP_EXIT;
+	for (uint32_t group = 0; group < groups->count && is_last; group++) {
+		struct build_step join = thread->steps[thread->step_count - 1];
+		bool is_spawned = false;
+		for (size_t i = 0; i < thread->step_count; i++) {
+			const struct build_step *step = &thread->steps[i];
+			is_spawned |= step->op == STEP_SPAWN && step->object == group;
+			is_spawned &= !(step->op == STEP_JOIN && step->object == group);
+		}
+		for (size_t i = 0; i < groups->items[group].count; i++) {
+			const struct build_thread *child =
+				&trace->threads[groups->items[group].threads[i]];
+			is_spawned &= child->has_exited && child->end_ns <= thread->end_ns;
+		}
+		if (!is_spawned)
+			continue;
+		if (mem_grow(&thread->steps, &thread->step_capacity, thread->step_count + 1,
+			    sizeof *thread->steps) < 0)
+			return -ENOMEM;
+		join.op = STEP_JOIN;
+		join.object = group;
+		join.cpu_ns = 0;
+		thread->steps[thread->step_count] = thread->steps[thread->step_count - 1];
+		thread->steps[thread->step_count++ - 1] = join;
+	}
+	return 0;
+}
+
+int build_groups_find(struct build_trace *trace, struct build_groups *ret)
+{
+	int code = 0;
+	ret->of_thread = calloc(trace->thread_count + 1, sizeof *ret->of_thread);
+	struct uses *uses = calloc(trace->thread_count + 1, sizeof *uses);
+	if (!ret->of_thread || !uses)
+		code = -ENOMEM;
+	for (uint32_t i = 0; code == 0 && i < trace->thread_count; i++)
+		code = find_uses(&trace->threads[i], &uses[i]);
+	for (uint32_t i = 0; code == 0 && i < trace->thread_count; i++) {
+		size_t group = 0;
+		while (group < ret->count && !belongs(trace, uses, &ret->items[group], i))
+			group++;
+		code = add_to_group(ret, group, i);
+		if (code == 0)
+			ret->items[group].first_count += trace->threads[i].parent == BUILD_NONE;
+	}
+	for (size_t i = 0; code == 0 && i < ret->count; i++)
+		code = name_group(trace, ret, i);
+	for (size_t i = 0; code == 0 && i < trace->thread_count; i++)
+		merge_steps(&trace->threads[i], ret);
+	for (size_t i = 0; code == 0 && i < trace->thread_count; i++)
+		code = add_missing_joins(trace, &trace->threads[i], ret);
+	for (size_t i = 0; uses && i < trace->thread_count; i++)
+		free(uses[i].items);
+	free(uses);
+	return code;
+}

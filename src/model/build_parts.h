@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the parts of the builder share. */
+#ifndef MODEL_BUILD_PARTS_H
+#define MODEL_BUILD_PARTS_H
+
+#include "model/build.h"
+#include "model/build_graph.h"
+#include "model/build_requests.h"
+#include "model/build_steps.h"
+
+struct build {
+	struct build_opts opts;
+	struct build_trace trace;
+	struct meaning *meaning;
+	struct build_channels channels;
+	struct build_groups groups;
+	struct build_requests requests;
+	struct build_graph *graphs; /* one for each group */
+	struct model *model;
+	uint32_t *objects; /* of the model, for each of the trace; BUILD_NONE: not yet */
+	uint32_t *sizes; /* parameter with the size of each group, BUILD_NONE: it is fixed */
+	uint64_t guessed_splits; /* loops whose work was taken to be shared without evidence */
+};
+
+/* build_dist.c: distributions from what was seen. All return 0 or -ENOMEM. */
+int build_dist(struct model *model, double *values, size_t count, struct model_dist *ret);
+int build_counts(
+	struct model *model, const uint64_t *values, size_t count, struct model_count *ret);
+
+/* A formula as a value that belongs to the model. */
+int build_formula(struct model *model, struct model_value *ret, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* build_objects.c: makes the model's objects of all that the steps use. */
+int build_objects(struct build *build);
+
+/* "worker.c:12", "function+0x3", "0x55..."; the caller frees. NULL: out of memory. */
+char *build_place_name(const struct build *build, uint32_t pid, uint64_t site);
+
+/* build_emit.c: fills the model's group. */
+int build_emit_group(struct build *build, uint32_t group);
+
+#endif

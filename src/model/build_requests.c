@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/build_requests.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void build_requests_release(struct build_requests *requests)
+{
+	free(requests->intervals_s);
+	*requests = (struct build_requests){ 0 };
+}
+
+static bool is_accept(const struct build_step *step)
+{
+	return step->op == STEP_IO && step->count == EVENT_IO_ACCEPT;
+}
+
+/* Whether most of the requests that the thread begins come after a wait for input. */
+static bool gets_from_outside(const struct build_thread *thread)
+{
+	uint64_t begun = 0, outside = 0;
+	for (size_t i = 0; i < thread->step_count; i++) {
+		const struct build_step *step = &thread->steps[i];
+		if (step->op != STEP_BEGIN)
+			continue;
+		begun++;
+		outside += step->flags & STEP_FROM_OUTSIDE ||
+			   (i > 0 && thread->steps[i - 1].op == STEP_IO);
+	}
+	return outside * 2 > begun;
+}
+
+static int add_arrivals(struct build_trace *trace, uint32_t pid, uint32_t *ret)
+{
+	size_t count = trace->object_count;
+	if (count >= BUILD_NONE || mem_grow(&trace->objects, &trace->object_capacity, count + 1,
+					   sizeof *trace->objects) < 0)
+		return -ENOMEM;
+	trace->objects[count] = (struct build_object){
+		.pid = pid, .what = WHAT_QUEUE, .name = "arrivals", .class = (uint32_t)count
+	};
+	trace->object_count++;
+	*ret = (uint32_t)count;
+	return 0;
+}
+
+static void take_arrivals(struct build_thread *thread, uint32_t arrivals)
+{
+	size_t kept = 0;
+	uint64_t cpu_ns = 0;
+	for (size_t i = 0; i < thread->step_count; i++) {
+		struct build_step step = thread->steps[i];
+		bool is_wait =
+			is_accept(&step) || (step.op == STEP_IO && i + 1 < thread->step_count &&
+						    thread->steps[i + 1].op == STEP_BEGIN);
+		if (is_wait) {
+			cpu_ns += step.cpu_ns;
+			continue;
+		}
+		if (step.op == STEP_BEGIN) {
+			step.op = STEP_GET;
+			step.object = arrivals;
+			step.flags = 0;
+			step.site = 0;
+			step.count = 1;
+		}
+		step.cpu_ns += cpu_ns;
+		cpu_ns = 0;
+		thread->steps[kept++] = step;
+	}
+	thread->step_count = kept;
+}
+
+/* When a request began or ended. */
+struct moment {
+	uint64_t number, time_ns;
+	bool is_end;
+};
+
+static int compare_by_number(const void *left, const void *right)
+{
+	const struct moment *a = left, *b = right;
+	if (a->number != b->number)
+		return a->number < b->number ? -1 : 1;
+	return a->is_end - b->is_end;
+}
+
+static int compare_by_time(const void *left, const void *right)
+{
+	const struct moment *a = left, *b = right;
+	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+}
+
+static int collect(const struct build_trace *trace, struct moment **ret, size_t *ret_count)
+{
+	size_t capacity = 0;
+	for (size_t i = 0; i < trace->thread_count; i++)
+		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
+			const struct build_step *step = &trace->threads[i].steps[j];
+			if (step->op != STEP_BEGIN && step->op != STEP_END)
+				continue;
+			if (mem_grow(ret, &capacity, *ret_count + 1, sizeof **ret) < 0)
+				return -ENOMEM;
+			(*ret)[(*ret_count)++] = (struct moment){ step->section, step->begin_ns,
+				step->op == STEP_END };
+		}
+	return 0;
+}
+
+/* Mean response and throughput; then the intervals between arrivals. */
+static int measure(struct moment *moments, size_t count, struct build_requests *ret)
+{
+	double sum_s = 0;
+	uint64_t first = UINT64_MAX, last = 0;
+	ret->intervals_s = calloc(count + 1, sizeof *ret->intervals_s);
+	if (!ret->intervals_s)
+		return -ENOMEM;
+	qsort(moments, count, sizeof *moments, compare_by_number);
+	for (size_t i = 0; i < count; i++) {
+		const struct moment *m = &moments[i];
+		first = m->time_ns < first ? m->time_ns : first;
+		last = m->is_end && m->time_ns > last ? m->time_ns : last;
+		ret->begun += !m->is_end;
+		if (!m->is_end || i == 0 || m[-1].is_end || m[-1].number != m->number)
+			continue;
+		sum_s += (double)(m->time_ns - m[-1].time_ns) * 1e-9;
+		ret->ended++;
+	}
+	ret->response_s = ret->ended > 0 ? sum_s / (double)ret->ended : 0;
+	if (last > first)
+		ret->throughput_per_s = (double)ret->ended / ((double)(last - first) * 1e-9);
+	qsort(moments, count, sizeof *moments, compare_by_time);
+	uint64_t before = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (moments[i].is_end)
+			continue;
+		if (before > 0)
+			ret->intervals_s[ret->interval_count++] =
+				(double)(moments[i].time_ns - before) * 1e-9;
+		before = moments[i].time_ns;
+	}
+	return 0;
+}
+
+int build_requests_find(struct build_trace *trace, struct build_requests *ret)
+{
+	struct moment *moments = NULL;
+	size_t count = 0;
+	ret->arrivals = BUILD_NONE;
+	int code = collect(trace, &moments, &count);
+	if (code == 0 && count > 0)
+		code = measure(moments, count, ret);
+	free(moments);
+	for (size_t i = 0; i < trace->thread_count && code == 0; i++) {
+		struct build_thread *thread = &trace->threads[i];
+		if (!gets_from_outside(thread))
+			continue;
+		if (ret->arrivals == BUILD_NONE)
+			code = add_arrivals(trace, thread->pid, &ret->arrivals);
+		if (code == 0)
+			take_arrivals(thread, ret->arrivals);
+	}
+	return code;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A recording as the model builder reads it: for each thread the operations that it did, one after
+ * the other, with the CPU time before each and the time that it waited in it.
+ *
+ *	events --sink--> struct build_trace: threads, their steps, objects, names
+ */
+#ifndef MODEL_BUILD_TRACE_H
+#define MODEL_BUILD_TRACE_H
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "trace/sink.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A wait that took more CPU time than WAIT_CPU_MAX_NS did not: it was clocked late. */
+enum { BUILD_NONE = UINT32_MAX, WAIT_COSTS = 100000, WAIT_CPU_MAX_NS = 50000 };
+
+/* The last four are what build_steps.h makes of mutexes and conditions. */
+enum step_op {
+	STEP_LOCK, /* mutex, spin lock, read-write lock to write */
+	STEP_READ_LOCK,
+	STEP_UNLOCK,
+	STEP_TRY_FAILED,
+	STEP_ARRIVE,
+	STEP_COND_WAIT,
+	STEP_SIGNAL,
+	STEP_ACQUIRE,
+	STEP_POST,
+	STEP_SLEEP,
+	STEP_IO,
+	STEP_DISK,
+	STEP_SPAWN,
+	STEP_JOIN,
+	STEP_BEGIN,
+	STEP_END,
+	STEP_TICK,
+	STEP_EXIT,
+	STEP_GET, /* of a queue */
+	STEP_TRY_GET,
+	STEP_PUT,
+	STEP_CLOSE,
+	STEP_OPS,
+};
+
+enum step_flags {
+	STEP_REFUSED = 1, /* GET: closed; TRY_GET: empty; COND_WAIT: timed out */
+	STEP_WAITED = 2,
+	STEP_IN_REFUSED = 4, /* in the section of a get that was refused */
+	STEP_FROM_OUTSIDE = 8, /* BEGIN: a connection */
+};
+
+struct build_step {
+	uint64_t begin_ns; /* when it was asked for */
+	uint64_t cpu_ns; /* of the thread since the step before */
+	uint64_t waited_ns; /* blocked, without waiting for a core */
+	uint64_t site;
+	uint64_t section; /* LOCK of a mutex: its number (meaning.h); BEGIN, END: the request's */
+	uint32_t object; /* index; SPAWN, JOIN: of a thread; BUILD_NONE */
+	uint32_t count; /* TICK: units; PUT, GET: items; SPAWN: threads; IO: enum event_io */
+	uint32_t region; /* index of an object, BUILD_NONE */
+	uint8_t op, flags;
+};
+
+struct build_object {
+	uint32_t pid;
+	uint8_t what; /* enum event_what */
+	uint64_t address;
+	const char *name; /* as the recording says, or NULL */
+	uint32_t class; /* index of another one of its class; its own: the class's first */
+};
+
+struct build_thread {
+	uint32_t pid, tid;
+	uint32_t parent; /* index, or BUILD_NONE: there from the beginning */
+	uint64_t routine;
+	uint64_t spawn_site;
+	uint64_t start_ns, end_ns; /* end: of the recording, if it did not exit */
+	uint64_t cpu_ns; /* in all */
+	char *name; /* or NULL */
+	bool has_exited;
+	bool has_cpu; /* the recording has its CPU time; else it is the time between steps */
+	struct build_step *steps;
+	size_t step_count, step_capacity;
+};
+
+struct build_module {
+	uint32_t pid;
+	uint64_t bias, end;
+	char *path;
+};
+
+struct build_trace {
+	struct build_thread *threads;
+	size_t thread_count, thread_capacity;
+	struct build_object *objects;
+	size_t object_count, object_capacity;
+	struct build_module *modules;
+	size_t module_count, module_capacity;
+	struct map thread_index, object_index, name_index;
+	char **names; /* of objects, by name_index */
+	size_t name_count, name_capacity;
+	char *program; /* command line, or NULL */
+	uint64_t start_ns, end_ns;
+	uint64_t lost;
+	uint64_t sections; /* so far */
+	double *wait_costs_s; /* CPU time of waits that blocked: of the first WAIT_COSTS */
+	size_t wait_cost_count, wait_cost_capacity;
+	uint64_t futexes; /* events that only name an address: recorded from the kernel */
+	struct build_live *live; /* private: what each thread is in the middle of */
+	size_t live_capacity;
+};
+
+/* The first object of an object's class. */
+uint32_t build_class_of(const struct build_trace *trace, uint32_t object);
+
+/* What a step is about: the class of its object; a group. BUILD_NONE: nothing that the model has. */
+uint32_t build_object_of(const struct build_trace *trace, const struct build_step *step);
+
+void build_trace_release(struct build_trace *trace);
+
+/* Borrows the trace, { 0 } at first. event(): -ENOMEM. */
+struct event_sink build_trace_sink(struct build_trace *trace);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/fit.h"
+
+#include "model/graph.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+enum { EVENTS_MAX = 50000000 };
+
+double model_fit_error(double measured, double simulated)
+{
+	return measured > 0 ? fabs(measured - simulated) / measured : (double)NAN;
+}
+
+static void add(const struct graph *graph, struct model_fit *fit)
+{
+	const double *tally = graph_tally(graph);
+	size_t count;
+	const double *responses = graph_responses(graph, &count);
+	double sum = 0;
+	for (size_t i = 0; i < count; i++)
+		sum += responses[i];
+	fit->simulated_s += tally[GRAPH_TIME_S] / FIT_RUNS;
+	fit->simulated_cpu_s += tally[GRAPH_BUSY_S] / FIT_RUNS;
+	if (tally[GRAPH_TIME_S] > 0)
+		fit->simulated_per_s += tally[GRAPH_SERVED] / tally[GRAPH_TIME_S] / FIT_RUNS;
+	if (count > 0)
+		fit->simulated_response_s += sum / (double)count / FIT_RUNS;
+}
+
+int model_fit_run(const struct model *model, struct model_fit *ret)
+{
+	const struct model_recorded *recorded = &model->recorded;
+	struct model_fit fit = { .is_known = true,
+		.is_open = model->source_count > 0,
+		.measured_s = recorded->duration_s,
+		.measured_cpu_s =
+			recorded->core_utilisation * recorded->cores * recorded->duration_s,
+		.measured_per_s = recorded->throughput_per_s,
+		.measured_response_s = recorded->response_s };
+	for (uint64_t seed = 1; seed <= FIT_RUNS; seed++) {
+		AUTO(graph) struct graph *graph = NULL;
+		struct err err;
+		struct graph_options options = { .model = model,
+			.seed = seed,
+			.duration_s = fit.is_open ? recorded->duration_s : 0,
+			.event_limit = EVENTS_MAX };
+		int code = graph_new(&options, &graph, &err);
+		if (code == 0)
+			code = graph_run(graph, &err);
+		if (code == -ENOMEM)
+			return code;
+		if (code < 0) {
+			fit.is_known = false;
+			(void)snprintf(
+				fit.why, sizeof fit.why, "%.250s", err.text); /* cut is fine */
+			break;
+		}
+		add(graph, &fit);
+	}
+	*ret = fit;
+	return 0;
+}

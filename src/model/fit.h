@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How well a model that was made from a run reproduces that run: it is simulated with its default
+ * parameters, and what comes out is held against what was recorded.
+ */
+#ifndef MODEL_FIT_H
+#define MODEL_FIT_H
+
+#include "model/model.h"
+
+enum { FIT_RUNS = 3 };
+
+/* Means over FIT_RUNS seeds; 0: the run has none. Errors are relative: |measured - simulated| / measured. */
+struct model_fit {
+	bool is_known; /* else `why` tells */
+	char why[256];
+	bool is_open; /* requests come from outside: response and throughput count, not how long it lasts */
+	double measured_s, simulated_s; /* how long it took */
+	double measured_cpu_s, simulated_cpu_s;
+	double measured_per_s, simulated_per_s; /* requests */
+	double measured_response_s, simulated_response_s;
+};
+
+/* |measured - simulated| / measured; NAN without a measured value. */
+double model_fit_error(double measured, double simulated);
+
+/* The model passes model_check(). A simulation that fails (deadlock) is a result, not an error. 0 or -ENOMEM. */
+int model_fit_run(const struct model *model, struct model_fit *ret);
+
+#endif

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A model from a timeline that is known: main starts two workers, each of which takes a lock ten times.
+awk 'BEGIN {
+	print "time_ns,tid,event,what,object,site,value,cpu_ns"
+	print "0,10,start,,,0x1,,1"
+	print "1000,11,start,,0x50,0x2,10,1"
+	print "2000,12,start,,0x50,0x2,10,1"
+	print "3000,10,wait,join,0x60,0x3,11,3000"
+	for (i = 0; i < 10; i++) {
+		t = 10000 + i * 100000
+		for (w = 0; w < 2; w++) {
+			c = 1 + i * 40000
+			printf "%d,%d,pass,mutex,0x70,0x4,,%d\n", t + w * 50000, 11 + w, c + 30000
+			printf "%d,%d,release,mutex,0x70,0x5,,%d\n", t + w * 50000 + 10000, 11 + w, c + 40000
+		}
+	}
+	print "1100000,11,exit,,,,,420001"
+	print "1100000,12,exit,,,,,420001"
+	print "1101000,10,pass,join,0x60,0x3,11,3000"
+	print "1102000,10,exit,,,,,4000"
+}' >run.csv
+"$CORECAST" model run.csv -o app.yaml --cores 2
+cat app.yaml
+"$CORECAST" model run.csv -o again.yaml --cores 2 --json | jq -c '[.threads[].name], [.objects[].kind], .fit.cpu_s.error < 1e-9'
+cmp app.yaml again.yaml
+
+fails() {
+	local status=0
+	"$CORECAST" model "$@" 2>&1 || status=$?
+	echo "status $status"
+}
+printf 'time_ns,tid,event\n0,main,start\n' >empty.csv
+fails empty.csv -o none.yaml
+fails run.csv
+fails missing.cct -o none.yaml
+if [ -e none.yaml ]; then echo "a file was left"; fi

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Models of timelines that are known: what the builder must find in them. */
+#include "cmocka_all.h"
+
+#include "model/build.h"
+#include "model/fit.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAIN = 10, LOCK = 100, OTHER_LOCK = 101, ROUTINE = 0x500 };
+
+/* Each thread has a clock of CPU time; the time of day passes by a microsecond for each event. */
+struct script {
+	struct build *build;
+	struct event_sink sink;
+	uint64_t now_ns, cpu_ns[64];
+};
+
+static void send(struct script *s, struct event event)
+{
+	event.time_ns = s->now_ns += 1000;
+	event.pid = MAIN;
+	event.cpu_ns = ++s->cpu_ns[event.tid];
+	assert_int_equal(sink_event(&s->sink, &event, NULL), 0);
+}
+
+static void op(struct script *s, uint32_t tid, enum event_kind kind, enum event_what what,
+	uint64_t object, uint64_t site)
+{
+	send(s, (struct event){ .tid = tid,
+			.kind = (uint8_t)kind,
+			.what = (uint8_t)what,
+			.object = object,
+			.site = site });
+}
+
+static void work(struct script *s, uint32_t tid, uint64_t ns)
+{
+	s->cpu_ns[tid] += ns;
+}
+
+static void start(struct script *s, uint32_t tid)
+{
+	send(s, (struct event){ .tid = tid,
+			.kind = EVENT_THREAD_START,
+			.object = tid == MAIN ? 0 : ROUTINE,
+			.site = 1,
+			.value = tid == MAIN ? 0 : MAIN });
+}
+
+static void locked(struct script *s, uint32_t tid, uint64_t lock, uint64_t site)
+{
+	op(s, tid, EVENT_PASS, WHAT_MUTEX, lock, site);
+	op(s, tid, EVENT_RELEASE, WHAT_MUTEX, lock, site + 1);
+}
+
+static struct script begin(uint32_t workers)
+{
+	struct script s = { 0 };
+	struct build_opts opts = { .name = "test", .cores = 4 };
+	assert_int_equal(build_new(&opts, &s.build), 0);
+	s.sink = build_sink(s.build);
+	start(&s, MAIN);
+	for (uint32_t i = 1; i <= workers; i++)
+		start(&s, i);
+	return s;
+}
+
+static struct model *finish(struct script *s, uint32_t workers)
+{
+	struct model *model = NULL;
+	struct err err = { "" };
+	for (uint32_t i = 1; i <= workers; i++)
+		op(s, i, EVENT_THREAD_EXIT, WHAT_NONE, 0, 0);
+	op(s, MAIN, EVENT_THREAD_EXIT, WHAT_NONE, 0, 0);
+	assert_int_equal(sink_finish(&s->sink, s->now_ns, NULL), 0);
+	if (build_model(s->build, &model, &err) < 0)
+		fail_msg("%s", err.text);
+	build_free(s->build);
+	return model;
+}
+
+static const struct model_fragment *fragment_of(
+	const struct model *model, size_t group, enum model_op wanted)
+{
+	for (size_t i = 0; i < model->groups[group].fragment_count; i++)
+		if (model->groups[group].fragments[i].op == wanted)
+			return &model->groups[group].fragments[i];
+	return NULL;
+}
+
+static double value_with(const struct model *model, const struct model_value *value, double workers)
+{
+	double parameters[8], result = NAN;
+	for (size_t i = 0; i < model->parameter_count; i++)
+		parameters[i] = model->parameters[i].value;
+	parameters[model_find_parameter(model, "workers")] = workers;
+	struct err err;
+	if (model_evaluate(model, value, MODEL_NUMBER, parameters, &result, &err) < 0)
+		fail_msg("%s", err.text);
+	return result;
+}
+
+static void equal_loops_are_a_share_of_the_sum(void **state)
+{
+	(void)state;
+	struct script s = begin(3);
+	for (int i = 0; i < 20; i++)
+		for (uint32_t tid = 1; tid <= 3; tid++) {
+			work(&s, tid, 7000);
+			locked(&s, tid, LOCK, 4);
+		}
+	AUTO(model) struct model *model = finish(&s, 3);
+	assert_int_equal(model->group_count, 2);
+	const struct model_fragment *loop = fragment_of(model, 1, MODEL_LOOP);
+	assert_non_null(loop);
+	assert_true(value_with(model, &loop->count.value, 3) == 19);
+	assert_true(value_with(model, &loop->count.value, 1) == 59);
+	const struct model_fragment *lock = fragment_of(model, 1, MODEL_LOCK);
+	assert_non_null(lock);
+	assert_int_equal(lock->cpu.kind, MODEL_FIXED);
+	assert_true(fabs(lock->cpu.a.value - 7.001e-6) < 1e-12);
+	model_fit_run(model, &(struct model_fit){ 0 });
+}
+
+static void unequal_loops_share_tickets(void **state)
+{
+	(void)state;
+	struct script s = begin(2);
+	for (int i = 0; i < 30; i++) {
+		uint32_t tid = i % 3 == 0 ? 2 : 1; /* 20 and 10 */
+		work(&s, tid, 5000);
+		locked(&s, tid, LOCK, 4);
+	}
+	AUTO(model) struct model *model = finish(&s, 2);
+	const struct model_fragment *tickets = fragment_of(model, 1, MODEL_TRY_GET);
+	assert_non_null(tickets);
+	const struct model_object *work_left = &model->objects[tickets->object];
+	/* Each thread does one turn before it asks for more. */
+	assert_true(value_with(model, &work_left->initial, 2) == 28);
+	assert_true(value_with(model, &work_left->initial, 6) == 24);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+	assert_true(fabs(fit.simulated_cpu_s / fit.measured_cpu_s - 1) < 0.02);
+}
+
+static void threads_with_locks_of_their_own_differ(void **state)
+{
+	(void)state;
+	struct script s = begin(2);
+	for (int i = 0; i < 5; i++) {
+		locked(&s, 1, LOCK, 4);
+		locked(&s, 2, OTHER_LOCK, 4);
+	}
+	AUTO(model) struct model *model = finish(&s, 2);
+	assert_int_equal(model->group_count, 3);
+	assert_int_equal(model->object_count, 2);
+}
+
+static void every_tenth_time_is_a_count(void **state)
+{
+	(void)state;
+	struct script s = begin(1);
+	for (int i = 0; i < 100; i++) {
+		work(&s, 1, 3000);
+		locked(&s, 1, LOCK, 4);
+		if (i % 10 == 9)
+			locked(&s, 1, OTHER_LOCK, 6);
+	}
+	AUTO(model) struct model *model = finish(&s, 1);
+	bool has_nine = false;
+	for (size_t i = 0; i < model->groups[1].fragment_count; i++) {
+		const struct model_fragment *f = &model->groups[1].fragments[i];
+		has_nine |= f->op == MODEL_LOOP && f->count.entry_count == 0 &&
+			    f->count.value.value == 9;
+		for (size_t j = 0; j < f->edge_count; j++) /* nothing is left to chance */
+			assert_true(f->edges[j].probability.value == 1);
+	}
+	assert_true(has_nine);
+}
+
+static void locks_that_are_held_tell_the_same_code_apart(void **state)
+{
+	(void)state;
+	struct script s = begin(1);
+	for (int i = 0; i < 40; i++) { /* an inner lock under one of two outer ones */
+		uint64_t outer = i * 7 % 5 < 2 ? LOCK : OTHER_LOCK;
+		op(&s, 1, EVENT_PASS, WHAT_MUTEX, outer, outer);
+		locked(&s, 1, 102, 6);
+		op(&s, 1, EVENT_RELEASE, WHAT_MUTEX, outer, 9);
+		work(&s, 1, 1000);
+	}
+	AUTO(model) struct model *model = finish(&s, 1);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known); /* else a lock was given back by who does not hold it */
+}
+
+static void a_kernel_recording_is_refused(void **state)
+{
+	(void)state;
+	struct script s = begin(1);
+	struct model *model = NULL;
+	struct err err;
+	op(&s, 1, EVENT_WAIT, WHAT_FUTEX, 5, 0);
+	op(&s, 1, EVENT_PASS, WHAT_FUTEX, 5, 0);
+	assert_int_equal(sink_finish(&s.sink, s.now_ns, NULL), 0);
+	assert_true(build_model(s.build, &model, &err) < 0);
+	assert_non_null(strstr(err.text, "--via preload"));
+	assert_null(model);
+	build_free(s.build);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(equal_loops_are_a_share_of_the_sum),
+		cmocka_unit_test(unequal_loops_share_tickets),
+		cmocka_unit_test(threads_with_locks_of_their_own_differ),
+		cmocka_unit_test(every_tenth_time_is_a_count),
+		cmocka_unit_test(locks_that_are_held_tell_the_same_code_apart),
+		cmocka_unit_test(a_kernel_recording_is_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
