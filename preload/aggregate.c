@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "aggregate.h"
 
+#include "real.h"
 #include "sites.h"
 
 #include <errno.h>
@@ -227,7 +228,7 @@ static void close_open_waits(void)
 
 static struct sync_file *map_file(const char *path)
 {
-	int fd = open(path, O_RDWR | O_CLOEXEC);
+	int fd = real()->open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
 	struct stat info;

@@ -4,18 +4,22 @@
  * trace: how long it blocked is its wall time less its thread's CPU time.
  *
  * A connection is a request: it begins where accept() returns it and ends where it is closed,
- * whichever thread does that.
+ * whichever thread does that. Descriptors are a limit that a program may reach: opening one is a PASS,
+ * closing it a RELEASE, and finding none left a TRY_FAILED.
  */
 #include "real.h"
 #include "sink.h"
 #include "trace.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 enum {
 	LOOK_UP_NS = 10000, /* a call that took less did not block */
-	ACCEPTED_MAX = 1 << 16, /* connections with higher descriptors are no requests */
+	DESCRIPTORS_MAX = 1 << 16, /* higher ones are not followed */
 };
 
 static uint64_t nanoseconds(const struct timespec *duration)
@@ -164,18 +168,38 @@ BLOCKS(ssize_t, __recv_chk, TRACE_IO_SOCKET, fd,
 BLOCKS(int, __poll_chk, TRACE_IO_POLL, -1,
 	(struct pollfd * fds, nfds_t count, int timeout, size_t room), (fds, count, timeout, room))
 
-/* Numbers of the requests that connections are, by descriptor; 0: none. */
-static uint32_t requests[ACCEPTED_MAX];
+/* By descriptor: was it recorded when it was opened; the number of its request, 0: none. */
+static struct {
+	uint32_t request;
+	bool is_told;
+} descriptors[DESCRIPTORS_MAX];
 static uint32_t request_count;
 
-static int accepted(int connection, const void *caller)
+/* A descriptor was opened, or none was left. */
+static int opened(int fd, const void *caller)
 {
-	if (connection < 0 || connection >= ACCEPTED_MAX)
-		return connection;
+	struct rlimit limit;
+	int kept = errno;
+	if (!is_tracing() || fd >= DESCRIPTORS_MAX || (fd < 0 && errno != EMFILE) ||
+		getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return fd;
+	if (fd >= 0)
+		__atomic_store_n(&descriptors[fd].is_told, true, __ATOMIC_RELAXED);
+	trace_mark(fd >= 0 ? TRACE_PASS : TRACE_TRY_FAILED, TRACE_IO, fd >= 0 ? (uint64_t)fd : 0,
+		limit.rlim_cur, caller);
+	errno = kept;
+	return fd;
+}
+
+static int accepted(int fd, const void *caller)
+{
+	(void)opened(fd, caller); /* the same descriptor */
+	if (fd < 0 || fd >= DESCRIPTORS_MAX)
+		return fd;
 	uint32_t number = __atomic_add_fetch(&request_count, 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&requests[connection], number, __ATOMIC_RELAXED);
-	trace_mark(TRACE_REQUEST_BEGIN, TRACE_IO, (uint64_t)connection, number, caller);
-	return connection;
+	__atomic_store_n(&descriptors[fd].request, number, __ATOMIC_RELAXED);
+	trace_mark(TRACE_REQUEST_BEGIN, TRACE_IO, (uint64_t)fd, number, caller);
+	return fd;
 }
 
 EXPORT int accept(int fd, __SOCKADDR_ARG from, socklen_t *restrict length)
@@ -204,15 +228,48 @@ EXPORT int accept4(int fd, __SOCKADDR_ARG from, socklen_t *restrict length, int 
 	return accepted(connection, CALLER);
 }
 
-/* Before the descriptor can be another's, its request is forgotten; after that, it has ended. */
+/* Before the descriptor can be another's, what is known of it is forgotten. */
 EXPORT int close(int fd)
 {
-	uint32_t request = 0;
-	if (is_tracing() && fd >= 0 && fd < ACCEPTED_MAX &&
-		__atomic_load_n(&requests[fd], __ATOMIC_RELAXED))
-		request = __atomic_exchange_n(&requests[fd], 0, __ATOMIC_RELAXED);
+	if (!is_tracing() || fd < 0 || fd >= DESCRIPTORS_MAX)
+		return real()->close(fd);
+	uint32_t request = __atomic_exchange_n(&descriptors[fd].request, 0, __ATOMIC_RELAXED);
+	bool is_told = __atomic_exchange_n(&descriptors[fd].is_told, false, __ATOMIC_RELAXED);
 	int result = real()->close(fd);
+	if (is_told)
+		trace_mark(TRACE_RELEASE, TRACE_IO, (uint64_t)fd, 0, CALLER);
 	if (request)
 		trace_mark(TRACE_REQUEST_END, TRACE_IO, (uint64_t)fd, request, CALLER);
 	return result;
 }
+
+/* The mode is there if the file may be made. */
+#define OPENS(name, parameters, ...)                                                               \
+	EXPORT int name parameters                                                                 \
+	{                                                                                          \
+		mode_t mode = 0;                                                                   \
+		if (__OPEN_NEEDS_MODE(flags)) {                                                    \
+			va_list list;                                                              \
+			va_start(list, flags);                                                     \
+			mode = va_arg(list, mode_t);                                               \
+			va_end(list);                                                              \
+		}                                                                                  \
+		return opened(real()->name(__VA_ARGS__, mode), CALLER);                            \
+	}
+
+#define OPENS_PLAINLY(name, parameters, ...)                                                       \
+	EXPORT int name parameters                                                                 \
+	{                                                                                          \
+		return opened(real()->name(__VA_ARGS__), CALLER);                                  \
+	}
+
+OPENS(open, (const char *path, int flags, ...), path, flags)
+OPENS(open64, (const char *path, int flags, ...), path, flags)
+OPENS(openat, (int directory, const char *path, int flags, ...), directory, path, flags)
+OPENS(openat64, (int directory, const char *path, int flags, ...), directory, path, flags)
+OPENS_PLAINLY(__open_2, (const char *path, int flags), path, flags)
+OPENS_PLAINLY(__open64_2, (const char *path, int flags), path, flags)
+OPENS_PLAINLY(__openat_2, (int directory, const char *path, int flags), directory, path, flags)
+OPENS_PLAINLY(__openat64_2, (int directory, const char *path, int flags), directory, path, flags)
+OPENS_PLAINLY(creat, (const char *path, mode_t mode), path, mode)
+OPENS_PLAINLY(creat64, (const char *path, mode_t mode), path, mode)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lane.h"
 
+#include "real.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -50,7 +52,7 @@ static int open_file(bool *ret_is_new)
 	*ret_is_new = false;
 	if (is_trace_file(trace_file.fd, &info))
 		return trace_file.fd;
-	int fd = open(trace_file.path, O_RDWR | O_CLOEXEC);
+	int fd = real()->open(trace_file.path, O_RDWR | O_CLOEXEC);
 	if (fd < 0 || is_trace_file(fd, &info)) {
 		*ret_is_new = true;
 		return fd;
@@ -75,7 +77,7 @@ static bool is_right(const struct trace_header *header)
 bool lanes_attach(const char *path)
 {
 	struct stat info;
-	int fd = open(path, O_RDWR | O_CLOEXEC);
+	int fd = real()->open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTOR_MIN);

@@ -6,6 +6,7 @@
 #ifndef PRELOAD_REAL_H
 #define PRELOAD_REAL_H
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -26,6 +27,10 @@
 ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room);
 ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags);
 int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+int __openat_2(int directory, const char *path, int flags);
+int __openat64_2(int directory, const char *path, int flags);
 
 /* X(function). Functions that only newer C libraries have may stay NULL: nobody calls them then. */
 #define REAL_FUNCTIONS(X)                                                                          \
@@ -103,6 +108,16 @@ int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
 	X(accept4)                                                                                 \
 	X(connect)                                                                                 \
 	X(close)                                                                                   \
+	X(open)                                                                                    \
+	X(open64)                                                                                  \
+	X(openat)                                                                                  \
+	X(openat64)                                                                                \
+	X(__open_2)                                                                                \
+	X(__open64_2)                                                                              \
+	X(__openat_2)                                                                              \
+	X(__openat64_2)                                                                            \
+	X(creat)                                                                                   \
+	X(creat64)                                                                                 \
 	X(poll)                                                                                    \
 	X(ppoll)                                                                                   \
 	X(select)                                                                                  \

@@ -4,6 +4,7 @@
 
 #include "marks.h"
 #include "modules.h"
+#include "real.h"
 #include "traced_thread.h"
 
 #include <errno.h>
@@ -192,7 +193,7 @@ void trace_name(enum trace_what what, uint64_t object, uint64_t value, const cha
 static void put_program(void)
 {
 	char line[TRACE_NAME_BYTES] = "";
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	int fd = real()->open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 	long length = fd < 0 ? 0 : syscall(SYS_read, fd, line, sizeof(line) - 1);
 	if (fd >= 0)
 		(void)close(fd); /* read only */
@@ -291,7 +292,7 @@ static void put_other_exits(void)
 		char name[];
 	};
 	char buffer[4096] __attribute__((aligned(8)));
-	int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = real()->open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	long got = 0;
 	while (fd >= 0 && (got = syscall(SYS_getdents64, fd, buffer, sizeof(buffer))) > 0) {
 		for (long at = 0; at < got; at += ((struct entry *)(buffer + at))->length) {

@@ -19,6 +19,8 @@
  *	semaphore		PASS, or WAIT ... PASS; post is RELEASE
  *	join			WAIT(value = joined tid) ... PASS
  *	sleep, read, write	WAIT(value: enum event_io) ... PASS
+ *	descriptors		PASS(io) without a wait: one was opened; RELEASE(io): closed;
+ *				TRY_FAILED(io): none is left. value: how many there may be
  *
  * A request to a disk is no state of its thread, which may go on meanwhile. `object` numbers it:
  *

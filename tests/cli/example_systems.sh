@@ -118,3 +118,10 @@ awk -F, '$4 ~ /^request_/ && $5 == "io" { where[$4 " " $8]++; requests++ }
 			ended += where["request_begin " i] == 1 && where["request_end " i] == 1
 		print "recorded: " ended " requests of " requests / 2 (waits[4] > 0 ? ", accepting" : "")
 	}' run.csv
+
+# Descriptors that are opened, closed, and not to be had. The server's own are the standard ones, a folder and the listener.
+before=("$CORECAST" record -o full.cct --)
+serve -d 6 -w 1 -- -r 4000 3<&- 4<&- 5<&-
+"$CORECAST" export full.cct --to csv -o full.csv
+awk -F, '$5 == "io" && $8 == 6 { told[$4]++ } $4 == "release" && $5 == "io" { closed++ }
+	END { print "opened: " (told["pass"] >= 40) ", closed: " (closed >= 40) ", refused: " (told["try_failed"] >= 39) }' full.csv
