@@ -28,7 +28,7 @@ static struct code_place find_place(void *context, const char *module, uint64_t 
 {
 	struct symbol found = symbols_find(context, module, address);
 	return (struct code_place){ .symbol = found.function,
-		.offset = found.offset,
+		.offset = !found.function && found.start ? address - found.start : found.offset,
 		.file = found.file,
 		.line = found.line };
 }

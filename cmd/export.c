@@ -11,6 +11,7 @@
 #include "report/perfetto.h"
 #include "report/report.h"
 #include "report/timeline_json.h"
+#include "report/timeline_names.h"
 #include "trace/csv_read.h"
 #include "trace/csv_write.h"
 #include "trace/timeline.h"
@@ -34,17 +35,24 @@ static const struct option_spec options[] = {
 	{ 0 },
 };
 
-/* Reads the timeline once. */
+/* Reads the timeline twice: for what the program's files say, and for its own names. */
 static int collect_names(const char *path, struct event_names *names, struct err *err)
 {
+	AUTO_RELEASE(analysed) struct analysed file = { .path = path };
 	AUTO(trace_reader) struct trace_reader *reader = NULL;
 	struct event event;
-	int code = timeline_open(path, &reader, err);
+	int code = analysed_read(&file, &(struct analysis_opts){ 0 }, NULL, err);
+	if (code == 0)
+		code = timeline_open(path, &reader, err);
 	if (code < 0)
 		return code;
+	struct criticality_input input = analysed_input(&file);
 	while ((code = trace_reader_next(reader, &event, err)) > 0)
-		if (event_names_add(names, &event) < 0)
+		if (event_names_add(names, &event) < 0 ||
+			timeline_names_add_site(names, &input, &event) < 0)
 			return err_set(err, -ENOMEM, "out of memory");
+	if (code == 0 && timeline_names_add_locks(names, &input) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
 	return code;
 }
 

@@ -14,7 +14,7 @@
 /* Where an address lies; texts are borrowed until the next call. NULL and 0: unknown. */
 struct code_place {
 	const char *symbol; /* of a function or of an object */
-	uint64_t offset; /* from where that begins */
+	uint64_t offset; /* from where that begins; without a symbol: the function, where known */
 	const char *file;
 	uint32_t line;
 };

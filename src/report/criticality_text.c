@@ -229,6 +229,18 @@ static void add_strip(
 	}
 }
 
+/* "mutex made in queue_new (queue.c:41)": the next column says that it is a mutex. */
+static const char *place_of_lock(const char *label, uint8_t what)
+{
+	static const char *const origins[] = { " made in ", " used in " };
+	size_t length = strlen(what_name(what));
+	for (size_t i = 0; i < sizeof origins / sizeof *origins; i++)
+		if (strncmp(label, what_name(what), length) == 0 &&
+			strncmp(label + length, origins[i], strlen(origins[i])) == 0)
+			return label + length + strlen(origins[i]);
+	return label;
+}
+
 static void add_locks(
 	struct strbuf *out, const struct criticality_view *view, const struct text_style *style)
 {
@@ -242,7 +254,7 @@ static void add_locks(
 	for (size_t i = 0; i < r->lock_count && i < TABLE_ROWS; i++) {
 		const struct result_lock *l = &r->locks[i];
 		strbuf_add(out, "  ");
-		text_add_left(out, view->locks[i], LABEL - 2);
+		text_add_left(out, place_of_lock(view->locks[i], l->what), LABEL - 2);
 		strbuf_add(out, " ");
 		text_add_left(out, what_name(l->what), 9);
 		add_seconds(out, l->blame_ns, 9);

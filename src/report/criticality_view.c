@@ -184,6 +184,9 @@ static void label_sites(struct criticality_view *view, const struct code_finder 
 		uint64_t address = site->address ? site->address - !results->has_samples : 0;
 		struct code_place place =
 			criticality_find_code(results, finder, site->pid, address);
+		/* Of a function without a name, as of one that has one, there is one line. */
+		if (results->has_samples && !place.symbol)
+			address -= place.offset;
 		struct strbuf text = { 0 };
 		if (address)
 			criticality_add_code(&text, results, finder, site->pid, address);
@@ -195,7 +198,8 @@ static void label_sites(struct criticality_view *view, const struct code_finder 
 			.file = place.file ? strdup(place.file) : NULL,
 			.line = place.line,
 			.blame_ns = site->blame_ns,
-			.alone_ns = site->alone_ns };
+			.alone_ns = site->alone_ns,
+			.is_code = address != 0 };
 		view->failed |= (place.symbol && !label->function) || (place.file && !label->file);
 		view->site_count = i + 1;
 	}

@@ -37,6 +37,7 @@ struct code_label {
 	uint32_t line;
 	uint64_t blame_ns; /* of all addresses on this line; by samples: in this function */
 	uint64_t alone_ns; /* the part in which no other thread was active; by samples only */
+	bool is_code; /* else: what is known of no code */
 	uint64_t line_ns; /* by samples: of the one line that is named, the function's hottest */
 };
 

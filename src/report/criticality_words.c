@@ -131,10 +131,10 @@ static void add_serial_code(struct strbuf *out, const struct criticality_view *v
 	uint64_t alone_ns = 0;
 	for (size_t i = 0; i < view->site_count; i++) {
 		alone_ns += view->sites[i].alone_ns;
-		if (!most || view->sites[i].alone_ns > most->alone_ns)
+		if (view->sites[i].is_code && (!most || view->sites[i].alone_ns > most->alone_ns))
 			most = &view->sites[i];
 	}
-	if (view->results->has_samples && alone_ns > 0)
+	if (view->results->has_samples && most && most->alone_ns > 0)
 		strbuf_addf(out,
 			" While only one thread was active, %.0f%% of the time went to %s.",
 			100.0 * (double)most->alone_ns / (double)alone_ns, most->text);

@@ -88,6 +88,16 @@ static int put_subject(struct perfetto *perfetto, const char *prefix, uint32_t p
 	return timeline_json_text(perfetto->out, text, err);
 }
 
+/* The call that a wait began with. */
+static int put_site(struct perfetto *perfetto, const struct row *row, struct err *err)
+{
+	const char *name = event_names_find(perfetto->names, row->pid, WHAT_NONE, row->site);
+	if (name)
+		return timeline_json_text(perfetto->out, name, err);
+	fprintf(perfetto->out, "\"0x%" PRIx64 "\"", row->site);
+	return 0;
+}
+
 /* Ends the slice of the row's state at ns. `waker`: 0 if unknown. */
 static int put_slice(struct perfetto *perfetto, const struct row *row, uint64_t ns, uint64_t waker,
 	struct err *err)
@@ -104,7 +114,9 @@ static int put_slice(struct perfetto *perfetto, const struct row *row, uint64_t 
 	}
 	fputs(", \"cat\": \"wait\"", perfetto->out);
 	code = put_subject(perfetto, "", row->pid, row->what, row->object, err);
-	fprintf(perfetto->out, ", \"args\": {\"site\": \"0x%" PRIx64 "\"", row->site);
+	fputs(", \"args\": {\"site\": ", perfetto->out);
+	if (code == 0)
+		code = put_site(perfetto, row, err);
 	if (waker)
 		fprintf(perfetto->out, ", \"woken_by\": %" PRIu64, waker);
 	fputs("}}", perfetto->out);
