@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corecast as a library: how a program that was measured at a few thread counts performs at others.
+ * corecast as a library: how a program that was measured at a few thread counts performs at others, and the
+ * best count while it runs.
  *
  *	struct corecast_measurement runs[] = { { 1, 10.0 }, { 2, 5.2 }, { 4, 2.9 }, { 8, 1.8 } };
  *	struct corecast_prediction *p;
@@ -12,7 +13,7 @@
  *	corecast_prediction_free(p);
  *
  * Functions return 0 or a negative errno value, leave their results untouched on failure, keep no
- * state, print nothing, and may be called from several threads at once. The same input gives the
+ * state of their own, print nothing, and may be called from several threads at once. The same input gives the
  * same result, bit for bit. Link with the flags that `pkg-config corecast` prints.
  */
 #ifndef CORECAST_CORECAST_H
@@ -91,6 +92,58 @@ CORECAST_API int corecast_forecast(const struct corecast_measurement *measuremen
 
 /* Accepts NULL. */
 CORECAST_API void corecast_prediction_free(struct corecast_prediction *prediction);
+
+/*
+ * The best thread count while a program runs: measure an interval, say how fast it went, and run the next one
+ * with the count that comes back.
+ *
+ *	struct corecast_tuner *tuner;
+ *	struct corecast_tuner_choice choice;
+ *	corecast_tuner_new(16, NULL, &tuner, &choice, NULL);
+ *	while (serving) {
+ *		set_threads(choice.threads);
+ *		corecast_tuner_measured(tuner, requests_per_second(), &choice, NULL);
+ *	}
+ *	corecast_tuner_free(tuner);
+ *
+ * It knows no clock and starts no thread; one tuner belongs to one thread at a time.
+ */
+struct corecast_tuner;
+
+/* Zero, or no options at all (NULL), means the defaults. */
+struct corecast_tuner_opts {
+	unsigned threads_min; /* 0: 1 */
+	const char *policy; /* NULL: "process"; or "opresca", "binsearch" */
+	double false_alarm; /* chance, per interval that is held, to see a change of the workload where there is
+			       none; 0: 0.0001 */
+	unsigned long long seed;
+};
+
+struct corecast_tuner_choice {
+	unsigned threads; /* of the next interval */
+	int is_held; /* the search is over; intervals go on being measured */
+	int has_restarted; /* the workload has changed: the search began again */
+	unsigned steps; /* intervals that this search took so far */
+	char why[160]; /* for a person */
+};
+
+/*
+ * Chooses among threads_min .. threads_max (at most 65536). 0, -EINVAL, -ENOMEM. On success the caller frees
+ * *ret with corecast_tuner_free(); *ret_first is for the first interval. `error` may be NULL.
+ */
+CORECAST_API int corecast_tuner_new(unsigned threads_max, const struct corecast_tuner_opts *opts,
+	struct corecast_tuner **ret, struct corecast_tuner_choice *ret_first,
+	struct corecast_error *error);
+
+/*
+ * performance: of the interval that ran with the last choice; work per time, in any unit that stays the same. What is
+ * not positive and finite (nothing to do) says nothing, and the same count runs again. 0, -EINVAL, -ENOMEM.
+ */
+CORECAST_API int corecast_tuner_measured(struct corecast_tuner *tuner, double performance,
+	struct corecast_tuner_choice *ret, struct corecast_error *error);
+
+/* Accepts NULL. */
+CORECAST_API void corecast_tuner_free(struct corecast_tuner *tuner);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* One value beside many may be an outlier of its own; two are a level. */
@@ -42,7 +43,26 @@ static void take(struct moments *m, double value, double sign)
 	m->count += sign > 0 ? 1 : -1UL;
 }
 
-bool change_add(struct change *change, double value, double false_alarm, size_t *ret_first)
+/* Most values of either part are on its own side of the middle: outliers make no level. */
+static bool are_levels(const struct change *change, size_t split)
+{
+	double before = 0, after = 0;
+	for (size_t i = 0; i < change->count; i++)
+		*(i < split ? &before : &after) += change->values[i];
+	before /= (double)split;
+	after /= (double)(change->count - split);
+	double middle = (before + after) / 2;
+	size_t own_before = 0, own_after = 0;
+	for (size_t i = 0; i < change->count; i++) {
+		bool is_as_before = (change->values[i] > middle) == (before > after);
+		own_before += i < split && is_as_before;
+		own_after += i >= split && !is_as_before;
+	}
+	return 2 * own_before > split && 2 * own_after > change->count - split;
+}
+
+enum change_verdict change_add(
+	struct change *change, double value, double false_alarm, size_t *ret_first)
 {
 	if (change->count == CHANGE_WINDOW) {
 		memmove(change->values, change->values + 1,
@@ -51,25 +71,30 @@ bool change_add(struct change *change, double value, double false_alarm, size_t 
 	}
 	change->values[change->count++] = value;
 	if (change->count < 2 * SEGMENT_MIN)
-		return false;
+		return CHANGE_NONE;
 
 	/* Sums of deviations from the first value: no digits are lost to a large level. */
 	double origin = change->values[0], highest = 0;
 	struct moments before = { 0 }, after = { 0 };
 	for (size_t i = 0; i < change->count; i++)
 		take(&after, change->values[i] - origin, 1);
-	for (size_t i = 0; i + SEGMENT_MIN < change->count; i++) {
+	size_t split = 0;
+	for (size_t i = 0; i + 1 < change->count; i++) {
 		take(&before, change->values[i] - origin, 1);
 		take(&after, change->values[i] - origin, -1);
-		if (before.count < SEGMENT_MIN)
-			continue;
 		double t = statistic(&before, &after);
 		if (t > highest) {
 			highest = t;
-			*ret_first = i + 1;
+			split = i + 1;
 		}
 	}
-	size_t places = change->count - 2 * SEGMENT_MIN + 1;
-	double tail = false_alarm / (2 * (double)places);
-	return highest > gsl_cdf_tdist_Qinv(tail, (double)change->count - 2);
+	double tail = false_alarm / (2 * ((double)change->count - 1));
+	if (highest <= gsl_cdf_tdist_Qinv(tail, (double)change->count - 2) || split < SEGMENT_MIN)
+		return CHANGE_NONE;
+	if (change->count - split < SEGMENT_MIN)
+		return CHANGE_SUSPECTED;
+	if (!are_levels(change, split))
+		return CHANGE_NONE;
+	*ret_first = split;
+	return CHANGE_SEEN;
 }

@@ -3,7 +3,8 @@
  * Has the level of a sequence changed? The last CHANGE_WINDOW values are split in two at every place, and
  * the two means compared by Student's t with pooled variance, at a level that is shared among the
  * places (Bonferroni; after Sen and Srivastava, "On tests for detecting change in mean", 1975). The
- * scatter is estimated from the values themselves, so what counts as a change follows from their noise.
+ * scatter is estimated from the values themselves, so what counts as a change follows from their noise. Both
+ * parts must be levels: most of their values lie on their own side of the middle.
  *
  * Assumes independent normal values within a segment: give it logarithms of rates. A slow drift is seen
  * as a change once it is large against the scatter.
@@ -11,7 +12,6 @@
 #ifndef TUNE_CHANGE_H
 #define TUNE_CHANGE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 enum { CHANGE_WINDOW = 64 };
@@ -23,10 +23,17 @@ struct change {
 
 void change_reset(struct change *change);
 
+enum change_verdict {
+	CHANGE_NONE,
+	CHANGE_SUSPECTED, /* the last value stands apart: an outlier, or the first of a new level */
+	CHANGE_SEEN,
+};
+
 /*
- * Takes a value in. True: the level has changed; *ret_first is then the number of the first value behind the
- * change, so values[*ret_first .. count) are the new level. false_alarm: chance of that without a change.
+ * Takes a value in. CHANGE_SEEN: *ret_first is the number of the first value behind the change, so
+ * values[*ret_first .. count) are the new level. false_alarm: chance of that without a change.
  */
-bool change_add(struct change *change, double value, double false_alarm, size_t *ret_first);
+enum change_verdict change_add(
+	struct change *change, double value, double false_alarm, size_t *ret_first);
 
 #endif

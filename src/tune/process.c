@@ -130,6 +130,7 @@ static int choose(const struct tune_space *space, const struct tune_set *set, vo
 	const struct tune_point *best = best_of(model, set);
 	*ret = (struct tune_choice){ .threads = best->threads,
 		.is_settled = true,
+		.gain = NAN,
 		.reason = "no other count promises more" };
 	if (set->count == 1)
 		return 0;

@@ -11,7 +11,11 @@
 #include <string.h>
 
 static const double FALSE_ALARM = 1e-4;
-enum { THREADS_MAX = 65536 };
+/* From how many intervals on their standard deviation is worth something; how many of it are believed. */
+enum { CLIP_FROM = 4, CLIP_AT = 3, THREADS_MAX = 65536 };
+
+/* Relative: what scatters less does not scatter less in truth. */
+static const double SCATTER_MIN = 1e-3;
 
 /* Performance at one count, as it comes in. */
 struct level {
@@ -74,7 +78,14 @@ static int take_in(struct tuner *tuner, uint32_t threads, double performance)
 		return at;
 	struct tune_point *p = &tuner->points[at];
 	struct level *level = &tuner->levels[at];
-	double y = log(performance) - level->first, n = ++p->intervals;
+	double y = log(performance) - level->first;
+	if (p->intervals >= CLIP_FROM) {
+		/* Huber's clipping: a stutter now and then does not move what is known of a count. */
+		double mean = level->sum / p->intervals;
+		double reach = CLIP_AT * fmax(p->spread * sqrt(p->intervals), SCATTER_MIN);
+		y = fmin(fmax(y, mean - reach), mean + reach);
+	}
+	double n = ++p->intervals;
 	level->sum += y;
 	level->square += y * y;
 	p->performance = exp(level->first + level->sum / n);
@@ -165,17 +176,20 @@ int tuner_measured(
 		*ret = *d;
 		return 0;
 	}
-	if (take_in(tuner, d->threads, performance) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
 	size_t first;
-	int code;
-	if (d->state == TUNER_HOLDING &&
-		change_add(&tuner->change, log(performance), tuner->opts.false_alarm, &first)) {
+	enum change_verdict verdict = CHANGE_NONE;
+	if (d->state == TUNER_HOLDING)
+		verdict = change_add(
+			&tuner->change, log(performance), tuner->opts.false_alarm, &first);
+	else
+		d->steps++;
+	int code = 0;
+	if (verdict == CHANGE_SEEN) {
 		code = start_over(tuner, first, err);
 		d->has_restarted = true;
-	} else {
-		d->steps += d->state == TUNER_SEARCHING;
-		code = decide(tuner, err);
+	} else if (verdict == CHANGE_NONE) {
+		code = take_in(tuner, d->threads, performance);
+		code = code < 0 ? err_set(err, code, "out of memory") : decide(tuner, err);
 	}
 	*ret = *d;
 	return code;

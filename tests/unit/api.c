@@ -67,6 +67,38 @@ static void bad_arguments_are_refused_with_the_reason(void **state)
 	expect_refusal(none, 1, CORECAST_TIME, 8, NULL, -EINVAL, "0 threads");
 }
 
+static void a_tuner_finds_a_peak(void **state)
+{
+	(void)state;
+	struct corecast_tuner *tuner = NULL;
+	struct corecast_tuner_choice choice;
+	assert_int_equal(corecast_tuner_new(64, NULL, &tuner, &choice, NULL), 0);
+	for (int i = 0; i < 50; i++) {
+		double n = choice.threads, rate = n / (1 + n * n / 400);
+		assert_int_equal(corecast_tuner_measured(tuner, rate, &choice, NULL), 0);
+	}
+	assert_true(choice.is_held);
+	assert_in_range(choice.threads, 17, 24); /* within 2% of the peak at 20 */
+	corecast_tuner_free(tuner);
+}
+
+static void bad_tuners_are_refused_with_the_reason(void **state)
+{
+	(void)state;
+	struct corecast_tuner *tuner = NULL;
+	struct corecast_tuner_choice choice;
+	struct corecast_error error = { "" };
+	struct corecast_tuner_opts unknown = { .policy = "dice" }, certain = { .false_alarm = 1 };
+	assert_int_equal(corecast_tuner_new(0, NULL, &tuner, &choice, &error), -EINVAL);
+	assert_int_equal(corecast_tuner_new(8, &certain, &tuner, &choice, &error), -EINVAL);
+	assert_int_equal(corecast_tuner_new(8, NULL, NULL, &choice, &error), -EINVAL);
+	assert_int_equal(corecast_tuner_measured(NULL, 1, &choice, &error), -EINVAL);
+	assert_int_equal(corecast_tuner_new(8, &unknown, &tuner, &choice, &error), -EINVAL);
+	assert_non_null(strstr(error.text, "dice"));
+	assert_null(tuner);
+	corecast_tuner_free(NULL);
+}
+
 static void freeing_nothing_is_fine(void **state)
 {
 	(void)state;
@@ -80,6 +112,8 @@ int main(void)
 		cmocka_unit_test(a_forecast_has_every_count_to_the_target),
 		cmocka_unit_test(methods_are_chosen_by_name),
 		cmocka_unit_test(bad_arguments_are_refused_with_the_reason),
+		cmocka_unit_test(a_tuner_finds_a_peak),
+		cmocka_unit_test(bad_tuners_are_refused_with_the_reason),
 		cmocka_unit_test(freeing_nothing_is_fine),
 	};
 	return cmocka_run_group_tests_name("api", tests, NULL, NULL);

@@ -199,7 +199,8 @@ static void alarms_come_as_promised(void **state)
 	for (int run = 0; run < RUNS; run++) {
 		struct change change = { .count = 0 };
 		for (int i = 0; i < LENGTH; i++)
-			if (change_add(&change, 5 + 0.1 * rng_normal(&rng), level, &first)) {
+			if (change_add(&change, 5 + 0.1 * rng_normal(&rng), level, &first) ==
+				CHANGE_SEEN) {
 				alarms++;
 				change_reset(&change);
 			}
@@ -209,12 +210,33 @@ static void alarms_come_as_promised(void **state)
 
 	struct change change = { .count = 0 };
 	for (int i = 0; i < 20; i++)
-		assert_false(change_add(&change, 0.1 * rng_normal(&rng), 1e-4, &first));
+		assert_int_equal(
+			change_add(&change, 0.1 * rng_normal(&rng), 1e-4, &first), CHANGE_NONE);
 	int until = 0;
-	while (!change_add(&change, 0.5 + 0.1 * rng_normal(&rng), 1e-4, &first))
+	while (change_add(&change, 0.5 + 0.1 * rng_normal(&rng), 1e-4, &first) != CHANGE_SEEN)
 		until++;
 	assert_in_range(until, 1, 4);
 	assert_int_equal(first, 20);
+}
+
+/* One interval of another speed, however far off, is not taken for a change, nor does it count. */
+static void an_outlier_changes_nothing(void **state)
+{
+	(void)state;
+	struct tuner_opts opts = { .space = { .max = 64 } };
+	AUTO(tuner) struct tuner *tuner = NULL;
+	struct tuner_decision d;
+	assert_int_equal(tuner_new(&opts, &tuner, &d, NULL), 0);
+	for (int i = 0; i < HELD; i++)
+		assert_int_equal(tuner_measured(tuner, peak_at_16(d.threads), &d, NULL), 0);
+	uint32_t held = d.threads;
+	for (int i = 0; i < HELD; i++) {
+		double factor = i % 20 == 10 ? 0.1 : 1;
+		assert_int_equal(
+			tuner_measured(tuner, factor * peak_at_16(d.threads), &d, NULL), 0);
+		assert_int_equal(d.threads, held);
+		assert_false(d.has_restarted);
+	}
 }
 
 int main(void)
@@ -227,6 +249,7 @@ int main(void)
 		cmocka_unit_test(the_ends_of_the_space_are_kept),
 		cmocka_unit_test(an_interval_without_work_is_repeated),
 		cmocka_unit_test(a_change_of_the_workload_is_followed),
+		cmocka_unit_test(an_outlier_changes_nothing),
 		cmocka_unit_test(alarms_come_as_promised),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
