@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * corecast whatif: a recorded run, replayed on other numbers of cores, or with a part of it made faster
+ * or left out; with each prediction how well the replay reproduces what was measured.
+ */
+#include "command.h"
+#include "terminal.h"
+#include "whatif_parts.h"
+
+#include "base/intlist.h"
+#include "base/outfile.h"
+#include "report/report.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct values {
+	const char *cores;
+	struct option_strings speed, without;
+	uint32_t recorded_cores, replications;
+	bool force, json;
+	const char *output, *svg, *html;
+};
+
+#define FIELD(name) offsetof(struct values, name)
+static const struct option_spec options[] = {
+	{ 'n', "cores", "LIST",
+		"cores to predict for: 16, or several: 1-16, 1,2,4,8 (default: as "
+		"recorded)",
+		OPTION_STRING, FIELD(cores) },
+	{ 0, "speed", "NAME=FACTOR",
+		"with this thread, lock (what is done while it is held), function or region FACTOR "
+		"times as "
+		"fast; may be given several times",
+		OPTION_STRINGS, FIELD(speed) },
+	{ 0, "without", "LOCK", "as if this lock were not there; may be given several times",
+		OPTION_STRINGS, FIELD(without) },
+	{ 0, "recorded-cores", "N",
+		"cores that the recorded run could use, if the file does not say", OPTION_U32,
+		FIELD(recorded_cores) },
+	{ 0, "replications", "N",
+		"replays for each prediction, with other small delays (default 5)", OPTION_U32,
+		FIELD(replications) },
+	{ 0, "force", NULL, "answer even if the replay does not reproduce the recording",
+		OPTION_FLAG, FIELD(force) },
+	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
+	{ 'o', "output", "FILE",
+		"write the simulated timeline of the last prediction: a trace file, or CSV if it "
+		"ends in "
+		".csv",
+		OPTION_STRING, FIELD(output) },
+	{ 0, "svg", "FILE", "write the curve (of one prediction: its criticality stack) as SVG",
+		OPTION_STRING, FIELD(svg) },
+	{ 0, "html", "FILE", "write a page that needs no other file", OPTION_STRING, FIELD(html) },
+	{ 0 },
+};
+
+static int check(
+	const struct command *command, const struct values *v, const struct operands *operands)
+{
+	if (operands->program)
+		return command_usage_error(
+			command, "no program is run here: 'corecast record' does that");
+	if (operands->count != 1)
+		return command_usage_error(command, "say which file: RUN.cct");
+	if (v->recorded_cores > REPLAY_CORES_MAX)
+		return command_usage_error(
+			command, "--recorded-cores: from 1 to %d", REPLAY_CORES_MAX);
+	if (v->replications == 0 || v->replications > WHATIF_REPLICATIONS_MAX)
+		return command_usage_error(
+			command, "--replications: from 1 to %d", WHATIF_REPLICATIONS_MAX);
+	return 0;
+}
+
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_SVG, FORMAT_HTML };
+
+static void render(struct strbuf *out, enum format format, const struct whatif_answer *answer)
+{
+	struct text_style style;
+	switch (format) {
+	case FORMAT_TEXT:
+		style = terminal_style(stdout);
+		report_whatif_text(out, answer, &style);
+		break;
+	case FORMAT_JSON:
+		report_whatif_json(out, answer);
+		break;
+	case FORMAT_SVG:
+		report_whatif_svg(out, answer);
+		break;
+	case FORMAT_HTML:
+		report_whatif_html(out, answer);
+		break;
+	}
+}
+
+static int write_reports(
+	const struct values *v, const struct whatif_answer *answer, struct err *err)
+{
+	const struct {
+		const char *path;
+		enum format format;
+	} reports[] = { { v->svg, FORMAT_SVG }, { v->html, FORMAT_HTML },
+		{ "-", v->json ? FORMAT_JSON : FORMAT_TEXT } };
+	for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
+		AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+		AUTO_RELEASE(outfile) struct outfile out = { 0 };
+		if (!reports[i].path)
+			continue;
+		render(&text, reports[i].format, answer);
+		int code = outfile_open(&out, reports[i].path, err);
+		if (code == 0)
+			code = report_write(&text, out.file, err);
+		if (code == 0)
+			code = outfile_commit(&out, err);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+static int refuse(const struct whatif *whatif, struct err *err)
+{
+	return err_set(err, -EDOM,
+		"the replay on %u cores takes %.4g s, but %.4g s were measured (%+.1f%%, more than "
+		"%.0f%%): a prediction would not be worth much. --force gives it all the same; "
+		"docs/models/replay.md tells what may be the reason",
+		whatif->facts.cores, (double)whatif->answer.replayed_ns / 1e9,
+		(double)whatif->facts.measured_ns / 1e9, 100 * whatif->answer.error,
+		100 * WHATIF_LIMIT);
+}
+
+static int predict(struct whatif *whatif, const struct values *v, const uint32_t *cores,
+	size_t core_count, struct err *err)
+{
+	int code = whatif_load(whatif, v->recorded_cores, stderr, err);
+	if (code == 0)
+		code = whatif_resolve(whatif, &v->speed, &v->without, err);
+	if (code == 0)
+		code = whatif_check(whatif, err);
+	if (code == 0 && !whatif->answer.is_within_limit && !v->force)
+		code = refuse(whatif, err);
+	if (code == 0)
+		code = whatif_predict(whatif, cores, core_count, v->replications, err);
+	if (code == 0 && v->output)
+		code = whatif_write(whatif, v->output, err);
+	return code < 0 ? code : write_reports(v, &whatif->answer, err);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct values v = { .replications = 5 };
+	struct operands operands;
+	int status;
+	if (!options_parse(command, argc, argv, &v, &operands, &status))
+		return status;
+	status = check(command, &v, &operands);
+	if (status != 0)
+		return status;
+	struct err err;
+	AUTO_FREE uint32_t *cores = NULL;
+	size_t core_count = 0;
+	if (v.cores && intlist_parse(v.cores, 1, REPLAY_CORES_MAX, &cores, &core_count, &err) < 0)
+		return command_usage_error(command, "--cores: %s", err.text);
+	struct whatif whatif = { .before = { .path = operands.items[0] } };
+	int code = predict(&whatif, &v, cores, core_count, &err);
+	whatif_release(&whatif);
+	return code < 0 ? command_failure(&err) : 0;
+}
+
+extern const struct command cmd_whatif;
+const struct command cmd_whatif = {
+	.name = "whatif",
+	.summary = "a recorded run on other cores, or with a part of it made faster",
+	.usage = "RUN.cct [--cores LIST] [--speed NAME=FACTOR] [options]",
+	.options = options,
+	.run = run,
+};

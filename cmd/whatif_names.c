@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the names of a what-if question are: threads, locks, code and regions as `criticality` prints
+ * them. A function stands for all calls in it. "lock:NAME" and the like say which kind is meant.
+ */
+#include "whatif_parts.h"
+
+#include "base/mem.h"
+#include "base/number.h"
+#include "report/criticality_code.h"
+#include "report/criticality_view.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LISTED_MAX = 12 };
+
+static const char *const kinds[] = { [REPLAY_THREAD] = "thread",
+	[REPLAY_LOCK] = "lock",
+	[REPLAY_SITE] = "site",
+	[REPLAY_REGION] = "region" };
+
+/* Everything that has a name. */
+struct named {
+	struct replay_target target;
+	char *name;
+	char *function; /* of a site; NULL: unknown */
+};
+
+struct directory {
+	struct named *items;
+	size_t count, capacity;
+};
+
+static void directory_release(struct directory *directory)
+{
+	for (size_t i = 0; i < directory->count; i++) {
+		free(directory->items[i].name);
+		free(directory->items[i].function);
+	}
+	free(directory->items);
+}
+
+static int add(struct directory *directory, struct replay_target target, const char *name,
+	const char *function)
+{
+	if (mem_grow(&directory->items, &directory->capacity, directory->count + 1,
+		    sizeof *directory->items) < 0)
+		return -ENOMEM;
+	struct named item = { target, strdup(name), function ? strdup(function) : NULL };
+	directory->items[directory->count++] = item;
+	return !item.name || (function && !item.function) ? -ENOMEM : 0;
+}
+
+static int add_sites(struct directory *directory, const struct whatif *whatif)
+{
+	struct replay_target target;
+	int code = 0;
+	for (size_t i = 0; code == 0 && replay_site(whatif->replay, i, &target); i++) {
+		AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+		/* What is stored is where a call returns to: the call lies before it. */
+		struct code_place place = criticality_find_code(whatif->before.results,
+			&whatif->before.finder, target.pid, target.number - 1);
+		AUTO_FREE char *function = place.symbol ? strdup(place.symbol) : NULL;
+		criticality_add_code(&text, whatif->before.results, &whatif->before.finder,
+			target.pid, target.number - 1);
+		code = strbuf_failed(&text) < 0 ? -ENOMEM
+						: add(directory, target, text.text, function);
+	}
+	return code;
+}
+
+static int fill(struct directory *directory, const struct whatif *whatif)
+{
+	const struct results *r = whatif->before.results;
+	struct criticality_view view;
+	struct replay_target region;
+	const char *name;
+	criticality_view_init(&view, r, "", &whatif->before.finder);
+	int code = view.failed ? -ENOMEM : 0;
+	for (size_t i = 0; code == 0 && i < r->thread_count; i++)
+		code = add(directory,
+			(struct replay_target){ .kind = REPLAY_THREAD,
+				.pid = r->threads[i].pid,
+				.number = r->threads[i].tid },
+			view.threads[i], NULL);
+	for (size_t i = 0; code == 0 && i < r->lock_count; i++)
+		code = add(directory,
+			(struct replay_target){ .kind = REPLAY_LOCK,
+				.what = r->locks[i].what,
+				.pid = r->locks[i].pid,
+				.number = r->locks[i].address },
+			view.locks[i], NULL);
+	for (size_t i = 0; code == 0 && replay_region(whatif->replay, i, &region, &name); i++)
+		code = add(directory, region, name ? name : "region", NULL);
+	criticality_view_release(&view);
+	return code < 0 ? code : add_sites(directory, whatif);
+}
+
+/* "lock:NAME": *name moves behind the colon. -1: any kind. */
+static int kind_of(const char **name)
+{
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		size_t length = strlen(kinds[i]);
+		if (strncmp(*name, kinds[i], length) == 0 && (*name)[length] == ':') {
+			*name += length + 1;
+			return (int)i;
+		}
+	}
+	return -1;
+}
+
+static bool is_called(const struct named *item, const char *name, int kind)
+{
+	if (kind >= 0 && (int)item->target.kind != kind)
+		return false;
+	return strcmp(item->name, name) == 0 ||
+	       (item->function && strcmp(item->function, name) == 0);
+}
+
+static int unknown(const struct directory *directory, const char *name, int kind, struct err *err)
+{
+	AUTO_RELEASE(strbuf) struct strbuf list = { 0 };
+	size_t count = 0;
+	for (size_t i = 0; i < directory->count; i++) {
+		const struct named *item = &directory->items[i];
+		if (kind >= 0 && (int)item->target.kind != kind)
+			continue;
+		if (count++ < LISTED_MAX)
+			strbuf_addf(&list, "%s%s:%s", count > 1 ? ", " : "",
+				kinds[item->target.kind], item->name);
+	}
+	if (count > LISTED_MAX)
+		strbuf_addf(&list, " and %zu more", count - LISTED_MAX);
+	return err_set(err, -ENOENT, "there is no %s '%s' in it. There are: %s",
+		kind >= 0 ? kinds[kind] : "thread, lock, site or region", name,
+		list.text ? list.text : "none");
+}
+
+/* Whether all that are so called are of one kind and, unless it is code, one thing. */
+static int check_one(const struct directory *directory, const char *name, int kind, struct err *err)
+{
+	AUTO_RELEASE(strbuf) struct strbuf list = { 0 };
+	const struct named *first = NULL;
+	size_t count = 0;
+	for (size_t i = 0; i < directory->count; i++) {
+		const struct named *item = &directory->items[i];
+		if (!is_called(item, name, kind) || (first && first->target.kind == REPLAY_SITE &&
+							    item->target.kind == REPLAY_SITE))
+			continue;
+		if (!first)
+			first = item;
+		if (count++ < LISTED_MAX)
+			strbuf_addf(&list, "%s%s:%s", count > 1 ? ", " : "",
+				kinds[item->target.kind], item->name);
+	}
+	if (count == 0)
+		return unknown(directory, name, kind, err);
+	if (count > 1)
+		return err_set(err, -ENOENT, "'%s' may be %s: say which one is meant", name,
+			list.text ? list.text : "several");
+	return 0;
+}
+
+static int add_change(struct whatif *whatif, const struct directory *directory, const char *text,
+	int kind, double factor, struct err *err)
+{
+	const char *name = text;
+	int said = kind_of(&name);
+	kind = said >= 0 ? said : kind;
+	int code = check_one(directory, name, kind, err);
+	for (size_t i = 0; code == 0 && i < directory->count; i++) {
+		const struct named *item = &directory->items[i];
+		if (!is_called(item, name, kind))
+			continue;
+		if (factor == 0 && !replay_can_leave_out(whatif->replay, &item->target))
+			return err_set(err, -EINVAL,
+				"'%s' cannot be left out: it guards a condition, or is no lock "
+				"that the recording shows in use",
+				name);
+		if (mem_grow(&whatif->changes, &whatif->change_capacity, whatif->change_count + 1,
+			    sizeof *whatif->changes) < 0)
+			return err_set(err, -ENOMEM, "out of memory");
+		whatif->changes[whatif->change_count++] =
+			(struct replay_change){ item->target, factor };
+	}
+	if (code == 0 && whatif->change_count > REPLAY_CHANGES_MAX)
+		return err_set(err, -E2BIG, "'%s' stands for too many places in the code", name);
+	return code;
+}
+
+static int add_words(struct whatif *whatif, const char *before, const char *text)
+{
+	AUTO_RELEASE(strbuf) struct strbuf words = { 0 };
+	strbuf_addf(&words, "%s%s", before, text);
+	if (strbuf_failed(&words) < 0)
+		return -ENOMEM;
+	whatif->words[whatif->word_count++] = TAKE(words.text);
+	return 0;
+}
+
+/* "NAME=FACTOR". */
+static int add_speed(
+	struct whatif *whatif, const struct directory *directory, const char *text, struct err *err)
+{
+	AUTO_FREE char *name = strdup(text);
+	char *equals = name ? strrchr(name, '=') : NULL;
+	double factor = 0;
+	if (!name)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (!equals || equals == name || number_parse_double(equals + 1, &factor) < 0 ||
+		!(factor > 0) || !isfinite(factor))
+		return err_set(
+			err, -EINVAL, "--speed: '%s' is not NAME=FACTOR, a factor above 0", text);
+	*equals = '\0';
+	int code = add_change(whatif, directory, name, -1, factor, err);
+	if (code < 0)
+		return err_prefix(err, code, "--speed");
+	return add_words(whatif, "", text) < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
+}
+
+int whatif_resolve(struct whatif *whatif, const struct option_strings *speed,
+	const struct option_strings *without, struct err *err)
+{
+	AUTO_RELEASE(directory) struct directory directory = { 0 };
+	if (speed->count + without->count == 0)
+		return 0;
+	whatif->words = calloc(speed->count + without->count, sizeof *whatif->words);
+	if (!whatif->words || fill(&directory, whatif) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	int code = 0;
+	for (size_t i = 0; code == 0 && i < speed->count; i++)
+		code = add_speed(whatif, &directory, speed->items[i], err);
+	for (size_t i = 0; code == 0 && i < without->count; i++) {
+		code = add_change(whatif, &directory, without->items[i], REPLAY_LOCK, 0, err);
+		if (code < 0)
+			return err_prefix(err, code, "--without");
+		if (add_words(whatif, "without ", without->items[i]) < 0)
+			return err_set(err, -ENOMEM, "out of memory");
+	}
+	return code;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A what-if question: loaded, its names looked up, checked, answered. */
+#ifndef CMD_WHATIF_PARTS_H
+#define CMD_WHATIF_PARTS_H
+
+#include "analysed.h"
+#include "command.h"
+
+#include "model/meaning.h"
+#include "model/replay.h"
+#include "report/whatif.h"
+
+enum { WHATIF_REPLICATIONS_MAX = 1000 };
+
+/* Beyond this error of the replay there is no answer: three times what a replay should reach (3%). */
+#define WHATIF_LIMIT 0.10
+
+struct whatif {
+	struct analysed before; /* .path is the file */
+	struct meaning *meaning;
+	struct replay *replay;
+	struct replay_facts facts;
+	struct replay_change *changes;
+	size_t change_count, change_capacity;
+	char **words; /* of the changes, as they were given */
+	size_t word_count;
+	struct whatif_point *points;
+	size_t point_count;
+	struct whatif_answer answer;
+};
+
+/* All: 0 or a negative errno with err. In this order. recorded_cores 0: as the file says. */
+int whatif_load(struct whatif *whatif, uint32_t recorded_cores, FILE *notes, struct err *err);
+/* Names as criticality prints them. -ENOENT: unknown or ambiguous, err lists what there is. */
+int whatif_resolve(struct whatif *whatif, const struct option_strings *speed,
+	const struct option_strings *without, struct err *err);
+/* Replays it as it was recorded. */
+int whatif_check(struct whatif *whatif, struct err *err);
+/* NULL, 0: for the recorded number of cores. */
+int whatif_predict(struct whatif *whatif, const uint32_t *cores, size_t core_count,
+	uint32_t replications, struct err *err);
+int whatif_write(struct whatif *whatif, const char *path, struct err *err);
+void whatif_release(struct whatif *whatif);
+
+#endif

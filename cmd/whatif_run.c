@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From a file to predictions. */
+#include "whatif_parts.h"
+
+#include "base/mem.h"
+#include "base/outfile.h"
+#include "trace/csv_write.h"
+#include "trace/timeline.h"
+#include "trace/writer.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int feed(
+	const char *path, const struct event_sink *sink, uint32_t *ret_cores, struct err *err)
+{
+	AUTO(trace_reader) struct trace_reader *reader = NULL;
+	int code = timeline_open(path, &reader, err);
+	if (code < 0)
+		return code;
+	if (ret_cores)
+		*ret_cores = trace_reader_quality(reader)->cores;
+	code = trace_reader_replay(reader, sink, err);
+	return code < 0 ? err_prefix(err, code, "%s", path) : 0;
+}
+
+int whatif_load(struct whatif *whatif, uint32_t recorded_cores, FILE *notes, struct err *err)
+{
+	struct replay_opts opts = { 0 };
+	int code = analysed_read(&whatif->before, &(struct analysis_opts){ 0 }, notes, err);
+	if (code == 0 && meaning_new(&whatif->meaning) < 0)
+		code = err_set(err, -ENOMEM, "out of memory");
+	if (code < 0)
+		return code;
+	struct event_sink sink = meaning_sink(whatif->meaning);
+	code = feed(whatif->before.path, &sink, &opts.cores, err);
+	if (recorded_cores > 0)
+		opts.cores = recorded_cores;
+	if (opts.cores > REPLAY_CORES_MAX)
+		opts.cores = REPLAY_CORES_MAX;
+	opts.meaning = whatif->meaning;
+	if (code == 0)
+		code = replay_new(&opts, &whatif->replay, err);
+	if (code < 0)
+		return code;
+	sink = replay_sink(whatif->replay);
+	code = feed(whatif->before.path, &sink, NULL, err);
+	if (code == 0)
+		replay_facts(whatif->replay, &whatif->facts);
+	return code;
+}
+
+int whatif_check(struct whatif *whatif, struct err *err)
+{
+	struct whatif_answer *answer = &whatif->answer;
+	int code = replay_run(whatif->replay, &(struct replay_run){ 0 }, &answer->replayed_ns, err);
+	if (code < 0)
+		return err_prefix(err, code, "%s: the replay", whatif->before.path);
+	answer->before = analysed_input(&whatif->before);
+	answer->facts = &whatif->facts;
+	answer->error = replay_error(whatif->replay, answer->replayed_ns);
+	answer->is_within_limit = fabs(answer->error) <= WHATIF_LIMIT;
+	answer->changes = whatif->words;
+	answer->change_count = whatif->word_count;
+	return 0;
+}
+
+/* The first replay, as a timeline that is analysed. */
+static int analyse(
+	struct whatif *whatif, struct replay_run *run, struct whatif_point *point, struct err *err)
+{
+	AUTO(analysis) struct analysis *analysis = NULL;
+	struct analysis_opts opts = { .cores = run->cores };
+	int code = analysis_new(&opts, &analysis, err);
+	if (code < 0)
+		return code;
+	struct event_sink sink = analysis_sink(analysis);
+	run->sink = &sink;
+	code = replay_run(whatif->replay, run, &point->predicted_ns, err);
+	run->sink = NULL;
+	return code < 0 ? code : analysis_results(analysis, &point->results, err);
+}
+
+static int predict_point(
+	struct whatif *whatif, struct whatif_point *point, uint32_t replications, struct err *err)
+{
+	struct replay_run run = { .cores = point->cores,
+		.changes = whatif->changes,
+		.change_count = whatif->change_count };
+	int code = analyse(whatif, &run, point, err);
+	uint64_t least_ns = point->predicted_ns, most_ns = point->predicted_ns;
+	for (uint32_t i = 1; code == 0 && i < replications; i++) {
+		uint64_t ns = 0;
+		run.seed = i;
+		code = replay_run(whatif->replay, &run, &ns, err);
+		if (code == 0 && ns < least_ns)
+			least_ns = ns;
+		if (code == 0 && ns > most_ns)
+			most_ns = ns;
+	}
+	if (code < 0)
+		return err_prefix(err, code, "on %u cores", point->cores);
+	replay_interval(whatif->answer.error, least_ns, most_ns, &point->low_ns, &point->high_ns);
+	return 0;
+}
+
+int whatif_predict(struct whatif *whatif, const uint32_t *cores, size_t core_count,
+	uint32_t replications, struct err *err)
+{
+	whatif->point_count = core_count ? core_count : 1;
+	whatif->points = calloc(whatif->point_count, sizeof *whatif->points);
+	if (!whatif->points) {
+		whatif->point_count = 0;
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	for (size_t i = 0; i < whatif->point_count; i++) {
+		whatif->points[i].cores = core_count ? cores[i] : whatif->facts.cores;
+		int code = predict_point(whatif, &whatif->points[i], replications, err);
+		if (code < 0)
+			return code;
+	}
+	whatif->answer.points = whatif->points;
+	whatif->answer.point_count = whatif->point_count;
+	return 0;
+}
+
+static int play_last(struct whatif *whatif, const struct event_sink *sink, struct err *err)
+{
+	uint64_t ns;
+	struct replay_run run = { .cores = whatif->points[whatif->point_count - 1].cores,
+		.changes = whatif->changes,
+		.change_count = whatif->change_count,
+		.sink = sink };
+	return replay_run(whatif->replay, &run, &ns, err);
+}
+
+int whatif_write(struct whatif *whatif, const char *path, struct err *err)
+{
+	size_t length = strlen(path);
+	if (strcmp(path, "-") == 0 || (length > 4 && strcmp(path + length - 4, ".csv") == 0)) {
+		AUTO_RELEASE(outfile) struct outfile out = { 0 };
+		int code = outfile_open(&out, path, err);
+		if (code < 0)
+			return code;
+		struct timeline_csv csv = { .out = out.file };
+		struct event_sink sink = timeline_csv_sink(&csv);
+		code = play_last(whatif, &sink, err);
+		return code < 0 ? code : outfile_commit(&out, err);
+	}
+	AUTO(trace_writer) struct trace_writer *writer = NULL;
+	struct trace_writer_opts opts = { .create = { .is_simulated = true } };
+	int code = trace_writer_new(path, &opts, &writer, err);
+	if (code < 0)
+		return code;
+	struct event_sink sink = trace_writer_sink(writer);
+	return play_last(whatif, &sink, err);
+}
+
+void whatif_release(struct whatif *whatif)
+{
+	for (size_t i = 0; i < whatif->point_count; i++)
+		results_free(whatif->points[i].results);
+	for (size_t i = 0; i < whatif->word_count; i++)
+		free(whatif->words[i]);
+	free(whatif->points);
+	free(whatif->words);
+	free(whatif->changes);
+	replay_free(whatif->replay);
+	meaning_free(whatif->meaning);
+	analysed_release(&whatif->before);
+}

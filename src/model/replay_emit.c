@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The engine's events as the recording would have them: its threads, objects, names and call sites. */
+#include "model/replay_player.h"
+
+#include <errno.h>
+
+/* Names come first: they are said of objects before these are used. */
+int replay_emit_names(const struct replay *replay, const struct event_sink *sink, struct err *err)
+{
+	for (size_t i = 0; i < replay->name_count; i++) {
+		struct event event = replay->name_events[i];
+		event.text = event_names_find(&replay->names, event.pid, event.what, event.object);
+		event.time_ns = 0;
+		event.cpu_ns = 0;
+		event.tid = replay->threads[0].tid; /* a trace file has no event of nobody */
+		event.site = 0;
+		int code = event.text ? sink_event(sink, &event, err) : 0;
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+static const struct load_thread *loaded(const struct player *player, uint64_t tid, uint32_t *ret)
+{
+	if (tid == 0 || tid >= player->by_tid_capacity || player->by_tid[tid] == 0)
+		return NULL;
+	*ret = player->by_tid[tid] - 1;
+	return &player->replay->threads[*ret];
+}
+
+static uint64_t recorded_tid(const struct player *player, uint64_t tid)
+{
+	uint32_t index;
+	const struct load_thread *thread = loaded(player, tid, &index);
+	return thread ? thread->tid : 0;
+}
+
+/* The recording's object behind an engine's number; NULL: none. */
+static const struct load_object *object_of(
+	const struct player *player, uint8_t what, uint64_t number)
+{
+	static const uint8_t kinds[WHAT_COUNT] = { [WHAT_MUTEX] = SIM_MUTEX + 1,
+		[WHAT_SPIN] = SIM_SPIN + 1,
+		[WHAT_RWLOCK] = SIM_RWLOCK + 1,
+		[WHAT_BARRIER] = SIM_BARRIERS + 1,
+		[WHAT_COND] = SIM_COND + 1,
+		[WHAT_SEM] = SIM_SEM + 1 };
+	if (what >= WHAT_COUNT || kinds[what] == 0 || number == 0)
+		return NULL;
+	const struct play_table *table = &player->tables[kinds[what] - 1];
+	uint32_t object = number <= table->count ? table->objects[number - 1] : REPLAY_NONE;
+	return object == REPLAY_NONE ? NULL : &player->replay->objects[object];
+}
+
+static uint8_t what_of(const struct load_object *object)
+{
+	return object->what & 0x3f;
+}
+
+/* Whether a semaphore stands for something else, whose posts the recording does not have. */
+static bool is_stand_in(const struct load_object *object)
+{
+	return what_of(object) == WHAT_BARRIER;
+}
+
+static void name_object(const struct player *player, struct event *event, uint32_t index)
+{
+	const struct load_object *object = object_of(player, event->what, event->object);
+	if (object) {
+		event->what = what_of(object);
+		event->object = object->address;
+		return;
+	}
+	/* A pause: for whatever it was. */
+	const struct load_thread *thread = &player->replay->threads[index];
+	size_t at = player->threads[index].at;
+	uint32_t kept = REPLAY_NONE;
+	if (event->what == WHAT_SLEEP || event->what == WHAT_SEM)
+		for (size_t i = at > 0 ? at - 1 : 0; i <= at && i < thread->count; i++)
+			if (thread->steps[i].kind == STEP_SLEEP ||
+				thread->steps[i].kind == STEP_AWAIT_WAKE)
+				kept = thread->steps[i].object;
+	event->object = 0;
+	if (kept == REPLAY_NONE)
+		return;
+	event->what = player->replay->objects[kept].what;
+	event->object = player->replay->objects[kept].address;
+}
+
+static void name_value(const struct player *player, struct event *event)
+{
+	if (event->kind == EVENT_WOKEN || event->kind == EVENT_THREAD_START ||
+		(event->kind == EVENT_PASS && event->flags & EVENT_WAITED) ||
+		(event->kind == EVENT_WAIT && event->what == WHAT_JOIN)) {
+		event->value = recorded_tid(player, event->value);
+	} else if (event->kind == EVENT_WAIT && event->what == WHAT_COND) {
+		const struct load_object *mutex = object_of(player, WHAT_MUTEX, event->value);
+		event->value = mutex ? mutex->address : 0;
+	}
+}
+
+int replay_emit(struct player *player, const struct event *given, struct err *err)
+{
+	uint32_t index;
+	struct event event = *given;
+	const struct load_thread *thread = loaded(player, given->tid, &index);
+	if (event.kind == EVENT_THREAD_START && !thread) {
+		/* object: which thread of the recording; nobody has asked for it yet. */
+		index = (uint32_t)event.object - 1;
+		thread = index < player->replay->thread_count ? &player->replay->threads[index]
+							      : NULL;
+	}
+	if (event.kind == EVENT_NAME || !thread)
+		return 0;
+	const struct load_object *object = object_of(player, event.what, event.object);
+	if (event.kind == EVENT_RELEASE && (!object || is_stand_in(object)))
+		return 0;
+	name_value(player, &event);
+	event.pid = thread->pid;
+	event.tid = thread->tid;
+	if (event.kind == EVENT_THREAD_START) {
+		event.object = thread->routine;
+		event.site = thread->start_site;
+	} else if (event.kind == EVENT_REGION_BEGIN || event.kind == EVENT_REGION_END) {
+		event.object = thread->steps[player->threads[index].at - 1].amount;
+	} else if (event.what != WHAT_NONE) {
+		name_object(player, &event, index);
+	}
+	if (event.kind == EVENT_WAIT && event.what == WHAT_NONE)
+		event.what = WHAT_OTHER;
+	return sink_event(player->sink, &event, err);
+}

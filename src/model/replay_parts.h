@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Inside the replay: operations as they are loaded, and what the parts of it share. Functions return 0
+ * or -ENOMEM unless they say otherwise.
+ *
+ *	events --> replay_load.c --> steps of each thread --> replay_objects.c --> replay_play.c --> sim
+ *	             replay_waits.c: what a wait means          barriers, semaphores    |
+ *	                                                                     replay_emit.c --> events
+ */
+#ifndef MODEL_REPLAY_PARTS_H
+#define MODEL_REPLAY_PARTS_H
+
+#include "base/map.h"
+#include "model/meaning.h"
+#include "model/replay.h"
+#include "trace/event_names.h"
+
+enum { REPLAY_NONE = UINT32_MAX };
+
+enum step_kind {
+	STEP_NOTHING, /* only the CPU time before it */
+	STEP_LOCK, /* mutex, spin or read-write lock: by its object */
+	STEP_UNLOCK,
+	STEP_BARRIER, /* object; amount: index of its episode */
+	STEP_DOCK, /* object: semaphore of those who came; other: of those let go, or REPLAY_NONE */
+	STEP_AWAIT_SIGNAL, /* object: condition; other: mutex; amount: number of the signal; recorded order */
+	STEP_TIMED_WAIT, /* object: condition; other: mutex; amount: ns that pass without a signal */
+	STEP_SIGNAL, /* object: condition; amount: its number */
+	STEP_DECIDE, /* object: condition; other: mutex; class: role. It may wait for what it means */
+	STEP_PUT, /* object: condition; class: role */
+	STEP_SEM_WAIT,
+	STEP_SEM_POST, /* amount: how many */
+	STEP_SLEEP, /* amount: ns; object: what was waited for, may be REPLAY_NONE */
+	STEP_AWAIT_WAKE, /* object; one STEP_WAKE for this thread */
+	STEP_WAKE, /* other: thread */
+	STEP_SPAWN, /* other: thread */
+	STEP_JOIN, /* other: thread */
+	STEP_MARK, /* region, request or tick: class is the event's kind; amount */
+	STEP_EXIT,
+};
+
+struct step {
+	uint64_t work_ns; /* CPU time before it */
+	uint64_t site;
+	uint64_t amount; /* by kind */
+	uint32_t object; /* index into objects, or by kind */
+	uint32_t other; /* by kind */
+	uint8_t kind, class;
+	bool is_shared; /* read side */
+	bool is_all; /* broadcast */
+	bool is_refused; /* STEP_DECIDE: it went on because the queue was closed */
+};
+
+/* A lock that a thread holds while its events are loaded. */
+struct load_hold {
+	uint32_t object, depth;
+	uint64_t site;
+	const struct meaning_section *section; /* NULL: nothing is known of it */
+	size_t decisions; /* its first STEP_DECIDE, and how many there are */
+	size_t decision_count;
+	bool has_waited;
+};
+
+struct load_thread {
+	uint32_t pid, tid;
+	struct step *steps;
+	size_t count, capacity;
+	uint64_t routine, start_site;
+	uint64_t
+		start_ns; /* since the first event; of a thread that nobody is known to have started */
+	uint32_t parent; /* thread that starts it; REPLAY_NONE */
+	bool is_over, is_active, has_cpu, is_on_core,
+		is_running; /* is_running: as far as it is known, computes */
+	bool is_sleeper; /* a STEP_WAKE is for it */
+
+	/* While it is loaded. */
+	uint64_t work_ns; /* since its last step */
+	uint64_t cpu_ns, time_ns; /* accounted up to here */
+	uint64_t total_cpu_ns;
+	struct load_hold *holds;
+	size_t hold_count, hold_capacity;
+	uint8_t wait_what; /* it waits; WHAT_NONE: not */
+	uint32_t wait_object, waker;
+	uint64_t wait_ns, wait_cpu_ns, woken_ns, wait_value;
+	size_t wait_step; /* that stands for the wait, plus one; 0: none */
+	size_t wait_arrival; /* of a barrier */
+	bool was_woken, had_core; /* had_core: one was free when it was woken */
+};
+
+/* A thread that came to a barrier. */
+struct arrival {
+	uint32_t thread, waker; /* waker: thread, or REPLAY_NONE */
+	size_t step;
+	uint64_t time_ns, woken_ns;
+	bool is_over; /* it left */
+	bool is_last, is_exact; /* it did not wait; woken_ns was recorded */
+	bool is_forked; /* let go by a thread that was not there: the start of the next region */
+};
+
+/* A thread that was let go from a barrier; by whom is only known when this instant is over. */
+struct fork {
+	uint32_t object, maker; /* maker: thread */
+	size_t arrival;
+	uint64_t time_ns;
+};
+
+enum object_play { /* what plays it */
+	PLAY_NONE,
+	PLAY_MUTEX,
+	PLAY_SPIN,
+	PLAY_RWLOCK,
+	PLAY_SEM,
+	PLAY_COND,
+	PLAY_BARRIER,
+};
+
+struct load_object {
+	uint32_t pid;
+	uint8_t what, play;
+	uint64_t address;
+	uint64_t value; /* semaphore: at the start */
+	bool is_handed_over; /* to who has waited longest */
+	bool writers_first;
+	bool guards_condition;
+	uint32_t meaning; /* condition: its index, UINT32_MAX if it has none that is known */
+
+	/* While it is loaded. */
+	int64_t balance, least_balance; /* semaphore: posts less waits; its least value */
+	uint64_t sem_waits;
+	bool is_pool; /* semaphore: posted by who waited */
+	uint32_t holder, readers, readers_waiting, writers_waiting; /* holder: thread */
+	uint64_t reader_yields, reader_passes; /* evidence of who comes first */
+	uint64_t handed_over, barged;
+	uint32_t waiting;
+	struct arrival *arrivals;
+	size_t arrival_count, arrival_capacity;
+	uint64_t signals; /* condition: so far */
+	uint64_t last_signal_ns;
+	size_t unresolved; /* condition: waits whose signal is still to come: index plus one */
+};
+
+/* A wait whose signal is not known yet. */
+struct unresolved {
+	uint32_t thread;
+	size_t step;
+	uint64_t woken_ns;
+	size_t next; /* index plus one */
+};
+
+/* A barrier of so many threads; several if their number changes. */
+struct episode {
+	uint32_t object, threads;
+};
+
+struct samples {
+	uint32_t *values;
+	size_t count, capacity;
+};
+
+enum { LOAD_ACTIVE_MAX = 1024 };
+
+struct replay {
+	struct replay_opts opts;
+	struct replay_facts facts;
+	struct event_names names;
+	struct event *name_events; /* in order; their texts are in names */
+	size_t name_count, name_capacity;
+
+	struct load_thread *threads;
+	size_t thread_count, thread_capacity;
+	struct map live, known; /* pid, tid -> thread; known: also when it has ended */
+	struct load_object *objects;
+	size_t object_count, object_capacity;
+	struct map object_index;
+	struct episode *episodes;
+	size_t episode_count, episode_capacity;
+	struct map episode_index;
+	struct fork *forks;
+	size_t fork_count, fork_capacity;
+	struct unresolved *unresolved;
+	size_t unresolved_count, unresolved_capacity;
+	struct replay_target *regions, *sites;
+	size_t region_count, region_capacity, site_count, site_capacity;
+	struct map region_index;
+
+	uint64_t sections; /* that have begun: see meaning.h */
+	uint64_t origin_ns, now_ns, end_ns;
+	uint32_t active, on_core, on_core_max, active_max;
+	uint64_t active_ns[LOAD_ACTIVE_MAX + 1]; /* time with so many active threads */
+	struct samples wake, block; /* ns: from a wake-up to a free core; CPU time inside a wait */
+	uint64_t wake_count, wake_sum_ns;
+	bool has_begun, has_cores_seen, is_finished, has_exited;
+};
+
+/* replay_load.c */
+struct step *load_push(struct load_thread *thread, enum step_kind kind); /* NULL without memory */
+uint32_t load_object(struct replay *replay, uint32_t pid, uint8_t what, uint64_t address);
+uint32_t load_find_thread(const struct replay *replay, uint32_t pid, uint32_t tid);
+
+/* replay_waits.c. `time_ns` of events is since the first one. */
+int waits_begin(struct replay *replay, uint32_t thread, const struct event *event);
+int waits_woken(struct replay *replay, uint32_t thread, const struct event *event);
+int waits_pass(struct replay *replay, uint32_t thread, const struct event *event);
+int waits_release(struct replay *replay, uint32_t thread, const struct event *event);
+int waits_exit(struct replay *replay, uint32_t thread);
+
+/* CPU time up to an instant of a thread that another one's event is about. */
+void load_advance(struct load_thread *thread, uint64_t time_ns);
+
+/* replay_objects.c: what all events together say. objects_finish(): also -EINVAL, with err. */
+int objects_forks(struct replay *replay, uint64_t time_ns); /* those before this instant */
+int objects_finish(struct replay *replay, struct err *err);
+int objects_arrive(
+	struct replay *replay, uint32_t thread, uint32_t object, size_t step, uint64_t time_ns);
+int samples_add(struct samples *samples, uint64_t ns);
+
+/* replay_emit.c. Names of the recording, then events of the engine as the recording's. */
+struct player;
+int replay_emit_names(const struct replay *replay, const struct event_sink *sink, struct err *err);
+int replay_emit(struct player *player, const struct event *event, struct err *err);
+
+#endif

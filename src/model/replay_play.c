@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The plug: what each thread of the recording does next. */
+#include "model/replay_player.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* How a step goes on. */
+enum {
+	PLAY_DONE, /* nothing to do (any more) */
+	PLAY_LAST, /* *op is its last operation */
+	PLAY_AGAIN, /* *op, then it is asked again */
+};
+
+/* A joined thread that was not started yet is looked for again: so often, each after so long. */
+enum { LOOKS_MAX = 100000, LOOK_NS = 10000 };
+
+/* Repeated stretches of the examples' work differ by this much on an idle core. */
+static const double NOISE = 0.01;
+
+static bool is_change_of_thread(const struct player *player, size_t change, uint32_t index)
+{
+	const struct replay_target *target = &player->run->changes[change].target;
+	const struct load_thread *thread = &player->replay->threads[index];
+	return target->kind == REPLAY_THREAD && target->pid == thread->pid &&
+	       target->number == thread->tid;
+}
+
+static bool is_target(const struct replay_target *target, const struct load_object *object)
+{
+	return target->kind == REPLAY_LOCK && target->pid == object->pid &&
+	       target->what == object->what && target->number == object->address;
+}
+
+/* Enters or leaves the parts of the program that changes are about. */
+static void change_depth(
+	struct player *player, uint32_t index, const struct step *step, bool is_more)
+{
+	const struct replay_run *run = player->run;
+	for (size_t i = 0; i < run->change_count; i++) {
+		const struct replay_target *target = &run->changes[i].target;
+		bool is_here;
+		if (step->kind == STEP_MARK)
+			is_here = target->kind == REPLAY_REGION &&
+				  target->pid == player->replay->threads[index].pid &&
+				  target->number == step->amount;
+		else
+			is_here = is_target(target, &player->replay->objects[step->object]);
+		uint32_t *depth = &player->depths[index * run->change_count + i];
+		if (is_here && is_more)
+			++*depth;
+		else if (is_here && *depth > 0)
+			--*depth;
+	}
+}
+
+static bool is_left_out(const struct player *player, uint32_t object)
+{
+	for (size_t i = 0; i < player->run->change_count; i++)
+		if (player->run->changes[i].factor == 0 &&
+			is_target(
+				&player->run->changes[i].target, &player->replay->objects[object]))
+			return true;
+	return false;
+}
+
+/* The CPU time before a step, as long as it takes after all changes. */
+static uint64_t work_of(struct player *player, uint32_t index, const struct step *step)
+{
+	const struct replay_run *run = player->run;
+	double factor = 1;
+	for (size_t i = 0; i < run->change_count; i++) {
+		const struct replay_change *change = &run->changes[i];
+		bool is_site = change->target.kind == REPLAY_SITE &&
+			       change->target.number == step->site &&
+			       change->target.pid == player->replay->threads[index].pid;
+		if (change->factor > 0 &&
+			(is_site || is_change_of_thread(player, i, index) ||
+				player->depths[index * run->change_count + i] > 0))
+			factor *= change->factor;
+	}
+	if (run->seed > 0) /* another run of the same: no stretch takes as long again */
+		factor *= 1 + NOISE * (2 * rng_uniform(&player->rng) - 1);
+	return factor == 1 ? step->work_ns : (uint64_t)((double)step->work_ns / factor + 0.5);
+}
+
+static int op_on(struct sim_op *op, enum sim_op_kind kind, uint32_t number)
+{
+	op->kind = kind;
+	op->object = number;
+	return PLAY_LAST;
+}
+
+/* The mutex is this thread's again when it is asked next. */
+static int wait_for(
+	struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
+{
+	player->threads[index].awaited_with = step->other + 1;
+	op->other = player->numbers[step->other];
+	(void)op_on(op, SIM_COND_WAIT, player->numbers[step->object]);
+	return PLAY_AGAIN;
+}
+
+static const struct meaning_cond *meaning_of(const struct player *player, uint32_t object)
+{
+	size_t count;
+	return &meaning_conds(
+		player->replay->opts.meaning, &count)[player->replay->objects[object].meaning];
+}
+
+static int decide_queue(struct player *player, uint32_t index, const struct step *step,
+	const struct meaning_cond *meaning, struct sim_op *op)
+{
+	struct play_cond *cond = &player->conds[step->object];
+	struct play_thread *thread = &player->threads[index];
+	int64_t need = meaning->get_items;
+	bool has_items = !meaning->is_initial_known || cond->items >= need;
+	bool was_waiting = thread->stage > 0;
+	if (cond->is_closed || (has_items && !step->is_refused)) {
+		if (has_items && !step->is_refused)
+			cond->items -= need;
+		cond->refused_waiting -= was_waiting && step->is_refused;
+		return PLAY_DONE;
+	}
+	cond->refused_waiting += !was_waiting && step->is_refused;
+	thread->stage = 1;
+	return wait_for(player, index, step, op);
+}
+
+static int decide_barrier(struct player *player, uint32_t index, const struct step *step,
+	const struct meaning_cond *meaning, struct sim_op *op)
+{
+	struct play_cond *cond = &player->conds[step->object];
+	struct play_thread *thread = &player->threads[index];
+	if (thread->stage == 0) {
+		thread->generation = cond->generation;
+		if (++cond->arrived >= meaning->participants) {
+			cond->arrived = 0;
+			cond->generation++;
+			return op_on(op, SIM_BROADCAST, player->numbers[step->object]);
+		}
+		thread->stage = 1;
+	}
+	return thread->generation != cond->generation ? PLAY_DONE
+						      : wait_for(player, index, step, op);
+}
+
+static int decide(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
+{
+	const struct meaning_cond *meaning = meaning_of(player, step->object);
+	struct play_cond *cond = &player->conds[step->object];
+	uint64_t *passes = NULL;
+	switch (meaning->kind) {
+	case MEANING_QUEUE:
+		return decide_queue(player, index, step, meaning, op);
+	case MEANING_BARRIER:
+		return decide_barrier(player, index, step, meaning, op);
+	case MEANING_DRAIN:
+		if (cond->items == 0 && !cond->is_closed)
+			return wait_for(player, index, step, op);
+		cond->items = 0;
+		return PLAY_DONE;
+	case MEANING_GATE:
+		return cond->opened > 0 ? PLAY_DONE : wait_for(player, index, step, op);
+	case MEANING_GENERATIONS:
+		if (map_add(&player->passes, index, step->object, 0, &passes) < 0)
+			return -ENOMEM;
+		if (cond->opened <= *passes)
+			return wait_for(player, index, step, op);
+		++*passes;
+		return PLAY_DONE;
+	case MEANING_UNKNOWN:
+	case MEANING_UNUSED:
+		break;
+	}
+	return PLAY_DONE;
+}
+
+static int put(struct player *player, const struct step *step, struct sim_op *op)
+{
+	const struct meaning_cond *meaning = meaning_of(player, step->object);
+	struct play_cond *cond = &player->conds[step->object];
+	bool is_for_all = true;
+	if (step->class == MEANING_PUTS) {
+		cond->items += meaning->put_items;
+		is_for_all = meaning->put_items > 1 || meaning->get_items > 1 ||
+			     cond->refused_waiting > 0;
+	} else if (step->class == MEANING_CLOSES) {
+		cond->is_closed = true;
+	} else {
+		cond->opened++;
+	}
+	return op_on(op, is_for_all ? SIM_BROADCAST : SIM_SIGNAL, player->numbers[step->object]);
+}
+
+/* In the recorded order: until that signal was given. */
+static int await_signal(
+	struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
+{
+	const uint8_t *signals = player->conds[step->object].signals;
+	if (signals && signals[step->amount / 8] >> step->amount % 8 & 1)
+		return PLAY_DONE;
+	return wait_for(player, index, step, op);
+}
+
+static int signal_all(struct player *player, const struct step *step, struct sim_op *op)
+{
+	struct play_cond *cond = &player->conds[step->object];
+	if (cond->signals)
+		cond->signals[step->amount / 8] |= (uint8_t)(1 << step->amount % 8);
+	return op_on(op, step->is_all || cond->has_order ? SIM_BROADCAST : SIM_SIGNAL,
+		player->numbers[step->object]);
+}
+
+static int lock(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
+{
+	struct play_thread *thread = &player->threads[index];
+	if (thread->stage++ > 0) {
+		if (!step->is_shared)
+			player->owners[step->object] = index;
+		change_depth(player, index, step, true);
+		return PLAY_DONE;
+	}
+	uint32_t number = player->numbers[step->object];
+	switch (player->replay->objects[step->object].play) {
+	case PLAY_SPIN:
+		(void)op_on(op, SIM_SPIN_LOCK, number);
+		break;
+	case PLAY_RWLOCK:
+		(void)op_on(op, step->is_shared ? SIM_READ_LOCK : SIM_WRITE_LOCK, number);
+		break;
+	case PLAY_SEM:
+		(void)op_on(op, SIM_SEM_WAIT, number);
+		break;
+	default:
+		(void)op_on(op, SIM_LOCK, number);
+		break;
+	}
+	return PLAY_AGAIN;
+}
+
+static int unlock(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
+{
+	uint8_t play = player->replay->objects[step->object].play;
+	uint32_t number = player->numbers[step->object];
+	change_depth(player, index, step, false);
+	if (play == PLAY_SEM) {
+		op->amount = 1;
+		return op_on(op, SIM_SEM_POST, number);
+	}
+	if (play == PLAY_RWLOCK)
+		return op_on(op, SIM_RW_UNLOCK, number);
+	if (player->owners[step->object] != index)
+		return PLAY_DONE;
+	player->owners[step->object] = REPLAY_NONE;
+	return op_on(op, play == PLAY_SPIN ? SIM_SPIN_UNLOCK : SIM_UNLOCK, number);
+}
+
+static int join(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
+{
+	const struct play_thread *joined = &player->threads[step->other];
+	if (joined->tid > 0)
+		return op_on(op, SIM_JOIN, joined->tid);
+	if (player->threads[index].stage++ == LOOKS_MAX)
+		return PLAY_DONE;
+	op->amount = LOOK_NS;
+	(void)op_on(op, SIM_SLEEP, 0);
+	return PLAY_AGAIN;
+}
+
+/* The end of an OpenMP region: tells that it has come, then waits for the next one. */
+static int dock(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
+{
+	if (player->threads[index].stage++ == 0) {
+		op->amount = 1;
+		(void)op_on(op, SIM_SEM_POST, player->numbers[step->object]);
+		return PLAY_AGAIN;
+	}
+	return step->other == REPLAY_NONE ? PLAY_DONE
+					  : op_on(op, SIM_SEM_WAIT, player->numbers[step->other]);
+}
+
+static int take_semaphore(
+	struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
+{
+	uint64_t count = step->amount ? step->amount : 1;
+	int how = op_on(op, SIM_SEM_WAIT, player->numbers[step->object]);
+	return ++player->threads[index].stage < count ? PLAY_AGAIN : how;
+}
+
+static int mark(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
+{
+	switch (step->class) {
+	case EVENT_REGION_BEGIN:
+	case EVENT_REGION_END:
+		change_depth(player, index, step, step->class == EVENT_REGION_BEGIN);
+		return op_on(op,
+			step->class == EVENT_REGION_BEGIN ? SIM_REGION_BEGIN : SIM_REGION_END, 0);
+	case EVENT_REQUEST_BEGIN:
+	case EVENT_REQUEST_END:
+		op->item = step->amount;
+		return op_on(op,
+			step->class == EVENT_REQUEST_BEGIN ? SIM_REQUEST_BEGIN : SIM_REQUEST_END,
+			0);
+	default:
+		op->amount = step->amount;
+		return op_on(op, SIM_TICK, 0);
+	}
+}
+
+static int play_step(
+	struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
+{
+	bool has_object =
+		step->object != REPLAY_NONE && step->kind != STEP_SLEEP && step->kind != STEP_MARK;
+	if (has_object && player->run->change_count > 0 && is_left_out(player, step->object))
+		return PLAY_DONE;
+	switch ((enum step_kind)step->kind) {
+	case STEP_NOTHING:
+		return PLAY_DONE;
+	case STEP_LOCK:
+		return lock(player, index, step, op);
+	case STEP_UNLOCK:
+		return unlock(player, index, step, op);
+	case STEP_BARRIER:
+		return op_on(op, SIM_BARRIER, player->episode_numbers[step->amount]);
+	case STEP_DOCK:
+		return dock(player, index, step, op);
+	case STEP_AWAIT_SIGNAL:
+		return await_signal(player, index, step, op);
+	case STEP_TIMED_WAIT:
+		op->amount = step->amount ? step->amount : 1;
+		(void)wait_for(player, index, step, op);
+		return PLAY_LAST;
+	case STEP_SIGNAL:
+		return signal_all(player, step, op);
+	case STEP_DECIDE:
+		return decide(player, index, step, op);
+	case STEP_PUT:
+		return put(player, step, op);
+	case STEP_SEM_WAIT:
+		return take_semaphore(player, index, step, op);
+	case STEP_SEM_POST:
+		op->amount = step->amount;
+		return op_on(op, SIM_SEM_POST, player->numbers[step->object]);
+	case STEP_SLEEP:
+		op->amount = step->amount;
+		return step->amount ? op_on(op, SIM_SLEEP, 0) : PLAY_DONE;
+	case STEP_AWAIT_WAKE:
+		return op_on(op, SIM_SEM_WAIT, player->threads[index].sem);
+	case STEP_WAKE:
+		op->amount = 1;
+		return op_on(op, SIM_SEM_POST, player->threads[step->other].sem);
+	case STEP_SPAWN:
+		op->other = step->other + 1;
+		return op_on(op, SIM_SPAWN, 0);
+	case STEP_JOIN:
+		return join(player, index, step, op);
+	case STEP_MARK:
+		return mark(player, index, step, op);
+	case STEP_EXIT:
+		return op_on(op, SIM_EXIT, 0);
+	}
+	return PLAY_DONE;
+}
+
+/* Who asks: a thread of the start is known; another one was told by SIM_SPAWN which it is. */
+static int find_index(
+	struct player *player, uint32_t tid, const struct sim_result *last, uint32_t *ret)
+{
+	if (tid < player->by_tid_capacity && player->by_tid[tid] > 0) {
+		*ret = player->by_tid[tid] - 1;
+		return 0;
+	}
+	if (last->item == 0 || last->item > player->replay->thread_count ||
+		mem_grow(&player->by_tid, &player->by_tid_capacity, (size_t)tid + 1,
+			sizeof *player->by_tid) < 0)
+		return -ENOMEM;
+	player->by_tid[tid] = (uint32_t)last->item;
+	*ret = (uint32_t)last->item - 1;
+	player->threads[*ret].tid = tid;
+	return 0;
+}
+
+static bool compute(struct sim_op *op, uint64_t ns)
+{
+	op->kind = SIM_COMPUTE;
+	op->amount = ns;
+	return ns > 0;
+}
+
+int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_result *last,
+	struct sim_op *op, struct err *err)
+{
+	struct player *player = context;
+	uint32_t index;
+	int code = find_index(player, tid, last, &index);
+	if (code < 0)
+		return err_set(err, code, "out of memory");
+	const struct load_thread *loaded = &player->replay->threads[index];
+	struct play_thread *thread = &player->threads[index];
+	player->last_ns = sim_now(sim);
+	*op = (struct sim_op){ 0 };
+	if (!thread->has_slept && loaded->parent == REPLAY_NONE && loaded->start_ns > 0) {
+		thread->has_slept = true;
+		op->amount = loaded->start_ns;
+		(void)op_on(op, SIM_SLEEP, 0);
+		return 0;
+	}
+	thread->has_slept = true;
+	if (thread->awaited_with > 0)
+		player->owners[thread->awaited_with - 1] = index;
+	thread->awaited_with = 0;
+	while (thread->at < loaded->count) {
+		const struct step *step = &loaded->steps[thread->at];
+		bool is_first = !thread->has_computed;
+		op->site = step->site;
+		thread->has_computed = true;
+		if (is_first && compute(op, work_of(player, index, step)))
+			return 0;
+		code = play_step(player, index, step, op);
+		if (code < 0)
+			return err_set(err, code, "out of memory");
+		if (code != PLAY_AGAIN) {
+			thread->at++;
+			thread->stage = 0;
+			thread->has_computed = false;
+		}
+		if (code != PLAY_DONE)
+			return 0;
+	}
+	(void)op_on(op, SIM_EXIT, 0);
+	return 0;
+}

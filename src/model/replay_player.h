@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Inside the replay: one run of it. */
+#ifndef MODEL_REPLAY_PLAYER_H
+#define MODEL_REPLAY_PLAYER_H
+
+#include "model/replay_parts.h"
+#include "sim/sim.h"
+
+struct play_thread {
+	size_t at; /* its next step */
+	uint32_t tid; /* the engine's; 0: not started */
+	uint32_t stage; /* of a step with several operations */
+	uint32_t sem; /* of those who are woken by a STEP_WAKE; SIM_NONE */
+	uint32_t awaited_with; /* the mutex of the condition that it waits for, plus one */
+	uint64_t generation; /* of the barrier that it waits at */
+	bool has_computed; /* the CPU time before the step */
+	bool has_slept; /* until its start */
+};
+
+/* What a condition stands for, now. */
+struct play_cond {
+	int64_t items;
+	uint64_t opened, arrived, generation;
+	uint32_t refused_waiting; /* who wait for the queue to be closed */
+	bool is_closed, has_order; /* has_order: somebody waits for one certain signal */
+	uint8_t *signals; /* a bit for each recorded signal: it was given */
+};
+
+/* The recording's objects, by the engine's numbers. */
+struct play_table {
+	uint32_t *objects;
+	size_t count, capacity;
+};
+
+struct player {
+	struct replay *replay;
+	const struct replay_run *run;
+	const struct event_sink *sink;
+	struct sim *sim;
+	struct rng rng;
+	struct play_thread *threads;
+	uint32_t *by_tid; /* engine's tid -> thread */
+	size_t by_tid_capacity;
+	uint32_t *numbers; /* object -> the engine's number */
+	uint32_t *owners; /* object -> thread that holds it exclusively, REPLAY_NONE */
+	uint32_t *episode_numbers;
+	struct play_cond *conds; /* by object */
+	struct map passes; /* thread, condition: how often it passed */
+	struct play_table tables[SIM_DISKS + 1]; /* by enum sim_object_kind */
+	uint32_t *depths; /* thread * changes + change: locks held, regions that it is in */
+	uint64_t last_ns;
+};
+
+/* replay_play.c: struct sim_program's next(). */
+int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_result *last,
+	struct sim_op *op, struct err *err);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Predictions in words, rows and figures. */
+#include "report/whatif_view.h"
+
+#include "base/cleanup.h"
+#include "report/page.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+static struct quantity_text seconds(uint64_t ns)
+{
+	return quantity_format(QUANTITY_TIME, (double)ns / 1e9);
+}
+
+double whatif_speedup(const struct whatif_answer *answer, const struct whatif_point *point)
+{
+	return point->predicted_ns ? (double)answer->replayed_ns / (double)point->predicted_ns
+				   : NAN;
+}
+
+struct whatif_row whatif_row(const struct whatif_answer *answer, const struct whatif_point *point)
+{
+	struct whatif_row row = { .time = seconds(point->predicted_ns) };
+	snprintf(row.cores, sizeof row.cores, "%" PRIu32, point->cores);
+	snprintf(row.span, sizeof row.span, "%s to %s", seconds(point->low_ns).text,
+		seconds(point->high_ns).text);
+	snprintf(row.speedup, sizeof row.speedup, "%.2f", whatif_speedup(answer, point));
+	return row;
+}
+
+static void add_changes(struct strbuf *out, const struct whatif_answer *answer)
+{
+	for (size_t i = 0; i < answer->change_count; i++) {
+		bool is_left_out = strncmp(answer->changes[i], "without ", strlen("without ")) == 0;
+		strbuf_add(out, i ? ", " : is_left_out ? " " : " with ");
+		text_add_clean(out, answer->changes[i]);
+	}
+}
+
+static void add_answer(struct strbuf *out, const struct whatif_answer *answer)
+{
+	const struct whatif_point *best = &answer->points[0];
+	for (size_t i = 1; i < answer->point_count; i++)
+		if (answer->points[i].predicted_ns < best->predicted_ns)
+			best = &answer->points[i];
+	if (answer->point_count > 1)
+		strbuf_addf(out, "Fastest on %" PRIu32 " cores", best->cores);
+	else
+		strbuf_addf(out, "On %" PRIu32 " core%s", best->cores, best->cores == 1 ? "" : "s");
+	add_changes(out, answer);
+	strbuf_addf(out, ": %s (%s to %s), %.2f times as fast as on the %" PRIu32 " recorded.\n",
+		seconds(best->predicted_ns).text, seconds(best->low_ns).text,
+		seconds(best->high_ns).text, whatif_speedup(answer, best), answer->facts->cores);
+}
+
+static void add_doubts(struct strbuf *out, const struct whatif_answer *answer)
+{
+	const struct replay_facts *f = answer->facts;
+	if (!answer->is_within_limit)
+		strbuf_add(
+			out, "The replay does not reproduce the recording: do not trust this.\n");
+	if (!f->has_cores)
+		strbuf_addf(out,
+			"How many cores the run had was not recorded: taken as %" PRIu32
+			", as it used at the same time (--recorded-cores).\n",
+			f->cores);
+	if (!f->has_cpu_times)
+		strbuf_add(out,
+			"There are no CPU times in it: the time between two events stands for "
+			"them.\n");
+	if (f->available < 0.9)
+		strbuf_addf(out,
+			"The run got %.0f%% of the cores' time that it could have used; the same "
+			"is assumed here.\n",
+			100 * f->available);
+	if (f->by_order > 0)
+		strbuf_addf(out,
+			"What %" PRIu64 " of %" PRIu64
+			" waits for conditions were for was not found: they are replayed in the "
+			"recorded order.\n",
+			f->by_order, f->conditions);
+	if (f->lost > 0)
+		strbuf_addf(out, "%" PRIu64 " events were not recorded.\n", f->lost);
+}
+
+void whatif_add_findings(struct strbuf *out, const struct whatif_answer *answer)
+{
+	const struct replay_facts *f = answer->facts;
+	add_answer(out, answer);
+	strbuf_addf(out, "Replayed on %" PRIu32 " core%s: %s, measured %s, error %+.1f%%.\n",
+		f->cores, f->cores == 1 ? "" : "s", seconds(answer->replayed_ns).text,
+		seconds(f->measured_ns).text, 100 * answer->error);
+	add_doubts(out, answer);
+}
+
+void whatif_add_stack(struct strbuf *out, const struct whatif_answer *answer,
+	const struct whatif_point *point, size_t count)
+{
+	struct criticality_view view;
+	const struct results *r = point->results;
+	criticality_view_init(&view, r, "", answer->before.finder);
+	out->failed |= view.failed;
+	for (size_t i = 0; i < view.row_count && i < count && !view.failed; i++)
+		strbuf_addf(out, "%s%s %.0f%%", i ? ", " : "", view.labels[i],
+			r->elapsed_ns ? 100.0 * (double)view.rows[i].criticality_ns /
+						(double)r->elapsed_ns
+				      : 0);
+	criticality_view_release(&view);
+}
+
+static void add_series(struct figure *figure, const struct whatif_answer *answer,
+	enum series_kind kind, const char *name)
+{
+	struct series *series = figure_add(figure, kind, 0, name, answer->point_count);
+	for (size_t i = 0; i < answer->point_count; i++) {
+		const struct whatif_point *p = &answer->points[i];
+		uint64_t y_ns = kind == SERIES_BAND ? p->low_ns : p->predicted_ns;
+		series_add(series, p->cores, (double)y_ns / 1e9, (double)p->high_ns / 1e9);
+	}
+}
+
+void figure_of_whatif(struct figure *figure, const struct whatif_answer *answer)
+{
+	const struct whatif_point *first = &answer->points[0];
+	const struct whatif_point *last = &answer->points[answer->point_count - 1];
+	bool is_steep = first->predicted_ns / 5 > last->predicted_ns;
+	AUTO_RELEASE(strbuf) struct strbuf title = { 0 }, summary = { 0 };
+	strbuf_addf(&title, "%s: time on other numbers of cores", answer->before.subject);
+	whatif_add_findings(&summary, answer);
+	figure_set(figure, &figure->title, title.text ? title.text : "");
+	figure_set(figure, &figure->summary, summary.text ? summary.text : "");
+	figure->x = (struct axis){ .title = "cores", .is_threads = true };
+	figure->x.is_log = is_steep && last->cores > first->cores;
+	axis_fit(&figure->x, first->cores,
+		last->cores > first->cores ? last->cores : first->cores + 1);
+	figure->y = (struct axis){ .title = "time", .quantity = QUANTITY_TIME, .is_log = is_steep };
+	add_series(figure, answer, SERIES_BAND, "uncertain");
+	add_series(figure, answer, SERIES_LINE, "predicted");
+	struct series *marks = figure_add(figure, SERIES_MARKS, 0, "measured", 1);
+	if (answer->facts->cores >= first->cores && answer->facts->cores <= last->cores)
+		series_add(
+			marks, answer->facts->cores, (double)answer->facts->measured_ns / 1e9, 0);
+	figure_fit(figure);
+}
+
+void report_whatif_svg(struct strbuf *out, const struct whatif_answer *answer)
+{
+	AUTO_RELEASE(figure) struct figure figure = { 0 };
+	if (answer->point_count == 1) {
+		struct criticality_input after = answer->before;
+		after.results = answer->points[0].results;
+		report_criticality_svg(out, &after);
+		return;
+	}
+	figure_of_whatif(&figure, answer);
+	if (figure_failed(&figure) < 0)
+		out->failed = true;
+	else
+		figure_svg(out, &figure, 1, false);
+}
+
+static void add_page_table(struct strbuf *out, const struct whatif_answer *answer)
+{
+	static const char *const heads[] = { "cores", "time", "between", "speedup",
+		"most critical" };
+	page_table_begin(out, heads, 5);
+	for (size_t i = 0; i < answer->point_count; i++) {
+		struct whatif_row row = whatif_row(answer, &answer->points[i]);
+		AUTO_RELEASE(strbuf) struct strbuf stack = { 0 };
+		whatif_add_stack(&stack, answer, &answer->points[i], 3);
+		const char *const cells[] = { row.cores, row.time.text, row.span, row.speedup,
+			stack.text ? stack.text : "" };
+		page_table_row(out, cells, 5);
+	}
+	page_table_end(out);
+}
+
+void report_whatif_html(struct strbuf *out, const struct whatif_answer *answer)
+{
+	AUTO_RELEASE(figure) struct figure figure = { 0 };
+	AUTO_RELEASE(strbuf) struct strbuf title = { 0 }, findings = { 0 };
+	strbuf_addf(&title, "%s on other cores", answer->before.subject);
+	page_begin(out, title.text ? title.text : "");
+	whatif_add_findings(&findings, answer);
+	page_findings(out, findings.text ? findings.text : "");
+	page_section(out, "Predictions");
+	if (answer->point_count > 1) {
+		figure_of_whatif(&figure, answer);
+		page_figure(out, &figure);
+	}
+	add_page_table(out, answer);
+	struct criticality_input after = answer->before;
+	after.results = answer->points[answer->point_count - 1].results;
+	criticality_add_sections(out, &after);
+	page_end(out, "corecast " CORECAST_VERSION ".");
+	out->failed |= figure_failed(&figure) < 0;
+}

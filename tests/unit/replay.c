@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The replay on timelines written by hand, against what can be worked out on paper. */
+#include "cmocka_all.h"
+
+#include "base/strbuf.h"
+#include "model/meaning.h"
+#include "model/replay.h"
+#include "trace/csv_read.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAD "time_ns,tid,event,what,object,site,value,flags\n"
+
+struct fixture {
+	struct meaning *meaning;
+	struct replay *replay;
+};
+
+static void feed(const char *text, const struct event_sink *sink)
+{
+	struct err err = { "" };
+	FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+	assert_non_null(in);
+	int code = timeline_csv_read(in, "test", sink, NULL, &err);
+	if (code < 0)
+		fail_msg("%s", err.text);
+	(void)fclose(in);
+}
+
+static struct fixture load(const char *text, uint32_t cores)
+{
+	struct fixture f = { 0 };
+	assert_int_equal(meaning_new(&f.meaning), 0);
+	struct event_sink sink = meaning_sink(f.meaning);
+	feed(text, &sink);
+	struct replay_opts opts = { .cores = cores, .meaning = f.meaning };
+	assert_int_equal(replay_new(&opts, &f.replay, NULL), 0);
+	sink = replay_sink(f.replay);
+	feed(text, &sink);
+	return f;
+}
+
+static void release(struct fixture *f)
+{
+	replay_free(f->replay);
+	meaning_free(f->meaning);
+}
+
+static uint64_t play(
+	struct fixture *f, uint32_t cores, const struct replay_change *changes, size_t count)
+{
+	struct err err = { "" };
+	uint64_t ns = 0;
+	struct replay_run run = { .cores = cores, .changes = changes, .change_count = count };
+	int code = replay_run(f->replay, &run, &ns, &err);
+	if (code < 0)
+		fail_msg("%s", err.text);
+	return ns;
+}
+
+static uint64_t measured(const struct fixture *f)
+{
+	struct replay_facts facts;
+	replay_facts(f->replay, &facts);
+	return facts.measured_ns;
+}
+
+/* Amdahl: main computes 20 ms, four threads 20 ms each. */
+static const char amdahl[] = HEAD "0,main,start,,,,,\n"
+				  "20000000,a,start,,,,main,\n"
+				  "20000000,b,start,,,,main,\n"
+				  "20000000,c,start,,,,main,\n"
+				  "20000000,d,start,,,,main,\n"
+				  "20000000,main,wait,join,a,,a,\n"
+				  "40000000,a,exit,,,,,\n"
+				  "40000000,b,exit,,,,,\n"
+				  "40000000,c,exit,,,,,\n"
+				  "40000000,d,exit,,,,,\n"
+				  "40000000,main,pass,join,a,,a,waited\n"
+				  "40000000,main,wait,join,b,,b,\n"
+				  "40000000,main,pass,join,b,,b,waited\n"
+				  "40000000,main,wait,join,c,,c,\n"
+				  "40000000,main,pass,join,c,,c,waited\n"
+				  "40000000,main,wait,join,d,,d,\n"
+				  "40000000,main,pass,join,d,,d,waited\n"
+				  "40000000,main,exit,,,,,\n";
+
+static void cores_divide_the_parallel_part(void **state)
+{
+	(void)state;
+	struct fixture f = load(amdahl, 4);
+	assert_int_equal(measured(&f), 40000000);
+	assert_int_equal(play(&f, 4, NULL, 0), 40000000);
+	assert_int_equal(play(&f, 2, NULL, 0), 60000000);
+	assert_int_equal(play(&f, 1, NULL, 0), 100000000);
+	assert_int_equal(play(&f, 1024, NULL, 0), 40000000);
+	release(&f);
+}
+
+static void a_faster_thread_takes_its_part_of_the_time(void **state)
+{
+	(void)state;
+	struct fixture f = load(amdahl, 4);
+	struct replay_change main_faster = { { .kind = REPLAY_THREAD, .pid = 1, .number = 4000000 },
+		2 };
+	assert_int_equal(play(&f, 4, &main_faster, 1), 30000000);
+	struct replay_change slower[2] = { main_faster, main_faster };
+	slower[0].factor = 0.5;
+	slower[1].target.number = 4000001;
+	slower[1].factor = 4;
+	assert_int_equal(play(&f, 4, slower, 2), 60000000); /* the other three take as long */
+	release(&f);
+}
+
+/* A critical section of 30 ms in each of two threads, and 10 ms before it: 70 ms, a after b. */
+static const char locked[] = HEAD "0,a,start,,,,,\n"
+				  "0,b,start,,,,,\n"
+				  "10000000,a,pass,mutex,lock,1,,\n"
+				  "10000000,b,wait,mutex,lock,1,,\n"
+				  "40000000,a,release,mutex,lock,2,,\n"
+				  "40000000,a,exit,,,,,\n"
+				  "40000000,b,pass,mutex,lock,1,,waited\n"
+				  "70000000,b,release,mutex,lock,2,,\n"
+				  "70000000,b,exit,,,,,\n";
+
+static struct replay_target lock_named(uint64_t n)
+{
+	return (struct replay_target){
+		.kind = REPLAY_LOCK, .what = WHAT_MUTEX, .pid = 1, .number = (UINT64_C(1) << 60) + n
+	};
+}
+
+static void sections_of_a_lock_follow_one_another(void **state)
+{
+	(void)state;
+	struct fixture f = load(locked, 2);
+	struct replay_change change = { lock_named(0), 3 };
+	assert_int_equal(play(&f, 2, NULL, 0), 70000000);
+	assert_int_equal(play(&f, 1, NULL, 0), 80000000);
+	assert_int_equal(play(&f, 2, &change, 1), 30000000); /* 10 + 10 + 10 */
+	change.factor = 0;
+	assert_int_equal(play(&f, 2, &change, 1), 40000000); /* side by side */
+	release(&f);
+}
+
+/* The order in which threads get the lock is decided anew: b comes first when a is slow. */
+static void order_of_a_lock_is_not_frozen(void **state)
+{
+	(void)state;
+	struct fixture f = load(locked, 2);
+	struct replay_change change = { { .kind = REPLAY_THREAD, .pid = 1, .number = 4000000 },
+		0.25 };
+	/* a reaches the lock at 40 ms, when b gives it back, and holds it for 120 ms */
+	assert_int_equal(play(&f, 2, &change, 1), 160000000);
+	release(&f);
+}
+
+static void a_site_is_the_code_before_a_call(void **state)
+{
+	(void)state;
+	struct fixture f = load(locked, 2);
+	struct replay_target site;
+	size_t count = 0;
+	while (replay_site(f.replay, count, &site))
+		count++;
+	assert_int_equal(count, 2);
+	struct replay_change change = { { .kind = REPLAY_SITE, .pid = 1, .number = 1 }, 10 };
+	assert_int_equal(play(&f, 2, &change, 1), 61000000);
+	change.target.number = 2;
+	assert_int_equal(play(&f, 2, &change, 1), 16000000);
+	release(&f);
+}
+
+/* The last to come does not wait: who that is may change. */
+static void a_barrier_waits_for_all(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD "0,a,start,,,,,\n"
+					"0,b,start,,,,,\n"
+					"10000000,a,wait,barrier,round,,,\n"
+					"30000000,b,pass,barrier,round,,,\n"
+					"30000000,a,pass,barrier,round,,,waited\n"
+					"40000000,a,exit,,,,,\n"
+					"60000000,b,exit,,,,,\n";
+	struct fixture f = load(text, 2);
+	assert_int_equal(play(&f, 2, NULL, 0), 60000000);
+	struct replay_change change = { { .kind = REPLAY_THREAD, .pid = 1, .number = 4000001 }, 6 };
+	assert_int_equal(play(&f, 2, &change, 1), 20000000); /* b: 5, waits until 10, 5 */
+	release(&f);
+}
+
+/* Sleeps stay as long as they were, whatever the cores. */
+static void sleeps_take_no_core(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD "0,a,start,,,,,\n"
+					"0,b,start,,,,,\n"
+					"10000000,a,wait,sleep,,,,\n"
+					"50000000,a,pass,sleep,,,,waited\n"
+					"60000000,a,exit,,,,,\n"
+					"60000000,b,exit,,,,,\n";
+	struct fixture f = load(text, 2);
+	assert_int_equal(play(&f, 2, NULL, 0), 60000000);
+	/* On one core: b's 60 ms and a's first 10 ms, and perhaps a's last 10 ms. */
+	uint64_t ns = play(&f, 1, NULL, 0);
+	assert_in_range(ns, 79000000, 81000000);
+	release(&f);
+}
+
+/*
+ * A producer (10 ms an item) and a consumer (5 ms an item), by a mutex and a condition, eight items; the
+ * consumer waited for each. With a consumer ten times as slow none of its sections waits but the first.
+ */
+static void add_queue(struct strbuf *text)
+{
+	strbuf_add(text, HEAD "0,maker,start,,,,,\n0,user,start,,,,,\n"
+			      "0,user,pass,mutex,m,7,,\n"
+			      "0,user,release,mutex,m,7,,implicit\n"
+			      "0,user,wait,cond,c,7,m,\n");
+	for (uint64_t i = 1; i <= 8; i++) {
+		uint64_t t = i * 10000000;
+		strbuf_addf(text, "%" PRIu64 ",maker,pass,mutex,m,8,,\n", t);
+		strbuf_addf(text, "%" PRIu64 ",maker,release,cond,c,9,,\n", t);
+		strbuf_addf(text, "%" PRIu64 ",maker,release,mutex,m,9,,\n", t);
+		strbuf_addf(text, "%" PRIu64 ",user,pass,cond,c,7,maker,waited\n", t);
+		strbuf_addf(text, "%" PRIu64 ",user,pass,mutex,m,7,,implicit\n", t);
+		strbuf_addf(text, "%" PRIu64 ",user,release,mutex,m,7,,\n", t);
+		t += 5000000;
+		if (i == 8) {
+			strbuf_addf(text, "%" PRIu64 ",user,exit,,,,,\n", t);
+			break;
+		}
+		strbuf_addf(text, "%" PRIu64 ",user,pass,mutex,m,7,,\n", t);
+		strbuf_addf(text, "%" PRIu64 ",user,release,mutex,m,7,,implicit\n", t);
+		strbuf_addf(text, "%" PRIu64 ",user,wait,cond,c,7,m,\n", t);
+	}
+}
+
+static void items_are_waited_for_not_wake_ups(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	add_queue(&text);
+	assert_int_equal(strbuf_failed(&text), 0);
+	struct fixture f = load(text.text, 2);
+	struct replay_facts facts;
+	replay_facts(f.replay, &facts);
+	assert_int_equal(facts.by_order, 0);
+	assert_int_equal(play(&f, 2, NULL, 0), 85000000);
+	struct replay_change change = { { .kind = REPLAY_THREAD, .pid = 1, .number = 4000001 },
+		0.1 };
+	assert_int_equal(play(&f, 2, &change, 1), 10000000 + 8 * 50000000);
+	change.factor = 5;
+	assert_int_equal(play(&f, 2, &change, 1), 81000000);
+	change.target.number = 4000000; /* the maker: then the user is the slower one */
+	assert_int_equal(play(&f, 2, &change, 1), 2000000 + 8 * 5000000);
+	release(&f);
+}
+
+/* Without a meaning the recorded signal is waited for, and nothing hangs. */
+static void unknown_conditions_keep_their_order(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	add_queue(&text);
+	struct replay_opts opts = { .cores = 2 };
+	struct fixture f = { 0 };
+	assert_int_equal(replay_new(&opts, &f.replay, NULL), 0);
+	struct event_sink sink = replay_sink(f.replay);
+	feed(text.text, &sink);
+	struct replay_facts facts;
+	replay_facts(f.replay, &facts);
+	assert_int_equal(facts.conditions, 8);
+	assert_int_equal(facts.by_order, 8);
+	assert_int_equal(play(&f, 2, NULL, 0), 85000000);
+	assert_int_equal(play(&f, 1, NULL, 0), 85000000 + 35000000);
+	release(&f);
+}
+
+static void a_lock_of_a_condition_cannot_be_left_out(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	add_queue(&text);
+	struct fixture f = load(text.text, 2);
+	struct replay_target target = lock_named(0);
+	struct replay_change change = { target, 0 };
+	struct err err = { "" };
+	uint64_t ns = 1;
+	assert_false(replay_can_leave_out(f.replay, &target));
+	struct replay_run run = { .changes = &change, .change_count = 1 };
+	assert_int_equal(replay_run(f.replay, &run, &ns, &err), -EINVAL);
+	assert_int_equal(ns, 1);
+	release(&f);
+}
+
+/* What is not possible in a program is in files: it must not end the replay. */
+static void impossible_events_are_left_out(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD "0,a,release,mutex,m,,,\n"
+					"5,a,pass,mutex,m,,,\n"
+					"6,a,pass,mutex,m,,,\n"
+					"7,b,release,mutex,m,,,\n"
+					"8,b,wait,cond,c,,m,\n"
+					"9,a,exit,,,,,\n"
+					"9,a,pass,mutex,m,,,\n"
+					"10,c,wait,join,x,,a,\n"
+					"11,b,pass,barrier,z,,,\n";
+	struct fixture f = load(text, 2);
+	assert_int_equal(play(&f, 2, NULL, 0), play(&f, 2, NULL, 0));
+	release(&f);
+}
+
+static void replays_repeat_and_vary_with_the_seed(void **state)
+{
+	(void)state;
+	struct fixture f = load(locked, 2);
+	uint64_t ns[3];
+	for (size_t i = 0; i < 3; i++) {
+		struct replay_run run = { .cores = 2, .seed = i < 2 ? 5 : 6 };
+		assert_int_equal(replay_run(f.replay, &run, &ns[i], NULL), 0);
+	}
+	assert_int_equal(ns[0], ns[1]);
+	assert_int_not_equal(ns[0], ns[2]);
+	assert_in_range(ns[2], 69000000, 71000000);
+	release(&f);
+}
+
+static void intervals_hold_the_error_and_the_span(void **state)
+{
+	(void)state;
+	uint64_t low, high;
+	replay_interval(-0.25, 1000, 2000, &low, &high);
+	assert_int_equal(low, 800);
+	assert_int_equal(high, 2500);
+}
+
+/* What is emitted is a timeline of the recorded names that replays to the same end. */
+static int count_event(void *context, const struct event *event, struct err *err)
+{
+	(void)err;
+	uint64_t *last = context;
+	assert_true(event->time_ns >= last[0]);
+	last[0] = event->time_ns;
+	if (event->kind == EVENT_PASS && event->what == WHAT_MUTEX)
+		assert_int_equal(event->object, UINT64_C(1) << 60);
+	if (event->kind == EVENT_THREAD_EXIT)
+		last[1] += event->tid;
+	return 0;
+}
+
+static void events_are_the_recordings(void **state)
+{
+	(void)state;
+	struct fixture f = load(locked, 2);
+	uint64_t last[2] = { 0 }, ns;
+	struct event_sink sink = { .context = last, .event = count_event };
+	struct replay_run run = { .cores = 2, .sink = &sink };
+	assert_int_equal(replay_run(f.replay, &run, &ns, NULL), 0);
+	assert_int_equal(last[0], 70000000);
+	assert_int_equal(last[1], 4000000 + 4000001);
+	release(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cores_divide_the_parallel_part),
+		cmocka_unit_test(a_faster_thread_takes_its_part_of_the_time),
+		cmocka_unit_test(sections_of_a_lock_follow_one_another),
+		cmocka_unit_test(order_of_a_lock_is_not_frozen),
+		cmocka_unit_test(a_site_is_the_code_before_a_call),
+		cmocka_unit_test(a_barrier_waits_for_all),
+		cmocka_unit_test(sleeps_take_no_core),
+		cmocka_unit_test(items_are_waited_for_not_wake_ups),
+		cmocka_unit_test(unknown_conditions_keep_their_order),
+		cmocka_unit_test(a_lock_of_a_condition_cannot_be_left_out),
+		cmocka_unit_test(impossible_events_are_left_out),
+		cmocka_unit_test(replays_repeat_and_vary_with_the_seed),
+		cmocka_unit_test(intervals_hold_the_error_and_the_span),
+		cmocka_unit_test(events_are_the_recordings),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
