@@ -14,6 +14,7 @@ build_packages=(gcc libc6-dev meson ninja-build pkgconf
 # Compilers and checkers; shells for completion; chromium to open the HTML pages; real programs.
 test_packages=(clang clang-format clang-tidy libomp-dev libclang-rt-dev libcmocka-dev jq shellcheck
 	zsh fish chromium build-essential debhelper fakeroot
+	libopenmpi-dev openmpi-bin
 	pigz xz-utils zstd sysbench)
 
 say() {
