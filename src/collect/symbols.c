@@ -310,10 +310,14 @@ uint64_t symbols_address_of_offset(const char *path, uint64_t offset)
 {
 	ElfW(Phdr) headers[PROGRAM_HEADERS_MAX];
 	size_t count = read_headers(path, headers);
-	for (size_t i = 0; i < count; i++)
-		if (headers[i].p_type == PT_LOAD && offset >= headers[i].p_offset &&
-			offset - headers[i].p_offset < headers[i].p_filesz)
-			return offset - headers[i].p_offset + headers[i].p_vaddr;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	for (size_t i = 0; i < count; i++) {
+		const ElfW(Phdr) *header = &headers[i];
+		uint64_t mapped = header->p_offset / page * page; /* where its first page begins */
+		if (header->p_type == PT_LOAD && header->p_flags & PF_X && offset >= mapped &&
+			offset < header->p_offset + header->p_filesz)
+			return offset - header->p_offset + header->p_vaddr;
+	}
 	return offset;
 }
 

@@ -45,8 +45,9 @@ char *symbols_local(
 	struct symbols *symbols, const char *path, uint64_t code, const struct stack_place *place);
 
 /*
- * The address at which a byte of an ELF file is meant to be loaded, by its program headers; the
- * offset itself when the file cannot be read.
+ * The address at which a byte of the code of an ELF file is meant to be loaded, by its program
+ * headers; a mapping of code may begin before it, in the page of its first byte. The offset itself
+ * when the file cannot be read.
  */
 uint64_t symbols_address_of_offset(const char *path, uint64_t offset);
 

@@ -135,6 +135,22 @@ static void add_name(struct strbuf *out, Dwarf_Die *die)
 	strbuf_add(out, full ? full : plain ? plain : "");
 }
 
+/* What is in a lock of Rust's standard library, which reserves no names. */
+static void leave_rust(struct strbuf *text)
+{
+	static const char *const insides[] = { ".inner.futex.v.value", ".inner.state.v.value",
+		".inner.writer_notify.v.value" };
+	for (size_t i = 0; text->text && i < ARRAY_SIZE(insides); i++) {
+		size_t length = strlen(insides[i]);
+		if (text->length < length ||
+			strcmp(text->text + text->length - length, insides[i]) != 0)
+			continue;
+		text->length -= length;
+		text->text[text->length] = '\0';
+		return;
+	}
+}
+
 /* NULL when the variable has no name. `function`: NULL if it belongs to none. */
 static char *describe(Dwarf_Die *die, Dwarf_Die *function, uint64_t offset)
 {
@@ -150,6 +166,7 @@ static char *describe(Dwarf_Die *die, Dwarf_Die *function, uint64_t offset)
 	}
 	strbuf_add(&text, name.text);
 	member_path_add(&text, &type, offset);
+	leave_rust(&text);
 	return strbuf_failed(&text) < 0 ? NULL : TAKE(text.text);
 }
 

@@ -6,10 +6,12 @@
 #include "base/strbuf.h"
 #include "collect/function_table.h"
 #include "collect/sampler.h"
+#include "collect/symbols.h"
 #include "collect/where.h"
 #include "report/where_text.h"
 
 #include <errno.h>
+#include <link.h>
 #include <math.h>
 #include <stdbool.h>
 
@@ -194,6 +196,36 @@ static void the_function_table_knows_where_a_function_starts(void **state)
 	assert_int_equal(function_table_find(&none, start), 0);
 }
 
+/*
+ * As lld lays a file out: the code begins in the middle of a page, whose first part belongs to the
+ * segment before.
+ */
+static void code_may_begin_inside_a_page(void **state)
+{
+	(void)state;
+	const struct {
+		ElfW(Ehdr) elf;
+		ElfW(Phdr) headers[2];
+	} file = {
+		.elf = { .e_ident = ELFMAG, .e_phoff = sizeof(ElfW(Ehdr)), .e_phnum = 2 },
+		.headers = { { .p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = 0x15818 },
+			{ .p_type = PT_LOAD,
+				.p_flags = PF_R | PF_X,
+				.p_offset = 0x15820,
+				.p_vaddr = 0x16820,
+				.p_filesz = 0x41540 } },
+	};
+	char path[] = "/tmp/corecast-where-XXXXXX";
+	AUTO_FD int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, &file, sizeof(file)), sizeof(file));
+	assert_int_equal(symbols_address_of_offset(path, 0x15000), 0x16000); /* the mapping */
+	assert_int_equal(symbols_address_of_offset(path, 0x15820), 0x16820);
+	assert_int_equal(symbols_address_of_offset(path, 0x20000), 0x21000);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(symbols_address_of_offset(path, 0x20000), 0x20000);
+}
+
 static void samples_without_names_are_gathered_by_function(void **state)
 {
 	(void)state;
@@ -257,6 +289,7 @@ int main(void)
 		cmocka_unit_test(waits_in_a_runtime_are_its_callers),
 		cmocka_unit_test(samples_find_the_function_that_spends_most),
 		cmocka_unit_test(the_function_table_knows_where_a_function_starts),
+		cmocka_unit_test(code_may_begin_inside_a_page),
 		cmocka_unit_test(samples_without_names_are_gathered_by_function),
 		cmocka_unit_test(the_table_fits_80_columns),
 	};
