@@ -46,6 +46,30 @@ struct bpf_iter__bpf_map_elem {
 	void *value;
 };
 
+struct gendisk {
+	int major;
+	int first_minor;
+};
+
+struct request_queue {
+	struct gendisk *disk;
+};
+
+/* To a disk. */
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	unsigned int __data_len;
+};
+
+/* Their numbers differ between kernels. */
+enum req_flag_bits {
+	__REQ_META,
+	__REQ_FUA,
+	__REQ_PREFLUSH,
+	__REQ_RAHEAD,
+};
+
 /* Of x86-64 and arm64: which system call a thread is in. */
 struct pt_regs {
 	unsigned long orig_ax, di, si, dx, ip;

@@ -13,6 +13,7 @@ enum {
 	WATCH_FRACTION_BITS = 8, /* criticality is in 1/256 ns: 2^56 ns are two years */
 	WATCH_THREADS_MAX = 65536, /* at a time, with those that ended since the last reading */
 	WATCH_NAME_BYTES = 16,
+	WATCH_REQUESTS_MAX = 16384, /* to disks, under way at a time */
 };
 
 /*
@@ -74,6 +75,17 @@ enum watch_kind {
 	WATCH_WAKE, /* can run again; other: tid of the waker, 0 if no watched thread did it */
 	WATCH_RUN, /* got a core; other: the core */
 	WATCH_PREEMPT, /* lost its core, can run */
+	/* A request to a disk, of the thread that caused it; other: enum watch_request. */
+	WATCH_DISK_QUEUE,
+	WATCH_DISK_START,
+	WATCH_DISK_END,
+};
+
+enum watch_request {
+	WATCH_REQUEST_WRITES = 1,
+	WATCH_REQUEST_METADATA = 2,
+	WATCH_REQUEST_AHEAD = 4,
+	WATCH_REQUEST_FLUSH = 8,
 };
 
 struct watch_event {
@@ -83,6 +95,10 @@ struct watch_event {
 		struct {
 			__u64 object; /* BLOCK: first argument of the system call */
 			__u64 site; /* BLOCK: where user code called the kernel */
+		};
+		struct {
+			__u64 request; /* DISK: its number */
+			__u32 bytes, device; /* DISK; device: major << 20 | minor */
 		};
 		char name[WATCH_NAME_BYTES]; /* FOUND, START, EXIT, EXEC: of the thread */
 	};

@@ -24,7 +24,7 @@ struct record_options {
 	const char *output, *via;
 	uint32_t limit_mib, pid, samples_hz;
 	double duration_s;
-	bool force;
+	bool disk, force;
 };
 
 #define FIELD(name) offsetof(struct record_options, name)
@@ -39,6 +39,8 @@ static const struct option_spec options[] = {
 	{ 'p', "pid", "PID", "record a program that runs already", OPTION_U32, FIELD(pid) },
 	{ 'd', "duration", "S", "with -p: end after S seconds (default: when the program ends)",
 		OPTION_DOUBLE, FIELD(duration_s) },
+	{ 0, "disk", NULL, "record requests to disks, too (from the kernel only)", OPTION_FLAG,
+		FIELD(disk) },
 	{ 0, "samples", "HZ",
 		"note what runs so many times in each second that a thread runs (default: 997; 0: "
 		"never)",
@@ -102,6 +104,7 @@ static int record(const struct record_options *values, char **program)
 		.duration_s = values->duration_s,
 		.path = values->output,
 		.bytes_max = (uint64_t)values->limit_mib << 20,
+		.has_disk = values->disk,
 		.samples_hz = values->samples_hz == SAMPLES_UNSET ? SAMPLES_HZ : values->samples_hz,
 		.needs_samples = values->samples_hz != SAMPLES_UNSET,
 	};

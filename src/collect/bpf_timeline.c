@@ -332,9 +332,31 @@ static int change(struct bpf_timeline *timeline, struct timeline_thread *thread,
 	}
 }
 
+/* The thread may have gone on, or away. */
+static int take_request(struct bpf_timeline *timeline, const struct watch_event *event)
+{
+	static const struct {
+		uint32_t from;
+		uint16_t to;
+	} flags[] = { { WATCH_REQUEST_WRITES, EVENT_WRITE },
+		{ WATCH_REQUEST_METADATA, EVENT_METADATA }, { WATCH_REQUEST_AHEAD, EVENT_AHEAD },
+		{ WATCH_REQUEST_FLUSH, EVENT_FLUSH } };
+	struct event request = event_of(event, event->kind == WATCH_DISK_QUEUE   ? EVENT_DISK_QUEUE
+					       : event->kind == WATCH_DISK_START ? EVENT_DISK_START
+										 : EVENT_DISK_END);
+	request.what = WHAT_DISK;
+	request.object = event->request;
+	request.value = event_disk_value(event->bytes, event->device);
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		request.flags |= event->other & flags[i].from ? flags[i].to : 0;
+	return emit(timeline, &request);
+}
+
 int bpf_timeline_take(void *context, const struct watch_event *event)
 {
 	struct bpf_timeline *timeline = context;
+	if (event->kind >= WATCH_DISK_QUEUE)
+		return take_request(timeline, event);
 	if (event->kind == WATCH_FOUND || event->kind == WATCH_START)
 		return start(timeline, event);
 	if (event->kind == WATCH_EXEC)

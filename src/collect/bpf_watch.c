@@ -49,6 +49,47 @@ static uint32_t ring_bytes(size_t wanted)
 	return bytes;
 }
 
+/* What is attached to the kernel, and where its link is kept. */
+struct hook {
+	struct bpf_program *program;
+	struct bpf_link **link;
+	bool is_of_disk;
+};
+
+enum { HOOKS = 9 };
+
+/* In an order that leaves no request with a begin and no end. */
+static void list_hooks(struct watch_bpf *bpf, struct hook ret[HOOKS])
+{
+	const struct hook hooks[HOOKS] = {
+		{ bpf->progs.on_switch, &bpf->links.on_switch, false },
+		{ bpf->progs.on_wakeup, &bpf->links.on_wakeup, false },
+		{ bpf->progs.on_wakeup_new, &bpf->links.on_wakeup_new, false },
+		{ bpf->progs.on_fork, &bpf->links.on_fork, false },
+		{ bpf->progs.on_exit, &bpf->links.on_exit, false },
+		{ bpf->progs.on_exec, &bpf->links.on_exec, false },
+		{ bpf->progs.on_request_end, &bpf->links.on_request_end, true },
+		{ bpf->progs.on_request_start, &bpf->links.on_request_start, true },
+		{ bpf->progs.on_request, &bpf->links.on_request, true },
+	};
+	memcpy(ret, hooks, sizeof hooks);
+}
+
+/* What is not loaded need not exist in this kernel. */
+static int choose_disk(struct watch_bpf *bpf, bool has_disk, struct err *err)
+{
+	struct hook hooks[HOOKS];
+	list_hooks(bpf, hooks);
+	for (size_t i = 0; i < HOOKS; i++)
+		if (hooks[i].is_of_disk) /* cannot fail: it is not loaded yet */
+			(void)bpf_program__set_autoload(hooks[i].program, has_disk);
+	if (has_disk && libbpf_find_vmlinux_btf_id("block_io_start", BPF_TRACE_RAW_TP) < 0)
+		return err_set(err, -EOPNOTSUPP,
+			"this kernel does not tell of requests to disks (block_io_start came with "
+			"Linux 6.5): record without --disk");
+	return 0;
+}
+
 static int load(struct bpf_watch *watch, const struct bpf_watch_opts *opts, struct err *err)
 {
 	(void)libbpf_set_print(ignore_messages); /* else it writes to stderr by itself */
@@ -58,7 +99,10 @@ static int load(struct bpf_watch *watch, const struct bpf_watch_opts *opts, stru
 	watch->programs->rodata->watched_pid = (uint32_t)opts->pid;
 	watch->programs->rodata->is_on_cpu = opts->is_on_cpu;
 	watch->programs->rodata->has_events = opts->event_bytes > 0;
-	int status = bpf_map__set_max_entries(
+	int status = choose_disk(watch->programs, opts->has_disk, err);
+	if (status < 0)
+		return status;
+	status = bpf_map__set_max_entries(
 		watch->programs->maps.events, ring_bytes(opts->event_bytes));
 	if (status == 0)
 		status = watch_bpf__load(watch->programs);
@@ -105,17 +149,15 @@ static int run_iterator(struct bpf_link *link, struct bpf_snapshot *snapshot)
 static int attach(struct bpf_watch *watch, struct err *err)
 {
 	struct watch_bpf *programs = watch->programs;
-	struct bpf_program *const hooks[] = { programs->progs.on_switch, programs->progs.on_wakeup,
-		programs->progs.on_wakeup_new, programs->progs.on_fork, programs->progs.on_exit,
-		programs->progs.on_exec };
-	struct bpf_link **const links[] = { &programs->links.on_switch, &programs->links.on_wakeup,
-		&programs->links.on_wakeup_new, &programs->links.on_fork, &programs->links.on_exit,
-		&programs->links.on_exec };
-	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++) {
-		*links[i] = bpf_program__attach(hooks[i]);
-		if (!*links[i])
+	struct hook hooks[HOOKS];
+	list_hooks(programs, hooks);
+	for (size_t i = 0; i < HOOKS; i++) {
+		if (!bpf_program__autoload(hooks[i].program))
+			continue;
+		*hooks[i].link = bpf_program__attach(hooks[i].program);
+		if (!*hooks[i].link)
 			return err_set(err, -errno, "cannot attach to %s: %s",
-				bpf_program__section_name(hooks[i]), strerror(errno));
+				bpf_program__section_name(hooks[i].program), strerror(errno));
 	}
 	/* The kernel refuses what is not zero behind the member that is used. */
 	union bpf_iter_link_info info;

@@ -29,6 +29,7 @@ struct bpf_watch; /* opaque */
 struct bpf_watch_opts {
 	pid_t pid; /* of the process to begin with; it may be stopped before its exec */
 	bool is_on_cpu; /* active means on a core: waiting for one does not count */
+	bool has_disk; /* tell requests to disks, too; needs events */
 	size_t event_bytes; /* buffer for events, rounded up to a power of two; 0: no events */
 };
 

@@ -87,7 +87,9 @@ static void *read_events(void *context)
 static int begin(void *context, pid_t pid, struct err *err)
 {
 	struct recording *recording = context;
-	const struct bpf_watch_opts opts = { .pid = pid, .event_bytes = BUFFER_BYTES };
+	const struct bpf_watch_opts opts = {
+		.pid = pid, .has_disk = recording->opts->has_disk, .event_bytes = BUFFER_BYTES
+	};
 	int status = bpf_watch_open(&opts, &recording->watch, err);
 	if (status < 0)
 		return status;

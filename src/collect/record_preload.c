@@ -27,6 +27,9 @@ static int check(const struct record_opts *opts, struct err *err)
 		return err_set(err, -EOPNOTSUPP,
 			"the preload library cannot get into a process that runs already: record "
 			"it by --via bpf, or start the program anew");
+	if (opts->has_disk)
+		return err_set(err, -EOPNOTSUPP,
+			"only the kernel sees requests to disks (--disk): record by --via bpf");
 	return preloadable_check(opts->argv[0], err);
 }
 

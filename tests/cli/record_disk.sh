@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Requests to disks: which thread caused them, how many bytes, and in which order they were queued, started, done.
+export TMPDIR=.
+dd if=/dev/zero of=file bs=64k count=4 oflag=direct 2>dd.log || { echo "no direct input and output here"; exit 77; }
+if ! "$CORECAST" record --disk --samples 0 -o run.cct -- dd if=file of=copy bs=64k iflag=direct conv=fsync 2>stderr; then
+	sed 's/^corecast: //' stderr
+	exit 77
+fi
+grep -q 'recording via bpf, because only the kernel sees requests to disks' stderr
+grep -q ', 0 lost$' stderr
+"$CORECAST" export run.cct --to csv >run.csv
+grep ',disk_queue,' run.csv >queued || { echo "the files here are on no block device"; exit 77; }
+
+# Each is queued, started and done, in this order; a flush may have no start of its own.
+awk -F, '$4 ~ /^disk_/ { print $6, NR, $4, $11 }' run.csv | sort -k1,1 -k2n | awk '
+	function check() { if (got != "" && got != "queue start end " && !(got == "queue end " && is_flush)) { print id, got; bad = 1 } }
+	$1 != id { check(); id = $1; got = ""; is_flush = 0 }
+	{ sub(/disk_/, "", $3); got = got $3 " "; is_flush = is_flush || $4 ~ /flush/ }
+	END { check(); exit bad }'
+# The file was read by direct input: 256 KiB, not ahead. fsync() wrote as much, at least.
+awk -F, '$4 == "disk_start" && $11 == "" { n += $8 % 4294967296 } END { exit n < 262144 }' run.csv
+awk -F, '$4 == "disk_start" && $11 ~ /write/ { n += $8 % 4294967296 } END { exit n < 262144 }' run.csv
+# They are not steps of the thread: its criticality is what it is without them.
+"$CORECAST" criticality run.cct >text
+grep -v disk_ run.csv >without.csv
+"$CORECAST" criticality run.csv --json | jq '.threads[].criticality_s' >with
+"$CORECAST" criticality without.csv --json | jq '.threads[].criticality_s' >without
+cmp with without
+
+# The library cannot see them.
+status=0
+"$CORECAST" record --disk --via preload -o none.cct -- true 2>stderr || status=$?
+[ "$status" -eq 1 ]
+grep -q 'only the kernel sees requests to disks' stderr
