@@ -32,9 +32,9 @@ struct record_options {
 static const struct option_spec options[] = {
 	{ 'o', "output", "FILE", "the trace to write (default: corecast.cct)", OPTION_STRING,
 		FIELD(output) },
-	{ 0, "via", "auto|preload|bpf",
-		"how to watch the program: by a library inside it, or from the kernel (default: "
-		"auto)",
+	{ 0, "via", "auto|preload|bpf|both",
+		"how to watch the program: by a library inside it, from the kernel, or both "
+		"(default: auto)",
 		OPTION_STRING, FIELD(via) },
 	{ 'p', "pid", "PID", "record a program that runs already", OPTION_U32, FIELD(pid) },
 	{ 'd', "duration", "S", "with -p: end after S seconds (default: when the program ends)",
@@ -151,7 +151,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (values.duration_s > 0 && has_program)
 		return command_usage_error(command, "-d goes with -p");
 	if (strcmp(values.via, "auto") != 0 && strcmp(values.via, "preload") != 0 &&
-		strcmp(values.via, "bpf") != 0)
+		strcmp(values.via, "bpf") != 0 && strcmp(values.via, "both") != 0)
 		return command_usage_error(command, "--via: no recorder '%s'", values.via);
 	if (values.samples_hz > SAMPLES_HZ_MAX && values.samples_hz != SAMPLES_UNSET)
 		return command_usage_error(command, "--samples: %d at most", SAMPLES_HZ_MAX);

@@ -7,8 +7,7 @@
 
 #include "base/mem.h"
 #include "collect/bpf_check.h"
-#include "collect/bpf_timeline.h"
-#include "collect/bpf_watch.h"
+#include "collect/bpf_recording.h"
 #include "collect/cpu_limits.h"
 #include "collect/foreground.h"
 #include "collect/record_samples.h"
@@ -16,7 +15,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -24,38 +22,19 @@
 #include <time.h>
 #include <unistd.h>
 
-/* 170,000 events wait in the buffer between two readings, 8 million a second. */
-enum { BUFFER_BYTES = 16 << 20, READ_MS = 20 };
-
 struct recording {
 	const struct record_opts *opts;
 	struct record_samples *samples;
 	struct record_result result;
-	struct bpf_watch *watch;
-	struct bpf_timeline timeline;
+	struct bpf_recording kernel;
 	struct trace_writer *writer;
-	pthread_t reader;
-	bool has_reader;
 	bool has_run; /* there is something in the file */
-	bool is_over; /* atomic: the reader shall end */
-	int status; /* the reader's; after it has ended */
 };
-
-static void recording_stop(struct recording *recording)
-{
-	if (!recording->has_reader)
-		return;
-	__atomic_store_n(&recording->is_over, true, __ATOMIC_RELEASE);
-	(void)pthread_join(recording->reader, NULL); /* it was started, and is not joined twice */
-	recording->has_reader = false;
-}
 
 static void recording_release(struct recording *recording)
 {
-	recording_stop(recording);
 	record_samples_free(recording->samples);
-	bpf_watch_free(recording->watch);
-	bpf_timeline_release(&recording->timeline);
+	bpf_recording_release(&recording->kernel);
 	trace_writer_free(recording->writer);
 }
 
@@ -66,68 +45,28 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static int drain(struct recording *recording)
-{
-	bpf_timeline_pause(&recording->timeline);
-	return bpf_watch_drain(recording->watch, bpf_timeline_take, &recording->timeline);
-}
-
-static void *read_events(void *context)
-{
-	struct recording *recording = context;
-	const struct timespec pause = { .tv_nsec = READ_MS * 1000000 };
-	while (recording->status == 0 && !__atomic_load_n(&recording->is_over, __ATOMIC_ACQUIRE)) {
-		recording->status = drain(recording);
-		(void)nanosleep(&pause, NULL); /* shorter is no harm */
-	}
-	return NULL;
-}
-
-/* From here on everything is recorded. */
 static int begin(void *context, pid_t pid, struct err *err)
 {
 	struct recording *recording = context;
-	const struct bpf_watch_opts opts = {
-		.pid = pid, .has_disk = recording->opts->has_disk, .event_bytes = BUFFER_BYTES
-	};
-	int status = bpf_watch_open(&opts, &recording->watch, err);
-	if (status < 0)
-		return status;
-	/* Signals are for the thread that waits for the program. */
-	sigset_t all, before;
-	sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before); /* cannot fail */
-	status = -pthread_create(&recording->reader, NULL, read_events, recording);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* cannot fail */
-	if (status < 0)
-		return err_set(err, status, "cannot start a thread: %s", strerror(-status));
-	recording->has_reader = true;
-	return record_samples_start(
-		recording->opts, pid, &recording->samples, &recording->result, err);
+	int status = bpf_recording_start(&recording->kernel, recording->opts, pid,
+		trace_writer_sink(recording->writer), err);
+	return status < 0 ? status
+			  : record_samples_start(recording->opts, pid, &recording->samples,
+				    &recording->result, err);
 }
 
-/* Nobody changes anything any more: what is left in the buffer, then the end of the file. */
+/* Samples have to be in the file before it is closed. */
 static int finish(struct recording *recording, uint64_t start_ns, uint64_t end_ns,
 	struct record_result *ret, struct err *err)
 {
 	recording->has_run = true;
-	bpf_watch_stop(recording->watch);
-	recording_stop(recording);
 	record_samples_stop(recording->samples, ret);
-	uint64_t losses[WATCH_LOSSES];
-	bpf_watch_losses(recording->watch, losses);
-	uint64_t lost = losses[WATCH_LOST_EVENT] + losses[WATCH_LOST_THREAD];
-	int status = recording->status;
-	if (status == 0)
-		status = drain(recording);
-	uint64_t now_ns = monotonic_ns(); /* later than all that was told */
-	if (status == 0)
-		status = bpf_timeline_finish(&recording->timeline, now_ns, lost);
+	int status = bpf_recording_finish(&recording->kernel, &ret->lost, err);
 	if (status < 0)
-		return err_set(err, status, "%s", recording->timeline.err.text);
+		return status;
 	ret->wall_s = (double)(end_ns - start_ns) * 1e-9;
-	ret->lost = lost + trace_writer_lost(recording->writer);
-	ret->processes = (uint32_t)recording->timeline.processes.count;
+	ret->lost += trace_writer_lost(recording->writer);
+	ret->processes = bpf_recording_processes(&recording->kernel);
 	ret->is_full = trace_writer_is_full(recording->writer);
 	ret->closed = *trace_writer_closed(recording->writer);
 	return 0;
@@ -217,8 +156,6 @@ static int run(const struct record_opts *opts, struct record_result *ret, struct
 	int status = trace_writer_new(opts->path, &how, &recording.writer, err);
 	if (status < 0)
 		return status;
-	recording.timeline.is_before_exec = opts->argv != NULL;
-	recording.timeline.sink = trace_writer_sink(recording.writer);
 	status = opts->argv ? run_started(&recording, opts, &recording.result, err)
 			    : run_attached(&recording, opts, &recording.result, err);
 	if (status < 0 && !recording.has_run)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Records from within: the preload library writes the trace file itself. Here that file is made,
- * the program started with the library, and the file closed when the program has ended.
+ * the program started with the library, and the file closed when the program has ended. `both` has
+ * the kernel tell about the same threads, into the same file (trace/joint.h).
  */
 #include "collect/cpu_limits.h"
 #include "collect/foreground.h"
 #include "collect/preloadable.h"
+#include "collect/bpf_check.h"
+#include "collect/bpf_recording.h"
 #include "collect/record_samples.h"
 #include "collect/recorder.h"
 #include "collect/run_clock.h"
@@ -13,6 +16,7 @@
 
 #include "base/datadir.h"
 #include "trace/create.h"
+#include "trace/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,16 +25,27 @@
 #include <string.h>
 #include <unistd.h>
 
-static int check(const struct record_opts *opts, struct err *err)
+static int check_started(const struct record_opts *opts, struct err *err)
 {
 	if (!opts->argv)
 		return err_set(err, -EOPNOTSUPP,
 			"the preload library cannot get into a process that runs already: record "
 			"it by --via bpf, or start the program anew");
+	return preloadable_check(opts->argv[0], err);
+}
+
+static int check(const struct record_opts *opts, struct err *err)
+{
 	if (opts->has_disk)
 		return err_set(err, -EOPNOTSUPP,
 			"only the kernel sees requests to disks (--disk): record by --via bpf");
-	return preloadable_check(opts->argv[0], err);
+	return check_started(opts, err);
+}
+
+static int check_both(const struct record_opts *opts, struct err *err)
+{
+	int code = check_started(opts, err);
+	return code < 0 ? code : bpf_check(err);
 }
 
 static int create(const struct record_opts *opts, struct err *err)
@@ -64,20 +79,36 @@ static int read_header(const char *path, struct trace_header *ret, struct err *e
 struct recording {
 	const struct record_opts *opts;
 	struct record_samples *samples;
+	struct bpf_recording kernel; /* none, or beside the library */
+	struct trace_writer *writer; /* the kernel's part of the file */
+	bool has_kernel;
 	struct record_result result;
 };
 
 static void recording_release(struct recording *recording)
 {
 	record_samples_free(recording->samples);
+	bpf_recording_release(&recording->kernel);
+	trace_writer_free(recording->writer);
+}
+
+static int begin_kernel(struct recording *recording, pid_t pid, struct err *err)
+{
+	int code = trace_writer_join(
+		recording->opts->path, TRACE_BY_BPF, true, &recording->writer, err);
+	return code < 0 ? code
+			: bpf_recording_start(&recording->kernel, recording->opts, pid,
+				  trace_writer_sink(recording->writer), err);
 }
 
 /* Before the program is there. */
 static int begin(void *context, pid_t pid, struct err *err)
 {
 	struct recording *recording = context;
-	return record_samples_start(
-		recording->opts, pid, &recording->samples, &recording->result, err);
+	int code = recording->has_kernel ? begin_kernel(recording, pid, err) : 0;
+	return code < 0 ? code
+			: record_samples_start(recording->opts, pid, &recording->samples,
+				  &recording->result, err);
 }
 
 static int finish(struct recording *recording, const struct foreground_result *ran,
@@ -86,6 +117,11 @@ static int finish(struct recording *recording, const struct foreground_result *r
 	const struct record_opts *opts = recording->opts;
 	struct record_result *result = &recording->result;
 	record_samples_stop(recording->samples, result);
+	if (recording->has_kernel) {
+		int status = bpf_recording_finish(&recording->kernel, &result->lost, err);
+		if (status < 0)
+			return status;
+	}
 	struct trace_header header;
 	int code = read_header(opts->path, &header, err);
 	if (code < 0)
@@ -99,7 +135,7 @@ static int finish(struct recording *recording, const struct foreground_result *r
 	}
 	result->status = ran->status;
 	result->wall_s = (double)(ran->end_ns - ran->start_ns) * 1e-9;
-	result->lost = header.events_lost;
+	result->lost += header.events_lost;
 	result->processes = header.processes;
 	result->is_full = header.is_full != 0;
 	code = trace_close(opts->path, opts->path, ran->end_ns, &result->closed, err);
@@ -108,7 +144,8 @@ static int finish(struct recording *recording, const struct foreground_result *r
 	return code;
 }
 
-static int run(const struct record_opts *opts, struct record_result *ret, struct err *err)
+static int record(
+	const struct record_opts *opts, bool has_kernel, struct record_result *ret, struct err *err)
 {
 	AUTO_RELEASE(sync_env) struct sync_env env = { 0 };
 	int code = create(opts, err);
@@ -116,7 +153,8 @@ static int run(const struct record_opts *opts, struct record_result *ret, struct
 		code = sync_env_make(TRACE_PATH_VARIABLE, opts->path, &env, err);
 	if (code < 0)
 		return code;
-	AUTO_RELEASE(recording) struct recording recording = { .opts = opts };
+	AUTO_RELEASE(recording)
+	struct recording recording = { .opts = opts, .has_kernel = has_kernel };
 	const struct foreground_opts how = {
 		.argv = opts->argv,
 		.at_start = begin,
@@ -133,8 +171,24 @@ static int run(const struct record_opts *opts, struct record_result *ret, struct
 	return finish(&recording, &ran, ret, err);
 }
 
+static int run(const struct record_opts *opts, struct record_result *ret, struct err *err)
+{
+	return record(opts, false, ret, err);
+}
+
+static int run_both(const struct record_opts *opts, struct record_result *ret, struct err *err)
+{
+	return record(opts, true, ret, err);
+}
+
 const struct recorder recorder_preload = {
 	.name = "preload",
 	.check = check,
 	.run = run,
+};
+
+const struct recorder recorder_both = {
+	.name = "both",
+	.check = check_both,
+	.run = run_both,
 };

@@ -7,8 +7,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* In the order in which "auto" asks them. */
-static const struct recorder *const recorders[] = { &recorder_preload, &recorder_bpf };
+/* Those before AUTO_END in the order in which "auto" asks them. */
+enum { AUTO_END = 2 };
+static const struct recorder *const recorders[] = { &recorder_preload, &recorder_bpf,
+	&recorder_both };
 
 static int find_named(const char *name, const struct record_opts *opts, const struct recorder **ret,
 	struct err *err)
@@ -32,7 +34,7 @@ int recorder_find(const char *name, const struct record_opts *opts, const struct
 	if (strcmp(name, "auto") != 0)
 		return find_named(name, opts, ret, err);
 	int first_code = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(recorders); i++) {
+	for (size_t i = 0; i < AUTO_END; i++) {
 		int code = recorders[i]->check(opts, first_code == 0 ? err : NULL);
 		if (code == 0) {
 			*ret = recorders[i];

@@ -43,7 +43,7 @@ struct recorder {
 	int (*run)(const struct record_opts *opts, struct record_result *ret, struct err *err);
 };
 
-extern const struct recorder recorder_preload, recorder_bpf;
+extern const struct recorder recorder_preload, recorder_bpf, recorder_both;
 
 /*
  * By name, or "auto". -EINVAL: no such recorder; else why the one that was asked for, or the first,

@@ -49,7 +49,7 @@ enum event_kind {
 				a connection, the descriptor `object`, to closing it */
 	EVENT_REQUEST_END,
 	EVENT_TICK, /* value: units of work done */
-	EVENT_RUN, /* got a core; value: core */
+	EVENT_RUN, /* got a core; value: core, or EVENT_CORE_UNKNOWN */
 	EVENT_PREEMPT, /* lost it while runnable */
 	/*
 	 * What it was running, at a moment chosen by a timer. site: the instruction; object: the
@@ -119,6 +119,8 @@ enum event_flags {
 	EVENT_AHEAD = 1024, /* DISK_*: read because it may be needed */
 	EVENT_FLUSH = 2048, /* DISK_*: makes earlier writes durable, or is durable itself */
 };
+
+#define EVENT_CORE_UNKNOWN UINT64_MAX
 
 struct event {
 	uint64_t time_ns; /* CLOCK_MONOTONIC, or the simulator's clock */

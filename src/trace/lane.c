@@ -268,6 +268,11 @@ static void held_event(const struct lane *lane, const struct trace_record *row, 
 		ret->cpu_ns = row->cpu_ns + (lane->key_ns - row->time_ns);
 }
 
+bool lane_is_of_kernel(const struct lane *lane)
+{
+	return lane->stage != LANE_LOST && lane->rows[lane->row].flags & TRACE_KERNEL;
+}
+
 void lane_event(const struct lane *lane, struct event *ret)
 {
 	const struct trace_record *row = &lane->rows[lane->row];

@@ -60,6 +60,9 @@ void lane_begin(struct lane *lane, const struct chunk_place *chunk, const struct
 /* The event that the lane stands before. Its text lives until the lane is advanced. */
 void lane_event(const struct lane *lane, struct event *ret);
 
+/* Whether that event is of the kernel, which told it beside another recorder (joint.h). */
+bool lane_is_of_kernel(const struct lane *lane);
+
 /* 0, also when the lane is over; -EIO, -ENOMEM. */
 int lane_advance(struct lane *lane, struct lane_source *source);
 

@@ -5,6 +5,7 @@
  */
 #include "trace/reader.h"
 
+#include "trace/joint.h"
 #include "trace/lane.h"
 
 #include <errno.h>
@@ -50,6 +51,8 @@ struct trace_reader {
 	size_t lane_count;
 	unsigned __int128 *heap;
 	size_t heap_count;
+	bool is_joint; /* two recorders told of the same threads */
+	struct joint joint;
 	bool is_pending; /* the heap's first lane has given its event */
 	bool has_told_end;
 	uint64_t last_ns; /* time of the last event: none is earlier */
@@ -140,6 +143,7 @@ static void describe_file(struct trace_reader *reader)
 	quality->start_unix_ns = header->start_unix_ns;
 	quality->end_ns = header->end_ns;
 	quality->sources = header->sources;
+	reader->is_joint = header->sources & TRACE_BY_PRELOAD && header->sources & TRACE_BY_BPF;
 	quality->cores = possible_cores(header->cores);
 	quality->cores_online = possible_cores(header->cores_online);
 	quality->is_closed = header->state == TRACE_CLOSED;
@@ -187,6 +191,7 @@ void trace_reader_free(struct trace_reader *reader)
 		return;
 	for (size_t i = 0; i < reader->lane_count && reader->lanes; i++)
 		lane_release(&reader->lanes[i]);
+	joint_release(&reader->joint);
 	free(reader->lanes);
 	free(reader->heap);
 	free(reader->source.scratch);
@@ -226,7 +231,7 @@ static bool tell_end(struct trace_reader *reader, struct event *ret)
 		unplaced += chunks->lost_records - reader->source.gap_records;
 	quality->lost += unplaced;
 	quality->torn_chunks = chunks->torn_chunks + reader->source.torn_chunks;
-	quality->threads = reader->source.threads;
+	quality->threads = reader->is_joint ? reader->joint.thread_count : reader->source.threads;
 	if (quality->end_ns < reader->last_ns)
 		quality->end_ns = reader->last_ns;
 	*ret = (struct event){ .time_ns = reader->last_ns, .kind = EVENT_LOST, .value = unplaced };
@@ -234,7 +239,8 @@ static bool tell_end(struct trace_reader *reader, struct event *ret)
 	return unplaced > 0;
 }
 
-int trace_reader_next(struct trace_reader *reader, struct event *ret, struct err *err)
+/* The event of the first lane; 1, 0 if there is none any more, or a negative errno. */
+static int next_event(struct trace_reader *reader, struct event *ret)
 {
 	int code = 0;
 	if (reader->is_pending)
@@ -243,12 +249,33 @@ int trace_reader_next(struct trace_reader *reader, struct event *ret, struct err
 	while (code == 0 && reader->heap_count &&
 		reader->lanes[lane_of(reader->heap[0])].stage == LANE_UNLOADED)
 		code = advance_first(reader);
-	if (code < 0)
-		return err_set(err, code, "cannot read '%s': %s", reader->name, strerror(-code));
-	if (!reader->heap_count)
-		return tell_end(reader, ret);
+	if (code < 0 || !reader->heap_count)
+		return code;
 	lane_event(&reader->lanes[lane_of(reader->heap[0])], ret);
 	reader->is_pending = true;
+	return 1;
+}
+
+static bool is_of_kernel(const struct trace_reader *reader)
+{
+	return lane_is_of_kernel(&reader->lanes[lane_of(reader->heap[0])]);
+}
+
+int trace_reader_next(struct trace_reader *reader, struct event *ret, struct err *err)
+{
+	int code = next_event(reader, ret), passes = 1;
+	while (code > 0 && reader->is_joint) {
+		passes = joint_take(&reader->joint, ret, is_of_kernel(reader));
+		if (passes != 0)
+			break;
+		code = next_event(reader, ret);
+	}
+	if (passes < 0)
+		code = passes;
+	if (code < 0)
+		return err_set(err, code, "cannot read '%s': %s", reader->name, strerror(-code));
+	if (code == 0)
+		return tell_end(reader, ret);
 	if (ret->time_ns < reader->last_ns)
 		ret->time_ns = reader->last_ns;
 	reader->last_ns = ret->time_ns;

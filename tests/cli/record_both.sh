@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The library and the kernel record one run together: one timeline, in which no wait is told twice.
+program=$CORECAST_BUILD/examples/bottlenecks/skewed_barrier
+if ! "$CORECAST" record --via both -o run.cct -- "$program" -t 4 -s 0.3 2>stderr; then
+	sed 's/^corecast: //' stderr
+	exit 77
+fi
+grep -q ', 0 lost$' stderr
+"$CORECAST" export run.cct --to csv >run.csv
+
+# Each thread ends once (its routine may be news after its start); no wait begins inside another; the scheduler's part is there.
+awk -F, '
+	$4 == "start" { starts[$3]++ } $4 == "exit" { exits[$3]++ }
+	$4 == "wait" { if (waits[$3]) { print "a wait in a wait:", $0; bad = 1 } waits[$3] = 1 }
+	$4 == "woken" || $4 == "pass" { waits[$3] = 0 }
+	$4 == "run" || $4 == "preempt" { cores++ }
+	$4 == "wait" && $5 == "barrier" { barriers++ }
+	END {
+		for (t in starts) if (starts[t] > 2 || exits[t] != 1) { print "thread", t, starts[t], exits[t]; bad = 1 }
+		exit bad || cores == 0 || barriers == 0
+	}' run.csv
+
+# The library names the object, the kernel adds who had a core.
+"$CORECAST" criticality run.cct --json >run.json
+jq -e '.findings[0].kind == "barrier" and (.findings[0].subject | startswith("worker-1 "))' run.json >jq.out
+"$CORECAST" criticality run.cct >text
+! grep 'Who had a core was not recorded' text
+"$CORECAST" criticality run.cct --active on-cpu --json >jq.out
+
+# Without the library's part the account is about the same: a third of the share is far more than they differ by.
+jq '.threads[] | select(.name == "worker-1") | .share' run.json >both
+"$CORECAST" record --via bpf -o kernel.cct -- "$program" -t 4 -s 0.3 2>stderr
+"$CORECAST" criticality kernel.cct --json | jq '.threads[] | select(.name == "worker-1") | .share' >kernel
+paste both kernel | awk '{ exit !($1 > $2 / 1.34 && $1 < $2 * 1.34) }'
