@@ -17,6 +17,10 @@ struct sched_entity {
 	__u64 sum_exec_runtime;
 };
 
+struct mm_struct {
+	unsigned long start_code, end_code; /* of the program, not of its libraries */
+};
+
 struct task_struct {
 	int pid;
 	int tgid;
@@ -24,6 +28,7 @@ struct task_struct {
 	int on_cpu;
 	struct sched_entity se;
 	char comm[16];
+	struct mm_struct *mm;
 };
 
 struct seq_file;
@@ -72,7 +77,8 @@ enum req_flag_bits {
 
 /* Of x86-64 and arm64: which system call a thread is in. */
 struct pt_regs {
-	unsigned long orig_ax, di, si, dx, ip;
+	unsigned long orig_ax, di, si, dx, ip, bp;
+	__u64 sp;
 	__u64 regs[31], pc, orig_x0;
 	int syscallno;
 };

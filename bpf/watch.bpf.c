@@ -267,6 +267,119 @@ static __always_inline void add_call(struct watch_event *event, struct pt_regs *
 }
 #endif
 
+/*
+ * The C library waits for the program, and hides who called it: it keeps no frame pointers. The address
+ * to which its function will return lies among the first words of the stack, and right before it in
+ * the code there is a call. Otherwise frame pointers may lead out of the library.
+ */
+enum { STACK_WORDS = 64, FRAMES_MAX = 16 };
+
+struct stack_words {
+	__u64 words[STACK_WORDS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct stack_words);
+} stacks SEC(".maps");
+
+#if defined(__TARGET_ARCH_x86)
+static __always_inline __u64 stack_of(struct pt_regs *regs)
+{
+	return BPF_CORE_READ(regs, sp);
+}
+
+static __always_inline __u64 frame_of(struct pt_regs *regs)
+{
+	return BPF_CORE_READ(regs, bp);
+}
+
+/* FF /2 is a call by register or memory, of 2 to 7 bytes; E8 one to an address, of 5. */
+static __always_inline bool follows_call(__u64 address)
+{
+	__u8 code[8];
+	if (bpf_probe_read_user(code, sizeof code, (void *)(address - sizeof code)) < 0)
+		return false;
+	if (code[3] == 0xe8)
+		return true;
+#pragma unroll
+	for (int i = 1; i < 7; i++)
+		if (code[i] == 0xff && (code[i + 1] & 0x38) == 0x10)
+			return true;
+	return false;
+}
+#elif defined(__TARGET_ARCH_arm64)
+static __always_inline __u64 stack_of(struct pt_regs *regs)
+{
+	return BPF_CORE_READ(regs, sp);
+}
+
+static __always_inline __u64 frame_of(struct pt_regs *regs)
+{
+	return BPF_CORE_READ(regs, regs[29]);
+}
+
+/* BL, BLR */
+static __always_inline bool follows_call(__u64 address)
+{
+	__u32 code;
+	return bpf_probe_read_user(&code, sizeof code, (void *)(address - sizeof code)) == 0 &&
+	       ((code & 0xfc000000) == 0x94000000 || (code & 0xfffffc1f) == 0xd63f0000);
+}
+#endif
+
+/* The code of the program itself, without its libraries. */
+struct code_range {
+	__u64 start, end;
+};
+
+static __always_inline bool is_inside(const struct code_range *range, __u64 address)
+{
+	return address >= range->start && address < range->end;
+}
+
+static __always_inline __u64 scan_stack(const struct code_range *range, __u64 stack)
+{
+	__u32 zero = 0;
+	struct stack_words *found = bpf_map_lookup_elem(&stacks, &zero);
+	if (!found || bpf_probe_read_user(found, sizeof *found, (void *)stack) < 0)
+		return 0;
+	for (int i = 0; i < STACK_WORDS; i++)
+		if (is_inside(range, found->words[i]) && follows_call(found->words[i]))
+			return found->words[i];
+	return 0;
+}
+
+static __always_inline __u64 walk_frames(const struct code_range *range, __u64 frame)
+{
+	for (int i = 0; i < FRAMES_MAX; i++) {
+		__u64 link[2]; /* the caller's frame, and where it goes on */
+		if (bpf_probe_read_user(link, sizeof link, (void *)frame) < 0)
+			return 0;
+		if (is_inside(range, link[1]))
+			return link[1];
+		if (link[0] <= frame)
+			return 0;
+		frame = link[0];
+	}
+	return 0;
+}
+
+static __always_inline __u64 find_caller(
+	struct task_struct *task, struct pt_regs *regs, __u64 address)
+{
+	struct mm_struct *mm = task->mm;
+	if (!mm)
+		return 0;
+	const struct code_range range = { mm->start_code, mm->end_code };
+	if (is_inside(&range, address))
+		return 0;
+	__u64 found = scan_stack(&range, stack_of(regs));
+	return found ? found : walk_frames(&range, frame_of(regs));
+}
+
 static __always_inline void tell_block(struct task_struct *task, __u64 now_ns)
 {
 	struct watch_event *event = has_events ? reserve_event(task, WATCH_BLOCK, now_ns) : NULL;
@@ -275,6 +388,7 @@ static __always_inline void tell_block(struct task_struct *task, __u64 now_ns)
 	struct pt_regs *regs = user_registers();
 	event->syscall = syscall_of(regs);
 	add_call(event, regs);
+	event->caller = find_caller(task, regs, event->site);
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
@@ -285,21 +399,32 @@ static __always_inline __u32 current_waker(void)
 	return find_thread(tid) && syscall_of(user_registers()) >= 0 ? tid : 0;
 }
 
+/*
+ * Where only the account is kept, and waiting for a core counts, who gets and loses cores is nothing to it:
+ * a thread becomes active when it is woken.
+ */
+static __always_inline bool needs_cores(void)
+{
+	return has_events || is_on_cpu;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool is_preempted, struct task_struct *prev, struct task_struct *next,
 	unsigned int prev_state)
 {
+	bool can_run = is_preempted || prev_state == 0;
+	if (can_run && !needs_cores())
+		return 0;
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct watch_thread *thread = find_thread(prev->pid);
 	if (thread) {
-		bool can_run = is_preempted || prev_state == 0;
 		set_active(thread, can_run && !is_on_cpu, now_ns);
 		if (can_run)
 			tell(prev, WATCH_PREEMPT, 0, now_ns);
 		else
 			tell_block(prev, now_ns);
 	}
-	thread = find_thread(next->pid);
+	thread = needs_cores() ? find_thread(next->pid) : NULL;
 	if (thread) {
 		set_active(thread, true, now_ns); /* it is already, if its waking was seen */
 		tell(next, WATCH_RUN, bpf_get_smp_processor_id(), now_ns);
@@ -469,7 +594,8 @@ int BPF_PROG(on_request_end, struct request *request, int error, unsigned int by
  * Takes up the threads that are there when watching begins. The record is made first and the state
  * read after it, with a full barrier between: a thread that stops running in the meantime either
  * shows it in its state, or finds its record and makes its state known itself. A thread that is
- * just about to wait counts as waiting; if it then does not, its next change corrects that.
+ * just about to wait counts as waiting; if it then does not, without anybody waking it, its next
+ * change corrects that, or another look a moment later, which finds what is not yet known.
  */
 SEC("iter/task")
 int on_task(struct bpf_iter__task *context)
@@ -483,19 +609,21 @@ int on_task(struct bpf_iter__task *context)
 		account->total.start_ns = account->total.now_ns = now_ns;
 	if ((__u32)task->tgid != watched_pid)
 		return 0;
+	bool is_again = find_thread(task->pid) != NULL;
 	struct watch_thread *thread = add_thread(task);
 	if (!thread)
 		return 0;
 	(void)__sync_val_compare_and_swap(&thread->waits, 0, 0); /* the barrier */
 	bool is_active = is_on_cpu ? task->on_cpu != 0 : task->__state == 0;
 	bpf_spin_lock(&account->lock);
-	if (!thread->is_known && is_active) {
+	if (!thread->is_known && !thread->is_active && is_active) {
 		advance(&account->total, now_ns);
 		change(&account->total, thread, true);
 	}
 	is_active = thread->is_active;
 	bpf_spin_unlock(&account->lock);
-	tell_name(task, WATCH_FOUND, is_active, now_ns);
+	if (!is_again)
+		tell_name(task, WATCH_FOUND, is_active, now_ns);
 	return 0;
 }
 

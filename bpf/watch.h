@@ -102,6 +102,7 @@ struct watch_event {
 		};
 		char name[WATCH_NAME_BYTES]; /* FOUND, START, EXIT, EXEC: of the thread */
 	};
+	__u64 caller; /* BLOCK: where the program's own code goes on after its call; 0 if unknown */
 	__u32 tid, pid;
 	__u32 other; /* BLOCK: third argument of the system call, cut */
 	__s16 syscall; /* BLOCK: its number; negative: not in a system call */
@@ -109,6 +110,6 @@ struct watch_event {
 	__u8 operation; /* BLOCK: second argument of the system call, cut */
 };
 
-_Static_assert(sizeof(struct watch_event) == 48, "one event is at most 60 bytes");
+_Static_assert(sizeof(struct watch_event) == 56, "one event is at most 60 bytes");
 
 #endif

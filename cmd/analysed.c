@@ -77,14 +77,15 @@ static int name_futexes(struct analysed *file)
 	bool is_changed = false;
 	for (size_t i = 0; i < file->results->lock_count; i++) {
 		const struct result_lock *lock = &file->results->locks[i];
+		uint64_t entry = lock->entry ? lock->entry : lock->site;
 		const struct result_module *module =
 			lock->is_futex && lock->what != WHAT_JOIN
-				? results_module(file->results, lock->pid, lock->site)
+				? results_module(file->results, lock->pid, entry)
 				: NULL;
 		if (!module)
 			continue;
 		struct symbol symbol =
-			symbols_find(file->symbols, module->path, lock->site - module->bias);
+			symbols_find(file->symbols, module->path, entry - module->bias);
 		uint8_t what = symbol.function ? what_of_function(symbol.function) : WHAT_NONE;
 		/* Debian's has no symbols; threads of a team wait for signals at barriers only. */
 		if (lock->what == WHAT_COND && strstr(module->path, "libgomp"))

@@ -225,14 +225,16 @@ static int begin_wait(struct bpf_timeline *timeline, struct timeline_thread *thr
 	thread->is_waiting = true;
 	thread->what = what;
 	thread->object = what == WHAT_FUTEX || what == WHAT_IO ? event->object : 0;
-	thread->site = event->kind == WATCH_BLOCK ? event->site : 0;
+	thread->site = 0;
+	if (event->kind == WATCH_BLOCK)
+		thread->site = event->caller ? event->caller : event->site;
 	thread->woken_ns = 0;
 	thread->waker = 0;
 	struct event wait = event_of(event, EVENT_WAIT);
 	wait.what = what;
 	wait.object = thread->object;
 	wait.site = thread->site;
-	wait.value = joins ? event->other : 0;
+	wait.value = joins ? event->other : what == WHAT_FUTEX ? event->site : 0;
 	wait.flags = event->kind == WATCH_FOUND ? EVENT_BEFORE : 0;
 	return emit(timeline, &wait);
 }

@@ -172,7 +172,10 @@ static int attach(struct bpf_watch *watch, struct err *err)
 	programs->links.on_task = bpf_program__attach_iter(programs->progs.on_task, NULL);
 	if (!watch->records || !programs->links.on_task)
 		return err_set(err, -errno, "cannot read from BPF: %s", strerror(errno));
+	/* Twice: see on_task(). */
 	int status = run_iterator(programs->links.on_task, NULL);
+	if (status == 0)
+		status = run_iterator(programs->links.on_task, NULL);
 	if (status < 0)
 		return err_set(err, status, "cannot take up the threads: %s", strerror(-status));
 	return 0;

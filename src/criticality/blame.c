@@ -27,8 +27,11 @@ static int begin_wait(struct blame *blame, const struct account *account, uint32
 		object->busy_since_ns = account->now_ns;
 	if (is_barrier)
 		episode_arrive(blame, object, account, index, event);
-	if (event->what == WHAT_FUTEX)
+	if (event->what == WHAT_FUTEX) {
 		futex_arrive(object, account, index);
+		if (!object->entry)
+			object->entry = event->value;
+	}
 	if (!object->site)
 		object->site = event->site;
 	object->waiters++;

@@ -41,6 +41,7 @@ struct object {
 	uint64_t address;
 	char *name; /* NULL if it has none */
 	uint64_t site; /* of its first use, by which an object without a name is called */
+	uint64_t entry; /* futex: where its first waiter entered the kernel; 0 if unknown */
 	uint64_t init_site; /* where it was initialised last; 0: not seen */
 	uint64_t acquisitions, waits, try_failures;
 	uint64_t held_ns, waited_ns, contended_ns;

@@ -117,6 +117,7 @@ static void fill_lock(struct result_lock *ret, struct object *object)
 		.is_futex = object->what == WHAT_FUTEX,
 		.address = object->address,
 		.site = object->site,
+		.entry = object->entry,
 		.init_site = object->init_site,
 		.acquisitions = object->acquisitions,
 		.waits = object->waits,

@@ -28,6 +28,7 @@ struct result_lock {
 	uint8_t what; /* of a futex: what it was used for, as far as can be told */
 	bool is_futex;
 	uint64_t address, site; /* of itself; of its first use */
+	uint64_t entry; /* futex: code that entered the kernel to wait; 0 if unknown */
 	uint64_t init_site; /* of its initialisation; 0: not seen */
 	/* Of the stack frame that it lies in: code, begin and canonical address; 0: none known. */
 	uint64_t frame_site, frame_begin, frame;

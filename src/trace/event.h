@@ -21,6 +21,7 @@
  *	sleep, read, write	WAIT(value: enum event_io) ... PASS
  *	descriptors		PASS(io) without a wait: one was opened; RELEASE(io): closed;
  *				TRY_FAILED(io): none is left. value: how many there may be
+ *	futex			WAIT(value: code that entered the kernel, 0 if unknown) ... PASS
  *
  * A request to a disk is no state of its thread, which may go on meanwhile. `object` numbers it:
  *

@@ -50,6 +50,14 @@ test ! -e none.cct
 grep -q ' of 1 process,.* 0 lost$' stderr
 "$CORECAST" export run.cct --to csv | awk -F, '$4 == "exit" { n++ } END { exit n != 40001 }'
 
+# A wait within the C library is blamed on the program's own call.
+"$CORECAST" record --via bpf --samples 0 --force -o run.cct -- "$CORECAST_BUILD/examples/bottlenecks/hot_lock" -t 3 -s 0.1 \
+	>stdout 2>stderr
+"$CORECAST" criticality run.cct >text
+if "$CORECAST" doctor | grep ' build .*, libdw' >found; then
+	grep '^ .*work (hot_lock.c:[0-9]*)$' text >found
+fi
+
 # One that runs already, for a while; then until a signal; it is not disturbed.
 "$turns" 400 12 4 >turns &
 program=$!
