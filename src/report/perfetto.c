@@ -238,6 +238,26 @@ static void put_request(struct perfetto *perfetto, const struct event *event)
 		event->value);
 }
 
+/* What is seen of threads from outside: of requests to disks when the device had them. */
+static void put_aside(struct perfetto *perfetto, const struct event *event)
+{
+	if (!event_kind_is_disk(event->kind))
+		return;
+	begin(perfetto,
+		event->kind == EVENT_DISK_QUEUE   ? 'b'
+		: event->kind == EVENT_DISK_START ? 'n'
+						  : 'e',
+		event->pid, event->tid, event->time_ns);
+	fprintf(perfetto->out,
+		", \"cat\": \"disk\", \"name\": \"%s\", \"id\": \"0x%" PRIx64
+		"\", \"args\": {\"bytes\": %u}}",
+		event->kind == EVENT_DISK_START ? "device"
+		: event->flags & EVENT_FLUSH    ? "disk flush"
+		: event->flags & EVENT_WRITE    ? "disk write"
+						: "disk read",
+		event->object, event_disk_bytes(event->value));
+}
+
 /* Events that change the state of their thread. */
 static int put_change(
 	struct perfetto *perfetto, size_t at, const struct event *event, struct err *err)
@@ -274,6 +294,10 @@ static int put_event(struct perfetto *perfetto, const struct event *event, struc
 		return put_name(perfetto, event, err);
 	if (event->kind == EVENT_LOST)
 		return put_instant(perfetto, event, err);
+	if (event_is_aside(event)) {
+		put_aside(perfetto, event);
+		return 0;
+	}
 	int code = add_row(perfetto, event, &at, err);
 	if (code < 0)
 		return code;

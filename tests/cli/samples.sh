@@ -27,3 +27,6 @@ cat run.csv
 "$CORECAST" export run.cct --to folded
 "$CORECAST" criticality run.cct --json | jq -c '.total_s, ([.sites[].blame_s] | add), .samples, .sites_from, .sites'
 "$CORECAST" criticality run.cct | sed -n '/^Code/,/^$/p'
+"$CORECAST" export run.cct --to perfetto | jq -c '.traceEvents[] | select(.cat == "disk") | [.ph, .name, .id, .ts, .args.bytes]'
+# Nor do they make a thread active.
+"$CORECAST" export run.cct --to perfetto | jq -c '[.traceEvents[] | select(.ph == "C") | .args.count] | max'
