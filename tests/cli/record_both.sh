@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The library and the kernel record one run together: one timeline, in which no wait is told twice.
 program=$CORECAST_BUILD/examples/bottlenecks/skewed_barrier
-if ! "$CORECAST" record --via both -o run.cct -- "$program" -t 4 -s 0.3 2>stderr; then
+if ! "$CORECAST" record --via both -o run.cct -- "$program" -t 4 >stdout 2>stderr; then
 	sed 's/^corecast: //' stderr
 	exit 77
 fi
@@ -20,15 +20,13 @@ awk -F, '
 		exit bad || cores == 0 || barriers == 0
 	}' run.csv
 
-# The library names the object, the kernel adds who had a core.
+# The library names the object, the kernel adds who had a core. Seven times as much work as the others makes worker-1
+# the most critical thread on any machine, by both recorders and by the kernel's alone.
 "$CORECAST" criticality run.cct --json >run.json
-jq -e '.findings[0].kind == "barrier" and (.findings[0].subject | startswith("worker-1 "))' run.json >jq.out
+jq -e '.threads[0].name == "worker-1"' run.json >jq.out
+jq -e '[.locks[] | select(.name | startswith("round_end")) | .waits] | add > 0' run.json >jq.out
 "$CORECAST" criticality run.cct >text
 ! grep 'Who had a core was not recorded' text
 "$CORECAST" criticality run.cct --active on-cpu --json >jq.out
-
-# Without the library's part the account is about the same: a third of the share is far more than they differ by.
-jq '.threads[] | select(.name == "worker-1") | .share' run.json >both
-"$CORECAST" record --via bpf -o kernel.cct -- "$program" -t 4 -s 0.3 2>stderr
-"$CORECAST" criticality kernel.cct --json | jq '.threads[] | select(.name == "worker-1") | .share' >kernel
-paste both kernel | awk '{ exit !($1 > $2 / 1.34 && $1 < $2 * 1.34) }'
+"$CORECAST" record --via bpf -o kernel.cct -- "$program" -t 4 >stdout 2>stderr
+"$CORECAST" criticality kernel.cct --json | jq -e '.threads[0].name == "worker-1"' >jq.out

@@ -37,10 +37,10 @@ record --via preload --samples 0 -- "$program"
 "$CORECAST" criticality run.cct --json | jq -e '.sites_from == "calls"' >jq.out
 ! grep 'samples of what ran' stderr
 
-# Killed: the samples that were taken out are there.
-"$CORECAST" record --force -o killed.cct -- "$program" 2>stderr &
+# Killed, if it is not over by then: what is there can be read.
+"$CORECAST" record --force -o killed.cct -- sh -c "'$program'; '$program'" 2>stderr &
 recorder=$!
 sleep 0.3
-kill -9 "$recorder"
+kill -9 "$recorder" 2>kill.log || true
 wait "$recorder" 2>stderr || true
 "$CORECAST" export killed.cct --to csv >killed.csv 2>stderr
