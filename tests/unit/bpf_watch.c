@@ -4,14 +4,20 @@
 
 #include "base/datadir.h"
 #include "collect/bpf_check.h"
+#include "collect/bpf_timeline.h"
 #include "collect/bpf_watch.h"
+#include "criticality/analysis.h"
+#include "trace/reader.h"
+#include "trace/writer.h"
 
 #include <bpf/bpf.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -144,6 +150,71 @@ static void a_thread_alone_is_as_critical_as_its_time(void **state)
 	assert_adds_up(&snapshot);
 	for (int i = 0; i < 2; i++)
 		assert_bound(&snapshot, &players[i]);
+}
+
+/* What the events of the watch say, by the account of src/criticality. */
+static struct results *analyse_events(struct bpf_watch *watch, uint64_t end_ns)
+{
+	AUTO(trace_writer) struct trace_writer *writer = NULL;
+	AUTO(trace_reader) struct trace_reader *reader = NULL;
+	AUTO(analysis) struct analysis *analysis = NULL;
+	AUTO_RELEASE(bpf_timeline) struct bpf_timeline timeline = { 0 };
+	struct results *results = NULL;
+	struct err err = { 0 };
+	int fd = memfd_create("events", MFD_CLOEXEC);
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	const struct trace_create_opts opts = { .sources = TRACE_BY_BPF };
+	assert_int_equal(trace_writer_new_fd(copy, "events", &opts, &writer, &err), 0);
+	timeline.sink = trace_writer_sink(writer);
+	assert_int_equal(bpf_watch_drain(watch, bpf_timeline_take, &timeline), 0);
+	assert_int_equal(bpf_timeline_finish(&timeline, end_ns, 0), 0);
+	assert_int_equal(trace_reader_open_fd(fd, "events", &reader, &err), 0);
+	assert_int_equal(analysis_new(&(struct analysis_opts){ 0 }, &analysis, &err), 0);
+	struct event_sink sink = analysis_sink(analysis);
+	assert_int_equal(trace_reader_replay(reader, &sink, &err), 0);
+	assert_int_equal(analysis_results(analysis, &results, &err), 0);
+	return results;
+}
+
+static uint64_t criticality_of(const struct results *results, unsigned tid)
+{
+	for (size_t i = 0; i < results->thread_count; i++)
+		if (results->threads[i].tid == tid)
+			return results->threads[i].criticality_ns;
+	fail_msg("thread %u has no events", tid);
+	return 0;
+}
+
+/* `corecast top` shows the kernel's account, `corecast criticality` that of the events. */
+static void the_account_of_the_events_is_the_kernels(void **state)
+{
+	(void)state;
+	skip_without_bpf();
+	struct program program = start_turns("60", "20");
+	const struct bpf_watch_opts account = { .pid = program.pid };
+	const struct bpf_watch_opts events = { .pid = program.pid, .event_bytes = 1 << 20 };
+	AUTO(bpf_watch) struct bpf_watch *watch = open_watch(&account);
+	AUTO(bpf_watch) struct bpf_watch *teller = open_watch(&events);
+	struct player players[2];
+	finish_turns(&program, players);
+	AUTO_RELEASE(bpf_snapshot) struct bpf_snapshot snapshot = { 0 };
+	read_stopped(watch, &snapshot);
+	assert_adds_up(&snapshot);
+	bpf_watch_stop(teller);
+	AUTO(results) struct results *results = analyse_events(teller, snapshot.total.now_ns);
+	/*
+	 * Of the threads that began under both watches. Each change comes to the one some microseconds
+	 * after the other, and there are a few dozen.
+	 */
+	double tolerance_ns = 0.01 * (double)(snapshot.total.now_ns - snapshot.total.start_ns);
+	for (int i = 0; i < 2; i++) {
+		double kernels_ns = (double)(thread_of(&snapshot, players[i].tid)->criticality >>
+					     WATCH_FRACTION_BITS);
+		double events_ns = (double)criticality_of(results, players[i].tid);
+		if (fabs(kernels_ns - events_ns) > tolerance_ns)
+			fail_msg("%s: %.0f ns in the kernel, %.0f by its events", players[i].name,
+				kernels_ns, events_ns);
+	}
 }
 
 static void an_account_stands_still_once_stopped(void **state)
@@ -309,6 +380,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thread_alone_is_as_critical_as_its_time),
+		cmocka_unit_test(the_account_of_the_events_is_the_kernels),
 		cmocka_unit_test(an_account_stands_still_once_stopped),
 		cmocka_unit_test(a_thread_that_ended_is_told_once),
 		cmocka_unit_test(children_are_watched_too),
