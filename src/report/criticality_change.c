@@ -61,29 +61,69 @@ static struct change *change_of(
 	return &changes[(*count)++];
 }
 
+/* What the same thread of another run is called, too, when it has no name of its own. */
+static const char *role_of(const struct criticality_view *view, size_t index)
+{
+	const struct result_thread *row = &view->rows[index];
+	if (row->name)
+		return row->name;
+	if (row->tid == row->pid)
+		return "main thread";
+	return view->routines[index] ? view->routines[index] : "thread";
+}
+
+/* Threads of one role are numbered in the order of their creation. The caller frees it; NULL: no memory. */
+static char *role_label(const struct criticality_view *view, size_t index, size_t count)
+{
+	struct strbuf text = { 0 };
+	const char *role = role_of(view, index);
+	size_t alike = 0, before = 0;
+	if (view->rows != view->results->threads)
+		return strdup(view->labels[index]);
+	for (size_t i = 0; i < count; i++) {
+		bool is_alike = strcmp(role_of(view, i), role) == 0;
+		alike += is_alike;
+		before += is_alike && view->rows[i].tid < view->rows[index].tid;
+	}
+	strbuf_add(&text, role);
+	if (alike > 1)
+		strbuf_addf(&text, " #%zu", before + 1);
+	return TAKE(text.text);
+}
+
+enum { LOOKED_AT = 1000 }; /* threads; beyond these nobody reads on */
+
 static void add_threads(
 	struct strbuf *out, const struct criticality_view *a, const struct criticality_view *b)
 {
-	enum { LOOKED_AT = 1000 };
-	size_t count = 0;
+	const struct criticality_view *const sides[] = { a, b };
+	size_t count = 0, label_count = 0;
 	AUTO_FREE struct change *changes = calloc(2 * LOOKED_AT, sizeof *changes);
-	if (!changes) {
-		out->failed = true;
-		return;
+	AUTO_FREE char **labels = calloc(2 * LOOKED_AT, sizeof *labels);
+	out->failed |= !changes || !labels;
+	for (size_t side = 0; side < 2 && !out->failed; side++) {
+		const struct criticality_view *view = sides[side];
+		size_t rows = view->row_count < LOOKED_AT ? view->row_count : LOOKED_AT;
+		for (size_t i = 0; i < rows && !out->failed; i++) {
+			char *label = role_label(view, i, rows);
+			double seconds = (double)view->rows[i].criticality_ns / 1e9;
+			out->failed |= !label;
+			if (!label)
+				break;
+			labels[label_count++] = label;
+			struct change *change = change_of(changes, &count, label, side > 0);
+			*(side > 0 ? &change->after : &change->before) = seconds;
+		}
 	}
-	for (size_t i = 0; i < a->row_count && i < LOOKED_AT; i++)
-		change_of(changes, &count, a->labels[i], false)->before =
-			(double)a->rows[i].criticality_ns / 1e9;
-	for (size_t i = 0; i < b->row_count && i < LOOKED_AT; i++)
-		change_of(changes, &count, b->labels[i], true)->after =
-			(double)b->rows[i].criticality_ns / 1e9;
-	add_rows(out, changes, count, "Criticality of threads");
+	if (!out->failed)
+		add_rows(out, changes, count, "Criticality of threads");
+	for (size_t i = 0; i < label_count; i++)
+		free(labels[i]);
 }
 
 static void add_locks(
 	struct strbuf *out, const struct criticality_view *a, const struct criticality_view *b)
 {
-	enum { LOOKED_AT = 1000 };
 	size_t count = 0;
 	AUTO_FREE struct change *changes = calloc(2 * LOOKED_AT, sizeof *changes);
 	if (!changes) {
