@@ -216,7 +216,7 @@ static int check_object(const struct check *c, size_t index)
 			c, object->line, word, &object->size, needs_size, MODEL_COUNT_MAX);
 	if (code == 0 && object->kind == MODEL_QUEUE)
 		code = check_whole(
-			c, object->line, "initial", &object->initial, 0, MODEL_COUNT_MAX);
+			c, object->line, "initial", &object->initial, 0, MODEL_ITEMS_MAX);
 	if (code == 0 && object->kind == MODEL_DISK)
 		code = check_disk(c, object);
 	return code;
@@ -264,7 +264,7 @@ static int check_arrivals(const struct check *c, const struct model_source *sour
 		code = check_times(c, source);
 		break;
 	case MODEL_BATCH:
-		code = check_whole(c, source->line, "batch", &source->requests, 1, MODEL_COUNT_MAX);
+		code = check_whole(c, source->line, "batch", &source->requests, 1, MODEL_ITEMS_MAX);
 		break;
 	default:
 		code = check_fail(c, source->line, "a source of an unknown kind");

@@ -152,6 +152,12 @@ static int check_operation(const struct check *c, const struct model_group *grou
 			code = check_fail(c, f->line, "fragment '%s': the loop has no body",
 				label(f, &shown));
 		break;
+	case MODEL_PUT:
+	case MODEL_TRY_PUT:
+		if (most > MODEL_ITEMS_MAX)
+			code = check_fail(c, f->line, "fragment '%s' puts %.15g items: %d at most",
+				label(f, &shown), most, MODEL_ITEMS_MAX);
+		break;
 	case MODEL_SPAWN:
 	case MODEL_JOIN:
 		if (f->object >= c->model->group_count)

@@ -39,6 +39,7 @@ enum {
 	MODEL_NAME_BYTES_MAX = 255,
 	MODEL_QUANTILES_MAX = 4096,
 	MODEL_COUNT_MAX = 1000000000,
+	MODEL_ITEMS_MAX = 10000000, /* put into a queue at once: they take memory */
 	MODEL_TIME_MAX_S = 10000000, /* 115 days: sums of them fit 64 bits of nanoseconds */
 };
 

@@ -39,6 +39,17 @@ static size_t setting_at(const struct grid *grid, size_t first, size_t i, size_t
 	return setting;
 }
 
+static void add_head(
+	struct strbuf *out, const struct simulated *simulated, size_t axis, size_t index)
+{
+	const struct grid_axis *of = &simulated->grid->axes[axis];
+	char text[MODEL_FORMAT_BYTES];
+	model_format(of->values[index], simulated->model->parameters[of->parameter].unit, text);
+	strbuf_add(out, "<th scope=\"col\">");
+	markup_add(out, text);
+	strbuf_add(out, "</th>");
+}
+
 static void add_value_text(
 	struct strbuf *out, const struct simulated *simulated, size_t axis, size_t index)
 {
@@ -202,14 +213,11 @@ static void add_heat_map(
 	const struct grid *grid = simulated->grid;
 	strbuf_add(out, "<h3>Heat map: ");
 	markup_add(out, metric->title);
-	strbuf_add(out, "</h3>\n<div class=\"wide\"><table>\n<thead><tr><th scope=\"col\"></th>");
-	for (size_t i = 0; i < grid->axes[first].count; i++) {
-		AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
-		add_value_text(&text, simulated, first, i);
-		strbuf_add(out, "<th scope=\"col\">");
-		markup_add(out, text.text ? text.text : "");
-		strbuf_add(out, "</th>");
-	}
+	strbuf_add(out, " over ");
+	markup_add(out, simulated->model->parameters[grid->axes[first].parameter].name);
+	strbuf_add(out, "</h3>\n<div class=\"wide\"><table>\n<thead><tr><td></td>");
+	for (size_t i = 0; i < grid->axes[first].count; i++)
+		add_head(out, simulated, first, i);
 	strbuf_add(out, "</tr></thead>\n<tbody>\n");
 	for (size_t k = 0; k < grid->axes[second].count; k++) {
 		AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
