@@ -10,6 +10,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { NAME_BYTES = 16 }; /* the kernel's */
+
+static void read_name(char ret[NAME_BYTES])
+{
+	(void)syscall(SYS_prctl, PR_GET_NAME, ret); /* cannot fail */
+}
 
 /* Handed to the new thread, which frees it. */
 struct start {
@@ -18,6 +27,7 @@ struct start {
 	void *argument;
 	struct birth birth;
 	const void *caller;
+	char name[NAME_BYTES]; /* of the creator, which the thread has at first */
 };
 
 static struct start *start_new(const void *caller)
@@ -30,14 +40,28 @@ static struct start *start_new(const void *caller)
 	start->birth = trace_birth();
 	trace_frames(caller);
 	start->caller = caller;
+	read_name(start->name);
 	return start;
+}
+
+/*
+ * Who named the thread before it ran did not know its number. From now on it is known: every name is
+ * either seen here, or told by pthread_setname_np().
+ */
+static void begin(const struct start *start, const void *routine)
+{
+	char name[NAME_BYTES];
+	trace_thread_start(start->birth, routine, start->caller);
+	read_name(name);
+	if (is_tracing() && strncmp(name, start->name, NAME_BYTES) != 0)
+		trace_name(TRACE_THREAD, trace_own_tid(), 0, name);
 }
 
 static void *run(void *argument)
 {
 	struct start start = *(struct start *)argument;
 	free(argument);
-	trace_thread_start(start.birth, (const void *)(uintptr_t)start.routine, start.caller);
+	begin(&start, (const void *)(uintptr_t)start.routine);
 	return start.routine(start.argument);
 }
 
@@ -45,7 +69,7 @@ static int run_c11(void *argument)
 {
 	struct start start = *(struct start *)argument;
 	free(argument);
-	trace_thread_start(start.birth, (const void *)(uintptr_t)start.c11_routine, start.caller);
+	begin(&start, (const void *)(uintptr_t)start.c11_routine);
 	return start.c11_routine(start.argument);
 }
 

@@ -18,6 +18,7 @@ enum {
 	ROUNDS = 100,
 	ONE_BY_ONE = 1000,
 	CHILDREN = 20,
+	NAMED = 20,
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -186,6 +187,22 @@ static void do_marks(void)
 	check(pthread_setname_np(pthread_self(), "marker") == 0, "setname");
 }
 
+/* By their creator, before or after they begin to run; they need its lock. */
+static void do_names(void)
+{
+	pthread_t threads[NAMED];
+	pthread_mutex_lock(&mutex);
+	for (int i = 0; i < NAMED; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "worker-%d", i);
+		check(pthread_create(&threads[i], NULL, lock_once, NULL) == 0, "create");
+		check(pthread_setname_np(threads[i], name) == 0, "setname");
+	}
+	pthread_mutex_unlock(&mutex);
+	for (int i = 0; i < NAMED; i++)
+		pthread_join(threads[i], NULL);
+}
+
 static void do_kill(void)
 {
 	do_locks();
@@ -205,6 +222,7 @@ static const struct {
 	{ "cpu", do_cpu },
 	{ "io", do_io },
 	{ "marks", do_marks },
+	{ "names", do_names },
 	{ "kill", do_kill },
 };
 

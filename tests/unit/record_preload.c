@@ -313,6 +313,22 @@ static void so_they_do_in_the_runtime_of_llvm(void **state)
 	unsetenv("OMP_WAIT_POLICY");
 }
 
+/* The creator holds the lock that they need: none is gone when it is named. */
+static void threads_have_the_names_that_their_creator_gave_them(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "names", &trace);
+	uint32_t seen = 0;
+	for (const struct event *e = trace.events; e < trace.events + trace.count; e++) {
+		int number;
+		if (e->kind == EVENT_NAME && e->what == WHAT_THREAD &&
+			sscanf(e->text, "worker-%d", &number) == 1)
+			seen |= 1u << number;
+	}
+	assert_int_equal(seen, (1u << 20) - 1);
+}
+
 static void threads_one_after_another_share_a_lane(void **state)
 {
 	(void)state;
@@ -466,6 +482,7 @@ int main(void)
 		cmocka_unit_test(a_condition_wait_releases_and_takes_its_mutex),
 		cmocka_unit_test(openmp_threads_wait_for_one_another),
 		cmocka_unit_test(so_they_do_in_the_runtime_of_llvm),
+		cmocka_unit_test(threads_have_the_names_that_their_creator_gave_them),
 		cmocka_unit_test(threads_one_after_another_share_a_lane),
 		cmocka_unit_test(each_forked_child_is_a_process_that_ends),
 		cmocka_unit_test(cpu_time_is_that_of_getrusage),
