@@ -57,6 +57,19 @@ static void say_quality(const char *path, const struct trace_quality *quality, F
 			path);
 }
 
+/* What was asked for that this timeline cannot show. */
+static void say_limits(const struct analysed *file, const struct analysis_opts *opts, FILE *notes)
+{
+	if (opts->needs_core && !file->results->has_cores)
+		fprintf(notes,
+			"corecast: %s: who had a core was not recorded, so threads that wait for "
+			"one count as active; 'corecast record --via bpf' sees it\n",
+			file->path);
+	if (opts->window_to_ns > 0 && file->results->elapsed_ns == 0)
+		fprintf(notes, "corecast: %s: the window lies behind the end of the timeline\n",
+			file->path);
+}
+
 /* A futex is what the C library's function that waits at it is for. */
 static uint8_t what_of_function(const char *function)
 {
@@ -118,8 +131,10 @@ int analysed_read(
 		code = analysis_results(analysis, &file->results, err);
 	if (code < 0)
 		return err_prefix(err, code, "%s", file->path);
-	if (notes)
+	if (notes) {
 		say_quality(file->path, trace_reader_quality(reader), notes);
+		say_limits(file, opts, notes);
+	}
 	if (symbols_new(&file->symbols) < 0 || name_futexes(file) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	file->finder = (struct code_finder){ file->symbols, find_place, name_object, name_local };

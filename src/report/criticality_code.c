@@ -81,11 +81,11 @@ static bool add_object(struct strbuf *out, const struct results *results,
 		return false;
 	uint64_t address = lock->address - module->bias;
 	AUTO_FREE char *variable = finder->name_object(finder->context, module->path, address);
-	struct code_place place = finder->find(finder->context, module->path, address);
 	if (variable) {
 		strbuf_add(out, variable);
 		return true;
 	}
+	struct code_place place = finder->find(finder->context, module->path, address);
 	if (!place.symbol)
 		return false;
 	if (place.file && place.offset > 0) {

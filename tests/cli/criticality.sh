@@ -54,6 +54,10 @@ python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("run.svg")'
 grep -c '<figure>' run.html page.html
 grep -o 'worker-b arrives last at barrier round' page.html | head -n 1
 
+echo "--- notes"
+"$CORECAST" criticality run.csv --active on-cpu 2>&1 >report | cut -c 1-60
+"$CORECAST" criticality run.csv --window 90-91 2>&1 >report
+
 echo "--- refusals"
 for wrong in '' 'a b c' 'run.csv --by lock' 'run.csv --window x' 'run.csv --window 3-1' 'run.csv --active never' \
 	'run.csv mended.csv --svg x.svg' 'run.csv -- true'; do
