@@ -52,6 +52,7 @@ struct replay_facts {
 	bool has_cores; /* told, or seen in the events */
 	bool has_cpu_times; /* else times between events stand for them */
 	double available; /* share of the cores that the run got when it could have used them */
+	double available_spare, available_full; /* with a core to spare; when it wanted all */
 	uint64_t wake_ns; /* from a wake-up to running again, on a free core: lower quartile */
 	uint64_t block_ns; /* CPU time that a wait costs who waits: lower quartile */
 	size_t threads, operations;
@@ -84,7 +85,6 @@ struct replay_change {
 
 struct replay_run {
 	uint32_t cores; /* 1 to REPLAY_CORES_MAX; 0: as recorded */
-	double available; /* speed of the cores; 0: as recorded */
 	uint64_t seed;
 	const struct replay_change *changes; /* borrowed */
 	size_t change_count;

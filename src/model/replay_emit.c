@@ -100,8 +100,31 @@ static void name_value(const struct player *player, struct event *event)
 	}
 }
 
+/* The cores' speed: what the run got of them when it wanted all, and when it did not. */
+static int follow_load(struct player *player, const struct event *event)
+{
+	const struct replay_facts *facts = &player->replay->facts;
+	bool is_spinning = event->kind == EVENT_WAIT && event->what == WHAT_SPIN;
+	if (event->kind == EVENT_THREAD_START || event->kind == EVENT_WOKEN)
+		player->active++;
+	else if ((event->kind == EVENT_WAIT && !is_spinning) || event->kind == EVENT_THREAD_EXIT)
+		player->active -= player->active > 0;
+	bool is_full = player->active >= player->cores;
+	if (is_full == player->is_full || facts->available_full == facts->available_spare)
+		return 0;
+	player->is_full = is_full;
+	int code = 0;
+	for (uint32_t i = 0; code == 0 && i < player->cores; i++)
+		code = sim_set_speed(
+			player->sim, i, is_full ? facts->available_full : facts->available_spare);
+	return code;
+}
+
 int replay_emit(struct player *player, const struct event *given, struct err *err)
 {
+	int code = follow_load(player, given);
+	if (code < 0 || !player->sink)
+		return code;
 	uint32_t index;
 	struct event event = *given;
 	const struct load_thread *thread = loaded(player, given->tid, &index);

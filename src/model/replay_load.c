@@ -74,10 +74,26 @@ uint32_t load_find_thread(const struct replay *replay, uint32_t pid, uint32_t ti
 	return place ? (uint32_t)*place : REPLAY_NONE;
 }
 
+static void observe_stretch(struct replay *replay, const struct load_thread *thread, double cpu_ns)
+{
+	double spare_ns = replay->spare_ns - thread->spare_ns;
+	double full_ns = replay->full_ns - thread->full_ns;
+	if (!(spare_ns + full_ns > 0))
+		return;
+	double weight = 1 / (spare_ns + full_ns);
+	replay->sums.ss += weight * spare_ns * spare_ns;
+	replay->sums.sf += weight * spare_ns * full_ns;
+	replay->sums.ff += weight * full_ns * full_ns;
+	replay->sums.sc += weight * spare_ns * cpu_ns;
+	replay->sums.fc += weight * full_ns * cpu_ns;
+}
+
 /* A thread's CPU time up to now: from its clock, or by the time that it ran. */
-static void account(struct load_thread *thread, const struct event *event)
+static void account(struct replay *replay, struct load_thread *thread, const struct event *event)
 {
 	uint64_t since_ns = event->time_ns - thread->time_ns;
+	uint64_t cpu_before_ns = thread->cpu_ns;
+	bool had_cpu = thread->has_cpu;
 	if (event->cpu_ns > 0) {
 		if (!thread->has_cpu) {
 			thread->has_cpu = true;
@@ -92,6 +108,10 @@ static void account(struct load_thread *thread, const struct event *event)
 		thread->work_ns += since_ns;
 		thread->total_cpu_ns += since_ns;
 	}
+	if (had_cpu && thread->is_running)
+		observe_stretch(replay, thread, (double)(thread->cpu_ns - cpu_before_ns));
+	thread->spare_ns = replay->spare_ns;
+	thread->full_ns = replay->full_ns;
 	thread->time_ns = event->time_ns;
 }
 
@@ -114,6 +134,11 @@ static void advance_clock(struct replay *replay, uint64_t time_ns)
 		return;
 	uint32_t active = replay->active < LOAD_ACTIVE_MAX ? replay->active : LOAD_ACTIVE_MAX;
 	replay->active_ns[active] += time_ns - replay->now_ns;
+	double since_ns = (double)(time_ns - replay->now_ns);
+	if (replay->active < replay->opts.cores)
+		replay->spare_ns += since_ns;
+	else if (replay->active > 0)
+		replay->full_ns += since_ns * replay->opts.cores / replay->active;
 	replay->now_ns = time_ns;
 }
 
@@ -154,6 +179,16 @@ static uint32_t add_thread(struct replay *replay, const struct event *event, uin
 	return (uint32_t)replay->thread_count++;
 }
 
+static int leave(struct replay *replay, uint32_t index)
+{
+	int code = waits_exit(replay, index);
+	struct load_thread *thread = &replay->threads[index];
+	set_active(replay, thread, false);
+	thread->is_over = true;
+	thread->is_running = false;
+	return code == 0 && !load_push(thread, STEP_EXIT) ? -ENOMEM : code;
+}
+
 /* Events of one instant come by thread number: who waits for a thread has started it before. */
 static void start_before_wait(struct replay *replay, struct load_thread *maker)
 {
@@ -171,10 +206,9 @@ static void start_before_wait(struct replay *replay, struct load_thread *maker)
 static int start(struct replay *replay, const struct event *event)
 {
 	uint32_t old = load_find_thread(replay, event->pid, event->tid);
-	if (old != REPLAY_NONE) { /* its number is used again, and how it ended was not seen */
-		replay->threads[old].is_over = true;
-		set_active(replay, &replay->threads[old], false);
-	}
+	/* Its number is used again: how it ended was not seen. */
+	if (old != REPLAY_NONE && leave(replay, old) < 0)
+		return -ENOMEM;
 	uint32_t parent = event->flags & EVENT_BEFORE || event->value > UINT32_MAX
 				  ? REPLAY_NONE
 				  : load_find_thread(replay, event->pid, (uint32_t)event->value);
@@ -186,7 +220,7 @@ static int start(struct replay *replay, const struct event *event)
 	struct load_thread *thread = &replay->threads[index];
 	thread->routine = event->object;
 	thread->start_site = event->site;
-	account(thread, event);
+	account(replay, thread, event);
 	if (parent == REPLAY_NONE)
 		return 0;
 	struct load_thread *maker = &replay->threads[parent];
@@ -199,16 +233,6 @@ static int start(struct replay *replay, const struct event *event)
 	if (maker->wait_what != WHAT_NONE && maker->wait_step + 1 == maker->count)
 		start_before_wait(replay, maker);
 	return 0;
-}
-
-static int leave(struct replay *replay, uint32_t index)
-{
-	int code = waits_exit(replay, index);
-	struct load_thread *thread = &replay->threads[index];
-	set_active(replay, thread, false);
-	thread->is_over = true;
-	thread->is_running = false;
-	return code == 0 && !load_push(thread, STEP_EXIT) ? -ENOMEM : code;
 }
 
 static int exited(struct replay *replay, uint32_t index, const struct event *event)
@@ -377,7 +401,7 @@ static int load_event(void *context, const struct event *given, struct err *err)
 	if (event.kind == EVENT_WOKEN) {
 		code = woken(replay, index, &event);
 	} else {
-		account(&replay->threads[index], &event);
+		account(replay, &replay->threads[index], &event);
 		code = own_event(replay, index, &event);
 	}
 	return code < 0 ? err_set(err, code, "out of memory") : 0;

@@ -16,6 +16,9 @@ enum { WHAT_JOINED = WHAT_BARRIER | 0x40, WHAT_FORKED = WHAT_BARRIER | 0x80 };
 
 enum { SAMPLES_MAX = 65536, SAMPLES_MIN = 8 };
 
+/* Of what the cores could have given, at least so much in either state, to tell the two apart. */
+#define APART_LEAST 0.05
+
 int samples_add(struct samples *samples, uint64_t ns)
 {
 	if (samples->count == SAMPLES_MAX)
@@ -243,10 +246,51 @@ static void set_play(struct load_object *object)
 	object->writers_first = object->reader_yields > object->reader_passes;
 }
 
+static double share(double part, double whole)
+{
+	return part > 0 && part < whole ? part / whole : 1;
+}
+
+/*
+ * What the run got of the cores while it wanted fewer than there are, by regression over stretches of
+ * its threads, and, from what is left, while it wanted all.
+ */
+static void set_available(struct replay *replay, double used_ns)
+{
+	struct replay_facts *f = &replay->facts;
+	double spare_ns = 0, full_ns = 0;
+	for (uint32_t i = 1; i <= LOAD_ACTIVE_MAX; i++)
+		if (i < f->cores)
+			spare_ns += (double)replay->active_ns[i] * i;
+		else
+			full_ns += (double)replay->active_ns[i] * f->cores;
+	/* A thread that was woken cannot use a core before it is awake. */
+	if (replay->wake.count > 0)
+		spare_ns -= (double)replay->wake_sum_ns -
+			    samples_excess(&replay->wake, f->wake_ns) * (double)replay->wake_count /
+				    (double)replay->wake.count;
+	f->available = share(used_ns, spare_ns + full_ns);
+	f->available_spare = f->available_full = f->available;
+	double determinant = replay->sums.ss * replay->sums.ff - replay->sums.sf * replay->sums.sf;
+	double least_ns = APART_LEAST * (spare_ns + full_ns);
+	if (!(determinant > 0) || spare_ns < least_ns || full_ns < least_ns)
+		return;
+	double spare = (replay->sums.sc * replay->sums.ff - replay->sums.fc * replay->sums.sf) /
+		       determinant;
+	/* Both between 0 and 1, and together what was used. */
+	double most = share(used_ns, spare_ns), least = (used_ns - full_ns) / spare_ns;
+	spare = spare < least ? least : spare > most ? most : spare;
+	double full = (used_ns - spare * spare_ns) / full_ns;
+	if (!(full > 0 && spare >= full)) /* who wants less gets no smaller part of it */
+		return;
+	f->available_spare = spare;
+	f->available_full = full < 1 ? full : 1;
+}
+
 static void set_costs(struct replay *replay)
 {
 	struct replay_facts *f = &replay->facts;
-	double used_ns = 0, could_ns = 0;
+	double used_ns = 0;
 	f->cores = replay->opts.cores                      ? replay->opts.cores
 		   : replay->has_cores_seen                ? replay->on_core_max
 		   : replay->active_max > REPLAY_CORES_MAX ? REPLAY_CORES_MAX
@@ -262,19 +306,12 @@ static void set_costs(struct replay *replay)
 		f->operations += thread->count;
 	}
 	if (!f->has_cpu_times) {
-		f->available = 1;
+		f->available = f->available_spare = f->available_full = 1;
 		return;
 	}
 	f->wake_ns = samples_quartile(&replay->wake);
 	f->block_ns = samples_quartile(&replay->block);
-	for (uint32_t i = 1; i <= LOAD_ACTIVE_MAX; i++)
-		could_ns += (double)replay->active_ns[i] * (i < f->cores ? i : f->cores);
-	/* A thread that was woken cannot use a core before it is awake. */
-	if (replay->wake.count > 0)
-		could_ns -= (double)replay->wake_sum_ns -
-			    samples_excess(&replay->wake, f->wake_ns) * (double)replay->wake_count /
-				    (double)replay->wake.count;
-	f->available = used_ns > 0 && used_ns < could_ns ? used_ns / could_ns : 1;
+	set_available(replay, used_ns);
 }
 
 /* Waits whose signal was never seen: pauses, as long as they were. */

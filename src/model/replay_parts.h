@@ -76,6 +76,7 @@ struct load_thread {
 	/* While it is loaded. */
 	uint64_t work_ns; /* since its last step */
 	uint64_t cpu_ns, time_ns; /* accounted up to here */
+	double spare_ns, full_ns; /* the replay's, then */
 	uint64_t total_cpu_ns;
 	struct load_hold *holds;
 	size_t hold_count, hold_capacity;
@@ -189,6 +190,15 @@ struct replay {
 	uint64_t active_ns[LOAD_ACTIVE_MAX + 1]; /* time with so many active threads */
 	struct samples wake, block; /* ns: from a wake-up to a free core; CPU time inside a wait */
 	uint64_t wake_count, wake_sum_ns;
+	/*
+	 * What a thread that does not wait could have had so far: time with a core to spare, and its
+	 * share of the cores while there was none. The sums are those of the regression of CPU time on
+	 * both, over all stretches of all threads, each with the weight 1 / (spare + full).
+	 */
+	double spare_ns, full_ns;
+	struct {
+		double ss, sf, ff, sc, fc;
+	} sums;
 	bool has_begun, has_cores_seen, is_finished, has_exited;
 };
 

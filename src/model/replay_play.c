@@ -260,6 +260,8 @@ static int unlock(struct player *player, uint32_t index, const struct step *step
 
 static int join(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
 {
+	if (step->other == REPLAY_NONE)
+		return PLAY_DONE;
 	const struct play_thread *joined = &player->threads[step->other];
 	if (joined->tid > 0)
 		return op_on(op, SIM_JOIN, joined->tid);
@@ -401,7 +403,7 @@ int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_res
 		return err_set(err, code, "out of memory");
 	const struct load_thread *loaded = &player->replay->threads[index];
 	struct play_thread *thread = &player->threads[index];
-	player->last_ns = sim_now(sim);
+	(void)sim;
 	*op = (struct sim_op){ 0 };
 	if (!thread->has_slept && loaded->parent == REPLAY_NONE && loaded->start_ns > 0) {
 		thread->has_slept = true;

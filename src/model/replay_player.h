@@ -48,7 +48,8 @@ struct player {
 	struct map passes; /* thread, condition: how often it passed */
 	struct play_table tables[SIM_DISKS + 1]; /* by enum sim_object_kind */
 	uint32_t *depths; /* thread * changes + change: locks held, regions that it is in */
-	uint64_t last_ns;
+	uint32_t cores, active; /* active: threads that do not wait */
+	bool is_full; /* as many active ones as cores */
 };
 
 /* replay_play.c: struct sim_program's next(). */

@@ -184,16 +184,16 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 	struct sim_program program = { .context = player, .next = play_next };
 	struct event_sink sink = { .context = player, .event = put_event };
 	const struct replay_facts *facts = &player->replay->facts;
-	double available = player->run->available > 0 ? player->run->available : facts->available;
 	double speeds[REPLAY_CORES_MAX];
 	for (uint32_t i = 0; i < cores; i++)
-		speeds[i] = available;
+		speeds[i] = facts->available_spare;
 	struct sim_options options = { .seed = player->run->seed,
 		.cores = cores,
 		.speed = speeds,
 		.wake_ns = facts->wake_ns,
 		.switch_ns = facts->block_ns,
-		.sink = player->sink ? &sink : NULL };
+		.sink = &sink };
+	player->cores = cores;
 	int code = sim_new(&options, &program, &player->sim, err);
 	if (code < 0)
 		return code;

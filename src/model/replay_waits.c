@@ -241,6 +241,17 @@ static uint32_t find_joined(
 	return REPLAY_NONE;
 }
 
+/* Its end was not recorded. */
+static void forget_wait(struct replay *replay, struct load_thread *thread)
+{
+	struct step *step = &thread->steps[thread->wait_step - 1];
+	if (step->kind == STEP_LOCK)
+		count_waiting(&replay->objects[step->object], step->is_shared, false);
+	if (step->kind != STEP_BARRIER && step->kind != STEP_DECIDE)
+		step->kind = STEP_NOTHING;
+	thread->wait_step = 0;
+}
+
 int waits_begin(struct replay *replay, uint32_t index, const struct event *event)
 {
 	bool is_implicit = event->flags & EVENT_IMPLICIT;
@@ -248,9 +259,8 @@ int waits_begin(struct replay *replay, uint32_t index, const struct event *event
 	if (object == REPLAY_NONE)
 		return -ENOMEM;
 	struct load_thread *thread = &replay->threads[index];
-	if (thread->wait_what != WHAT_NONE && is_lock(thread->wait_what) && thread->wait_step)
-		count_waiting(&replay->objects[thread->wait_object],
-			thread->steps[thread->wait_step - 1].is_shared, false);
+	if (thread->wait_what != WHAT_NONE && thread->wait_step)
+		forget_wait(replay, thread);
 	thread->wait_what = event->what == WHAT_NONE ? WHAT_OTHER : event->what;
 	thread->wait_object = object;
 	thread->wait_value = event->value;
@@ -595,11 +605,8 @@ int waits_exit(struct replay *replay, uint32_t index)
 {
 	struct load_thread *thread = &replay->threads[index];
 	if (thread->wait_what != WHAT_NONE && thread->wait_step) {
-		struct step *step = &thread->steps[thread->wait_step - 1];
-		if (thread->wait_what != WHAT_BARRIER)
-			step->kind = STEP_NOTHING;
+		forget_wait(replay, thread);
 		replay->facts.unended++;
-		thread->wait_step = 0;
 	}
 	while (thread->hold_count > 0) {
 		struct load_hold *hold = &thread->holds[thread->hold_count - 1];
