@@ -187,6 +187,8 @@ struct cpu {
 	double speed; /* now: of its core, divided among busy siblings */
 	uint64_t slice_end_ns;
 	uint64_t busy_since_ns, busy_ns;
+	uint32_t *sets; /* of cores that it is in: indices of affinities */
+	size_t set_count, set_capacity;
 };
 
 /* Threads that may use the same cores wait for one together. */
@@ -259,6 +261,7 @@ struct sim {
 	struct sim_program program;
 	struct rng rng;
 	uint64_t event_count, stats_since_ns;
+	uint32_t instant_events; /* at the present time */
 	uint32_t executing; /* tid of the thread whose operations are played; 0 */
 	struct err *err; /* of sim_run() */
 	int failed; /* of the sink, or where nothing can be returned */
@@ -310,7 +313,7 @@ void waiters_remove(struct sim *sim, struct waiters *list, uint32_t tid);
 /* A thread's operation that waits for a time: it sleeps, or waits for a condition so long only. */
 int op_timer(struct sim *sim, struct sim_thread *thread);
 
-/* cores.c */
+/* cores.c, schedule.c */
 int cores_new(struct sim *sim, struct err *err);
 void cores_free(struct sim *sim);
 int cores_affinity(struct sim *sim, const uint64_t *cores, uint32_t *ret);

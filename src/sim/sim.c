@@ -264,6 +264,20 @@ static int timer_rings(struct sim *sim, enum timer_kind kind, uint32_t owner, ui
 	return 0;
 }
 
+/* A loop of one thread is found in thread_next(); this one goes through a source or a disk. */
+static int instant_error(struct sim *sim, const struct timer *timer)
+{
+	static const char *const words[] = {
+		[TIMER_THREAD] = "thread", [TIMER_SOURCE] = "source", [TIMER_DISK] = "disk"
+	};
+	const char *name = timer->kind == TIMER_SOURCE ? sim->sources.all[timer->owner].object.name
+			   : timer->kind == TIMER_DISK ? sim->disks.all[timer->owner].object.name
+						       : thread_of(sim, timer->owner)->name;
+	return err_set(sim->err, -ELOOP,
+		"at %.9f s, no time passes: more than %d events, the last of %s '%s'",
+		1e-9 * (double)sim->now_ns, INSTANT_OPS_MAX, words[timer->kind], name ? name : "");
+}
+
 /*
  * The first event stays in the heap while it is played, as nothing can come before it: what sets the
  * same timer again, as most do, moves it once instead of taking it out and putting it in.
@@ -271,8 +285,11 @@ static int timer_rings(struct sim *sim, enum timer_kind kind, uint32_t owner, ui
 static int play_first(struct sim *sim)
 {
 	unsigned __int128 first = sim->events.entries[0];
-	sim->now_ns = pending_key(first);
 	uint32_t slot = pending_slot(first);
+	sim->instant_events = pending_key(first) == sim->now_ns ? sim->instant_events + 1 : 0;
+	if (sim->instant_events > INSTANT_OPS_MAX)
+		return instant_error(sim, &sim->timers[slot]);
+	sim->now_ns = pending_key(first);
 	if (++sim->event_count > sim->options.event_limit && sim->options.event_limit > 0)
 		return err_set(sim->err, -E2BIG,
 			"more than %llu events: the simulation was stopped",
