@@ -162,7 +162,7 @@ static void put_name(enum trace_what what, uint64_t object, uint64_t value, cons
 	struct trace_record *row = lane_row(&self.lane);
 	*row = (struct trace_record){
 		.time_ns = time_ns,
-		.cpu_ns = cpu_clock_at(&self.cpu, time_ns),
+		.cpu_ns = row_cpu_ns(time_ns),
 		.object = object,
 		.site = length,
 		.value = value,
@@ -172,7 +172,6 @@ static void put_name(enum trace_what what, uint64_t object, uint64_t value, cons
 	};
 	memcpy(row + 1, text, length); /* behind it the chunk is zero */
 	self.lane.last_ns = time_ns;
-	self.lead_ns = self.cpu.lead_ns;
 	commit_row(bytes);
 }
 

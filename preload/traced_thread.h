@@ -47,6 +47,7 @@ struct thread {
 	struct lane lane;
 	struct cpu_clock cpu;
 	uint64_t lead_ns; /* of `cpu`, in the last row */
+	uint64_t cpu_ns; /* of the last event, as readers will find it: it never falls */
 	/* The last event, if it is a PASS that a RELEASE may join: its row, or the row that it repeats. */
 	struct trace_record *held;
 	uint64_t *held_word; /* where it says so; NULL: it is that row */
@@ -129,6 +130,16 @@ static inline void commit_row(uint32_t bytes)
 	lane_commit(&self.lane, bytes);
 }
 
+/* For a row at that time. */
+static inline uint64_t row_cpu_ns(uint64_t time_ns)
+{
+	uint64_t cpu_ns = cpu_clock_at(&self.cpu, time_ns);
+	if (cpu_ns > self.cpu_ns)
+		self.cpu_ns = cpu_ns;
+	self.lead_ns = self.cpu.lead_ns;
+	return self.cpu_ns;
+}
+
 /* The row, which stays where it is; NULL if there is no room. */
 static inline struct trace_record *put(
 	uint64_t time_ns, struct head head, uint64_t object, const void *site, uint64_t value)
@@ -142,7 +153,7 @@ static inline struct trace_record *put(
 	struct trace_record *row = lane_row(&self.lane);
 	*row = (struct trace_record){
 		.time_ns = time_ns,
-		.cpu_ns = cpu_clock_at(&self.cpu, time_ns),
+		.cpu_ns = row_cpu_ns(time_ns),
 		.object = object,
 		.site = (uintptr_t)site,
 		.value = value,
@@ -152,7 +163,6 @@ static inline struct trace_record *put(
 		.flags = head.flags,
 	};
 	self.lane.last_ns = time_ns;
-	self.lead_ns = self.cpu.lead_ns;
 	commit_row(ROW);
 	return row;
 }
@@ -201,6 +211,7 @@ static inline bool put_again(
 	__atomic_store_n(word, trace_again(known - 1u, after_ns), __ATOMIC_RELEASE);
 	self.again_count++;
 	self.lane.last_ns += after_ns;
+	self.cpu_ns += after_ns;
 	self.cpu.seen_ns = time_ns;
 	self.held = head.kind == TRACE_PASS ? row : NULL;
 	self.held_word = word;
@@ -244,6 +255,7 @@ static inline bool join_held(struct head head, const void *object, uint64_t time
 	else
 		hold_row(self.held, held_ns);
 	self.lane.last_ns += held_ns;
+	self.cpu_ns += held_ns;
 	self.held = NULL;
 	return true;
 }

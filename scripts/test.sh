@@ -183,6 +183,7 @@ check "build minimal" build minimal gcc -Dbuildtype=debug \
 # gcc 12's analyser does not see scope cleanup, arrays that helpers fill, and conditions that imply another.
 check "gcc -fanalyzer" build analyzer gcc -Dtests=disabled -Dhtml=disabled -Dc_args="-fanalyzer \
 	-Wno-analyzer-malloc-leak -Wno-analyzer-use-of-uninitialized-value -Wno-analyzer-null-argument" || true
+check "races" env CORECAST_BUILD="$work/tsan" "$source_root/scripts/tsan.sh" || true
 check "quickstart" env CORECAST_BUILD="$work/gcc" "$source_root/scripts/quickstart.sh" || true
 check "debian package" "$source_root/tests/debian_package.sh" "$source_root" || true
 

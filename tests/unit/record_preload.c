@@ -203,6 +203,20 @@ static void each_lock_is_acquired_and_released(void **state)
 	assert_int_equal(trace.header.processes, 1);
 }
 
+static void cpu_time_never_falls(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "locks", &trace);
+	for (size_t i = 0; i + 1 < trace.count; i++) {
+		const struct event *event = &trace.events[i];
+		if (event->kind == EVENT_THREAD_EXIT || event->cpu_ns == 0)
+			continue;
+		const struct event *next = after(&trace, event);
+		assert_true(next->cpu_ns == 0 || next->cpu_ns >= event->cpu_ns);
+	}
+}
+
 static void a_recursive_mutex_is_held_once(void **state)
 {
 	(void)state;
@@ -486,6 +500,7 @@ int main(void)
 		cmocka_unit_test(threads_one_after_another_share_a_lane),
 		cmocka_unit_test(each_forked_child_is_a_process_that_ends),
 		cmocka_unit_test(cpu_time_is_that_of_getrusage),
+		cmocka_unit_test(cpu_time_never_falls),
 		cmocka_unit_test(a_sleep_ends_when_its_time_is_over),
 		cmocka_unit_test(only_input_that_blocks_is_a_wait),
 		cmocka_unit_test(marks_and_names_are_there),
