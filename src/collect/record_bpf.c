@@ -84,11 +84,8 @@ static int open_signals(struct err *err)
 }
 
 /* Until the process ends, the time is over, or someone asks us to stop. */
-static int attend(const struct record_opts *opts, struct err *err)
+static int attend(const struct record_opts *opts, int signals, struct err *err)
 {
-	AUTO_FD int signals = open_signals(err);
-	if (signals < 0)
-		return signals;
 	AUTO_FD int process = (int)syscall(SYS_pidfd_open, opts->pid, 0);
 	if (process < 0)
 		return err_set(err, -errno, "cannot watch process %d: %s", (int)opts->pid,
@@ -110,11 +107,15 @@ static int attend(const struct record_opts *opts, struct err *err)
 static int run_attached(struct recording *recording, const struct record_opts *opts,
 	struct record_result *ret, struct err *err)
 {
+	/* Who stops us while we begin gets a file, too. */
+	AUTO_FD int signals = open_signals(err);
+	if (signals < 0)
+		return signals;
 	int status = begin(recording, opts->pid, err);
 	if (status < 0)
 		return status;
 	uint64_t start_ns = monotonic_ns();
-	status = attend(opts, err);
+	status = attend(opts, signals, err);
 	return status < 0 ? status : finish(recording, start_ns, monotonic_ns(), ret, err);
 }
 

@@ -24,7 +24,7 @@ awk -F, '
 # the most critical thread on any machine, by both recorders and by the kernel's alone.
 "$CORECAST" criticality run.cct --json >run.json
 jq -e '.threads[0].name == "worker-1"' run.json >jq.out
-jq -e '[.locks[] | select(.name | startswith("round_end")) | .waits] | add > 0' run.json >jq.out
+jq -e '[.locks[] | select(.kind == "barrier") | .waits] | add > 0' run.json >jq.out
 "$CORECAST" criticality run.cct >text
 ! grep 'Who had a core was not recorded' text
 "$CORECAST" criticality run.cct --active on-cpu --json >jq.out

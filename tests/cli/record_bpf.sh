@@ -58,6 +58,15 @@ if "$CORECAST" doctor | grep ' build .*, libdw' >found; then
 	grep '^ .*work (hot_lock.c:[0-9]*)$' text >found
 fi
 
+# Until the file has something of the program.
+await_events() {
+	for _ in $(seq 100); do
+		"$CORECAST" export "$1" --to csv 2>log | grep ',pass,futex,' >found && return
+		sleep 0.1
+	done
+	return 1
+}
+
 # One that runs already, for a while; then until a signal; it is not disturbed.
 "$turns" 400 12 4 >turns &
 program=$!
@@ -65,24 +74,18 @@ trap 'kill "$program" 2>kill.log || true' EXIT
 "$CORECAST" record -o attached.cct -p "$program" -d 0.4 2>stderr
 "$CORECAST" export attached.cct --to csv >attached.csv
 grep -q ',name,thread,.*"first"' attached.csv
-# On a busy machine it may take longer until it listens to signals.
-for pause in 0.5 2 8; do
-	"$CORECAST" record --force -o attached.cct -p "$program" 2>stderr &
-	recorder=$!
-	sleep "$pause"
-	kill "$recorder"
-	status=0
-	wait "$recorder" || status=$?
-	[ "$status" -eq 143 ] || break
-done
-[ "$status" -eq 0 ]
-"$CORECAST" export attached.cct --to csv >attached.csv
+"$CORECAST" record -o stopped.cct -p "$program" 2>stderr &
+recorder=$!
+await_events stopped.cct
+kill "$recorder"
+wait "$recorder"
+"$CORECAST" export stopped.cct --to csv >stopped.csv
 kill -0 "$program"
 
 # Killed: what was recorded is there.
 "$CORECAST" record --force -o killed.cct -p "$program" 2>stderr &
 recorder=$!
-sleep 0.7
+await_events killed.cct
 kill -9 "$recorder"
 wait "$recorder" 2>stderr || true
 "$CORECAST" export killed.cct --to csv >killed.csv 2>stderr

@@ -36,7 +36,10 @@ fi
 # It ends with the program, and by a signal.
 "$CORECAST" top -p "$program" -d 0.1 >text 2>stderr &
 top=$!
-sleep 0.5
+for _ in $(seq 200); do # until it watches
+	grep 'threads active' text >found && break
+	sleep 0.1
+done
 kill "$program"
 wait "$top"
 grep -q 'has ended' stderr
