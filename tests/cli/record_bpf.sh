@@ -68,7 +68,7 @@ await_events() {
 }
 
 # One that runs already, for a while; then until a signal; it is not disturbed.
-"$turns" 400 12 4 >turns &
+"$turns" 4000 12 4 >turns &
 program=$!
 trap 'kill "$program" 2>kill.log || true' EXIT
 "$CORECAST" record -o attached.cct -p "$program" -d 0.4 2>stderr

@@ -17,7 +17,7 @@ if ! grep -q 'no process' stderr; then
 	exit 77
 fi
 
-"$CORECAST_BUILD/tests/programs/turns" 400 12 4 >turns &
+"$CORECAST_BUILD/tests/programs/turns" 4000 12 4 >turns &
 program=$!
 trap 'kill "$program" 2>kill.log || true' EXIT
 "$CORECAST" top -p "$program" -n 2 -d 0.3 >text
