@@ -33,6 +33,7 @@ void build_free(struct build *build)
 	build_groups_release(&build->groups);
 	build_channels_release(&build->channels);
 	build_requests_release(&build->requests);
+	build_disk_release(&build->disk);
 	build_trace_release(&build->trace);
 	meaning_free(build->meaning);
 	model_free(build->model);
@@ -245,10 +246,18 @@ static int add_notes(struct build *build)
 	if (code == 0)
 		code = add_note(build, build->channels.failed_tries,
 			"tries of locks that failed are left out");
+	if (code == 0 && build->disk.is_guessed)
+		code = model_add_note(build->model, "the disk was always as busy: that it serves "
+						    "one request at a time is a guess");
 	if (code == 0)
 		code = add_note(build, build->guessed_splits,
 			"loops had the same count in each thread: their sum is taken to be shared "
 			"by the threads, which one run cannot tell");
+	if (code == 0)
+		code = add_note(build, build->guessed_shares,
+			"pieces of code before a barrier or an end are taken to be equal shares of "
+			"work "
+			"that more threads would share, too, which one run cannot tell");
 	return code;
 }
 
@@ -257,6 +266,8 @@ static int make(struct build *build, struct err *err)
 	int code = build_steps_by_meaning(&build->trace, build->meaning, &build->channels);
 	if (code == 0)
 		code = build_requests_find(&build->trace, &build->requests);
+	if (code == 0)
+		code = build_disk_find(&build->trace, &build->disk);
 	if (code == 0)
 		code = build_groups_find(&build->trace, &build->groups);
 	if (code == 0)

@@ -59,7 +59,7 @@ static enum model_op op_of(const struct build_state *state)
 		[STEP_COND_WAIT] = MODEL_SLEEP,
 		[STEP_SLEEP] = MODEL_SLEEP,
 		[STEP_IO] = MODEL_SLEEP,
-		[STEP_DISK] = MODEL_SLEEP,
+		[STEP_DISK] = MODEL_IO,
 		[STEP_SPAWN] = MODEL_SPAWN,
 		[STEP_JOIN] = MODEL_JOIN,
 		[STEP_BEGIN] = MODEL_BEGIN,
@@ -118,6 +118,8 @@ static int fill_times(struct emitter *e, const struct build_state *state, uint32
 			1e-9;
 	struct model_fragment *fragment = fragment_at(e, index);
 	int code = build_dist(e->model, values, state->visits, &fragment->cpu);
+	if (code == 0)
+		code = build_share(e->build, e->index, state, &fragment->cpu);
 	if (code < 0 || fragment->op != MODEL_SLEEP)
 		return code;
 	for (size_t i = 0; i < state->visits; i++)
@@ -133,6 +135,10 @@ static int fill_times(struct emitter *e, const struct build_state *state, uint32
 static int fill_count(struct emitter *e, const struct build_state *state, uint32_t index)
 {
 	struct model_fragment *fragment = fragment_at(e, index);
+	if (state->op == STEP_DISK) {
+		fragment->other = 0;
+		fragment->count.value.value = 1;
+	}
 	if (state->op != STEP_SPAWN && state->op != STEP_PUT && state->op != STEP_GET &&
 		state->op != STEP_TICK)
 		return 0;
@@ -221,17 +227,6 @@ static int set_only_edge(struct emitter *e, uint32_t from, uint32_t to)
 	return 0;
 }
 
-/* Rounds that all threads do together: at a barrier about as often as the loop turns. */
-static bool is_rounds(const struct emitter *e, const struct build_law *law)
-{
-	uint64_t arrivals = 0, turns = 0;
-	for (size_t i = 0; i < e->graph->visit_count; i++)
-		arrivals += e->graph->visits[i].step->op == STEP_ARRIVE;
-	for (size_t i = 0; i < law->run_count; i++)
-		turns += law->runs[i];
-	return arrivals * 2 >= turns;
-}
-
 /* Work that is shared by as many threads as there are: a queue of tickets that holds all of it. */
 static int add_tickets(struct emitter *e, const struct build_law *law, uint64_t total,
 	uint32_t before, uint32_t body, uint32_t index)
@@ -298,7 +293,7 @@ static int add_loop(struct emitter *e, const struct build_state *state, const st
 		most = law->runs[i] > most ? law->runs[i] : most;
 	}
 	bool is_shared = law->is_once && e->build->sizes[e->index] != BUILD_NONE &&
-			 law->run_count == e->group->count && !is_rounds(e, law);
+			 law->run_count == e->group->count && !build_is_rounds(e->graph, law);
 	uint32_t before = is_shared ? turns_before(e, state, law) : 0;
 	e->build->guessed_splits += is_shared && least == most;
 	if (is_shared && (e->has_flow || most - least > 1))
@@ -310,6 +305,20 @@ static int add_loop(struct emitter *e, const struct build_state *state, const st
 	return code < 0 ? code : set_only_edge(e, index, e->fragments[law->to]);
 }
 
+/* Who takes requests from outside goes on as long as they come. */
+static bool is_endless(const struct emitter *e, const struct build_law *law)
+{
+	const struct build_requests *requests = &e->build->requests;
+	uint64_t turns = law->run_count;
+	bool is_taker = false;
+	for (size_t i = 0; i < e->graph->state_count; i++)
+		is_taker |= e->graph->states[i].op == STEP_GET &&
+			    e->graph->states[i].object == requests->arrivals;
+	for (size_t i = 0; i < law->run_count; i++)
+		turns += law->runs[i];
+	return is_taker && law->is_once && turns * 10 >= requests->begun * 9;
+}
+
 /* The laws of a state behind it, the last one first; *to is where it then leads. */
 static int add_laws(struct emitter *e, const struct build_state *state, uint32_t *to)
 {
@@ -317,6 +326,8 @@ static int add_laws(struct emitter *e, const struct build_state *state, uint32_t
 	for (size_t i = state->law_count; i-- > 0 && code == 0;) {
 		AUTO_FREE char *name = NULL;
 		uint32_t index, body = *to;
+		if (is_endless(e, &state->laws[i]))
+			continue;
 		if (asprintf(&name, "repeat %s",
 			    fragment_at(e, e->fragments[state - e->graph->states])->name) < 0)
 			return -ENOMEM;

@@ -12,10 +12,11 @@
 
 /*
  * A split must be significant (chi-squared more than three standard deviations above its mean) and
- * explain at least a fiftieth (Cramer's V squared); more ways in than WAYS_MAX are too many to keep apart.
+ * have at least a medium effect
+ * (Cramer's V of 0.3, J. Cohen, "Statistical Power Analysis", 1988, 7.2); more ways in than WAYS_MAX are too many to keep apart.
  */
 enum { SPLIT_ROUNDS = 3, WAYS_MAX = 32, STATES_MAX = 4000, FROM_START = UINT32_MAX - 2 };
-static const double significant_deviations = 3, least_effect = 0.02;
+static const double significant_deviations = 3, least_effect = 0.09;
 
 /* A way through a state. */
 struct way {

@@ -10,8 +10,8 @@
  * A branch is a draw by probabilities unless its runs say otherwise. Take one way x out of a state:
  * between two x the thread goes other ways k times. If draws were independent k would be geometric,
  * with the variance m^2 + m at mean m. Runs that vary much less (always 100 times) or much more are
- * a law of their own: the counts as seen. What a thread does once (the end of its only loop) is
- * always such a law, since its length is the amount of work.
+ * a law of their own: the counts as seen. A way after which a thread does not come back (the end
+ * of its only loop) is always such a law, since its length is the amount of work.
  */
 #ifndef MODEL_BUILD_GRAPH_H
 #define MODEL_BUILD_GRAPH_H
@@ -28,7 +28,7 @@ struct build_edge {
 /* k times other ways, then `to`. */
 struct build_law {
 	uint32_t to;
-	bool is_once; /* at most once for each thread */
+	bool is_once; /* the thread does not come to the branch again */
 	uint64_t *runs; /* k each time */
 	size_t run_count, run_capacity;
 };

@@ -2,6 +2,7 @@
 #include "model/build_group.h"
 
 #include "base/mem.h"
+#include "model/build_outlier.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -151,7 +152,7 @@ static bool belongs(const struct build_trace *trace, const struct uses *uses,
 	       have_same_stem(a->name, b->name) && are_alike(&uses[first], &uses[index]);
 }
 
-static int add_to_group(struct build_groups *groups, size_t index, uint32_t thread)
+int build_groups_add(struct build_groups *groups, size_t index, uint32_t thread)
 {
 	if (mem_grow(&groups->items, &groups->capacity, index + 1, sizeof *groups->items) < 0)
 		return -ENOMEM;
@@ -199,6 +200,16 @@ static int name_group(const struct build_trace *trace, struct build_groups *grou
 	return -ENOMEM;
 }
 
+/* Among the threads that were started last, one after the other, those of the same group. */
+static struct build_step *find_spawn(
+	struct build_thread *thread, size_t count, const struct build_step *step)
+{
+	for (size_t i = count; i-- > 0 && thread->steps[i].op == STEP_SPAWN;)
+		if (thread->steps[i].object == step->object && thread->steps[i].site == step->site)
+			return &thread->steps[i];
+	return NULL;
+}
+
 /* Threads that are started one after the other become one step, and so does waiting for them. */
 static void merge_steps(struct build_thread *thread, const struct build_groups *groups)
 {
@@ -207,14 +218,15 @@ static void merge_steps(struct build_thread *thread, const struct build_groups *
 	AUTO_FREE bool *is_joined = calloc(groups->count, sizeof *is_joined);
 	for (size_t i = 0; i < thread->step_count; i++) {
 		struct build_step step = thread->steps[i];
-		struct build_step *last = kept > 0 ? &thread->steps[kept - 1] : NULL;
+		struct build_step *last;
 		bool is_family = step.op == STEP_SPAWN || step.op == STEP_JOIN;
 		if (is_family && step.object != BUILD_NONE)
 			step.object = groups->of_thread[step.object];
 		if (step.op == STEP_SPAWN && is_joined)
 			is_joined[step.object] = false;
-		if (step.op == STEP_SPAWN && last && last->op == STEP_SPAWN && cpu_ns == 0 &&
-			last->object == step.object && last->site == step.site) {
+		last = step.op == STEP_SPAWN && cpu_ns == 0 ? find_spawn(thread, kept, &step)
+							    : NULL;
+		if (last) {
 			last->count++;
 			last->cpu_ns += step.cpu_ns;
 			continue;
@@ -281,10 +293,12 @@ int build_groups_find(struct build_trace *trace, struct build_groups *ret)
 		size_t group = 0;
 		while (group < ret->count && !belongs(trace, uses, &ret->items[group], i))
 			group++;
-		code = add_to_group(ret, group, i);
+		code = build_groups_add(ret, group, i);
 		if (code == 0)
 			ret->items[group].first_count += trace->threads[i].parent == BUILD_NONE;
 	}
+	if (code == 0)
+		code = build_groups_part(trace, ret);
 	for (size_t i = 0; code == 0 && i < ret->count; i++)
 		code = name_group(trace, ret, i);
 	for (size_t i = 0; code == 0 && i < trace->thread_count; i++)

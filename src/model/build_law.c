@@ -79,18 +79,20 @@ static void judge(struct runs *runs)
 /* How often the other ways were taken before each time that x was. */
 static int collect_runs(const struct choices *choices, uint32_t x, struct runs *ret)
 {
-	uint64_t run = 0, in_thread = 0;
+	uint64_t run = 0;
 	ret->is_once = true;
 	for (size_t i = 0; i < choices->count; i++) {
 		if (i > 0 && choices->thread[i] != choices->thread[i - 1])
-			run = in_thread = 0;
+			run = 0;
 		if (choices->to[i] != x) {
 			run++;
 			continue;
 		}
 		if (add_run(ret, run) < 0)
 			return -ENOMEM;
-		ret->is_once &= ++in_thread == 1;
+		bool is_last =
+			i + 1 == choices->count || choices->thread[i + 1] != choices->thread[i];
+		ret->is_once &= is_last;
 		run = 0;
 	}
 	judge(ret);
@@ -135,7 +137,7 @@ static bool has_law(const struct build_state *state, uint32_t to)
 	return false;
 }
 
-/* What a thread does once comes first, then the most regular. */
+/* The end comes first, then the most regular. */
 static bool is_better(const struct runs *a, const struct runs *b)
 {
 	if (a->is_once != b->is_once)

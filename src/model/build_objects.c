@@ -24,7 +24,8 @@ static struct build_place find_place(const struct build *build, uint32_t pid, ui
 
 char *build_place_name(const struct build *build, uint32_t pid, uint64_t site)
 {
-	struct build_place place = find_place(build, pid, site);
+	/* Behind the call: the line is that of the call itself. */
+	struct build_place place = find_place(build, pid, site > 0 ? site - 1 : 0);
 	const char *slash = place.file ? strrchr(place.file, '/') : NULL;
 	char *text = NULL;
 	int code;
@@ -50,6 +51,8 @@ static enum model_object_kind kind_of(const struct build_object *object)
 		return MODEL_SEMAPHORE;
 	case WHAT_QUEUE:
 		return MODEL_QUEUE;
+	case WHAT_DISK:
+		return MODEL_DISK;
 	default:
 		return MODEL_MUTEX;
 	}
@@ -63,7 +66,8 @@ static int base_name(const struct build *build, const struct build_object *objec
 		[MODEL_RWLOCK] = "rwlock",
 		[MODEL_BARRIER] = "barrier",
 		[MODEL_SEMAPHORE] = "semaphore",
-		[MODEL_QUEUE] = "queue" };
+		[MODEL_QUEUE] = "queue",
+		[MODEL_DISK] = "disk" };
 	struct build_place place = find_place(build, object->pid, object->address);
 	int code;
 	if (object->name)
@@ -196,6 +200,22 @@ static const struct build_channel *channel_of(const struct build *build, uint32_
 	return NULL;
 }
 
+/* One class of requests. */
+static int size_disk(struct build *build, struct model_object *ret)
+{
+	struct build_disk *disk = &build->disk;
+	double span_s = (double)(build->trace.end_ns - build->trace.start_ns) * 1e-9;
+	ret->size.value = disk->parallel;
+	ret->classes = model_alloc(build->model, 1, sizeof *ret->classes);
+	if (!ret->classes)
+		return -ENOMEM;
+	ret->class_count = 1;
+	ret->classes->name = "read";
+	ret->recorded.is_known = span_s > 0;
+	ret->recorded.busy_share = span_s > 0 ? disk->busy_s / span_s : 0;
+	return build_dist(build->model, disk->service_s, disk->count, &ret->classes->service);
+}
+
 static int size_object(struct build *build, uint32_t object, struct model_object *ret)
 {
 	const struct build_channel *channel = channel_of(build, object);
@@ -208,7 +228,11 @@ static int size_object(struct build *build, uint32_t object, struct model_object
 		code = find_initial(&build->trace, object, &initial);
 		ret->size.value = (double)initial;
 		return code;
+	case MODEL_DISK:
+		return size_disk(build, ret);
 	case MODEL_QUEUE:
+		if (object == build->requests.arrivals)
+			return 0;
 		if (!channel)
 			code = find_initial(&build->trace, object, &initial);
 		ret->size.value = channel ? (double)channel->capacity : 0;
@@ -222,8 +246,7 @@ static int size_object(struct build *build, uint32_t object, struct model_object
 static bool has_model_object(const struct build_step *step)
 {
 	return step->object != BUILD_NONE && step->op != STEP_SPAWN && step->op != STEP_JOIN &&
-	       step->op != STEP_SLEEP && step->op != STEP_IO && step->op != STEP_DISK &&
-	       step->op != STEP_EXIT;
+	       step->op != STEP_SLEEP && step->op != STEP_IO && step->op != STEP_EXIT;
 }
 
 int build_objects(struct build *build)

@@ -4,6 +4,7 @@
 #define MODEL_BUILD_PARTS_H
 
 #include "model/build.h"
+#include "model/build_disk.h"
 #include "model/build_graph.h"
 #include "model/build_requests.h"
 #include "model/build_steps.h"
@@ -15,11 +16,13 @@ struct build {
 	struct build_channels channels;
 	struct build_groups groups;
 	struct build_requests requests;
+	struct build_disk disk;
 	struct build_graph *graphs; /* one for each group */
 	struct model *model;
 	uint32_t *objects; /* of the model, for each of the trace; BUILD_NONE: not yet */
 	uint32_t *sizes; /* parameter with the size of each group, BUILD_NONE: it is fixed */
 	uint64_t guessed_splits; /* loops whose work was taken to be shared without evidence */
+	uint64_t guessed_shares; /* fragments, likewise */
 };
 
 /* build_dist.c: distributions from what was seen. All return 0 or -ENOMEM. */
@@ -36,6 +39,16 @@ int build_objects(struct build *build);
 
 /* "worker.c:12", "function+0x3", "0x55..."; the caller frees. NULL: out of memory. */
 char *build_place_name(const struct build *build, uint32_t pid, uint64_t site);
+
+/*
+ * build_share.c: lets the CPU time of a state change with the size of its pool, if it is a share of
+ * common work. 0 or -ENOMEM.
+ */
+int build_share(struct build *build, uint32_t group, const struct build_state *state,
+	struct model_dist *cpu);
+
+/* Whether a loop's turns are rounds that all threads make together: about as many as arrivals at barriers. */
+bool build_is_rounds(const struct build_graph *graph, const struct build_law *law);
 
 /* build_emit.c: fills the model's group. */
 int build_emit_group(struct build *build, uint32_t group);

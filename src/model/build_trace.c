@@ -51,7 +51,7 @@ uint32_t build_class_of(const struct build_trace *trace, uint32_t object)
 uint32_t build_object_of(const struct build_trace *trace, const struct build_step *step)
 {
 	bool is_counted = step->op == STEP_SPAWN || step->op == STEP_JOIN;
-	bool has_object = step->op != STEP_SLEEP && step->op != STEP_IO && step->op != STEP_DISK;
+	bool has_object = step->op != STEP_SLEEP && step->op != STEP_IO;
 	if (step->object == BUILD_NONE || !has_object)
 		return BUILD_NONE;
 	return is_counted ? step->object : build_class_of(trace, step->object);
@@ -185,7 +185,7 @@ static int op_of_pass(const struct event *event)
 	case WHAT_QUEUE:
 		return STEP_GET;
 	case WHAT_DISK:
-		return STEP_DISK;
+		return STEP_IO;
 	case WHAT_IO:
 	case WHAT_FUTEX:
 	case WHAT_OTHER:
@@ -232,6 +232,8 @@ static void add_wait(struct build_trace *trace, uint32_t index, const struct eve
 /* CPU time between a WAIT and its PASS: the system's, and what the clock had not counted before. */
 static int add_wait_cost(struct build_trace *trace, struct build_step *step, uint64_t cpu_ns)
 {
+	if (step->op == STEP_IO)
+		step->section = cpu_ns;
 	if (step->op == STEP_IO || cpu_ns > WAIT_CPU_MAX_NS) {
 		step->cpu_ns += cpu_ns;
 		return 0;
@@ -393,11 +395,15 @@ static int add_of_thread(struct build_trace *trace, uint32_t index, const struct
 		add_wait(trace, index, event);
 		return 0;
 	case EVENT_PASS:
+		if (event->what == WHAT_IO && !live->is_waiting)
+			return 0; /* a descriptor was taken */
 		return add_pass(trace, index, event);
 	case EVENT_RELEASE:
 		op = op_of_release(event);
 		return op < 0 ? 0 : add_plain(trace, index, event, (enum step_op)op);
 	case EVENT_TRY_FAILED:
+		if (event->what == WHAT_IO)
+			return 0; /* no descriptor was left */
 		return add_plain(trace, index, event, STEP_TRY_FAILED);
 	case EVENT_REQUEST_BEGIN:
 		return add_plain(trace, index, event, STEP_BEGIN);

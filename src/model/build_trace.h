@@ -57,7 +57,8 @@ struct build_step {
 	uint64_t cpu_ns; /* of the thread since the step before */
 	uint64_t waited_ns; /* blocked, without waiting for a core */
 	uint64_t site;
-	uint64_t section; /* LOCK of a mutex: its number (meaning.h); BEGIN, END: the request's */
+	uint64_t section; /* LOCK of a mutex: its number (meaning.h); BEGIN, END: the request's;
+	                     IO: CPU time within the wait, ns */
 	uint32_t object; /* index; SPAWN, JOIN: of a thread; BUILD_NONE */
 	uint32_t count; /* TICK: units; PUT, GET: items; SPAWN: threads; IO: enum event_io */
 	uint32_t region; /* index of an object, BUILD_NONE */

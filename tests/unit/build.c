@@ -198,6 +198,97 @@ static void locks_that_are_held_tell_the_same_code_apart(void **state)
 	assert_true(fit.is_known); /* else a lock was given back by who does not hold it */
 }
 
+static void arrive(struct script *s, uint32_t tid)
+{
+	op(s, tid, EVENT_PASS, WHAT_BARRIER, 200, 8);
+}
+
+/* Rounds in which thread 1 works `factor` times as long as the others. */
+static struct model *rounds(double factor)
+{
+	struct script s = begin(4);
+	for (int i = 0; i < 12; i++)
+		for (uint32_t tid = 1; tid <= 4; tid++) {
+			work(&s, tid,
+				(uint64_t)(90000 * (tid == 1 ? factor : 1)) + (uint64_t)i * 100);
+			arrive(&s, tid);
+		}
+	return finish(&s, 4);
+}
+
+static void rounds_stay_and_their_work_is_shared(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *model = rounds(1);
+	assert_int_equal(model->group_count, 2);
+	const struct model_fragment *loop = fragment_of(model, 1, MODEL_LOOP);
+	const struct model_fragment *barrier = fragment_of(model, 1, MODEL_ARRIVE);
+	assert_non_null(loop);
+	assert_non_null(barrier);
+	assert_true(value_with(model, &loop->count.value, 8) == 11);
+	assert_true(value_with(model, &barrier->cpu.scale, 8) == 0.5);
+	assert_true(value_with(model, &model->objects[barrier->object].size, 8) == 8);
+}
+
+static void who_always_works_longer_is_another_kind(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *model = rounds(5);
+	assert_int_equal(model->group_count, 3);
+	const struct model_fragment *barrier = fragment_of(model, 1, MODEL_ARRIVE);
+	assert_true(value_with(model, &model->objects[barrier->object].size, 7) == 8);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fabs(fit.simulated_cpu_s / (12 * 720e-6) - 1) < 0.05);
+	assert_true(fabs(fit.simulated_s / (12 * 450e-6) - 1) < 0.05);
+}
+
+/* Main reads a file and sends it for each connection that it accepts. */
+static void connections_come_from_a_source(void **state)
+{
+	(void)state;
+	struct script s = begin(0);
+	for (uint64_t i = 1; i <= 50; i++) {
+		s.now_ns += 40000 + i % 7 * 20000;
+		send(&s, (struct event){ .tid = MAIN,
+				 .kind = EVENT_WAIT,
+				 .what = WHAT_IO,
+				 .site = 3,
+				 .value = EVENT_IO_ACCEPT });
+		op(&s, MAIN, EVENT_PASS, WHAT_IO, 0, 3);
+		send(&s, (struct event){ .tid = MAIN,
+				 .kind = EVENT_REQUEST_BEGIN,
+				 .what = WHAT_IO,
+				 .value = i });
+		send(&s, (struct event){ .tid = MAIN,
+				 .kind = EVENT_WAIT,
+				 .what = WHAT_IO,
+				 .site = 5,
+				 .value = EVENT_IO_FILE });
+		s.now_ns += 20000;
+		op(&s, MAIN, EVENT_PASS, WHAT_IO, 0, 5);
+		work(&s, MAIN, 9000);
+		s.now_ns += 9000;
+		send(&s, (struct event){ .tid = MAIN,
+				 .kind = EVENT_REQUEST_END,
+				 .what = WHAT_IO,
+				 .value = i });
+	}
+	AUTO(model) struct model *model = finish(&s, 0);
+	assert_int_equal(model->source_count, 1);
+	uint32_t rate = model_find_parameter(model, "rate");
+	assert_int_not_equal(rate, MODEL_NONE);
+	assert_non_null(fragment_of(model, 0, MODEL_GET));
+	assert_non_null(fragment_of(model, 0, MODEL_END));
+	const struct model_fragment *read = fragment_of(model, 0, MODEL_IO);
+	assert_non_null(read);
+	assert_int_equal(model->objects[read->object].kind, MODEL_DISK);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known && fit.is_open);
+	assert_true(fabs(fit.simulated_per_s / fit.measured_per_s - 1) < 0.1);
+}
+
 static void a_kernel_recording_is_refused(void **state)
 {
 	(void)state;
@@ -221,6 +312,9 @@ int main(void)
 		cmocka_unit_test(threads_with_locks_of_their_own_differ),
 		cmocka_unit_test(every_tenth_time_is_a_count),
 		cmocka_unit_test(locks_that_are_held_tell_the_same_code_apart),
+		cmocka_unit_test(rounds_stay_and_their_work_is_shared),
+		cmocka_unit_test(who_always_works_longer_is_another_kind),
+		cmocka_unit_test(connections_come_from_a_source),
 		cmocka_unit_test(a_kernel_recording_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
