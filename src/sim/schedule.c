@@ -6,10 +6,10 @@
  * cpu is idle while one that may use it waits: an ideal balance of load, where Linux moves threads
  * between queues of its cpus.
  *
- * Fair, after Linux's scheduler (CFS, kernel/sched/fair.c): the thread with the least time on a cpu
- * (virtual time) goes first, for a slice; who comes back from waiting is moved to within a slice of the
- * least of those who wait, and takes the cpu that it had last from a thread that is a third of a slice
- * ahead of it. Round robin (Tarvo and Reiss, 4.1.2): in order of arrival, for a quantum.
+ * Fair, after Linux's scheduler (kernel/sched/fair.c): the thread with the least time on a cpu (virtual
+ * time) goes first, for a slice; who comes back from waiting begins where the least of those who wait
+ * is, and takes the cpu that it had last from a thread that has got a third of a slice more. Round robin
+ * (Tarvo and Reiss, 4.1.2): in order of arrival, for a quantum.
  *
  * A thread keeps its cpu after its slice while nobody waits for one, and what it got in this way is
  * forgotten.
@@ -167,13 +167,17 @@ static int preempt_last(struct sim *sim, const struct sim_thread *woken)
 	return 0;
 }
 
-/* Moves a thread that comes to those who wait to within a slice of the least of them. */
+/*
+ * Who comes back from waiting is owed nothing for it, and owes at most a slice of what it had ahead of
+ * the others. (A bonus for sleeping, as CFS had, starves the thread for which the others waited at a
+ * barrier: replays of recordings on two cores with a kernel of today were up to 17% off with it.)
+ */
 static void place_virtually(const struct sim *sim, struct sim_thread *thread)
 {
 	uint64_t slice = (uint64_t)(int64_t)sim->options.quantum.a;
 	uint64_t least = sim->least_virtual_ns;
-	if (thread->virtual_ns + slice < least)
-		thread->virtual_ns = least - slice;
+	if (thread->virtual_ns < least)
+		thread->virtual_ns = least;
 	if (thread->virtual_ns > least + slice)
 		thread->virtual_ns = least + slice;
 }
@@ -238,8 +242,9 @@ int cores_compute(struct sim *sim, struct sim_thread *thread)
 			return code < 0 ? code : OP_WAITS;
 		}
 		cpu->slice_end_ns = sim->now_ns + draw_slice(sim);
-		if (is_fair && !next_set(sim, thread->cpu))
-			place_virtually(sim, thread);
+		if (is_fair && !next_set(sim, thread->cpu) &&
+			thread->virtual_ns > sim->least_virtual_ns)
+			thread->virtual_ns = sim->least_virtual_ns;
 	}
 	int code = cores_arm(sim, thread);
 	return code < 0 ? code : OP_WAITS;
