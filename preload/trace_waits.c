@@ -23,9 +23,12 @@ static bool open_wait(struct wait *wait, uint32_t kind, const void *object, cons
 
 static void put_wait(struct wait *wait, uint64_t value)
 {
+	self.before = (struct before){ self.lane.last_ns, self.lead_ns, self.cpu_ns, self.again };
 	wait->row = put(wait->start_ns,
 		head_of(TRACE_WAIT, wait->kind, wait->is_shared ? TRACE_SHARED : 0),
 		(uintptr_t)wait->object, wait->caller, value);
+	if (self.lane.used == ROW)
+		self.before.again = NULL; /* it was on the desk of before */
 	self.current = wait;
 	self.current_kind = wait->kind;
 }
@@ -137,6 +140,11 @@ static bool take_back(const struct wait *wait, uint64_t time_ns)
 	self.lane.used -= ROW;
 	lane_commit(&self.lane, 0);
 	*row = (struct trace_record){ 0 };
+	/* What is next is counted from the row before, which readers see. */
+	self.lane.last_ns = self.before.last_ns;
+	self.lead_ns = self.before.lead_ns;
+	self.cpu_ns = self.before.cpu_ns;
+	self.again = self.before.again;
 	return true;
 }
 

@@ -43,6 +43,12 @@ enum try_state {
 	TRY_WAITS,
 };
 
+/* Where a thread stood before a row that it may take back. */
+struct before {
+	uint64_t last_ns, lead_ns, cpu_ns;
+	struct trace_again_record *again;
+};
+
 struct thread {
 	struct lane lane;
 	struct cpu_clock cpu;
@@ -53,6 +59,7 @@ struct thread {
 	uint64_t *held_word; /* where it says so; NULL: it is that row */
 	struct trace_again_record *again; /* the last row, if there is room in it */
 	uint32_t again_count;
+	struct before before; /* the last WAIT */
 	uint16_t known[KNOWN_ROWS]; /* by hash: 1 + row on the desk that may be repeated; 0: none */
 	struct wait *current; /* the wait that this thread is in; left by longjmp(): dangling */
 	uint32_t current_kind;

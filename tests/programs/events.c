@@ -175,6 +175,34 @@ static void do_io(void)
 	fclose(zero);
 }
 
+static uint64_t clock_now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Locks with calls between them that do not block; prints the least time from the first to the last. */
+static void do_io_between_locks(void)
+{
+	char byte;
+	FILE *zero = fopen("/dev/zero", "re");
+	check(zero != NULL, "open");
+	uint64_t first_ns = 0, last_ns = 0;
+	for (int i = 0; i < LOCKS; i++) {
+		last_ns = clock_now_ns();
+		pthread_mutex_lock(&mutex);
+		if (i == 0)
+			first_ns = clock_now_ns();
+		pthread_mutex_unlock(&mutex);
+		for (int k = 0; k < 10; k++)
+			(void)clock_now_ns();
+		check(read(fileno(zero), &byte, 1) == 1, "read");
+	}
+	fclose(zero);
+	printf("%llu\n", (unsigned long long)(last_ns - first_ns));
+}
+
 static void do_marks(void)
 {
 	corecast_region_begin("outer");
@@ -214,6 +242,7 @@ static const struct {
 	void (*run)(void);
 } cases[] = {
 	{ "locks", do_locks },
+	{ "io_between_locks", do_io_between_locks },
 	{ "recursive", do_recursive },
 	{ "barriers", do_barriers },
 	{ "cond", do_cond },
