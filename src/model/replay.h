@@ -42,7 +42,8 @@ int replay_new(const struct replay_opts *opts, struct replay **ret, struct err *
 void replay_free(struct replay *replay);
 CLEANUP_DEFINE(replay, replay_free)
 
-/* Borrows the replay; once. Its finish() fails with -EINVAL when there is nothing to replay. */
+/* Borrows the replay; once. Its finish() fails with -EINVAL when there is nothing to replay,
+   -ERANGE when it is longer than 39 hours. */
 struct event_sink replay_sink(struct replay *replay);
 
 /* What the recording says, after the sink was finished. */
@@ -52,7 +53,8 @@ struct replay_facts {
 	bool has_cores; /* told, or seen in the events */
 	bool has_cpu_times; /* else times between events stand for them */
 	double available; /* share of the cores that the run got when it could have used them */
-	double available_spare, available_full; /* with a core to spare; when it wanted all */
+	/* With a core to spare; when it wanted all. The latter holds for the recorded cores only. */
+	double available_spare, available_full;
 	uint64_t wake_ns; /* from a wake-up to running again, on a free core: lower quartile */
 	uint64_t block_ns; /* CPU time that a wait costs who waits: lower quartile */
 	size_t threads, operations;

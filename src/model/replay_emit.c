@@ -110,7 +110,7 @@ static int follow_load(struct player *player, const struct event *event)
 	else if ((event->kind == EVENT_WAIT && !is_spinning) || event->kind == EVENT_THREAD_EXIT)
 		player->active -= player->active > 0;
 	bool is_full = player->active >= player->cores;
-	if (is_full == player->is_full || facts->available_full == facts->available_spare)
+	if (is_full == player->is_full || player->cores != facts->cores)
 		return 0;
 	player->is_full = is_full;
 	int code = 0;

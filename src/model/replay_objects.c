@@ -16,6 +16,9 @@ enum { WHAT_JOINED = WHAT_BARRIER | 0x40, WHAT_FORKED = WHAT_BARRIER | 0x80 };
 
 enum { SAMPLES_MAX = 65536, SAMPLES_MIN = 8 };
 
+/* As much as the account of criticality holds. */
+#define END_MAX_NS (UINT64_C(1) << 47)
+
 /* Of what the cores could have given, at least so much in either state, to tell the two apart. */
 #define APART_LEAST 0.05
 
@@ -364,6 +367,8 @@ int objects_finish(struct replay *replay, struct err *err)
 	replay->facts.measured_ns = replay->end_ns;
 	if (replay->thread_count == 0 || replay->end_ns == 0)
 		return err_set(err, -EINVAL, "there is nothing to replay: no thread ran");
+	if (replay->end_ns > END_MAX_NS)
+		return err_set(err, -ERANGE, "a recording of more than 39 hours is not replayed");
 	return 0;
 }
 

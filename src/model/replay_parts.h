@@ -217,6 +217,15 @@ int waits_exit(struct replay *replay, uint32_t thread);
 /* CPU time up to an instant of a thread that another one's event is about. */
 void load_advance(struct load_thread *thread, uint64_t time_ns);
 
+/* replay_sections.c. A mutex was taken, is given back: decisions to wait, and what is provided. */
+int replay_section_begin(struct replay *replay, struct load_thread *thread, struct load_hold *hold);
+int replay_section_end(struct replay *replay, struct load_thread *thread, struct load_hold hold);
+/* The step of a section at which it decides about this condition, plus one; 0: none. */
+size_t section_decision(
+	const struct load_thread *thread, const struct load_hold *hold, uint32_t cond);
+/* Whether each wait for a condition takes all that there is. */
+bool section_takes_all(const struct replay *replay, uint32_t cond);
+
 /* replay_objects.c: what all events together say. objects_finish(): also -EINVAL, with err. */
 int objects_forks(struct replay *replay, uint64_t time_ns); /* those before this instant */
 int objects_finish(struct replay *replay, struct err *err);

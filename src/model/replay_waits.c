@@ -23,63 +23,6 @@ static struct load_hold *find_hold(struct load_thread *thread, uint32_t object)
 	return NULL;
 }
 
-static bool is_decision(uint8_t role)
-{
-	return role == MEANING_GETS || role == MEANING_ARRIVES || role == MEANING_ENTERS;
-}
-
-/* What a critical section does to a condition of its mutex: waits for it, perhaps, or provides. */
-static int push_part(struct replay *replay, struct load_thread *thread,
-	const struct load_hold *hold, const struct meaning_part *part, enum step_kind kind)
-{
-	size_t count;
-	const struct meaning_cond *cond = &meaning_conds(replay->opts.meaning, &count)[part->cond];
-	uint32_t object = load_object(replay, cond->pid, WHAT_COND, cond->object);
-	struct step *step = object == REPLAY_NONE ? NULL : load_push(thread, kind);
-	if (!step)
-		return -ENOMEM;
-	step->object = object;
-	step->other = hold->object;
-	step->class = (uint8_t)part->role;
-	step->site = hold->site;
-	replay->objects[hold->object].guards_condition = true;
-	return 0;
-}
-
-static int begin_section(struct replay *replay, struct load_thread *thread, struct load_hold *hold)
-{
-	uint64_t number = replay->sections - 1; /* this PASS was counted */
-	const struct load_object *mutex = &replay->objects[hold->object];
-	if (!replay->opts.meaning)
-		return 0;
-	hold->section = meaning_find(replay->opts.meaning, mutex->pid, mutex->address, hold->site);
-	hold->decisions = thread->count;
-	for (size_t i = 0; hold->section && i < hold->section->part_count; i++) {
-		const struct meaning_part *part = &hold->section->parts[i];
-		if (!is_decision((uint8_t)part->role))
-			continue;
-		if (push_part(replay, thread, hold, part, STEP_DECIDE) < 0)
-			return -ENOMEM;
-		thread->steps[thread->count - 1].is_refused =
-			part->role == MEANING_GETS &&
-			meaning_is_refused(replay->opts.meaning, number);
-	}
-	hold->decision_count = thread->count - hold->decisions;
-	return 0;
-}
-
-/* What waiters wait for is there when the section ends, whenever it is signalled. */
-static int end_section(struct replay *replay, struct load_thread *thread, struct load_hold hold)
-{
-	for (size_t i = 0; hold.section && i < hold.section->part_count; i++) {
-		const struct meaning_part *part = &hold.section->parts[i];
-		if (!is_decision((uint8_t)part->role) &&
-			push_part(replay, thread, &hold, part, STEP_PUT) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 static int take_hold(
 	struct replay *replay, uint32_t index, uint32_t object, const struct event *event)
 {
@@ -94,7 +37,7 @@ static int take_hold(
 		lock->readers++;
 	else
 		lock->holder = index;
-	return event->what == WHAT_MUTEX ? begin_section(replay, thread, hold) : 0;
+	return event->what == WHAT_MUTEX ? replay_section_begin(replay, thread, hold) : 0;
 }
 
 static void drop_hold(struct load_thread *thread, struct load_hold *hold)
@@ -161,24 +104,6 @@ static int begin_lock(
 	return code;
 }
 
-static bool takes_all(const struct replay *replay, uint32_t cond)
-{
-	size_t count;
-	uint32_t meaning = replay->objects[cond].meaning;
-	return meaning != UINT32_MAX &&
-	       meaning_conds(replay->opts.meaning, &count)[meaning].kind == MEANING_DRAIN;
-}
-
-/* The step of a section at which it decides about this condition, plus one; 0: none. */
-static size_t find_decision(
-	const struct load_thread *thread, const struct load_hold *hold, uint32_t cond)
-{
-	for (size_t i = 0; i < hold->decision_count; i++)
-		if (thread->steps[hold->decisions + i].object == cond)
-			return hold->decisions + i + 1;
-	return 0;
-}
-
 /* A condition's wait; its mutex is held, else it is a pause. */
 static int begin_cond(
 	struct replay *replay, uint32_t index, uint32_t object, const struct event *event)
@@ -189,12 +114,12 @@ static int begin_cond(
 	if (event->value && mutex == REPLAY_NONE)
 		return -ENOMEM;
 	struct load_hold *hold = mutex == REPLAY_NONE ? NULL : find_hold(thread, mutex);
-	size_t decision = hold ? find_decision(thread, hold, object) : 0;
+	size_t decision = hold ? section_decision(thread, hold, object) : 0;
 	if (decision) {
 		replay->objects[mutex].holder = REPLAY_NONE;
 		replay->facts.conditions++;
 		thread->wait_step = decision;
-		if (!hold->has_waited || !takes_all(replay, object)) {
+		if (!hold->has_waited || !section_takes_all(replay, object)) {
 			hold->has_waited = true;
 			return 0;
 		}
@@ -522,7 +447,7 @@ static int release_lock(
 	if (hold) {
 		struct load_hold ended = *hold;
 		drop_hold(thread, hold);
-		if (end_section(replay, thread, ended) < 0)
+		if (replay_section_end(replay, thread, ended) < 0)
 			return -ENOMEM;
 		lock = &replay->objects[object];
 	} else {

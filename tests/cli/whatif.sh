@@ -49,7 +49,7 @@ grep -c 'Predictions' out.html
 echo "--- refused"
 fails() {
 	local status=0
-	"$CORECAST" whatif "$@" 2>&1 >/dev/null || status=$?
+	{ "$CORECAST" whatif "$@" >/dev/null; } 2>&1 || status=$?
 	echo "$status"
 }
 fails lock.csv --recorded-cores 1
