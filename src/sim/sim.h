@@ -227,8 +227,10 @@ struct rng *sim_rng(struct sim *sim);
 uint64_t sim_draw(const struct sim_dist *dist, struct rng *rng);
 
 /*
- * Plays until all threads have exited, SIM_STOP, stop_ns or an error. 0; -EDEADLK (err says who waits for
- * whom), -E2BIG, what next() or the sink returned.
+ * Plays until all threads have exited, SIM_STOP, stop_ns, or until sources have run dry and nothing is
+ * left to do; then it finishes the sink. 0; -EDEADLK (err says who waits for whom), -EPERM, -EINVAL (an
+ * operation that makes no sense), -ELOOP (no time passes), -E2BIG, -ENOMEM, what next() or the sink
+ * returned. Once for each simulation.
  */
 int sim_run(struct sim *sim, struct err *err);
 
