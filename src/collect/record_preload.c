@@ -38,7 +38,7 @@ static int check(const struct record_opts *opts, struct err *err)
 {
 	if (opts->has_disk)
 		return err_set(err, -EOPNOTSUPP,
-			"only the kernel sees requests to disks (--disk): record by --via bpf");
+			"only the kernel sees requests to disks (--disk; --via both does, too)");
 	return check_started(opts, err);
 }
 
