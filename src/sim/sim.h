@@ -133,7 +133,9 @@ struct sim_options {
 	uint64_t seed;
 	uint32_t cores; /* 0: as many as threads, none ever waits for one */
 	const double *speed; /* one for each core; NULL: all 1. Borrowed */
-	uint32_t threads_per_core; /* SMT: `cores` physical cores of so many; 0 is 1 */
+	uint32_t
+		threads_per_core; /* SMT: `cores` physical cores of so many; 0 is 1. EVENT_RUN counts
+	                              them from 0: core * threads_per_core + thread */
 	double smt_factor; /* speed of each of two busy siblings, of the core's; 0 is 0.6 */
 	enum sim_scheduler scheduler;
 	struct sim_dist
@@ -216,11 +218,16 @@ int sim_set_handover(struct sim *sim, enum sim_object_kind kind, uint32_t object
 /* Names a region, for readers of the events. */
 int sim_name_region(struct sim *sim, uint32_t region, const char *name);
 
-/* A thread that exists at time 0; tids count from 1. `affinity`: cores it may use, bit by bit; NULL: all. */
+/*
+ * A thread that exists at time 0; tids count from 1. `affinity`: cores that it may use, bit by bit (a core
+ * with all its hardware threads); NULL: all; -EINVAL: none of them is there.
+ */
 int sim_add_thread(struct sim *sim, const char *name, const uint64_t *affinity, uint32_t *ret_tid);
 
 /* Changes a core's speed from now on (also from within next() or an event's sink). */
 int sim_set_speed(struct sim *sim, uint32_t core, double speed);
+
+/* The same for affinity, which may be changed from within next(), not from a sink. */
 int sim_set_affinity(struct sim *sim, uint32_t tid, const uint64_t *cores);
 uint64_t sim_now(const struct sim *sim);
 struct rng *sim_rng(struct sim *sim);
@@ -243,15 +250,22 @@ struct sim_thread_stats {
 		waited_ns; /* on a core; work done; waiting for a core; blocked */
 };
 struct sim_object_stats {
-	uint64_t uses, waits; /* acquisitions, arrivals, puts, device requests; those that waited */
-	uint64_t waited_ns, held_ns; /* summed over threads; held: mutex, disk service */
-	double mean_length; /* time average of those in it: queue: items; lock, disk: waiting and served */
+	uint64_t uses,
+		waits; /* acquisitions, arrivals, puts, device requests, requests of a source;
+	                         those that waited */
+	uint64_t waited_ns; /* summed over threads; disk: in its queue; of waits that are over */
+	uint64_t
+		held_ns; /* lock: held; disk: service; queue: stays of items; of those that are over */
+	double mean_length; /* time average of those in it: queue: items; lock, disk: waiting and served;
+	                       limit: taken */
 	uint64_t max_length, refused;
 };
 void sim_thread_stats(const struct sim *sim, uint32_t tid, struct sim_thread_stats *ret);
 void sim_object_stats(const struct sim *sim, enum sim_object_kind kind, uint32_t object,
 	struct sim_object_stats *ret);
+/* Time in which it had a thread, summed over its hardware threads. */
 uint64_t sim_core_busy_ns(const struct sim *sim, uint32_t core);
+/* Things that happened at a time of their own: ends of computing, sleep and service, arrivals, ... */
 uint64_t sim_event_count(const struct sim *sim);
 
 #endif

@@ -163,6 +163,7 @@ struct game {
 	uint32_t cores;
 	uint64_t hash, events, last_ns, finish_ns;
 	struct event_sink chained;
+	struct sim *sim; /* whose cores change their speed at any event; NULL: they do not */
 };
 
 /* One operation of each act after the other; false: the act is over. */
@@ -385,6 +386,11 @@ static int take(void *context, const struct event *event, struct err *err)
 	if (event->text)
 		hash_bytes(&game->hash, event->text, strlen(event->text));
 	game->events++;
+	if (game->sim && game->cores > 0 && game->events % 7 == 0) {
+		double speed = 0.5 + rng_uniform(&game->rng);
+		assert_int_equal(
+			sim_set_speed(game->sim, (uint32_t)(game->events % game->cores), speed), 0);
+	}
 	if (event->kind != EVENT_NAME)
 		check_event(game, event);
 	return game->chained.event ? sink_event(&game->chained, event, err) : 0;
@@ -476,6 +482,7 @@ static void play(struct game *game, struct sim_options options, uint64_t seed, b
 	struct sim *sim = NULL;
 	assert_int_equal(sim_new(&options, &program, &sim, NULL), 0);
 	game_add_objects(sim, hands_over);
+	game->sim = is_analysed ? sim : NULL;
 	for (uint32_t i = 0, tid; i < THREADS; i++)
 		assert_int_equal(sim_add_thread(sim, "player", NULL, &tid), 0);
 	run_well(sim);
