@@ -185,6 +185,7 @@ static void fill(const struct rows *rows, const double *parameters, struct simul
 	ret->dropped_share = estimate(rows, share_of_ended, GRAPH_DROPPED);
 	ret->error_response_s = estimate(rows, error_response, 0);
 	ret->cores = estimate(rows, core_utilisation, 0);
+	ret->core_count = rows->first[at + SAMPLE_CORES];
 	ret->run_s = estimate(rows, plain, at + SAMPLE_RUN_S);
 	ret->iteration_s = estimate(rows, iteration, 0);
 	for (size_t i = 0; i < model->object_count; i++)

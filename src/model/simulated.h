@@ -40,6 +40,7 @@ struct simulated_setting {
 	struct estimate errors_per_s, error_response_s, dropped_per_s;
 	struct estimate error_share, dropped_share; /* of all that ended */
 	struct estimate cores; /* utilisation; NaN: as many as threads */
+	double core_count; /* 0: as many as threads */
 	struct estimate run_s, iteration_s; /* of programs that end; of ticks */
 	struct simulated_object *objects; /* as the model's */
 	struct simulated_timed *parts, *fragments; /* fragments: of all groups in order */

@@ -100,6 +100,15 @@ static bool is_busier(
 	return recorded > 0 && recorded < 0.8 && setting->cores.mean > 0.9;
 }
 
+/* More cores than were there to be recorded. */
+static bool is_larger(
+	const struct simulated *simulated, const struct simulated_setting *setting, size_t object)
+{
+	(void)object;
+	uint32_t recorded = simulated->model->recorded.cores;
+	return recorded > 0 && setting->core_count > recorded;
+}
+
 static bool is_newly_contended(
 	const struct simulated *simulated, const struct simulated_setting *setting, size_t object)
 {
@@ -142,26 +151,37 @@ static int add_object_notes(struct simulated *simulated, size_t index)
 	return add_note_on(simulated, is_newly_busy, index, text);
 }
 
+/* Whether a setting is the one that was recorded. */
+static bool is_recorded(const struct simulated *simulated, size_t setting)
+{
+	const struct grid *grid = simulated->grid;
+	bool is_same = simulated->settings[setting].code == 0;
+	for (size_t i = 0; i < grid->axis_count; i++)
+		is_same &= grid_value(grid, i, setting) ==
+			   simulated->model->parameters[grid->axes[i].parameter].value;
+	return is_same;
+}
+
 /* How far the model is from the run that it was made from, if that setting was simulated. */
 static int add_check(struct simulated *simulated)
 {
 	const struct model_recorded *recorded = &simulated->model->recorded;
-	const struct grid *grid = simulated->grid;
+	bool has_requests = simulated->has_requests;
+	double measured = has_requests ? recorded->response_s : recorded->duration_s;
 	for (size_t i = 0; i < simulated->count; i++) {
-		bool is_same = simulated->settings[i].code == 0;
-		for (size_t k = 0; k < grid->axis_count; k++)
-			is_same &= grid_value(grid, k, i) ==
-				   simulated->model->parameters[grid->axes[k].parameter].value;
-		double response = simulated->settings[i].response_s.mean;
-		if (!is_same || !(recorded->response_s > 0) || !(response > 0))
+		const struct simulated_setting *setting = &simulated->settings[i];
+		if (!(measured > 0) || !is_recorded(simulated, i))
 			continue;
-		char measured[MODEL_FORMAT_BYTES], simulated_text[MODEL_FORMAT_BYTES];
-		model_format(recorded->response_s, MODEL_TIME, measured);
-		model_format(response, MODEL_TIME, simulated_text);
+		double value = has_requests ? setting->response_s.mean : setting->run_s.mean;
+		char texts[2][MODEL_FORMAT_BYTES];
+		if (!(value > 0))
+			return 0;
+		model_format(measured, MODEL_TIME, texts[0]);
+		model_format(value, MODEL_TIME, texts[1]);
 		return add_note(simulated,
-			"At the recorded setting the response time was %s; simulated it is %s "
-			"(%+.1f%%).",
-			measured, simulated_text, 100 * (response / recorded->response_s - 1));
+			"At the recorded setting the %s was %s; simulated it is %s (%+.1f%%).",
+			has_requests ? "response time" : "run time", texts[0], texts[1],
+			100 * (value / measured - 1));
 	}
 	return 0;
 }
@@ -204,6 +224,9 @@ int simulated_add_notes(struct simulated *simulated)
 		{ loses, "more than 1% of the requests end in errors or are dropped; response "
 			 "times and "
 			 "throughput are of those that were served." },
+		{ is_larger, "there are more cores than the recording ran on: what threads do to "
+			     "one another "
+			     "through caches and memory is not in the model." },
 		{ is_busier,
 			"the cores are busy for more than 90% of the time, which the recording has "
 			"not shown: how the program's own times change then (caches, memory) is "
