@@ -267,6 +267,8 @@ static int make(struct build *build, struct err *err)
 	if (code == 0)
 		code = build_requests_find(&build->trace, &build->requests);
 	if (code == 0)
+		build_limits_find(&build->trace);
+	if (code == 0)
 		code = build_disk_find(&build->trace, &build->disk);
 	if (code == 0)
 		code = build_groups_find(&build->trace, &build->groups);

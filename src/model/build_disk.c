@@ -5,50 +5,24 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum {
-	LEVELS = 32, /* of how many others were in the device; more count as the last */
-	LEVEL_LEAST = 20, /* requests from which a median is taken */
-};
+enum { LEAST = 20 }; /* requests from which something is concluded */
 
 struct request {
 	uint64_t begin_ns, end_ns;
 	struct build_step *step;
-	uint32_t level; /* others in the device when it came */
+	double company; /* mean number in the device while it was there, itself included */
 };
 
 struct requests {
-	struct request *items; /* by end */
-	uint64_t *begins, *services; /* begins: ascending; services: room */
+	struct request *items;
 	size_t count;
 };
-
-static void requests_release(struct requests *requests)
-{
-	free(requests->items);
-	free(requests->begins);
-	free(requests->services);
-}
 
 void build_disk_release(struct build_disk *disk)
 {
 	free(disk->service_s);
 	*disk = (struct build_disk){ 0 };
-}
-
-static int compare_ns(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return a < b ? -1 : a > b;
-}
-
-static int compare_ends(const void *left, const void *right)
-{
-	const struct request *a = left, *b = right;
-	if (a->end_ns != b->end_ns)
-		return a->end_ns < b->end_ns ? -1 : 1;
-	return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
 }
 
 static int collect(struct build_trace *trace, struct requests *ret)
@@ -69,98 +43,116 @@ static int collect(struct build_trace *trace, struct requests *ret)
 				.step = step,
 			};
 		}
-	if (ret->count == 0)
-		return 0;
-	ret->begins = calloc(ret->count, sizeof *ret->begins);
-	ret->services = calloc(ret->count, sizeof *ret->services);
-	return ret->begins && ret->services ? 0 : -ENOMEM;
+	return 0;
 }
 
-/* Begins before it less ends before it. */
-static void find_levels(struct requests *requests)
+/* One more or one less in the device; `area`: the integral of the number in it, until then. */
+struct change {
+	uint64_t time_ns;
+	double area;
+	int by;
+};
+
+static int compare_changes(const void *left, const void *right)
 {
-	qsort(requests->items, requests->count, sizeof *requests->items, compare_ends);
-	for (size_t i = 0; i < requests->count; i++)
-		requests->begins[i] = requests->items[i].begin_ns;
-	qsort(requests->begins, requests->count, sizeof *requests->begins, compare_ns);
-	for (size_t i = 0; i < requests->count; i++) {
-		uint64_t at = requests->items[i].begin_ns;
-		size_t begun = 0, ended = 0;
-		for (size_t low = 0, high = requests->count; low < high;) {
-			size_t middle = low + (high - low) / 2;
-			if (requests->begins[middle] < at)
-				low = begun = middle + 1;
-			else
-				high = middle;
-		}
-		for (size_t low = 0, high = requests->count; low < high;) {
-			size_t middle = low + (high - low) / 2;
-			if (requests->items[middle].end_ns <= at)
-				low = ended = middle + 1;
-			else
-				high = middle;
-		}
-		size_t level = begun > ended ? begun - ended : 0;
-		requests->items[i].level = level < LEVELS ? (uint32_t)level : LEVELS - 1;
+	const struct change *a = left, *b = right;
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return a->by - b->by; /* ends first */
+}
+
+/* The integral until one of the moments of change. */
+static double area_at(const struct change *changes, size_t count, uint64_t time_ns)
+{
+	size_t low = 0;
+	for (size_t high = count; low < high;) {
+		size_t middle = low + (high - low) / 2;
+		if (changes[middle].time_ns < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
 	}
+	return low < count ? changes[low].area : 0;
 }
 
-static uint64_t service_of(const struct requests *requests, size_t i, uint32_t parallel)
+static double duration_s(const struct request *request)
 {
-	const struct request *request = &requests->items[i];
-	uint64_t start_ns = request->begin_ns;
-	if (i >= parallel && requests->items[i - parallel].end_ns > start_ns)
-		start_ns = requests->items[i - parallel].end_ns;
-	return request->end_ns > start_ns ? request->end_ns - start_ns : 0;
+	return (double)(request->end_ns - request->begin_ns) * 1e-9;
+}
+
+/* Company of each request; the time in which some request was under way. */
+static int find_company(struct requests *requests, double *ret_busy_s)
+{
+	size_t count = 2 * requests->count;
+	AUTO_FREE struct change *changes = calloc(count, sizeof *changes);
+	if (!changes)
+		return -ENOMEM;
+	for (size_t i = 0; i < requests->count; i++) {
+		changes[2 * i] = (struct change){ .time_ns = requests->items[i].begin_ns, .by = 1 };
+		changes[2 * i + 1] =
+			(struct change){ .time_ns = requests->items[i].end_ns, .by = -1 };
+	}
+	qsort(changes, count, sizeof *changes, compare_changes);
+	int within = 0;
+	double busy_ns = 0;
+	for (size_t i = 1; i < count; i++) {
+		within += changes[i - 1].by;
+		double time_ns = (double)(changes[i].time_ns - changes[i - 1].time_ns);
+		changes[i].area = changes[i - 1].area + within * time_ns;
+		busy_ns += within > 0 ? time_ns : 0;
+	}
+	*ret_busy_s = busy_ns * 1e-9;
+	for (size_t i = 0; i < requests->count; i++) {
+		struct request *request = &requests->items[i];
+		double took_ns = (double)(request->end_ns - request->begin_ns);
+		double area = area_at(changes, count, request->end_ns) -
+			      area_at(changes, count, request->begin_ns);
+		request->company = took_ns > 0 && area > took_ns ? area / took_ns : 1;
+	}
+	return 0;
+}
+
+static int compare_company(const void *left, const void *right)
+{
+	const struct request *a = left, *b = right;
+	return a->company < b->company ? -1 : a->company > b->company;
 }
 
 /*
- * How much services depend on the level: the mean distance of the levels' medians from their mean, of
- * that. Negative: only one level has enough requests.
+ * Those that were alone, and the quarter with the most company: the share of a request in the time of a
+ * busy device is how long it took, over its company.
  */
-static double dependence(struct requests *requests, uint32_t parallel)
-{
-	double medians[LEVELS], weights[LEVELS], sum = 0, weight = 0, distance = 0;
-	uint32_t used = 0;
-	for (uint32_t level = 0; level < LEVELS; level++) {
-		size_t count = 0;
-		for (size_t i = 0; i < requests->count; i++)
-			if (requests->items[i].level == level)
-				requests->services[count++] = service_of(requests, i, parallel);
-		if (count < LEVEL_LEAST)
-			continue;
-		qsort(requests->services, count, sizeof *requests->services, compare_ns);
-		medians[used] = (double)requests->services[count / 2];
-		weights[used] = (double)count;
-		sum += medians[used] * weights[used];
-		weight += weights[used++];
-	}
-	if (used < 2 || sum <= 0)
-		return -1;
-	double mean = sum / weight;
-	for (uint32_t i = 0; i < used; i++) {
-		double apart = medians[i] - mean;
-		distance += weights[i] * (apart < 0 ? -apart : apart);
-	}
-	return distance / weight / mean;
-}
-
 static void find_parallel(struct requests *requests, struct build_disk *ret)
 {
-	uint32_t most = 1;
-	for (size_t i = 0; i < requests->count; i++)
-		if (requests->items[i].level + 1 > most)
-			most = requests->items[i].level + 1;
-	ret->parallel = 1;
-	double best = dependence(requests, 1);
-	ret->is_guessed = best < 0;
-	for (uint32_t parallel = 2; parallel <= most && best > 0; parallel++) {
-		double score = dependence(requests, parallel);
-		if (score < 0 || score >= best)
-			continue;
-		best = score;
-		ret->parallel = parallel;
+	const double alone = 1.05;
+	size_t count = requests->count, lone = 0, crowd = count - count / 4;
+	double lone_s = 0, share_s = 0, company = 0;
+	qsort(requests->items, count, sizeof *requests->items, compare_company);
+	for (; lone < count && requests->items[lone].company < alone; lone++)
+		lone_s += duration_s(&requests->items[lone]);
+	for (size_t i = crowd; i < count; i++) {
+		share_s += duration_s(&requests->items[i]) / requests->items[i].company;
+		company += requests->items[i].company;
 	}
+	ret->parallel = 1;
+	ret->is_guessed =
+		lone < LEAST || count - crowd < LEAST || company < 1.5 * (double)(count - crowd);
+	if (ret->is_guessed || share_s <= 0)
+		return;
+	lone_s /= (double)lone;
+	share_s /= (double)(count - crowd);
+	if (lone_s > 2 * share_s)
+		ret->parallel = (uint32_t)(lone_s / share_s);
+	double beyond_s = lone_s - ret->parallel * share_s;
+	ret->latency_s = beyond_s > 0 ? beyond_s : 0;
+}
+
+static double service_of(const struct request *request, const struct build_disk *disk)
+{
+	double took_s = duration_s(request);
+	if (request->company > disk->parallel)
+		return took_s * disk->parallel / request->company;
+	return took_s > disk->latency_s ? took_s - disk->latency_s : 0;
 }
 
 static int add_disk(struct build_trace *trace, uint32_t *ret)
@@ -177,6 +169,57 @@ static int add_disk(struct build_trace *trace, uint32_t *ret)
 	return 0;
 }
 
+/* Behind each step of the disk the latency, as a step of its own. */
+static int add_latency(struct build_thread *thread, uint32_t disk, uint64_t latency_ns)
+{
+	size_t count = thread->step_count;
+	for (size_t i = 0; i < thread->step_count; i++)
+		count += thread->steps[i].op == STEP_DISK && thread->steps[i].object == disk;
+	struct build_step *steps = calloc(count + 1, sizeof *steps);
+	if (!steps)
+		return -ENOMEM;
+	size_t put = 0;
+	for (size_t i = 0; i < thread->step_count; i++) {
+		const struct build_step *step = &thread->steps[i];
+		steps[put++] = *step;
+		if (step->op != STEP_DISK || step->object != disk)
+			continue;
+		steps[put++] = (struct build_step){ .begin_ns = step->begin_ns + step->waited_ns,
+			.waited_ns = latency_ns,
+			.site = step->site,
+			.object = BUILD_NONE,
+			.region = step->region,
+			.op = STEP_SLEEP,
+			.flags = STEP_WAITED };
+	}
+	free(thread->steps);
+	thread->steps = steps;
+	thread->step_count = put;
+	thread->step_capacity = count + 1;
+	return 0;
+}
+
+/* Tells service and latency apart, and says so in the steps. */
+static int divide(struct build_trace *trace, struct requests *requests, struct build_disk *ret)
+{
+	int code = find_company(requests, &ret->busy_s);
+	if (code < 0)
+		return code;
+	find_parallel(requests, ret);
+	for (size_t i = 0; i < requests->count; i++) {
+		struct build_step *step = requests->items[i].step;
+		double service_s = service_of(&requests->items[i], ret);
+		step->op = STEP_DISK;
+		step->object = ret->object;
+		step->waited_ns = (uint64_t)(service_s * 1e9);
+		ret->service_s[ret->count++] = service_s;
+	}
+	uint64_t latency_ns = (uint64_t)(ret->latency_s * 1e9);
+	for (size_t i = 0; i < trace->thread_count && code == 0 && latency_ns > 0; i++)
+		code = add_latency(&trace->threads[i], ret->object, latency_ns);
+	return code;
+}
+
 int build_disk_find(struct build_trace *trace, struct build_disk *ret)
 {
 	struct requests requests = { 0 };
@@ -186,24 +229,8 @@ int build_disk_find(struct build_trace *trace, struct build_disk *ret)
 		code = add_disk(trace, &ret->object);
 	if (code == 0 && requests.count > 0) {
 		ret->service_s = calloc(requests.count, sizeof *ret->service_s);
-		code = ret->service_s ? 0 : -ENOMEM;
+		code = ret->service_s ? divide(trace, &requests, ret) : -ENOMEM;
 	}
-	if (code == 0 && requests.count > 0) {
-		find_levels(&requests);
-		find_parallel(&requests, ret);
-		uint64_t before_ns = 0;
-		for (size_t i = 0; i < requests.count; i++) {
-			struct request *request = &requests.items[i];
-			uint64_t from_ns =
-				request->begin_ns > before_ns ? request->begin_ns : before_ns;
-			ret->busy_s += (double)(request->end_ns - from_ns) * 1e-9;
-			before_ns = request->end_ns;
-			request->step->op = STEP_DISK;
-			request->step->object = ret->object;
-			request->step->waited_ns = service_of(&requests, i, ret->parallel);
-			ret->service_s[ret->count++] = (double)request->step->waited_ns * 1e-9;
-		}
-	}
-	requests_release(&requests);
+	free(requests.items);
 	return code;
 }

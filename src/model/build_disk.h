@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Waits for files as requests to a disk. A recorded wait is the disk's service and the wait for the
- * requests before it; in other settings others are before it, so the two must be told apart.
+ * Waits for files as requests to a disk. A recorded wait is the device's service, made longer by the
+ * requests beside it, and a latency that it shares with nobody (interrupts, waking up). In other
+ * settings others are beside it, so the three must be told apart. The company n of a request is
+ * the mean number in the device while it was there. A device that serves P requests at once, each
+ * for S when there are no more, takes
  *
- * Of a device that serves P requests at once, first come first served, the one that ended as number i
- * began when it came or when number i - P ended, whichever was later:
+ *	L + S		for n <= P
+ *	S n / P		for n > P, where latencies hide behind the service of others
  *
- *	service(i) = end(i) - max(begin(i), end(i - P))
- *
- * P is the number for which service depends least on how many were in the device at begin(i): too
- * small a P makes services of a busy device too short, too large a P too long. A device that
- * was always as busy cannot tell; then P is 1, and a guess.
+ * Requests in much company give S / P, those alone L + S. P is the ratio of the two, rounded down, and L
+ * what is left, so that the rate of a busy device and the time of a lone request are both as seen (a
+ * latency of S / P or more looks like another server). A device that was never seen with one
+ * request, or never with more, cannot tell: then P is 1 and L is 0.
  */
 #ifndef MODEL_BUILD_DISK_H
 #define MODEL_BUILD_DISK_H
@@ -24,13 +26,15 @@ struct build_disk {
 	double *service_s; /* of each request */
 	size_t count;
 	double busy_s; /* some request was under way */
+	double latency_s;
 };
 
 void build_disk_release(struct build_disk *disk);
 
 /*
  * Makes each wait for a file (STEP_IO, count EVENT_IO_FILE) a STEP_DISK of that object whose `waited_ns`
- * is the service. A step's `section` is the CPU time within the wait. 0 or -ENOMEM.
+ * is the service, followed by a STEP_SLEEP for the latency, if there is one. A step's `section` is the CPU
+ * time within the wait. 0 or -ENOMEM.
  */
 int build_disk_find(struct build_trace *trace, struct build_disk *ret);
 

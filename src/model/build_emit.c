@@ -69,7 +69,10 @@ static enum model_op op_of(const struct build_state *state)
 		[STEP_GET] = MODEL_GET,
 		[STEP_TRY_GET] = MODEL_TRY_GET,
 		[STEP_PUT] = MODEL_PUT,
-		[STEP_CLOSE] = MODEL_CLOSE };
+		[STEP_CLOSE] = MODEL_CLOSE,
+		[STEP_FAIL] = MODEL_FAIL,
+		[STEP_TAKE] = MODEL_TAKE,
+		[STEP_GIVE] = MODEL_GIVE };
 	return ops[state->op];
 }
 
@@ -367,6 +370,23 @@ static int connect_state(struct emitter *e, uint32_t state_index)
 	return code;
 }
 
+/* Response times count from when the request is accepted, as in the recording. */
+static int accept_request(struct emitter *e, uint32_t state_index)
+{
+	const struct build_state *state = &e->graph->states[state_index];
+	uint32_t index = e->fragments[state_index], begin;
+	if (state->op != STEP_GET || state->object != e->build->requests.arrivals)
+		return 0;
+	int code = add_fragment(e, "accept", &begin);
+	if (code < 0)
+		return code;
+	struct model_fragment *get = fragment_at(e, index), *accept = fragment_at(e, begin);
+	accept->op = MODEL_BEGIN;
+	accept->edges = get->edges;
+	accept->edge_count = get->edge_count;
+	return set_only_edge(e, index, begin);
+}
+
 /* A get of several items is a loop of gets. */
 static int repeat_get(struct emitter *e, uint32_t state_index)
 {
@@ -387,11 +407,12 @@ static int repeat_get(struct emitter *e, uint32_t state_index)
 	return set_only_edge(e, index, loop);
 }
 
-/* A TRY_GET that never was refused, or a GET of a state that no visit passed. */
+/* A TRY_GET or TAKE that never was refused, or a GET of a state that no visit passed. */
 static void complete(struct emitter *e, uint32_t state_index)
 {
 	struct model_fragment *fragment = fragment_at(e, e->fragments[state_index]);
-	if (fragment->op == MODEL_TRY_GET && fragment->otherwise == MODEL_NONE)
+	if ((fragment->op == MODEL_TRY_GET || fragment->op == MODEL_TAKE) &&
+		fragment->otherwise == MODEL_NONE)
 		fragment->otherwise =
 			fragment->edge_count > 0 ? fragment->edges[0].to : (uint32_t)MODEL_EXIT;
 	if (fragment->edge_count == 0 && fragment->otherwise < MODEL_STOP) {
@@ -457,6 +478,8 @@ int build_emit_group(struct build *build, uint32_t group)
 			continue;
 		complete(&e, i);
 		code = repeat_get(&e, i);
+		if (code == 0)
+			code = accept_request(&e, i);
 	}
 	return code < 0 ? code : add_start(&e);
 }

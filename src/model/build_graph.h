@@ -67,7 +67,8 @@ struct build_graph {
 /* A way out of its own: the step did not get what it came for. */
 static inline bool is_refusal(const struct build_step *step)
 {
-	return (step->op == STEP_GET || step->op == STEP_TRY_GET) && step->flags & STEP_REFUSED;
+	return (step->op == STEP_GET || step->op == STEP_TRY_GET || step->op == STEP_TAKE) &&
+	       step->flags & STEP_REFUSED;
 }
 
 void build_graph_release(struct build_graph *graph);

@@ -51,6 +51,8 @@ static enum model_object_kind kind_of(const struct build_object *object)
 		return MODEL_SEMAPHORE;
 	case WHAT_QUEUE:
 		return MODEL_QUEUE;
+	case WHAT_IO:
+		return MODEL_LIMIT;
 	case WHAT_DISK:
 		return MODEL_DISK;
 	default:
@@ -70,7 +72,9 @@ static int base_name(const struct build *build, const struct build_object *objec
 		[MODEL_DISK] = "disk" };
 	struct build_place place = find_place(build, object->pid, object->address);
 	int code;
-	if (object->name)
+	if (object->what == WHAT_IO)
+		code = asprintf(ret, "descriptors");
+	else if (object->name)
 		code = asprintf(ret, "%s", object->name);
 	else if (place.symbol && place.offset > 0 && object->what == WHAT_MUTEX)
 		code = asprintf(ret, "%s+%" PRIu64, place.symbol, place.offset);
@@ -121,6 +125,10 @@ static int64_t flow_of(const struct build_step *step)
 	case STEP_POST:
 	case STEP_PUT:
 		return step->count;
+	case STEP_GIVE:
+		return 1;
+	case STEP_TAKE:
+		return step->flags & STEP_REFUSED ? 0 : -1;
 	case STEP_GET:
 	case STEP_ACQUIRE:
 		return step->flags & STEP_REFUSED ? 0 : -(int64_t)step->count;
@@ -224,6 +232,7 @@ static int size_object(struct build *build, uint32_t object, struct model_object
 	switch (ret->kind) {
 	case MODEL_BARRIER:
 		return size_barrier(build, object, &ret->size);
+	case MODEL_LIMIT:
 	case MODEL_SEMAPHORE:
 		code = find_initial(&build->trace, object, &initial);
 		ret->size.value = (double)initial;

@@ -6,6 +6,7 @@
 #include "model/build.h"
 #include "model/build_disk.h"
 #include "model/build_graph.h"
+#include "model/build_limits.h"
 #include "model/build_requests.h"
 #include "model/build_steps.h"
 

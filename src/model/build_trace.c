@@ -380,6 +380,20 @@ static int add_region(struct build_trace *trace, uint32_t index, const struct ev
 	return object_of(trace, &named, &trace->live[index].region);
 }
 
+/* All descriptors are one limit. */
+static int add_descriptor(struct build_trace *trace, uint32_t index, const struct event *event)
+{
+	bool is_release = event->kind == EVENT_RELEASE;
+	struct build_step step = begin_step(&trace->threads[index], &trace->live[index], event,
+		is_release ? STEP_GIVE : STEP_TAKE);
+	struct event all = *event;
+	all.object = BUILD_DESCRIPTORS;
+	int code = object_of(trace, &all, &step.object);
+	step.flags |= event->kind == EVENT_TRY_FAILED ? STEP_REFUSED : 0;
+	end_step(&trace->live[index], event);
+	return code < 0 ? code : add_step(trace, index, &step);
+}
+
 static int add_of_thread(struct build_trace *trace, uint32_t index, const struct event *event)
 {
 	struct build_live *live = &trace->live[index];
@@ -396,14 +410,16 @@ static int add_of_thread(struct build_trace *trace, uint32_t index, const struct
 		return 0;
 	case EVENT_PASS:
 		if (event->what == WHAT_IO && !live->is_waiting)
-			return 0; /* a descriptor was taken */
+			return add_descriptor(trace, index, event);
 		return add_pass(trace, index, event);
 	case EVENT_RELEASE:
+		if (event->what == WHAT_IO)
+			return add_descriptor(trace, index, event);
 		op = op_of_release(event);
 		return op < 0 ? 0 : add_plain(trace, index, event, (enum step_op)op);
 	case EVENT_TRY_FAILED:
 		if (event->what == WHAT_IO)
-			return 0; /* no descriptor was left */
+			return add_descriptor(trace, index, event);
 		return add_plain(trace, index, event, STEP_TRY_FAILED);
 	case EVENT_REQUEST_BEGIN:
 		return add_plain(trace, index, event, STEP_BEGIN);

@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define BUILD_DESCRIPTORS UINT64_MAX /* address of the object that stands for all descriptors */
+
 /* A wait that took more CPU time than WAIT_CPU_MAX_NS did not: it was clocked late. */
 enum { BUILD_NONE = UINT32_MAX, WAIT_COSTS = 100000, WAIT_CPU_MAX_NS = 50000 };
 
@@ -38,6 +40,9 @@ enum step_op {
 	STEP_END,
 	STEP_TICK,
 	STEP_EXIT,
+	STEP_FAIL, /* END in an error */
+	STEP_TAKE, /* one of a limit */
+	STEP_GIVE,
 	STEP_GET, /* of a queue */
 	STEP_TRY_GET,
 	STEP_PUT,
@@ -46,7 +51,7 @@ enum step_op {
 };
 
 enum step_flags {
-	STEP_REFUSED = 1, /* GET: closed; TRY_GET: empty; COND_WAIT: timed out */
+	STEP_REFUSED = 1, /* GET: closed; TRY_GET: empty; TAKE: none left; COND_WAIT: timed out */
 	STEP_WAITED = 2,
 	STEP_IN_REFUSED = 4, /* in the section of a get that was refused */
 	STEP_FROM_OUTSIDE = 8, /* BEGIN: a connection */

@@ -146,11 +146,22 @@ static void loop(struct graph *graph, struct walker *walker, const struct graph_
 	go(graph, walker, *left > 0 ? fragment->body : draw_edge(graph, fragment));
 }
 
-static void begin_request(struct graph *graph, struct walker *walker, struct sim_op *ret)
+/* True: *ret is to be played. A request that the thread has counts from now on. */
+static bool begin_request(struct graph *graph, struct walker *walker, struct sim_op *ret)
 {
+	if (walker->request != NO_REQUEST && !(walker->request & OWN_REQUEST)) {
+		uint64_t *begin_ns;
+		int code = map_add(&graph->restarts, walker->request, 0, 0, &begin_ns);
+		if (code < 0)
+			graph->failure = code;
+		else
+			*begin_ns = sim_now(graph->sim);
+		return false;
+	}
 	walker->request = OWN_REQUEST | sim_now(graph->sim);
 	graph->begun++;
 	ret->item = walker->request;
+	return true;
 }
 
 static void end_request(struct graph *graph, struct walker *walker, int status, struct sim_op *ret)
@@ -217,8 +228,7 @@ static bool operate(struct graph *graph, struct walker *walker,
 			ret->amount = 1;
 		return true;
 	case MODEL_BEGIN:
-		begin_request(graph, walker, ret);
-		return true;
+		return begin_request(graph, walker, ret);
 	case MODEL_END:
 	case MODEL_FAIL:
 		if (walker->request == NO_REQUEST)
@@ -365,8 +375,13 @@ static int next(void *context, struct sim *sim, uint32_t tid, const struct sim_r
 static void request_ended(
 	void *context, uint64_t request, uint64_t begin_ns, uint64_t end_ns, int status)
 {
-	(void)request;
-	graph_count_end(context, graph_seconds(end_ns - begin_ns), status);
+	struct graph *graph = context;
+	const uint64_t *restart_ns = map_find(&graph->restarts, request, 0);
+	if (restart_ns) {
+		begin_ns = *restart_ns;
+		(void)map_remove(&graph->restarts, request, 0); /* it is there */
+	}
+	graph_count_end(graph, graph_seconds(end_ns - begin_ns), status);
 }
 
 /* Making and running. */
@@ -449,6 +464,7 @@ void graph_free(struct graph *graph)
 	for (size_t i = 0; i < graph->walker_count; i++)
 		free(graph->walkers[i].spawned);
 	sim_free(graph->sim);
+	map_release(&graph->restarts);
 	model_free(graph->memory);
 	free(graph->walkers);
 	free(graph->tally);

@@ -4,6 +4,7 @@
 #define MODEL_GRAPH_PARTS_H
 
 #include "base/rng.h"
+#include "base/map.h"
 #include "model/graph.h"
 
 struct graph_count {
@@ -68,6 +69,7 @@ struct graph {
 	double *responses;
 	size_t response_count, response_capacity;
 	uint64_t begun; /* requests that threads made themselves */
+	struct map restarts; /* request of a source -> when a thread began it anew, ns */
 	int failure; /* of a callback that cannot return one */
 };
 

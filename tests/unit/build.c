@@ -2,10 +2,12 @@
 /* Models of timelines that are known: what the builder must find in them. */
 #include "cmocka_all.h"
 
+#include "base/mem.h"
 #include "model/build.h"
 #include "model/fit.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAIN = 10, LOCK = 100, OTHER_LOCK = 101, ROUTINE = 0x500 };
@@ -289,6 +291,112 @@ static void connections_come_from_a_source(void **state)
 	assert_true(fabs(fit.simulated_per_s / fit.measured_per_s - 1) < 0.1);
 }
 
+/* The reads of six threads at a device of `parallel` servers, 100 us each, behind a latency of 15 us. */
+enum { READERS = 8, READS = 200, SERVICE_NS = 100000, LATENCY_NS = 15000 };
+
+struct moment {
+	uint64_t time_ns;
+	uint32_t tid;
+	bool is_end;
+};
+
+static int compare_moments(const void *left, const void *right)
+{
+	const struct moment *a = left, *b = right;
+	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+}
+
+/* They think by a fixed rule: in every other round hardly, in the others long, so that some are alone. */
+static void use_device(uint32_t parallel, struct moment *ret)
+{
+	uint64_t ready_ns[READERS], free_ns[READERS] = { 0 }, random = 1;
+	for (uint32_t i = 0; i < READERS; i++)
+		ready_ns[i] = 1000000 + i * 7000;
+	for (size_t i = 0; i < READERS * READS; i++) {
+		uint32_t first = 0, server = 0;
+		for (uint32_t j = 1; j < READERS; j++)
+			first = ready_ns[j] < ready_ns[first] ? j : first;
+		for (uint32_t j = 1; j < parallel; j++)
+			server = free_ns[j] < free_ns[server] ? j : server;
+		uint64_t begin_ns = ready_ns[first], start_ns = begin_ns + LATENCY_NS;
+		start_ns = start_ns > free_ns[server] ? start_ns : free_ns[server];
+		free_ns[server] = start_ns + SERVICE_NS;
+		ret[2 * i] = (struct moment){ begin_ns, first + 1, false };
+		ret[2 * i + 1] = (struct moment){ free_ns[server], first + 1, true };
+		random = random * 6364136223846793005U + 1;
+		uint64_t most_ns = i / (10 * READERS) % 2 ? SERVICE_NS / 2 : 40 * SERVICE_NS;
+		ready_ns[first] = free_ns[server] + 20000 + (random >> 33) % most_ns;
+	}
+	qsort(ret, (size_t)2 * READERS * READS, sizeof *ret, compare_moments);
+}
+
+static void a_device_is_told_from_its_queue(void **state)
+{
+	(void)state;
+	static struct moment moments[2 * READERS * READS];
+	for (uint32_t parallel = 1; parallel <= 3; parallel += 2) {
+		struct script s = begin(READERS);
+		use_device(parallel, moments);
+		for (size_t i = 0; i < ARRAY_SIZE(moments); i++) {
+			s.now_ns = moments[i].time_ns - 1000;
+			send(&s, (struct event){ .tid = moments[i].tid,
+					 .kind = moments[i].is_end ? EVENT_PASS : EVENT_WAIT,
+					 .what = WHAT_IO,
+					 .flags = moments[i].is_end ? EVENT_WAITED : 0,
+					 .site = 5,
+					 .value = moments[i].is_end ? 0 : EVENT_IO_FILE });
+		}
+		AUTO(model) struct model *model = finish(&s, READERS);
+		const struct model_fragment *read = fragment_of(model, 1, MODEL_IO);
+		assert_non_null(read);
+		const struct model_object *disk = &model->objects[read->object];
+		assert_int_equal((int)disk->size.value, parallel);
+		const struct model_dist *service = &disk->classes[0].service;
+		double middle_s = service->kind == MODEL_QUANTILES
+					  ? service->quantiles[service->quantile_count / 2]
+					  : service->a.value;
+		assert_true(fabs(middle_s / (SERVICE_NS * 1e-9) - 1) < 0.15);
+	}
+}
+
+static void opened(struct script *s, enum event_kind kind, uint64_t site)
+{
+	send(s, (struct event){ .tid = MAIN,
+			.kind = (uint8_t)kind,
+			.what = WHAT_IO,
+			.site = site,
+			.value = 64 });
+}
+
+static struct model *open_often(uint32_t refusals)
+{
+	struct script s = begin(0);
+	for (int i = 0; i < 20; i++) {
+		for (int j = 0; j < 3; j++)
+			opened(&s, EVENT_PASS, 7);
+		for (uint32_t j = 0; j < refusals; j++)
+			opened(&s, EVENT_TRY_FAILED, 7);
+		work(&s, MAIN, 5000);
+		for (int j = 0; j < 3; j++)
+			opened(&s, EVENT_RELEASE, 8);
+	}
+	return finish(&s, 0);
+}
+
+static void a_limit_that_was_reached_is_modelled(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *free_ones = open_often(0);
+	assert_int_equal(model_find_object(free_ones, "descriptors"), MODEL_NONE);
+	AUTO(model) struct model *all_taken = open_often(1);
+	uint32_t limit = model_find_object(all_taken, "descriptors");
+	assert_int_not_equal(limit, MODEL_NONE);
+	assert_int_equal(all_taken->objects[limit].kind, MODEL_LIMIT);
+	assert_int_equal((int)all_taken->objects[limit].size.value, 3);
+	assert_int_not_equal(fragment_of(all_taken, 0, MODEL_TAKE)->otherwise, MODEL_NONE);
+	assert_non_null(fragment_of(all_taken, 0, MODEL_GIVE));
+}
+
 static void a_kernel_recording_is_refused(void **state)
 {
 	(void)state;
@@ -315,6 +423,8 @@ int main(void)
 		cmocka_unit_test(rounds_stay_and_their_work_is_shared),
 		cmocka_unit_test(who_always_works_longer_is_another_kind),
 		cmocka_unit_test(connections_come_from_a_source),
+		cmocka_unit_test(a_device_is_told_from_its_queue),
+		cmocka_unit_test(a_limit_that_was_reached_is_modelled),
 		cmocka_unit_test(a_kernel_recording_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

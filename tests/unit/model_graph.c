@@ -319,6 +319,33 @@ static void intervals_hold_the_mean_95_times_of_100(void **state)
 	assert_true(fabs(steady_t95(31) - 2.0395) < 1e-4 && fabs(steady_t95(100) - 1.9840) < 1e-4);
 }
 
+static void a_request_that_is_begun_anew_counts_from_then(void **state)
+{
+	(void)state;
+	AUTO(model)
+	struct model *model = parse("corecast_model: 1\n"
+				    "queues: { backlog: {} }\n"
+				    "sources: { clients: { every: 1 ms, queue: backlog, "
+				    "requests: 50 } }\n"
+				    "threads:\n"
+				    "  server:\n"
+				    "    count: 1\n"
+				    "    fragments:\n"
+				    "      wait: { get: backlog }\n"
+				    "      accept: { cpu: 300 us, do: begin_request }\n"
+				    "      serve: { cpu: 200 us, do: end_request, next: wait }\n");
+	const struct graph_options options = { .model = model, .seed = 1, .request_limit = 40 };
+	AUTO(graph) struct graph *graph = NULL;
+	struct err err;
+	size_t count;
+	assert_int_equal(graph_new(&options, &graph, &err), 0);
+	assert_int_equal(graph_run(graph, &err), 0);
+	const double *responses = graph_responses(graph, &count);
+	assert_int_equal(count, 40);
+	for (size_t i = 0; i < count; i++)
+		assert_true(fabs(responses[i] - 200e-6) < 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +357,7 @@ int main(void)
 		cmocka_unit_test(a_deadlock_and_an_endless_instant_are_explained),
 		cmocka_unit_test(warming_up_is_found),
 		cmocka_unit_test(intervals_hold_the_mean_95_times_of_100),
+		cmocka_unit_test(a_request_that_is_begun_anew_counts_from_then),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
