@@ -71,8 +71,7 @@ uint64_t trace_releases(const void *object)
 {
 	uint64_t time_ns = now();
 	/* Its CPU time now: who gives a lock back to others may lose its core to them before it is recorded. */
-	if (self.state == THREAD_RECORDING && !self.is_busy &&
-		cpu_clock_is_stale(&self.cpu, time_ns))
+	if (self.state == THREAD_RECORDING && !self.is_busy)
 		(void)cpu_clock_at(&self.cpu, time_ns);
 	wake_note(object, time_ns, self.tid);
 	return time_ns;
