@@ -244,7 +244,7 @@ int sim_run(struct sim *sim, struct err *err);
 /* Counts again from here: what came before was warming up. */
 void sim_reset_stats(struct sim *sim);
 
-/* Since the start or the last reset. */
+/* Since the start or the last reset; 0 of what is not there. */
 struct sim_thread_stats {
 	uint64_t ran_ns, work_ns, ready_ns,
 		waited_ns; /* on a core; work done; waiting for a core; blocked */

@@ -38,6 +38,9 @@ void thread_set_state(struct sim *sim, struct sim_thread *thread, enum thread_st
 
 void sim_thread_stats(const struct sim *sim, uint32_t tid, struct sim_thread_stats *ret)
 {
+	*ret = (struct sim_thread_stats){ 0 };
+	if (tid == 0 || tid > sim->thread_count)
+		return;
 	struct sim_thread thread = sim->threads[tid - 1];
 	/* What is left of the computation at hand is known when it stops. */
 	double done = 0;
@@ -52,37 +55,42 @@ void sim_thread_stats(const struct sim *sim, uint32_t tid, struct sim_thread_sta
 	};
 }
 
-static struct object *object_at(const struct sim *sim, enum sim_object_kind kind, uint32_t number)
+/* NULL: there is none. */
+static const struct object *object_at(
+	const struct sim *sim, enum sim_object_kind kind, uint32_t number)
 {
+#define AT(table) (number < (table).count ? &(table).all[number].object : NULL)
 	switch (kind) {
 	case SIM_MUTEX:
-		return &sim->mutexes.all[number].object;
+		return AT(sim->mutexes);
 	case SIM_SPIN:
-		return &sim->spins.all[number].object;
+		return AT(sim->spins);
 	case SIM_RWLOCK:
-		return &sim->rwlocks.all[number].object;
+		return AT(sim->rwlocks);
 	case SIM_BARRIERS:
-		return &sim->barriers.all[number].object;
+		return AT(sim->barriers);
 	case SIM_COND:
-		return &sim->conds.all[number].object;
+		return AT(sim->conds);
 	case SIM_SEM:
-		return &sim->sems.all[number].object;
+		return AT(sim->sems);
 	case SIM_QUEUE:
-		return &sim->queues.all[number].object;
+		return AT(sim->queues);
 	case SIM_LIMIT:
-		return &sim->limits.all[number].object;
+		return AT(sim->limits);
 	case SIM_DISKS:
-		return &sim->disks.all[number].object;
+		return AT(sim->disks);
 	case SIM_SOURCES:
-		return &sim->sources.all[number].object;
+		return AT(sim->sources);
 	}
+#undef AT
 	return NULL;
 }
 
 void sim_object_stats(const struct sim *sim, enum sim_object_kind kind, uint32_t number,
 	struct sim_object_stats *ret)
 {
-	struct object object = *object_at(sim, kind, number);
+	const struct object *found = object_at(sim, kind, number);
+	struct object object = found ? *found : (struct object){ 0 };
 	advance(&object, sim->now_ns);
 	uint64_t elapsed = sim->now_ns - sim->stats_since_ns;
 	*ret = (struct sim_object_stats){
@@ -139,6 +147,8 @@ void sim_reset_stats(struct sim *sim)
 uint64_t sim_core_busy_ns(const struct sim *sim, uint32_t core)
 {
 	uint64_t busy_ns = 0;
+	if (core >= sim->options.cores)
+		return 0;
 	for (uint32_t i = core * sim->siblings; i < (core + 1) * sim->siblings; i++) {
 		const struct cpu *cpu = &sim->cpus[i];
 		busy_ns += cpu->busy_ns + (cpu->thread ? sim->now_ns - cpu->busy_since_ns : 0);

@@ -456,6 +456,15 @@ static void statistics_begin_again(void **state)
 			stats.ran_ns + stats.work_ns + stats.ready_ns + stats.waited_ns, 0);
 	}
 	assert_int_equal(sim_core_busy_ns(sim, 0), 0);
+
+	/* What is not there has done nothing. */
+	struct sim_object_stats none;
+	for (int kind = 0; kind <= SIM_SOURCES + 1; kind++) {
+		sim_object_stats(sim, (enum sim_object_kind)kind, 9, &none);
+		assert_int_equal(none.uses, 0);
+	}
+	sim_thread_stats(sim, 99, &stats);
+	assert_int_equal(stats.ran_ns + sim_core_busy_ns(sim, 99), 0);
 	sim_free(sim);
 }
 
