@@ -3,6 +3,7 @@
 #include "marks.h"
 
 #include "trace.h"
+#include "tuned.h"
 
 #include <corecast/probe.h>
 
@@ -42,6 +43,8 @@ EXPORT void corecast_probe_mark(int mark, const char *name, uint64_t value)
 		[CORECAST_REQUEST_END] = TRACE_REQUEST_END,
 		[CORECAST_TICK] = TRACE_TICK,
 	};
+	if (mark == CORECAST_TICK)
+		tuned_tick(value);
 	if (!is_tracing() || mark < 0 || mark > CORECAST_TICK)
 		return;
 	if (name)

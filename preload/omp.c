@@ -12,6 +12,7 @@
 
 #include "gomp.h"
 #include "trace.h"
+#include "tuned.h"
 
 #include <string.h>
 
@@ -119,6 +120,7 @@ static void open_region(struct region *region, const void *caller)
 static void end_region(const struct region *region, const void *caller)
 {
 	ended_region = NULL;
+	tuned_region_ended();
 	if (is_tracing())
 		trace_unpark(region->last);
 	uint64_t wait_ns = region->threads * clock_ns() - region->ended_ns;
@@ -130,7 +132,7 @@ EXPORT void GOMP_parallel(gomp_body *body, void *data, unsigned threads, unsigne
 {
 	struct region region = { body, data };
 	open_region(&region, OMP_CALLER);
-	gomp_find(OMP_CALLER)->GOMP_parallel(run_region, &region, threads, flags);
+	gomp_find(OMP_CALLER)->GOMP_parallel(run_region, &region, tuned_threads(threads), flags);
 	end_region(&region, OMP_CALLER);
 }
 
@@ -139,7 +141,8 @@ EXPORT void GOMP_parallel_sections(
 {
 	struct region region = { body, data };
 	open_region(&region, OMP_CALLER);
-	gomp_find(OMP_CALLER)->GOMP_parallel_sections(run_region, &region, threads, count, flags);
+	gomp_find(OMP_CALLER)
+		->GOMP_parallel_sections(run_region, &region, tuned_threads(threads), count, flags);
 	end_region(&region, OMP_CALLER);
 }
 
@@ -150,7 +153,8 @@ EXPORT void GOMP_parallel_sections(
 		struct region region = { body, data };                                             \
 		open_region(&region, OMP_CALLER);                                                  \
 		gomp_find(OMP_CALLER)                                                              \
-			->name(run_region, &region, threads, start, end, step, chunk, flags);      \
+			->name(run_region, &region, tuned_threads(threads), start, end, step,      \
+				chunk, flags);                                                     \
 		end_region(&region, OMP_CALLER);                                                   \
 	}
 
@@ -167,7 +171,8 @@ PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_guided)
 		struct region region = { body, data };                                             \
 		open_region(&region, OMP_CALLER);                                                  \
 		gomp_find(OMP_CALLER)                                                              \
-			->name(run_region, &region, threads, start, end, step, flags);             \
+			->name(run_region, &region, tuned_threads(threads), start, end, step,      \
+				flags);                                                            \
 		end_region(&region, OMP_CALLER);                                                   \
 	}
 

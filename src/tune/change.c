@@ -7,7 +7,10 @@
 #include <string.h>
 
 /* One value beside many may be an outlier of its own; two are a level. */
-enum { SEGMENT_MIN = 2 };
+enum {
+	SEGMENT_MIN = 2,
+	AFTER_ONE = 4, /* so many show that the one before them is of another level */
+};
 
 /* Clocks and counters have steps: what scatters less than this, relatively, does not scatter less. */
 static const double SCATTER_MIN = 1e-3;
@@ -89,7 +92,9 @@ enum change_verdict change_add(
 		}
 	}
 	double tail = false_alarm / (2 * ((double)change->count - 1));
-	if (highest <= gsl_cdf_tdist_Qinv(tail, (double)change->count - 2) || split < SEGMENT_MIN)
+	if (highest <= gsl_cdf_tdist_Qinv(tail, (double)change->count - 2))
+		return CHANGE_NONE;
+	if (split < SEGMENT_MIN && change->count - split < AFTER_ONE)
 		return CHANGE_NONE;
 	if (change->count - split < SEGMENT_MIN)
 		return CHANGE_SUSPECTED;

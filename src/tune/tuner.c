@@ -105,6 +105,15 @@ static void forget(struct tuner *tuner)
 	tuner->last.state = TUNER_SEARCHING;
 }
 
+/* From now on this count is held: what the search saw of it is the level. */
+static void watch(struct tuner *tuner, const struct tune_point *held)
+{
+	size_t first;
+	change_reset(&tuner->change);
+	(void)change_add(/* one value is no change */
+		&tuner->change, log(held->performance), tuner->opts.false_alarm, &first);
+}
+
 static int decide(struct tuner *tuner, struct err *err)
 {
 	struct tuner_decision *d = &tuner->last;
@@ -115,8 +124,8 @@ static int decide(struct tuner *tuner, struct err *err)
 		    &tuner->opts.space, &set, tuner->policy_state, &tuner->rng, &choice) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	enum tuner_state state = choice.is_settled ? TUNER_HOLDING : TUNER_SEARCHING;
-	if (state != d->state || choice.threads != d->threads)
-		change_reset(&tuner->change);
+	if (choice.is_settled && (d->state == TUNER_SEARCHING || choice.threads != d->threads))
+		watch(tuner, tune_set_find(&set, choice.threads));
 	d->threads = choice.threads;
 	d->state = state;
 	if (isnan(choice.gain))

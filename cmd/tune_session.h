@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* corecast tune at work: a metric, an actuator and a controller around one program. */
+#ifndef CMD_TUNE_SESSION_H
+#define CMD_TUNE_SESSION_H
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "tune/tuner.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+struct tune_session_opts {
+	const char *metric, *actuator; /* collect/rate.h, collect/actuator.h */
+	uint32_t min, max; /* max 0: what the machine, its cpuset and its quota allow */
+	double interval_s, settle_s; /* settle: after a change, before an interval counts */
+	const struct tune_policy *policy;
+	FILE *log; /* CSV, a line for each interval; NULL: none */
+	FILE *messages; /* for a person: a line for each change */
+};
+
+/* Over the whole run, whatever the workload did. */
+struct tune_total {
+	uint32_t threads;
+	uint32_t intervals;
+	double seconds, work;
+};
+
+struct tune_session_result {
+	struct tuner_decision last;
+	struct tune_total *totals; /* ascending counts; the session's */
+	size_t total_count;
+	uint32_t intervals, restarts;
+	uint32_t max; /* the bound that was used */
+};
+
+struct tune_session;
+
+/* Before the program. 0 or a negative errno. */
+int tune_session_new(
+	const struct tune_session_opts *opts, struct tune_session **ret, struct err *err);
+
+/* "NAME=value" for the program's environment, and how many; none if nothing needs to be in it. */
+size_t tune_session_environment(const struct tune_session *session, const char **ret);
+
+/*
+ * Holds the best count of the process until stop_fd is readable, then gives it back what it had. 0; or a
+ * negative errno when the metric or the actuator fails, and then too.
+ */
+int tune_session_run(struct tune_session *session, pid_t pid, int stop_fd, struct err *err);
+
+struct tune_session_result tune_session_result(const struct tune_session *session);
+/* Parallel regions that were given a count so far; 0 where nothing is shared with the program. */
+uint64_t tune_session_tunable(const struct tune_session *session);
+
+void tune_session_free(struct tune_session *session);
+
+CLEANUP_DEFINE(tune_session, tune_session_free)
+
+#endif

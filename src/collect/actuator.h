@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How a running program is given another thread count:
+ *
+ *	openmp			parallel regions of OpenMP (libgomp) get so many threads when they begin
+ *	affinity		the program and all that it started may use so many cores
+ *	command:COMMAND		a shell command, with {n} for the count
+ */
+#ifndef COLLECT_ACTUATOR_H
+#define COLLECT_ACTUATOR_H
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct tune_page; /* preload/tune_page.h */
+struct actuator; /* opaque */
+
+bool actuator_needs_page(const char *spec);
+
+/* `page` is borrowed. 0, -EINVAL (no such actuator, a command without {n}), -ENOMEM. */
+int actuator_new(const char *spec, struct tune_page *page, struct actuator **ret, struct err *err);
+
+/* From now on. 0 or a negative errno; a process that is gone is not an error. */
+int actuator_set(struct actuator *actuator, pid_t pid, uint32_t threads, struct err *err);
+
+/* What was there before: all cores, the program's own choice. A command has no before. */
+void actuator_restore(struct actuator *actuator, pid_t pid);
+
+/* The highest count that it can set; 0: any. */
+uint32_t actuator_max(const struct actuator *actuator);
+
+void actuator_free(struct actuator *actuator);
+
+CLEANUP_DEFINE(actuator, actuator_free)
+
+#endif

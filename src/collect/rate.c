@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "collect/rate.h"
+
+#include "base/number.h"
+#include "collect/uprobe.h"
+#include "preload/tune_page.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum rate_kind { RATE_REGIONS, RATE_TICKS, RATE_EVENT, RATE_COMMAND };
+
+enum { LINE_BYTES = 4096 };
+
+struct rate {
+	enum rate_kind kind;
+	const struct tune_page *page;
+	struct perf_event_attr event;
+	int *fds; /* of the event: one, or one for each cpu */
+	size_t fd_count;
+	char *text; /* file of a uprobe, or the command; owned */
+	uint64_t last_count, last_ns;
+};
+
+bool rate_needs_page(const char *spec)
+{
+	return strcmp(spec, "regions") == 0 || strcmp(spec, "ticks") == 0;
+}
+
+void rate_free(struct rate *rate)
+{
+	if (!rate)
+		return;
+	for (size_t i = 0; i < rate->fd_count; i++)
+		(void)close(rate->fds[i]); /* nothing was written */
+	free(rate->fds);
+	free(rate->text);
+	free(rate);
+}
+
+static uint64_t clock_ns(void)
+{
+	struct timespec t;
+	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail */
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* FILE:FUNCTION, where FILE may contain colons. */
+static int parse_uprobe(struct rate *rate, const char *spec, struct err *err)
+{
+	const char *colon = strrchr(spec, ':');
+	if (!colon || colon == spec || colon[1] == '\0')
+		return err_set(err, -EINVAL, "'uprobe:%s': uprobe:FILE:FUNCTION is needed", spec);
+	rate->text = strndup(spec, (size_t)(colon - spec));
+	if (!rate->text)
+		return err_set(err, -ENOMEM, "out of memory");
+	uint64_t offset;
+	int code = uprobe_offset(rate->text, colon + 1, &offset, err);
+	return code < 0 ? code : uprobe_event(rate->text, offset, &rate->event, err);
+}
+
+static int parse(struct rate *rate, const char *spec, struct err *err)
+{
+	static const char uprobe[] = "uprobe:", command[] = "command:";
+	if (strcmp(spec, "regions") == 0) {
+		rate->kind = RATE_REGIONS;
+	} else if (strcmp(spec, "ticks") == 0) {
+		rate->kind = RATE_TICKS;
+	} else if (strncmp(spec, uprobe, strlen(uprobe)) == 0) {
+		rate->kind = RATE_EVENT;
+		return parse_uprobe(rate, spec + strlen(uprobe), err);
+	} else if (strcmp(spec, "switches") == 0) {
+		rate->kind = RATE_EVENT;
+		rate->event = (struct perf_event_attr){ .size = sizeof rate->event,
+			.type = PERF_TYPE_SOFTWARE,
+			.config = PERF_COUNT_SW_CONTEXT_SWITCHES };
+	} else if (strncmp(spec, command, strlen(command)) == 0 && spec[strlen(command)]) {
+		rate->kind = RATE_COMMAND;
+		rate->text = strdup(spec + strlen(command));
+		return rate->text ? 0 : err_set(err, -ENOMEM, "out of memory");
+	} else {
+		return err_set(err, -EINVAL,
+			"no metric '%s': regions, ticks, uprobe:FILE:FUNCTION, switches, "
+			"command:COMMAND",
+			spec);
+	}
+	return 0;
+}
+
+int rate_new(const char *spec, const struct tune_page *page, struct rate **ret, struct err *err)
+{
+	AUTO(rate) struct rate *rate = calloc(1, sizeof *rate);
+	if (!rate)
+		return err_set(err, -ENOMEM, "out of memory");
+	rate->page = page;
+	int code = parse(rate, spec, err);
+	if (code < 0)
+		return code;
+	*ret = TAKE(rate);
+	return 0;
+}
+
+static int count(const struct rate *rate, uint64_t *ret)
+{
+	*ret = 0;
+	if (rate->kind == RATE_REGIONS)
+		*ret = __atomic_load_n(&rate->page->regions, __ATOMIC_RELAXED);
+	else if (rate->kind == RATE_TICKS)
+		*ret = __atomic_load_n(&rate->page->ticks, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < rate->fd_count; i++) {
+		uint64_t one;
+		if (read(rate->fds[i], &one, sizeof one) != sizeof one)
+			return -EIO;
+		*ret += one;
+	}
+	return 0;
+}
+
+static int open_event(struct rate *rate, pid_t pid, int cpu)
+{
+	long fd = syscall(SYS_perf_event_open, &rate->event, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	rate->fds[rate->fd_count++] = (int)fd;
+	return 0;
+}
+
+/*
+ * A uprobe must not be inherited: the kernel would read its path in the new thread's memory, and the thread
+ * would not be made. So it counts on every cpu, whoever calls.
+ */
+static int open_events(struct rate *rate, pid_t pid)
+{
+	bool is_uprobe = rate->text != NULL;
+	long cpus = is_uprobe ? sysconf(_SC_NPROCESSORS_CONF) : 1;
+	rate->fds = calloc((size_t)cpus, sizeof *rate->fds);
+	if (!rate->fds)
+		return -ENOMEM;
+	rate->event.inherit = !is_uprobe;
+	int code = is_uprobe ? 0 : open_event(rate, pid, -1);
+	for (int cpu = 0; is_uprobe && cpu < cpus && code == 0; cpu++) {
+		code = open_event(rate, -1, cpu);
+		if (code == -ENODEV)
+			code = 0; /* this one is off */
+	}
+	return code;
+}
+
+int rate_start(struct rate *rate, pid_t pid, struct err *err)
+{
+	int code = rate->kind == RATE_EVENT ? open_events(rate, pid) : 0;
+	if (code < 0)
+		return err_set(err, code, "cannot count this metric: %s%s", strerror(-code),
+			code == -EACCES || code == -EPERM ? " (as root it can)" : "");
+	rate->last_ns = clock_ns();
+	if (rate->kind != RATE_COMMAND && count(rate, &rate->last_count) < 0)
+		return err_set(err, -EIO, "the metric's count cannot be read");
+	return 0;
+}
+
+/* The last word of the output that is a number. */
+static int run_command(const char *command, double *ret, struct err *err)
+{
+	FILE *out = popen(command, "re"); /* what it means to run a shell command */
+	if (!out)
+		return err_set(err, -errno, "cannot run '%s': %s", command, strerror(errno));
+	char line[LINE_BYTES];
+	bool is_found = false;
+	while (fgets(line, sizeof line, out)) {
+		char *rest = line;
+		for (char *word; (word = strtok_r(rest, " \t\n,;=:", &rest));)
+			if (number_parse_double(word, ret) == 0)
+				is_found = true;
+	}
+	int status = pclose(out);
+	if (!is_found || status != 0)
+		return err_set(err, -EINVAL, "'%s' %s", command,
+			is_found ? "failed" : "printed no number");
+	return 0;
+}
+
+int rate_read(struct rate *rate, double *ret_per_s, struct err *err)
+{
+	if (rate->kind == RATE_COMMAND)
+		return run_command(rate->text, ret_per_s, err);
+	uint64_t now_ns = clock_ns(), now_count = 0;
+	if (count(rate, &now_count) < 0)
+		return err_set(err, -EIO, "the metric's count cannot be read");
+	double seconds = 1e-9 * (double)(now_ns - rate->last_ns);
+	*ret_per_s = seconds > 0 ? (double)(now_count - rate->last_count) / seconds : 0;
+	rate->last_ns = now_ns;
+	rate->last_count = now_count;
+	return 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Calls of a function, counted by the kernel (uprobes; as root). */
+#ifndef COLLECT_UPROBE_H
+#define COLLECT_UPROBE_H
+
+#include "base/err.h"
+
+#include <linux/perf_event.h>
+#include <stdint.h>
+
+/*
+ * Where a function of an ELF file begins, as a place in the file. 0, -ENOENT (no such function), -errno (cannot
+ * be read), -EOPNOTSUPP (a build without elfutils).
+ */
+int uprobe_offset(const char *path, const char *function, uint64_t *ret, struct err *err);
+
+/* Fills an event that counts passes of that place; `path` is borrowed until the event is opened. */
+int uprobe_event(const char *path, uint64_t offset, struct perf_event_attr *ret, struct err *err);
+
+#endif

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Finding a thread count while a program runs. The program ends when the log says what is waited for, so
+# nothing depends on how fast this machine is.
+
+# A program that is told its count by a command, and says its rate by another: 4 of 8 is the best.
+cat >program <<'END'
+while ! grep -q "$1" log.csv; do sleep 0.02; done
+END
+cat >rate <<'END'
+n=$(cat count); echo "rate: $((100 - (n - 4) * (n - 4)))"
+END
+echo 1 >count
+"$CORECAST" tune -m 'command:sh ./rate' -s 'command:echo {n} >count' -i 0.02 --max 8 --log log.csv --json \
+	-- sh ./program 4,100,holding >found.json 2>messages
+jq -c '[.version, .threads, .is_held, .restarts, .steps <= 8, (.measured | map(select(.threads == 4))[0].rate_per_s)]' \
+	found.json
+head -n 1 log.csv
+[ "$(cat count)" -eq 4 ]
+grep -q 'holding 4: ' messages
+
+# The same with the published controllers.
+for policy in opresca binsearch; do
+	"$CORECAST" tune -m 'command:sh ./rate' -s 'command:echo {n} >count' -i 0.02 --max 8 --log log.csv \
+		--policy "$policy" -- sh ./program 'holding' 2>messages
+	echo "$policy $(cat count)"
+done
+
+# The load changes: the best is 7 then.
+cat >rate <<'END'
+n=$(cat count)
+if grep -q '4,100,holding' log.csv; then echo $((300 - 5 * (n - 7) * (n - 7))); else echo $((100 - (n - 4) * (n - 4))); fi
+END
+"$CORECAST" tune -m 'command:sh ./rate' -s 'command:echo {n} >count' -i 0.02 --max 8 --log log.csv --json \
+	-- sh ./program '7,300,holding' 2>messages | jq -c '[.threads, .restarts]'
+grep -q 'the workload changed; ' messages
+
+# One that runs already; its cores, and then all of them again.
+before=$(taskset -p $$ | sed 's/.*: //')
+sh -c 'while [ ! -e stop ]; do sleep 0.02; done' &
+program=$!
+"$CORECAST" tune -p "$program" -m 'command:sh ./rate' -s affinity --min 1 --max 1 -i 0.02 -d 0.3 2>messages
+grep -q 'held 1 threads' messages
+after=$(taskset -p "$program" | sed 's/.*: //')
+[ "$before" = "$after" ]
+touch stop
+wait "$program"
+
+# OpenMP regions, without the program's doing; a region that names its number keeps it (the program looks).
+regions=$CORECAST_BUILD/tests/programs/regions
+if [ -x "$regions" ]; then
+	: >log.csv
+	"$CORECAST" tune -i 0.02 --max 5 --log log.csv -- "$regions" log.csv holding >counts 2>messages
+	[ "$(wc -l <counts)" -ge 2 ]
+	[ "$(sort -n counts | tail -n 1)" -eq 5 ]
+	if [ "$(id -u)" -eq 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
+		: >log.csv
+		"$CORECAST" tune -m "uprobe:$regions:work" -s openmp -i 0.02 --max 5 --log log.csv --json \
+			-- "$regions" log.csv holding 2>messages | grep -v '^[0-9]' |
+			jq -e '.measured | any(.rate_per_s > 0)' >positive
+	fi
+fi
+
+# What cannot work says why, and leaves nothing.
+fails() {
+	local status=0
+	"$CORECAST" tune "$@" 2>stderr || status=$?
+	printf '%d %s\n' "$status" "$(sed -n 1p stderr | sed "s|$CORECAST_BUILD|BUILD|g")"
+}
+fails
+fails -m nope -- true
+fails -m regions -p 1
+fails -s 'command:echo' -- true
+fails -m "uprobe:$CORECAST:no_such_function" -- true
+fails --policy dice -- true
+fails --min 3 --max 2 -- true
+fails -- ./none
+fails -i 0.02 -- sleep 0.2

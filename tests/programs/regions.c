@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * regions FILE WORD: parallel regions until the file has the word in it; prints the thread counts that they had.
+ * The region whose number of threads is named keeps it.
+ */
+#include "base/cleanup.h"
+
+#include <omp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { COUNTS = 65, NAMED = 3 };
+
+__attribute__((noinline)) static void work(bool *seen, int threads)
+{
+	if (threads < COUNTS)
+		seen[threads] = true;
+}
+
+static bool has_word(const char *path, const char *word)
+{
+	char line[256];
+	AUTO_FILE FILE *in = fopen(path, "re");
+	while (in && fgets(line, sizeof line, in))
+		if (strstr(line, word))
+			return true;
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	bool seen[COUNTS] = { false };
+	if (argc != 3)
+		return 2;
+	while (!has_word(argv[1], argv[2])) {
+		int threads = 0, named = 0;
+#pragma omp parallel
+#pragma omp single
+		threads = omp_get_num_threads();
+#pragma omp parallel num_threads(NAMED)
+#pragma omp single
+		named = omp_get_num_threads();
+		if (named != NAMED)
+			return 1;
+		work(seen, threads);
+	}
+	for (int i = 0; i < COUNTS; i++)
+		if (seen[i])
+			printf("%d\n", i);
+	return 0;
+}
