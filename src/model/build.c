@@ -273,6 +273,8 @@ static int make(struct build *build, struct err *err)
 	if (code == 0)
 		code = build_groups_find(&build->trace, &build->groups);
 	if (code == 0)
+		code = build_classes_find(&build->trace, &build->groups);
+	if (code == 0)
 		code = add_parameters(build);
 	if (code == 0)
 		code = add_groups(build);

@@ -237,6 +237,12 @@ static int size_object(struct build *build, uint32_t object, struct model_object
 		code = find_initial(&build->trace, object, &initial);
 		ret->size.value = (double)initial;
 		return code;
+	case MODEL_MUTEX:
+	case MODEL_SPIN:
+	case MODEL_RWLOCK:
+		initial = build_class_instances(&build->trace, object);
+		ret->size.value = initial > 1 ? (double)initial : 0;
+		return 0;
 	case MODEL_DISK:
 		return size_disk(build, ret);
 	case MODEL_QUEUE:

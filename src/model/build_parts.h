@@ -4,6 +4,7 @@
 #define MODEL_BUILD_PARTS_H
 
 #include "model/build.h"
+#include "model/build_class.h"
 #include "model/build_disk.h"
 #include "model/build_graph.h"
 #include "model/build_limits.h"

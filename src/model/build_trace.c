@@ -271,6 +271,8 @@ static int add_pass(struct build_trace *trace, uint32_t index, const struct even
 		code = object_of(trace, event, &step.object);
 	else if (step.object == BUILD_NONE)
 		step.object = find_thread(trace, event->pid, event->value);
+	if (code == 0 && (op == STEP_LOCK || op == STEP_READ_LOCK))
+		trace->objects[step.object].uses++;
 	if (op == STEP_LOCK && event->what == WHAT_MUTEX)
 		step.section = trace->sections++;
 	end_step(live, event);

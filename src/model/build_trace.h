@@ -75,6 +75,7 @@ struct build_object {
 	uint8_t what; /* enum event_what */
 	uint64_t address;
 	const char *name; /* as the recording says, or NULL */
+	uint64_t uses; /* of a lock: how often it was taken */
 	uint32_t class; /* index of another one of its class; its own: the class's first */
 };
 

@@ -212,8 +212,8 @@ static int check_object(const struct check *c, size_t index)
 	const char *word = model_size_word(object->kind);
 	bool needs_size = object->kind == MODEL_BARRIER || object->kind == MODEL_LIMIT;
 	if (word)
-		code = check_whole(
-			c, object->line, word, &object->size, needs_size, MODEL_COUNT_MAX);
+		code = check_whole(c, object->line, word, &object->size, needs_size,
+			object->kind <= MODEL_RWLOCK ? MODEL_INSTANCES_MAX : MODEL_COUNT_MAX);
 	if (code == 0 && object->kind == MODEL_QUEUE)
 		code = check_whole(
 			c, object->line, "initial", &object->initial, 0, MODEL_ITEMS_MAX);

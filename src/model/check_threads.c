@@ -66,6 +66,10 @@ static int check_object_of(const struct check *c, const struct model_fragment *f
 	if (fragment->op == MODEL_WAIT && !has_mutex)
 		return check_fail(c, fragment->line, "fragment '%s': 'wait' needs a mutex",
 			label(fragment, &shown));
+	/* Which instance the thread holds is the walker's to know, not the engine's. */
+	if (fragment->op == MODEL_WAIT)
+		return check_whole(c, fragment->line, "instances of a mutex with a condition",
+			&c->model->objects[fragment->other].size, 0, 1);
 	return 0;
 }
 

@@ -32,6 +32,10 @@ struct walker {
 	uint64_t request;
 	uint64_t since_ns, part_since_ns; /* of the fragment, of the part */
 	uint64_t *loops; /* passes still to come, of each loop of the group */
+	struct held {
+		uint32_t first, instance; /* numbers of the engine */
+	} * held; /* locks of several instances that it has */
+	size_t held_count, held_capacity;
 	struct spawned {
 		uint32_t group, tid;
 	} * spawned;
@@ -187,6 +191,58 @@ static bool join(struct walker *walker, uint32_t group, struct sim_op *ret)
 	return false;
 }
 
+static bool holds(const struct walker *walker, uint32_t number)
+{
+	for (size_t i = 0; i < walker->held_count; i++)
+		if (walker->held[i].instance == number)
+			return true;
+	return false;
+}
+
+/* One that the thread does not hold; if it holds them all, any. */
+static int draw_instance(struct graph *graph, struct walker *walker,
+	const struct graph_fragment *fragment, uint32_t *ret)
+{
+	if (mem_grow(&walker->held, &walker->held_capacity, walker->held_count + 1,
+		    sizeof *walker->held) < 0)
+		return -ENOMEM;
+	uint64_t draw = rng_below(&graph->rng, fragment->instances);
+	for (uint32_t i = 0; i < fragment->instances; i++) {
+		*ret = fragment->object + (uint32_t)((draw + i) % fragment->instances);
+		if (!holds(walker, *ret))
+			break;
+	}
+	walker->held[walker->held_count++] = (struct held){ fragment->object, *ret };
+	return 0;
+}
+
+/* The one that the thread took last; the first, if none. */
+static uint32_t drop_instance(struct walker *walker, uint32_t first)
+{
+	for (size_t i = walker->held_count; i-- > 0;) {
+		uint32_t instance = walker->held[i].instance;
+		if (walker->held[i].first != first)
+			continue;
+		for (walker->held_count--; i < walker->held_count; i++)
+			walker->held[i] = walker->held[i + 1];
+		return instance;
+	}
+	return first;
+}
+
+/* Which instance of a lock an operation is about. */
+static int choose_instance(struct graph *graph, struct walker *walker,
+	const struct graph_fragment *fragment, struct sim_op *op)
+{
+	if (fragment->instances < 2)
+		return 0;
+	if (fragment->op == MODEL_UNLOCK) {
+		op->object = drop_instance(walker, fragment->object);
+		return 0;
+	}
+	return draw_instance(graph, walker, fragment, &op->object);
+}
+
 /* True: *ret is to be played; false: the operation needs no engine. */
 static bool operate(struct graph *graph, struct walker *walker,
 	const struct graph_fragment *fragment, struct sim_op *ret)
@@ -258,6 +314,8 @@ static int take_result(struct graph *graph, struct walker *walker,
 {
 	int code = 0;
 	if (last->status < 0) {
+		if (fragment->op == MODEL_TRY_LOCK && fragment->instances > 1)
+			(void)drop_instance(walker, fragment->object); /* it did not get it */
 		go(graph, walker,
 			fragment->otherwise == MODEL_NONE ? (uint32_t)MODEL_EXIT
 							  : fragment->otherwise);
@@ -316,9 +374,11 @@ static int walk(struct graph *graph, struct walker *walker, const struct sim_res
 		case PHASE_OPERATE:
 			if (fragment->op == MODEL_LOOP)
 				loop(graph, walker, fragment);
-			else if (operate(graph, walker, fragment, ret))
-				return 0;
-			else
+			else if (operate(graph, walker, fragment, ret)) {
+				code = choose_instance(graph, walker, fragment, ret);
+				if (code == 0)
+					return 0;
+			} else
 				walker->left = 0;
 			break;
 		case PHASE_RESULT:
@@ -462,7 +522,7 @@ void graph_free(struct graph *graph)
 	if (!graph)
 		return;
 	for (size_t i = 0; i < graph->walker_count; i++)
-		free(graph->walkers[i].spawned);
+		free(graph->walkers[i].spawned), free(graph->walkers[i].held);
 	sim_free(graph->sim);
 	map_release(&graph->restarts);
 	model_free(graph->memory);

@@ -164,6 +164,9 @@ static int make_fragment(struct graph *graph, const struct model_fragment *from,
 		.object = is_group || from->object == MODEL_NONE
 				  ? from->object
 				  : graph->objects[from->object].number,
+		.instances = is_group || from->object == MODEL_NONE
+				     ? 1
+				     : graph->objects[from->object].instances,
 		.other = from->op == MODEL_WAIT ? graph->objects[from->other].number : from->other,
 		.has_cpu = from->cpu.kind != MODEL_NO_TIME,
 		.is_plain = from->is_plain,
@@ -258,6 +261,27 @@ static int add_disk(struct graph *graph, const struct model_object *object, uint
 			       : code;
 }
 
+/* As many as there are instances, numbered one after the other. */
+static int add_locks(struct sim *sim, const struct model_object *object, struct graph_object *ret)
+{
+	int code = 0;
+	for (uint32_t i = 0; i < ret->instances && code == 0; i++) {
+		uint32_t number = 0;
+		if (object->kind == MODEL_MUTEX)
+			code = sim_add_mutex(sim, object->name, &number);
+		else if (object->kind == MODEL_SPIN)
+			code = sim_add_spin(sim, object->name, &number);
+		else
+			code = sim_add_rwlock(
+				sim, object->name, object->has_writers_first, &number);
+		ret->number = i == 0 ? number : ret->number;
+	}
+	ret->kind = object->kind == MODEL_MUTEX  ? SIM_MUTEX
+		    : object->kind == MODEL_SPIN ? SIM_SPIN
+						 : SIM_RWLOCK;
+	return code;
+}
+
 static int add_object(struct graph *graph, size_t index, struct err *err)
 {
 	const struct model_object *object = &graph->model->objects[index];
@@ -268,16 +292,13 @@ static int add_object(struct graph *graph, size_t index, struct err *err)
 	int code = evaluate_whole(graph, &object->size, &size, err);
 	if (code < 0)
 		return code;
+	ret->instances = 1;
 	switch (object->kind) {
 	case MODEL_MUTEX:
-		ret->kind = SIM_MUTEX;
-		return sim_add_mutex(sim, name, &ret->number);
 	case MODEL_SPIN:
-		ret->kind = SIM_SPIN;
-		return sim_add_spin(sim, name, &ret->number);
 	case MODEL_RWLOCK:
-		ret->kind = SIM_RWLOCK;
-		return sim_add_rwlock(sim, name, object->has_writers_first, &ret->number);
+		ret->instances = size > 1 ? (uint32_t)size : 1;
+		return add_locks(sim, object, ret);
 	case MODEL_BARRIER:
 		ret->kind = SIM_BARRIERS;
 		return sim_add_barrier(sim, name, (uint32_t)size, &ret->number);

@@ -22,6 +22,7 @@ struct graph_fragment {
 	enum model_op op;
 	enum sim_op_kind kind; /* for operations that are one of the engine's */
 	uint32_t object; /* the engine's number; MODEL_SPAWN, _JOIN: group */
+	uint32_t instances; /* of that lock; 0, 1: one */
 	uint32_t other; /* mutex, class */
 	bool has_cpu, is_plain, is_background;
 	struct sim_dist cpu, time;
@@ -53,7 +54,8 @@ struct graph {
 	struct graph_group *groups;
 	struct graph_object {
 		enum sim_object_kind kind;
-		uint32_t number;
+		uint32_t number; /* of the first instance */
+		uint32_t instances;
 	} * objects;
 	struct model *memory; /* only its allocator: what lives as long as the graph */
 

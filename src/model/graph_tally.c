@@ -12,6 +12,27 @@ static uint64_t ended(const struct graph *graph)
 			  graph->tally[GRAPH_DROPPED]);
 }
 
+/* Of all instances together; times and lengths are means over them. */
+static void stats_of_all(const struct graph *graph, size_t object, struct sim_object_stats *ret)
+{
+	const struct graph_object *of = &graph->objects[object];
+	uint32_t instances = of->instances > 1 ? of->instances : 1;
+	*ret = (struct sim_object_stats){ 0 };
+	for (uint32_t i = 0; i < instances; i++) {
+		struct sim_object_stats stats;
+		sim_object_stats(graph->sim, of->kind, of->number + i, &stats);
+		ret->uses += stats.uses;
+		ret->waits += stats.waits;
+		ret->waited_ns += stats.waited_ns;
+		ret->held_ns += stats.held_ns;
+		ret->mean_length += stats.mean_length / instances;
+		ret->refused += stats.refused;
+		if (stats.max_length > ret->max_length)
+			ret->max_length = stats.max_length;
+	}
+	ret->held_ns /= instances;
+}
+
 /* What the engine counts, into the tally. */
 void graph_take_counts(struct graph *graph)
 {
@@ -24,8 +45,7 @@ void graph_take_counts(struct graph *graph)
 	for (size_t i = 0; i < model->object_count; i++) {
 		struct sim_object_stats stats;
 		double *to = graph->tally + graph_object_at(model, i);
-		sim_object_stats(
-			graph->sim, graph->objects[i].kind, graph->objects[i].number, &stats);
+		stats_of_all(graph, i, &stats);
 		to[GRAPH_USES] = (double)(int64_t)stats.uses;
 		to[GRAPH_WAITS] = (double)(int64_t)stats.waits;
 		to[GRAPH_WAITED_S] = graph_seconds(stats.waited_ns);
@@ -130,8 +150,7 @@ const double *graph_responses(const struct graph *graph, size_t *ret_count)
 uint64_t graph_object_peak(const struct graph *graph, size_t object)
 {
 	struct sim_object_stats stats;
-	sim_object_stats(
-		graph->sim, graph->objects[object].kind, graph->objects[object].number, &stats);
+	stats_of_all(graph, object, &stats);
 	return stats.max_length;
 }
 

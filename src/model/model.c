@@ -254,6 +254,9 @@ const char *model_object_word(enum model_object_kind kind)
 const char *model_size_word(enum model_object_kind kind)
 {
 	static const char *const words[MODEL_OBJECT_KINDS] = {
+		[MODEL_MUTEX] = "instances",
+		[MODEL_SPIN] = "instances",
+		[MODEL_RWLOCK] = "instances",
 		[MODEL_BARRIER] = "threads",
 		[MODEL_SEMAPHORE] = "value",
 		[MODEL_QUEUE] = "capacity",

@@ -36,6 +36,7 @@ enum {
 
 	MODEL_THREADS_MAX = 1000000, /* in all groups */
 	MODEL_CORES_MAX = 1024,
+	MODEL_INSTANCES_MAX = 1000000, /* of a lock */
 	MODEL_NAME_BYTES_MAX = 255,
 	MODEL_QUANTILES_MAX = 4096,
 	MODEL_COUNT_MAX = 1000000000,
@@ -113,7 +114,8 @@ struct model_use {
 struct model_object {
 	enum model_object_kind kind;
 	const char *name; /* unique among all objects */
-	struct model_value size; /* barrier: threads; semaphore: value at first; queue: capacity, 0:
+	struct model_value size; /* locks: instances (one for each bucket, ...), of which each lock
+	                            draws one that its thread does not hold, 0: 1; barrier: threads; semaphore: value at first; queue: capacity, 0:
 	                            unbounded; limit: how many; disk: requests served at once, 0: 1 */
 	struct model_value initial; /* queue: items in it at first */
 	bool has_writers_first; /* read-write lock */

@@ -64,7 +64,10 @@ static void add_groups(struct strbuf *out, const struct model *model)
 
 static const char *size_word(enum model_object_kind kind)
 {
-	static const char *const words[MODEL_OBJECT_KINDS] = { [MODEL_BARRIER] = "threads",
+	static const char *const words[MODEL_OBJECT_KINDS] = { [MODEL_MUTEX] = "instances",
+		[MODEL_SPIN] = "instances",
+		[MODEL_RWLOCK] = "instances",
+		[MODEL_BARRIER] = "threads",
 		[MODEL_SEMAPHORE] = "at first",
 		[MODEL_QUEUE] = "items at most",
 		[MODEL_LIMIT] = "in all",

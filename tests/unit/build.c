@@ -200,6 +200,24 @@ static void locks_that_are_held_tell_the_same_code_apart(void **state)
 	assert_true(fit.is_known); /* else a lock was given back by who does not hold it */
 }
 
+static void a_lock_for_each_bucket_is_one_with_instances(void **state)
+{
+	(void)state;
+	struct script s = begin(2);
+	for (uint64_t i = 0; i < 400; i++) {
+		uint32_t tid = 1 + i % 2;
+		work(&s, tid, 2000);
+		locked(&s, tid, LOCK + i / 2 * 7 % 16, 4);
+	}
+	AUTO(model) struct model *model = finish(&s, 2);
+	assert_int_equal(model->group_count, 2);
+	assert_int_equal(model->object_count, 1);
+	assert_true(model->objects[0].size.value == 16);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+}
+
 static void arrive(struct script *s, uint32_t tid)
 {
 	op(s, tid, EVENT_PASS, WHAT_BARRIER, 200, 8);
@@ -420,6 +438,7 @@ int main(void)
 		cmocka_unit_test(threads_with_locks_of_their_own_differ),
 		cmocka_unit_test(every_tenth_time_is_a_count),
 		cmocka_unit_test(locks_that_are_held_tell_the_same_code_apart),
+		cmocka_unit_test(a_lock_for_each_bucket_is_one_with_instances),
 		cmocka_unit_test(rounds_stay_and_their_work_is_shared),
 		cmocka_unit_test(who_always_works_longer_is_another_kind),
 		cmocka_unit_test(connections_come_from_a_source),
