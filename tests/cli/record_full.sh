@@ -16,12 +16,12 @@ check() {
 
 echo "== a limit to the size of files"
 file=limited.cct
-check bash -c 'ulimit -f 1024; exec "$@"' - "$CORECAST" record --via preload -o $file -- "$program" $operations
+check bash -c 'ulimit -f 256; exec "$@"' - "$CORECAST" record --via preload -o $file -- "$program" $operations
 
 echo "== a full disk"
 mkdir small
 file=small/run.cct
-if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m nodev small; then
+if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=256k nodev small; then
 	trap 'umount small' EXIT
 	check "$CORECAST" record --via preload -o $file -- "$program" $operations
 else
