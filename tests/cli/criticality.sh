@@ -55,7 +55,9 @@ grep -c '<figure>' run.html page.html
 grep -o 'worker-b arrives last at barrier round' page.html | head -n 1
 
 echo "--- notes"
+# shellcheck disable=SC2069 # what it says, not what it prints
 "$CORECAST" criticality run.csv --active on-cpu 2>&1 >report | cut -c 1-60
+# shellcheck disable=SC2069 # what it says, not what it prints
 "$CORECAST" criticality run.csv --window 90-91 2>&1 >report
 
 echo "--- refusals"
