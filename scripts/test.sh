@@ -70,7 +70,7 @@ run_tests() {
 	local written=$folder/meson-logs/testlog.json results=$work/log/tests-$1.json again=$work/log/again-$1.json
 	local all ok skip_count names=()
 	rm -f "$written"
-	meson test -C "$folder" --no-rebuild --print-errorlogs "${@:2}" </dev/null >"$log" 2>&1 || true
+	meson test -C "$folder" --no-rebuild --timeout-multiplier 4 --print-errorlogs "${@:2}" </dev/null >"$log" 2>&1 || true
 	if ! [ -s "$written" ]; then
 		failed=$((failed + 1))
 		printf 'FAILED   tests of %s did not run\n' "$1"
@@ -84,7 +84,7 @@ run_tests() {
 	mapfile -t names < <(of_tests '. != "OK" and . != "SKIP"' "$results" | sed 's|.* / ||')
 	if [ ${#names[@]} -gt 0 ] && [ ${#names[@]} -le 3 ]; then
 		jq -c 'select(.result == "OK" or .result == "SKIP" | not)' "$results" | show_failures 'again   '
-		meson test -C "$folder" --no-rebuild --num-processes 1 "${names[@]}" </dev/null >>"$log" 2>&1 || true
+		meson test -C "$folder" --no-rebuild --timeout-multiplier 4 --num-processes 1 "${names[@]}" </dev/null >>"$log" 2>&1 || true
 		cp "$written" "$again"
 		ok=$((ok + $(of_tests '. == "OK"' "$again" | wc -l)))
 	else
