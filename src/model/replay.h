@@ -53,8 +53,9 @@ struct replay_facts {
 	bool has_cores; /* told, or seen in the events */
 	bool has_cpu_times; /* else times between events stand for them */
 	double available; /* share of the cores that the run got when it could have used them */
-	/* With a core to spare; when it wanted all. The latter holds for the recorded cores only. */
-	double available_spare, available_full;
+	/* With a core to spare; when it wanted all; when it wanted twice as many or more. The latter two
+	   hold for the recorded cores only. */
+	double available_spare, available_full, available_crowded;
 	uint64_t wake_ns; /* from a wake-up to running again, on a free core: lower quartile */
 	uint64_t block_ns; /* CPU time that a wait costs who waits: lower quartile */
 	size_t threads, operations;

@@ -100,7 +100,7 @@ static void name_value(const struct player *player, struct event *event)
 	}
 }
 
-/* The cores' speed: what the run got of them when it wanted all, and when it did not. */
+/* The cores' speed: what the run got of them when it wanted as many. */
 static int follow_load(struct player *player, const struct event *event)
 {
 	const struct replay_facts *facts = &player->replay->facts;
@@ -109,14 +109,15 @@ static int follow_load(struct player *player, const struct event *event)
 		player->active++;
 	else if ((event->kind == EVENT_WAIT && !is_spinning) || event->kind == EVENT_THREAD_EXIT)
 		player->active -= player->active > 0;
-	bool is_full = player->active >= player->cores;
-	if (is_full == player->is_full || player->cores != facts->cores)
+	double speed = player->active < player->cores       ? facts->available_spare
+		       : player->active < 2 * player->cores ? facts->available_full
+							    : facts->available_crowded;
+	if (speed == player->speed || player->cores != facts->cores)
 		return 0;
-	player->is_full = is_full;
+	player->speed = speed;
 	int code = 0;
 	for (uint32_t i = 0; code == 0 && i < player->cores; i++)
-		code = sim_set_speed(
-			player->sim, i, is_full ? facts->available_full : facts->available_spare);
+		code = sim_set_speed(player->sim, i, speed);
 	return code;
 }
 

@@ -261,19 +261,20 @@ static double share(double part, double whole)
 static void set_available(struct replay *replay, double used_ns)
 {
 	struct replay_facts *f = &replay->facts;
-	double spare_ns = 0, full_ns = 0;
-	for (uint32_t i = 1; i <= LOAD_ACTIVE_MAX; i++)
-		if (i < f->cores)
-			spare_ns += (double)replay->active_ns[i] * i;
-		else
-			full_ns += (double)replay->active_ns[i] * f->cores;
+	double spare_ns = 0, full_ns = 0, crowded_ns = 0;
+	for (uint32_t i = 1; i <= LOAD_ACTIVE_MAX; i++) {
+		double could_ns = (double)replay->active_ns[i] * (i < f->cores ? i : f->cores);
+		spare_ns += i < f->cores ? could_ns : 0;
+		full_ns += i < f->cores ? 0 : could_ns;
+		crowded_ns += i < 2 * f->cores ? 0 : could_ns;
+	}
 	/* A thread that was woken cannot use a core before it is awake. */
 	if (replay->wake.count > 0)
 		spare_ns -= (double)replay->wake_sum_ns -
 			    samples_excess(&replay->wake, f->wake_ns) * (double)replay->wake_count /
 				    (double)replay->wake.count;
 	f->available = share(used_ns, spare_ns + full_ns);
-	f->available_spare = f->available_full = f->available;
+	f->available_spare = f->available_full = f->available_crowded = f->available;
 	double determinant = replay->sums.ss * replay->sums.ff - replay->sums.sf * replay->sums.sf;
 	double least_ns = APART_LEAST * (spare_ns + full_ns);
 	if (!(determinant > 0) || spare_ns < least_ns || full_ns < least_ns)
@@ -288,6 +289,8 @@ static void set_available(struct replay *replay, double used_ns)
 		return;
 	f->available_spare = spare;
 	f->available_full = full < 1 ? full : 1;
+	/* Two threads that share a core beside an idle one do so when there are few: not if never seen. */
+	f->available_crowded = crowded_ns < least_ns ? f->available_spare : f->available_full;
 }
 
 static void set_costs(struct replay *replay)
@@ -309,7 +312,8 @@ static void set_costs(struct replay *replay)
 		f->operations += thread->count;
 	}
 	if (!f->has_cpu_times) {
-		f->available = f->available_spare = f->available_full = 1;
+		f->available = f->available_spare = 1;
+		f->available_full = f->available_crowded = 1;
 		return;
 	}
 	f->wake_ns = samples_quartile(&replay->wake);

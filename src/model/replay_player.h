@@ -49,7 +49,7 @@ struct player {
 	struct play_table tables[SIM_DISKS + 1]; /* by enum sim_object_kind */
 	uint32_t *depths; /* thread * changes + change: locks held, regions that it is in */
 	uint32_t cores, active; /* active: threads that do not wait */
-	bool is_full; /* as many active ones as cores */
+	double speed; /* of the cores, now */
 };
 
 /* replay_play.c: struct sim_program's next(). */

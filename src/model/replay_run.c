@@ -194,6 +194,7 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 		.switch_ns = facts->block_ns,
 		.sink = &sink };
 	player->cores = cores;
+	player->speed = facts->available_spare;
 	int code = sim_new(&options, &program, &player->sim, err);
 	if (code < 0)
 		return code;
