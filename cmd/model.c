@@ -19,7 +19,8 @@
 struct values {
 	const char *output;
 	uint32_t cores;
-	bool json;
+	bool json, show;
+	const char *svg, *html;
 };
 
 #define FIELD(name) offsetof(struct values, name)
@@ -27,7 +28,13 @@ static const struct option_spec options[] = {
 	{ 'o', "output", "FILE", "where the model goes (YAML)", OPTION_STRING, FIELD(output) },
 	{ 0, "cores", "N", "cores that the run had (default: as the recording says)", OPTION_U32,
 		FIELD(cores) },
+	{ 0, "show", NULL, "show a model (APP.yaml), or that of a recording, with its graphs",
+		OPTION_FLAG, FIELD(show) },
 	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
+	{ 0, "svg", "FILE", "draw threads, where they meet, and their graphs, as SVG",
+		OPTION_STRING, FIELD(svg) },
+	{ 0, "html", "FILE", "write a page that needs no other file: drawing, tables, notes",
+		OPTION_STRING, FIELD(html) },
 	{ 0 },
 };
 
@@ -80,21 +87,60 @@ static int write_model(const struct model *model, const char *path, struct err *
 			: outfile_commit(&out, err);
 }
 
-/* What the model is, and how well it reproduces the run that it was made from. */
-static int print_summary(
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_SVG, FORMAT_HTML };
+
+static int write_report(const char *path, enum format format, const struct model_report *report,
+	bool has_graphs, struct err *err)
+{
+	AUTO_RELEASE(outfile) struct outfile out = { 0 };
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	struct text_style style = terminal_style(stdout);
+	int code = outfile_open(&out, path, err);
+	if (code < 0)
+		return code;
+	if (format == FORMAT_TEXT)
+		report_model_text(&text, report, &style);
+	if (format == FORMAT_TEXT && has_graphs)
+		report_model_graphs(&text, report, &style);
+	if (format == FORMAT_JSON)
+		report_model_json(&text, report);
+	if (format == FORMAT_SVG)
+		report_model_svg(&text, report);
+	if (format == FORMAT_HTML)
+		report_model_html(&text, report);
+	code = report_write(&text, out.file, err);
+	return code < 0 ? code : outfile_commit(&out, err);
+}
+
+/* What the model is, and how well it reproduces the run that it was made from, if it says. */
+static int write_reports(
 	const struct model *model, const struct values *v, const char *subject, struct err *err)
 {
-	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
 	struct model_fit fit;
-	struct model_report report = { .model = model, .fit = &fit, .subject = subject };
-	if (model_fit_run(model, &fit) < 0)
+	bool has_run = model->recorded.is_known && model->recorded.duration_s > 0;
+	struct model_report report = {
+		.model = model, .fit = has_run ? &fit : NULL, .subject = subject
+	};
+	if (has_run && model_fit_run(model, &fit) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	struct text_style style = terminal_style(stdout);
-	if (v->json)
-		report_model_json(&text, &report);
-	else
-		report_model_text(&text, &report, &style);
-	return report_write(&text, stdout, err);
+	int code = v->svg ? write_report(v->svg, FORMAT_SVG, &report, false, err) : 0;
+	if (code == 0 && v->html)
+		code = write_report(v->html, FORMAT_HTML, &report, false, err);
+	return code < 0 ? code
+			: write_report(
+				  "-", v->json ? FORMAT_JSON : FORMAT_TEXT, &report, v->show, err);
+}
+
+/* A model as it was written, or made of a recording. */
+static int read_any(const char *path, const struct values *v, struct symbols *symbols,
+	struct model **ret, struct err *err)
+{
+	AUTO_FILE FILE *in = fopen(path, "re");
+	if (!in)
+		return err_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
+	if (!v->show || analysed_is_timeline(in))
+		return read_run(path, v, symbols, ret, err);
+	return model_read(in, path, ret, err);
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -106,18 +152,19 @@ static int run(const struct command *command, int argc, char **argv)
 		return status;
 	if (operands.program || operands.count != 1)
 		return command_usage_error(command, "say which recording: RUN.cct");
-	if (!v.output)
+	if (!v.output && !v.show)
 		return command_usage_error(command, "say where the model goes: -o APP.yaml");
 	struct err err;
 	AUTO(symbols) struct symbols *symbols = NULL;
 	AUTO(model) struct model *model = NULL;
 	int code = symbols_new(&symbols) < 0 ? err_set(&err, -ENOMEM, "out of memory") : 0;
 	if (code == 0)
-		code = read_run(operands.items[0], &v, symbols, &model, &err);
-	if (code == 0)
+		code = read_any(operands.items[0], &v, symbols, &model, &err);
+	if (code == 0 && v.output)
 		code = write_model(model, v.output, &err);
 	if (code == 0)
-		code = print_summary(model, &v, file_name(v.output), &err);
+		code = write_reports(
+			model, &v, file_name(v.output ? v.output : operands.items[0]), &err);
 	return code < 0 ? command_failure(&err) : 0;
 }
 
@@ -125,7 +172,7 @@ extern const struct command cmd_model;
 const struct command cmd_model = {
 	.name = "model",
 	.summary = "a model of a program from one recorded run of it",
-	.usage = "RUN.cct -o APP.yaml [options]",
+	.usage = "RUN.cct -o APP.yaml | --show RUN.cct|APP.yaml",
 	.options = options,
 	.run = run,
 };

@@ -17,6 +17,14 @@ struct model_report {
 void report_model_text(
 	struct strbuf *out, const struct model_report *report, const struct text_style *style);
 
+/* The graph of each group: fragments, their costs, and where they lead. */
+void report_model_graphs(
+	struct strbuf *out, const struct model_report *report, const struct text_style *style);
+
+/* A drawing that stands alone; a page with it, tables and notes. */
+void report_model_svg(struct strbuf *out, const struct model_report *report);
+void report_model_html(struct strbuf *out, const struct model_report *report);
+
 /* docs/formats/model-summary.json.md; ends with a line break. */
 void report_model_json(struct strbuf *out, const struct model_report *report);
 

@@ -24,6 +24,11 @@ cat app.yaml
 "$CORECAST" model run.csv -o again.yaml --cores 2 --json | jq -c '[.threads[].name], [.objects[].kind], .fit.cpu_s.error < 1e-9'
 cmp app.yaml again.yaml
 
+"$CORECAST" model --show app.yaml --svg app.svg --html app.html | sed -n '/starts with/,$p'
+grep -o '<text[^>]*>[^<]*' app.svg | sed 's/.*>//' | head -20
+python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("app.svg")'
+grep -c 'What can be set' app.html
+
 fails() {
 	local status=0
 	"$CORECAST" model "$@" 2>&1 || status=$?
@@ -32,5 +37,6 @@ fails() {
 printf 'time_ns,tid,event\n0,main,start\n' >empty.csv
 fails empty.csv -o none.yaml
 fails run.csv
+fails --show empty.csv
 fails missing.cct -o none.yaml
 if [ -e none.yaml ]; then echo "a file was left"; fi
