@@ -236,6 +236,21 @@ static int add_note(struct build *build, uint64_t count, const char *fmt)
 	return model_add_note(build->model, text);
 }
 
+/* A tenth is what the model's own error is expected to be. */
+static int add_unsteadiness(struct build *build)
+{
+	double unsteadiness = build_unsteadiness(build);
+	AUTO_FREE char *text = NULL;
+	if (!(unsteadiness > 0.1))
+		return 0;
+	if (asprintf(&text,
+		    "the workload changed while it was recorded: CPU times of the same code differ "
+		    "between the halves of the run by %.0f%%; the model is of their mixture",
+		    100 * unsteadiness) < 0)
+		return -ENOMEM;
+	return model_add_note(build->model, text);
+}
+
 static int add_notes(struct build *build)
 {
 	int code = add_note(build, build->trace.lost, "events were not recorded");
@@ -258,7 +273,7 @@ static int add_notes(struct build *build)
 			"pieces of code before a barrier or an end are taken to be equal shares of "
 			"work "
 			"that more threads would share, too, which one run cannot tell");
-	return code;
+	return code < 0 ? code : add_unsteadiness(build);
 }
 
 static int make(struct build *build, struct err *err)

@@ -52,6 +52,9 @@ int build_share(struct build *build, uint32_t group, const struct build_state *s
 /* Whether a loop's turns are rounds that all threads make together: about as many as arrivals at barriers. */
 bool build_is_rounds(const struct build_graph *graph, const struct build_law *law);
 
+/* build_steady.c: how much CPU times differ between the halves of the run, of all CPU time. */
+double build_unsteadiness(const struct build *build);
+
 /* build_emit.c: fills the model's group. */
 int build_emit_group(struct build *build, uint32_t group);
 

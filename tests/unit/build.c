@@ -263,6 +263,33 @@ static void who_always_works_longer_is_another_kind(void **state)
 	assert_true(fabs(fit.simulated_s / (12 * 450e-6) - 1) < 0.05);
 }
 
+static bool has_note(const struct model *model, const char *text)
+{
+	for (size_t i = 0; i < model->recorded.note_count; i++)
+		if (strstr(model->recorded.notes[i], text))
+			return true;
+	return false;
+}
+
+static struct model *drifting(uint64_t step_ns)
+{
+	struct script s = begin(1);
+	for (uint64_t i = 0; i < 200; i++) {
+		work(&s, 1, 10000 + i * step_ns);
+		locked(&s, 1, LOCK, 4);
+	}
+	return finish(&s, 1);
+}
+
+static void a_workload_that_changes_is_told(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *steady = drifting(0);
+	AUTO(model) struct model *changing = drifting(100);
+	assert_false(has_note(steady, "workload changed"));
+	assert_true(has_note(changing, "workload changed"));
+}
+
 /* Main reads a file and sends it for each connection that it accepts. */
 static void connections_come_from_a_source(void **state)
 {
@@ -441,6 +468,7 @@ int main(void)
 		cmocka_unit_test(a_lock_for_each_bucket_is_one_with_instances),
 		cmocka_unit_test(rounds_stay_and_their_work_is_shared),
 		cmocka_unit_test(who_always_works_longer_is_another_kind),
+		cmocka_unit_test(a_workload_that_changes_is_told),
 		cmocka_unit_test(connections_come_from_a_source),
 		cmocka_unit_test(a_device_is_told_from_its_queue),
 		cmocka_unit_test(a_limit_that_was_reached_is_modelled),
