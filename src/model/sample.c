@@ -61,8 +61,6 @@ static int describe(const double *responses, size_t count, double *row, struct e
 		double share;
 	} wanted[] = { { SAMPLE_P50_S, 0.5 }, { SAMPLE_P90_S, 0.9 }, { SAMPLE_P95_S, 0.95 },
 		{ SAMPLE_P99_S, 0.99 } };
-	if (!count)
-		return 0;
 	AUTO_FREE double *sorted = malloc(count * sizeof *sorted);
 	if (!sorted)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -117,7 +115,7 @@ static int fill_row(const struct sample_options *options, const struct graph *gr
 	row[SAMPLE_EVENTS] = (double)(int64_t)graph_event_count(graph);
 	row[SAMPLE_CORES] = graph_cores(graph);
 	row[SAMPLE_THREADS] = graph_threads(graph);
-	return describe(responses + from, count - from, row, err);
+	return count > from ? describe(responses + from, count - from, row, err) : 0;
 }
 
 int sample_run(const struct sample_options *options, double *row, struct err *err)
