@@ -276,6 +276,25 @@ static int add_notes(struct build *build)
 	return code < 0 ? code : add_unsteadiness(build);
 }
 
+/*
+ * CPU time within waits for input and output is work of the call and a switch to other threads, which
+ * the simulated processor adds itself: only the rest belongs to the step.
+ */
+static void leave_out_switches(struct build *build)
+{
+	double switch_s = median(build->trace.wait_costs_s, build->trace.wait_cost_count);
+	uint64_t switch_ns = (uint64_t)(switch_s * 1e9);
+	for (size_t i = 0; i < build->trace.thread_count; i++)
+		for (size_t j = 0; j < build->trace.threads[i].step_count; j++) {
+			struct build_step *step = &build->trace.threads[i].steps[j];
+			if (step->op != STEP_IO && step->op != STEP_DISK)
+				continue;
+			uint64_t within_ns =
+				step->section < step->cpu_ns ? step->section : step->cpu_ns;
+			step->cpu_ns -= within_ns < switch_ns ? within_ns : switch_ns;
+		}
+}
+
 static int make(struct build *build, struct err *err)
 {
 	int code = build_steps_by_meaning(&build->trace, build->meaning, &build->channels);
@@ -285,6 +304,8 @@ static int make(struct build *build, struct err *err)
 		build_limits_find(&build->trace);
 	if (code == 0)
 		code = build_disk_find(&build->trace, &build->disk);
+	if (code == 0)
+		leave_out_switches(build);
 	if (code == 0)
 		code = build_groups_find(&build->trace, &build->groups);
 	if (code == 0)
