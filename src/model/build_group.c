@@ -47,7 +47,17 @@ static bool is_about_objects(const struct build_step *step)
 	       step->op != STEP_SLEEP && step->op != STEP_IO && step->op != STEP_EXIT;
 }
 
-static int find_uses(const struct build_thread *thread, struct uses *ret)
+enum { OWN_LOCK = BUILD_NONE - 1 };
+
+static bool is_own_lock(const struct build_trace *trace, const struct build_step *step)
+{
+	return (step->op == STEP_LOCK || step->op == STEP_READ_LOCK || step->op == STEP_UNLOCK) &&
+	       step->object != BUILD_NONE && trace->objects[step->object].user > 0 &&
+	       !trace->objects[step->object].is_shared;
+}
+
+static int find_uses(
+	const struct build_trace *trace, const struct build_thread *thread, struct uses *ret)
 {
 	ret->items = calloc(thread->step_count + 1, sizeof *ret->items);
 	if (!ret->items)
@@ -55,8 +65,8 @@ static int find_uses(const struct build_thread *thread, struct uses *ret)
 	for (size_t i = 0; i < thread->step_count; i++) {
 		const struct build_step *step = &thread->steps[i];
 		if (is_about_objects(step))
-			ret->items[ret->count++] =
-				(struct use){ step->site, step->op, step->object };
+			ret->items[ret->count++] = (struct use){ step->site, step->op,
+				is_own_lock(trace, step) ? (uint32_t)OWN_LOCK : step->object };
 	}
 	qsort(ret->items, ret->count, sizeof *ret->items, compare_uses);
 	size_t kept = 0;
@@ -200,6 +210,22 @@ static int name_group(const struct build_trace *trace, struct build_groups *grou
 	return -ENOMEM;
 }
 
+static void drop_own_locks(const struct build_trace *trace, struct build_thread *thread)
+{
+	size_t kept = 0;
+	uint64_t cpu_ns = 0;
+	for (size_t i = 0; i < thread->step_count; i++) {
+		struct build_step step = thread->steps[i];
+		cpu_ns += step.cpu_ns;
+		if (is_own_lock(trace, &step))
+			continue;
+		step.cpu_ns = cpu_ns;
+		cpu_ns = 0;
+		thread->steps[kept++] = step;
+	}
+	thread->step_count = kept;
+}
+
 /* Among the threads that were started last, one after the other, those of the same group. */
 static struct build_step *find_spawn(
 	struct build_thread *thread, size_t count, const struct build_step *step)
@@ -288,7 +314,7 @@ int build_groups_find(struct build_trace *trace, struct build_groups *ret)
 	if (!ret->of_thread || !uses)
 		code = -ENOMEM;
 	for (uint32_t i = 0; code == 0 && i < trace->thread_count; i++)
-		code = find_uses(&trace->threads[i], &uses[i]);
+		code = find_uses(trace, &trace->threads[i], &uses[i]);
 	for (uint32_t i = 0; code == 0 && i < trace->thread_count; i++) {
 		size_t group = 0;
 		while (group < ret->count && !belongs(trace, uses, &ret->items[group], i))
@@ -301,6 +327,9 @@ int build_groups_find(struct build_trace *trace, struct build_groups *ret)
 		code = build_groups_part(trace, ret);
 	for (size_t i = 0; code == 0 && i < ret->count; i++)
 		code = name_group(trace, ret, i);
+	for (size_t i = 0; code == 0 && i < trace->thread_count; i++)
+		if (ret->items[ret->of_thread[i]].count > 1)
+			drop_own_locks(trace, &trace->threads[i]);
 	for (size_t i = 0; code == 0 && i < trace->thread_count; i++)
 		merge_steps(&trace->threads[i], ret);
 	for (size_t i = 0; code == 0 && i < trace->thread_count; i++)

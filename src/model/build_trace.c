@@ -247,6 +247,14 @@ static int add_wait_cost(struct build_trace *trace, struct build_step *step, uin
 	return 0;
 }
 
+static void use_lock(struct build_object *lock, uint32_t thread)
+{
+	lock->uses++;
+	if (lock->user == 0)
+		lock->user = thread + 1;
+	lock->is_shared |= lock->user != thread + 1;
+}
+
 /* Ends the step that began with a WAIT, or is one without. */
 static int add_pass(struct build_trace *trace, uint32_t index, const struct event *event)
 {
@@ -272,7 +280,7 @@ static int add_pass(struct build_trace *trace, uint32_t index, const struct even
 	else if (step.object == BUILD_NONE)
 		step.object = find_thread(trace, event->pid, event->value);
 	if (code == 0 && (op == STEP_LOCK || op == STEP_READ_LOCK))
-		trace->objects[step.object].uses++;
+		use_lock(&trace->objects[step.object], index);
 	if (op == STEP_LOCK && event->what == WHAT_MUTEX)
 		step.section = trace->sections++;
 	end_step(live, event);

@@ -76,6 +76,8 @@ struct build_object {
 	uint64_t address;
 	const char *name; /* as the recording says, or NULL */
 	uint64_t uses; /* of a lock: how often it was taken */
+	uint32_t user; /* of a lock: the thread that took it first, plus 1 */
+	bool is_shared; /* of a lock: others did, too */
 	uint32_t class; /* index of another one of its class; its own: the class's first */
 };
 

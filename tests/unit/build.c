@@ -148,13 +148,30 @@ static void unequal_loops_share_tickets(void **state)
 	assert_true(fabs(fit.simulated_cpu_s / fit.measured_cpu_s - 1) < 0.02);
 }
 
-static void threads_with_locks_of_their_own_differ(void **state)
+static void locks_that_nobody_shares_are_left_out(void **state)
 {
 	(void)state;
 	struct script s = begin(2);
 	for (int i = 0; i < 5; i++) {
 		locked(&s, 1, LOCK, 4);
 		locked(&s, 2, OTHER_LOCK, 4);
+		locked(&s, 1, 102, 6);
+		locked(&s, 2, 102, 6);
+	}
+	AUTO(model) struct model *model = finish(&s, 2);
+	assert_int_equal(model->group_count, 2);
+	assert_int_equal(model->object_count, 1);
+}
+
+static void stages_with_locks_to_others_differ(void **state)
+{
+	(void)state;
+	struct script s = begin(2);
+	for (int i = 0; i < 5; i++) {
+		locked(&s, 1, LOCK, 4);
+		locked(&s, 2, OTHER_LOCK, 4);
+		locked(&s, MAIN, LOCK, 6);
+		locked(&s, MAIN, OTHER_LOCK, 8);
 	}
 	AUTO(model) struct model *model = finish(&s, 2);
 	assert_int_equal(model->group_count, 3);
@@ -462,7 +479,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_loops_are_a_share_of_the_sum),
 		cmocka_unit_test(unequal_loops_share_tickets),
-		cmocka_unit_test(threads_with_locks_of_their_own_differ),
+		cmocka_unit_test(locks_that_nobody_shares_are_left_out),
+		cmocka_unit_test(stages_with_locks_to_others_differ),
 		cmocka_unit_test(every_tenth_time_is_a_count),
 		cmocka_unit_test(locks_that_are_held_tell_the_same_code_apart),
 		cmocka_unit_test(a_lock_for_each_bucket_is_one_with_instances),
