@@ -38,7 +38,7 @@ measure_memcached() {
 		done
 	done
 	[ -s "$work/memcached.cct" ] ||
-		load_memcached "$corecast" record --force -o "$work/memcached.cct" -- memcached -t 2 >"$work/memcached.recorded"
+		load_memcached "$corecast" record --samples 0 --force -o "$work/memcached.cct" -- memcached -t 2 >"$work/memcached.recorded"
 	say 'memcached: measured'
 }
 
