@@ -236,6 +236,20 @@ static int add_note(struct build *build, uint64_t count, const char *fmt)
 	return model_add_note(build->model, text);
 }
 
+/* With fewer than a tenth of the processors' time lost, recorded and simulated times are comparable. */
+static int add_taken(struct build *build)
+{
+	AUTO_FREE char *text = NULL;
+	if (!(build->taken > 0.1) || build->opts.cores == 0)
+		return 0;
+	if (asprintf(&text,
+		    "other programs had %.0f%% of the processors' time that this one could have "
+		    "used: it took longer than its model",
+		    100 * build->taken) < 0)
+		return -ENOMEM;
+	return model_add_note(build->model, text);
+}
+
 /* A tenth is what the model's own error is expected to be. */
 static int add_unsteadiness(struct build *build)
 {
@@ -273,6 +287,8 @@ static int add_notes(struct build *build)
 			"pieces of code before a barrier or an end are taken to be equal shares of "
 			"work "
 			"that more threads would share, too, which one run cannot tell");
+	if (code == 0)
+		code = add_taken(build);
 	return code < 0 ? code : add_unsteadiness(build);
 }
 
@@ -297,7 +313,9 @@ static void leave_out_switches(struct build *build)
 
 static int make(struct build *build, struct err *err)
 {
-	int code = build_steps_by_meaning(&build->trace, build->meaning, &build->channels);
+	int code = build_taken(build);
+	if (code == 0)
+		code = build_steps_by_meaning(&build->trace, build->meaning, &build->channels);
 	if (code == 0)
 		code = build_requests_find(&build->trace, &build->requests);
 	if (code == 0)

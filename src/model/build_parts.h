@@ -25,6 +25,7 @@ struct build {
 	uint32_t *sizes; /* parameter with the size of each group, BUILD_NONE: it is fixed */
 	uint64_t guessed_splits; /* loops whose work was taken to be shared without evidence */
 	uint64_t guessed_shares; /* fragments, likewise */
+	double taken; /* share of the time on cores that others had */
 };
 
 /* build_dist.c: distributions from what was seen. All return 0 or -ENOMEM. */
@@ -54,6 +55,9 @@ bool build_is_rounds(const struct build_graph *graph, const struct build_law *la
 
 /* build_steady.c: how much CPU times differ between the halves of the run, of all CPU time. */
 double build_unsteadiness(const struct build *build);
+
+/* build_cores.c: sets `taken`. From the steps as recorded, before they change. 0 or -ENOMEM. */
+int build_taken(struct build *build);
 
 /* build_emit.c: fills the model's group. */
 int build_emit_group(struct build *build, uint32_t group);

@@ -485,7 +485,8 @@ static int finish(void *context, uint64_t end_ns, struct err *err)
 	trace->end_ns = end_ns;
 	for (size_t i = 0; i < trace->thread_count; i++)
 		if (!trace->threads[i].has_exited)
-			trace->threads[i].end_ns = end_ns;
+			trace->threads[i].end_ns =
+				trace->live[i].is_waiting ? trace->live[i].step.begin_ns : end_ns;
 	return 0;
 }
 

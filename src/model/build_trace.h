@@ -86,7 +86,8 @@ struct build_thread {
 	uint32_t parent; /* index, or BUILD_NONE: there from the beginning */
 	uint64_t routine;
 	uint64_t spawn_site;
-	uint64_t start_ns, end_ns; /* end: of the recording, if it did not exit */
+	uint64_t start_ns, end_ns; /* end: if it did not exit, of the recording, or of
+	                             its last step, in which it waits */
 	uint64_t cpu_ns; /* in all */
 	char *name; /* or NULL */
 	bool has_exited;

@@ -298,6 +298,29 @@ static struct model *drifting(uint64_t step_ns)
 	return finish(&s, 1);
 }
 
+/* Two threads that run all the time on two cores, and have `share` of their time. */
+static struct model *crowded(double share)
+{
+	struct script s = begin(1);
+	for (int i = 0; i < 100; i++) {
+		s.now_ns += 100000;
+		work(&s, 1, (uint64_t)(100000 * share));
+		work(&s, MAIN, (uint64_t)(100000 * share));
+		locked(&s, 1, LOCK, 4);
+		locked(&s, MAIN, LOCK, 6);
+	}
+	return finish(&s, 1);
+}
+
+static void what_others_had_of_the_cores_is_told(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *alone = crowded(1);
+	AUTO(model) struct model *shared = crowded(0.5);
+	assert_false(has_note(alone, "other programs had"));
+	assert_true(has_note(shared, "other programs had 5"));
+}
+
 static void a_workload_that_changes_is_told(void **state)
 {
 	(void)state;
@@ -486,6 +509,7 @@ int main(void)
 		cmocka_unit_test(a_lock_for_each_bucket_is_one_with_instances),
 		cmocka_unit_test(rounds_stay_and_their_work_is_shared),
 		cmocka_unit_test(who_always_works_longer_is_another_kind),
+		cmocka_unit_test(what_others_had_of_the_cores_is_told),
 		cmocka_unit_test(a_workload_that_changes_is_told),
 		cmocka_unit_test(connections_come_from_a_source),
 		cmocka_unit_test(a_device_is_told_from_its_queue),
