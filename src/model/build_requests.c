@@ -144,8 +144,46 @@ static int measure(struct moment *moments, size_t count, struct build_requests *
 	return 0;
 }
 
+/* Whether connections that all were open at once are all there were: then each stayed for many requests. */
+static bool are_lasting(const struct build_trace *trace)
+{
+	uint64_t last_begin_ns = 0, first_end_ns = UINT64_MAX, begun = 0;
+	for (size_t i = 0; i < trace->thread_count; i++)
+		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
+			const struct build_step *step = &trace->threads[i].steps[j];
+			if (!(step->flags & STEP_FROM_OUTSIDE))
+				continue;
+			begun += step->op == STEP_BEGIN;
+			if (step->op == STEP_BEGIN && step->begin_ns > last_begin_ns)
+				last_begin_ns = step->begin_ns;
+			if (step->op == STEP_END && step->begin_ns < first_end_ns)
+				first_end_ns = step->begin_ns;
+		}
+	return begun > 1 && last_begin_ns < first_end_ns;
+}
+
+static void leave_out_connections(struct build_thread *thread)
+{
+	size_t kept = 0;
+	uint64_t cpu_ns = 0;
+	for (size_t i = 0; i < thread->step_count; i++) {
+		struct build_step step = thread->steps[i];
+		step.cpu_ns += cpu_ns;
+		cpu_ns = 0;
+		if (step.flags & STEP_FROM_OUTSIDE &&
+			(step.op == STEP_BEGIN || step.op == STEP_END))
+			cpu_ns = step.cpu_ns;
+		else
+			thread->steps[kept++] = step;
+	}
+	thread->step_count = kept;
+}
+
 int build_requests_find(struct build_trace *trace, struct build_requests *ret)
 {
+	if (are_lasting(trace))
+		for (size_t i = 0; i < trace->thread_count; i++)
+			leave_out_connections(&trace->threads[i]);
 	struct moment *moments = NULL;
 	size_t count = 0;
 	ret->arrivals = BUILD_NONE;

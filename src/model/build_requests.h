@@ -4,6 +4,8 @@
  * that it begins takes them from a queue that a source fills:
  *
  *	io(accept) begin ...		get arrivals ...
+ *
+ * Connections that all were open at once are no requests: each stayed for many, which are not seen.
  */
 #ifndef MODEL_BUILD_REQUESTS_H
 #define MODEL_BUILD_REQUESTS_H

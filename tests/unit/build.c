@@ -376,6 +376,23 @@ static void connections_come_from_a_source(void **state)
 	assert_true(fabs(fit.simulated_per_s / fit.measured_per_s - 1) < 0.1);
 }
 
+static void connections_that_stay_are_no_requests(void **state)
+{
+	(void)state;
+	struct script s = begin(0);
+	for (uint64_t i = 0; i < 10; i++)
+		send(&s, (struct event){ .tid = MAIN,
+				 .kind = i < 5 ? EVENT_REQUEST_BEGIN : EVENT_REQUEST_END,
+				 .what = WHAT_IO,
+				 .value = i % 5 + 1 });
+	work(&s, MAIN, 5000);
+	locked(&s, MAIN, LOCK, 4);
+	AUTO(model) struct model *model = finish(&s, 0);
+	assert_int_equal(model->source_count, 0);
+	assert_null(fragment_of(model, 0, MODEL_END));
+	assert_true(model->recorded.throughput_per_s == 0);
+}
+
 /* The reads of six threads at a device of `parallel` servers, 100 us each, behind a latency of 15 us. */
 enum { READERS = 8, READS = 200, SERVICE_NS = 100000, LATENCY_NS = 15000 };
 
@@ -512,6 +529,7 @@ int main(void)
 		cmocka_unit_test(what_others_had_of_the_cores_is_told),
 		cmocka_unit_test(a_workload_that_changes_is_told),
 		cmocka_unit_test(connections_come_from_a_source),
+		cmocka_unit_test(connections_that_stay_are_no_requests),
 		cmocka_unit_test(a_device_is_told_from_its_queue),
 		cmocka_unit_test(a_limit_that_was_reached_is_modelled),
 		cmocka_unit_test(a_kernel_recording_is_refused),
