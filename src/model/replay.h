@@ -29,6 +29,7 @@
 enum { REPLAY_CORES_MAX = 1024, REPLAY_CHANGES_MAX = 64 };
 
 struct meaning;
+struct sim;
 struct replay;
 
 struct replay_opts {
@@ -92,6 +93,10 @@ struct replay_run {
 	const struct replay_change *changes; /* borrowed */
 	size_t change_count;
 	const struct event_sink *sink; /* the simulated timeline; NULL: none. Borrowed */
+	/* Called with the engine before it runs, for who steers it; then all speeds are the caller's:
+	   they begin at facts.available_spare and are not changed. NULL: none. */
+	int (*begin)(void *context, struct sim *sim);
+	void *begin_context;
 };
 
 /*

@@ -2,6 +2,8 @@
 /* The engine's events as the recording would have them: its threads, objects, names and call sites. */
 #include "model/replay_player.h"
 
+#include "base/mem.h"
+
 #include <errno.h>
 
 /* Names come first: they are said of objects before these are used. */
@@ -112,7 +114,7 @@ static int follow_load(struct player *player, const struct event *event)
 	double speed = player->active < player->cores       ? facts->available_spare
 		       : player->active < 2 * player->cores ? facts->available_full
 							    : facts->available_crowded;
-	if (speed == player->speed || player->cores != facts->cores)
+	if (speed == player->speed || player->cores != facts->cores || player->run->begin)
 		return 0;
 	player->speed = speed;
 	int code = 0;
@@ -132,8 +134,13 @@ int replay_emit(struct player *player, const struct event *given, struct err *er
 	if (event.kind == EVENT_THREAD_START && !thread) {
 		/* object: which thread of the recording; nobody has asked for it yet. */
 		index = (uint32_t)event.object - 1;
-		thread = index < player->replay->thread_count ? &player->replay->threads[index]
-							      : NULL;
+		if (index >= player->replay->thread_count)
+			return 0;
+		if (mem_grow(&player->by_tid, &player->by_tid_capacity, (size_t)given->tid + 1,
+			    sizeof *player->by_tid) < 0)
+			return err_set(err, -ENOMEM, "out of memory");
+		player->by_tid[given->tid] = index + 1;
+		thread = &player->replay->threads[index];
 	}
 	if (event.kind == EVENT_NAME || !thread)
 		return 0;

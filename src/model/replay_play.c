@@ -374,6 +374,7 @@ static int find_index(
 {
 	if (tid < player->by_tid_capacity && player->by_tid[tid] > 0) {
 		*ret = player->by_tid[tid] - 1;
+		player->threads[*ret].tid = tid;
 		return 0;
 	}
 	if (last->item == 0 || last->item > player->replay->thread_count ||

@@ -203,6 +203,8 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 		return err_set(err, code, "out of memory");
 	if (player->sink)
 		code = replay_emit_names(player->replay, player->sink, err);
+	if (code == 0 && player->run->begin)
+		code = player->run->begin(player->run->begin_context, player->sim);
 	if (code == 0)
 		code = sim_run(player->sim, err);
 	if (code < 0)

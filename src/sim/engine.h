@@ -204,7 +204,14 @@ struct subject {
 	uint16_t flags;
 };
 
-enum timer_kind { TIMER_THREAD, TIMER_SOURCE, TIMER_DISK };
+enum timer_kind { TIMER_THREAD, TIMER_SOURCE, TIMER_DISK, TIMER_TICK };
+
+struct tick {
+	uint64_t period_ns;
+	int (*call)(void *context, struct sim *sim); /* NULL: there is none */
+	void *context;
+	uint32_t timer;
+};
 
 struct timer {
 	uint32_t kind; /* enum timer_kind */
@@ -226,6 +233,7 @@ struct sim {
 	uint64_t order;
 	struct timer *timers;
 	size_t timer_count, timer_capacity;
+	struct tick tick;
 
 	struct sim_thread *threads; /* by tid - 1 */
 	size_t thread_count, thread_capacity;

@@ -251,6 +251,25 @@ static int thread_timer(struct sim *sim, uint32_t tid)
 	return op_timer(sim, thread);
 }
 
+int sim_add_tick(struct sim *sim, uint64_t period_ns, int (*tick)(void *context, struct sim *sim),
+	void *context)
+{
+	if (sim->is_running || sim->tick.call || period_ns == 0)
+		return -EINVAL;
+	uint32_t timer;
+	int code = timer_new(sim, TIMER_TICK, 0, 0, &timer);
+	if (code < 0)
+		return code;
+	sim->tick = (struct tick){ period_ns, tick, context, timer };
+	return timer_set(sim, timer, period_ns);
+}
+
+static int tick_rings(struct sim *sim)
+{
+	int code = sim->tick.call(sim->tick.context, sim);
+	return code < 0 ? code : timer_set(sim, sim->tick.timer, sim->now_ns + sim->tick.period_ns);
+}
+
 static int timer_rings(struct sim *sim, enum timer_kind kind, uint32_t owner, uint32_t part)
 {
 	switch (kind) {
@@ -260,6 +279,8 @@ static int timer_rings(struct sim *sim, enum timer_kind kind, uint32_t owner, ui
 		return source_timer(sim, owner, part);
 	case TIMER_DISK:
 		return disk_timer(sim, owner, part);
+	case TIMER_TICK:
+		return tick_rings(sim);
 	}
 	return 0;
 }
@@ -267,11 +288,13 @@ static int timer_rings(struct sim *sim, enum timer_kind kind, uint32_t owner, ui
 /* A loop of one thread is found in thread_next(); this one goes through a source or a disk. */
 static int instant_error(struct sim *sim, const struct timer *timer)
 {
-	static const char *const words[] = {
-		[TIMER_THREAD] = "thread", [TIMER_SOURCE] = "source", [TIMER_DISK] = "disk"
-	};
+	static const char *const words[] = { [TIMER_THREAD] = "thread",
+		[TIMER_SOURCE] = "source",
+		[TIMER_DISK] = "disk",
+		[TIMER_TICK] = "tick" };
 	const char *name = timer->kind == TIMER_SOURCE ? sim->sources.all[timer->owner].object.name
 			   : timer->kind == TIMER_DISK ? sim->disks.all[timer->owner].object.name
+			   : timer->kind == TIMER_TICK ? NULL
 						       : thread_of(sim, timer->owner)->name;
 	return err_set(sim->err, -ELOOP,
 		"at %.9f s, no time passes: more than %d events, the last of %s '%s'",
@@ -332,7 +355,7 @@ static int play_all(struct sim *sim)
 	uint64_t stop_ns = sim->options.stop_ns ? sim->options.stop_ns : TIME_MAX_NS;
 	int code = drain_runnable(sim);
 	while (code == 0 && !is_over(sim)) {
-		if (sim->events.count == 0)
+		if (sim->events.count == (sim->tick.call ? 1 : 0))
 			return is_served(sim) ? 0 : deadlock_explain(sim);
 		if (pending_key(sim->events.entries[0]) >= stop_ns) {
 			sim->now_ns = stop_ns;

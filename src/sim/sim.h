@@ -229,6 +229,14 @@ int sim_set_speed(struct sim *sim, uint32_t core, double speed);
 
 /* The same for affinity, which may be changed from within next(), not from a sink. */
 int sim_set_affinity(struct sim *sim, uint32_t tid, const uint64_t *cores);
+
+/*
+ * Calls tick() after each period_ns of simulated time, while there is something else to come: for who
+ * steers the simulation by the clock. Before sim_run(), once. -EINVAL, -ENOMEM; what tick() returns
+ * below 0 ends the simulation.
+ */
+int sim_add_tick(struct sim *sim, uint64_t period_ns, int (*tick)(void *context, struct sim *sim),
+	void *context);
 uint64_t sim_now(const struct sim *sim);
 struct rng *sim_rng(struct sim *sim);
 uint64_t sim_draw(const struct sim_dist *dist, struct rng *rng);

@@ -542,6 +542,54 @@ static void limits_on_the_run_hold(void **state)
 	sim_free(t.sim);
 }
 
+struct ticks {
+	uint32_t count, limit; /* limit: fails then; 0: never */
+};
+
+static int count_tick(void *context, struct sim *sim)
+{
+	struct ticks *ticks = context;
+	ticks->count++;
+	if (ticks->count == ticks->limit)
+		return -EIO;
+	return sim_set_speed(sim, 0, 2);
+}
+
+static int run_with_ticks(const struct sim_op *ops, struct ticks *ticks, uint64_t *ret_ns)
+{
+	struct script script = { 0 };
+	struct sim *sim = new_sim(&(struct sim_options){ .cores = 1 }, &script);
+	uint32_t sem;
+	assert_int_equal(sim_add_sem(sim, NULL, 0, &sem), 0);
+	assert_int_equal(sim_add_tick(sim, 0, count_tick, ticks), -EINVAL);
+	assert_int_equal(sim_add_tick(sim, 50, count_tick, ticks), 0);
+	assert_int_equal(sim_add_tick(sim, 50, count_tick, ticks), -EINVAL);
+	add_threads(sim, &script, 1, (const struct sim_op *[]){ ops });
+	struct err err = { 0 };
+	int code = sim_run(sim, &err);
+	*ret_ns = sim_now(sim);
+	sim_free(sim);
+	return code;
+}
+
+static void a_tick_steers_by_the_clock(void **state)
+{
+	(void)state;
+	static const struct sim_op work[] = { COMPUTE(150), EXIT };
+	static const struct sim_op stuck[] = { COMPUTE(10), OP(SEM_WAIT, 0), EXIT };
+	struct ticks ticks = { 0 };
+	uint64_t ns;
+	assert_int_equal(run_with_ticks(work, &ticks, &ns), 0);
+	assert_int_equal(ns, 100); /* 50 at speed 1, 100 at 2; it is over before the second tick */
+	assert_int_equal(ticks.count, 1);
+	ticks = (struct ticks){ 0 };
+	assert_int_equal(run_with_ticks(stuck, &ticks, &ns), -EDEADLK);
+	assert_int_equal(ticks.count, 0);
+	ticks = (struct ticks){ .limit = 1 };
+	assert_int_equal(run_with_ticks(work, &ticks, &ns), -EIO);
+	assert_int_equal(ns, 50);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -567,6 +615,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_there_is_an_error),
 		cmocka_unit_test(a_loop_without_time_is_an_error),
 		cmocka_unit_test(limits_on_the_run_hold),
+		cmocka_unit_test(a_tick_steers_by_the_clock),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
