@@ -256,6 +256,37 @@ void account_exit(struct account *account, uint32_t index)
 	index_remove(&account->index, thread->pid, thread->tid);
 }
 
+void account_apply(struct account *account, uint32_t index, const struct event *event)
+{
+	struct thread *thread = &account->threads[index];
+	switch ((enum event_kind)event->kind) {
+	case EVENT_THREAD_START:
+		thread->routine = event->object;
+		thread->parent = (uint32_t)event->value;
+		break;
+	case EVENT_THREAD_EXIT:
+		account_exit(account, index);
+		break;
+	case EVENT_WAIT:
+		account_wait(account, index, event->what);
+		break;
+	case EVENT_WOKEN:
+		account_wake(account, index);
+		break;
+	case EVENT_PASS:
+		account_wake(account, index);
+		account_core(account, index, true);
+		break;
+	case EVENT_RUN:
+	case EVENT_PREEMPT:
+		account->has_cores = true;
+		account_core(account, index, event->kind == EVENT_RUN);
+		break;
+	default:
+		break;
+	}
+}
+
 void account_settle(struct account *account)
 {
 	for (size_t i = 0; i < account->thread_count; i++) {

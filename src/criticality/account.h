@@ -104,6 +104,9 @@ void account_wake(struct account *account, uint32_t thread);
 void account_core(struct account *account, uint32_t thread, bool has_core);
 void account_exit(struct account *account, uint32_t thread);
 
+/* What an event changes in the state of its thread: one of those above, or nothing. */
+void account_apply(struct account *account, uint32_t thread, const struct event *event);
+
 /* Adds what open stretches have accrued so far, so that the numbers above can be read. */
 void account_settle(struct account *account);
 

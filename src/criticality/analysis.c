@@ -150,39 +150,6 @@ static int take_name(struct analysis *analysis, const struct event *event)
 	return what_is_object(event->what) ? name_object(analysis, event) : 0;
 }
 
-/* What an event changes in the state of its thread. */
-static void apply(struct analysis *analysis, uint32_t index, const struct event *event)
-{
-	struct account *account = &analysis->account;
-	struct thread *thread = &account->threads[index];
-	switch ((enum event_kind)event->kind) {
-	case EVENT_THREAD_START:
-		thread->routine = event->object;
-		thread->parent = (uint32_t)event->value;
-		break;
-	case EVENT_THREAD_EXIT:
-		account_exit(account, index);
-		break;
-	case EVENT_WAIT:
-		account_wait(account, index, event->what);
-		break;
-	case EVENT_WOKEN:
-		account_wake(account, index);
-		break;
-	case EVENT_PASS:
-		account_wake(account, index);
-		account_core(account, index, true);
-		break;
-	case EVENT_RUN:
-	case EVENT_PREEMPT:
-		account->has_cores = true;
-		account_core(account, index, event->kind == EVENT_RUN);
-		break;
-	default:
-		break;
-	}
-}
-
 /* One event at the clock's time. */
 static int play(struct analysis *analysis, const struct event *event)
 {
@@ -201,7 +168,7 @@ static int play(struct analysis *analysis, const struct event *event)
 	int code = blame_before(&analysis->blame, account, index, event);
 	if (code < 0)
 		return code;
-	apply(analysis, index, event);
+	account_apply(account, index, event);
 	return blame_after(&analysis->blame, account, index, event);
 }
 
