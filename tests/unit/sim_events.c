@@ -527,8 +527,8 @@ static void a_run_is_the_same_everywhere(void **state)
 		uint64_t events, hash;
 	} golden[] = {
 		{ { 0 }, 2463, 0x7e1040f4ea959c88 },
-		{ { .cores = 3, .switch_ns = 2000 }, 2784, 0x85dd930a62b427a8 },
-		{ { .cores = 2, .threads_per_core = 2, .wake_ns = 500 }, 2759, 0x0888f33072e99289 },
+		{ { .cores = 3, .switch_ns = 2000 }, 3027, 0x850718462cae0043 },
+		{ { .cores = 2, .threads_per_core = 2, .wake_ns = 500 }, 2895, 0x0bc88c12bd574603 },
 		{ { .cores = 2,
 			  .scheduler = SIM_ROUND_ROBIN,
 			  .quantum = { SIM_EXPONENTIAL, .a = 100 * US } },
