@@ -58,6 +58,8 @@ static int compare(
 	struct outcome base;
 	int code =
 		play(source, &(struct steering){ .memory_share = bench->memory_share }, &base, err);
+	if (code < 0)
+		return code;
 	const struct steering ways[WAYS] = {
 		[OFFLINE] = { .fixed_tid = base.critical_tid },
 		[DYNAMIC] = { .policy = &boost_policy_dynamic },

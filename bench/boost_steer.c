@@ -188,10 +188,10 @@ int steer_program(const struct program *given, const struct steering *steering, 
 		code = begin(&run, sim);
 	if (code == 0)
 		code = sim_run(sim, err);
-	if (code == 0) {
-		booster_slice(run.booster, sim_now(sim));
+	if (code == 0)
+		code = booster_slice(run.booster, sim_now(sim));
+	if (code == 0)
 		sum_up(&run, sim_now(sim), ret);
-	}
 	sim_free(sim);
 	run_release(&run);
 	return code;

@@ -5,6 +5,7 @@
 #include "base/strbuf.h"
 #include "model/meaning.h"
 #include "model/replay.h"
+#include "sim/sim.h"
 #include "trace/csv_read.h"
 
 #include <errno.h>
@@ -366,6 +367,51 @@ static void events_are_the_recordings(void **state)
 	release(&f);
 }
 
+struct steered {
+	struct sim *sim;
+	uint32_t runs, started;
+};
+
+static int begin_fast(void *context, struct sim *sim)
+{
+	struct steered *steered = context;
+	steered->sim = sim;
+	for (uint32_t core = 0; core < 4; core++)
+		assert_int_equal(sim_set_speed(sim, core, 2), 0);
+	return 0;
+}
+
+/* From when the first child has a core on, cores are no faster than in the recording. */
+static int slow_down(void *context, const struct event *event, struct err *err)
+{
+	(void)err;
+	struct steered *steered = context;
+	steered->started += event->kind == EVENT_THREAD_START;
+	steered->runs += event->kind == EVENT_RUN;
+	for (uint32_t core = 0; event->kind == EVENT_RUN && steered->runs == 2 && core < 4; core++)
+		assert_int_equal(sim_set_speed(steered->sim, core, 1), 0);
+	return 0;
+}
+
+static void a_replay_can_be_steered(void **state)
+{
+	(void)state;
+	struct fixture f = load(amdahl, 4);
+	struct steered steered = { 0 };
+	struct event_sink sink = { .context = &steered, .event = slow_down };
+	struct replay_run run = { .cores = 4, .begin = begin_fast, .begin_context = &steered };
+	uint64_t ns = 0;
+	assert_int_equal(replay_run(f.replay, &run, &ns, NULL), 0);
+	assert_int_equal(ns, 20000000);
+	/* Main at speed 2, then its children at 1. Each that starts is seen to get a core. */
+	run.sink = &sink;
+	assert_int_equal(replay_run(f.replay, &run, &ns, NULL), 0);
+	assert_int_equal(ns, 30000000);
+	assert_int_equal(steered.started, 5);
+	assert_true(steered.runs >= 5);
+	release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -383,6 +429,7 @@ int main(void)
 		cmocka_unit_test(replays_repeat_and_vary_with_the_seed),
 		cmocka_unit_test(intervals_hold_the_error_and_the_span),
 		cmocka_unit_test(events_are_the_recordings),
+		cmocka_unit_test(a_replay_can_be_steered),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
