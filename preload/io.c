@@ -15,10 +15,8 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 enum {
-	LOOK_UP_NS = 10000, /* a call that took less did not block */
 	DESCRIPTORS_MAX = 1 << 16, /* higher ones are not followed */
 };
 
@@ -65,27 +63,7 @@ EXPORT int thrd_sleep(const struct timespec *duration, struct timespec *left)
 	return real()->thrd_sleep(duration, left);
 }
 
-/* What the descriptor is: looked up when the call has blocked. */
-static void tell(const struct wait *wait, int descriptor)
-{
-	struct stat about;
-	int kept = errno;
-	enum trace_io io = TRACE_IO_OTHER;
-	if (!wait->is_counted || clock_ns() - wait->start_ns < LOOK_UP_NS)
-		return;
-	if (fstat(descriptor, &about) == 0) {
-		if (S_ISREG(about.st_mode) || S_ISBLK(about.st_mode))
-			io = TRACE_IO_FILE;
-		else if (S_ISSOCK(about.st_mode))
-			io = TRACE_IO_SOCKET;
-		else if (S_ISFIFO(about.st_mode))
-			io = TRACE_IO_PIPE;
-		trace_wait_tell(wait, io);
-	}
-	errno = kept;
-}
-
-/* What is waited for: a descriptor, or -1. */
+/* What is waited for: a descriptor, or -1. What an unknown one is, is looked up when it blocked. */
 #define BLOCKS(result, name, io, descriptor, parameters, arguments)                                \
 	EXPORT result name parameters                                                              \
 	{                                                                                          \
@@ -94,10 +72,7 @@ static void tell(const struct wait *wait, int descriptor)
 		WAIT(SINK_IO, (const void *)(intptr_t)(descriptor));                               \
 		if ((io) != TRACE_IO_UNKNOWN)                                                      \
 			trace_wait_tell(&wait_, io);                                               \
-		result returned_ = real()->name arguments;                                         \
-		if ((io) == TRACE_IO_UNKNOWN)                                                      \
-			tell(&wait_, descriptor);                                                  \
-		return returned_;                                                                  \
+		return real()->name arguments;                                                     \
 	}
 
 BLOCKS(ssize_t, read, TRACE_IO_UNKNOWN, fd, (int fd, void *to, size_t bytes), (fd, to, bytes))

@@ -2,6 +2,9 @@
 /* Waits in a trace: a WAIT row, then a PASS row that tells since when the thread could go on. */
 #include "traced_thread.h"
 
+#include <errno.h>
+#include <sys/stat.h>
+
 static bool open_wait(struct wait *wait, uint32_t kind, const void *object, const void *caller)
 {
 	/* A signal handler that interrupted this library: its wait is part of what it interrupted. */
@@ -148,11 +151,31 @@ static bool take_back(const struct wait *wait, uint64_t time_ns)
 	return true;
 }
 
+/* What the descriptor is that the call blocked for. Keeps errno. */
+static void look_up(const struct wait *wait)
+{
+	struct stat about;
+	int kept = errno;
+	enum trace_io io = TRACE_IO_OTHER;
+	if (fstat((int)(intptr_t)wait->object, &about) == 0) {
+		if (S_ISREG(about.st_mode) || S_ISBLK(about.st_mode))
+			io = TRACE_IO_FILE;
+		else if (S_ISSOCK(about.st_mode))
+			io = TRACE_IO_SOCKET;
+		else if (S_ISFIFO(about.st_mode))
+			io = TRACE_IO_PIPE;
+		trace_wait_tell(wait, io);
+	}
+	errno = kept;
+}
+
 static void put_end(const struct wait *wait)
 {
 	uint64_t time_ns = now();
 	if (take_back(wait, time_ns))
 		return;
+	if (wait->kind == SINK_IO && wait->row && wait->row->value == TRACE_IO_UNKNOWN)
+		look_up(wait);
 	struct wake wake = find_waker(wait);
 	if (wait->kind == SYNC_COND)
 		pass_cond(wait, time_ns, wake);

@@ -5,6 +5,7 @@
 #include <corecast/probe.h>
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -19,6 +20,7 @@ enum {
 	ONE_BY_ONE = 1000,
 	CHILDREN = 20,
 	NAMED = 20,
+	TURNS = 20000,
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -135,20 +137,46 @@ static void *work(void *unused)
 	return unused;
 }
 
-static void *work_and_tell(void *unused)
+static void tell_cpu_time(void)
 {
 	struct rusage used;
-	work(unused);
 	getrusage(RUSAGE_THREAD, &used);
 	int64_t us = (int64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
 		     used.ru_utime.tv_usec + used.ru_stime.tv_usec;
 	printf("%d %lld\n", (int)gettid(), (long long)us);
+}
+
+static void *work_and_tell(void *unused)
+{
+	work(unused);
+	tell_cpu_time();
 	return NULL;
 }
 
 static void do_cpu(void)
 {
 	run_threads(THREADS, work_and_tell);
+}
+
+static sem_t turns[2];
+static int players;
+
+/* Each waits for the other at each turn. */
+static void *take_turns(void *unused)
+{
+	int me = __atomic_fetch_add(&players, 1, __ATOMIC_RELAXED);
+	for (int i = 0; i < TURNS; i++) {
+		check(sem_wait(&turns[me]) == 0, "wait");
+		check(sem_post(&turns[1 - me]) == 0, "post");
+	}
+	tell_cpu_time();
+	return unused;
+}
+
+static void do_turns(void)
+{
+	check(sem_init(&turns[0], 0, 1) == 0 && sem_init(&turns[1], 0, 0) == 0, "init");
+	run_threads(2, take_turns);
 }
 
 static int ends[2];
@@ -249,6 +277,7 @@ static const struct {
 	{ "one_by_one", do_one_by_one },
 	{ "forks", do_forks },
 	{ "cpu", do_cpu },
+	{ "turns", do_turns },
 	{ "io", do_io },
 	{ "marks", do_marks },
 	{ "names", do_names },

@@ -412,6 +412,24 @@ static void cpu_time_is_that_of_getrusage(void **state)
 	}
 }
 
+/* Switches of a few microseconds each. Up to the last post: the exit reads the clock in any case. */
+static void cpu_time_of_many_waits_is_that_of_getrusage(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "turns", &trace);
+	char *line = trace.run.output;
+	for (int i = 0; i < 2; i++) {
+		uint32_t tid = (uint32_t)strtoul(line, &line, 10);
+		double used_us = strtod(line, &line), recorded_us = 0;
+		for (const struct event *e = trace.events; e < trace.events + trace.count; e++)
+			if (e->tid == tid && e->kind == EVENT_RELEASE && e->what == WHAT_SEM)
+				recorded_us = (double)e->cpu_ns * 1e-3;
+		if (recorded_us < used_us * 0.98 || recorded_us > used_us * 1.02)
+			fail_msg("%u: %g us recorded, %g us used", tid, recorded_us, used_us);
+	}
+}
+
 static void a_sleep_ends_when_its_time_is_over(void **state)
 {
 	(void)state;
@@ -516,6 +534,7 @@ int main(void)
 		cmocka_unit_test(threads_one_after_another_share_a_lane),
 		cmocka_unit_test(each_forked_child_is_a_process_that_ends),
 		cmocka_unit_test(cpu_time_is_that_of_getrusage),
+		cmocka_unit_test(cpu_time_of_many_waits_is_that_of_getrusage),
 		cmocka_unit_test(cpu_time_never_falls),
 		cmocka_unit_test(locks_are_as_far_apart_as_they_were),
 		cmocka_unit_test(a_sleep_ends_when_its_time_is_over),
