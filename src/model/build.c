@@ -171,7 +171,7 @@ static double median(double *values, size_t count)
 static int add_source(struct build *build)
 {
 	struct build_requests *requests = &build->requests;
-	uint32_t rate, source;
+	uint32_t rate = 0, source = 0;
 	size_t count = requests->interval_count;
 	if (requests->arrivals == BUILD_NONE || count < 2)
 		return 0;

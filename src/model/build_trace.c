@@ -185,7 +185,6 @@ static int op_of_pass(const struct event *event)
 	case WHAT_QUEUE:
 		return STEP_GET;
 	case WHAT_DISK:
-		return STEP_IO;
 	case WHAT_IO:
 	case WHAT_FUTEX:
 	case WHAT_OTHER:

@@ -315,7 +315,7 @@ int check_threads(const struct check *c)
 	double sum = 0;
 	for (size_t i = 0; i < c->model->group_count; i++) {
 		const struct model_group *group = &c->model->groups[i];
-		double count;
+		double count = 0;
 		int code = check_group(c, i);
 		if (code == 0)
 			code = check_whole(c, group->line, "the number of threads", &group->count,

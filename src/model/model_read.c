@@ -25,7 +25,7 @@ static int read_parameter(const struct reader *r, const struct yaml_entry *entry
 	double value;
 	enum model_unit unit;
 	code = reader_constant(r, node, &value, &unit);
-	uint32_t index;
+	uint32_t index = 0;
 	if (code == 0 && model_add_parameter(r->model, entry->key, &index) < 0)
 		code = reader_out_of_memory(r);
 	if (code < 0)

@@ -162,7 +162,7 @@ static int read_number(struct formula *f, struct term *ret)
 		*ret = (struct term){ number * unit->count / unit->per, 1 };
 		return 0;
 	}
-	struct term factor;
+	struct term factor = { 0 };
 	f->at = name_at;
 	code = read_named(f, &factor);
 	ret->value *= factor.value;

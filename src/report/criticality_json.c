@@ -27,7 +27,7 @@ static json_t *text_or_null(const char *text)
 static json_t *waiting_json(const struct result_thread *thread)
 {
 	json_t *waiting = json_object();
-	for (uint8_t what = WHAT_MUTEX; what <= WHAT_OTHER; what++)
+	for (unsigned what = WHAT_MUTEX; what <= WHAT_OTHER; what++)
 		if (thread->waited_ns[what] > 0)
 			waiting = json_with(waiting, what == WHAT_OTHER ? "other" : what_name(what),
 				seconds_json(thread->waited_ns[what]));

@@ -86,8 +86,8 @@ static void add_bar(
 /* What a thread waited for most, of what counts. */
 static const char *main_wait(const struct result_thread *thread)
 {
-	uint8_t most = WHAT_NONE;
-	for (uint8_t what = WHAT_MUTEX; what <= WHAT_OTHER; what++)
+	unsigned most = WHAT_NONE;
+	for (unsigned what = WHAT_MUTEX; what <= WHAT_OTHER; what++)
 		if (thread->waited_ns[what] > thread->waited_ns[most])
 			most = what;
 	return most == WHAT_NONE ? "-" : what_name(most);
