@@ -170,7 +170,7 @@ static int use_add(uint32_t **list, size_t *count, size_t *capacity, uint32_t ty
 
 static int cond_wait(struct meaning *m, struct meaning_thread *thread, const struct event *event)
 {
-	uint32_t cond, mutex;
+	uint32_t cond = 0, mutex = 0;
 	int code = cond_of(m, event, event->value, &cond);
 	if (code == 0)
 		code = mutex_of(m, event->pid, event->value, &mutex);
