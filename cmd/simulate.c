@@ -114,8 +114,10 @@ static int read_model(const char *path, struct model **ret, struct err *err)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	AUTO_FILE FILE *file = is_stdin ? NULL : fopen(path, "re");
-	if (!is_stdin && !file)
-		return err_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
+	if (!is_stdin && !file) {
+		(void)err_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
+		return -EIO; /* the text says more */
+	}
 	return model_read(is_stdin ? stdin : file, is_stdin ? "(standard input)" : path, ret, err);
 }
 
