@@ -254,7 +254,7 @@ static int thread_timer(struct sim *sim, uint32_t tid)
 int sim_add_tick(struct sim *sim, uint64_t period_ns, int (*tick)(void *context, struct sim *sim),
 	void *context)
 {
-	if (sim->is_running || sim->tick.call || period_ns == 0)
+	if (sim->is_running || sim->tick.call || !tick || period_ns == 0)
 		return -EINVAL;
 	uint32_t timer;
 	int code = timer_new(sim, TIMER_TICK, 0, 0, &timer);
@@ -266,6 +266,8 @@ int sim_add_tick(struct sim *sim, uint64_t period_ns, int (*tick)(void *context,
 
 static int tick_rings(struct sim *sim)
 {
+	if (!sim->tick.call)
+		return 0; /* there is no such timer */
 	int code = sim->tick.call(sim->tick.context, sim);
 	return code < 0 ? code : timer_set(sim, sim->tick.timer, sim->now_ns + sim->tick.period_ns);
 }
