@@ -69,6 +69,12 @@ int command_usage_error(const struct command *command, const char *fmt, ...)
 /* Prints "corecast: text" on stderr; returns EXIT_FAILURE. */
 int command_failure(const struct err *err);
 
+/*
+ * How a program that we ran has ended, as waitpid() gives it. Its own failure is not ours, but is told on stderr and
+ * is our exit status, EXIT_FAILURE, too.
+ */
+int command_program_status(const char *program, int status);
+
 extern const struct command *const commands[]; /* ends with NULL */
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 enum { HELP_COLUMN = 28, HELP_WIDTH = 80 };
 
@@ -26,6 +27,19 @@ int command_usage_error(const struct command *command, const char *fmt, ...)
 int command_failure(const struct err *err)
 {
 	fprintf(stderr, "corecast: %s\n", err->text);
+	return EXIT_FAILURE;
+}
+
+int command_program_status(const char *program, int status)
+{
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "corecast: %s was ended by signal %d (%s)\n", program,
+			WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else if (WEXITSTATUS(status) != 0)
+		fprintf(stderr, "corecast: %s exited with status %d\n", program,
+			WEXITSTATUS(status));
+	else
+		return EXIT_SUCCESS;
 	return EXIT_FAILURE;
 }
 

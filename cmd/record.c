@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -82,20 +81,6 @@ static void print_summary(const char *path, const struct record_result *result)
 	fprintf(stderr, "corecast: who held the others up: corecast criticality %s\n", path);
 }
 
-/* The program's own failure is not ours, but whoever looks at our status must learn of it. */
-static int report_status(const char *program, int status)
-{
-	if (WIFSIGNALED(status))
-		fprintf(stderr, "corecast: %s was ended by signal %d (%s)\n", program,
-			WTERMSIG(status), strsignal(WTERMSIG(status)));
-	else if (WEXITSTATUS(status) != 0)
-		fprintf(stderr, "corecast: %s exited with status %d\n", program,
-			WEXITSTATUS(status));
-	else
-		return EXIT_SUCCESS;
-	return EXIT_FAILURE;
-}
-
 static int record(const struct record_options *values, char **program)
 {
 	const struct record_opts opts = {
@@ -124,7 +109,7 @@ static int record(const struct record_options *values, char **program)
 	if (recorder->run(&opts, &result, &err) < 0)
 		return command_failure(&err);
 	print_summary(values->output, &result);
-	return program ? report_status(program[0], result.status) : EXIT_SUCCESS;
+	return program ? command_program_status(program[0], result.status) : EXIT_SUCCESS;
 }
 
 static int run(const struct command *command, int argc, char **argv)

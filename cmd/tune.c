@@ -22,7 +22,6 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static const double INTERVAL_S = 1, SETTLE_SHARE = 0.1;
@@ -206,20 +205,6 @@ static int print_result(const struct values *v, const struct tune_session *sessi
 	return 0;
 }
 
-/* The program's own failure is not ours, but whoever looks at our status must learn of it. */
-static int status_of(const char *program, int status)
-{
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		return EXIT_SUCCESS;
-	if (WIFSIGNALED(status))
-		fprintf(stderr, "corecast: %s was ended by signal %d (%s)\n", program,
-			WTERMSIG(status), strsignal(WTERMSIG(status)));
-	else
-		fprintf(stderr, "corecast: %s exited with status %d\n", program,
-			WEXITSTATUS(status));
-	return EXIT_FAILURE;
-}
-
 static int tune(const struct values *v, char **program)
 {
 	struct err err;
@@ -255,7 +240,7 @@ static int tune(const struct values *v, char **program)
 		code = print_result(v, session, &err);
 	if (code < 0)
 		return command_failure(&err);
-	return program ? status_of(program[0], status) : EXIT_SUCCESS;
+	return program ? command_program_status(program[0], status) : EXIT_SUCCESS;
 }
 
 static int run(const struct command *command, int argc, char **argv)
