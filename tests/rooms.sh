@@ -16,7 +16,7 @@ read_table() {
 }
 
 room_files() {
-	find "$1"/{src,cmd,include,preload,bpf,tests,fuzz,bench,examples} -name '*.[ch]' | sort
+	find "$1"/{src,cmd,include,preload,bpf,plugin,tests,fuzz,bench,examples} -name '*.[ch]' | sort
 }
 
 # Reads names of files; prints "FILE:LINE:NAME" for each #include "NAME" in them.
@@ -117,7 +117,7 @@ expect_violation() {
 self_test() {
 	copy=$(mktemp -d)
 	trap 'rm -rf "$copy"' EXIT
-	mkdir -p "$copy"/{src/{base,scaling,report,collect},cmd,include,preload,bpf,tests,fuzz,bench,examples,docs}
+	mkdir -p "$copy"/{src/{base,scaling,report,collect},cmd,include,preload,bpf,plugin,tests,fuzz,bench,examples,docs}
 	cp "$1/docs/ARCHITECTURE.md" "$copy/docs"
 	for file in base/err scaling/forecast report/report collect/limits; do
 		printf '#include "%s.h"\n' "$file" >"$copy/src/$file.c"

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a profiler's backend (the emulator's plugin, the Valgrind tool) writes, for src/uarch/profile_import.h
+ * to read: a header, then records one after the other, each with its length. Native byte order. A file that ends
+ * in the middle of a record is of a run that was killed: what comes before counts. Without RAW_END it is partial.
+ *
+ *	raw_header | raw_record, payload (padded to 8) | raw_record, payload | ...
+ *
+ * Counts of a (thread, stretch) or (thread, stretch, code, ...) may come in several records: they add up, so
+ * that a backend can write what it has from time to time.
+ */
+#ifndef PLUGIN_PROFILE_RAW_H
+#define PLUGIN_PROFILE_RAW_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#define RAW_MAGIC UINT64_C(0x0077617263636363) /* "ccccraw" */
+
+enum { RAW_VERSION = 1, RAW_MIX = 24, RAW_HISTORIES = 6 };
+
+enum raw_kind {
+	RAW_CODE = 1, /* one raw_code: the next index, from 0 */
+	RAW_THREAD, /* raw_thread */
+	RAW_COUNTS, /* raw_counts */
+	RAW_REUSE, /* raw_reuse, several */
+	RAW_MICRO, /* raw_micro, then its raw_ops */
+	RAW_BRANCHES, /* raw_branches */
+	RAW_QUALITY, /* raw_quality: the last one counts */
+	RAW_END, /* nothing: the program came to its end */
+};
+
+struct raw_header {
+	uint64_t magic;
+	uint32_t version, reserved;
+	char backend[32];
+};
+
+struct raw_record {
+	uint32_t kind; /* enum raw_kind */
+	uint32_t bytes; /* of the payload, before padding */
+};
+
+/* As struct code of src/uarch/code.h. */
+struct raw_code {
+	uint64_t address, reads, address_reads, writes;
+	uint8_t class, flags, bytes, data_bytes;
+	uint32_t reserved;
+};
+
+/* Threads are numbered by the backend, in order of their start, and never again with the same number. */
+struct raw_thread {
+	uint32_t thread, pid, tid, reserved;
+	uint64_t instructions, accesses;
+};
+
+struct raw_counts {
+	uint32_t thread, reserved;
+	uint64_t stretch; /* of preload/profile_page.h */
+	uint64_t stretches; /* how often it was entered */
+	uint64_t instructions;
+	uint64_t loads, stores, fetches;
+	uint64_t first_touches, first_touches_global; /* estimates */
+	uint64_t mix[RAW_MIX]; /* by enum code_class */
+};
+
+struct raw_reuse {
+	uint64_t stretch;
+	uint32_t thread;
+	uint32_t code; /* UINT32_MAX: none */
+	uint16_t scope, bin; /* of src/uarch/profile.h */
+	uint32_t samples;
+	double count;
+};
+
+struct raw_micro {
+	uint64_t stretch;
+	uint32_t thread, count;
+	uint64_t at; /* instructions of the thread before it */
+	/* struct raw_op ops[count] */
+};
+
+struct raw_op {
+	uint64_t address;
+	uint32_t code, taken;
+};
+
+struct raw_branches {
+	uint64_t stretch;
+	uint32_t thread, history; /* index into profile_histories */
+	double executions, entropy, floor_entropy; /* sums over executions */
+};
+
+struct raw_quality {
+	double reuse_rate, micro_period;
+	uint64_t reuse_samples, micro_traces, lost, undecoded;
+};
+
+static_assert(sizeof(struct raw_code) == 40, "written as it is");
+static_assert(sizeof(struct raw_counts) == 80 - 8 + 8 * RAW_MIX, "written as it is");
+static_assert(sizeof(struct raw_reuse) == 32, "written as it is");
+static_assert(sizeof(struct raw_op) == 16, "written as it is");
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a profiled program and the emulator that runs it share: a file, named by CORECAST_PROFILE, that
+ * both map. The preload library, inside the guest, tells which stretch of the program each thread is in; the
+ * emulator's plugin counts what the thread executes, which is the guest's clock of CPU time.
+ *
+ *	guest: preload library                            emulator: plugin
+ *	claims a slot, makes the system call      --->    remembers the slot of the virtual cpu
+ *	PROFILE_SYSCALL(slot)
+ *	slot.stretch = PROFILE_NOT_COUNTED        --->    counts nothing (the recorder itself)
+ *	  records the event, CPU time =           <---    slot.instructions
+ *	  slot.instructions as ns
+ *	slot.stretch = profile_stretch(event)     --->    counts into that stretch
+ *
+ * A stretch is what a thread executes from one event to its next; stretches that begin with the same kind
+ * of event at the same call site are one class, of which the statistics are kept.
+ */
+#ifndef PRELOAD_PROFILE_PAGE_H
+#define PRELOAD_PROFILE_PAGE_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#define PROFILE_PAGE_ENVIRONMENT "CORECAST_PROFILE"
+
+enum {
+	PROFILE_PAGE_VERSION = 1,
+	PROFILE_SLOTS =
+		4096, /* threads at one time; more share the last one, and that is counted */
+	PROFILE_SYSCALL = 0xc0ca, /* unused number: the kernel answers ENOSYS; argument: the slot */
+};
+
+#define PROFILE_NOT_COUNTED UINT64_MAX
+#define PROFILE_START UINT64_C(0) /* from a thread's start to its first event */
+
+/* One cache line: each is written by its own thread and virtual cpu only. */
+struct profile_slot {
+	uint64_t instructions; /* plugin: executed by the thread and counted, so far */
+	uint64_t stretch; /* preload */
+	uint64_t accesses; /* plugin: to data memory, counted, so far */
+	uint32_t pid, tid; /* preload: who has the slot; 0: nobody */
+	uint64_t reserved[4];
+};
+
+struct profile_page {
+	uint32_t version; /* set by corecast before the program starts */
+	uint32_t overflow; /* preload: threads that found no slot of their own */
+	uint64_t reserved[7];
+	struct profile_slot slots[PROFILE_SLOTS];
+};
+
+static_assert(sizeof(struct profile_slot) == 64, "a cache line");
+static_assert(sizeof(struct profile_page) == 64 + 64 * PROFILE_SLOTS, "shared between processes");
+
+/*
+ * Which class of stretches an event begins. `kind` and `what` as in the trace (enum event_kind, enum
+ * event_what), `site`: address of the call, as in the trace. The same in the guest and in who reads the trace.
+ */
+static inline uint64_t profile_stretch(uint8_t kind, uint8_t what, uint64_t site)
+{
+	uint64_t key = site * 64 + (uint64_t)kind * 2048 * 2048 * 1024 + what;
+	key ^= key >> 31;
+	key *= UINT64_C(0x9e3779b97f4a7c15);
+	key ^= key >> 29;
+	return key == PROFILE_NOT_COUNTED || key == PROFILE_START ? 1 : key;
+}
+
+#endif

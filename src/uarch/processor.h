@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A processor, as its machine file describes it: what the models need to say how long a profiled program
+ * takes there. Cycles are of the core at `frequency_hz`; where a part has a clock of its own (memory), times are in ns.
+ */
+#ifndef UARCH_PROCESSOR_H
+#define UARCH_PROCESSOR_H
+
+#include "base/err.h"
+#include "uarch/code.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { PROCESSOR_LEVELS_MAX = 4, PROCESSOR_PORTS_MAX = 32, PROCESSOR_VOLTAGES_MAX = 32 };
+
+struct cache {
+	uint64_t bytes; /* of one */
+	uint32_t ways; /* 0: fully associative */
+	uint32_t latency; /* cycles from issue of a load to its use, when it hits here */
+	double latency_ns; /* if not 0, instead of `latency`: of a cache with a clock of its own */
+	uint32_t shared_by; /* cores that share one; 1: private */
+	uint32_t
+		misses; /* outstanding at a time (MSHRs); 0: as many as there are loads in flight */
+};
+
+/* Units that execute a class of micro-operations. */
+struct unit {
+	uint32_t latency; /* cycles */
+	uint32_t interval; /* cycles between two operations of one port; 1: pipelined */
+	uint32_t ports; /* bit n: port n can */
+};
+
+enum predictor_kind {
+	PREDICTOR_BIMODAL,
+	PREDICTOR_GSHARE,
+	PREDICTOR_TOURNAMENT,
+	PREDICTOR_TAGE,
+	PREDICTOR_PERFECT,
+	PREDICTOR_KINDS,
+};
+
+enum prefetch_kind {
+	PREFETCH_NONE,
+	PREFETCH_STRIDE, /* a stream with a steady stride in one instruction's accesses is fetched ahead */
+};
+
+struct power {
+	double static_w; /* of one core, while the program runs */
+	double dynamic_nf; /* effective switched capacity of a core that dispatches at full width, in nF: C in C V^2 f */
+	double idle_fraction; /* of the dynamic power, of a core that waits; 0 to 1 */
+	double uncore_w;
+	double memory_nj; /* for each line from memory */
+	struct {
+		double hz, volts;
+	} voltages[PROCESSOR_VOLTAGES_MAX]; /* ascending */
+	uint32_t voltage_count; /* 0: there is no power model */
+};
+
+struct processor {
+	char *name;
+	char *source; /* where the figures are from */
+	uint32_t cores;
+	double frequency_hz;
+	uint32_t dispatch_width; /* micro-operations a cycle */
+	uint32_t retire_width;
+	uint32_t rob, issue_queue, load_queue, store_queue; /* entries */
+	uint32_t front_end; /* cycles to refill it after a misprediction */
+	enum predictor_kind predictor;
+	uint32_t predictor_bytes;
+	struct unit units[CODE_CLASSES]; /* of the operation itself */
+	uint32_t load_ports,
+		store_ports; /* masks, as unit.ports: addresses of loads, data of stores */
+	uint32_t port_count;
+	struct cache instruction; /* first level */
+	struct cache levels[PROCESSOR_LEVELS_MAX]; /* data: 0 is the first level */
+	uint32_t level_count;
+	double memory_ns; /* from issue of a load to its use, beyond all caches, without load */
+	double memory_bytes_per_s; /* all cores; 0: not limited */
+	double transfer_ns; /* of a line that another core has written and not given back */
+	enum prefetch_kind prefetch;
+	uint32_t prefetch_distance; /* lines ahead */
+	double lock_cycles; /* of a free lock's acquisition and release, atomics included */
+	double wake_ns; /* from letting a thread go to its running again */
+	struct power power;
+};
+
+/*
+ * Reads a machine file. `path` names it in errors: "FILE:LINE: what, in which field". *ret is filled.
+ * 0, -EINVAL (not such a file, or a figure that cannot be), -ENOMEM.
+ */
+int processor_parse(
+	const char *path, const char *text, size_t length, struct processor *ret, struct err *err);
+
+/* For AUTO_RELEASE(processor); { 0 } is empty. */
+void processor_release(struct processor *processor);
+
+/* Writes it as a machine file; the stream's errors are the caller's to see. */
+void processor_write(const struct processor *processor, FILE *out);
+
+double cache_latency_cycles(const struct cache *cache, const struct processor *processor);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "uarch/profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { BINS_PER_OCTAVE = 4, OCTAVE_BITS = 2, FIRST_OCTAVE = 3 };
+
+/* Short and long, so that predictors with little and with much history find theirs. */
+const struct profile_history profile_histories[PROFILE_HISTORIES] = {
+	{ false, 0 },
+	{ false, 4 },
+	{ false, 8 },
+	{ false, 12 },
+	{ true, 4 },
+	{ true, 8 },
+};
+
+unsigned reuse_bin(uint64_t distance)
+{
+	if (distance < REUSE_EXACT)
+		return (unsigned)distance;
+	unsigned octave = 63 - (unsigned)__builtin_clzll(distance);
+	unsigned part = (unsigned)(distance >> (octave - OCTAVE_BITS)) & (BINS_PER_OCTAVE - 1);
+	unsigned bin = REUSE_EXACT + (octave - FIRST_OCTAVE) * BINS_PER_OCTAVE + part;
+	return bin < REUSE_INFINITE ? bin : REUSE_INFINITE - 1;
+}
+
+uint64_t reuse_bin_least(unsigned bin)
+{
+	if (bin < REUSE_EXACT)
+		return bin;
+	if (bin >= REUSE_INFINITE)
+		return UINT64_MAX;
+	unsigned octave = FIRST_OCTAVE + (bin - REUSE_EXACT) / BINS_PER_OCTAVE;
+	unsigned part = (bin - REUSE_EXACT) % BINS_PER_OCTAVE;
+	return (uint64_t)(BINS_PER_OCTAVE + part) << (octave - OCTAVE_BITS);
+}
+
+const char *code_class_name(enum code_class class)
+{
+	static const char *const names[CODE_CLASSES] = {
+		[CODE_MOVE] = "move",
+		[CODE_NOP] = "nop",
+		[CODE_ALU] = "alu",
+		[CODE_SHIFT] = "shift",
+		[CODE_MULTIPLY] = "multiply",
+		[CODE_DIVIDE] = "divide",
+		[CODE_FP_ADD] = "fp_add",
+		[CODE_FP_MULTIPLY] = "fp_multiply",
+		[CODE_FP_FMA] = "fp_fma",
+		[CODE_FP_DIVIDE] = "fp_divide",
+		[CODE_VECTOR] = "vector",
+		[CODE_SHUFFLE] = "shuffle",
+		[CODE_BRANCH] = "branch",
+		[CODE_JUMP] = "jump",
+		[CODE_ATOMIC] = "atomic",
+		[CODE_FENCE] = "fence",
+		[CODE_STRING] = "string",
+		[CODE_SYSTEM] = "system",
+		[CODE_OTHER] = "other",
+	};
+	return class < CODE_CLASSES ? names[class] : "unknown";
+}
+
+void profile_release(struct profile *profile)
+{
+	free(profile->command);
+	free(profile->threads);
+	free(profile->classes);
+	free(profile->codes);
+	free(profile->reuse);
+	free(profile->micro);
+	free(profile->micro_ops);
+	free(profile->timeline);
+	*profile = (struct profile){ 0 };
+}
+
+ptrdiff_t profile_find_class(const struct profile *profile, uint32_t thread, uint64_t stretch)
+{
+	size_t low = 0, high = profile->class_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct profile_class *class = &profile->classes[middle];
+		if (class->thread == thread && class->stretch == stretch)
+			return (ptrdiff_t)middle;
+		bool is_before = class->thread < thread ||
+				 (class->thread == thread && class->stretch < stretch);
+		if (is_before)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return -ENOENT;
+}
