@@ -130,18 +130,26 @@ static int refuse(const struct whatif *whatif, struct err *err)
 		100 * WHATIF_LIMIT);
 }
 
+static int replay(struct whatif *whatif, const struct values *v, const uint32_t *cores,
+	size_t core_count, struct err *err)
+{
+	int code = whatif_check(whatif, err);
+	if (code == 0 && !whatif->answer.is_within_limit && !v->force)
+		code = refuse(whatif, err);
+	return code < 0 ? code : whatif_predict(whatif, cores, core_count, v->replications, err);
+}
+
 static int predict(struct whatif *whatif, const struct values *v, const uint32_t *cores,
 	size_t core_count, struct err *err)
 {
-	int code = whatif_load(whatif, v->recorded_cores, stderr, err);
+	int code = whatif_load(whatif, stderr, err);
 	if (code == 0)
 		code = whatif_resolve(whatif, &v->speed, &v->without, err);
 	if (code == 0)
-		code = whatif_check(whatif, err);
-	if (code == 0 && !whatif->answer.is_within_limit && !v->force)
-		code = refuse(whatif, err);
-	if (code == 0)
-		code = whatif_predict(whatif, cores, core_count, v->replications, err);
+		code = replay(whatif, v, cores, core_count, err);
+	/* A meaning that leads into a deadlock is wrong: each turn leaves out at least one. */
+	while (code == -EDEADLK && (code = whatif_load_again(whatif, err)) == 0)
+		code = replay(whatif, v, cores, core_count, err);
 	if (code == 0 && v->output)
 		code = whatif_write(whatif, v->output, err);
 	return code < 0 ? code : write_reports(v, &whatif->answer, err);
@@ -162,7 +170,8 @@ static int run(const struct command *command, int argc, char **argv)
 	size_t core_count = 0;
 	if (v.cores && intlist_parse(v.cores, 1, REPLAY_CORES_MAX, &cores, &core_count, &err) < 0)
 		return command_usage_error(command, "--cores: %s", err.text);
-	struct whatif whatif = { .before = { .path = operands.items[0] } };
+	struct whatif whatif = { .before = { .path = operands.items[0] },
+		.recorded_cores = v.recorded_cores };
 	int code = predict(&whatif, &v, cores, core_count, &err);
 	whatif_release(&whatif);
 	return code < 0 ? command_failure(&err) : 0;

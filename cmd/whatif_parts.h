@@ -17,6 +17,7 @@ enum { WHATIF_REPLICATIONS_MAX = 1000 };
 
 struct whatif {
 	struct analysed before; /* .path is the file */
+	uint32_t recorded_cores; /* 0: as the file says */
 	struct meaning *meaning;
 	struct replay *replay;
 	struct replay_facts facts;
@@ -29,13 +30,16 @@ struct whatif {
 	struct whatif_answer answer;
 };
 
-/* All: 0 or a negative errno with err. In this order. recorded_cores 0: as the file says. */
-int whatif_load(struct whatif *whatif, uint32_t recorded_cores, FILE *notes, struct err *err);
+/* All: 0 or a negative errno with err. In this order. `recorded_cores` 0: as the file says. */
+int whatif_load(struct whatif *whatif, FILE *notes, struct err *err);
 /* Names as criticality prints them. -ENOENT: unknown or ambiguous, err lists what there is. */
 int whatif_resolve(struct whatif *whatif, const struct option_strings *speed,
 	const struct option_strings *without, struct err *err);
 /* Replays it as it was recorded. */
 int whatif_check(struct whatif *whatif, struct err *err);
+/* After whatif_check() or whatif_predict() came to a deadlock (-EDEADLK): loads it again without the
+   meanings of the conditions that threads waited for. -EDEADLK, err untouched: there were none. */
+int whatif_load_again(struct whatif *whatif, struct err *err);
 /* NULL, 0: for the recorded number of cores. */
 int whatif_predict(struct whatif *whatif, const uint32_t *cores, size_t core_count,
 	uint32_t replications, struct err *err);

@@ -26,30 +26,55 @@ static int feed(
 	return code < 0 ? err_prefix(err, code, "%s", path) : 0;
 }
 
-int whatif_load(struct whatif *whatif, uint32_t recorded_cores, FILE *notes, struct err *err)
+static int load_replay(struct whatif *whatif, struct err *err)
 {
-	struct replay_opts opts = { 0 };
+	struct replay_opts opts = { .cores = whatif->recorded_cores, .meaning = whatif->meaning };
+	replay_free(TAKE(whatif->replay));
+	int code = replay_new(&opts, &whatif->replay, err);
+	if (code < 0)
+		return code;
+	struct event_sink sink = replay_sink(whatif->replay);
+	code = feed(whatif->before.path, &sink, NULL, err);
+	if (code == 0)
+		replay_facts(whatif->replay, &whatif->facts);
+	return code;
+}
+
+int whatif_load(struct whatif *whatif, FILE *notes, struct err *err)
+{
+	uint32_t cores = 0;
 	int code = analysed_read(&whatif->before, &(struct analysis_opts){ 0 }, notes, err);
 	if (code == 0 && meaning_new(&whatif->meaning) < 0)
 		code = err_set(err, -ENOMEM, "out of memory");
 	if (code < 0)
 		return code;
 	struct event_sink sink = meaning_sink(whatif->meaning);
-	code = feed(whatif->before.path, &sink, &opts.cores, err);
-	if (recorded_cores > 0)
-		opts.cores = recorded_cores;
-	if (opts.cores > REPLAY_CORES_MAX)
-		opts.cores = REPLAY_CORES_MAX;
-	opts.meaning = whatif->meaning;
-	if (code == 0)
-		code = replay_new(&opts, &whatif->replay, err);
-	if (code < 0)
-		return code;
-	sink = replay_sink(whatif->replay);
-	code = feed(whatif->before.path, &sink, NULL, err);
-	if (code == 0)
-		replay_facts(whatif->replay, &whatif->facts);
-	return code;
+	code = feed(whatif->before.path, &sink, &cores, err);
+	if (whatif->recorded_cores == 0)
+		whatif->recorded_cores = cores;
+	if (whatif->recorded_cores > REPLAY_CORES_MAX)
+		whatif->recorded_cores = REPLAY_CORES_MAX;
+	return code < 0 ? code : load_replay(whatif, err);
+}
+
+static void forget_points(struct whatif *whatif)
+{
+	for (size_t i = 0; i < whatif->point_count; i++)
+		results_free(whatif->points[i].results);
+	free(TAKE(whatif->points));
+	whatif->point_count = 0;
+}
+
+int whatif_load_again(struct whatif *whatif, struct err *err)
+{
+	size_t count = 0;
+	for (uint32_t cond; replay_stuck(whatif->replay, count, &cond); count++)
+		meaning_forget(whatif->meaning, cond);
+	if (count == 0)
+		return -EDEADLK;
+	whatif->answer.forgotten += count;
+	forget_points(whatif);
+	return load_replay(whatif, err);
 }
 
 int whatif_check(struct whatif *whatif, struct err *err)
@@ -160,11 +185,9 @@ int whatif_write(struct whatif *whatif, const char *path, struct err *err)
 
 void whatif_release(struct whatif *whatif)
 {
-	for (size_t i = 0; i < whatif->point_count; i++)
-		results_free(whatif->points[i].results);
+	forget_points(whatif);
 	for (size_t i = 0; i < whatif->word_count; i++)
 		free(whatif->words[i]);
-	free(whatif->points);
 	free(whatif->words);
 	free(whatif->changes);
 	replay_free(whatif->replay);

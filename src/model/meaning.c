@@ -321,6 +321,19 @@ uint32_t meaning_find_cond(const struct meaning *meaning, uint32_t pid, uint64_t
 	return index ? (uint32_t)*index : UINT32_MAX;
 }
 
+void meaning_forget(struct meaning *meaning, uint32_t cond)
+{
+	meaning->conds[cond].kind = MEANING_UNKNOWN;
+	for (size_t i = 0; i < meaning->type_count; i++) {
+		struct meaning_section *type = &meaning->types[i];
+		size_t kept = 0;
+		for (size_t k = 0; k < type->part_count; k++)
+			if (type->parts[k].cond != cond)
+				type->parts[kept++] = type->parts[k];
+		type->part_count = kept;
+	}
+}
+
 bool meaning_is_refused(const struct meaning *meaning, uint64_t section)
 {
 	return section < meaning->section_count && meaning->refused &&

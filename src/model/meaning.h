@@ -24,8 +24,9 @@
  * A condition that nobody waited for is a queue if its other sections get what was put: all of them,
  * or all but those that came when it was empty, changed nothing, and went on elsewhere.
  *
- * Waits that timed out get nothing and are no evidence. Each is a hypothesis about all decisions to wait or to go on; the share of them that it explains is
- * the consistency. Below MEANING_EXPLAINED the condition stays unknown.
+ * Waits that timed out get nothing and are no evidence. Each is a hypothesis about all decisions to
+ * wait or to go on; the share of them that it explains is the consistency. Below MEANING_EXPLAINED, or
+ * if it does not explain most of the waits, the condition stays unknown.
  *
  *	AUTO(meaning) struct meaning *m = NULL;
  *	meaning_new(&m);
@@ -108,6 +109,9 @@ const struct meaning_section *meaning_sections(const struct meaning *meaning, si
 const struct meaning_cond *meaning_conds(const struct meaning *meaning, size_t *ret_count);
 /* Index of a condition, UINT32_MAX if there is none. */
 uint32_t meaning_find_cond(const struct meaning *meaning, uint32_t pid, uint64_t object);
+
+/* Leaves a condition without a meaning from now on: what was found did not work. */
+void meaning_forget(struct meaning *meaning, uint32_t cond);
 
 /*
  * Sections are numbered from 0 as they begin in the stream (a PASS of a mutex that is not implicit):

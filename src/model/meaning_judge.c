@@ -11,12 +11,13 @@ struct hypothesis {
 	uint32_t put_items, get_items;
 	int64_t first; /* b at which there is nothing to get: minus the items at first */
 	uint64_t decisions, explained;
+	uint64_t waits, waits_explained; /* of those */
 	bool is_closed;
 };
 
 static double share(const struct hypothesis *h)
 {
-	return h->decisions > 0 ? (double)h->explained / (double)h->decisions : 0;
+	return judge_share(h->decisions, h->explained, h->waits, h->waits_explained);
 }
 
 /* The b at which sections waited most often; of several the least. */
@@ -55,13 +56,15 @@ static void mark_refused(const struct judge *judge, const struct meaning_entry *
 static void play(const struct judge *judge, struct hypothesis *h, bool marks)
 {
 	int64_t items = -h->first;
-	h->decisions = h->explained = 0;
+	h->decisions = h->explained = h->waits = h->waits_explained = 0;
 	h->is_closed = false;
 	for (size_t i = 0; i < judge->mutex->count; i++) {
 		const struct meaning_entry *entry = &judge->mutex->log[i];
 		bool is_enough = items >= (int64_t)h->get_items;
 		if (entry->what == ENTRY_WAIT && entry->subject == judge->cond) {
 			h->decisions++;
+			h->waits++;
+			h->waits_explained += !is_enough && !h->is_closed;
 			h->explained += !is_enough && !h->is_closed;
 		}
 		if (entry->what != ENTRY_END)

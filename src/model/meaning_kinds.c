@@ -15,6 +15,13 @@ uint64_t judge_executions(const struct judge *judge, enum role role)
 	return count;
 }
 
+double judge_share(uint64_t decisions, uint64_t explained, uint64_t waits, uint64_t waits_explained)
+{
+	if (decisions == 0 || (waits > 0 && 2 * waits_explained <= waits))
+		return 0;
+	return (double)explained / (double)decisions;
+}
+
 static int add_part(struct meaning *m, uint32_t type, uint32_t cond, enum meaning_role role)
 {
 	struct meaning_section *section = &m->types[type];
@@ -71,7 +78,7 @@ int judge_generations(const struct judge *judge, double least)
 	};
 	struct meaning_cond *cond = &judge->m->conds[judge->cond];
 	struct map passes = { 0 }; /* of each thread */
-	uint64_t opened = 0, decisions = 0, explained = 0;
+	uint64_t opened = 0, decisions = 0, explained = 0, waits = 0, waits_explained = 0;
 	int code = 0;
 	for (size_t i = 0; i < judge->mutex->count && code >= 0; i++) {
 		const struct meaning_entry *entry = &judge->mutex->log[i];
@@ -86,12 +93,14 @@ int judge_generations(const struct judge *judge, double least)
 			break;
 		decisions++;
 		explained += is_wait == (*count >= opened);
+		waits += is_wait;
+		waits_explained += is_wait && *count >= opened;
 		*count += role == ROLE_GET;
 	}
 	map_release(&passes);
 	if (code < 0)
 		return code;
-	double consistency = decisions > 0 ? (double)explained / (double)decisions : 0;
+	double consistency = judge_share(decisions, explained, waits, waits_explained);
 	if (opened == 0 || consistency < MEANING_EXPLAINED || consistency <= least)
 		return 0;
 	cond->kind = MEANING_GENERATIONS;
@@ -109,7 +118,7 @@ int judge_drain(const struct judge *judge)
 		[ROLE_GET] = MEANING_GETS, [ROLE_PUT] = MEANING_PUTS
 	};
 	struct meaning_cond *cond = &judge->m->conds[judge->cond];
-	uint64_t items = 0, decisions = 0, explained = 0;
+	uint64_t items = 0, decisions = 0, explained = 0, waits = 0, waits_explained = 0;
 	for (size_t i = 0; i < judge->mutex->count; i++) {
 		const struct meaning_entry *entry = &judge->mutex->log[i];
 		bool is_wait = entry->what == ENTRY_WAIT && entry->subject == judge->cond;
@@ -119,9 +128,11 @@ int judge_drain(const struct judge *judge)
 			items = 0;
 		decisions += is_wait || role == ROLE_GET;
 		explained += (is_wait && items == 0) || (role == ROLE_GET && items > 0);
+		waits += is_wait;
+		waits_explained += is_wait && items == 0;
 		items = role == ROLE_GET ? 0 : items;
 	}
-	double consistency = decisions > 0 ? (double)explained / (double)decisions : 0;
+	double consistency = judge_share(decisions, explained, waits, waits_explained);
 	if (consistency < MEANING_EXPLAINED)
 		return 0;
 	cond->kind = MEANING_DRAIN;

@@ -72,6 +72,12 @@ struct judge {
 	uint8_t *roles; /* enum role of each type */
 };
 
+/*
+ * The share of decisions that a hypothesis explains; 0 if it does not explain most of the waits: that
+ * nobody ever needs to wait explains all other decisions, too.
+ */
+double judge_share(
+	uint64_t decisions, uint64_t explained, uint64_t waits, uint64_t waits_explained);
 /* Of all sections of that role. */
 uint64_t judge_executions(const struct judge *judge, enum role role);
 /* Tells the types what they do to the condition. 0 or -ENOMEM. */

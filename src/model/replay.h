@@ -107,6 +107,12 @@ struct replay_run {
 int replay_run(
 	struct replay *replay, const struct replay_run *run, uint64_t *ret_ns, struct err *err);
 
+/*
+ * After -EDEADLK: the n-th of the conditions that threads waited for by a meaning (its index, see
+ * meaning.h); false: no more. A replay without those meanings (meaning_forget()) may come through.
+ */
+bool replay_stuck(const struct replay *replay, size_t n, uint32_t *ret_meaning);
+
 /* Of a replay as it was recorded: its time over the measured one, less 1. */
 double replay_error(const struct replay *replay, uint64_t replayed_ns);
 

@@ -124,6 +124,7 @@ struct load_object {
 	bool writers_first;
 	bool guards_condition;
 	uint32_t meaning; /* condition: its index, UINT32_MAX if it has none that is known */
+	bool was_stuck; /* condition: when the last run came to a deadlock, somebody waited for it */
 
 	/* While it is loaded. */
 	int64_t balance, least_balance; /* semaphore: posts less waits; its least value */

@@ -213,6 +213,31 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 	return player->sink ? sink_finish(player->sink, *ret_ns, err) : 0;
 }
 
+/* The conditions of those who wait because of what these mean. */
+static void note_stuck(const struct player *player)
+{
+	struct replay *replay = player->replay;
+	for (size_t i = 0; i < replay->object_count; i++)
+		replay->objects[i].was_stuck = false;
+	for (size_t i = 0; i < replay->thread_count && player->threads; i++) {
+		const struct play_thread *thread = &player->threads[i];
+		const struct step *step = &replay->threads[i].steps[thread->at];
+		if (thread->awaited_with > 0 && step->kind == STEP_DECIDE)
+			replay->objects[step->object].was_stuck = true;
+	}
+}
+
+bool replay_stuck(const struct replay *replay, size_t n, uint32_t *ret_meaning)
+{
+	for (size_t i = 0; i < replay->object_count; i++) {
+		if (!replay->objects[i].was_stuck || n-- > 0)
+			continue;
+		*ret_meaning = replay->objects[i].meaning;
+		return true;
+	}
+	return false;
+}
+
 int replay_run(
 	struct replay *replay, const struct replay_run *run, uint64_t *ret_ns, struct err *err)
 {
@@ -222,6 +247,8 @@ int replay_run(
 	struct player player = { .replay = replay, .run = run, .sink = run->sink };
 	rng_init(&player.rng, run->seed);
 	code = play(&player, run->cores ? run->cores : replay->facts.cores, ret_ns, err);
+	if (code == -EDEADLK)
+		note_stuck(&player);
 	player_release(&player);
 	return code;
 }

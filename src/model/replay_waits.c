@@ -530,6 +530,9 @@ int waits_exit(struct replay *replay, uint32_t index)
 {
 	struct load_thread *thread = &replay->threads[index];
 	if (thread->wait_what != WHAT_NONE && thread->wait_step) {
+		struct step *step = &thread->steps[thread->wait_step - 1];
+		if (step->kind == STEP_DECIDE) /* nobody will come for it */
+			step->kind = STEP_NOTHING;
 		forget_wait(replay, thread);
 		replay->facts.unended++;
 	}

@@ -19,6 +19,7 @@ struct whatif_answer {
 	uint64_t replayed_ns; /* on the recorded cores, without changes */
 	double error; /* of that: replayed over measured, less 1 */
 	bool is_within_limit;
+	size_t forgotten; /* conditions whose meaning led to a deadlock, and was left out */
 	char *const *changes; /* as the user gave them: "lock=2", "without lock" */
 	size_t change_count;
 	const struct whatif_point *points; /* ascending cores, at least one */

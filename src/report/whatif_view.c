@@ -75,6 +75,11 @@ static void add_doubts(struct strbuf *out, const struct whatif_answer *answer)
 			"The run got %.0f%% of the cores' time that it could have used; the same "
 			"is assumed here.\n",
 			100 * f->available);
+	if (answer->forgotten > 0)
+		strbuf_addf(out,
+			"With what was inferred of %zu condition%s the replay came to a deadlock: "
+			"replayed without it.\n",
+			answer->forgotten, answer->forgotten == 1 ? "" : "s");
 	if (f->by_order > 0)
 		strbuf_addf(out,
 			"What %" PRIu64 " of %" PRIu64

@@ -45,6 +45,45 @@ diff <(grep -v '^  - ' a) <(grep -v '^  - ' b)
 grep -c '<svg' out.svg
 grep -c 'Predictions' out.html
 
+# a takes the first item and makes the second from it, b takes that. With b faster, b would take the first, for which a
+# then waits forever: who gets what is no matter of counting items, so the recorded order is kept.
+cat >order.csv <<-END
+	time_ns,tid,event,what,object,site,value,flags
+	0,maker,start
+	0,a,start
+	0,b,start
+	1000000,a,pass,mutex,m,7
+	1000000,a,release,mutex,m,7,,implicit
+	1000000,a,wait,cond,c,7,m
+	5000000,b,pass,mutex,m,7
+	5000000,b,release,mutex,m,7,,implicit
+	5000000,b,wait,cond,c,7,m
+	10000000,maker,pass,mutex,m,8
+	10000000,maker,release,cond,c,9
+	10000000,maker,release,mutex,m,9
+	10000000,maker,exit
+	10000000,a,pass,cond,c,7,maker,waited
+	10000000,a,pass,mutex,m,7,,implicit
+	10000000,a,release,mutex,m,7
+	12000000,a,pass,mutex,m,8
+	12000000,a,release,cond,c,9
+	12000000,a,release,mutex,m,9
+	12000000,b,pass,cond,c,7,a,waited
+	12000000,b,pass,mutex,m,7,,implicit
+	12000000,b,release,mutex,m,7
+	13000000,a,exit
+	20000000,b,exit
+END
+echo "--- a meaning that leads to a deadlock"
+order() {
+	"$CORECAST" whatif order.csv --json "$@" | python3 -c 'import json, sys
+d = json.load(sys.stdin)
+print(*(d[key] for key in ("predicted_s", "condition_waits", "condition_waits_by_order", "meanings_left_out")))'
+}
+order
+order --speed b=10
+"$CORECAST" whatif order.csv --speed b=10 --replications 1 | sed -n 7,10p
+
 # On one core this could not have been measured.
 echo "--- refused"
 fails() {

@@ -306,6 +306,56 @@ static void a_wait_that_timed_out_is_no_evidence(void **state)
 	meaning_free(s.meaning);
 }
 
+/*
+ * A state that is looked at again and again: of a hundred sections that might have waited one did, when
+ * nothing had changed, and nothing is taken. Twice as many sections changed it. That each takes two of
+ * what those put would explain all but the one that waited.
+ */
+static void what_explains_no_wait_explains_nothing(void **state)
+{
+	(void)state;
+	struct script s = begin();
+	for (int i = 0; i < 100; i++) {
+		for (int k = 0; k < 2; k++) {
+			lock(&s, 1, PUT_SITE);
+			signal_one(&s, 1, HAS_ITEM);
+			unlock(&s, 1);
+		}
+		lock(&s, 2, GET_SITE);
+		if (i == 60) {
+			wait_begin(&s, 2, HAS_ITEM);
+			lock(&s, 1, PUT_SITE);
+			signal_one(&s, 1, HAS_ITEM);
+			unlock(&s, 1);
+			wait_end(&s, 2, HAS_ITEM, 0);
+		}
+		unlock(&s, 2);
+	}
+	assert_int_equal(finish(&s, HAS_ITEM)->kind, MEANING_UNKNOWN);
+	meaning_free(s.meaning);
+}
+
+static void a_meaning_can_be_forgotten(void **state)
+{
+	(void)state;
+	struct script s = begin();
+	struct bounded q = { .room = 4 };
+	lock(&s, 2, GET_SITE);
+	wait_begin(&s, 2, HAS_ITEM);
+	put(&s, &q);
+	wait_end(&s, 2, HAS_ITEM, 0);
+	q.items--;
+	unlock(&s, 2);
+	put(&s, &q);
+	get(&s, &q);
+	assert_int_equal(finish(&s, HAS_ITEM)->kind, MEANING_QUEUE);
+	assert_int_equal(role_of(&s, GET_SITE, HAS_ITEM), MEANING_GETS);
+	meaning_forget(s.meaning, meaning_find_cond(s.meaning, 1, HAS_ITEM));
+	assert_int_equal(role_of(&s, GET_SITE, HAS_ITEM), -1);
+	assert_int_equal(role_of(&s, PUT_SITE, HAS_ITEM), -1);
+	meaning_free(s.meaning);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +366,8 @@ int main(void)
 		cmocka_unit_test(a_gate_opens_once),
 		cmocka_unit_test(what_nothing_explains_stays_unknown),
 		cmocka_unit_test(a_wait_that_timed_out_is_no_evidence),
+		cmocka_unit_test(what_explains_no_wait_explains_nothing),
+		cmocka_unit_test(a_meaning_can_be_forgotten),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
