@@ -284,6 +284,15 @@ struct refcache_found refcache_prefetch(struct refcache *caches, uint32_t core, 
 	return access_data(caches, core, address >> LINE_BITS, false);
 }
 
+uint32_t refcache_level(const struct refcache *caches, uint32_t core, uint64_t address)
+{
+	uint32_t level = 0;
+	while (level < caches->levels &&
+		!array_find(array_of(caches, level, core), address >> LINE_BITS))
+		level++;
+	return level;
+}
+
 struct refcache_counts refcache_data(const struct refcache *caches, uint32_t core)
 {
 	return caches->data_counts[core];

@@ -48,6 +48,9 @@ struct refcache_found refcache_access(
    would have said. */
 struct refcache_found refcache_prefetch(struct refcache *caches, uint32_t core, uint64_t address);
 
+/* The level that has the line for this core's data, as it is; nothing changes. */
+uint32_t refcache_level(const struct refcache *caches, uint32_t core, uint64_t address);
+
 /* Of one core so far; data (reads and writes) or instructions. */
 struct refcache_counts refcache_data(const struct refcache *caches, uint32_t core);
 struct refcache_counts refcache_fetches(const struct refcache *caches, uint32_t core);

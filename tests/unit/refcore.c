@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The reference simulator's core, on loops whose cycles are known. */
+#include "bench/refsim/core.h"
+#include "cmocka_all.h"
+
+#include <string.h>
+
+enum { COUNT = 10000, ALU_PORTS = 7, LINE = 64, MEMORY_NS = 100, FRONT_END = 10 };
+
+/* A core of 4 at 1 GHz (a cycle is a ns): three ALUs, two load ports, a cache of 4 KiB. */
+static struct processor example(void)
+{
+	struct processor processor = {
+		.frequency_hz = 1e9,
+		.dispatch_width = 4,
+		.retire_width = 4,
+		.rob = 64,
+		.issue_queue = 32,
+		.load_queue = 32,
+		.store_queue = 16,
+		.front_end = FRONT_END,
+		.load_ports = 3 << 3,
+		.store_ports = 1 << 5,
+		.instruction = { .bytes = 4096, .ways = 4, .shared_by = 1 },
+		.levels = { { .bytes = 4096, .ways = 4, .latency = 4, .shared_by = 1 } },
+		.level_count = 1,
+		.memory_ns = MEMORY_NS,
+	};
+	for (int class = 0; class < CODE_CLASSES; class ++)
+		processor.units[class] = (struct unit){ 1, 1, ALU_PORTS };
+	processor.units[CODE_MULTIPLY] = (struct unit){ 3, 1, 2 };
+	processor.units[CODE_DIVIDE] = (struct unit){ 20, 20, 1 };
+	return processor;
+}
+
+struct predict_none {
+	uint64_t asked;
+};
+
+static bool always_wrong(void *context, uint64_t address, bool is_taken)
+{
+	(void)address;
+	(void)is_taken;
+	((struct predict_none *)context)->asked++;
+	return false;
+}
+
+/* Cycles of `count` executions of op 0 .. op_count - 1 in turn; line by line if `stride`. */
+struct loop {
+	struct code codes[4];
+	uint32_t code_count;
+	uint64_t stride;
+};
+
+static struct refcore_counts run(const struct processor *processor, const struct loop *loop,
+	struct refcore_predictor predictor)
+{
+	AUTO(refmemory) struct refmemory *memory = NULL;
+	AUTO(refcore) struct refcore *core = NULL;
+	assert_int_equal(refmemory_new(processor, 1, &memory, NULL), 0);
+	assert_int_equal(refcore_new(processor, memory, 0, predictor, &core, NULL), 0);
+	static struct micro_op ops[COUNT];
+	memset(ops, 0, sizeof(ops));
+	for (uint32_t i = 0; i < COUNT; i++) {
+		ops[i].code = i % loop->code_count;
+		if (loop->codes[ops[i].code].flags & (CODE_LOAD | CODE_STORE))
+			ops[i].address = 1 << 20 | (i / loop->code_count * loop->stride);
+	}
+	refcore_run(core, loop->codes, ops, COUNT);
+	refcore_drain(core);
+	struct refcore_counts counts = refcore_counts(core);
+	uint64_t sum = 0;
+	for (int part = 0; part < REFCORE_PARTS; part++)
+		sum += counts.parts[part];
+	assert_int_equal(sum, counts.cycles);
+	assert_int_equal(counts.instructions, COUNT);
+	return counts;
+}
+
+static void assert_cycles(const struct processor *processor, const struct loop *loop, double each)
+{
+	struct refcore_counts counts = run(processor, loop, (struct refcore_predictor){ 0 });
+	double cycles = (double)counts.cycles / COUNT * loop->code_count;
+	if (cycles < each * 0.97 - 0.01 || cycles > each * 1.03 + 0.05)
+		fail_msg("%g cycles an iteration, %g expected", cycles, each);
+}
+
+static void a_chain_takes_its_latency(void **state)
+{
+	(void)state;
+	struct processor processor = example();
+	struct loop loop = { { { .class = CODE_MULTIPLY, .reads = 1, .writes = 1 } }, 1, 0 };
+	assert_cycles(&processor, &loop, 3);
+}
+
+static void independent_operations_are_bound_by_ports_and_width(void **state)
+{
+	(void)state;
+	struct processor processor = example();
+	struct loop loop = { { { .class = CODE_ALU, .writes = 1 } }, 1, 0 };
+	assert_cycles(&processor, &loop, 1 / 3.0);
+	processor.units[CODE_ALU].ports = 0xff;
+	assert_cycles(&processor, &loop, 1 / 4.0);
+	loop.codes[0].class = CODE_DIVIDE;
+	assert_cycles(&processor, &loop, 20);
+}
+
+static void a_load_from_the_cache_takes_its_latency(void **state)
+{
+	(void)state;
+	struct processor processor = example();
+	struct loop loop = {
+		{ { .class = CODE_MOVE, .flags = CODE_LOAD, .address_reads = 1, .writes = 1 } }, 1,
+		0
+	};
+	assert_cycles(&processor, &loop, 4);
+	loop.codes[0].address_reads = 0;
+	assert_cycles(&processor, &loop, 1 / 2.0);
+}
+
+static void chased_pointers_take_memory_each(void **state)
+{
+	(void)state;
+	struct processor processor = example();
+	struct loop loop = {
+		{ { .class = CODE_MOVE, .flags = CODE_LOAD, .address_reads = 1, .writes = 1 } }, 1,
+		LINE
+	};
+	assert_cycles(&processor, &loop, MEMORY_NS);
+}
+
+static void independent_misses_overlap_up_to_the_limits(void **state)
+{
+	(void)state;
+	struct processor processor = example();
+	struct loop loop = { { { .class = CODE_MOVE, .flags = CODE_LOAD, .writes = 1 } }, 1, LINE };
+	assert_cycles(&processor, &loop, (double)MEMORY_NS / 32); /* the load queue */
+	processor.levels[0].misses = 10;
+	assert_cycles(&processor, &loop, (double)MEMORY_NS / 10);
+	processor.memory_bytes_per_s = 64e9 / 25; /* a line in 25 ns */
+	assert_cycles(&processor, &loop, 25);
+}
+
+static void a_prefetcher_hides_a_stream(void **state)
+{
+	(void)state;
+	struct processor processor = example();
+	processor.prefetch = PREFETCH_STRIDE;
+	processor.prefetch_distance = 16;
+	struct loop loop = { { { .class = CODE_MOVE, .flags = CODE_LOAD, .writes = 1 },
+				     { .class = CODE_MULTIPLY, .reads = 2, .writes = 2 },
+				     { .class = CODE_MULTIPLY, .reads = 2, .writes = 2 },
+				     { .class = CODE_MULTIPLY, .reads = 2, .writes = 2 } },
+		4, LINE };
+	assert_cycles(&processor, &loop, 9);
+}
+
+static void a_misprediction_costs_resolution_and_refill(void **state)
+{
+	(void)state;
+	struct processor processor = example();
+	struct predict_none none = { 0 };
+	struct loop loop = {
+		{ { .class = CODE_ALU, .writes = 1 }, { .class = CODE_BRANCH, .reads = 1 } }, 2, 0
+	};
+	struct refcore_counts counts =
+		run(&processor, &loop, (struct refcore_predictor){ always_wrong, &none });
+	assert_int_equal(none.asked, COUNT / 2);
+	assert_int_equal(counts.mispredicted, COUNT / 2);
+	/* Dispatched together; issued the next cycle, the branch in the one after; then the front end. */
+	double each = (double)counts.cycles / (COUNT / 2.0);
+	assert_true(each >= FRONT_END + 2 && each <= FRONT_END + 4);
+	assert_true(counts.parts[REFCORE_BRANCH] > counts.cycles * 6 / 10);
+}
+
+static void a_store_gives_its_value_to_the_load_after_it(void **state)
+{
+	(void)state;
+	struct processor processor = example();
+	/* Load, add, store to the same word: a chain through memory. */
+	struct loop loop = {
+		{ { .class = CODE_ALU, .flags = CODE_LOAD | CODE_STORE, .data_bytes = 8 } }, 1, 0
+	};
+	struct refcore_counts counts = run(&processor, &loop, (struct refcore_predictor){ 0 });
+	double each = (double)counts.cycles / COUNT;
+	assert_true(each >= 5 && each <= 7); /* 4 to load, 1 to add, 1 to store */
+}
+
+static void atomic_operations_do_not_overlap(void **state)
+{
+	(void)state;
+	struct processor processor = example();
+	processor.units[CODE_ATOMIC].latency = 16;
+	struct loop loop = { { { .class = CODE_ATOMIC, .flags = CODE_LOAD | CODE_STORE } }, 1, 0 };
+	struct refcore_counts counts = run(&processor, &loop, (struct refcore_predictor){ 0 });
+	double each = (double)counts.cycles / COUNT;
+	assert_true(each >= 20 && each <= 22);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_chain_takes_its_latency),
+		cmocka_unit_test(independent_operations_are_bound_by_ports_and_width),
+		cmocka_unit_test(a_load_from_the_cache_takes_its_latency),
+		cmocka_unit_test(chased_pointers_take_memory_each),
+		cmocka_unit_test(independent_misses_overlap_up_to_the_limits),
+		cmocka_unit_test(a_prefetcher_hides_a_stream),
+		cmocka_unit_test(a_misprediction_costs_resolution_and_refill),
+		cmocka_unit_test(a_store_gives_its_value_to_the_load_after_it),
+		cmocka_unit_test(atomic_operations_do_not_overlap),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
