@@ -45,13 +45,19 @@ static inline double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* splitmix64: a uniform number in [0, 1). */
-static inline double next_uniform(uint64_t *state)
+/* splitmix64: 64 random bits. */
+static inline uint64_t next_random(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15U;
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-	return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+	return z ^ (z >> 31);
+}
+
+/* A uniform number in [0, 1). */
+static inline double next_uniform(uint64_t *state)
+{
+	return (double)(next_random(state) >> 11) * 0x1p-53;
 }
 
 #endif
