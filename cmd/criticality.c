@@ -8,7 +8,6 @@
 #include "analysed.h"
 
 #include "base/number.h"
-#include "base/outfile.h"
 #include "report/report.h"
 
 #include <errno.h>
@@ -111,15 +110,6 @@ static void render(struct strbuf *out, enum format format, const struct critical
 	}
 }
 
-static int write_report(const char *path, const struct strbuf *text, struct err *err)
-{
-	AUTO_RELEASE(outfile) struct outfile out = { 0 };
-	int code = outfile_open(&out, path, err);
-	if (code == 0)
-		code = report_write(text, out.file, err);
-	return code < 0 ? code : outfile_commit(&out, err);
-}
-
 /* The files that were asked for, then what is printed. */
 static int write_reports(
 	const struct values *v, const struct criticality_input *input, struct err *err)
@@ -134,7 +124,7 @@ static int write_reports(
 		if (!reports[i].path)
 			continue;
 		render(&text, reports[i].format, input);
-		int code = write_report(reports[i].path, &text, err);
+		int code = report_save(&text, reports[i].path, err);
 		if (code < 0)
 			return code;
 	}
@@ -155,7 +145,7 @@ static int write_change(const struct values *v, const struct analysed *sides, st
 		struct text_style style = terminal_style(stdout);
 		report_criticality_change_text(&text, &a, &b, &style);
 	}
-	return write_report("-", &text, err);
+	return report_save(&text, "-", err);
 }
 
 static int analyse(struct analysed *sides, size_t count, const struct values *v,

@@ -7,7 +7,6 @@
 #include "terminal.h"
 
 #include "base/cleanup.h"
-#include "base/outfile.h"
 #include "report/report.h"
 #include "scaling/advice.h"
 #include "scaling/forecast.h"
@@ -205,17 +204,13 @@ static int write_report(const char *path, enum format format, const struct side 
 	const struct comparison *comparison, struct err *err)
 {
 	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
-	AUTO_RELEASE(outfile) struct outfile out = { 0 };
 	if (!path)
 		return 0;
 	if (comparison)
 		render_comparison(&text, format, comparison);
 	else
 		render_forecast(&text, format, &sides[0]);
-	int code = outfile_open(&out, path, err);
-	if (code == 0)
-		code = report_write(&text, out.file, err);
-	return code < 0 ? code : outfile_commit(&out, err);
+	return report_save(&text, path, err);
 }
 
 /* The files that were asked for, then what is printed. */

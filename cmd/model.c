@@ -92,12 +92,8 @@ enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_SVG, FORMAT_HTML };
 static int write_report(const char *path, enum format format, const struct model_report *report,
 	bool has_graphs, struct err *err)
 {
-	AUTO_RELEASE(outfile) struct outfile out = { 0 };
 	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
 	struct text_style style = terminal_style(stdout);
-	int code = outfile_open(&out, path, err);
-	if (code < 0)
-		return code;
 	if (format == FORMAT_TEXT)
 		report_model_text(&text, report, &style);
 	if (format == FORMAT_TEXT && has_graphs)
@@ -108,8 +104,7 @@ static int write_report(const char *path, enum format format, const struct model
 		report_model_svg(&text, report);
 	if (format == FORMAT_HTML)
 		report_model_html(&text, report);
-	code = report_write(&text, out.file, err);
-	return code < 0 ? code : outfile_commit(&out, err);
+	return report_save(&text, path, err);
 }
 
 /* What the model is, and how well it reproduces the run that it was made from, if it says. */

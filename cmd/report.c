@@ -6,7 +6,6 @@
 #include "analysed.h"
 #include "command.h"
 
-#include "base/outfile.h"
 #include "report/page.h"
 #include "report/report.h"
 #include "scaling/forecast.h"
@@ -101,7 +100,6 @@ static void add_sections(struct strbuf *out, const struct source *source)
 static int write_page(const char *path, const struct source *sources, size_t count, struct err *err)
 {
 	AUTO_RELEASE(strbuf) struct strbuf page = { 0 }, title = { 0 }, findings = { 0 };
-	AUTO_RELEASE(outfile) struct outfile out = { 0 };
 	for (size_t i = 0; i < count; i++)
 		strbuf_addf(&title, "%s%s", i ? ", " : "", analysed_subject(&sources[i].timeline));
 	add_findings(&findings, sources, count);
@@ -112,10 +110,7 @@ static int write_page(const char *path, const struct source *sources, size_t cou
 	for (size_t i = 0; i < count; i++)
 		add_sections(&page, &sources[i]);
 	page_end(&page, "corecast " CORECAST_VERSION ".");
-	int code = outfile_open(&out, path, err);
-	if (code == 0)
-		code = report_write(&page, out.file, err);
-	return code < 0 ? code : outfile_commit(&out, err);
+	return report_save(&page, path, err);
 }
 
 static int check(

@@ -7,7 +7,6 @@
 #include "simulate_tasks.h"
 #include "terminal.h"
 
-#include "base/outfile.h"
 #include "model/sample.h"
 #include "report/report.h"
 #include "model/goal.h"
@@ -95,15 +94,10 @@ static int write_reports(const struct values *v, const struct simulated *simulat
 		{ "-", v->json ? FORMAT_JSON : FORMAT_TEXT } };
 	for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
 		AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
-		AUTO_RELEASE(outfile) struct outfile out = { 0 };
 		if (!reports[i].path)
 			continue;
 		render(&text, reports[i].format, simulated, subject, v);
-		int code = outfile_open(&out, reports[i].path, err);
-		if (code == 0)
-			code = report_write(&text, out.file, err);
-		if (code == 0)
-			code = outfile_commit(&out, err);
+		int code = report_save(&text, reports[i].path, err);
 		if (code < 0)
 			return code;
 	}

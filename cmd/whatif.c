@@ -8,7 +8,6 @@
 #include "whatif_parts.h"
 
 #include "base/intlist.h"
-#include "base/outfile.h"
 #include "report/report.h"
 
 #include <errno.h>
@@ -104,15 +103,10 @@ static int write_reports(
 		{ "-", v->json ? FORMAT_JSON : FORMAT_TEXT } };
 	for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
 		AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
-		AUTO_RELEASE(outfile) struct outfile out = { 0 };
 		if (!reports[i].path)
 			continue;
 		render(&text, reports[i].format, answer);
-		int code = outfile_open(&out, reports[i].path, err);
-		if (code == 0)
-			code = report_write(&text, out.file, err);
-		if (code == 0)
-			code = outfile_commit(&out, err);
+		int code = report_save(&text, reports[i].path, err);
 		if (code < 0)
 			return code;
 	}

@@ -2,6 +2,9 @@
 /* Writing a finished report. */
 #include "report/report.h"
 
+#include "base/cleanup.h"
+#include "base/outfile.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -15,4 +18,13 @@ int report_write(const struct strbuf *report, FILE *file, struct err *err)
 		return err_set(err, code, "cannot write the report: %s", strerror(-code));
 	}
 	return 0;
+}
+
+int report_save(const struct strbuf *report, const char *path, struct err *err)
+{
+	AUTO_RELEASE(outfile) struct outfile out = { 0 };
+	int code = outfile_open(&out, path, err);
+	if (code == 0)
+		code = report_write(report, out.file, err);
+	return code < 0 ? code : outfile_commit(&out, err);
 }

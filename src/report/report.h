@@ -5,7 +5,7 @@
  *
  *	AUTO_RELEASE(strbuf) struct strbuf page = { 0 };
  *	report_forecast_html(&page, forecast, "runs.csv");
- *	int code = report_write(&page, out.file, err);
+ *	int code = report_save(&page, "page.html", err);
  *
  * Nothing here computes a prediction, opens a file, or asks about terminal, locale or environment.
  * `subject` is what was measured, as titles and sentences call it (a file's or a program's name).
@@ -68,5 +68,8 @@ const char *report_charts_mend(void);
 
 /* 0; -ENOMEM if the string is not whole, or a write's -errno. */
 int report_write(const struct strbuf *report, FILE *file, struct err *err);
+
+/* The same to a file that appears whole or not at all (outfile.h); "-" is stdout. */
+int report_save(const struct strbuf *report, const char *path, struct err *err);
 
 #endif
