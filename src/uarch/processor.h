@@ -44,7 +44,12 @@ enum predictor_kind {
 enum prefetch_kind {
 	PREFETCH_NONE,
 	PREFETCH_STRIDE, /* a stream with a steady stride in one instruction's accesses is fetched ahead */
+	PREFETCH_KINDS,
 };
+
+/* As machine files name them. */
+extern const char *const predictor_names[PREDICTOR_KINDS];
+extern const char *const prefetch_names[PREFETCH_KINDS];
 
 struct power {
 	double static_w; /* of one core, while the program runs */

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "uarch/processor.h"
+
+#include "base/mem.h"
+#include "uarch/machine_field.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const predictor_names[PREDICTOR_KINDS] = {
+	[PREDICTOR_BIMODAL] = "bimodal",
+	[PREDICTOR_GSHARE] = "gshare",
+	[PREDICTOR_TOURNAMENT] = "tournament",
+	[PREDICTOR_TAGE] = "tage",
+	[PREDICTOR_PERFECT] = "perfect",
+};
+
+const char *const prefetch_names[PREFETCH_KINDS] = {
+	[PREFETCH_NONE] = "none",
+	[PREFETCH_STRIDE] = "stride",
+};
+
+static const char *const sections[] = { "", "l1i", "l1", "l2", "l3", "l4", "memory", "threads",
+	"power" };
+static const char *const level_names[PROCESSOR_LEVELS_MAX] = { "l1", "l2", "l3", "l4" };
+
+void processor_release(struct processor *processor)
+{
+	free(processor->name);
+	free(processor->source);
+	*processor = (struct processor){ 0 };
+}
+
+double cache_latency_cycles(const struct cache *cache, const struct processor *processor)
+{
+	return cache->latency_ns > 0 ? cache->latency_ns * processor->frequency_hz / 1e9
+				     : cache->latency;
+}
+
+static int mismatch(const char **ret_field, const char *field, struct err *err, const char *why)
+{
+	*ret_field = field;
+	return err_set(err, -EINVAL, "%s", why);
+}
+
+int processor_check(const struct processor *processor, const char **ret_field, struct err *err)
+{
+	static const char *const ways[] = { "l1.ways", "l2.ways", "l3.ways", "l4.ways" };
+	static const char *const latencies[] = { "l1.latency", "l2.latency", "l3.latency",
+		"l4.latency" };
+	static const char *const shares[] = { "l1.shared_by", "l2.shared_by", "l3.shared_by",
+		"l4.shared_by" };
+	uint32_t levels = 0;
+	for (uint32_t i = 0; i < PROCESSOR_LEVELS_MAX; i++) {
+		const struct cache *cache = &processor->levels[i];
+		if (cache->bytes == 0)
+			continue;
+		if (levels++ != i)
+			return mismatch(
+				ret_field, level_names[i], err, "the level before it is missing");
+		if ((uint64_t)cache->ways * 64 > cache->bytes)
+			return mismatch(
+				ret_field, ways[i], err, "more ways than lines of 64 bytes");
+		if (i > 0 && cache_latency_cycles(cache, processor) <=
+				     cache_latency_cycles(&processor->levels[i - 1], processor))
+			return mismatch(
+				ret_field, latencies[i], err, "faster than the level before it");
+		if (i > 0 && cache->shared_by < processor->levels[i - 1].shared_by)
+			return mismatch(ret_field, shares[i], err,
+				"shared by fewer cores than the level before it");
+	}
+	if ((uint64_t)processor->instruction.ways * 64 > processor->instruction.bytes)
+		return mismatch(ret_field, "l1i.ways", err, "more ways than lines of 64 bytes");
+	if (processor->memory_ns * processor->frequency_hz / 1e9 <=
+		cache_latency_cycles(&processor->levels[levels - 1], processor))
+		return mismatch(ret_field, "memory.latency", err, "faster than the last cache");
+	if (processor->prefetch == PREFETCH_STRIDE && processor->prefetch_distance == 0)
+		return mismatch(ret_field, "memory.prefetch_distance", err,
+			"a prefetcher needs a distance");
+	return 0;
+}
+
+/* A text for YAML: quoted, whatever it holds. */
+static void write_text(FILE *out, const char *key, const char *text)
+{
+	fprintf(out, "%s: \"", key);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			fprintf(out, "\\%c", *text);
+		else if ((unsigned char)*text < ' ' || *text == 0x7f)
+			fprintf(out, "\\x%02x", (unsigned char)*text);
+		else
+			fputc(*text, out);
+	}
+	fputs("\"\n", out);
+}
+
+static void write_ports(FILE *out, uint32_t mask)
+{
+	const char *comma = "";
+	fputc('[', out);
+	for (unsigned i = 0; i < PROCESSOR_PORTS_MAX; i++)
+		if (mask >> i & 1) {
+			fprintf(out, "%s%u", comma, i);
+			comma = ", ";
+		}
+	fputs("]", out);
+}
+
+/* Whether a section says anything. */
+static bool has_section(const struct processor *processor, const char *name)
+{
+	for (uint32_t i = 0; i < PROCESSOR_LEVELS_MAX; i++)
+		if (strcmp(name, level_names[i]) == 0)
+			return i < processor->level_count;
+	return strcmp(name, "power") != 0 || processor->power.voltage_count > 0;
+}
+
+static void write_section(const struct processor *processor, const char *name, FILE *out)
+{
+	const char *indent = *name ? "  " : "";
+	char value[MACHINE_VALUE_BYTES];
+	const struct machine_field *field;
+	if (*name)
+		fprintf(out, "%s:\n", name);
+	for (size_t i = 0; (field = machine_field(i)); i++) {
+		if (strcmp(field->section, name) != 0)
+			continue;
+		double now = machine_field_get(field, processor);
+		if (now == 0 && !field->is_needed)
+			continue;
+		machine_field_format(field, processor, value);
+		fprintf(out, "%s%s: %s\n", indent, field->key, value);
+	}
+	if (strcmp(name, "memory") == 0)
+		fprintf(out, "  prefetch: %s\n", prefetch_names[processor->prefetch]);
+}
+
+static void write_units(const struct processor *processor, FILE *out)
+{
+	fputs("units:\n", out);
+	for (unsigned i = 0; i < CODE_CLASSES; i++) {
+		const struct unit *unit = &processor->units[i];
+		fprintf(out, "  %s: { latency: %u, interval: %u, ports: ",
+			code_class_name((enum code_class)i), unit->latency, unit->interval);
+		write_ports(out, unit->ports);
+		fputs(" }\n", out);
+	}
+}
+
+void processor_write(const struct processor *processor, FILE *out)
+{
+	const struct power *power = &processor->power;
+	char hz[MACHINE_VALUE_BYTES], volts[MACHINE_VALUE_BYTES];
+	write_text(out, "name", processor->name);
+	write_text(out, "source", processor->source);
+	write_section(processor, "", out);
+	fprintf(out, "predictor: %s\nload_ports: ", predictor_names[processor->predictor]);
+	write_ports(out, processor->load_ports);
+	fputs("\nstore_ports: ", out);
+	write_ports(out, processor->store_ports);
+	fputs("\n", out);
+	write_units(processor, out);
+	for (size_t i = 1; i < ARRAY_SIZE(sections); i++)
+		if (has_section(processor, sections[i]))
+			write_section(processor, sections[i], out);
+	if (power->voltage_count > 0)
+		fputs("  voltages:\n", out);
+	for (uint32_t i = 0; i < power->voltage_count; i++) {
+		machine_value_format(MACHINE_HZ, power->voltages[i].hz, hz);
+		machine_value_format(MACHINE_VOLT, power->voltages[i].volts, volts);
+		fprintf(out, "    - { frequency: %s, voltage: %s }\n", hz, volts);
+	}
+}
