@@ -85,10 +85,11 @@ int main(int argc, char **argv)
 	fluid.count = kernel_scaled(&kernel, PARTICLES);
 	fluid.particles = kernel_array(fluid.count, sizeof(*fluid.particles));
 	for (size_t i = 0; i < fluid.count; i++) {
+		/* From above to below: threads meet at the borders of their parts. */
 		uint64_t random = next_random(&seed);
 		fluid.particles[i] = (struct particle){ (int32_t)(random % (SIDE * 256)),
-			(int32_t)((random >> 20) % (SIDE * 256)), (int32_t)((random >> 40) % 64),
-			(int32_t)((random >> 48) % 64) };
+			(int32_t)(i * SIDE * 256 / fluid.count), (int32_t)((random >> 40) % 8),
+			(int32_t)((random >> 48) % 8) };
 	}
 	for (size_t i = 0; i < CELLS; i++)
 		(void)pthread_mutex_init(&fluid.cells[i].lock, NULL);
