@@ -48,7 +48,10 @@ struct raw_code {
 	uint32_t reserved;
 };
 
-/* Threads are numbered by the backend, in order of their start, and never again with the same number. */
+/*
+ * Threads are numbered by the backend, in order of their start, and never again with the same number. Of
+ * several records of a thread the last one counts.
+ */
 struct raw_thread {
 	uint32_t thread, pid, tid, reserved;
 	uint64_t instructions, accesses;
@@ -77,6 +80,9 @@ struct raw_micro {
 	uint64_t stretch;
 	uint32_t thread, count;
 	uint64_t at; /* instructions of the thread before it */
+	/* Instructions of its class before it: traces are denser where a class begins, and have the weight of
+	 * the distance to their neighbours. */
+	uint64_t class_at;
 	/* struct raw_op ops[count] */
 };
 
@@ -95,6 +101,40 @@ struct raw_quality {
 	double reuse_rate, micro_period;
 	uint64_t reuse_samples, micro_traces, lost, undecoded;
 };
+
+/*
+ * Bins of reuse distances: 0 to RAW_REUSE_EXACT - 1 exactly, then RAW_REUSE_PARTS for each power of 2; the
+ * last is for what was never accessed before, or was written by another thread since.
+ */
+enum {
+	RAW_REUSE_EXACT = 8,
+	RAW_REUSE_FIRST_OCTAVE = 3,
+	RAW_REUSE_PART_BITS = 2,
+	RAW_REUSE_PARTS = 4,
+	RAW_REUSE_BINS = 180,
+	RAW_REUSE_INFINITE = RAW_REUSE_BINS - 1,
+};
+
+enum raw_scope { RAW_PRIVATE, RAW_GLOBAL, RAW_FETCH }; /* enum profile_scope */
+
+static inline unsigned raw_reuse_bin(uint64_t distance)
+{
+	if (distance < RAW_REUSE_EXACT)
+		return (unsigned)distance;
+	unsigned octave = 63 - (unsigned)__builtin_clzll(distance);
+	unsigned part =
+		(unsigned)(distance >> (octave - RAW_REUSE_PART_BITS)) & (RAW_REUSE_PARTS - 1);
+	unsigned bin = RAW_REUSE_EXACT + (octave - RAW_REUSE_FIRST_OCTAVE) * RAW_REUSE_PARTS + part;
+	return bin < RAW_REUSE_INFINITE ? bin : RAW_REUSE_INFINITE - 1;
+}
+
+/*
+ * Histories under which branches are looked at: { of the branch itself, not of all; outcomes }. Short and
+ * long, so that predictors with little and with much history find theirs.
+ */
+/* clang-format off */
+#define RAW_HISTORY_TABLE { { false, 0 }, { false, 4 }, { false, 8 }, { false, 12 }, { true, 4 }, { true, 8 } }
+/* clang-format on */
 
 static_assert(sizeof(struct raw_code) == 40, "written as it is");
 static_assert(sizeof(struct raw_counts) == 80 - 8 + 8 * RAW_MIX, "written as it is");

@@ -10,43 +10,11 @@
 #ifndef UARCH_CODE_H
 #define UARCH_CODE_H
 
+#include "plugin/code_class.h"
+
 #include <stdint.h>
 
-enum code_class {
-	CODE_MOVE, /* register moves; with CODE_LOAD or CODE_STORE: a plain load or store */
-	CODE_NOP, /* also what is done at renaming: zeroing idioms */
-	CODE_ALU, /* integer add, logic, compare, lea */
-	CODE_SHIFT,
-	CODE_MULTIPLY,
-	CODE_DIVIDE,
-	CODE_FP_ADD, /* also compare and convert */
-	CODE_FP_MULTIPLY,
-	CODE_FP_FMA,
-	CODE_FP_DIVIDE, /* and square root */
-	CODE_VECTOR, /* integer SIMD */
-	CODE_SHUFFLE, /* SIMD permutes, moves between register files */
-	CODE_BRANCH, /* conditional */
-	CODE_JUMP, /* unconditional: direct, call, return; CODE_INDIRECT if the target is in a register or memory */
-	CODE_ATOMIC, /* locked read-modify-write, and xchg with memory */
-	CODE_FENCE,
-	CODE_STRING, /* rep movs, rep stos, ...: microcode */
-	CODE_SYSTEM, /* system call, cpuid, ... */
-	CODE_OTHER,
-	CODE_CLASSES,
-};
-
-enum code_flags {
-	CODE_LOAD = 1,
-	CODE_STORE = 2,
-	CODE_INDIRECT = 4,
-	CODE_CALL = 8,
-	CODE_RETURN = 16,
-	CODE_WIDE = 32, /* 256-bit vectors */
-	CODE_WIDEST = 64, /* 512-bit vectors */
-	CODE_CONDITIONAL = 128, /* a move or store that may not happen: it reads its target */
-};
-
-/* Bits of register masks: 0-15 general, 16 flags, 17-48 vector, 49-56 x87 or masks, 57 other. */
+/* Register masks: bits of enum code_registers. */
 struct code {
 	uint64_t address; /* in the guest */
 	uint64_t reads; /* registers read for the operation */

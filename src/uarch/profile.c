@@ -1,29 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "uarch/profile.h"
 
+#include "plugin/profile_raw.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-enum { BINS_PER_OCTAVE = 4, OCTAVE_BITS = 2, FIRST_OCTAVE = 3 };
+/* The table of the profilers' file. */
+static_assert(PROFILE_HISTORIES == (int)RAW_HISTORIES, "each has a record");
+static_assert(REUSE_BINS == (int)RAW_REUSE_BINS && REUSE_EXACT == (int)RAW_REUSE_EXACT, "");
+static_assert(CODE_CLASSES <= (int)RAW_MIX, "each has a count");
 
-/* Short and long, so that predictors with little and with much history find theirs. */
-const struct profile_history profile_histories[PROFILE_HISTORIES] = {
-	{ false, 0 },
-	{ false, 4 },
-	{ false, 8 },
-	{ false, 12 },
-	{ true, 4 },
-	{ true, 8 },
-};
+const struct profile_history profile_histories[PROFILE_HISTORIES] = RAW_HISTORY_TABLE;
 
 unsigned reuse_bin(uint64_t distance)
 {
-	if (distance < REUSE_EXACT)
-		return (unsigned)distance;
-	unsigned octave = 63 - (unsigned)__builtin_clzll(distance);
-	unsigned part = (unsigned)(distance >> (octave - OCTAVE_BITS)) & (BINS_PER_OCTAVE - 1);
-	unsigned bin = REUSE_EXACT + (octave - FIRST_OCTAVE) * BINS_PER_OCTAVE + part;
-	return bin < REUSE_INFINITE ? bin : REUSE_INFINITE - 1;
+	return raw_reuse_bin(distance);
 }
 
 uint64_t reuse_bin_least(unsigned bin)
@@ -32,9 +24,9 @@ uint64_t reuse_bin_least(unsigned bin)
 		return bin;
 	if (bin >= REUSE_INFINITE)
 		return UINT64_MAX;
-	unsigned octave = FIRST_OCTAVE + (bin - REUSE_EXACT) / BINS_PER_OCTAVE;
-	unsigned part = (bin - REUSE_EXACT) % BINS_PER_OCTAVE;
-	return (uint64_t)(BINS_PER_OCTAVE + part) << (octave - OCTAVE_BITS);
+	unsigned octave = RAW_REUSE_FIRST_OCTAVE + (bin - REUSE_EXACT) / RAW_REUSE_PARTS;
+	unsigned part = (bin - REUSE_EXACT) % RAW_REUSE_PARTS;
+	return (uint64_t)(RAW_REUSE_PARTS + part) << (octave - RAW_REUSE_PART_BITS);
 }
 
 const char *code_class_name(enum code_class class)

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The emulator translates the same code again: after it ran out of space for translations, and all of it when
+ * the first thread is created. Blocks and codes are therefore looked up by address and bytes, and never freed, so that
+ * their memory is bounded by the program's code. Translation is one thread at a time; readers need no lock, since what
+ * they ask for was published by the translation that they execute.
+ */
+#include "blocks.h"
+
+#include "code_class.h"
+#include "decode.h"
+#include "out.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	CHUNK_BITS = 12,
+	CHUNK = 1 << CHUNK_BITS,
+	CHUNKS = 1 << 14, /* 64 M blocks or codes */
+	TABLE_BITS = 16,
+	INSTRUCTION_MAX = 15,
+	LINE_BITS = 6,
+};
+
+struct code_entry {
+	struct raw_code code;
+	uint8_t bytes[16];
+	uint32_t next; /* index + 1 with the same hash */
+};
+
+struct block_entry {
+	struct block block;
+	uint32_t next;
+};
+
+/* Arrays that grow without moving. */
+static struct code_entry *code_chunks[CHUNKS];
+static struct block_entry *block_chunks[CHUNKS];
+static uint32_t code_count, block_count;
+static uint32_t code_table[1 << TABLE_BITS], block_table[1 << TABLE_BITS];
+static uint64_t undecoded;
+static pthread_mutex_t translation = PTHREAD_MUTEX_INITIALIZER;
+
+static struct code_entry *code_at(uint32_t index)
+{
+	return &code_chunks[index >> CHUNK_BITS][index & (CHUNK - 1)];
+}
+
+static struct block_entry *block_at(uint32_t index)
+{
+	return &block_chunks[index >> CHUNK_BITS][index & (CHUNK - 1)];
+}
+
+const struct block *blocks_get(uint32_t id)
+{
+	return &block_at(id)->block;
+}
+
+const struct raw_code *blocks_code(uint32_t code)
+{
+	return &code_at(code)->code;
+}
+
+uint64_t blocks_undecoded(void)
+{
+	return undecoded;
+}
+
+static uint32_t hash_bits(uint64_t key)
+{
+	return (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - TABLE_BITS));
+}
+
+/* The code's index; UINT32_MAX without memory. */
+static uint32_t find_code(uint64_t address, const void *bytes, size_t size)
+{
+	uint8_t padded[16] = { 0 };
+	memcpy(padded, bytes, size < INSTRUCTION_MAX ? size : INSTRUCTION_MAX);
+	uint32_t *head = &code_table[hash_bits(address)];
+	for (uint32_t at = *head; at; at = code_at(at - 1)->next) {
+		struct code_entry *entry = code_at(at - 1);
+		if (entry->code.address == address &&
+			memcmp(entry->bytes, padded, sizeof(padded)) == 0)
+			return at - 1;
+	}
+	uint32_t index = code_count;
+	struct code_entry **chunk = &code_chunks[index >> CHUNK_BITS];
+	if (index >> CHUNK_BITS >= CHUNKS ||
+		(!*chunk && !(*chunk = calloc(CHUNK, sizeof(**chunk)))))
+		return UINT32_MAX;
+	struct code_entry *entry = code_at(index);
+	if (!decode(address, bytes, size, &entry->code))
+		undecoded++;
+	memcpy(entry->bytes, padded, sizeof(padded));
+	entry->next = *head;
+	out_record(RAW_CODE, &entry->code, sizeof(entry->code), NULL, 0);
+	code_count++;
+	*head = index + 1;
+	return index;
+}
+
+static void add_lane(struct block *block, unsigned lane, unsigned count)
+{
+	((uint16_t *)block->counts)[lane] += (uint16_t)count;
+}
+
+static bool has_operand(const struct raw_code *code)
+{
+	return code->flags & (CODE_LOAD | CODE_STORE);
+}
+
+static void count_code(struct block *block, const struct raw_code *code)
+{
+	/* Repeated as often as the program finds out: its accesses are counted one by one. */
+	bool is_string = code->class == CODE_STRING;
+	add_lane(block, code->class, 1);
+	add_lane(block, LANE_LOADS, !is_string && code->flags & CODE_LOAD);
+	add_lane(block, LANE_STORES, !is_string && code->flags & CODE_STORE);
+	block->accesses += !is_string && has_operand(code);
+	uint64_t first = code->address >> LINE_BITS;
+	uint64_t last = (code->address + code->bytes - 1) >> LINE_BITS;
+	add_lane(block, LANE_FETCHES, (first != block->last_line) + (last != first));
+	block->last_line = last;
+}
+
+static bool fill_block(struct block *block, const struct qemu_plugin_tb *tb)
+{
+	block->count = (uint32_t)qemu_plugin_tb_n_insns(tb);
+	block->places = calloc(block->count, sizeof(*block->places));
+	if (!block->places)
+		return false;
+	block->address = qemu_plugin_tb_vaddr(tb);
+	block->first_line = block->last_line = block->address >> LINE_BITS;
+	for (uint32_t i = 0; i < block->count; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		uint32_t code = find_code(qemu_plugin_insn_vaddr(insn), qemu_plugin_insn_data(insn),
+			qemu_plugin_insn_size(insn));
+		if (code == UINT32_MAX)
+			return false;
+		block->places[i] =
+			(struct place){ block, code, (uint16_t)i, (uint16_t)block->accesses };
+		count_code(block, blocks_code(code));
+	}
+	const struct raw_code *last = blocks_code(block->places[block->count - 1].code);
+	block->end = last->address + last->bytes;
+	block->ends_in_branch = last->class == CODE_BRANCH;
+	block->starts_with_string = blocks_code(block->places[0].code)->class == CODE_STRING;
+	return true;
+}
+
+/* Whether a block consists of these instructions. */
+static bool is_same(const struct block *block, const struct qemu_plugin_tb *tb)
+{
+	if (block->address != qemu_plugin_tb_vaddr(tb) ||
+		block->count != qemu_plugin_tb_n_insns(tb))
+		return false;
+	for (uint32_t i = 0; i < block->count; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		const struct code_entry *entry = code_at(block->places[i].code);
+		if (entry->code.bytes != qemu_plugin_insn_size(insn) ||
+			memcmp(entry->bytes, qemu_plugin_insn_data(insn), entry->code.bytes) != 0)
+			return false;
+	}
+	return true;
+}
+
+static struct block *translate(const struct qemu_plugin_tb *tb)
+{
+	if (qemu_plugin_tb_n_insns(tb) == 0)
+		return NULL;
+	uint32_t *head = &block_table[hash_bits(qemu_plugin_tb_vaddr(tb))];
+	for (uint32_t at = *head; at; at = block_at(at - 1)->next) {
+		if (is_same(&block_at(at - 1)->block, tb))
+			return &block_at(at - 1)->block;
+	}
+	uint32_t id = block_count;
+	struct block_entry **chunk = &block_chunks[id >> CHUNK_BITS];
+	if (id >> CHUNK_BITS >= CHUNKS ||
+		(!*chunk && !(*chunk = aligned_alloc(64, CHUNK * sizeof(**chunk)))))
+		return NULL;
+	struct block_entry *entry = block_at(id);
+	memset(entry, 0, sizeof(*entry));
+	entry->block.id = id;
+	if (!fill_block(&entry->block, tb)) {
+		free(entry->block.places);
+		return NULL;
+	}
+	entry->next = *head;
+	block_count++;
+	*head = id + 1;
+	return &entry->block;
+}
+
+struct block *blocks_translate(const struct qemu_plugin_tb *tb)
+{
+	(void)pthread_mutex_lock(&translation);
+	struct block *block = translate(tb);
+	(void)pthread_mutex_unlock(&translation);
+	return block;
+}
+
+void blocks_forked(void)
+{
+	(void)pthread_mutex_init(&translation, NULL); /* another thread may have had it */
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What has been translated: blocks of instructions that the emulator executes from their first to their last,
+ * each with what one execution adds to the counts, and the table of distinct instructions ("codes").
+ */
+#ifndef PLUGIN_BLOCKS_H
+#define PLUGIN_BLOCKS_H
+
+#include "profile_raw.h"
+#include "qemu_api.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Lanes of a block's counts: classes, and from the end what else is counted. */
+enum { LANE_STORES = RAW_MIX - 1, LANE_LOADS = RAW_MIX - 2, LANE_FETCHES = RAW_MIX - 3 };
+
+typedef uint16_t lanes __attribute__((vector_size(16)));
+
+enum { LANE_PARTS = RAW_MIX / 8 };
+
+/* An instruction in a block. */
+struct place {
+	struct block *block;
+	uint32_t code;
+	uint16_t index; /* in the block */
+	uint16_t access; /* memory operands before it in the block */
+};
+
+struct block {
+	lanes counts[LANE_PARTS]; /* LANE_FETCHES: from the first line on */
+	uint64_t address, end; /* of the code */
+	uint64_t first_line, last_line;
+	uint32_t count; /* instructions */
+	uint32_t accesses; /* memory operands, without those of string instructions */
+	uint32_t id;
+	bool ends_in_branch; /* conditional */
+	bool starts_with_string; /* repeated: the block is executed again for each element */
+	struct place *places;
+};
+
+/* The block of a translation, made if it is new. NULL without memory. Only from translation callbacks. */
+struct block *blocks_translate(const struct qemu_plugin_tb *tb);
+
+/* The block of an id that was given out. */
+const struct block *blocks_get(uint32_t id);
+
+/* The instruction of a code's index. */
+const struct raw_code *blocks_code(uint32_t code);
+
+/* Instructions that the decoder did not know. */
+uint64_t blocks_undecoded(void);
+
+/* In the child of a fork. */
+void blocks_forked(void);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an instruction does: shared by those who decode (the backends of the profiler) and those who model
+ * (src/uarch/code.h).
+ */
+#ifndef PLUGIN_CODE_CLASS_H
+#define PLUGIN_CODE_CLASS_H
+
+enum code_class {
+	CODE_MOVE, /* register moves; with CODE_LOAD or CODE_STORE: a plain load or store */
+	CODE_NOP, /* also what is done at renaming: zeroing idioms */
+	CODE_ALU, /* integer add, logic, compare, lea */
+	CODE_SHIFT,
+	CODE_MULTIPLY,
+	CODE_DIVIDE,
+	CODE_FP_ADD, /* also compare and convert */
+	CODE_FP_MULTIPLY,
+	CODE_FP_FMA,
+	CODE_FP_DIVIDE, /* and square root */
+	CODE_VECTOR, /* integer SIMD */
+	CODE_SHUFFLE, /* SIMD permutes, moves between register files */
+	CODE_BRANCH, /* conditional */
+	CODE_JUMP, /* unconditional: direct, call, return; CODE_INDIRECT if the target is in a register or memory */
+	CODE_ATOMIC, /* locked read-modify-write, and xchg with memory */
+	CODE_FENCE,
+	CODE_STRING, /* rep movs, rep stos, ...: microcode */
+	CODE_SYSTEM, /* system call, cpuid, ... */
+	CODE_OTHER,
+	CODE_CLASSES,
+};
+
+enum code_flags {
+	CODE_LOAD = 1,
+	CODE_STORE = 2,
+	CODE_INDIRECT = 4,
+	CODE_CALL = 8,
+	CODE_RETURN = 16,
+	CODE_WIDE = 32, /* 256-bit vectors */
+	CODE_WIDEST = 64, /* 512-bit vectors */
+	CODE_CONDITIONAL = 128, /* a move or store that may not happen: it reads its target */
+};
+
+/* Bits of register masks. */
+enum code_registers {
+	CODE_REGISTER_FLAGS = 16, /* 0-15: general */
+	CODE_REGISTER_VECTOR = 17, /* 17-48 */
+	CODE_REGISTER_X87 = 49, /* 49-56: x87, MMX, masks */
+	CODE_REGISTER_OTHER = 57,
+};
+
+#endif

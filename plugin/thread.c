@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "thread.h"
+
+#include "out.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { FIRST_TABLE_BITS = 4 };
+
+static atomic_uint thread_count;
+
+struct thread *thread_new(void)
+{
+	struct thread *thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return NULL;
+	thread->table_bits = FIRST_TABLE_BITS;
+	thread->table = calloc(1u << FIRST_TABLE_BITS, sizeof(*thread->table));
+	if (!thread->table) {
+		free(thread);
+		return NULL;
+	}
+	thread->number = atomic_fetch_add(&thread_count, 1);
+	thread->pid = (uint32_t)getpid();
+	thread->tid = (uint32_t)syscall(SYS_gettid);
+	return thread;
+}
+
+void thread_free(struct thread *thread)
+{
+	if (!thread)
+		return;
+	while (thread->sums) {
+		struct sum *sum = thread->sums;
+		thread->sums = sum->next;
+		free(sum);
+	}
+	free(thread->table);
+	free(thread);
+}
+
+static struct sum **find_place(struct sum **table, unsigned bits, uint64_t stretch)
+{
+	uint32_t mask = (1u << bits) - 1;
+	uint32_t at = (uint32_t)((stretch * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & mask;
+	while (table[at] && table[at]->stretch != stretch)
+		at = (at + 1) & mask;
+	return &table[at];
+}
+
+/* Keeps the table at most half full. */
+static bool grow_table(struct thread *thread)
+{
+	if (thread->sum_count * 2 < 1u << thread->table_bits)
+		return true;
+	unsigned bits = thread->table_bits + 1;
+	struct sum **table = calloc(1u << bits, sizeof(*table));
+	if (!table)
+		return false;
+	for (struct sum *sum = thread->sums; sum; sum = sum->next)
+		*find_place(table, bits, sum->stretch) = sum;
+	free(thread->table);
+	thread->table = table;
+	thread->table_bits = bits;
+	return true;
+}
+
+struct sum *thread_sum(struct thread *thread, uint64_t stretch)
+{
+	struct sum **place = find_place(thread->table, thread->table_bits, stretch);
+	if (*place)
+		return *place;
+	struct sum *sum = grow_table(thread) ? calloc(1, sizeof(*sum)) : NULL;
+	if (!sum)
+		return NULL;
+	sum->stretch = stretch;
+	sum->next = thread->sums;
+	thread->sums = sum;
+	thread->sum_count++;
+	*find_place(thread->table, thread->table_bits, stretch) = sum;
+	return sum;
+}
+
+void vcpu_settle(struct vcpu *vcpu)
+{
+	struct sum *sum = vcpu->sum;
+	uint64_t instructions = vcpu->slot->instructions - vcpu->counted_instructions;
+	vcpu->counted_instructions = vcpu->slot->instructions;
+	if (sum) {
+		uint16_t counts[RAW_MIX];
+		memcpy(counts, vcpu->counts, sizeof(counts));
+		sum->instructions += instructions;
+		sum->counts.instructions += instructions;
+		sum->counts.loads += counts[LANE_LOADS];
+		sum->counts.stores += counts[LANE_STORES];
+		sum->counts.fetches += counts[LANE_FETCHES];
+		for (unsigned i = 0; i < LANE_FETCHES; i++)
+			sum->counts.mix[i] += counts[i];
+	}
+	memset(vcpu->counts, 0, sizeof(vcpu->counts));
+}
+
+static void write_sum(const struct thread *thread, struct sum *sum)
+{
+	struct raw_counts *counts = &sum->counts;
+	if (counts->stretches == 0 && counts->instructions == 0)
+		return;
+	counts->thread = thread->number;
+	counts->stretch = sum->stretch;
+	out_record(RAW_COUNTS, counts, sizeof(*counts), NULL, 0);
+	memset(counts, 0, sizeof(*counts));
+}
+
+void thread_write(struct vcpu *vcpu)
+{
+	struct thread *thread = vcpu->thread;
+	vcpu_settle(vcpu);
+	struct raw_thread record = { .thread = thread->number,
+		.pid = thread->pid,
+		.tid = thread->tid,
+		.instructions = vcpu->slot->instructions,
+		.accesses = vcpu->slot->accesses };
+	out_record(RAW_THREAD, &record, sizeof(record), NULL, 0);
+	for (struct sum *sum = thread->sums; sum; sum = sum->next)
+		write_sum(thread, sum);
+}
