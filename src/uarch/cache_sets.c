@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "uarch/cache_sets.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+/* Times the capacity, from which on a population is large: chance differs by less than a sixteenth. */
+enum { LARGE = 8 };
+
+/* x to the n, by squaring: the same bits on every machine, which pow() does not promise. */
+static double power(double x, uint64_t n)
+{
+	double product = 1;
+	for (; n > 0; n >>= 1, x *= x)
+		if (n & 1)
+			product *= x;
+	return product;
+}
+
+/* P(at least `ways` of n happen), each with probability p. */
+static double binomial_tail(uint64_t n, uint32_t ways, double p)
+{
+	if (n < ways || p <= 0)
+		return 0;
+	if (p >= 1)
+		return 1;
+	double odds = p / (1 - p), term = power(1 - p, n), below = 0;
+	for (uint32_t k = 0; k < ways; k++) {
+		below += term;
+		term *= odds * (double)(n - k) / (k + 1);
+	}
+	return below < 1 ? 1 - below : 0;
+}
+
+void cache_sets_init(struct cache_sets *cache, double lines, uint32_t ways)
+{
+	*cache = (struct cache_sets){ .lines = lines, .sets = 1, .ways = ways, .sure = lines };
+	if (ways == 0 || lines < 2.0 * ways)
+		return;
+	/* Ten standard deviations above the mean, at which `ways` are as good as always there. */
+	cache->sets = lines / ways;
+	cache->sure = cache->sets * (ways + 10 * (sqrt(ways) + 1));
+	cache->step = floor(cache->sure / (CACHE_SETS_POINTS - 1)) + 1;
+	cache->sure = cache->step * (CACHE_SETS_POINTS - 1);
+	for (unsigned i = 1; i < CACHE_SETS_POINTS; i++)
+		cache->random[i] =
+			binomial_tail((uint64_t)(cache->step * i), ways, 1 / cache->sets);
+}
+
+static double miss_random(const struct cache_sets *cache, double s)
+{
+	if (s >= cache->sure)
+		return 1;
+	unsigned i = (unsigned)(s / cache->step);
+	double part = s / cache->step - i;
+	return cache->random[i] + part * (cache->random[i + 1] - cache->random[i]);
+}
+
+/* Sets have the whole numbers of lines around N / B; an access is to one of these lines. */
+static double miss_even(const struct cache_sets *cache, double population, double s)
+{
+	double in_set = population / cache->sets, least = floor(in_set);
+	double met = s / (population - 1);
+	double larger = (in_set - least) * (least + 1) / in_set;
+	return (1 - larger) * binomial_tail((uint64_t)least - 1, cache->ways, met) +
+	       larger * binomial_tail((uint64_t)least, cache->ways, met);
+}
+
+static void misses_full(
+	const struct cache_sets *cache, const double *at, unsigned count, float *ret)
+{
+	for (unsigned i = 0; i < count; i++) {
+		double low = at[i], high = at[i + 1];
+		/* All at one place: the mean over one line, the least by which numbers of lines differ. */
+		if (high - low < 1)
+			high = low + 1;
+		double beyond = high - cache->lines;
+		ret[i] = beyond <= 0 ? 0 : low >= cache->lines ? 1 : (float)(beyond / (high - low));
+	}
+}
+
+void cache_sets_misses(const struct cache_sets *cache, double population, const double *at,
+	unsigned count, float *ret)
+{
+	if (cache->sets <= 1) {
+		misses_full(cache, at, count, ret);
+		return;
+	}
+	bool is_large = population >= LARGE * cache->lines;
+	bool is_small = population < cache->lines + 1;
+	double low = 0;
+	for (unsigned i = 0; i <= count; i++) {
+		double high = is_large   ? miss_random(cache, at[i])
+			      : is_small ? 0
+					 : miss_even(cache, population, at[i]);
+		if (i > 0)
+			ret[i - 1] = (float)((low + high) / 2);
+		low = high;
+	}
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A cache of A ways and B sets, LRU: an access with s other lines since the last to its own misses when at least A
+ * of them fell into its set. Hill and Smith ("Evaluating associativity in CPU caches", 1989) spread the s lines over
+ * the sets at random, a binomial tail in s and 1 / B. That is too pessimistic for programs whose N lines lie
+ * side by side: they fill the sets evenly, N / B in each, and only which of them were met is left to chance. So here
+ * a set's other N / B - 1 lines are among the s with probability s / (N - 1) each; for N much larger than the cache
+ * that is the same binomial. A fully associative cache misses from s = A on.
+ */
+#ifndef UARCH_CACHE_SETS_H
+#define UARCH_CACHE_SETS_H
+
+#include <stdint.h>
+
+enum { CACHE_SETS_POINTS = 96 };
+
+struct cache_sets {
+	double lines; /* capacity */
+	double sets; /* 1: fully associative */
+	uint32_t ways;
+	double step; /* lines between two points of `random` */
+	double sure; /* from here on all miss, whatever N */
+	double random[CACHE_SETS_POINTS]; /* miss probability by s, for large N */
+};
+
+/* ways: 0 or all lines: fully associative. */
+void cache_sets_init(struct cache_sets *cache, double lines, uint32_t ways);
+
+/*
+ * For each i < count the share that misses of accesses with at[i] to at[i + 1] other lines in between, evenly;
+ * `at` ascends. population: N, at least the lines that any of them can meet.
+ */
+void cache_sets_misses(const struct cache_sets *cache, double population, const double *at,
+	unsigned count, float *ret);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How often accesses of a profiled program go beyond each level of caches that are not here, from the reuse
+ * distances in its profile.
+ *
+ * Eklov and Hagersten, "StatStack", ISPASS 2010: of the accesses between two to the same line, each that is not
+ * followed by one to its own line before the end adds a line, so the expected number of lines in between is
+ * S(r) = sum over i < r of P(d > i). For threads after Ahlman (2016): private caches from distances in a thread's
+ * own accesses, which another thread's write makes infinite; shared ones from distances in all accesses. Sets after
+ * Hill and Smith (1989). docs/models/statstack.md has the assumptions and how well it does.
+ *
+ * Caches are LRU, inclusive, of lines of PROFILE_LINE_BYTES, and allocate on writes; there is no prefetching.
+ */
+#ifndef UARCH_STATSTACK_H
+#define UARCH_STATSTACK_H
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "uarch/processor.h"
+#include "uarch/profile.h"
+
+/* The probability that one access goes beyond each level: beyond[0] is the first level's miss ratio. */
+struct statstack_odds {
+	double beyond[PROCESSOR_LEVELS_MAX]; /* descending; 0 behind the processor's last level */
+	/* That it goes beyond the private levels and finds its line, written, in another core's
+	 * private cache. Not among those beyond the last level. */
+	double transfer;
+};
+
+struct statstack_class {
+	struct statstack_odds access; /* of its loads and stores together */
+	struct statstack_odds load; /* of its loads alone */
+	/* Of one fetch of an instruction line: beyond[0] is the instruction cache's miss ratio. */
+	double fetch_beyond[PROCESSOR_LEVELS_MAX];
+};
+
+/* What one processor's caches do. Arrays for all processors asked after; made by statstack_answer_init. */
+struct statstack_answer {
+	struct statstack_class *classes; /* by index of the profile's class */
+	struct statstack_odds *codes; /* by statstack_find */
+	void *scratch;
+};
+
+struct statstack;
+
+/*
+ * Prepares a profile; borrows nothing of it. 0, -ENOMEM, or -EINVAL with a text: a row of reuse that names no class,
+ * code or bin.
+ */
+int statstack_new(const struct profile *profile, struct statstack **ret, struct err *err);
+void statstack_free(struct statstack *statstack);
+CLEANUP_DEFINE(statstack, statstack_free)
+
+/*
+ * Index into `codes` of an instruction in a class, or -ENOENT: none of its accesses was sampled, take the class's.
+ * There, odds are of one execution of the instruction: one that loads and stores meets its line once.
+ */
+ptrdiff_t statstack_find(const struct statstack *statstack, uint32_t class, uint32_t code);
+
+/* 0 or -ENOMEM. For AUTO_RELEASE(statstack_answer); { 0 } is empty. */
+int statstack_answer_init(struct statstack_answer *answer, const struct statstack *statstack);
+void statstack_answer_release(struct statstack_answer *answer);
+
+/* Fills `answer`. Constant in the length of the run; one answer for each thread that asks. */
+void statstack_ask(const struct statstack *statstack, const struct processor *processor,
+	struct statstack_answer *answer);
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Answers for one processor: the share of each bin that misses in each of its caches, then sums over rows. */
+#include "uarch/cache_sets.h"
+#include "uarch/statstack.h"
+#include "uarch/statstack_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* The share of each bin of distances that misses. */
+struct bin_misses {
+	float at[REUSE_BINS];
+};
+
+/* A level as the threads see it. */
+struct level {
+	/* 0: private; 1: shared by all threads; in between by some, which is taken as a mixture. */
+	double sharing;
+	bool is_unified;
+	struct cache_sets alone, together; /* what a thread has of it; what all have of all */
+	struct bin_misses data_alone, data_together, fetch_alone, fetch_together; /* of one class */
+};
+
+struct scratch {
+	struct level levels[PROCESSOR_LEVELS_MAX];
+	unsigned level_count;
+	struct cache_sets instruction;
+	struct bin_misses fetch;
+	/* All private caches together, in which a line that was written may still be. */
+	struct cache_sets holders;
+	struct bin_misses held;
+	bool has_others;
+};
+
+int statstack_answer_init(struct statstack_answer *answer, const struct statstack *statstack)
+{
+	*answer = (struct statstack_answer){
+		.classes = calloc(statstack->class_count + 1, sizeof(*answer->classes)),
+		.codes = calloc(statstack->code_count + 1, sizeof(*answer->codes)),
+		.scratch = calloc(1, sizeof(struct scratch)),
+	};
+	if (answer->classes && answer->codes && answer->scratch)
+		return 0;
+	statstack_answer_release(answer);
+	return -ENOMEM;
+}
+
+void statstack_answer_release(struct statstack_answer *answer)
+{
+	free(answer->classes);
+	free(answer->codes);
+	free(answer->scratch);
+	*answer = (struct statstack_answer){ 0 };
+}
+
+static double cache_lines(const struct cache *cache)
+{
+	return (double)(cache->bytes / PROFILE_LINE_BYTES);
+}
+
+static void level_init(struct level *level, const struct cache *cache, double threads)
+{
+	double sharers = cache->shared_by > 1 ? cache->shared_by : 1;
+	if (sharers > threads)
+		sharers = threads;
+	double lines = cache_lines(cache);
+	level->sharing = threads > 1 ? (sharers - 1) / (threads - 1) : 0;
+	cache_sets_init(&level->alone, lines / sharers, cache->ways);
+	cache_sets_init(&level->together, lines * threads / sharers, cache->ways);
+}
+
+static void scratch_init(struct scratch *scratch, const struct processor *processor, double threads)
+{
+	double private_lines = 0;
+	scratch->level_count = processor->level_count < PROCESSOR_LEVELS_MAX
+				       ? processor->level_count
+				       : PROCESSOR_LEVELS_MAX;
+	for (unsigned i = 0; i < scratch->level_count; i++) {
+		const struct cache *cache = &processor->levels[i];
+		level_init(&scratch->levels[i], cache, threads);
+		scratch->levels[i].is_unified = i > 0;
+		if (i == 0 || cache->shared_by <= 1)
+			private_lines = cache_lines(cache);
+	}
+	cache_sets_init(&scratch->instruction, cache_lines(&processor->instruction),
+		processor->instruction.ways);
+	scratch->has_others = threads > 1;
+	cache_sets_init(&scratch->holders, private_lines * threads, 0);
+}
+
+static void misses_fill(
+	struct bin_misses *misses, const struct cache_sets *cache, const struct lines_curve *curve)
+{
+	unsigned count = 0;
+	while (count < REUSE_INFINITE && curve->at[count] < cache->sure)
+		count++;
+	cache_sets_misses(cache, curve->population, curve->at, count, misses->at);
+	for (; count < REUSE_BINS; count++)
+		misses->at[count] = 1;
+}
+
+static void level_misses(struct level *level, const struct class_reuse *class)
+{
+	const struct lines_curve *curves = class->curves;
+	if (level->sharing < 1) {
+		misses_fill(&level->data_alone, &level->alone,
+			&curves[level->is_unified ? CURVE_DATA_PRIVATE : CURVE_DATA]);
+		misses_fill(&level->fetch_alone, &level->alone, &curves[CURVE_FETCH_PRIVATE]);
+	}
+	if (level->sharing > 0) {
+		misses_fill(&level->data_together, &level->together, &curves[CURVE_DATA_GLOBAL]);
+		misses_fill(&level->fetch_together, &level->together, &curves[CURVE_FETCH_GLOBAL]);
+	}
+}
+
+static double sum_bins(const double *share, const struct bin_misses *misses)
+{
+	double sum = 0;
+	for (unsigned bin = 0; bin < REUSE_BINS; bin++)
+		sum += share[bin] * (double)misses->at[bin];
+	return sum;
+}
+
+static double sum_rows(
+	const struct reuse_row *rows, uint32_t count, const struct bin_misses *misses)
+{
+	double sum = 0;
+	for (uint32_t i = 0; i < count; i++)
+		sum += (double)rows[i].share * (double)misses->at[rows[i].bin];
+	return sum;
+}
+
+/* `returning`: lines written by another thread since; `held`: the share of them still in its caches. */
+static void take_transfers(
+	struct statstack_odds *odds, const struct scratch *scratch, double returning, double held)
+{
+	unsigned first_shared = 0;
+	while (first_shared < scratch->level_count &&
+		(first_shared == 0 || scratch->levels[first_shared].sharing <= 0))
+		first_shared++;
+	double beyond_private = odds->beyond[first_shared - 1];
+	odds->transfer = returning * held < beyond_private ? returning * held : beyond_private;
+	for (unsigned i = first_shared; i < scratch->level_count; i++)
+		if (odds->beyond[i] > beyond_private - odds->transfer)
+			odds->beyond[i] = beyond_private - odds->transfer;
+}
+
+static double mixture(double sharing, double alone, double together)
+{
+	return (1 - sharing) * alone + sharing * together;
+}
+
+/* What goes beyond a level has gone beyond those before. */
+static void keep_order(double *beyond, unsigned count)
+{
+	for (unsigned i = 1; i < count; i++)
+		if (beyond[i] > beyond[i - 1])
+			beyond[i] = beyond[i - 1];
+}
+
+static void ask_code(struct statstack_odds *ret, const struct scratch *scratch,
+	const struct class_reuse *class, const struct code_reuse *code,
+	const struct reuse_row *rows)
+{
+	*ret = (struct statstack_odds){ 0 };
+	const struct reuse_row *global = rows + code->private_rows;
+	for (unsigned i = 0; i < scratch->level_count; i++) {
+		const struct level *level = &scratch->levels[i];
+		double alone = 0, together = 0;
+		if (level->sharing < 1)
+			alone = sum_rows(rows, code->private_rows, &level->data_alone);
+		if (level->sharing > 0)
+			together = sum_rows(global, code->global_rows, &level->data_together);
+		ret->beyond[i] = mixture(level->sharing, alone, together);
+	}
+	keep_order(ret->beyond, scratch->level_count);
+	double returning = code->infinite_private - code->infinite_global;
+	double again = 1 - code->infinite_global;
+	if (!scratch->has_others || scratch->level_count == 0 || returning <= 0 || again <= 0)
+		return;
+	double gone = sum_rows(global, code->global_rows, &scratch->held) - code->infinite_global;
+	take_transfers(ret, scratch, returning * class->written, 1 - gone / again);
+}
+
+static void add_odds(struct statstack_odds *sum, const struct statstack_odds *odds, double weight)
+{
+	for (unsigned i = 0; i < PROCESSOR_LEVELS_MAX; i++)
+		sum->beyond[i] += weight * odds->beyond[i];
+	sum->transfer += weight * odds->transfer;
+}
+
+static void scale_odds(struct statstack_odds *odds, double factor)
+{
+	for (unsigned i = 0; i < PROCESSOR_LEVELS_MAX; i++)
+		odds->beyond[i] = odds->beyond[i] * factor < 1 ? odds->beyond[i] * factor : 1;
+	odds->transfer = odds->transfer * factor < 1 ? odds->transfer * factor : 1;
+}
+
+/* Of a class without rows of its own: from its share of the thread's. */
+static void ask_without_codes(
+	struct statstack_odds *ret, const struct scratch *scratch, const struct class_reuse *class)
+{
+	for (unsigned i = 0; i < scratch->level_count; i++) {
+		const struct level *level = &scratch->levels[i];
+		double alone = 0, together = 0;
+		if (level->sharing < 1)
+			alone = sum_bins(class->share[PROFILE_PRIVATE], &level->data_alone);
+		if (level->sharing > 0)
+			together = sum_bins(class->share[PROFILE_GLOBAL], &level->data_together);
+		ret->beyond[i] = mixture(level->sharing, alone, together);
+	}
+	keep_order(ret->beyond, scratch->level_count);
+}
+
+static void ask_fetch(
+	double *beyond, const struct scratch *scratch, const struct class_reuse *class)
+{
+	const double *share = class->share[PROFILE_FETCH];
+	for (unsigned i = 0; i < PROCESSOR_LEVELS_MAX; i++)
+		beyond[i] = 0;
+	beyond[0] = sum_bins(share, &scratch->fetch);
+	for (unsigned i = 1; i < scratch->level_count; i++) {
+		const struct level *level = &scratch->levels[i];
+		beyond[i] = mixture(level->sharing,
+			level->sharing < 1 ? sum_bins(share, &level->fetch_alone) : 0,
+			level->sharing > 0 ? sum_bins(share, &level->fetch_together) : 0);
+	}
+	keep_order(beyond, scratch->level_count);
+}
+
+static void ask_class(const struct statstack *statstack, struct scratch *scratch,
+	const struct class_reuse *class, struct statstack_answer *answer)
+{
+	struct statstack_class *ret = &answer->classes[class - statstack->classes];
+	*ret = (struct statstack_class){ 0 };
+	for (unsigned i = 0; i < scratch->level_count; i++)
+		level_misses(&scratch->levels[i], class);
+	misses_fill(&scratch->fetch, &scratch->instruction, &class->curves[CURVE_FETCH]);
+	if (scratch->has_others)
+		misses_fill(&scratch->held, &scratch->holders, &class->curves[CURVE_DATA_GLOBAL]);
+	ask_fetch(ret->fetch_beyond, scratch, class);
+	double accesses = 0, loads = 0;
+	for (size_t i = class->first_code; i < class->first_code + class->code_count; i++) {
+		const struct code_reuse *code = &statstack->codes[i];
+		struct statstack_odds *odds = &answer->codes[i];
+		ask_code(odds, scratch, class, code, &statstack->rows[code->first_row]);
+		add_odds(&ret->access, odds, code->accesses);
+		accesses += code->accesses;
+		scale_odds(odds, code->per_execution);
+		add_odds(&ret->load, odds, code->accesses * code->loads);
+		loads += code->accesses * code->loads;
+	}
+	if (accesses > 0)
+		scale_odds(&ret->access, 1 / accesses);
+	else
+		ask_without_codes(&ret->access, scratch, class);
+	if (loads > 0)
+		scale_odds(&ret->load, 1 / loads);
+	else
+		ret->load = ret->access;
+}
+
+void statstack_ask(const struct statstack *statstack, const struct processor *processor,
+	struct statstack_answer *answer)
+{
+	struct scratch *scratch = answer->scratch;
+	scratch_init(scratch, processor, statstack->threads);
+	for (size_t i = 0; i < statstack->class_count; i++)
+		ask_class(statstack, scratch, &statstack->classes[i], answer);
+}

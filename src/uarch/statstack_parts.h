@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A prepared profile, shared by what prepares it (statstack.c) and what answers (statstack_ask.c). */
+#ifndef UARCH_STATSTACK_PARTS_H
+#define UARCH_STATSTACK_PARTS_H
+
+#include "uarch/statstack.h"
+
+/* S(r): the expected number of other lines in between, at the least distance of each bin. */
+struct lines_curve {
+	double at[REUSE_BINS];
+	double population; /* lines that there are to meet, at distances that occur */
+};
+
+/* What fills the lines of a cache: data or fetches before the first level, both behind it. */
+enum curve_kind {
+	CURVE_DATA, /* of the thread's own accesses, in a cache of data */
+	CURVE_DATA_PRIVATE, /* the same, in a cache that holds instructions too */
+	CURVE_DATA_GLOBAL, /* of all threads' accesses */
+	CURVE_FETCH,
+	CURVE_FETCH_PRIVATE,
+	CURVE_FETCH_GLOBAL,
+	CURVE_KINDS,
+};
+
+struct class_reuse {
+	struct lines_curve curves[CURVE_KINDS];
+	double share[PROFILE_SCOPES][REUSE_BINS]; /* of accesses; sums to 1, or all 0 */
+	double written; /* of the infinite distances that are not the program's first touch: by a write */
+	size_t first_code, code_count; /* in statstack.codes */
+};
+
+/* The rows of one instruction in one class. */
+struct code_reuse {
+	uint32_t class, code;
+	size_t first_row;
+	uint32_t private_rows, global_rows; /* in this order */
+	double infinite_private, infinite_global; /* share of accesses */
+	double accesses;
+	double per_execution; /* accesses, of an instruction that meets its line once */
+	double loads; /* share of accesses */
+};
+
+struct reuse_row {
+	uint32_t bin;
+	float share; /* of the accesses of its instruction and scope */
+};
+
+struct statstack {
+	double threads; /* that run at a time, by their shares of the accesses */
+	struct class_reuse *classes;
+	size_t class_count;
+	struct code_reuse *codes; /* by class, then code */
+	size_t code_count;
+	struct reuse_row *rows;
+	size_t row_count;
+};
+
+/* As reuse_bin_least, with an end for the last finite bin. */
+double reuse_edge(unsigned bin);
+
+/* Fills the curves of all classes from their shares: 0 or -ENOMEM. `samples`: PROFILE_SCOPES for each class. */
+int statstack_curves(
+	struct statstack *statstack, const struct profile *profile, const double *samples);
+
+#endif

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Miss ratios from reuse distances against caches that are simulated access by access, on streams whose
+ * character is known. Each within three points; most are within one (STATSTACK_SHOW=1 prints them).
+ */
+#include "cmocka_all.h"
+#include "base/rng.h"
+#include "bench/refsim/exact_reuse.h"
+#include "bench/refsim/refcache.h"
+#include "uarch/cache_sets.h"
+#include "uarch/statstack.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { KIB = 1024, LINE = PROFILE_LINE_BYTES };
+
+/* 32 KiB in 8 ways and 256 KiB in 8 for each core, 2 MiB in 16 for all. */
+static const struct processor machine = {
+	.cores = 4,
+	.instruction = { .bytes = 32 * KIB, .ways = 8, .shared_by = 1 },
+	.levels = { { .bytes = 32 * KIB, .ways = 8, .shared_by = 1 },
+		{ .bytes = 256 * KIB, .ways = 8, .shared_by = 1 },
+		{ .bytes = 2048 * KIB, .ways = 16, .shared_by = 4 } },
+	.level_count = 3,
+};
+
+/* A stream of accesses goes to the exact profile and through the simulated caches. */
+struct stream {
+	struct exact_reuse *reuse;
+	struct refcache *caches;
+	struct profile profile;
+	struct statstack *statstack;
+	struct statstack_answer answer;
+	uint32_t threads;
+};
+
+static void begin(struct stream *stream, uint32_t threads, uint32_t classes, uint32_t codes)
+{
+	*stream = (struct stream){ .threads = threads };
+	assert_int_equal(exact_reuse_new(threads, classes, codes, &stream->reuse), 0);
+	assert_int_equal(refcache_new(&machine, threads, &stream->caches, NULL), 0);
+}
+
+static struct refcache_found touch(
+	struct stream *stream, uint32_t thread, uint32_t code, uint64_t address, bool is_write)
+{
+	assert_int_equal(exact_reuse_access(stream->reuse, thread, code, address, is_write), 0);
+	return refcache_access(
+		stream->caches, thread, address, is_write ? REFCACHE_WRITE : REFCACHE_READ);
+}
+
+static void answer(struct stream *stream)
+{
+	struct err err;
+	assert_int_equal(exact_reuse_profile(stream->reuse, &stream->profile), 0);
+	assert_int_equal(statstack_new(&stream->profile, &stream->statstack, &err), 0);
+	assert_int_equal(statstack_answer_init(&stream->answer, stream->statstack), 0);
+	statstack_ask(stream->statstack, &machine, &stream->answer);
+}
+
+static void end(struct stream *stream)
+{
+	statstack_answer_release(&stream->answer);
+	statstack_free(stream->statstack);
+	profile_release(&stream->profile);
+	refcache_free(stream->caches);
+	exact_reuse_free(stream->reuse);
+}
+
+static void assert_near(double is, double should, double within, const char *what)
+{
+	if (fabs(is - should) > within)
+		fail_msg("%s: %.4f instead of %.4f", what, is, should);
+}
+
+/* Each thread's accesses beyond each level, over all of its classes, as simulated; and transfers. */
+static void compare(const struct stream *stream, const char *name)
+{
+	for (uint32_t thread = 0; thread < stream->threads; thread++) {
+		struct refcache_counts counts = refcache_data(stream->caches, thread);
+		double beyond[PROCESSOR_LEVELS_MAX] = { 0 }, transfer = 0, accesses = 0;
+		for (size_t i = 0; i < stream->profile.class_count; i++) {
+			const struct profile_class *class = &stream->profile.classes[i];
+			if (class->thread != thread)
+				continue;
+			double weight = (double)(class->loads + class->stores);
+			const struct statstack_odds *odds = &stream->answer.classes[i].access;
+			for (unsigned l = 0; l < machine.level_count; l++)
+				beyond[l] += weight * odds->beyond[l];
+			transfer += weight * odds->transfer;
+			accesses += weight;
+		}
+		uint64_t hits = 0;
+		for (unsigned l = 0; l < machine.level_count; l++) {
+			char what[100];
+			(void)snprintf(
+				what, sizeof(what), "%s, thread %u, level %u", name, thread, l);
+			hits += counts.found[l];
+			double simulated = 1 - (double)hits / (double)counts.accesses;
+			if (getenv("STATSTACK_SHOW"))
+				print_message("%s: %.4f simulated %.4f\n", what,
+					beyond[l] / accesses, simulated);
+			assert_near(beyond[l] / accesses, simulated, 0.03, what);
+		}
+		if (getenv("STATSTACK_SHOW"))
+			print_message("%s transfers: %.4f simulated %.4f\n", name,
+				transfer / accesses,
+				(double)counts.transfers / (double)counts.accesses);
+		assert_near(transfer / accesses, (double)counts.transfers / (double)counts.accesses,
+			0.03, name);
+	}
+}
+
+static void a_loop_misses_where_it_does_not_fit(void **state)
+{
+	(void)state;
+	static const unsigned lines[] = { 300, 1000, 6000, 60000 };
+	for (size_t size = 0; size < 4; size++) {
+		struct stream stream;
+		begin(&stream, 1, 1, 1);
+		exact_reuse_enter(stream.reuse, 0, 0);
+		for (unsigned i = 0; i < 60 * lines[size]; i++)
+			touch(&stream, 0, 0, (uint64_t)(i % lines[size]) * LINE, false);
+		answer(&stream);
+		compare(&stream, "loop");
+		end(&stream);
+	}
+}
+
+static void random_accesses_hit_as_much_as_fits(void **state)
+{
+	(void)state;
+	static const unsigned lines[] = { 600, 2000, 20000, 50000 };
+	for (size_t size = 0; size < 4; size++) {
+		struct stream stream;
+		struct rng rng;
+		rng_init(&rng, size);
+		begin(&stream, 1, 1, 1);
+		exact_reuse_enter(stream.reuse, 0, 0);
+		for (unsigned i = 0; i < 300000; i++)
+			touch(&stream, 0, 0, rng_below(&rng, lines[size]) * LINE, false);
+		answer(&stream);
+		compare(&stream, "random");
+		double first = 1 - 512.0 / lines[size];
+		assert_near(stream.answer.classes[0].access.beyond[0], first > 0 ? first : 0, 0.02,
+			"closed form");
+		end(&stream);
+	}
+}
+
+/* A naive product of matrices: one operand by rows, one by columns; three instructions. */
+static void a_matrix_product_by_instruction(void **state)
+{
+	(void)state;
+	enum { N = 165 }; /* columns go through all sets */
+	struct stream stream;
+	uint64_t missed[3] = { 0 }, made[3] = { 0 };
+	begin(&stream, 1, 1, 3);
+	exact_reuse_enter(stream.reuse, 0, 0);
+	for (unsigned i = 0; i < N; i++)
+		for (unsigned j = 0; j < N; j++)
+			for (unsigned k = 0; k <= N; k++) {
+				uint32_t code = k == N ? 2 : k % 2;
+				uint64_t at = code == 2   ? 2 * N * N + i * N + j
+					      : code == 0 ? i * N + k
+							  : N * N + (uint64_t)k * N + j;
+				made[code]++;
+				missed[code] +=
+					touch(&stream, 0, code, at * 8, code == 2).level > 0;
+			}
+	answer(&stream);
+	compare(&stream, "product");
+	for (uint32_t code = 0; code < 3; code++) {
+		ptrdiff_t at = statstack_find(stream.statstack, 0, code);
+		assert_true(at >= 0);
+		assert_near(stream.answer.codes[at].beyond[0],
+			(double)missed[code] / (double)made[code], 0.04, "of one instruction");
+	}
+	assert_int_equal(statstack_find(stream.statstack, 0, 3), -ENOENT);
+	end(&stream);
+}
+
+/* A long stretch fills a table; then short stretches of two kinds alternate, one in the first level, one all over. */
+static void stretches_are_filled_by_what_runs_between(void **state)
+{
+	(void)state;
+	enum { LINES = 3000 };
+	struct stream stream;
+	struct rng rng;
+	rng_init(&rng, 1);
+	begin(&stream, 1, 3, 1);
+	exact_reuse_enter(stream.reuse, 0, 0);
+	for (unsigned i = 0; i < 300000; i++)
+		touch(&stream, 0, 0, UINT64_C(1) << 30 | (i * 8), true);
+	for (unsigned round = 0; round < 1000; round++) {
+		exact_reuse_enter(stream.reuse, 0, 1);
+		for (unsigned i = 0; i < 200; i++)
+			touch(&stream, 0, 0, rng_below(&rng, 100) * LINE, false);
+		exact_reuse_enter(stream.reuse, 0, 2);
+		for (unsigned i = 0; i < 300; i++)
+			touch(&stream, 0, 0, (1000 + rng_below(&rng, LINES)) * LINE, false);
+	}
+	answer(&stream);
+	compare(&stream, "stretches");
+	end(&stream);
+}
+
+static void threads_share_the_last_level(void **state)
+{
+	(void)state;
+	for (int is_same = 0; is_same < 2; is_same++) {
+		struct stream stream;
+		struct rng rng;
+		rng_init(&rng, 3);
+		begin(&stream, 2, 2, 1);
+		for (uint32_t thread = 0; thread < 2; thread++)
+			exact_reuse_enter(stream.reuse, thread, thread);
+		for (unsigned i = 0; i < 800000; i++) {
+			uint64_t line = rng_below(&rng, 30000);
+			uint32_t thread = i % 2;
+			touch(&stream, thread, 0, (line + (is_same ? 0 : thread * 100000)) * LINE,
+				false);
+		}
+		answer(&stream);
+		compare(&stream, is_same ? "the same lines" : "lines of their own");
+		end(&stream);
+	}
+}
+
+/* One writes a ring of 200 lines, the other reads it; beside it each works on its own. */
+static void written_lines_come_from_the_other_core(void **state)
+{
+	(void)state;
+	struct stream stream;
+	struct rng rng;
+	rng_init(&rng, 4);
+	begin(&stream, 2, 2, 2);
+	for (uint32_t thread = 0; thread < 2; thread++)
+		exact_reuse_enter(stream.reuse, thread, thread);
+	for (unsigned i = 0; i < 400000; i++) {
+		uint32_t thread = i % 2;
+		touch(&stream, thread, 0, (i / 2 % 200) * LINE, thread == 0);
+		for (unsigned own = 0; own < 4; own++)
+			touch(&stream, thread, 1,
+				(1000 * (thread + 1) + rng_below(&rng, 400)) * LINE, own == 0);
+	}
+	answer(&stream);
+	compare(&stream, "ring");
+	assert_true(stream.answer.classes[1].access.transfer > 0.15);
+	end(&stream);
+}
+
+static void code_that_does_not_fit_misses(void **state)
+{
+	(void)state;
+	struct stream stream;
+	begin(&stream, 1, 1, 1);
+	exact_reuse_enter(stream.reuse, 0, 0);
+	for (unsigned round = 0; round < 100; round++)
+		for (uint64_t at = 0; at < 100 * KIB; at += 4) {
+			assert_int_equal(exact_reuse_fetch(stream.reuse, 0, at), 0);
+			if (at % LINE == 0)
+				(void)refcache_access(stream.caches, 0, at, REFCACHE_FETCH);
+		}
+	answer(&stream);
+	struct refcache_counts counts = refcache_fetches(stream.caches, 0);
+	double first = 1 - (double)counts.found[0] / (double)counts.accesses;
+	double second = first - (double)counts.found[1] / (double)counts.accesses;
+	assert_near(stream.answer.classes[0].fetch_beyond[0], first, 0.02, "first level");
+	assert_near(stream.answer.classes[0].fetch_beyond[1], second, 0.02, "second level");
+	end(&stream);
+}
+
+static void sets_miss_as_the_binomial_says(void **state)
+{
+	(void)state;
+	struct cache_sets cache;
+	double at[200];
+	float miss[200];
+	for (unsigned i = 0; i < 200; i++)
+		at[i] = i;
+	cache_sets_init(&cache, 64, 1);
+	cache_sets_misses(&cache, 1e6, at, 199, miss);
+	for (unsigned i = 0; i < 199; i++)
+		assert_near(miss[i], 1 - pow(63.0 / 64, i + 0.5), 0.01, "direct mapped");
+	/* 72 of 520 lines are in the 8 of 64 sets that have 9 lines for 8 ways. */
+	cache_sets_init(&cache, 512, 8);
+	cache_sets_misses(&cache, 520, (double[]){ 519, 519 }, 1, miss);
+	assert_near(miss[0], 72.0 / 520, 1e-6, "a loop over 520 lines");
+	cache_sets_misses(&cache, 510, (double[]){ 509, 509 }, 1, miss);
+	assert_true(miss[0] == 0);
+}
+
+static void full_caches_miss_from_their_size_on(void **state)
+{
+	(void)state;
+	struct cache_sets cache;
+	float miss[1];
+	cache_sets_init(&cache, 512, 0);
+	cache_sets_misses(&cache, 1e6, (double[]){ 511, 511 }, 1, miss);
+	assert_true(miss[0] == 0);
+	cache_sets_misses(&cache, 1e6, (double[]){ 512, 512 }, 1, miss);
+	assert_true(miss[0] == 1);
+	cache_sets_misses(&cache, 1e6, (double[]){ 500, 524 }, 1, miss);
+	assert_near(miss[0], 0.5, 1e-6, "over the edge");
+}
+
+static void rows_of_what_is_not_there_are_refused(void **state)
+{
+	(void)state;
+	struct profile_thread thread = { .tid = 1 };
+	struct profile_class class = { .loads = 10 };
+	struct code code = { .flags = CODE_LOAD };
+	const struct profile_reuse wrong[] = { { .class = 1, .count = 1 },
+		{ .code = 1, .count = 1 }, { .scope = PROFILE_SCOPES, .count = 1 },
+		{ .bin = REUSE_BINS, .count = 1 }, { .count = -1 } };
+	for (size_t i = 0; i < 5; i++) {
+		struct profile_reuse row = wrong[i];
+		struct profile profile = { .threads = &thread,
+			.thread_count = 1,
+			.classes = &class,
+			.class_count = 1,
+			.codes = &code,
+			.code_count = 1,
+			.reuse = &row,
+			.reuse_count = 1 };
+		struct statstack *statstack = NULL;
+		struct err err;
+		assert_int_equal(statstack_new(&profile, &statstack, &err), -EINVAL);
+		assert_non_null(strstr(err.text, "row 0"));
+		assert_null(statstack);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sets_miss_as_the_binomial_says),
+		cmocka_unit_test(full_caches_miss_from_their_size_on),
+		cmocka_unit_test(a_loop_misses_where_it_does_not_fit),
+		cmocka_unit_test(random_accesses_hit_as_much_as_fits),
+		cmocka_unit_test(a_matrix_product_by_instruction),
+		cmocka_unit_test(stretches_are_filled_by_what_runs_between),
+		cmocka_unit_test(threads_share_the_last_level),
+		cmocka_unit_test(written_lines_come_from_the_other_core),
+		cmocka_unit_test(code_that_does_not_fit_misses),
+		cmocka_unit_test(rows_of_what_is_not_there_are_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
