@@ -36,6 +36,13 @@ struct replay_opts {
 	uint32_t cores; /* that the recorded run could use; 0: unknown, then as many as it needed */
 	const struct meaning
 		*meaning; /* of the same events; borrowed. NULL: conditions in recorded order */
+	/*
+	 * Not NULL: the events' CPU times count work (a profile's instructions) that takes no certain time.
+	 * Which kind of stretch of its thread's work begins with this event: what run.duration() is told. What
+	 * the recorded run says of its machine (facts: available, wake_ns, block_ns) does not matter then.
+	 */
+	uint16_t (*stretch)(void *context, const struct event *event);
+	void *stretch_context;
 };
 
 /* 0 or -ENOMEM. */
@@ -97,6 +104,16 @@ struct replay_run {
 	   they begin at facts.available_spare and are not changed. NULL: none. */
 	int (*begin)(void *context, struct sim *sim);
 	void *begin_context;
+	/*
+	 * With opts.stretch: the time that a core of speed 1 needs for *work of such a stretch, or for a part of
+	 * it: *work becomes what is left, for which it is asked again when that time has passed. Called in order
+	 * of simulated time.
+	 */
+	uint64_t (*duration)(void *context, uint32_t thread, uint16_t stretch, uint64_t *work);
+	void *duration_context;
+	/* Also with opts.stretch: what acquiring, releasing, posting and signalling cost by themselves; from a
+	   wake-up to running; a switch. Of the machine that it is played on. */
+	uint64_t operation_ns, wake_ns, switch_ns;
 };
 
 /*
@@ -112,6 +129,9 @@ int replay_run(
  * meaning.h); false: no more. A replay without those meanings (meaning_forget()) may come through.
  */
 bool replay_stuck(const struct replay *replay, size_t n, uint32_t *ret_meaning);
+
+/* The n-th thread, as duration() calls it; false: no more. */
+bool replay_thread(const struct replay *replay, uint32_t n, uint32_t *ret_pid, uint32_t *ret_tid);
 
 /* Of a replay as it was recorded: its time over the measured one, less 1. */
 double replay_error(const struct replay *replay, uint64_t replayed_ns);

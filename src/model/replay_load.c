@@ -22,6 +22,7 @@ struct step *load_push(struct load_thread *thread, enum step_kind kind)
 		.work_ns = thread->work_ns,
 		.object = REPLAY_NONE,
 		.other = REPLAY_NONE,
+		.stretch = thread->stretch,
 		.kind = (uint8_t)kind,
 	};
 	thread->work_ns = 0;
@@ -88,6 +89,26 @@ static void observe_stretch(struct replay *replay, const struct load_thread *thr
 	replay->sums.fc += weight * full_ns * cpu_ns;
 }
 
+/* Work that was done over some time, at an even pace, between operations that others told of. */
+static void share_work(struct load_thread *thread, uint64_t work, uint64_t time_ns)
+{
+	uint64_t before_ns = thread->time_ns, span_ns = time_ns - before_ns;
+	uint64_t given = 0;
+	for (size_t i = 0; i < thread->split_count; i++) {
+		const struct load_split *split = &thread->splits[i];
+		if (split->step >= thread->count || split->time_ns <= before_ns || span_ns == 0)
+			continue;
+		double part = (double)(split->time_ns - before_ns) / (double)span_ns;
+		uint64_t until = part < 1 ? (uint64_t)(part * (double)work) : work;
+		if (until <= given)
+			continue;
+		thread->steps[split->step].work_ns += until - given;
+		given = until;
+	}
+	thread->split_count = 0;
+	thread->work_ns += work - given;
+}
+
 /* A thread's CPU time up to now: from its clock, or by the time that it ran. */
 static void account(struct replay *replay, struct load_thread *thread, const struct event *event)
 {
@@ -97,14 +118,15 @@ static void account(struct replay *replay, struct load_thread *thread, const str
 	if (event->cpu_ns > 0) {
 		if (!thread->has_cpu) {
 			thread->has_cpu = true;
-			thread->cpu_ns = thread->parent == REPLAY_NONE ? event->cpu_ns : 0;
+			bool is_clock_new = thread->parent != REPLAY_NONE || thread->counts_work;
+			thread->cpu_ns = is_clock_new ? 0 : event->cpu_ns;
 		}
 		if (event->cpu_ns > thread->cpu_ns) {
-			thread->work_ns += event->cpu_ns - thread->cpu_ns;
+			share_work(thread, event->cpu_ns - thread->cpu_ns, event->time_ns);
 			thread->total_cpu_ns += event->cpu_ns - thread->cpu_ns;
 			thread->cpu_ns = event->cpu_ns;
 		}
-	} else if (!thread->has_cpu && thread->is_running) {
+	} else if (!thread->has_cpu && thread->is_running && !thread->counts_work) {
 		thread->work_ns += since_ns;
 		thread->total_cpu_ns += since_ns;
 	}
@@ -115,16 +137,25 @@ static void account(struct replay *replay, struct load_thread *thread, const str
 	thread->time_ns = event->time_ns;
 }
 
-void load_advance(struct load_thread *thread, uint64_t time_ns)
+int load_advance(struct load_thread *thread, uint64_t time_ns)
 {
 	uint64_t since_ns = time_ns - thread->time_ns;
 	if (!thread->is_running || time_ns <= thread->time_ns)
-		return;
+		return 0;
+	if (thread->counts_work) {
+		if (mem_grow(&thread->splits, &thread->split_capacity, thread->split_count + 1,
+			    sizeof *thread->splits) < 0)
+			return -ENOMEM;
+		thread->splits[thread->split_count++] =
+			(struct load_split){ thread->count, time_ns };
+		return 0;
+	}
 	/* Its clock will say whether it kept its core: account() takes nothing twice. */
 	thread->work_ns += since_ns;
 	thread->total_cpu_ns += since_ns;
 	thread->cpu_ns += thread->has_cpu ? since_ns : 0;
 	thread->time_ns = time_ns;
+	return 0;
 }
 
 /* Time passes; so many threads are active meanwhile. */
@@ -174,6 +205,7 @@ static uint32_t add_thread(struct replay *replay, const struct event *event, uin
 		.start_ns = event->time_ns,
 		.time_ns = event->time_ns,
 		.is_running = true,
+		.counts_work = replay->opts.stretch != NULL,
 	};
 	set_active(replay, &replay->threads[replay->thread_count], true);
 	return (uint32_t)replay->thread_count++;
@@ -203,6 +235,19 @@ static void start_before_wait(struct replay *replay, struct load_thread *maker)
 		replay->objects[maker->wait_object].arrivals[maker->wait_arrival].step++;
 }
 
+/* The work that no operation came after yet is of the stretch before. */
+static int begin_stretch(
+	struct replay *replay, struct load_thread *thread, const struct event *event)
+{
+	if (!replay->opts.stretch || event->kind == EVENT_WAIT || event->kind == EVENT_THREAD_EXIT)
+		return 0;
+	uint16_t stretch = replay->opts.stretch(replay->opts.stretch_context, event);
+	if (stretch != thread->stretch && thread->work_ns > 0 && !load_push(thread, STEP_NOTHING))
+		return -ENOMEM;
+	thread->stretch = stretch;
+	return 0;
+}
+
 static int start(struct replay *replay, const struct event *event)
 {
 	uint32_t old = load_find_thread(replay, event->pid, event->tid);
@@ -221,11 +266,13 @@ static int start(struct replay *replay, const struct event *event)
 	thread->routine = event->object;
 	thread->start_site = event->site;
 	account(replay, thread, event);
+	if (begin_stretch(replay, thread, event) < 0)
+		return -ENOMEM;
 	if (parent == REPLAY_NONE)
 		return 0;
 	struct load_thread *maker = &replay->threads[parent];
-	load_advance(maker, event->time_ns);
-	struct step *step = load_push(maker, STEP_SPAWN);
+	int code = load_advance(maker, event->time_ns);
+	struct step *step = code == 0 ? load_push(maker, STEP_SPAWN) : NULL;
 	if (!step)
 		return -ENOMEM;
 	step->other = index;
@@ -403,6 +450,8 @@ static int load_event(void *context, const struct event *given, struct err *err)
 	} else {
 		account(replay, &replay->threads[index], &event);
 		code = own_event(replay, index, &event);
+		if (code == 0)
+			code = begin_stretch(replay, &replay->threads[index], &event);
 	}
 	return code < 0 ? err_set(err, code, "out of memory") : 0;
 }
@@ -427,8 +476,9 @@ static int load_finish(void *context, uint64_t end_ns, struct err *err)
 		if (thread->is_over)
 			continue;
 		if (is_cut)
-			load_advance(thread, replay->end_ns);
-		code = leave(replay, i);
+			code = load_advance(thread, replay->end_ns);
+		if (code == 0)
+			code = leave(replay, i);
 	}
 	if (code < 0)
 		return err_set(err, code, "out of memory");
@@ -458,6 +508,7 @@ void replay_free(struct replay *replay)
 	for (size_t i = 0; i < replay->thread_count; i++) {
 		free(replay->threads[i].steps);
 		free(replay->threads[i].holds);
+		free(replay->threads[i].splits);
 	}
 	for (size_t i = 0; i < replay->object_count; i++)
 		free(replay->objects[i].arrivals);

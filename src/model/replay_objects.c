@@ -98,9 +98,14 @@ static int add_fork(struct replay *replay, const struct fork *fork)
 		return -ENOMEM;
 	replay->objects[fork->object].arrivals[fork->arrival].is_forked = true;
 	struct load_thread *maker = &replay->threads[fork->maker];
-	load_advance(maker, fork->time_ns);
+	const struct load_split *split =
+		maker->split_count > 0 ? &maker->splits[maker->split_count - 1] : NULL;
+	bool is_later = maker->counts_work && (!split || split->time_ns != fork->time_ns);
+	if (load_advance(maker, fork->time_ns) < 0)
+		return -ENOMEM;
 	struct step *last = maker->count > 0 ? &maker->steps[maker->count - 1] : NULL;
-	if (last && last->kind == STEP_SEM_POST && last->object == object && maker->work_ns == 0) {
+	if (last && last->kind == STEP_SEM_POST && last->object == object && maker->work_ns == 0 &&
+		!is_later) {
 		last->amount++;
 		return 0;
 	}
@@ -311,7 +316,7 @@ static void set_costs(struct replay *replay)
 		used_ns += (double)thread->total_cpu_ns;
 		f->operations += thread->count;
 	}
-	if (!f->has_cpu_times) {
+	if (!f->has_cpu_times || replay->opts.stretch) {
 		f->available = f->available_spare = 1;
 		f->available_full = f->available_crowded = 1;
 		return;

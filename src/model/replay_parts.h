@@ -45,6 +45,7 @@ struct step {
 	uint64_t amount; /* by kind */
 	uint32_t object; /* index into objects, or by kind */
 	uint32_t other; /* by kind */
+	uint16_t stretch; /* of its work: what opts.stretch() said */
 	uint8_t kind, class;
 	bool is_shared; /* read side */
 	bool is_all; /* broadcast */
@@ -61,6 +62,12 @@ struct load_hold {
 	bool has_waited;
 };
 
+/* An operation that other threads' events tell of: the work before it is known at the thread's own next. */
+struct load_split {
+	size_t step;
+	uint64_t time_ns;
+};
+
 struct load_thread {
 	uint32_t pid, tid;
 	struct step *steps;
@@ -72,6 +79,10 @@ struct load_thread {
 	bool is_over, is_active, has_cpu, is_on_core,
 		is_running; /* is_running: as far as it is known, computes */
 	bool is_sleeper; /* a STEP_WAKE is for it */
+	bool counts_work; /* its CPU time is no time: see replay_opts.stretch */
+	uint16_t stretch; /* while it is loaded: that it is in */
+	struct load_split *splits;
+	size_t split_count, split_capacity;
 
 	/* While it is loaded. */
 	uint64_t work_ns; /* since its last step */
@@ -216,7 +227,7 @@ int waits_release(struct replay *replay, uint32_t thread, const struct event *ev
 int waits_exit(struct replay *replay, uint32_t thread);
 
 /* CPU time up to an instant of a thread that another one's event is about. */
-void load_advance(struct load_thread *thread, uint64_t time_ns);
+int load_advance(struct load_thread *thread, uint64_t time_ns);
 
 /* replay_sections.c. A mutex was taken, is given back: decisions to wait, and what is provided. */
 int replay_section_begin(struct replay *replay, struct load_thread *thread, struct load_hold *hold);

@@ -14,7 +14,7 @@ enum {
 	PLAY_AGAIN, /* *op, then it is asked again */
 };
 
-/* A joined thread that was not started yet is looked for again: so often, each after so long. */
+/* A joined thread that nobody has started yet is looked for again: so often, each after so long. */
 enum { LOOKS_MAX = 100000, LOOK_NS = 10000 };
 
 /* Repeated stretches of the examples' work differ by this much on an idle core. */
@@ -66,8 +66,8 @@ static bool is_left_out(const struct player *player, uint32_t object)
 	return false;
 }
 
-/* The CPU time before a step, as long as it takes after all changes. */
-static uint64_t work_of(struct player *player, uint32_t index, const struct step *step)
+/* How many times as fast the work before a step is, after all changes. */
+static double factor_of(struct player *player, uint32_t index, const struct step *step)
 {
 	const struct replay_run *run = player->run;
 	double factor = 1;
@@ -83,7 +83,44 @@ static uint64_t work_of(struct player *player, uint32_t index, const struct step
 	}
 	if (run->seed > 0) /* another run of the same: no stretch takes as long again */
 		factor *= 1 + NOISE * (2 * rng_uniform(&player->rng) - 1);
-	return factor == 1 ? step->work_ns : (uint64_t)((double)step->work_ns / factor + 0.5);
+	return factor;
+}
+
+/* What an operation costs by itself, where events do not say. */
+static uint64_t operation_of(const struct player *player, const struct step *step)
+{
+	switch (step->kind) {
+	case STEP_LOCK:
+	case STEP_UNLOCK:
+	case STEP_SIGNAL:
+	case STEP_PUT:
+	case STEP_SEM_WAIT:
+	case STEP_SEM_POST:
+	case STEP_BARRIER:
+		return player->run->operation_ns;
+	default:
+		return 0;
+	}
+}
+
+/* The time for the work before a step, or for a part of it: then there is work left. */
+static uint64_t next_work(struct player *player, uint32_t index, const struct step *step)
+{
+	struct play_thread *thread = &player->threads[index];
+	const struct replay_run *run = player->run;
+	bool is_first = !thread->has_begun;
+	if (is_first)
+		thread->work = step->work_ns;
+	thread->has_begun = true;
+	uint64_t ns = thread->work;
+	if (run->duration && ns > 0)
+		ns = run->duration(run->duration_context, index, step->stretch, &thread->work);
+	else
+		thread->work = 0;
+	if (is_first && player->replay->opts.stretch)
+		ns += operation_of(player, step);
+	double factor = factor_of(player, index, step);
+	return factor == 1 ? ns : (uint64_t)((double)ns / factor + 0.5);
 }
 
 static int op_on(struct sim_op *op, enum sim_op_kind kind, uint32_t number)
@@ -405,6 +442,8 @@ int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_res
 	const struct load_thread *loaded = &player->replay->threads[index];
 	struct play_thread *thread = &player->threads[index];
 	(void)sim;
+	if (op->kind == SIM_SPAWN && last->status == 0) /* it can be joined before it has run */
+		player->threads[op->other - 1].tid = (uint32_t)last->item;
 	*op = (struct sim_op){ 0 };
 	if (!thread->has_slept && loaded->parent == REPLAY_NONE && loaded->start_ns > 0) {
 		thread->has_slept = true;
@@ -418,18 +457,17 @@ int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_res
 	thread->awaited_with = 0;
 	while (thread->at < loaded->count) {
 		const struct step *step = &loaded->steps[thread->at];
-		bool is_first = !thread->has_computed;
 		op->site = step->site;
-		thread->has_computed = true;
-		if (is_first && compute(op, work_of(player, index, step)))
-			return 0;
+		while (!thread->has_begun || thread->work > 0)
+			if (compute(op, next_work(player, index, step)))
+				return 0;
 		code = play_step(player, index, step, op);
 		if (code < 0)
 			return err_set(err, code, "out of memory");
 		if (code != PLAY_AGAIN) {
 			thread->at++;
 			thread->stage = 0;
-			thread->has_computed = false;
+			thread->has_begun = false;
 		}
 		if (code != PLAY_DONE)
 			return 0;

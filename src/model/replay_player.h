@@ -13,7 +13,8 @@ struct play_thread {
 	uint32_t sem; /* of those who are woken by a STEP_WAKE; SIM_NONE */
 	uint32_t awaited_with; /* the mutex of the condition that it waits for, plus one */
 	uint64_t generation; /* of the barrier that it waits at */
-	bool has_computed; /* the CPU time before the step */
+	bool has_begun; /* the work before the step */
+	uint64_t work; /* of that, what is to come */
 	bool has_slept; /* until its start */
 };
 

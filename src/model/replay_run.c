@@ -167,6 +167,9 @@ static int check(const struct replay *replay, const struct replay_run *run, stru
 			err, -EINVAL, "%u cores: the most is %d", run->cores, REPLAY_CORES_MAX);
 	if (run->change_count > REPLAY_CHANGES_MAX)
 		return err_set(err, -EINVAL, "more than %d changes", REPLAY_CHANGES_MAX);
+	if (replay->opts.stretch && !run->duration)
+		return err_set(
+			err, -EINVAL, "the recording counts work: nobody says how long it takes");
 	for (size_t i = 0; i < run->change_count; i++) {
 		const struct replay_change *change = &run->changes[i];
 		if (!(change->factor >= 0) ||
@@ -184,14 +187,15 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 	struct sim_program program = { .context = player, .next = play_next };
 	struct event_sink sink = { .context = player, .event = put_event };
 	const struct replay_facts *facts = &player->replay->facts;
+	bool is_work = player->replay->opts.stretch != NULL;
 	double speeds[REPLAY_CORES_MAX];
 	for (uint32_t i = 0; i < cores; i++)
 		speeds[i] = facts->available_spare;
 	struct sim_options options = { .seed = player->run->seed,
 		.cores = cores,
 		.speed = speeds,
-		.wake_ns = facts->wake_ns,
-		.switch_ns = facts->block_ns,
+		.wake_ns = is_work ? player->run->wake_ns : facts->wake_ns,
+		.switch_ns = is_work ? player->run->switch_ns : facts->block_ns,
 		.sink = &sink };
 	player->cores = cores;
 	player->speed = facts->available_spare;
@@ -251,6 +255,15 @@ int replay_run(
 		note_stuck(&player);
 	player_release(&player);
 	return code;
+}
+
+bool replay_thread(const struct replay *replay, uint32_t n, uint32_t *ret_pid, uint32_t *ret_tid)
+{
+	if (n >= replay->thread_count)
+		return false;
+	*ret_pid = replay->threads[n].pid;
+	*ret_tid = replay->threads[n].tid;
+	return true;
 }
 
 double replay_error(const struct replay *replay, uint64_t replayed_ns)

@@ -222,8 +222,8 @@ static int wake_by(struct replay *replay, uint32_t index, uint64_t time_ns)
 	struct load_thread *waker = &replay->threads[thread->waker];
 	if (thread->wait_step == 0 || waker == thread || waker->wait_what != WHAT_NONE)
 		return 0;
-	load_advance(waker, time_ns);
-	struct step *step = load_push(waker, STEP_WAKE);
+	int code = load_advance(waker, time_ns);
+	struct step *step = code == 0 ? load_push(waker, STEP_WAKE) : NULL;
 	if (!step)
 		return -ENOMEM;
 	step->other = index;

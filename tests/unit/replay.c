@@ -412,6 +412,94 @@ static void a_replay_can_be_steered(void **state)
 	release(&f);
 }
 
+/*
+ * Work that is no time: main does 2,000 units alone, then two threads 1,000 and 3,000 units, of which
+ * each begins with `a` a stretch of another kind.
+ */
+#define WORK_HEAD "time_ns,tid,cpu_ns,event,what,object,site,value,flags\n"
+static const char work[] = WORK_HEAD "0,main,0,start,,,,,\n"
+				     "5000,a,0,start,,,,main,\n"
+				     "5000,b,0,start,,,,main,\n"
+				     "5000,main,2000,wait,join,a,,a,\n"
+				     "6000,a,500,release,sem,s,7,,\n"
+				     "9000,a,1000,exit,,,,,\n"
+				     "9500,b,3000,exit,,,,,\n"
+				     "9500,main,2000,pass,join,a,,a,waited\n"
+				     "9500,main,2000,wait,join,b,,b,\n"
+				     "9600,main,2000,pass,join,b,,b,waited\n"
+				     "9600,main,2000,exit,,,,,\n";
+
+static uint16_t stretch_of(void *context, const struct event *event)
+{
+	(void)context;
+	return event->kind == EVENT_RELEASE ? 1 : 0;
+}
+
+struct clocked {
+	uint64_t chunk, calls;
+};
+
+/* 2 ns a unit, 10 ns in stretches of kind 1; so much at a time. */
+static uint64_t take_time(void *context, uint32_t thread, uint16_t stretch, uint64_t *left)
+{
+	struct clocked *clocked = context;
+	(void)thread;
+	uint64_t done = *left < clocked->chunk ? *left : clocked->chunk;
+	clocked->calls++;
+	*left -= done;
+	return done * (stretch == 1 ? 10 : 2);
+}
+
+static void work_takes_the_time_that_it_is_told(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t chunk, calls;
+	} cases[] = { { UINT64_MAX, 4 }, { 100, 60 } };
+	struct replay_opts opts = { .cores = 2, .stretch = stretch_of };
+	for (size_t i = 0; i < 2; i++) {
+		AUTO(replay) struct replay *replay = NULL;
+		assert_int_equal(replay_new(&opts, &replay, NULL), 0);
+		struct event_sink sink = replay_sink(replay);
+		feed(work, &sink);
+		struct clocked clocked = { .chunk = cases[i].chunk };
+		uint64_t ns = 0;
+		struct replay_run run = {
+			.cores = 2, .duration = take_time, .duration_context = &clocked
+		};
+		assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
+		/* main 2 * 2,000; a 2 * 500 + 10 * 500, b 2 * 3,000 */
+		assert_int_equal(ns, 4000 + 6000);
+		assert_int_equal(clocked.calls, cases[i].calls);
+		run.cores = 1;
+		assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
+		assert_int_equal(ns, 4000 + 6000 + 6000);
+	}
+}
+
+static void work_between_what_others_tell_is_shared_by_time(void **state)
+{
+	(void)state;
+	/* main: 4,000 units in 8,000 ns, after three quarters of which it starts a thread. */
+	static const char text[] = WORK_HEAD "0,main,0,start,,,,,\n"
+					     "6000,a,0,start,,,,main,\n"
+					     "7000,a,3000,exit,,,,,\n"
+					     "8000,main,4000,exit,,,,,\n";
+	struct replay_opts opts = { .cores = 2, .stretch = stretch_of };
+	AUTO(replay) struct replay *replay = NULL;
+	assert_int_equal(replay_new(&opts, &replay, NULL), 0);
+	struct event_sink sink = replay_sink(replay);
+	feed(text, &sink);
+	struct clocked clocked = { .chunk = UINT64_MAX };
+	uint64_t ns = 0;
+	struct replay_run run = { .cores = 2, .duration = take_time, .duration_context = &clocked };
+	assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
+	assert_int_equal(ns, 2 * 3000 + 2 * 3000);
+	run.duration = NULL;
+	struct err err = { "" };
+	assert_int_equal(replay_run(replay, &run, &ns, &err), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -430,6 +518,8 @@ int main(void)
 		cmocka_unit_test(intervals_hold_the_error_and_the_span),
 		cmocka_unit_test(events_are_the_recordings),
 		cmocka_unit_test(a_replay_can_be_steered),
+		cmocka_unit_test(work_takes_the_time_that_it_is_told),
+		cmocka_unit_test(work_between_what_others_tell_is_shared_by_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
