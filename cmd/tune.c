@@ -1,28 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* corecast tune: finds and holds the best thread count of a program while it runs. */
+#include "alongside.h"
 #include "command.h"
 #include "tune_session.h"
 
-#include "base/mem.h"
 #include "collect/actuator.h"
-#include "collect/foreground.h"
 #include "collect/preloadable.h"
 #include "collect/rate.h"
 #include "report/json.h"
 
 #include <errno.h>
-#include <math.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/signalfd.h>
-#include <sys/syscall.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 static const double INTERVAL_S = 1, SETTLE_SHARE = 0.1;
 static const double INTERVAL_MIN_S = 0.01, INTERVAL_MAX_S = 86400, DURATION_MAX_S = 1e9;
@@ -61,96 +51,25 @@ static const struct option_spec options[] = {
 	{ 0 },
 };
 
-/* Beside the program, which has this command's terminal and main thread. */
-struct controller {
-	struct tune_session *session;
-	pthread_t thread;
-	pid_t pid;
-	int stop_fd;
-	bool is_running;
-	int code;
-	struct err err;
-};
-
-static void *control(void *context)
+static int begin_session(void *context, pid_t pid, struct err *err)
 {
-	struct controller *c = context;
-	c->code = tune_session_run(c->session, c->pid, c->stop_fd, &c->err);
-	if (c->code < 0) /* at once: the program may run for days */
-		fprintf(stderr, "corecast: tuning has ended, the program goes on: %s\n",
-			c->err.text);
-	return NULL;
+	return tune_session_begin(context, pid, err);
 }
 
-static int begin(void *context, pid_t pid, struct err *err)
+static int run_session(void *context, pid_t pid, int stop_fd, struct err *err)
 {
-	struct controller *c = context;
-	c->pid = pid;
-	int code = pthread_create(&c->thread, NULL, control, c);
-	c->is_running = code == 0;
-	return code == 0 ? 0 : err_set(err, -code, "cannot start a thread: %s", strerror(code));
+	return tune_session_run(context, pid, stop_fd, err);
 }
 
-static int run_program(
-	struct tune_session *session, char **program, int *ret_status, struct err *err)
+static int run_alongside(struct tune_session *session, const struct values *v, char **program,
+	int *ret_status, struct err *err)
 {
-	AUTO_FD int stop_fd = eventfd(0, EFD_CLOEXEC);
-	if (stop_fd < 0)
-		return err_set(err, -errno, "cannot make an eventfd: %s", strerror(errno));
-	struct controller c = { .session = session, .stop_fd = stop_fd };
-	struct foreground_opts how = { .argv = program, .at_start = begin, .context = &c };
-	how.environment_count = tune_session_environment(session, how.environment);
-	struct foreground_result ran;
-	int code = foreground_run(&how, &ran, err);
-	if (c.is_running) {
-		(void)eventfd_write(stop_fd, 1); /* room for one is there */
-		(void)pthread_join(c.thread, NULL); /* it is joinable */
-	}
-	if (code < 0)
-		return code;
-	*ret_status = ran.status;
-	if (c.code < 0)
-		*err = c.err;
-	return c.code;
-}
-
-static int open_signals(void)
-{
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -1 : signalfd(-1, &set, SFD_CLOEXEC);
-}
-
-static int open_timer(double seconds)
-{
-	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	struct itimerspec at = { .it_value = { .tv_sec = (time_t)seconds,
-					 .tv_nsec = (long)(1e9 * fmod(seconds, 1)) } };
-	if (fd >= 0 && seconds > 0)
-		(void)timerfd_settime(fd, 0, &at, NULL); /* in range: options were checked */
-	return fd;
-}
-
-/* A process that runs already: until it ends, the duration is over, or somebody stops us. */
-static int run_attached(struct tune_session *session, const struct values *v, struct err *err)
-{
-	AUTO_FD int process = (int)syscall(SYS_pidfd_open, (pid_t)v->pid, 0);
-	if (process < 0)
-		return err_set(err, -errno, "cannot watch process %u: %s", v->pid,
-			errno == EINVAL ? "that is a thread, not a process" : strerror(errno));
-	AUTO_FD int signals = open_signals();
-	AUTO_FD int timer = open_timer(v->duration_s);
-	AUTO_FD int any = epoll_create1(EPOLL_CLOEXEC); /* is readable when one of them is */
-	int fds[] = { process, signals, timer };
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
-		struct epoll_event event = { .events = EPOLLIN };
-		if (fds[i] < 0 || epoll_ctl(any, EPOLL_CTL_ADD, fds[i], &event) < 0)
-			return err_set(err, -errno, "cannot wait for the end: %s", strerror(errno));
-	}
-	return tune_session_run(session, (pid_t)v->pid, any, err);
+	struct alongside alongside = {
+		.doing = "tuning", .begin = begin_session, .run = run_session, .context = session
+	};
+	alongside.environment_count = tune_session_environment(session, alongside.environment);
+	return program ? alongside_program(&alongside, program, ret_status, err)
+		       : alongside_process(&alongside, (pid_t)v->pid, v->duration_s, err);
 }
 
 static json_t *to_json(const struct values *v, const struct tune_session_result *r)
@@ -234,8 +153,7 @@ static int tune(const struct values *v, char **program)
 	if (code == 0)
 		code = tune_session_new(&opts, &session, &err);
 	if (code == 0)
-		code = program ? run_program(session, program, &status, &err)
-			       : run_attached(session, v, &err);
+		code = run_alongside(session, v, program, &status, &err);
 	if (code == 0)
 		code = print_result(v, session, &err);
 	if (code < 0)

@@ -89,6 +89,11 @@ size_t tune_session_environment(const struct tune_session *session, const char *
 	return session->share ? tune_share_environment(session->share, ret) : 0;
 }
 
+int tune_session_begin(struct tune_session *session, pid_t pid, struct err *err)
+{
+	return actuator_begin(session->actuator, pid, err);
+}
+
 /* False: stop_fd became readable. */
 static bool sleep_for(double seconds, int stop_fd)
 {
@@ -190,7 +195,7 @@ int tune_session_run(struct tune_session *session, pid_t pid, int stop_fd, struc
 	if (session->opts.log)
 		fputs("seconds,threads,rate_per_s,state,has_restarted\n", session->opts.log);
 	int code = run(session, pid, stop_fd, err);
-	actuator_restore(session->actuator, pid);
+	actuator_restore(session->actuator);
 	return code;
 }
 

@@ -45,6 +45,9 @@ int tune_session_new(
 /* "NAME=value" for the program's environment, and how many; none if nothing needs to be in it. */
 size_t tune_session_environment(const struct tune_session *session, const char **ret);
 
+/* The process is there, and this one has one thread. 0 or a negative errno. */
+int tune_session_begin(struct tune_session *session, pid_t pid, struct err *err);
+
 /*
  * Holds the best count of the process until stop_fd is readable, then gives it back what it had. 0; or a
  * negative errno when the metric or the actuator fails, and then too.

@@ -4,8 +4,10 @@
 #include "base/strbuf.h"
 #include "collect/pin.h"
 #include "collect/tree.h"
+#include "collect/undo.h"
 #include "preload/tune_page.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@ static const char COMMAND[] = "command:", COUNT[] = "{n}";
 struct actuator {
 	struct tune_page *page; /* of openmp; else NULL */
 	struct pin *pin; /* of affinity; else NULL */
+	struct undo *undo; /* of affinity, once begun */
 	char *command; /* else NULL */
 };
 
@@ -30,6 +33,7 @@ void actuator_free(struct actuator *actuator)
 {
 	if (!actuator)
 		return;
+	undo_close(actuator->undo);
 	pin_free(actuator->pin);
 	free(actuator->command);
 	free(actuator);
@@ -63,6 +67,73 @@ int actuator_new(const char *spec, struct tune_page *page, struct actuator **ret
 uint32_t actuator_max(const struct actuator *actuator)
 {
 	return actuator->pin ? (uint32_t)actuator->pin->processor_count : 0;
+}
+
+/* Writes the cores of a process down, or of a thread that has cores of its own. */
+static int note(struct actuator *actuator, const struct alteration *alteration, struct err *err)
+{
+	int code = undo_make(actuator->undo, alteration);
+	if (code >= 0)
+		return 0;
+	return err_set(err, code, "cannot write down the cores of process %d: %s", alteration->pid,
+		code == -ENOSPC ? "it has too many processes and threads with cores of their own"
+				: strerror(-code));
+}
+
+/* Threads that the program has bound itself. */
+static int note_threads(
+	struct actuator *actuator, const struct alteration *process, struct err *err)
+{
+	char path[64];
+	(void)snprintf(path, sizeof path, "/proc/%d/task", process->pid); /* fits */
+	DIR *folder = opendir(path);
+	const struct dirent *entry;
+	int code = 0;
+	while (code == 0 && folder && (entry = readdir(folder))) {
+		struct alteration thread;
+		pid_t tid = (pid_t)atoi(entry->d_name);
+		if (tid > 0 && alteration_of_cores(process->pid, tid, &thread) == 0 &&
+			memcmp(thread.mask_before, process->mask_before,
+				sizeof thread.mask_before) != 0)
+			code = note(actuator, &thread, err);
+	}
+	if (folder)
+		(void)closedir(folder); /* read only */
+	return code;
+}
+
+static int note_process(struct actuator *actuator, pid_t pid, bool is_root, struct err *err)
+{
+	struct alteration process;
+	if (alteration_of_cores(pid, 0, &process) < 0)
+		return 0; /* gone */
+	process.is_of_tree = is_root;
+	int code = note_threads(actuator, &process, err);
+	return code < 0 ? code : note(actuator, &process, err);
+}
+
+/*
+ * Reverted is what was written last first: the program and all that it will have started, then the processes
+ * that are there now and had cores of their own, each before its threads.
+ */
+static int note_all(struct actuator *actuator, pid_t pid, struct err *err)
+{
+	AUTO_RELEASE(tree) struct tree tree = { 0 };
+	int code = tree_read(&tree, pid);
+	if (code < 0)
+		return err_set(
+			err, code, "cannot read the program's processes: %s", strerror(-code));
+	for (size_t i = tree.count; code == 0 && i-- > 0;)
+		code = note_process(actuator, tree.pids[i], false, err);
+	return code < 0 ? code : note_process(actuator, pid, true, err);
+}
+
+int actuator_begin(struct actuator *actuator, pid_t pid, struct err *err)
+{
+	if (!actuator->pin)
+		return 0;
+	int code = undo_open(NULL, pid, &actuator->undo, err);
+	return code < 0 ? code : note_all(actuator, pid, err);
 }
 
 static bool is_gone(pid_t pid)
@@ -113,9 +184,10 @@ int actuator_set(struct actuator *actuator, pid_t pid, uint32_t threads, struct 
 	return actuator->command ? run_command(actuator->command, threads, err) : 0;
 }
 
-void actuator_restore(struct actuator *actuator, pid_t pid)
+void actuator_restore(struct actuator *actuator)
 {
-	if (!actuator->command)
-		(void)actuator_set(actuator, pid, /* nobody is left to hear of a failure */
-			actuator->pin ? actuator_max(actuator) : 0, NULL);
+	undo_close(actuator->undo);
+	actuator->undo = NULL;
+	if (actuator->page)
+		__atomic_store_n(&actuator->page->threads, 0, __ATOMIC_RELAXED);
 }

@@ -24,11 +24,17 @@ bool actuator_needs_page(const char *spec);
 /* `page` is borrowed. 0, -EINVAL (no such actuator, a command without {n}), -ENOMEM. */
 int actuator_new(const char *spec, struct tune_page *page, struct actuator **ret, struct err *err);
 
+/*
+ * The process is there, and this one has one thread: affinity starts the watchdog that restores it (undo.h).
+ * 0, -EBUSY (under another's control) or a negative errno.
+ */
+int actuator_begin(struct actuator *actuator, pid_t pid, struct err *err);
+
 /* From now on. 0 or a negative errno; a process that is gone is not an error. */
 int actuator_set(struct actuator *actuator, pid_t pid, uint32_t threads, struct err *err);
 
-/* What was there before: all cores, the program's own choice. A command has no before. */
-void actuator_restore(struct actuator *actuator, pid_t pid);
+/* What was there before: the program's own cores, its own choice. A command has no before. */
+void actuator_restore(struct actuator *actuator);
 
 /* The highest count that it can set; 0: any. */
 uint32_t actuator_max(const struct actuator *actuator);

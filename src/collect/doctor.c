@@ -22,6 +22,7 @@ static const struct {
 	{ "frequency", "tells a lower clock from poor scaling", doctor_check_frequency },
 	{ "energy", "joules beside seconds", doctor_check_energy },
 	{ "BPF", "recording the scheduler without touching the program", doctor_check_bpf },
+	{ "boost", "makes one thread faster than the others", doctor_check_boost },
 	{ "build", "optional parts of this build", doctor_check_build },
 };
 

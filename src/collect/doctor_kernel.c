@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "collect/bpf_check.h"
+#include "collect/favour.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,6 +29,34 @@ void doctor_check_bpf(const struct doctor_place *place, struct doctor_finding *f
 	DOCTOR_SAY(finding->lost, "recording static and running programs, corecast top");
 	DOCTOR_SAY(finding->instead, "the preload library and /proc");
 	DOCTOR_SAY(finding->command, "%s", mend);
+}
+
+void doctor_check_boost(const struct doctor_place *place, struct doctor_finding *finding)
+{
+	AUTO_RELEASE(strbuf) struct strbuf there = { 0 }, lost = { 0 };
+	bool is_forbidden = false;
+	for (const struct favour_method *const *m = favour_methods; *m; m++) {
+		char reason[FAVOUR_REASON_BYTES] = "";
+		int code = (*m)->check(place->root, reason);
+		is_forbidden |= code == -EPERM;
+		if (code == 0)
+			strbuf_addf(&there, "%s%s", there.length > 0 ? ", " : "", (*m)->name);
+		else
+			strbuf_addf(
+				&lost, "%s%s: %s", lost.length > 0 ? "; " : "", (*m)->name, reason);
+	}
+	DOCTOR_SAY(finding->summary, "by %s", there.length > 0 ? there.text : "nothing");
+	DOCTOR_SAY(finding->detail, "corecast boost --set METHOD; it needs BPF too");
+	if (lost.length == 0)
+		return;
+	finding->status = there.length > 0 ? DOCTOR_LIMITED : DOCTOR_MISSING;
+	DOCTOR_SAY(finding->lost, "%s", lost.text);
+	DOCTOR_SAY(finding->instead, "%s",
+		there.length > 0 ? there.text : "corecast boost --dry-run, corecast whatif");
+	DOCTOR_SAY(finding->command, "%s",
+		is_forbidden                     ? "sudo corecast boost"
+		: place->machine->cpu.is_virtual ? "run on the host: a guest has no clocks to set"
+						 : "sudo modprobe acpi-cpufreq");
 }
 
 /* One optional part: what is lost without it, and what brings it into a build. */

@@ -42,6 +42,44 @@ program=$!
 grep -q 'held 1 threads' messages
 after=$(taskset -p "$program" | sed 's/.*: //')
 [ "$before" = "$after" ]
+
+# The same for a program with cores of its own, when tuning is killed; then again, by the next, when its watchdog is too.
+last=$(taskset -cp $$ | sed 's/.*[ ,-]//')
+taskset -cp "$last" "$program" >own
+own=$(taskset -p "$program" | sed 's/.*: //')
+export XDG_RUNTIME_DIR=$PWD/run
+mkdir "$XDG_RUNTIME_DIR"
+first=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
+tune_until_set() {
+	"$CORECAST" tune -p "$program" -m 'command:sh ./rate' -s affinity --min 1 --max 1 -i 0.02 2>messages &
+	tuner=$!
+	for _ in $(seq 500); do
+		if [ "$(taskset -cp "$program" | sed 's/.*: //')" = "$first" ]; then
+			return 0
+		fi
+		sleep 0.01
+	done
+	return 1
+}
+if [ "$first" != "$last" ]; then
+	tune_until_set
+	"$CORECAST" tune -p "$program" -m 'command:sh ./rate' -s affinity --max 1 2>stderr && exit 1
+	grep -q 'under the control of another corecast' stderr
+	kill -9 "$tuner"
+	wait "$tuner" || true
+	for _ in $(seq 500); do
+		if [ -z "$(ls "$XDG_RUNTIME_DIR/corecast")" ]; then
+			break
+		fi
+		sleep 0.01
+	done
+	[ "$(taskset -p "$program" | sed 's/.*: //')" = "$own" ]
+	tune_until_set
+	kill -9 "$tuner" $(cat "/proc/$tuner/task/$tuner/children" || true)
+	wait "$tuner" || true
+	"$CORECAST" tune -m 'command:sh ./rate' -s affinity --max 1 -i 0.02 -- sleep 0.1 2>messages
+	[ "$(taskset -p "$program" | sed 's/.*: //')" = "$own" ]
+fi
 touch stop
 wait "$program"
 

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "alongside.h"
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "collect/foreground.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+
+/* Beside the program, which has this command's terminal and main thread. */
+struct companion {
+	const struct alongside *alongside;
+	pthread_t thread;
+	pid_t pid;
+	int stop_fd;
+	bool is_running;
+	int code;
+	struct err err;
+};
+
+static void *accompany(void *context)
+{
+	struct companion *c = context;
+	const struct alongside *a = c->alongside;
+	c->code = a->run(a->context, c->pid, c->stop_fd, &c->err);
+	if (c->code < 0) /* at once: the program may run for days */
+		fprintf(stderr, "corecast: %s has ended, the program goes on: %s\n", a->doing,
+			c->err.text);
+	return NULL;
+}
+
+static int begin(void *context, pid_t pid, struct err *err)
+{
+	struct companion *c = context;
+	c->pid = pid;
+	int code = c->alongside->begin(c->alongside->context, pid, err);
+	if (code < 0)
+		return code;
+	code = pthread_create(&c->thread, NULL, accompany, c);
+	c->is_running = code == 0;
+	return code == 0 ? 0 : err_set(err, -code, "cannot start a thread: %s", strerror(code));
+}
+
+int alongside_program(
+	const struct alongside *alongside, char **program, int *ret_status, struct err *err)
+{
+	AUTO_FD int stop_fd = eventfd(0, EFD_CLOEXEC);
+	if (stop_fd < 0)
+		return err_set(err, -errno, "cannot make an eventfd: %s", strerror(errno));
+	struct companion c = { .alongside = alongside, .stop_fd = stop_fd };
+	struct foreground_opts how = { .argv = program,
+		.environment_count = alongside->environment_count,
+		.at_start = begin,
+		.context = &c };
+	memcpy(how.environment, alongside->environment, sizeof how.environment);
+	struct foreground_result ran;
+	int code = foreground_run(&how, &ran, err);
+	if (c.is_running) {
+		(void)eventfd_write(stop_fd, 1); /* room for one is there */
+		(void)pthread_join(c.thread, NULL); /* it is joinable */
+	}
+	if (code < 0)
+		return code;
+	*ret_status = ran.status;
+	if (c.code < 0)
+		*err = c.err;
+	return c.code;
+}
+
+static int open_signals(void)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -1 : signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+static int open_timer(double seconds)
+{
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	struct itimerspec at = { .it_value = { .tv_sec = (time_t)seconds,
+					 .tv_nsec = (long)(1e9 * fmod(seconds, 1)) } };
+	if (fd >= 0 && seconds > 0)
+		(void)timerfd_settime(fd, 0, &at, NULL); /* in range: options were checked */
+	return fd;
+}
+
+int alongside_process(const struct alongside *alongside, pid_t pid, double seconds, struct err *err)
+{
+	AUTO_FD int process = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (process < 0)
+		return err_set(err, -errno, "cannot watch process %d: %s", pid,
+			errno == EINVAL ? "that is a thread, not a process" : strerror(errno));
+	AUTO_FD int signals = open_signals();
+	AUTO_FD int timer = open_timer(seconds);
+	AUTO_FD int any = epoll_create1(EPOLL_CLOEXEC); /* is readable when one of them is */
+	int fds[] = { process, signals, timer };
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		struct epoll_event event = { .events = EPOLLIN };
+		if (fds[i] < 0 || epoll_ctl(any, EPOLL_CTL_ADD, fds[i], &event) < 0)
+			return err_set(err, -errno, "cannot wait for the end: %s", strerror(errno));
+	}
+	int code = alongside->begin(alongside->context, pid, err);
+	return code < 0 ? code : alongside->run(alongside->context, pid, any, err);
+}
