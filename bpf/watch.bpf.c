@@ -115,11 +115,13 @@ static __always_inline void change(
 		thread->begin_sum = total->sum;
 		thread->begin_ns = total->now_ns;
 		total->active++;
+		total->active_tids += thread->tid;
 	} else {
 		thread->criticality += total->sum - thread->begin_sum;
 		thread->active_ns += total->now_ns - thread->begin_ns;
 		thread->waits++;
 		total->active--;
+		total->active_tids -= thread->tid;
 	}
 	thread->is_active = is_active;
 }

@@ -30,6 +30,7 @@ struct watch_total {
 	__u64 remainder; /* 1/256 ns, below `active` */
 	__u64 forgotten; /* criticality of ended threads whose record was not read, 1/256 ns */
 	__u64 active; /* threads active now */
+	__u64 active_tids; /* their sum: when there is one, who it is */
 };
 
 struct watch_account {

@@ -39,6 +39,15 @@ void bpf_watch_losses(const struct bpf_watch *watch, uint64_t ret[WATCH_LOSSES])
 	memset(ret, 0, WATCH_LOSSES * sizeof ret[0]);
 }
 
+int bpf_watch_glance(
+	const struct bpf_watch *watch, uint32_t tid, struct bpf_glance *ret, struct err *err)
+{
+	(void)watch;
+	(void)tid;
+	(void)ret;
+	return err_set(err, -EOPNOTSUPP, "this build has no BPF programs");
+}
+
 int bpf_watch_drain(struct bpf_watch *watch,
 	int (*take)(void *context, const struct watch_event *event), void *context)
 {

@@ -104,6 +104,8 @@ static int load(struct bpf_watch *watch, const struct bpf_watch_opts *opts, stru
 		return status;
 	status = bpf_map__set_max_entries(
 		watch->programs->maps.events, ring_bytes(opts->event_bytes));
+	if (status == 0 && opts->threads_max)
+		status = bpf_map__set_max_entries(watch->programs->maps.threads, opts->threads_max);
 	if (status == 0)
 		status = watch_bpf__load(watch->programs);
 	if (status < 0)
@@ -253,6 +255,26 @@ int bpf_watch_read(struct bpf_watch *watch, struct bpf_snapshot *snapshot, struc
 		return err_set(err, status, "cannot read the account: %s", strerror(-status));
 	snapshot->total = account.total;
 	bpf_watch_losses(watch, snapshot->losses);
+	return 0;
+}
+
+int bpf_watch_glance(
+	const struct bpf_watch *watch, uint32_t tid, struct bpf_glance *ret, struct err *err)
+{
+	uint32_t zero = 0;
+	struct watch_account account;
+	struct watch_thread thread;
+	int status = bpf_map_lookup_elem_flags(
+		bpf_map__fd(watch->programs->maps.accounts), &zero, &account, BPF_F_LOCK);
+	if (status < 0)
+		return err_set(err, status, "cannot read the account: %s", strerror(-status));
+	bool is_known = tid && bpf_map_lookup_elem(bpf_map__fd(watch->programs->maps.threads), &tid,
+				       &thread) == 0;
+	*ret = (struct bpf_glance){
+		.active = account.total.active,
+		.only = account.total.active == 1 ? (uint32_t)account.total.active_tids : 0,
+		.is_active = is_known && thread.is_active,
+	};
 	return 0;
 }
 

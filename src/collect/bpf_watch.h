@@ -30,6 +30,8 @@ struct bpf_watch_opts {
 	pid_t pid; /* of the process to begin with; it may be stopped before its exec */
 	bool is_on_cpu; /* active means on a core: waiting for one does not count */
 	bool has_disk; /* tell requests to disks, too; needs events */
+	uint32_t
+		threads_max; /* records, also of ended threads that were not read; 0: WATCH_THREADS_MAX */
 	size_t event_bytes; /* buffer for events, rounded up to a power of two; 0: no events */
 };
 
@@ -60,6 +62,17 @@ void bpf_watch_stop(struct bpf_watch *watch);
  * 0, -ENOMEM, -EIO.
  */
 int bpf_watch_read(struct bpf_watch *watch, struct bpf_snapshot *snapshot, struct err *err);
+
+/* Who is active now, in constant time. */
+struct bpf_glance {
+	uint64_t active; /* threads */
+	uint32_t only; /* tid of the one that is active alone; 0: none, or several */
+	bool is_active; /* the thread that was asked for */
+};
+
+/* `tid` 0: nobody is asked for. 0 or what the kernel says. */
+int bpf_watch_glance(
+	const struct bpf_watch *watch, uint32_t tid, struct bpf_glance *ret, struct err *err);
 
 /* What could not be seen so far. */
 void bpf_watch_losses(const struct bpf_watch *watch, uint64_t ret[WATCH_LOSSES]);

@@ -51,6 +51,7 @@ static struct live_row difference(const struct watch_thread *thread, const struc
 		.tid = thread->tid,
 		.pid = thread->pid,
 		.count = 1,
+		.is_active = thread->is_active,
 		.criticality_s = (double)(thread->criticality - before->criticality) * unit_s,
 		.active_s = (double)(thread->active_ns - before->active_ns) * 1e-9,
 		.waits = thread->waits - before->all_waits,

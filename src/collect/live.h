@@ -15,6 +15,7 @@ struct live_row {
 	char name[WATCH_NAME_BYTES];
 	uint32_t tid, pid; /* 0: ended threads of this name */
 	uint32_t count; /* threads that it stands for */
+	bool is_active; /* when it was read */
 	double criticality_s, active_s; /* since the update before */
 	double total_s; /* criticality since watching began */
 	uint64_t waits; /* since the update before */

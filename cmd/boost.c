@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* corecast boost: gives the most critical thread of a running program more speed, slice by slice. */
+#include "alongside.h"
+#include "boost_session.h"
+#include "command.h"
+
+#include "report/json.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double SLICE_MIN_MS = 1, SLICE_MAX_MS = 10000, DURATION_MAX_S = 1e9, RATIO_MAX = 1e6;
+enum { NICE_STEPS = 10, NICE_STEPS_MAX = 39, ROWS_FOR_PEOPLE = 10 };
+
+struct values {
+	const char *set, *policy;
+	uint32_t pid, nice;
+	double duration_s, slice_ms, alpha, beta;
+	bool is_dry, is_verbose, json;
+};
+
+#define FIELD(name) offsetof(struct values, name)
+
+static const struct option_spec options[] = {
+	{ 's', "set", "nice|frequency|clamp",
+		"what makes a thread faster (default: nice; corecast doctor tells which exist)",
+		OPTION_STRING, FIELD(set) },
+	{ 'p', "pid", "PID", "a program that runs already", OPTION_U32, FIELD(pid) },
+	{ 'd', "duration", "S", "with -p: end after S seconds (default: when the program ends)",
+		OPTION_DOUBLE, FIELD(duration_s) },
+	{ 0, "policy", "resume|dynamic",
+		"the choice stands for its slice, or ends when the thread is scheduled out, as "
+		"published (default: resume)",
+		OPTION_STRING, FIELD(policy) },
+	{ 0, "slice", "MS", "milliseconds between choices (default: 10)", OPTION_DOUBLE,
+		FIELD(slice_ms) },
+	{ 0, "alpha", "RATIO", "to the least critical thread, from which one is critical (1.2)",
+		OPTION_DOUBLE, FIELD(alpha) },
+	{ 0, "beta", "RATIO", "to the most critical, below which it is let go (0.8)", OPTION_DOUBLE,
+		FIELD(beta) },
+	{ 0, "nice", "STEPS", "with nice: how far below the thread's own value (default: 10)",
+		OPTION_U32, FIELD(nice) },
+	{ 0, "dry-run", NULL, "change nothing; tell what would be done", OPTION_FLAG,
+		FIELD(is_dry) },
+	{ 0, "verbose", NULL, "a line on standard error for each change", OPTION_FLAG,
+		FIELD(is_verbose) },
+	{ 0, "json", NULL, "print the result as JSON on standard output, at the end", OPTION_FLAG,
+		FIELD(json) },
+	{ 0 },
+};
+
+static json_t *to_json(const struct values *v, const struct boost_session_result *r)
+{
+	json_t *threads = json_array();
+	for (size_t i = 0; i < r->tally_count; i++) {
+		const struct boost_tally *t = &r->tallies[i];
+		threads = json_push(threads,
+			json_pack("{s:o, s:o, s:o, s:o, s:I}", "tid",
+				t->tid ? json_integer(t->tid) : json_null(), "name",
+				json_text(t->name), "critical_s", json_number(t->held_s), "fast_s",
+				json_number(t->fast_s), "times", (json_int_t)t->times));
+	}
+	return json_pack("{s:i, s:s, s:s, s:b, s:o, s:I, s:I, s:I, s:o, s:I, s:o}", "version", 1,
+		"policy", v->policy, "set", v->set, "is_dry_run", v->is_dry, "seconds",
+		json_number(r->seconds), "slices", (json_int_t)r->slices, "late_slices",
+		(json_int_t)r->late, "changes", (json_int_t)r->changes, "fast_s",
+		json_number(r->fast_s), "lost_threads", (json_int_t)r->lost_threads, "threads",
+		threads);
+}
+
+static void print_text(const struct values *v, const struct boost_session_result *r)
+{
+	fprintf(stderr,
+		"corecast: %.3f s, %llu slices, %llu changes%s; a thread %s faster for %.0f%%\n",
+		r->seconds, (unsigned long long)r->slices, (unsigned long long)r->changes,
+		v->is_dry ? " (none made)" : "", v->is_dry ? "would be" : "was",
+		r->seconds > 0 ? 100 * r->fast_s / r->seconds : 0);
+	for (size_t i = 0; i < r->tally_count && i < ROWS_FOR_PEOPLE; i++)
+		fprintf(stderr, "corecast: %-15s %7u  critical %8.3f s  faster %8.3f s %5ux\n",
+			r->tallies[i].name, r->tallies[i].tid, r->tallies[i].held_s,
+			r->tallies[i].fast_s, r->tallies[i].times);
+	if (r->tally_count > ROWS_FOR_PEOPLE)
+		fprintf(stderr, "corecast: and %zu more\n", r->tally_count - ROWS_FOR_PEOPLE);
+	if (r->lost_threads > 0)
+		fprintf(stderr, "corecast: %llu threads were not seen: too many at a time\n",
+			(unsigned long long)r->lost_threads);
+}
+
+static int print_result(const struct values *v, struct boost_session *session, struct err *err)
+{
+	struct boost_session_result r = boost_session_result(session);
+	if (!v->json) {
+		print_text(v, &r);
+		return 0;
+	}
+	AUTO_RELEASE(strbuf) struct strbuf out = { 0 };
+	json_add(&out, to_json(v, &r));
+	if (strbuf_failed(&out) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	fputs(out.text, stdout);
+	return 0;
+}
+
+static int boost(const struct values *v, char **program)
+{
+	struct err err;
+	const struct boost_session_opts opts = {
+		.policy = boost_policy_by_name(v->policy),
+		.settings = { .alpha = v->alpha, .beta = v->beta },
+		.method = favour_method_by_name(v->set),
+		.nice_steps = (int)v->nice,
+		.slice_s = 1e-3 * v->slice_ms,
+		.is_dry = v->is_dry,
+		.messages = v->is_verbose ? stderr : NULL,
+	};
+	AUTO(boost_session) struct boost_session *session = NULL;
+	int status = 0;
+	int code = boost_session_new(&opts, &session, &err);
+	const struct alongside alongside = { .doing = "boosting",
+		.begin = boost_session_begin,
+		.run = boost_session_run,
+		.context = session };
+	if (code == 0)
+		code = program ? alongside_program(&alongside, program, &status, &err)
+			       : alongside_process(&alongside, (pid_t)v->pid, v->duration_s, &err);
+	if (code == 0)
+		code = print_result(v, session, &err);
+	if (code < 0)
+		return command_failure(&err);
+	return program ? command_program_status(program[0], status) : EXIT_SUCCESS;
+}
+
+static int check_values(const struct command *command, const struct values *v)
+{
+	const struct boost_policy *policy = boost_policy_by_name(v->policy);
+	if (!policy)
+		return command_usage_error(command, "--policy: there is no '%s'", v->policy);
+	if (policy->needs_bottlenecks)
+		return command_usage_error(command,
+			"--policy %s: a program that runs does not tell who holds what; it can be "
+			"simulated (bench/boost)",
+			v->policy);
+	if (!favour_method_by_name(v->set))
+		return command_usage_error(command, "--set: there is no '%s'", v->set);
+	if (v->slice_ms < SLICE_MIN_MS || v->slice_ms > SLICE_MAX_MS)
+		return command_usage_error(command, "--slice: milliseconds from 1 to 10000");
+	if (v->nice < 1 || v->nice > NICE_STEPS_MAX)
+		return command_usage_error(command, "--nice: from 1 to 39 steps");
+	if (v->alpha < 0 || v->alpha > RATIO_MAX || v->beta < 0 || v->beta > 1)
+		return command_usage_error(
+			command, "--alpha, --beta: ratios above 0, the second at most 1");
+	if (v->duration_s < 0 || v->duration_s > DURATION_MAX_S)
+		return command_usage_error(command, "-d: seconds");
+	return 0;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct values v = { .set = "nice", .policy = "resume", .slice_ms = 10, .nice = NICE_STEPS };
+	struct operands operands;
+	int status = 0;
+	if (!options_parse(command, argc, argv, &v, &operands, &status))
+		return status;
+	if (operands.count > 0)
+		return command_usage_error(
+			command, "'%s': the program goes behind --", operands.items[0]);
+	bool has_program = operands.program && operands.program[0];
+	if (has_program == (v.pid != 0) || v.pid > INT32_MAX)
+		return command_usage_error(
+			command, "needs a program: either -- PROGRAM ARGS..., or -p PID");
+	status = check_values(command, &v);
+	return status != 0 ? status : boost(&v, has_program ? operands.program : NULL);
+}
+
+extern const struct command cmd_boost;
+const struct command cmd_boost = {
+	.name = "boost",
+	.summary = "give the most critical thread more speed while a program runs",
+	.usage = "[options] (-- PROGRAM... | -p PID)",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* corecast boost at work: the live account, a policy, and what makes a thread faster, around one program. */
+#ifndef CMD_BOOST_SESSION_H
+#define CMD_BOOST_SESSION_H
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "collect/favour.h"
+#include "tune/boost.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { BOOST_NAME_BYTES = 16, BOOST_TALLIES_MAX = 64 };
+
+struct boost_session_opts {
+	const struct boost_policy *policy; /* that needs no bottlenecks: nobody tells them live */
+	struct boost_settings settings;
+	const struct favour_method *method;
+	int nice_steps;
+	double slice_s;
+	bool is_dry; /* nothing is changed */
+	FILE *messages; /* a line for each change; NULL: none */
+};
+
+/* A thread that was chosen. */
+struct boost_tally {
+	uint32_t tid; /* 0: all that came when there was no more room */
+	char name[BOOST_NAME_BYTES];
+	uint32_t times; /* made fast */
+	double held_s, fast_s;
+};
+
+struct boost_session_result {
+	double seconds;
+	uint64_t slices, changes;
+	uint64_t late; /* slices that were over when we came to look */
+	double fast_s; /* while anybody was fast */
+	uint64_t lost_threads; /* that the account does not know */
+	const struct boost_tally *tallies; /* longest held first; the session's */
+	size_t tally_count;
+};
+
+struct boost_session;
+
+int boost_session_new(
+	const struct boost_session_opts *opts, struct boost_session **ret, struct err *err);
+void boost_session_free(struct boost_session *session);
+CLEANUP_DEFINE(boost_session, boost_session_free)
+
+/* As alongside.h has them. */
+int boost_session_begin(void *context, pid_t pid, struct err *err);
+int boost_session_run(void *context, pid_t pid, int stop_fd, struct err *err);
+
+struct boost_session_result boost_session_result(struct boost_session *session);
+
+#endif

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The critical thread of a running program gets more speed, and gets it taken away again whatever happens.
+export XDG_RUNTIME_DIR=$PWD/run
+mkdir "$XDG_RUNTIME_DIR"
+
+fails() {
+	local status=0
+	"$CORECAST" boost "$@" >result 2>stderr || status=$?
+	echo "$status $(sed -n 1p stderr)"
+}
+fails
+fails -p 1 -- true
+fails --policy dice -- true
+fails --policy bis -- true
+fails --set magic -- true
+fails --nice 0 -- true
+fails --slice 0 -- true
+fails --beta 2 -- true
+
+"$CORECAST" boost --dry-run --json -- true >result 2>stderr || true
+if [ -s stderr ]; then
+	sed 's/^corecast: //' stderr
+	exit 77
+fi
+"$CORECAST" doctor --json >json
+if ! grep '"summary": "by nice' json >found; then
+	echo 'this user cannot lower a nice value'
+	exit 77
+fi
+fails -- ./none | sed 's/: No such/: no such/'
+fails --json -- sh -c 'exit 3'
+
+# Nice values of all threads of the program, each once.
+values() {
+	ps -L -o ni= -p "$program" | sort -un | tr -d ' ' | tr '\n' ' '
+}
+until_normal() {
+	for _ in $(seq 500); do
+		if [ "$(values)" = "$normal" ]; then
+			return 0
+		fi
+		sleep 0.02
+	done
+	echo "still: $(values)"
+	return 1
+}
+# In the background; returns when a thread is faster.
+begin() {
+	"$CORECAST" boost -p "$program" --verbose "$@" >result 2>stderr &
+	booster=$!
+	for _ in $(seq 500); do
+		if grep 'faster: ' stderr >found && [ "$(values)" != "$normal" ]; then
+			return 0
+		fi
+		sleep 0.01
+	done
+	cat stderr
+	return 1
+}
+
+# Of two threads that take turns, one has three times the work.
+"$CORECAST_BUILD/tests/programs/turns" 40000 12 4 >turns &
+program=$!
+trap 'kill -9 "$program" 2>kill.log || true' EXIT
+normal=$(values)
+
+"$CORECAST" boost -p "$program" -d 0.6 --json >json
+until_normal
+jq -c '[.version, .policy, .set, .is_dry_run, .lost_threads, .threads[0].name]' json
+jq -e '.slices > 0 and .changes > 0 and .fast_s <= .seconds and .threads[0].critical_s > 0' json >checks
+
+# As published.
+"$CORECAST" boost -p "$program" -d 0.3 --policy dynamic --json | jq -c '[.policy, .changes > 0]'
+until_normal
+
+# Nothing is done in a dry run.
+"$CORECAST" boost -p "$program" --dry-run --verbose >result 2>stderr &
+booster=$!
+for _ in $(seq 500); do
+	if grep 'first .* would be faster: ' stderr >found; then
+		break
+	fi
+	sleep 0.01
+done
+grep -q 'first ([0-9]*) would be faster: ' stderr
+[ "$(values)" = "$normal" ]
+[ ! -e "$XDG_RUNTIME_DIR/corecast" ] || [ -z "$(ls "$XDG_RUNTIME_DIR/corecast")" ]
+kill "$booster"
+wait "$booster"
+grep -q '(none made)' stderr
+
+# Ended by a signal: it says what it did, in lines that fit. Another one is refused meanwhile.
+for signal in TERM INT; do
+	begin
+	fails -p "$program" -d 0.1 | sed 's/[0-9][0-9]*/N/g'
+	kill -"$signal" "$booster"
+	wait "$booster"
+	until_normal
+	grep -q ' changes; a thread was faster for ' stderr || grep -q 'another corecast' stderr
+done
+
+# Killed: the watchdog does it.
+begin
+kill -9 "$booster"
+wait "$booster" || true
+until_normal
+
+# Killed with its watchdog: whoever comes next does it, whatever they come for.
+begin
+children=$(cat "/proc/$booster/task/$booster/children" || true)
+if [ -n "$children" ]; then
+	kill -9 "$booster" $children
+	wait "$booster" || true
+	sleep 30 &
+	other=$!
+	"$CORECAST" boost -p "$other" -d 0.05 2>other.stderr
+	kill "$other"
+	until_normal
+else
+	kill "$booster"
+	wait "$booster"
+fi
+[ -z "$(ls "$XDG_RUNTIME_DIR/corecast")" ]
+
+# A stopped program has no critical thread.
+begin
+kill -STOP "$program"
+for _ in $(seq 500); do
+	if tail -n 1 stderr | grep 'nobody is faster' >found; then
+		break
+	fi
+	sleep 0.01
+done
+kill "$booster"
+wait "$booster"
+until_normal
+kill -CONT "$program"
+
+# It ends within a slice: no failure.
+begin --slice 300
+kill -9 "$program"
+wait "$booster"
+[ -z "$(ls "$XDG_RUNTIME_DIR/corecast")" ]
+awk 'length($0) > 80 { print "wide: " $0; bad = 1 } END { exit bad }' stderr
+
+# Thousands of threads a second: memory does not follow them.
+"$CORECAST" boost -- "$CORECAST_BUILD/tests/programs/churn" 8000 2>stderr |
+	awk 'NR == 1 { early = $1 } NR == 2 && $1 > early + 1024 { print early, $1 } END { print NR " readings" }'
+
+# Without the privilege.
+if command -v setpriv >found; then
+	fails='setpriv --bounding-set=-sys_nice --inh-caps=-sys_nice'
+	status=0
+	$fails "$CORECAST" boost -- true 2>stderr || status=$?
+	echo "$status $(cat stderr)"
+else
+	echo '1 corecast: cannot make a thread faster by nice: for root only (or CAP_SYS_NICE, or RLIMIT_NICE of 40: ulimit -e 40) (--dry-run shows what it would do)'
+fi
