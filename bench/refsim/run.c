@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "bench/refsim/run.h"
+
+#include "sim/sim.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { TURN = 250 }; /* instructions: a fraction of a microsecond */
+
+/* Below this a core that is asked again has not been idle: times are rounded to whole ns. */
+static const uint64_t IDLE_NS = 5;
+
+struct running {
+	const struct refrun_input *input;
+	struct refmemory *memory;
+	struct refcore **cores;
+	struct sim *sim;
+	uint64_t missing;
+};
+
+static int begin(void *context, struct sim *sim)
+{
+	((struct running *)context)->sim = sim;
+	return 0;
+}
+
+static double ghz(const struct running *running)
+{
+	return running->input->processor->frequency_hz * 1e-9;
+}
+
+static uint64_t ns_of(const struct running *running, uint64_t cycle)
+{
+	return (uint64_t)((double)cycle / ghz(running));
+}
+
+static uint64_t duration(void *context, uint32_t thread, uint16_t stretch, uint64_t *work)
+{
+	struct running *running = context;
+	struct refcore *core = running->cores[thread];
+	struct micro_op ops[TURN];
+	uint64_t now_ns = sim_now(running->sim);
+	(void)stretch;
+	if (now_ns > ns_of(running, refcore_clock(core)) + IDLE_NS)
+		refcore_advance(core, (uint64_t)((double)now_ns * ghz(running)));
+	size_t wanted = *work < TURN ? (size_t)*work : TURN;
+	size_t count = running->input->read(running->input->read_context, thread, ops, wanted);
+	if (count < wanted) {
+		running->missing += *work - count;
+		*work = 0;
+	} else {
+		*work -= count;
+	}
+	refcore_run(core, running->input->codes, ops, count);
+	if (*work == 0)
+		refcore_drain(core);
+	uint64_t until_ns = ns_of(running, refcore_clock(core));
+	return until_ns > now_ns ? until_ns - now_ns : 0;
+}
+
+static int make_cores(struct running *running, struct err *err)
+{
+	const struct refrun_input *input = running->input;
+	running->cores = calloc(input->threads, sizeof(struct refcore *));
+	if (!running->cores)
+		return err_set(err, -ENOMEM, "out of memory");
+	int code = refmemory_new(input->processor, input->threads, &running->memory, err);
+	for (uint32_t i = 0; code == 0 && i < input->threads; i++)
+		code = refcore_new(input->processor, running->memory, i, input->predictors[i],
+			&running->cores[i], err);
+	return code;
+}
+
+static int result(const struct running *running, struct refrun_result *ret, struct err *err)
+{
+	struct refcore_counts *counts = calloc(running->input->threads, sizeof(*counts));
+	if (!counts)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < running->input->threads; i++)
+		counts[i] = refcore_counts(running->cores[i]);
+	ret->cores = counts;
+	ret->missing = running->missing;
+	ret->memory_lines = refmemory_lines(running->memory);
+	return 0;
+}
+
+int refrun(const struct refrun_input *input, const struct event_sink *sink,
+	struct refrun_result *ret, struct err *err)
+{
+	struct running running = { .input = input };
+	const struct processor *processor = input->processor;
+	struct replay_run run = {
+		.cores = input->threads,
+		.sink = sink,
+		.begin = begin,
+		.begin_context = &running,
+		.duration = duration,
+		.duration_context = &running,
+		.operation_ns =
+			(uint64_t)(processor->lock_cycles / 2 / processor->frequency_hz * 1e9),
+		.wake_ns = (uint64_t)processor->wake_ns,
+	};
+	int code = input->threads > REPLAY_CORES_MAX
+			   ? err_set(err, -E2BIG, "more than %d threads", REPLAY_CORES_MAX)
+			   : make_cores(&running, err);
+	if (code == 0)
+		code = replay_run(input->replay, &run, &ret->ns, err);
+	if (code == 0)
+		code = result(&running, ret, err);
+	for (uint32_t i = 0; running.cores && i < input->threads; i++)
+		refcore_free(running.cores[i]);
+	free(running.cores);
+	refmemory_free(running.memory);
+	return code;
+}

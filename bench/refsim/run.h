@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The reference simulator as a whole: a program's threads, each on a core of its own, run the instructions that they
+ * really executed, and meet at their locks and barriers.
+ *
+ *	instruction streams --> cores (core.h), caches and memory (memory.h)
+ *	                              ^  |
+ *	            so much work, now |  | so many ns
+ *	                              |  v
+ *	timeline ---------------> replay (src/model/replay.h) on the engine of src/sim
+ *
+ * Cores run by turns, some hundred instructions at a time, in order of simulated time: accesses of threads
+ * that run at once mix at that grain. Who gets a lock when is the engine's to say, as in predictions: what is
+ * scored against this simulator is the model of cores, caches and memory, not the engine, which has tests against
+ * theory of its own.
+ */
+#ifndef BENCH_REFSIM_RUN_H
+#define BENCH_REFSIM_RUN_H
+
+#include "bench/refsim/core.h"
+#include "model/replay.h"
+
+struct refrun_input {
+	const struct processor *processor;
+	struct replay *replay; /* with opts.stretch; its threads are the streams' numbers */
+	uint32_t threads; /* of the replay */
+	const struct code *codes;
+	/* The next instructions of a thread, at most `count`; fewer: there are no more. */
+	size_t (*read)(void *context, uint32_t thread, struct micro_op *ops, size_t count);
+	void *read_context;
+	const struct refcore_predictor *predictors; /* one for each thread */
+};
+
+struct refrun_result {
+	uint64_t ns;
+	struct refcore_counts *cores; /* by thread; the caller frees it */
+	uint64_t missing; /* instructions that the timeline has and the streams have not */
+	uint64_t memory_lines;
+};
+
+/* 0, or what the parts return. `sink` may be NULL: the simulated timeline. */
+int refrun(const struct refrun_input *input, const struct event_sink *sink,
+	struct refrun_result *ret, struct err *err);
+
+#endif
