@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Micro-traces into micro-operations: a load, the operation, a store, with the results that each waits for. Pushes and
+ * pops do not make a chain of the stack pointer: front ends keep count of it.
+ */
+#include "base/mem.h"
+#include "uarch/core_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+	STACK_POINTER = 4,
+	FIRST_WORD = CORE_REGISTERS - CORE_WORDS, /* in done[] */
+	WORD_BYTES = 8, /* in which stores are looked up by later loads */
+	STRING_BYTES = 32, /* that a string instruction moves with one load and one store */
+	STREAM_STRIDE_MAX = 2048, /* bytes: as far as prefetchers of real cores look */
+};
+
+/* The last accesses of an instruction in the trace. */
+struct stream {
+	uint64_t address;
+	int64_t stride;
+	uint32_t count;
+	size_t first; /* access */
+};
+
+struct core_decoder {
+	struct core_program *program;
+	struct map slots; /* (class, code): slot of the class */
+	struct map carried; /* words of the class whose times carry over: index into done[] */
+	uint64_t carried_words[CORE_WORDS];
+	uint32_t carried_count;
+	struct map lines, words; /* of the trace: line id; index into done[] of the last store */
+	struct map stored; /* words that the trace stores to */
+	struct map streams; /* of the trace: code to `stream_list` */
+	struct stream *stream_list;
+	size_t stream_count, stream_capacity;
+	uint16_t writer[CORE_REGISTERS]; /* index into done[] */
+	struct core_trace *trace;
+	uint32_t class;
+	uint32_t string_code, string_bytes; /* the string instruction under way */
+	uint32_t flags_uop; /* the one before, if it only set flags as fused compares do */
+};
+
+int core_decoder_new(struct core_program *program, struct core_decoder **ret)
+{
+	struct core_decoder *decoder = calloc(1, sizeof(*decoder));
+	if (!decoder)
+		return -ENOMEM;
+	decoder->program = program;
+	*ret = decoder;
+	return 0;
+}
+
+static void forget_trace(struct core_decoder *decoder)
+{
+	map_release(&decoder->lines);
+	map_release(&decoder->words);
+	map_release(&decoder->streams);
+	map_release(&decoder->stored);
+	decoder->lines = decoder->words = decoder->streams = decoder->stored = (struct map){ 0 };
+	decoder->stream_count = 0;
+}
+
+void core_decoder_free(struct core_decoder *decoder)
+{
+	if (!decoder)
+		return;
+	forget_trace(decoder);
+	map_release(&decoder->slots);
+	map_release(&decoder->carried);
+	free(decoder->stream_list);
+	free(decoder);
+}
+
+static int find_slot(struct core_decoder *decoder, uint32_t code, uint32_t *ret)
+{
+	struct core_program *program = decoder->program;
+	struct core_class *class = &program->classes[decoder->class];
+	uint64_t *slot = NULL;
+	int rc = map_add(&decoder->slots, decoder->class, code, class->slot_count, &slot);
+	if (rc < 0)
+		return rc;
+	*ret = (uint32_t)*slot;
+	if (rc == 0)
+		return 0;
+	rc = mem_grow(&program->slots, &program->slot_capacity, program->slot_count + 1,
+		sizeof(*program->slots));
+	if (rc != 0)
+		return rc;
+	program->slots[program->slot_count++] = (struct core_slot){ .code = code };
+	class->slot_count++;
+	return 0;
+}
+
+/* Says whether access `index` of this code goes on with a steady stride; the first two follow the third. */
+static int follow_stream(
+	struct core_decoder *decoder, uint32_t code, uint64_t address, size_t index)
+{
+	uint64_t *found = NULL;
+	int rc = map_add(&decoder->streams, code, 0, decoder->stream_count, &found);
+	if (rc < 0)
+		return rc;
+	if (rc == 1) {
+		rc = mem_grow(&decoder->stream_list, &decoder->stream_capacity,
+			decoder->stream_count + 1, sizeof(*decoder->stream_list));
+		if (rc != 0)
+			return rc;
+		decoder->stream_list[decoder->stream_count++] =
+			(struct stream){ .address = address, .count = 1, .first = index };
+		return 0;
+	}
+	struct stream *stream = &decoder->stream_list[*found];
+	struct core_access *accesses = decoder->program->accesses;
+	int64_t stride = (int64_t)(address - stream->address);
+	bool is_stream = stream->count > 1 && stride == stream->stride && stride != 0 &&
+			 stride <= STREAM_STRIDE_MAX && stride >= -STREAM_STRIDE_MAX;
+	accesses[index].is_stream = is_stream;
+	if (is_stream && stream->count == 2)
+		accesses[stream->first].is_stream = 1;
+	stream->address = address;
+	stream->stride = stride;
+	stream->count++;
+	return 0;
+}
+
+/* The memory access of an instruction, shared by its load and its store. */
+static int add_access(
+	struct core_decoder *decoder, uint32_t code, uint64_t address, uint32_t *ret_access)
+{
+	struct core_program *program = decoder->program;
+	struct core_trace *trace = decoder->trace;
+	uint32_t slot = 0;
+	int rc = find_slot(decoder, code, &slot);
+	if (rc != 0)
+		return rc;
+	rc = mem_grow(&program->accesses, &program->access_capacity, program->access_count + 1,
+		sizeof(*program->accesses));
+	if (rc != 0)
+		return rc;
+	uint64_t *line = NULL;
+	rc = map_add(&decoder->lines, address / PROFILE_LINE_BYTES, 0, trace->lines, &line);
+	if (rc < 0)
+		return rc;
+	struct core_access *access = &program->accesses[program->access_count];
+	*access =
+		(struct core_access){ .slot = slot, .line = (uint32_t)*line, .is_first = rc == 1 };
+	if (rc == 1)
+		trace->lines++;
+	const struct core_class *class = &program->classes[decoder->class];
+	program->slots[class->slot + slot].accesses++;
+	program->slots[class->slot + slot].firsts += access->is_first;
+	*ret_access = (uint32_t)program->access_count;
+	return follow_stream(decoder, code, address, program->access_count++);
+}
+
+/* Operands of the micro-operation that is being made. */
+struct operands {
+	uint16_t index[CORE_OPERANDS_MAX];
+	unsigned count;
+};
+
+static void operand_add(struct operands *operands, uint16_t index)
+{
+	for (unsigned i = 0; i < operands->count; i++)
+		if (operands->index[i] == index)
+			return;
+	if (operands->count < CORE_OPERANDS_MAX)
+		operands->index[operands->count++] = index;
+}
+
+static void operands_of_registers(
+	const struct core_decoder *decoder, uint64_t registers, struct operands *operands)
+{
+	for (; registers; registers &= registers - 1)
+		operand_add(operands, decoder->writer[__builtin_ctzll(registers)]);
+}
+
+/* The words of an access, from the first on. */
+static uint64_t word_count(uint64_t address, unsigned bytes)
+{
+	uint64_t end = address + (bytes ? bytes : 1) - 1;
+	return end / WORD_BYTES - address / WORD_BYTES + 1;
+}
+
+/* Where the time of a word is that the trace stores to later: it is from the trace before. 0: not followed. */
+static int find_carried(struct core_decoder *decoder, uint64_t word, uint16_t *ret)
+{
+	*ret = 0;
+	uint64_t *found = map_find(&decoder->carried, word, 0);
+	if (found)
+		*ret = (uint16_t)*found;
+	if (found || decoder->carried_count == CORE_WORDS || !map_find(&decoder->stored, word, 0))
+		return 0;
+	*ret = (uint16_t)(FIRST_WORD + decoder->carried_count);
+	int rc = map_add(&decoder->carried, word, 0, *ret, &found);
+	if (rc < 0)
+		return rc;
+	decoder->carried_words[decoder->carried_count++] = word;
+	return 0;
+}
+
+static int operands_of_memory(
+	struct core_decoder *decoder, uint64_t address, unsigned bytes, struct operands *operands)
+{
+	uint64_t first = address / WORD_BYTES, count = word_count(address, bytes);
+	for (uint64_t i = 0; i < count; i++) {
+		const uint64_t *store = map_find(&decoder->words, first + i, 0);
+		uint16_t from = store ? (uint16_t)*store : 0;
+		int rc = store ? 0 : find_carried(decoder, first + i, &from);
+		if (rc != 0)
+			return rc;
+		if (from)
+			operand_add(operands, from);
+	}
+	return 0;
+}
+
+static int remember_store(
+	struct core_decoder *decoder, uint64_t address, unsigned bytes, uint16_t index)
+{
+	uint64_t first = address / WORD_BYTES, count = word_count(address, bytes);
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t *store = NULL;
+		int rc = map_add(&decoder->words, first + i, 0, index, &store);
+		if (rc < 0)
+			return rc;
+		*store = index;
+	}
+	return 0;
+}
+
+/* Adds a micro-operation; *ret_index is where its result will be in done[]. */
+static int add_uop(struct core_decoder *decoder, struct core_uop uop,
+	const struct operands *operands, uint16_t *ret_index)
+{
+	struct core_program *program = decoder->program;
+	struct core_trace *trace = decoder->trace;
+	int rc = mem_grow(&program->uops, &program->uop_capacity, program->uop_count + 1,
+		sizeof(*program->uops));
+	if (rc == 0)
+		rc = mem_grow(&program->operands, &program->operand_capacity,
+			program->operand_count + operands->count, sizeof(*program->operands));
+	if (rc != 0)
+		return rc;
+	uop.operand = (uint32_t)program->operand_count;
+	uop.operand_count = (uint8_t)operands->count;
+	for (unsigned i = 0; i < operands->count; i++)
+		program->operands[program->operand_count++] = operands->index[i];
+	program->uops[program->uop_count++] = uop;
+	program->classes[decoder->class].units[uop.unit]++;
+	*ret_index = (uint16_t)(CORE_REGISTERS + trace->uop_count++);
+	return 0;
+}
+
+static uint64_t registers_written(const struct code *code)
+{
+	uint64_t stack = UINT64_C(1) << STACK_POINTER;
+	bool is_moved_by_front_end =
+		code->class == CODE_JUMP ||
+		(code->class == CODE_MOVE && code->flags & (CODE_LOAD | CODE_STORE) &&
+			code->address_reads & stack && code->writes & stack);
+	return is_moved_by_front_end ? code->writes & ~stack : code->writes;
+}
+
+/* Whether it does nothing but what its load or its store does. */
+static bool is_plain_access(const struct code *code)
+{
+	return code->class == CODE_MOVE && code->flags & (CODE_LOAD | CODE_STORE);
+}
+
+static bool is_serial(const struct code *code)
+{
+	return code->class == CODE_ATOMIC || code->class == CODE_FENCE ||
+	       code->class == CODE_SYSTEM;
+}
+
+/* Compares that a branch right behind them is fused with. */
+static bool sets_flags_for_branch(const struct code *code)
+{
+	return code->class == CODE_ALU && code->writes >> 16 & 1 && !(code->flags & CODE_STORE);
+}
+
+struct instruction {
+	const struct code *code;
+	uint32_t code_index;
+	uint64_t address;
+	bool is_taken;
+	uint32_t access; /* or CORE_NONE */
+	uint16_t load; /* index into done[]; 0: none, as no load is a register */
+	uint16_t operation; /* the same */
+	uint8_t first; /* CORE_FIRST until the first micro-operation */
+};
+
+static int decode_load(struct core_decoder *decoder, struct instruction *now)
+{
+	struct operands operands = { .count = 0 };
+	operands_of_registers(decoder, now->code->address_reads, &operands);
+	int rc = operands_of_memory(decoder, now->address, now->code->data_bytes, &operands);
+	if (rc != 0)
+		return rc;
+	if (is_plain_access(now->code) && now->code->flags & CODE_CONDITIONAL)
+		operands_of_registers(decoder, now->code->reads, &operands);
+	struct core_uop uop = { .access = now->access,
+		.unit = CORE_LOADS,
+		.flags = (uint8_t)(CORE_LOAD | now->first) };
+	now->first = 0;
+	return add_uop(decoder, uop, &operands, &now->load);
+}
+
+static struct core_uop operation_of(const struct instruction *now)
+{
+	const struct code *code = now->code;
+	struct core_uop uop = { .access = CORE_NONE, .unit = code->class, .flags = now->first };
+	if (code->class == CODE_BRANCH) {
+		uop.flags |= CORE_PREDICTED;
+		uop.access = now->code_index; /* whose outcome it is: for the draws */
+		if (now->is_taken)
+			uop.unit = CODE_JUMP; /* its ports are those of taken branches */
+	}
+	if (code->class == CODE_JUMP && code->flags & CODE_INDIRECT && !(code->flags & CODE_RETURN))
+		uop.flags |= CORE_INDIRECT;
+	if (is_serial(code)) {
+		uop.flags |= CORE_SERIAL;
+		uop.access = now->access;
+		if (now->access != CORE_NONE)
+			uop.flags |= CORE_LOAD;
+	}
+	return uop;
+}
+
+static int decode_operation(struct core_decoder *decoder, struct instruction *now)
+{
+	struct operands operands = { .count = 0 };
+	const struct code *code = now->code;
+	struct core_uop uop = operation_of(now);
+	if (now->load)
+		operand_add(&operands, now->load);
+	operands_of_registers(decoder, code->reads, &operands);
+	if (is_serial(code))
+		operands_of_registers(decoder, code->address_reads, &operands);
+	bool is_fused = code->class == CODE_BRANCH && decoder->flags_uop != CORE_NONE;
+	if (is_fused)
+		decoder->program->uops[decoder->flags_uop].flags |= CORE_PAIRED;
+	if (is_fused || now->load)
+		uop.flags |= CORE_RIDES;
+	now->first = 0;
+	return add_uop(decoder, uop, &operands, &now->operation);
+}
+
+static int decode_store(struct core_decoder *decoder, struct instruction *now)
+{
+	struct operands operands = { .count = 0 };
+	operands_of_registers(decoder, now->code->address_reads, &operands);
+	if (now->operation)
+		operand_add(&operands, now->operation);
+	else
+		operands_of_registers(decoder, now->code->reads, &operands);
+	if (now->load)
+		operand_add(&operands, now->load);
+	struct core_uop uop = { .access = now->access,
+		.unit = CORE_STORES,
+		.flags = (uint8_t)(CORE_STORE | now->first) };
+	uint16_t index = 0;
+	now->first = 0;
+	int rc = add_uop(decoder, uop, &operands, &index);
+	return rc != 0 ? rc : remember_store(decoder, now->address, now->code->data_bytes, index);
+}
+
+/* One of a string instruction's repetitions; most ride with the ones before. False: nothing is to be done. */
+static bool starts_string(
+	struct core_decoder *decoder, const struct instruction *now, bool *ret_is_new)
+{
+	const struct code *code = now->code;
+	*ret_is_new = decoder->string_code != now->code_index;
+	if (*ret_is_new) {
+		decoder->string_code = now->code_index;
+		decoder->string_bytes = 0;
+	}
+	bool starts = decoder->string_bytes == 0;
+	decoder->string_bytes += code->data_bytes ? code->data_bytes : 1;
+	if (decoder->string_bytes >= STRING_BYTES)
+		decoder->string_bytes = 0;
+	return starts;
+}
+
+static int decode_instruction(struct core_decoder *decoder, struct instruction *now)
+{
+	const struct code *code = now->code;
+	bool is_string = code->class == CODE_STRING, is_new_string = false;
+	int rc = 0;
+	if (!is_string)
+		decoder->string_code = CORE_NONE;
+	else if (!starts_string(decoder, now, &is_new_string))
+		return 0;
+	uint8_t memory = now->address ? code->flags & (CODE_LOAD | CODE_STORE) : 0;
+	if (memory)
+		rc = add_access(decoder, now->code_index, now->address, &now->access);
+	if (rc == 0 && memory & CODE_LOAD && !is_serial(code))
+		rc = decode_load(decoder, now);
+	bool has_operation = !is_plain_access(code) && (!is_string || is_new_string);
+	if (rc == 0 && (has_operation || (!memory && !is_string)))
+		rc = decode_operation(decoder, now);
+	if (rc == 0 && memory & CODE_STORE && !is_serial(code))
+		rc = decode_store(decoder, now);
+	uint16_t result = now->operation ? now->operation : now->load;
+	if (rc != 0 || !result)
+		return rc;
+	for (uint64_t left = registers_written(code); left; left &= left - 1)
+		decoder->writer[__builtin_ctzll(left)] = result;
+	return 0;
+}
+
+static int start_trace(
+	struct core_decoder *decoder, const struct micro_trace *micro, uint32_t instructions)
+{
+	struct core_program *program = decoder->program;
+	int rc = mem_grow(&program->traces, &program->trace_capacity, program->trace_count + 1,
+		sizeof(*program->traces));
+	if (rc != 0)
+		return rc;
+	forget_trace(decoder);
+	if (decoder->class != micro->class) {
+		map_release(&decoder->carried);
+		decoder->carried = (struct map){ 0 };
+		decoder->carried_count = 0;
+	}
+	decoder->class = micro->class;
+	decoder->string_code = decoder->flags_uop = CORE_NONE;
+	for (unsigned i = 0; i < CORE_REGISTERS; i++)
+		decoder->writer[i] = (uint16_t)i;
+	decoder->trace = &program->traces[program->trace_count++];
+	*decoder->trace = (struct core_trace){ .uop = (uint32_t)program->uop_count,
+		.instructions = instructions };
+	return 0;
+}
+
+/* Notes the words that a trace stores to. */
+static int look_ahead(struct core_decoder *decoder, const struct profile *profile,
+	const struct micro_trace *micro)
+{
+	uint64_t *added = NULL;
+	for (uint32_t i = 0; i < micro->count; i++) {
+		const struct micro_op *op = &micro->ops[i];
+		const struct code *code = &profile->codes[op->code];
+		if (!(code->flags & CODE_STORE) || !op->address || is_serial(code))
+			continue;
+		uint64_t first = op->address / WORD_BYTES,
+			 count = word_count(op->address, code->data_bytes);
+		for (uint64_t w = 0; w < count; w++) {
+			int rc = map_add(&decoder->stored, first + w, 0, 0, &added);
+			if (rc < 0)
+				return rc;
+		}
+	}
+	return 0;
+}
+
+static void end_trace(struct core_decoder *decoder, struct core_class *class)
+{
+	struct core_program *program = decoder->program;
+	struct core_trace *trace = decoder->trace;
+	for (unsigned i = 0; i < CORE_REGISTERS; i++)
+		trace->last_writer[i] = decoder->writer[i];
+	for (uint32_t i = 0; i < decoder->carried_count; i++) {
+		const uint64_t *store = map_find(&decoder->words, decoder->carried_words[i], 0);
+		if (store)
+			trace->last_writer[FIRST_WORD + i] = (uint16_t)*store;
+	}
+	class->trace_count++;
+	class->instructions += trace->instructions;
+	if (trace->uop_count > program->uops_max)
+		program->uops_max = trace->uop_count;
+	if (trace->lines > program->lines_max)
+		program->lines_max = trace->lines;
+	if (class->slot_count > program->slots_max)
+		program->slots_max = class->slot_count;
+}
+
+int core_decode(struct core_decoder *decoder, const struct profile *profile,
+	const struct micro_trace *micro)
+{
+	struct core_program *program = decoder->program;
+	uint32_t count =
+		micro->count < CORE_TRACE_INSTRUCTIONS ? micro->count : CORE_TRACE_INSTRUCTIONS;
+	int rc = start_trace(decoder, micro, count);
+	if (rc == 0)
+		rc = look_ahead(decoder, profile, micro);
+	for (uint32_t i = 0; rc == 0 && i < count; i++) {
+		const struct micro_op *op = &micro->ops[i];
+		const struct code *code = &profile->codes[op->code];
+		struct instruction now = { .code = code,
+			.code_index = op->code,
+			.address = op->address,
+			.is_taken = op->taken != 0,
+			.access = CORE_NONE,
+			.first = CORE_FIRST };
+		rc = decode_instruction(decoder, &now);
+		decoder->flags_uop = rc == 0 && sets_flags_for_branch(code)
+					     ? (uint32_t)program->uop_count - 1
+					     : CORE_NONE;
+	}
+	if (rc != 0)
+		return rc;
+	end_trace(decoder, &program->classes[micro->class]);
+	return 0;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which accesses miss and which branches are mispredicted, once for all processors. Each access and branch gets a
+ * number in [0, 1) and misses when it is below the probability. Numbers are dealt out in strata, so that the misses
+ * of an instruction are as many as expected, give or take one. Branches are ranked by how little their own past
+ * in the traces says about them, so that mispredictions fall on those that are hard to predict on any processor.
+ */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "uarch/core_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { PAST_BITS = 6, PAST_PATTERNS = 1 << PAST_BITS, COUNTER_MAX = 3 };
+
+/* Numbers for n cases: (a permutation of 0 .. n - 1, shifted by one uniform number) / n. */
+static void deal(float *numbers, uint32_t count, struct rng *rng)
+{
+	double shift = rng_uniform(rng);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t j = (uint32_t)rng_below(rng, i + 1);
+		numbers[i] = numbers[j];
+		numbers[j] = (float)((i + shift) / count);
+	}
+}
+
+static int draw_accesses(
+	struct core_program *program, const struct core_class *class, struct rng *rng)
+{
+	AUTO_FREE uint32_t *next = calloc(2 * class->slot_count + 1, sizeof(*next));
+	size_t total = 0;
+	const struct core_slot *slots = program->slots + class->slot;
+	for (size_t i = 0; i < class->slot_count; i++)
+		total += slots[i].accesses;
+	AUTO_FREE float *numbers = calloc(total + 1, sizeof(*numbers));
+	if (!next || !numbers)
+		return -ENOMEM;
+	uint32_t at = 0;
+	for (size_t i = 0; i < class->slot_count; i++) {
+		uint32_t others = slots[i].accesses - slots[i].firsts;
+		next[2 * i] = at;
+		deal(numbers + at, slots[i].firsts, rng);
+		next[2 * i + 1] = at + slots[i].firsts;
+		deal(numbers + at + slots[i].firsts, others, rng);
+		at += slots[i].accesses;
+	}
+	for (size_t t = class->trace; t < class->trace + class->trace_count; t++) {
+		const struct core_trace *trace = &program->traces[t];
+		uint32_t last = CORE_NONE; /* a load and a store share theirs */
+		for (uint32_t u = trace->uop; u < trace->uop + trace->uop_count; u++) {
+			const struct core_uop *uop = &program->uops[u];
+			if (!(uop->flags & (CORE_LOAD | CORE_STORE)) || uop->access == last)
+				continue;
+			struct core_access *access = &program->accesses[uop->access];
+			access->draw = numbers[next[2 * access->slot + !access->is_first]++];
+			last = uop->access;
+		}
+	}
+	return 0;
+}
+
+/* A static branch in the class's traces. */
+struct branch {
+	uint32_t executions, taken, surprises;
+	uint8_t past;
+	uint8_t counters[PAST_PATTERNS];
+};
+
+struct branch_list {
+	struct map by_code;
+	struct branch *branches;
+	size_t count, capacity;
+};
+
+static void branch_list_release(struct branch_list *list)
+{
+	map_release(&list->by_code);
+	free(list->branches);
+}
+
+/* Calls `see` for each execution of a branch, in order. */
+typedef void (*branch_fn)(struct branch *branch, struct core_uop *uop, bool is_taken, void *data);
+
+static void for_branches(struct core_program *program, const struct core_class *class,
+	struct branch_list *list, branch_fn see, void *data)
+{
+	for (size_t t = class->trace; t < class->trace + class->trace_count; t++) {
+		const struct core_trace *trace = &program->traces[t];
+		for (uint32_t u = trace->uop; u < trace->uop + trace->uop_count; u++) {
+			struct core_uop *uop = &program->uops[u];
+			if (!(uop->flags & CORE_PREDICTED))
+				continue;
+			const uint64_t *index = map_find(&list->by_code, uop->access, 0);
+			if (index)
+				see(&list->branches[*index], uop, uop->unit == CODE_JUMP, data);
+		}
+	}
+}
+
+static void count_outcome(struct branch *branch, struct core_uop *uop, bool is_taken, void *data)
+{
+	(void)uop;
+	(void)data;
+	branch->executions++;
+	branch->taken += is_taken;
+}
+
+/* Two-bit counters by the branch's own last outcomes, which begin with what it does most. */
+static void predict_outcome(struct branch *branch, struct core_uop *uop, bool is_taken, void *data)
+{
+	(void)uop;
+	(void)data;
+	uint8_t *counter = &branch->counters[branch->past];
+	bool predicted = *counter > COUNTER_MAX / 2;
+	branch->surprises += predicted != is_taken;
+	if (is_taken && *counter < COUNTER_MAX)
+		++*counter;
+	if (!is_taken && *counter > 0)
+		--*counter;
+	branch->past = (uint8_t)(branch->past << 1 | is_taken) & (PAST_PATTERNS - 1);
+}
+
+struct rank {
+	double key;
+	struct core_uop *uop;
+};
+
+struct ranks {
+	struct rank *list;
+	size_t count;
+	struct rng *rng;
+};
+
+static void rank_branch(struct branch *branch, struct core_uop *uop, bool is_taken, void *data)
+{
+	(void)is_taken;
+	struct ranks *ranks = data;
+	double weight = (branch->surprises + 0.5) / (branch->executions + 1.0); /* Laplace */
+	ranks->list[ranks->count++] = (struct rank){ rng_uniform(ranks->rng) / weight, uop };
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+	const struct rank *x = a, *y = b;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return (x->uop > y->uop) - (x->uop < y->uop);
+}
+
+static int list_branches(const struct core_program *program, const struct core_class *class,
+	struct branch_list *list, size_t *ret_executions)
+{
+	for (size_t t = class->trace; t < class->trace + class->trace_count; t++) {
+		const struct core_trace *trace = &program->traces[t];
+		for (uint32_t u = trace->uop; u < trace->uop + trace->uop_count; u++) {
+			const struct core_uop *uop = &program->uops[u];
+			if (!(uop->flags & CORE_PREDICTED))
+				continue;
+			uint64_t *index = NULL;
+			++*ret_executions;
+			int rc = map_add(&list->by_code, uop->access, 0, list->count, &index);
+			if (rc == 1)
+				rc = mem_grow(&list->branches, &list->capacity, ++list->count,
+					sizeof(*list->branches));
+			if (rc < 0)
+				return rc;
+		}
+	}
+	return 0;
+}
+
+static int draw_branches(
+	struct core_program *program, const struct core_class *class, struct rng *rng)
+{
+	AUTO_RELEASE(branch_list) struct branch_list list = { 0 };
+	size_t executions = 0;
+	int rc = list_branches(program, class, &list, &executions);
+	if (rc != 0 || executions == 0)
+		return rc;
+	AUTO_FREE struct rank *ranked = calloc(executions, sizeof(*ranked));
+	if (!ranked)
+		return -ENOMEM;
+	for_branches(program, class, &list, count_outcome, NULL);
+	for (size_t i = 0; i < list.count; i++) {
+		struct branch *branch = &list.branches[i];
+		bool is_mostly_taken = 2 * branch->taken >= branch->executions;
+		for (unsigned p = 0; p < PAST_PATTERNS; p++)
+			branch->counters[p] = COUNTER_MAX / 2 + is_mostly_taken;
+		branch->past = is_mostly_taken ? PAST_PATTERNS - 1 : 0;
+	}
+	for_branches(program, class, &list, predict_outcome, NULL);
+	struct ranks ranks = { .list = ranked, .rng = rng };
+	for_branches(program, class, &list, rank_branch, &ranks);
+	qsort(ranked, ranks.count, sizeof(*ranked), compare_ranks);
+	double shift = rng_uniform(rng);
+	for (size_t i = 0; i < ranks.count; i++)
+		ranked[i].uop->draw = (float)(((double)i + shift) / (double)ranks.count);
+	return 0;
+}
+
+int core_draw(struct core_program *program, const struct core_class *class, struct rng *rng)
+{
+	int rc = draw_accesses(program, class, rng);
+	if (rc == 0)
+		rc = draw_branches(program, class, rng);
+	for (size_t t = class->trace; rc == 0 && t < class->trace + class->trace_count; t++) {
+		const struct core_trace *trace = &program->traces[t];
+		for (uint32_t u = trace->uop; u < trace->uop + trace->uop_count; u++)
+			if (program->uops[u].flags & CORE_INDIRECT)
+				program->uops[u].draw = (float)rng_uniform(rng);
+	}
+	return rc;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "uarch/core_memory.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double cycles(const struct processor *processor, double ns)
+{
+	return ns * processor->frequency_hz / 1e9;
+}
+
+/* How far apart prefetched lines are that come through `missed` levels. */
+static void set_gaps(struct core_memory *memory, struct core_service *service)
+{
+	const struct processor *processor = memory->processor;
+	uint32_t outermost = service->missed > 1 ? service->missed - 1 : 0;
+	uint32_t from = service->missed > 1 ? 1 : 0, room = 0;
+	for (uint32_t level = from; level <= outermost; level++)
+		if (memory->room[level] && (!room || memory->room[level] < room))
+			room = memory->room[level];
+	double latency = (double)service->latency;
+	uint32_t distance = processor->prefetch_distance ? processor->prefetch_distance : 1;
+	service->stream_gap = latency / distance;
+	service->level_gap = room ? latency / room : 0;
+	if (service->component != CORE_MEMORY || processor->memory_bytes_per_s <= 0)
+		return;
+	double line = PROFILE_LINE_BYTES * processor->frequency_hz / processor->memory_bytes_per_s;
+	if (service->level_gap < line)
+		service->level_gap = line;
+}
+
+static void set_service(struct core_memory *memory, uint32_t index, double latency, uint32_t missed,
+	enum core_component component)
+{
+	struct core_service *service = &memory->services[index];
+	*service = (struct core_service){
+		.latency = (int64_t)(latency + 0.5), .missed = missed, .component = component
+	};
+	if (service->latency < memory->hit_latency)
+		service->latency = memory->hit_latency;
+	set_gaps(memory, service);
+}
+
+static void set_services(struct core_memory *memory, double memory_cycles)
+{
+	const struct processor *processor = memory->processor;
+	uint32_t last = processor->level_count - 1;
+	double far = cycles(processor, processor->memory_ns);
+	set_service(memory, CORE_FROM_MEMORY, memory_cycles > 0 ? memory_cycles : far,
+		processor->level_count, CORE_MEMORY);
+	set_service(memory, CORE_FROM_CORE, cycles(processor, processor->transfer_ns), last,
+		CORE_COHERENCE);
+	for (uint32_t level = last; level > 0; level--)
+		set_service(memory, CORE_FROM_LEVEL + last - level,
+			cache_latency_cycles(&processor->levels[level], processor), level,
+			level == last ? CORE_LLC : CORE_L2);
+	memory->service_count = CORE_FROM_LEVEL + last;
+}
+
+void core_memory_init(struct core_memory *memory, const struct processor *processor)
+{
+	*memory = (struct core_memory){ .processor = processor };
+	memory->hit_latency =
+		(int64_t)(cache_latency_cycles(&processor->levels[0], processor) + 0.5);
+	for (uint32_t level = 0; level < processor->level_count; level++)
+		if (processor->levels[level].misses <= CORE_MISSES_MAX)
+			memory->room[level] = processor->levels[level].misses;
+}
+
+void core_memory_release(struct core_memory *memory)
+{
+	free(memory->thresholds);
+	free(memory->stream_fill);
+	free(memory->lines);
+	*memory = (struct core_memory){ 0 };
+}
+
+/*
+ * Of `count` accesses the share `odds` misses. First touches in a trace miss before touches of lines that the trace
+ * had already: those only as far as there are more misses than first touches (lines taken by other cores).
+ */
+static void set_threshold(
+	const struct core_slot *slot, double odds, float *ret_first, float *ret_later)
+{
+	double misses = odds * slot->accesses, others = slot->accesses - slot->firsts;
+	double first = slot->firsts > 0 ? misses / slot->firsts : 0;
+	first = first < 1 ? first : 1;
+	*ret_first = (float)first;
+	*ret_later = others > 0 ? (float)((misses - first * slot->firsts) / others) : 0;
+}
+
+static void set_thresholds(struct core_memory *memory, const struct core_slot *slot,
+	const struct core_odds *odds, struct core_thresholds *thresholds)
+{
+	uint32_t last = memory->processor->level_count - 1;
+	double sum = 0;
+	for (uint32_t s = 0; s < memory->service_count; s++) {
+		double least = sum;
+		if (s == CORE_FROM_MEMORY)
+			sum = odds->beyond[last];
+		else if (s == CORE_FROM_CORE)
+			sum += odds->transfer;
+		else
+			sum = odds->beyond[last - 1 - (s - CORE_FROM_LEVEL)];
+		sum = sum > least ? sum : least;
+		sum = sum < 1 ? sum : 1;
+		set_threshold(slot, sum, &thresholds->first[s], &thresholds->later[s]);
+	}
+}
+
+int core_memory_start(struct core_memory *memory, const struct core_program *program,
+	const struct core_class *class, const struct core_input *input)
+{
+	int rc = mem_grow(&memory->thresholds, &memory->slot_capacity, program->slots_max + 1,
+		sizeof(*memory->thresholds));
+	if (rc == 0)
+		rc = mem_grow(&memory->stream_fill, &memory->stream_capacity,
+			program->slots_max + 1, sizeof(*memory->stream_fill));
+	if (rc == 0)
+		rc = mem_grow(&memory->lines, &memory->line_capacity, program->lines_max + 1,
+			sizeof(*memory->lines));
+	if (rc != 0)
+		return rc;
+	set_services(memory, input->memory_cycles);
+	for (size_t i = 0; i < class->slot_count; i++) {
+		set_thresholds(memory, &program->slots[class->slot + i], &input->odds[i],
+			&memory->thresholds[i]);
+		memory->stream_fill[i] = 0;
+	}
+	memset(memory->busy_until, 0, sizeof(memory->busy_until));
+	memset(memory->level_fill, 0, sizeof(memory->level_fill));
+	memory->lines_fetched = memory->fetch_cycles = memory->busy_cycles = 0;
+	memory->memory_until = 0;
+	return 0;
+}
+
+void core_memory_start_trace(struct core_memory *memory, const struct core_trace *trace)
+{
+	memset(memory->lines, 0, trace->lines * sizeof(*memory->lines));
+}
+
+/*
+ * The earliest start at which a level has room. Among the places that are free by then, the one that became free last,
+ * so that a chain of misses uses one place and leaves the others to what does not depend on it.
+ */
+static int64_t *find_place(struct core_memory *memory, uint32_t level, int64_t *start)
+{
+	int64_t *places = memory->busy_until[level], *best = &places[0];
+	for (uint32_t i = 1; i < memory->room[level]; i++) {
+		bool fits = places[i] <= *start, best_fits = *best <= *start;
+		if (fits == best_fits ? (fits ? places[i] > *best : places[i] < *best) : fits)
+			best = &places[i];
+	}
+	if (*best > *start)
+		*start = *best;
+	return best;
+}
+
+static int64_t fetch(struct core_memory *memory, const struct core_service *service, int64_t start)
+{
+	int64_t *places[PROCESSOR_LEVELS_MAX] = { NULL };
+	for (uint32_t level = 0; level < service->missed; level++)
+		if (memory->room[level])
+			places[level] = find_place(memory, level, &start);
+	int64_t fill = start + service->latency;
+	for (uint32_t level = 0; level < service->missed; level++)
+		if (places[level])
+			*places[level] = fill;
+	if (service->component != CORE_MEMORY)
+		return fill;
+	int64_t from = start > memory->memory_until ? start : memory->memory_until;
+	if (fill > from) {
+		memory->busy_cycles += (double)(fill - from);
+		memory->memory_until = fill;
+	}
+	memory->fetch_cycles += (double)service->latency;
+	return fill;
+}
+
+static double later(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t fetch_stream(
+	struct core_memory *memory, const struct core_access *access, uint32_t index, int64_t start)
+{
+	const struct core_service *service = &memory->services[index];
+	double ahead = (double)(start - service->latency);
+	double *stream = &memory->stream_fill[access->slot], *level = &memory->level_fill[index];
+	*stream = later(*stream, ahead) + service->stream_gap;
+	*level = later(*level, ahead) + service->level_gap;
+	*stream = later(*stream, *level);
+	return (int64_t)(*stream + 0.5);
+}
+
+int64_t core_memory_access(struct core_memory *memory, const struct core_access *access,
+	int64_t start, enum core_component *ret_component)
+{
+	struct core_line *line = &memory->lines[access->line];
+	const struct core_thresholds *thresholds = &memory->thresholds[access->slot];
+	const float *odds = access->is_first ? thresholds->first : thresholds->later;
+	uint32_t s = 0;
+	while (s < memory->service_count && access->draw >= odds[s])
+		s++;
+	if (s < memory->service_count) {
+		const struct core_service *service = &memory->services[s];
+		bool is_ahead = access->is_stream && memory->processor->prefetch == PREFETCH_STRIDE;
+		line->fill = is_ahead ? fetch_stream(memory, access, s, start)
+				      : fetch(memory, service, start);
+		line->latency = service->latency;
+		line->component = service->component;
+		memory->lines_fetched += s == CORE_FROM_MEMORY;
+	}
+	int64_t hit = start + memory->hit_latency, fill = line->fill;
+	/* Its line is under way for an access that is older and yet started later. */
+	if (fill > start + line->latency && s == memory->service_count)
+		fill = start + line->latency;
+	*ret_component = fill > hit ? line->component : CORE_BASE;
+	return fill > hit ? fill : hit;
+}

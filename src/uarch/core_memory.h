@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * When lines that miss the first level arrive: latencies by who serves them, as many misses under way in each level
+ * as it has room for, and streams that a prefetcher fetches ahead.
+ *
+ * A stream's line arrives when the prefetcher, `distance` lines ahead, can have it: no earlier than latency /
+ * distance after the line before, which is as fast as `distance` lines under way allow; nor than the level's room
+ * for misses, or memory's bandwidth, allow for all streams together. A slow stream gains at most one latency.
+ */
+#ifndef UARCH_CORE_MEMORY_H
+#define UARCH_CORE_MEMORY_H
+
+#include "uarch/core_parts.h"
+
+enum {
+	CORE_FROM_MEMORY,
+	CORE_FROM_CORE, /* another one */
+	CORE_FROM_LEVEL, /* the last level, then those before it */
+	CORE_SERVICES = CORE_FROM_LEVEL + PROCESSOR_LEVELS_MAX - 1,
+	CORE_MISSES_MAX = 128, /* more room for misses counts as no limit */
+};
+
+struct core_service {
+	int64_t latency; /* from issue to use */
+	uint32_t missed; /* levels, from the first on */
+	enum core_component component;
+	double stream_gap; /* cycles between two lines of a stream */
+	double level_gap; /* between two prefetched lines of all streams */
+};
+
+/* draw < odds[s] for the first such s: service s; for none: the first level has it. */
+struct core_thresholds {
+	float first[CORE_SERVICES], later[CORE_SERVICES];
+};
+
+struct core_line {
+	int64_t fill, latency;
+	enum core_component component;
+};
+
+struct core_memory {
+	const struct processor *processor;
+	struct core_service services[CORE_SERVICES];
+	uint32_t service_count;
+	int64_t hit_latency;
+	uint32_t room[PROCESSOR_LEVELS_MAX]; /* 0: no limit */
+	int64_t busy_until[PROCESSOR_LEVELS_MAX][CORE_MISSES_MAX];
+	double level_fill[CORE_SERVICES];
+	struct core_thresholds *thresholds; /* by slot */
+	double *stream_fill; /* by slot */
+	size_t slot_capacity, stream_capacity;
+	struct core_line *lines; /* of the trace */
+	size_t line_capacity;
+	double lines_fetched, fetch_cycles,
+		busy_cycles; /* from memory; the last two without prefetches */
+	int64_t memory_until;
+};
+
+void core_memory_init(struct core_memory *memory, const struct processor *processor);
+void core_memory_release(struct core_memory *memory);
+
+/* Before a class is played; memory_cycles: 0 if the processor's. 0 or -ENOMEM. */
+int core_memory_start(struct core_memory *memory, const struct core_program *program,
+	const struct core_class *class, const struct core_input *input);
+
+/* Before a trace of it is played. */
+void core_memory_start_trace(struct core_memory *memory, const struct core_trace *trace);
+
+/* When an access that starts at `start` has its line; *ret_component: who it waits for, CORE_BASE on a hit. */
+int64_t core_memory_access(struct core_memory *memory, const struct core_access *access,
+	int64_t start, enum core_component *ret_component);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A core_program inside: micro-traces as micro-operations whose operands are indices, so that playing one looks up
+ * nothing. Each trace has an array of times at which results are ready, first of the registers as the trace
+ * finds them, and of words in memory that it reads and then writes, then of its micro-operations:
+ *
+ *	done[]:  register 0 | ... | register 63 | word 0 | ... | word 63 | micro-operation 0 | ...
+ *
+ * Registers and words carry over from one trace of a class to the next, so that chains through loops are not cut.
+ */
+#ifndef UARCH_CORE_PARTS_H
+#define UARCH_CORE_PARTS_H
+
+#include "base/map.h"
+#include "uarch/core.h"
+
+enum {
+	CORE_WORDS = 64, /* of a class that are followed from trace to trace */
+	CORE_REGISTERS = 64 + CORE_WORDS,
+	CORE_TRACE_INSTRUCTIONS = 4096, /* the rest of a longer trace is left out */
+	CORE_UOPS_MAX = 4, /* of an instruction */
+	CORE_OPERANDS_MAX = 12, /* of a micro-operation */
+	CORE_LINES_MAX = CORE_TRACE_INSTRUCTIONS, /* in a trace */
+};
+#define CORE_NONE UINT32_MAX
+
+/* Units beside those of enum code_class. */
+enum core_unit { CORE_LOADS = CODE_CLASSES, CORE_STORES, CORE_UNITS };
+
+enum core_uop_flags {
+	CORE_FIRST = 1, /* of its instruction */
+	CORE_LOAD = 2,
+	CORE_STORE = 4, /* address and data together */
+	CORE_PREDICTED = 8, /* a conditional branch */
+	CORE_INDIRECT = 16, /* a jump whose target is predicted */
+	CORE_SERIAL = 32, /* waits for all that is older, and younger accesses wait for it */
+	CORE_RIDES = 64, /* where micro-operations are fused: takes no place of its own */
+	CORE_PAIRED = 128, /* where they are: does the work of the branch that follows */
+};
+
+struct core_uop {
+	uint32_t operand; /* the first, in `operands` of the program */
+	uint32_t access; /* index, or CORE_NONE */
+	float draw; /* mispredicted if below the ratio */
+	uint8_t operand_count, unit, flags, unused;
+};
+
+struct core_access {
+	uint32_t slot; /* of its code in the class */
+	uint32_t line; /* in the trace */
+	float draw; /* in [0, 1) */
+	uint8_t is_first; /* touch of its line in the trace */
+	uint8_t is_stream; /* its address is the one that a steady stride leads to */
+};
+
+struct core_trace {
+	uint32_t uop, uop_count; /* in `uops` of the program */
+	uint32_t instructions, lines;
+	double weight;
+	uint16_t last_writer[CORE_REGISTERS]; /* index into done[]; its own if it is not written */
+};
+
+/* An instruction of a class that accesses memory. */
+struct core_slot {
+	uint32_t code;
+	uint32_t accesses, firsts; /* in the class's traces */
+};
+
+struct core_class {
+	size_t trace, trace_count;
+	size_t slot, slot_count;
+	size_t instructions;
+	double units[CORE_UNITS]; /* micro-operations in its traces */
+};
+
+struct core_program {
+	struct core_class *classes;
+	size_t class_count;
+	struct core_trace *traces;
+	size_t trace_count, trace_capacity;
+	struct core_uop *uops;
+	size_t uop_count, uop_capacity;
+	uint16_t *operands;
+	size_t operand_count, operand_capacity;
+	struct core_access *accesses;
+	size_t access_count, access_capacity;
+	struct core_slot *slots;
+	size_t slot_count, slot_capacity;
+	uint32_t *slot_codes; /* of `slots`: what core_program_codes() answers */
+	size_t lines_max, slots_max, uops_max; /* of a trace, a class, a trace */
+};
+
+/* core_decode.c: adds a micro-trace to the program, after the class's others. 0 or -ENOMEM. */
+struct core_decoder;
+int core_decode(struct core_decoder *decoder, const struct profile *profile,
+	const struct micro_trace *micro);
+int core_decoder_new(struct core_program *program, struct core_decoder **ret);
+void core_decoder_free(struct core_decoder *decoder);
+CLEANUP_DEFINE(core_decoder, core_decoder_free)
+
+/* core_draw.c: the draws of a class whose traces are all there. 0 or -ENOMEM. */
+struct rng;
+int core_draw(struct core_program *program, const struct core_class *class, struct rng *rng);
+
+#endif

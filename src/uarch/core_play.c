@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The window: each micro-operation in program order is dispatched, finds its operands' times, its port and its line,
+ * and commits. The traces of a class run one behind the other without the window being emptied, after the end of
+ * the last one has filled it, so that what is counted is a steady state.
+ */
+#include "base/mem.h"
+#include "uarch/core_memory.h"
+#include "uarch/core_ports.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { WARM_WINDOWS = 1 }; /* reorder buffers that are filled before counting begins */
+
+/* Places that are given back in order: place n is free when its last user says. */
+struct queue {
+	int64_t *free_at;
+	uint8_t *component; /* what its last user waited for */
+	uint32_t size, next;
+};
+
+struct core {
+	struct processor processor;
+	struct core_memory memory;
+	struct core_ports ports;
+	struct queue window, loads, stores;
+	int64_t *done;
+	size_t done_capacity;
+	int64_t registers[CORE_REGISTERS];
+	int64_t dispatch_at, commit_at, front_ready, drained_at, accesses_after;
+	uint32_t dispatched, committed; /* in these cycles */
+	uint32_t drained;
+	enum core_component front_reason, drain_reason;
+	double fetch_debt[PROCESSOR_LEVELS_MAX];
+	int64_t stack[CORE_COMPONENTS];
+	double mispredicted, mispredicted_indirect;
+	double fetch_misses[PROCESSOR_LEVELS_MAX]; /* per instruction, that level n + 1 serves */
+	double fetch_latency[PROCESSOR_LEVELS_MAX];
+	bool has_fetch_misses;
+};
+
+const char *core_component_name(enum core_component component)
+{
+	static const char *const names[CORE_COMPONENTS] = {
+		[CORE_BASE] = "base",
+		[CORE_BRANCH] = "branch",
+		[CORE_ICACHE] = "icache",
+		[CORE_L2] = "l2",
+		[CORE_LLC] = "llc",
+		[CORE_MEMORY] = "memory",
+		[CORE_COHERENCE] = "coherence",
+	};
+	return component < CORE_COMPONENTS ? names[component] : "unknown";
+}
+
+static int queue_init(struct queue *queue, uint32_t size)
+{
+	*queue = (struct queue){ .size = size };
+	queue->free_at = calloc(size, sizeof(*queue->free_at));
+	queue->component = calloc(size, sizeof(*queue->component));
+	return queue->free_at && queue->component ? 0 : -ENOMEM;
+}
+
+static void queue_release(struct queue *queue)
+{
+	free(queue->free_at);
+	free(queue->component);
+}
+
+static void queue_start(struct queue *queue)
+{
+	for (uint32_t i = 0; i < queue->size; i++)
+		queue->free_at[i] = 0;
+	queue->next = 0;
+}
+
+static void queue_push(struct queue *queue, int64_t free_at, enum core_component component)
+{
+	queue->free_at[queue->next] = free_at;
+	queue->component[queue->next] = (uint8_t)component;
+	queue->next = queue->next + 1 == queue->size ? 0 : queue->next + 1;
+}
+
+int core_new(const struct processor *processor, struct core **ret)
+{
+	if (processor->dispatch_width == 0 || processor->retire_width == 0 || processor->rob == 0 ||
+		processor->issue_queue == 0 || processor->load_queue == 0 ||
+		processor->store_queue == 0 || processor->level_count == 0 ||
+		processor->level_count > PROCESSOR_LEVELS_MAX)
+		return -EINVAL;
+	AUTO(core) struct core *core = calloc(1, sizeof(*core));
+	if (!core)
+		return -ENOMEM;
+	core->processor = *processor;
+	core_memory_init(&core->memory, &core->processor);
+	if (queue_init(&core->window, processor->rob) != 0 ||
+		queue_init(&core->loads, processor->load_queue) != 0 ||
+		queue_init(&core->stores, processor->store_queue) != 0)
+		return -ENOMEM;
+	*ret = TAKE(core);
+	return 0;
+}
+
+void core_free(struct core *core)
+{
+	if (!core)
+		return;
+	core_memory_release(&core->memory);
+	queue_release(&core->window);
+	queue_release(&core->loads);
+	queue_release(&core->stores);
+	free(core->done);
+	free(core);
+}
+
+/* Holds the front end until `ready`, if it is not held for longer already. */
+static void hold_front(struct core *core, int64_t ready, enum core_component reason)
+{
+	if (ready <= core->front_ready)
+		return;
+	core->front_ready = ready;
+	core->front_reason = reason;
+}
+
+/* Misses of instruction lines come evenly: each holds the front end for what the next level takes. */
+static void fetch_instruction(struct core *core)
+{
+	for (uint32_t i = 0; i < core->processor.level_count; i++) {
+		core->fetch_debt[i] += core->fetch_misses[i];
+		if (core->fetch_debt[i] < 1)
+			continue;
+		core->fetch_debt[i] -= 1;
+		int64_t from = core->front_ready > core->dispatch_at ? core->front_ready
+								     : core->dispatch_at;
+		hold_front(core, from + (int64_t)(core->fetch_latency[i] + 0.5), CORE_ICACHE);
+	}
+}
+
+/* In order, as soon as there is a place in all queues that it goes through. */
+static int64_t dispatch(struct core *core, const struct core_uop *uop, bool takes_place,
+	enum core_component *ret_reason)
+{
+	int64_t at = core->dispatch_at;
+	*ret_reason = CORE_BASE;
+	if (core->front_ready > at) {
+		at = core->front_ready;
+		*ret_reason = core->front_reason;
+	}
+	if (takes_place && core->window.free_at[core->window.next] > at)
+		at = core->window.free_at[core->window.next];
+	if (uop->flags & CORE_LOAD && core->loads.free_at[core->loads.next] > at)
+		at = core->loads.free_at[core->loads.next];
+	if (uop->flags & CORE_STORE && core->stores.free_at[core->stores.next] > at) {
+		at = core->stores.free_at[core->stores.next];
+		*ret_reason = core->stores.component[core->stores.next];
+	}
+	if (at == core->dispatch_at && takes_place &&
+		core->dispatched >= core->processor.dispatch_width)
+		at++;
+	core_ports_advance(&core->ports, at);
+	if (core->ports.units[uop->unit].ports)
+		while (core->ports.waiting >= core->processor.issue_queue)
+			core_ports_advance(&core->ports, ++at);
+	if (at > core->dispatch_at)
+		core->dispatched = 0;
+	core->dispatched += takes_place;
+	core->dispatch_at = at;
+	return at;
+}
+
+static int64_t operands_ready(
+	const struct core *core, const uint16_t *operands, unsigned count, int64_t ready)
+{
+	for (unsigned i = 0; i < count; i++) {
+		int64_t done = core->done[operands[i]];
+		ready = done > ready ? done : ready;
+	}
+	return ready;
+}
+
+/* Atomics and fences: behind all that is older, drained stores included; younger accesses come behind them. */
+static int64_t execute_serial(struct core *core, const struct core_uop *uop,
+	const struct core_access *access, int64_t ready, enum core_component *ret_component)
+{
+	if (core->commit_at > ready)
+		ready = core->commit_at;
+	if (core->drained_at > ready) {
+		ready = core->drained_at;
+		*ret_component = core->drain_reason;
+	}
+	int64_t done = ready + core->processor.units[uop->unit].latency;
+	if (access) {
+		enum core_component component = CORE_BASE;
+		int64_t line = core_memory_access(&core->memory, access, ready, &component);
+		if (component != CORE_BASE) {
+			done += line - ready - core->memory.hit_latency;
+			*ret_component = component;
+		}
+	}
+	core->accesses_after = done;
+	if (uop->unit == CODE_SYSTEM)
+		hold_front(core, done, CORE_BASE);
+	return done;
+}
+
+static int64_t execute(struct core *core, const struct core_uop *uop,
+	const struct core_access *access, int64_t ready, enum core_component *ret_component)
+{
+	*ret_component = CORE_BASE;
+	if (uop->flags & CORE_SERIAL)
+		return execute_serial(core, uop, access, ready, ret_component);
+	if (uop->flags & CORE_LOAD && core->accesses_after > ready)
+		ready = core->accesses_after;
+	int64_t at = core_ports_book(&core->ports, uop->unit, ready);
+	if (uop->flags & CORE_LOAD)
+		return core_memory_access(&core->memory, access, at, ret_component);
+	if (uop->flags & CORE_STORE)
+		return at;
+	return at + core->processor.units[uop->unit].latency;
+}
+
+/*
+ * In order. The cycles since the last commit are put down to what kept this one from being dispatched, then to what it
+ * waited for: its operands are older and have committed.
+ */
+static int64_t commit(struct core *core, int64_t dispatched, enum core_component reason,
+	int64_t done, enum core_component component, bool takes_place)
+{
+	int64_t from = core->commit_at, at = done > from ? done : from;
+	if (at == from && takes_place && core->committed >= core->processor.retire_width)
+		at++;
+	if (at > from)
+		core->committed = 0;
+	core->committed += takes_place;
+	core->commit_at = at;
+	int64_t held = dispatched + 1 < at ? dispatched + 1 : at;
+	if (reason != CORE_BASE && held > from) {
+		core->stack[reason] += held - from;
+		from = held;
+	}
+	core->stack[component] += at - from;
+	return at;
+}
+
+/* After commit stores go to the first level in order, as many in a cycle as there are ports for them. */
+static void drain(struct core *core, const struct core_access *access, int64_t committed)
+{
+	enum core_component component = CORE_BASE;
+	int64_t line = core_memory_access(&core->memory, access, committed, &component);
+	int64_t at = committed + 1 > core->drained_at ? committed + 1 : core->drained_at;
+	if (component != CORE_BASE && line > at)
+		at = line;
+	else
+		component = CORE_BASE;
+	if (at > core->drained_at)
+		core->drained = 0;
+	else if (core->drained >= (uint32_t)__builtin_popcount(core->processor.store_ports)) {
+		core->drained = 0;
+		at++;
+	}
+	core->drained++;
+	if (component != CORE_BASE || at > core->drained_at + 1)
+		core->drain_reason = component;
+	core->drained_at = at;
+	queue_push(&core->stores, at, core->drain_reason);
+}
+
+static void play_uop(struct core *core, const struct core_program *program,
+	const struct core_uop *uop, int64_t *ret_done)
+{
+	enum core_component reason = CORE_BASE, component = CORE_BASE;
+	const struct core_access *access =
+		uop->flags & (CORE_LOAD | CORE_STORE) ? &program->accesses[uop->access] : NULL;
+	if (uop->flags & CORE_FIRST && core->has_fetch_misses)
+		fetch_instruction(core);
+	int64_t dispatched = dispatch(core, uop, true, &reason);
+	int64_t ready = operands_ready(
+		core, program->operands + uop->operand, uop->operand_count, dispatched + 1);
+	int64_t done = execute(core, uop, access, ready, &component);
+	*ret_done = done;
+	int64_t committed = commit(core, dispatched, reason, done, component, true);
+	queue_push(&core->window, committed, CORE_BASE);
+	if (uop->flags & CORE_LOAD)
+		queue_push(&core->loads, committed, CORE_BASE);
+	if (uop->flags & CORE_STORE)
+		drain(core, access, committed);
+	if ((uop->flags & CORE_PREDICTED && uop->draw < core->mispredicted) ||
+		(uop->flags & CORE_INDIRECT && uop->draw < core->mispredicted_indirect))
+		hold_front(core, done + core->processor.front_end, CORE_BRANCH);
+}
+
+/* Plays a trace from micro-operation `from` on. */
+static void play_trace(struct core *core, const struct core_program *program,
+	const struct core_trace *trace, uint32_t from)
+{
+	core_memory_start_trace(&core->memory, trace);
+	for (unsigned i = 0; i < CORE_REGISTERS; i++)
+		core->done[i] = core->registers[i];
+	for (uint32_t i = 0; i < from; i++)
+		core->done[CORE_REGISTERS + i] = 0;
+	for (uint32_t i = from; i < trace->uop_count; i++)
+		play_uop(core, program, &program->uops[trace->uop + i],
+			&core->done[CORE_REGISTERS + i]);
+	for (unsigned i = 0; i < CORE_REGISTERS; i++)
+		core->registers[i] = core->done[trace->last_writer[i]];
+}
+
+static void start_fetch(struct core *core, const struct core_input *input)
+{
+	const struct processor *processor = &core->processor;
+	core->has_fetch_misses = input->fetch_beyond[0] > 0;
+	for (uint32_t i = 0; i < processor->level_count; i++) {
+		bool is_last = i + 1 == processor->level_count;
+		double beyond = is_last ? 0 : input->fetch_beyond[i + 1];
+		core->fetch_misses[i] = input->fetch_beyond[i] - beyond;
+		core->fetch_debt[i] = 0.5;
+		core->fetch_latency[i] =
+			is_last ? (double)core->memory.services[CORE_FROM_MEMORY].latency
+				: (double)core->memory
+					  .services[CORE_FROM_LEVEL + processor->level_count - 2 -
+						    i]
+					  .latency;
+	}
+}
+
+static int start_class(struct core *core, const struct core_program *program,
+	const struct core_class *class, const struct core_input *input)
+{
+	int rc = core_memory_start(&core->memory, program, class, input);
+	if (rc == 0)
+		rc = mem_grow(&core->done, &core->done_capacity, CORE_REGISTERS + program->uops_max,
+			sizeof(*core->done));
+	if (rc != 0)
+		return rc;
+	core_ports_start(&core->ports, &core->processor, class->units);
+	queue_start(&core->window);
+	queue_start(&core->loads);
+	queue_start(&core->stores);
+	for (unsigned i = 0; i < CORE_REGISTERS; i++)
+		core->registers[i] = 0;
+	for (unsigned i = 0; i < CORE_COMPONENTS; i++)
+		core->stack[i] = 0;
+	core->dispatch_at = core->commit_at = core->front_ready = core->drained_at = 0;
+	core->accesses_after = 0;
+	core->dispatched = core->committed = core->drained = 0;
+	core->drain_reason = CORE_BASE;
+	core->mispredicted = input->mispredicted;
+	core->mispredicted_indirect = input->mispredicted_indirect;
+	start_fetch(core, input);
+	return 0;
+}
+
+static void warm_up(
+	struct core *core, const struct core_program *program, const struct core_class *class)
+{
+	const struct core_trace *last = &program->traces[class->trace + class->trace_count - 1];
+	uint32_t uops = WARM_WINDOWS * core->processor.rob;
+	play_trace(core, program, last, last->uop_count > uops ? last->uop_count - uops : 0);
+	core->memory.lines_fetched = core->memory.fetch_cycles = core->memory.busy_cycles = 0;
+}
+
+int core_play(struct core *core, const struct core_program *program, size_t index,
+	const struct core_input *input, struct core_result *ret)
+{
+	if (core_program_instructions(program, index) == 0)
+		return -ENOENT;
+	const struct core_class *class = &program->classes[index];
+	int rc = start_class(core, program, class, input);
+	if (rc != 0)
+		return rc;
+	warm_up(core, program, class);
+	struct core_result result = { .mlp = 1 };
+	double instructions = 0;
+	for (size_t t = 0; t < class->trace_count; t++) {
+		const struct core_trace *trace = &program->traces[class->trace + t];
+		double weight = trace->weight / trace->instructions;
+		double lines = core->memory.lines_fetched;
+		int64_t before[CORE_COMPONENTS];
+		for (unsigned i = 0; i < CORE_COMPONENTS; i++)
+			before[i] = core->stack[i];
+		play_trace(core, program, trace, 0);
+		instructions += trace->weight;
+		result.uops += weight * trace->uop_count;
+		result.memory_lines += weight * (core->memory.lines_fetched - lines);
+		for (unsigned i = 0; i < CORE_COMPONENTS; i++)
+			result.stack[i] += weight * (double)(core->stack[i] - before[i]);
+	}
+	if (instructions <= 0)
+		return -ENOENT;
+	result.uops /= instructions;
+	result.memory_lines /= instructions;
+	for (unsigned i = 0; i < CORE_COMPONENTS; i++) {
+		result.stack[i] /= instructions;
+		result.cpi += result.stack[i];
+	}
+	if (result.stack[CORE_BASE] > 0)
+		result.dispatch_rate = result.uops / result.stack[CORE_BASE];
+	if (core->memory.busy_cycles > 0)
+		result.mlp = core->memory.fetch_cycles / core->memory.busy_cycles;
+	*ret = result;
+	return 0;
+}

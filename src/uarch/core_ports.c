@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "uarch/core_ports.h"
+
+#include <string.h>
+
+enum { PORTS = PROCESSOR_PORTS_MAX, MASK = CORE_RING - 1 };
+
+static uint32_t ports_of(const struct processor *processor, unsigned unit)
+{
+	if (unit == CORE_LOADS)
+		return processor->load_ports;
+	if (unit == CORE_STORES)
+		return processor->store_ports;
+	return processor->units[unit].ports;
+}
+
+/* rank[port]: 0 for the one that is needed least, if each unit spreads its work evenly. */
+static void rank_ports(const struct processor *processor, const double *uops, unsigned *rank)
+{
+	double need[PORTS] = { 0 };
+	for (unsigned u = 0; u < CORE_UNITS; u++) {
+		uint32_t mask = ports_of(processor, u);
+		for (unsigned p = 0; p < PORTS; p++)
+			if (mask >> p & 1)
+				need[p] += uops[u] / __builtin_popcount(mask);
+	}
+	for (unsigned p = 0; p < PORTS; p++) {
+		rank[p] = 0;
+		for (unsigned q = 0; q < PORTS; q++)
+			rank[p] += need[q] < need[p] || (need[q] == need[p] && q < p);
+	}
+}
+
+void core_ports_start(
+	struct core_ports *ports, const struct processor *processor, const double *uops)
+{
+	unsigned rank[PORTS];
+	rank_ports(processor, uops, rank);
+	for (unsigned u = 0; u < CORE_UNITS; u++) {
+		struct core_port_unit *unit = &ports->units[u];
+		uint32_t mask = ports_of(processor, u);
+		*unit = (struct core_port_unit){ .interval = 1 };
+		for (unsigned p = 0; p < PORTS; p++)
+			if (mask >> p & 1)
+				unit->ports |= UINT64_C(1) << rank[p];
+		if (u < CODE_CLASSES && processor->units[u].interval > 1)
+			unit->interval = processor->units[u].interval;
+	}
+	ports->now = 0;
+	ports->waiting = ports->far_count = 0;
+	ports->far_least = INT64_MAX;
+	memset(ports->taken, 0, sizeof(ports->taken));
+	memset(ports->issued, 0, sizeof(ports->issued));
+}
+
+/* Moves what is no longer far into the ring. */
+static void bring_near(struct core_ports *ports)
+{
+	uint32_t left = 0;
+	int64_t least = INT64_MAX;
+	for (uint32_t i = 0; i < ports->far_count; i++) {
+		int64_t at = ports->far[i];
+		if (at < ports->now) {
+			ports->waiting--;
+		} else if (at < ports->now + CORE_RING) {
+			ports->issued[at & MASK]++;
+		} else {
+			ports->far[left++] = at;
+			least = at < least ? at : least;
+		}
+	}
+	ports->far_count = left;
+	ports->far_least = least;
+}
+
+void core_ports_advance(struct core_ports *ports, int64_t now)
+{
+	int64_t end = now - ports->now < CORE_RING ? now : ports->now + CORE_RING;
+	for (int64_t t = ports->now; t < end; t++) {
+		ports->waiting -= ports->issued[t & MASK];
+		ports->issued[t & MASK] = 0;
+		ports->taken[t & MASK] = 0;
+	}
+	ports->now = now;
+	if (ports->far_least < now + CORE_RING / 2)
+		bring_near(ports);
+}
+
+/* Units that are not pipelined: a port that is free, and its unit for the whole interval. */
+static int64_t book_interval(struct core_ports *ports, struct core_port_unit *unit, int64_t ready)
+{
+	int64_t end = ports->now + CORE_RING - unit->interval;
+	for (int64_t t = ready; t < end; t++) {
+		uint64_t working = 0;
+		for (uint32_t i = 0; i < unit->interval; i++)
+			working |= ports->taken[(t + i) & MASK];
+		uint64_t free = unit->ports & ~ports->taken[t & MASK] & ~(working >> PORTS);
+		if (!free)
+			continue;
+		uint64_t port = free & -free;
+		ports->taken[t & MASK] |= port;
+		for (uint32_t i = 0; i < unit->interval; i++)
+			ports->taken[(t + i) & MASK] |= port << PORTS;
+		return t;
+	}
+	return end;
+}
+
+static int64_t book_ring(struct core_ports *ports, struct core_port_unit *unit, int64_t ready)
+{
+	int64_t t = ready >= unit->full_from && ready < unit->full_to ? unit->full_to : ready;
+	int64_t from = t, end = ports->now + CORE_RING;
+	while (t < end && !(unit->ports & ~ports->taken[t & MASK]))
+		t++;
+	if (t > from) { /* all taken in between: the next one starts behind */
+		if (from != unit->full_to)
+			unit->full_from = from;
+		unit->full_to = t;
+	}
+	if (t < end) {
+		uint64_t free = unit->ports & ~ports->taken[t & MASK];
+		ports->taken[t & MASK] |= free & -free;
+	}
+	return t;
+}
+
+int64_t core_ports_book(struct core_ports *ports, unsigned index, int64_t ready)
+{
+	struct core_port_unit *unit = &ports->units[index];
+	if (!unit->ports)
+		return ready;
+	int64_t at = ready;
+	if (ready + (int64_t)unit->interval < ports->now + CORE_RING)
+		at = unit->interval > 1 ? book_interval(ports, unit, ready)
+					: book_ring(ports, unit, ready);
+	ports->waiting++;
+	if (at < ports->now + CORE_RING) {
+		ports->issued[at & MASK]++;
+	} else if (ports->far_count < CORE_FAR_MAX) {
+		ports->far[ports->far_count++] = at;
+		ports->far_least = at < ports->far_least ? at : ports->far_least;
+	} else {
+		ports->waiting--; /* more than any queue has: not counted */
+	}
+	return at;
+}

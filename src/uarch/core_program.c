@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which micro-traces stand for a profile. */
+#include "base/rng.h"
+#include "uarch/core_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* The micro-traces that a class has, and how many of them are taken. */
+struct share {
+	size_t first, count, taken;
+	double weight; /* instructions that they stand for */
+	double length; /* mean instructions of one */
+};
+
+static void count_traces(const struct profile *profile, struct share *shares)
+{
+	for (size_t i = 0; i < profile->micro_count; i++) {
+		const struct micro_trace *micro = &profile->micro[i];
+		struct share *share = &shares[micro->class];
+		if (share->count++ == 0)
+			share->first = i;
+		share->weight += micro->weight;
+		share->length += micro->count;
+	}
+	for (size_t i = 0; i < profile->class_count; i++)
+		shares[i].length = (shares[i].length + 1) / ((double)shares[i].count + 1);
+}
+
+/*
+ * In proportion to weight, as seats are to votes (Sainte-Lague): the next trace goes to the class that has the most
+ * weight for the instructions that it would then play.
+ */
+static void share_out(struct share *shares, size_t count, size_t instructions_max)
+{
+	double played = 0;
+	while (played < (double)instructions_max) {
+		struct share *best = NULL;
+		double most = 0;
+		for (size_t i = 0; i < count; i++) {
+			struct share *share = &shares[i];
+			double votes =
+				share->weight / (((double)share->taken + 0.5) * share->length);
+			if (share->taken == share->count || votes <= most)
+				continue;
+			most = votes;
+			best = share;
+		}
+		if (!best)
+			return;
+		best->taken++;
+		played += best->length;
+	}
+}
+
+/* Decodes the traces of a class, one of each of as many equal parts of them as are taken. */
+static int decode_class(struct core_decoder *decoder, struct core_program *program,
+	const struct profile *profile, const struct share *share, size_t index)
+{
+	struct core_class *class = &program->classes[index];
+	class->trace = program->trace_count;
+	class->slot = program->slot_count;
+	for (size_t i = 0; i < share->taken; i++) {
+		size_t from = share->first + i * share->count / share->taken;
+		size_t to = share->first + (i + 1) * share->count / share->taken;
+		int rc = core_decode(decoder, profile, &profile->micro[from + (to - from) / 2]);
+		if (rc != 0)
+			return rc;
+		double weight = 0;
+		for (size_t m = from; m < to; m++)
+			weight += profile->micro[m].weight;
+		program->traces[program->trace_count - 1].weight = weight;
+	}
+	return 0;
+}
+
+static int decode_classes(
+	struct core_program *program, const struct profile *profile, size_t instructions_max)
+{
+	AUTO_FREE struct share *shares = calloc(profile->class_count + 1, sizeof(*shares));
+	AUTO(core_decoder) struct core_decoder *decoder = NULL;
+	if (!shares)
+		return -ENOMEM;
+	int rc = core_decoder_new(program, &decoder);
+	if (rc != 0)
+		return rc;
+	count_traces(profile, shares);
+	share_out(shares, profile->class_count, instructions_max);
+	for (size_t i = 0; rc == 0 && i < profile->class_count; i++)
+		rc = decode_class(decoder, program, profile, &shares[i], i);
+	return rc;
+}
+
+int core_program_new(const struct profile *profile, size_t instructions_max, uint64_t seed,
+	struct core_program **ret)
+{
+	AUTO(core_program) struct core_program *program = calloc(1, sizeof(*program));
+	if (!program)
+		return -ENOMEM;
+	program->class_count = profile->class_count;
+	program->classes = calloc(profile->class_count + 1, sizeof(*program->classes));
+	if (!program->classes)
+		return -ENOMEM;
+	int rc = decode_classes(program, profile, instructions_max);
+	if (rc != 0)
+		return rc;
+	struct rng rng;
+	rng_init(&rng, seed);
+	for (size_t i = 0; rc == 0 && i < program->class_count; i++)
+		rc = core_draw(program, &program->classes[i], &rng);
+	if (rc != 0)
+		return rc;
+	program->slot_codes = calloc(program->slot_count + 1, sizeof(*program->slot_codes));
+	if (!program->slot_codes)
+		return -ENOMEM;
+	for (size_t i = 0; i < program->slot_count; i++)
+		program->slot_codes[i] = program->slots[i].code;
+	*ret = TAKE(program);
+	return 0;
+}
+
+void core_program_free(struct core_program *program)
+{
+	if (!program)
+		return;
+	free(program->classes);
+	free(program->traces);
+	free(program->uops);
+	free(program->operands);
+	free(program->accesses);
+	free(program->slots);
+	free(program->slot_codes);
+	free(program);
+}
+
+size_t core_program_instructions(const struct core_program *program, size_t class)
+{
+	return class < program->class_count ? program->classes[class].instructions : 0;
+}
+
+const uint32_t *core_program_codes(
+	const struct core_program *program, size_t class, size_t *ret_count)
+{
+	*ret_count = class < program->class_count ? program->classes[class].slot_count : 0;
+	return class < program->class_count ? program->slot_codes + program->classes[class].slot
+					    : NULL;
+}

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The core model against what interval analysis says in closed form of programs that have one bottleneck. */
+#include "cmocka_all.h"
+#include "uarch/core.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+enum { OPS = 1000, FLAGS = 16, LINE = PROFILE_LINE_BYTES, MEMORY = 200, FRONT_END = 12 };
+enum { ALL_PORTS = 0xff };
+
+#define BIT(r) (UINT64_C(1) << (r))
+
+/* A program of one class and one micro-trace. */
+struct script {
+	struct code codes[16];
+	struct micro_op ops[OPS];
+	struct profile profile;
+	struct micro_trace micro;
+	struct profile_class class;
+};
+
+static struct processor eight_wide(void)
+{
+	struct processor processor = { .cores = 1,
+		.frequency_hz = 1e9,
+		.dispatch_width = 8,
+		.retire_width = 8,
+		.rob = 256,
+		.issue_queue = 256,
+		.load_queue = 256,
+		.store_queue = 64,
+		.front_end = FRONT_END,
+		.load_ports = ALL_PORTS,
+		.store_ports = ALL_PORTS,
+		.port_count = 8,
+		.levels = { { .bytes = 32768, .ways = 8, .latency = 4, .shared_by = 1 },
+			{ .bytes = 1 << 20, .ways = 8, .latency = 14, .shared_by = 1 },
+			{ .bytes = 1 << 24, .ways = 16, .latency = 40, .shared_by = 4 } },
+		.level_count = 3,
+		.memory_ns = MEMORY,
+		.transfer_ns = 100 };
+	for (unsigned i = 0; i < CODE_CLASSES; i++)
+		processor.units[i] =
+			(struct unit){ .latency = 1, .interval = 1, .ports = ALL_PORTS };
+	return processor;
+}
+
+static const struct core_odds always_memory = { .beyond = { 1, 1, 1 } };
+static const struct core_odds never_missed = { .beyond = { 0, 0, 0 } };
+
+/* What the script takes, all accesses having the same odds. */
+static struct core_result play(struct script *script, const struct processor *processor,
+	struct core_input input, struct core_odds odds)
+{
+	script->micro = (struct micro_trace){ .count = OPS, .ops = script->ops, .weight = OPS };
+	script->profile = (struct profile){ .classes = &script->class,
+		.class_count = 1,
+		.codes = script->codes,
+		.code_count = 16,
+		.micro = &script->micro,
+		.micro_count = 1 };
+	AUTO(core_program) struct core_program *program = NULL;
+	assert_int_equal(core_program_new(&script->profile, OPS, 1, &program), 0);
+	AUTO(core) struct core *core = NULL;
+	assert_int_equal(core_new(processor, &core), 0);
+	struct core_odds all[16];
+	for (size_t i = 0; i < 16; i++)
+		all[i] = odds;
+	input.odds = all;
+	struct core_result result = { 0 };
+	assert_int_equal(core_play(core, program, 0, &input, &result), 0);
+	double sum = 0;
+	for (unsigned i = 0; i < CORE_COMPONENTS; i++)
+		sum += result.stack[i];
+	assert_true(fabs(sum - result.cpi) < 1e-9 * result.cpi);
+	return result;
+}
+
+static struct core_result play_hits(struct script *script, const struct processor *processor)
+{
+	return play(script, processor, (struct core_input){ 0 }, never_missed);
+}
+
+/* Repeats the first `length` codes. */
+static void repeat(struct script *script, unsigned length)
+{
+	for (unsigned i = 0; i < OPS; i++)
+		script->ops[i].code = i % length;
+}
+
+static void assert_near(double value, double expected, double tolerance)
+{
+	if (fabs(value - expected) > tolerance * expected)
+		fail_msg("%g is not within %g%% of %g", value, 100 * tolerance, expected);
+}
+
+static void independent_operations_go_at_the_width(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_ALU, .writes = BIT(0) } } };
+	struct processor processor = eight_wide();
+	processor.dispatch_width = 4;
+	struct core_result result = play_hits(&script, &processor);
+	assert_near(result.cpi, 0.25, 0.001);
+	assert_near(result.dispatch_rate, 4, 0.001);
+	assert_near(result.uops, 1, 1e-9);
+}
+
+static void a_chain_goes_at_its_latency(void **state)
+{
+	(void)state;
+	struct script script = {
+		.codes = { { .class = CODE_FP_ADD, .reads = BIT(17), .writes = BIT(17) } }
+	};
+	struct processor processor = eight_wide();
+	processor.units[CODE_FP_ADD].latency = 4;
+	assert_near(play_hits(&script, &processor).cpi, 4, 0.001);
+}
+
+/* Four balanced chains: W / (l K(W)) with K(W) = W / 4. */
+static void chains_side_by_side_share_the_latency(void **state)
+{
+	(void)state;
+	struct script script = { 0 };
+	for (unsigned i = 0; i < 4; i++)
+		script.codes[i] = (struct code){
+			.class = CODE_FP_ADD, .reads = BIT(17 + i), .writes = BIT(17 + i)
+		};
+	repeat(&script, 4);
+	struct processor processor = eight_wide();
+	processor.units[CODE_FP_ADD].latency = 6;
+	assert_near(play_hits(&script, &processor).cpi, 6. / 4, 0.002);
+}
+
+static void the_busiest_port_is_the_limit(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_MULTIPLY, .writes = BIT(0) },
+					 { .class = CODE_ALU, .writes = BIT(1) },
+					 { .class = CODE_ALU, .writes = BIT(2) } } };
+	repeat(&script, 3);
+	struct processor processor = eight_wide();
+	/* ALU operations could take the port of the multiplications, and must not. */
+	processor.units[CODE_MULTIPLY].ports = 1;
+	processor.units[CODE_ALU].ports = 7;
+	assert_near(play_hits(&script, &processor).cpi, 1. / 3, 0.01);
+	processor.units[CODE_ALU].ports = 3;
+	assert_near(play_hits(&script, &processor).cpi, 1. / 2, 0.01);
+}
+
+static void a_unit_that_is_not_pipelined_is_busy_for_its_interval(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_DIVIDE, .writes = BIT(0) },
+					 { .class = CODE_ALU, .writes = BIT(1) } } };
+	repeat(&script, 2);
+	struct processor processor = eight_wide();
+	processor.units[CODE_DIVIDE] = (struct unit){ .latency = 20, .interval = 10, .ports = 1 };
+	assert_near(play_hits(&script, &processor).cpi, 10. / 2, 0.01);
+	processor.units[CODE_DIVIDE].ports = 3;
+	assert_near(play_hits(&script, &processor).cpi, 5. / 2, 0.01);
+}
+
+/* Iterations of eight dependent operations of latency 3, nothing between them: W / (l K(W)) with K(W) = 8. */
+static void a_small_window_limits_what_runs_side_by_side(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_MULTIPLY, .writes = BIT(0) } } };
+	for (unsigned i = 1; i < 8; i++)
+		script.codes[i] =
+			(struct code){ .class = CODE_MULTIPLY, .reads = BIT(0), .writes = BIT(0) };
+	repeat(&script, 8);
+	struct processor processor = eight_wide();
+	processor.units[CODE_MULTIPLY].latency = 3;
+	for (unsigned window = 32; window <= 128; window *= 2) {
+		processor.rob = window;
+		assert_near(play_hits(&script, &processor).cpi, 24. / window, 0.2);
+	}
+	/* The same by the issue queue: what waits for operands. */
+	processor.rob = 256;
+	processor.issue_queue = 16;
+	assert_true(play_hits(&script, &processor).cpi > 2 * 24. / 128);
+}
+
+static void a_pointer_chase_waits_for_each_load(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_MOVE,
+					 .flags = CODE_LOAD,
+					 .data_bytes = 8,
+					 .address_reads = BIT(0),
+					 .writes = BIT(0) } } };
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = LINE * (1 + (uint64_t)i * 7919 % 65536);
+	struct processor processor = eight_wide();
+	struct core_result result =
+		play(&script, &processor, (struct core_input){ 0 }, always_memory);
+	assert_near(result.cpi, MEMORY, 0.001);
+	assert_near(result.stack[CORE_MEMORY], MEMORY, 0.01);
+	assert_near(result.mlp, 1, 0.001);
+	assert_near(result.memory_lines, 1, 1e-9);
+	assert_near(play_hits(&script, &processor).cpi, 4, 0.001);
+	const struct core_odds l2 = { .beyond = { 1, 0, 0 } }, llc = { .beyond = { 1, 1, 0 } },
+			       other = { .beyond = { 1, 1, 0 }, .transfer = 1 };
+	result = play(&script, &processor, (struct core_input){ 0 }, l2);
+	assert_near(result.stack[CORE_L2], 14, 0.01);
+	result = play(&script, &processor, (struct core_input){ 0 }, llc);
+	assert_near(result.stack[CORE_LLC], 40, 0.01);
+	result = play(&script, &processor, (struct core_input){ 0 }, other);
+	assert_near(result.stack[CORE_COHERENCE], 100, 0.01);
+	result = play(
+		&script, &processor, (struct core_input){ .memory_cycles = 300 }, always_memory);
+	assert_near(result.cpi, 300, 0.001);
+}
+
+/* Loads of lines that nothing depends on; every other instruction an ALU operation. */
+static struct script independent_loads(void)
+{
+	struct script script = { .codes = { { .class = CODE_MOVE,
+						    .flags = CODE_LOAD,
+						    .data_bytes = 8,
+						    .address_reads = BIT(0),
+						    .writes = BIT(1) },
+					 { .class = CODE_ALU, .writes = BIT(2) } } };
+	repeat(&script, 2);
+	for (unsigned i = 0; i < OPS; i += 2)
+		script.ops[i].address = LINE * (1 + (uint64_t)i * 7919 % 65536);
+	return script;
+}
+
+static void independent_misses_fill_the_window_or_the_room_for_misses(void **state)
+{
+	(void)state;
+	struct script script = independent_loads();
+	struct processor processor = eight_wide();
+	processor.rob = 64;
+	struct core_result result =
+		play(&script, &processor, (struct core_input){ 0 }, always_memory);
+	assert_near(result.mlp, 32, 0.1);
+	assert_near(result.cpi, MEMORY / 64., 0.1);
+	processor.levels[0].misses = 10;
+	result = play(&script, &processor, (struct core_input){ 0 }, always_memory);
+	assert_near(result.mlp, 10, 0.02);
+	assert_near(result.cpi, MEMORY / 20., 0.02);
+	processor.levels[2].misses = 5;
+	result = play(&script, &processor, (struct core_input){ 0 }, always_memory);
+	assert_near(result.mlp, 5, 0.02);
+	processor.load_queue = 3;
+	result = play(&script, &processor, (struct core_input){ 0 }, always_memory);
+	assert_near(result.mlp, 3, 0.02);
+}
+
+/* A chain of misses uses one place of those that there are, and the misses beside it the others. */
+static void a_chain_of_misses_leaves_room_to_others(void **state)
+{
+	(void)state;
+	struct script script = independent_loads();
+	script.codes[1] = (struct code){ .class = CODE_MOVE,
+		.flags = CODE_LOAD,
+		.data_bytes = 8,
+		.address_reads = BIT(3),
+		.writes = BIT(3) };
+	for (unsigned i = 1; i < OPS; i += 2)
+		script.ops[i].address = LINE * (100000 + (uint64_t)i);
+	struct processor processor = eight_wide();
+	processor.levels[0].misses = 2;
+	struct core_result result =
+		play(&script, &processor, (struct core_input){ 0 }, always_memory);
+	assert_near(result.cpi, MEMORY / 2., 0.02);
+}
+
+static void as_many_accesses_miss_as_the_odds_say(void **state)
+{
+	(void)state;
+	struct script script = independent_loads();
+	struct processor processor = eight_wide();
+	const struct core_odds odds = { .beyond = { 0.5, 0.25, 0.1 } };
+	struct core_result result = play(&script, &processor, (struct core_input){ 0 }, odds);
+	assert_near(result.memory_lines, 0.05, 0.03);
+	/* Each line is met four times: the first touch misses as often as all four would. */
+	for (unsigned i = 0; i < OPS; i += 2)
+		script.ops[i].address = LINE * (1 + (uint64_t)(i / 8) * 7919 % 65536);
+	result = play(&script, &processor, (struct core_input){ 0 }, odds);
+	assert_near(result.memory_lines, 0.05, 0.03);
+	/* More misses than lines: others take them away. */
+	for (unsigned i = 0; i < OPS; i += 2)
+		script.ops[i].address = LINE;
+	result = play(&script, &processor, (struct core_input){ 0 }, odds);
+	assert_near(result.memory_lines, 0.05, 0.03);
+}
+
+static void a_prefetched_stream_goes_at_the_speed_of_the_prefetcher(void **state)
+{
+	(void)state;
+	struct script script = independent_loads();
+	script.codes[1].reads = script.codes[1].writes = BIT(2);
+	for (unsigned i = 0; i < OPS; i += 2)
+		script.ops[i].address = LINE * (1 + (uint64_t)i / 2);
+	struct processor processor = eight_wide();
+	processor.units[CODE_ALU].latency = 20;
+	processor.rob = 8;
+	struct core_result result =
+		play(&script, &processor, (struct core_input){ 0 }, always_memory);
+	assert_near(result.cpi, MEMORY / 8., 0.1);
+	processor.prefetch = PREFETCH_STRIDE;
+	processor.prefetch_distance = 16;
+	result = play(&script, &processor, (struct core_input){ 0 }, always_memory);
+	assert_near(result.cpi, 20 / 2., 0.01); /* the chain beside it is slower: all is hidden */
+	processor.units[CODE_ALU].latency = 1;
+	result = play(&script, &processor, (struct core_input){ 0 }, always_memory);
+	assert_near(result.cpi, MEMORY / 32., 0.02);
+	processor.memory_bytes_per_s = 1e9; /* a byte in a cycle */
+	result = play(&script, &processor, (struct core_input){ 0 }, always_memory);
+	assert_near(result.cpi, LINE / 2., 0.02);
+}
+
+/* Five dependent operations, then a branch on the last: resolved in 1 + 5 + 1 cycles. */
+static struct script branches(void)
+{
+	struct script script = { .codes = { { .class = CODE_ALU, .writes = BIT(0) } } };
+	for (unsigned i = 1; i < 5; i++)
+		script.codes[i] =
+			(struct code){ .class = CODE_ALU, .reads = BIT(0), .writes = BIT(0) };
+	script.codes[5] = (struct code){ .class = CODE_BRANCH, .reads = BIT(0) };
+	repeat(&script, 6);
+	return script;
+}
+
+static void a_misprediction_costs_resolution_and_refill(void **state)
+{
+	(void)state;
+	struct script script = branches();
+	struct processor processor = eight_wide();
+	const double resolution = 1 + 5 + 1;
+	struct core_result result =
+		play(&script, &processor, (struct core_input){ .mispredicted = 1 }, never_missed);
+	assert_near(result.cpi, (resolution + FRONT_END) / 6, 0.01);
+	assert_true(result.stack[CORE_BRANCH] > FRONT_END / 6.);
+	double without = play_hits(&script, &processor).cpi;
+	double half =
+		play(&script, &processor, (struct core_input){ .mispredicted = 0.5 }, never_missed)
+			.cpi;
+	assert_true(half > without + 0.4 * (result.cpi - without));
+	assert_true(half < without + 0.6 * (result.cpi - without));
+}
+
+/* Of two branches, the one that always goes the same way is not the one that is mispredicted. */
+static void mispredictions_fall_on_branches_that_vary(void **state)
+{
+	(void)state;
+	struct script script = branches();
+	script.codes[6] = (struct code){ .class = CODE_DIVIDE, .writes = BIT(5) };
+	script.codes[7] = (struct code){ .class = CODE_BRANCH, .reads = BIT(5) };
+	repeat(&script, 8);
+	uint32_t random = 1;
+	for (unsigned i = 0; i < OPS; i++) {
+		random = random * 1664525 + 1013904223;
+		script.ops[i].taken = i % 8 == 7 ? random >> 31 : i % 8 == 5;
+	}
+	struct processor processor = eight_wide();
+	processor.units[CODE_DIVIDE].latency = 40;
+	struct core_input half = { .mispredicted = 0.25 };
+	double slow = play(&script, &processor, half, never_missed).cpi;
+	for (unsigned i = 0; i < OPS; i++) {
+		random = random * 1664525 + 1013904223;
+		script.ops[i].taken = i % 8 == 5 ? random >> 31 : i % 8 == 7;
+	}
+	double fast = play(&script, &processor, half, never_missed).cpi;
+	assert_true(slow > fast + 0.5 * 30 * 0.5 / 8);
+}
+
+static void instruction_misses_cost_their_latency(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_ALU, .writes = BIT(0) } } };
+	struct processor processor = eight_wide();
+	const struct core_input input = { .fetch_beyond = { 0.03, 0.02, 0.01 } };
+	struct core_result result = play(&script, &processor, input, never_missed);
+	double expected = 0.01 * (14 + 40 + MEMORY);
+	assert_near(result.cpi, 1. / 8 + expected, 0.05);
+	assert_near(result.stack[CORE_ICACHE], expected, 0.1);
+}
+
+static void a_load_gets_what_a_store_before_it_wrote(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_MOVE,
+						    .flags = CODE_LOAD,
+						    .data_bytes = 8,
+						    .writes = BIT(0) },
+					 { .class = CODE_MOVE,
+						 .flags = CODE_STORE,
+						 .data_bytes = 8,
+						 .reads = BIT(0) } } };
+	repeat(&script, 2);
+	struct processor processor = eight_wide();
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = 4096;
+	assert_near(play_hits(&script, &processor).cpi, 4 / 2., 0.01);
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = 4096 + 8 * (uint64_t)i;
+	assert_near(play_hits(&script, &processor).cpi, 1 / 8., 0.01);
+}
+
+static void stores_that_miss_fill_their_queue(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_MOVE,
+						    .flags = CODE_STORE,
+						    .data_bytes = 8,
+						    .reads = BIT(0) },
+					 { .class = CODE_ALU, .writes = BIT(2) } } };
+	repeat(&script, 2);
+	for (unsigned i = 0; i < OPS; i += 2)
+		script.ops[i].address = LINE * (1 + (uint64_t)i * 7919 % 65536);
+	struct processor processor = eight_wide();
+	processor.store_queue = 20;
+	struct core_result result =
+		play(&script, &processor, (struct core_input){ 0 }, always_memory);
+	assert_near(result.cpi, MEMORY / 40., 0.05);
+	assert_true(result.stack[CORE_MEMORY] > 0.9 * result.cpi);
+}
+
+static void atomics_do_not_overlap(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_ATOMIC,
+						    .flags = CODE_LOAD | CODE_STORE,
+						    .data_bytes = 8 },
+					 { .class = CODE_MOVE,
+						 .flags = CODE_LOAD,
+						 .data_bytes = 8,
+						 .writes = BIT(1) } } };
+	repeat(&script, 2);
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = 4096 + 64 * (i % 2);
+	struct processor processor = eight_wide();
+	processor.units[CODE_ATOMIC].latency = 20;
+	assert_near(play_hits(&script, &processor).cpi, (20 + 4) / 2., 0.05);
+}
+
+static void strings_move_half_a_line_at_a_time(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_STRING,
+					 .flags = CODE_STORE,
+					 .data_bytes = 1,
+					 .reads = BIT(0) | BIT(1),
+					 .writes = BIT(1) } } };
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = 4096 + i;
+	struct processor processor = eight_wide();
+	processor.store_ports = 1;
+	assert_near(play_hits(&script, &processor).cpi, 1 / 32., 0.1);
+}
+
+static void a_faster_processor_is_never_slower(void **state)
+{
+	(void)state;
+	struct script script = independent_loads();
+	const struct core_odds odds = { .beyond = { 0.3, 0.2, 0.1 } };
+	double last = INFINITY;
+	for (unsigned window = 16; window <= 512; window *= 2) {
+		struct processor processor = eight_wide();
+		processor.rob = window;
+		double cpi = play(&script, &processor, (struct core_input){ 0 }, odds).cpi;
+		assert_true(cpi <= last * 1.001);
+		last = cpi;
+	}
+}
+
+static void a_class_without_traces_says_so(void **state)
+{
+	(void)state;
+	struct profile_class classes[2] = { { .thread = 0 }, { .thread = 0, .stretch = 1 } };
+	struct profile profile = { .classes = classes, .class_count = 2 };
+	AUTO(core_program) struct core_program *program = NULL;
+	assert_int_equal(core_program_new(&profile, OPS, 1, &program), 0);
+	assert_int_equal(core_program_instructions(program, 1), 0);
+	struct processor processor = eight_wide();
+	AUTO(core) struct core *core = NULL;
+	assert_int_equal(core_new(&processor, &core), 0);
+	struct core_result result;
+	struct core_input input = { 0 };
+	assert_int_equal(core_play(core, program, 1, &input, &result), -ENOENT);
+	processor.rob = 0;
+	AUTO(core) struct core *none = NULL;
+	assert_int_equal(core_new(&processor, &none), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(independent_operations_go_at_the_width),
+		cmocka_unit_test(a_chain_goes_at_its_latency),
+		cmocka_unit_test(chains_side_by_side_share_the_latency),
+		cmocka_unit_test(the_busiest_port_is_the_limit),
+		cmocka_unit_test(a_unit_that_is_not_pipelined_is_busy_for_its_interval),
+		cmocka_unit_test(a_small_window_limits_what_runs_side_by_side),
+		cmocka_unit_test(a_pointer_chase_waits_for_each_load),
+		cmocka_unit_test(independent_misses_fill_the_window_or_the_room_for_misses),
+		cmocka_unit_test(a_chain_of_misses_leaves_room_to_others),
+		cmocka_unit_test(as_many_accesses_miss_as_the_odds_say),
+		cmocka_unit_test(a_prefetched_stream_goes_at_the_speed_of_the_prefetcher),
+		cmocka_unit_test(a_misprediction_costs_resolution_and_refill),
+		cmocka_unit_test(mispredictions_fall_on_branches_that_vary),
+		cmocka_unit_test(instruction_misses_cost_their_latency),
+		cmocka_unit_test(a_load_gets_what_a_store_before_it_wrote),
+		cmocka_unit_test(stores_that_miss_fill_their_queue),
+		cmocka_unit_test(atomics_do_not_overlap),
+		cmocka_unit_test(strings_move_half_a_line_at_a_time),
+		cmocka_unit_test(a_faster_processor_is_never_slower),
+		cmocka_unit_test(a_class_without_traces_says_so),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
