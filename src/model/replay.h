@@ -94,6 +94,13 @@ struct replay_change {
 	double factor; /* the CPU time there takes 1/factor; 0: the lock is not taken at all */
 };
 
+/* What became of a thread. */
+struct replay_time {
+	uint32_t pid, tid;
+	uint64_t ran_ns, ready_ns, waited_ns; /* on a core; waiting for one; for others */
+	uint64_t operation_ns; /* of ran_ns: what operations cost by themselves */
+};
+
 struct replay_run {
 	uint32_t cores; /* 1 to REPLAY_CORES_MAX; 0: as recorded */
 	uint64_t seed;
@@ -114,6 +121,10 @@ struct replay_run {
 	/* Also with opts.stretch: what acquiring, releasing, posting and signalling cost by themselves; from a
 	   wake-up to running; a switch. Of the machine that it is played on. */
 	uint64_t operation_ns, wake_ns, switch_ns;
+	uint64_t
+		transfer_ns; /* what acquiring costs more when another thread was the last to do so */
+	struct replay_time *
+		times; /* NULL, or room for facts.threads of them, in the order of replay_thread() */
 };
 
 /*

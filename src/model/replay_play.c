@@ -86,11 +86,20 @@ static double factor_of(struct player *player, uint32_t index, const struct step
 	return factor;
 }
 
+/* A lock's line is where it was taken last. */
+static uint64_t fetch_lock(struct player *player, uint32_t index, const struct step *step)
+{
+	uint32_t last = player->last_owners[step->object];
+	player->last_owners[step->object] = index;
+	return last != REPLAY_NONE && last != index ? player->run->transfer_ns : 0;
+}
+
 /* What an operation costs by itself, where events do not say. */
-static uint64_t operation_of(const struct player *player, const struct step *step)
+static uint64_t operation_of(struct player *player, uint32_t index, const struct step *step)
 {
 	switch (step->kind) {
 	case STEP_LOCK:
+		return player->run->operation_ns + fetch_lock(player, index, step);
 	case STEP_UNLOCK:
 	case STEP_SIGNAL:
 	case STEP_PUT:
@@ -117,8 +126,11 @@ static uint64_t next_work(struct player *player, uint32_t index, const struct st
 		ns = run->duration(run->duration_context, index, step->stretch, &thread->work);
 	else
 		thread->work = 0;
-	if (is_first && player->replay->opts.stretch)
-		ns += operation_of(player, step);
+	if (is_first && player->replay->opts.stretch) {
+		uint64_t operation_ns = operation_of(player, index, step);
+		thread->operation_ns += operation_ns;
+		ns += operation_ns;
+	}
 	double factor = factor_of(player, index, step);
 	return factor == 1 ? ns : (uint64_t)((double)ns / factor + 0.5);
 }

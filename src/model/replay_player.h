@@ -16,6 +16,7 @@ struct play_thread {
 	bool has_begun; /* the work before the step */
 	uint64_t work; /* of that, what is to come */
 	bool has_slept; /* until its start */
+	uint64_t operation_ns; /* what its operations cost so far */
 };
 
 /* What a condition stands for, now. */
@@ -44,6 +45,7 @@ struct player {
 	size_t by_tid_capacity;
 	uint32_t *numbers; /* object -> the engine's number */
 	uint32_t *owners; /* object -> thread that holds it exclusively, REPLAY_NONE */
+	uint32_t *last_owners; /* object -> thread that took it last */
 	uint32_t *episode_numbers;
 	struct play_cond *conds; /* by object */
 	struct map passes; /* thread, condition: how often it passed */

@@ -84,7 +84,7 @@ static int add_objects(struct player *player)
 	const struct replay *replay = player->replay;
 	int code = 0;
 	for (uint32_t i = 0; code == 0 && i < replay->object_count; i++) {
-		player->owners[i] = REPLAY_NONE;
+		player->owners[i] = player->last_owners[i] = REPLAY_NONE;
 		code = add_object(player, i);
 		if (code == 0)
 			code = start_cond(player, i);
@@ -128,12 +128,13 @@ static int player_init(struct player *player)
 	player->threads = calloc(threads, sizeof *player->threads);
 	player->numbers = calloc(objects, sizeof *player->numbers);
 	player->owners = calloc(objects, sizeof *player->owners);
+	player->last_owners = calloc(objects, sizeof *player->last_owners);
 	player->conds = calloc(objects, sizeof *player->conds);
 	player->episode_numbers =
 		calloc(replay->episode_count + 1, sizeof *player->episode_numbers);
 	player->depths = calloc(threads * (player->run->change_count + 1), sizeof *player->depths);
-	if (!player->threads || !player->numbers || !player->owners || !player->conds ||
-		!player->episode_numbers || !player->depths)
+	if (!player->threads || !player->numbers || !player->owners || !player->last_owners ||
+		!player->conds || !player->episode_numbers || !player->depths)
 		return -ENOMEM;
 	int code = add_objects(player);
 	for (uint32_t i = 0; code == 0 && i < replay->thread_count; i++)
@@ -150,6 +151,7 @@ static void player_release(struct player *player)
 	free(player->threads);
 	free(player->numbers);
 	free(player->owners);
+	free(player->last_owners);
 	free(player->conds);
 	free(player->episode_numbers);
 	free(player->depths);
@@ -182,6 +184,24 @@ static int check(const struct replay *replay, const struct replay_run *run, stru
 	return 0;
 }
 
+/* A thread that nobody started has none. */
+static void take_times(const struct player *player, struct replay_time *times)
+{
+	for (uint32_t i = 0; i < player->replay->thread_count; i++) {
+		const struct load_thread *loaded = &player->replay->threads[i];
+		const struct play_thread *thread = &player->threads[i];
+		struct sim_thread_stats stats = { 0 };
+		if (thread->tid > 0)
+			sim_thread_stats(player->sim, thread->tid, &stats);
+		times[i] = (struct replay_time){ .pid = loaded->pid,
+			.tid = loaded->tid,
+			.ran_ns = stats.ran_ns,
+			.ready_ns = stats.ready_ns,
+			.waited_ns = stats.waited_ns,
+			.operation_ns = thread->operation_ns };
+	}
+}
+
 static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct err *err)
 {
 	struct sim_program program = { .context = player, .next = play_next };
@@ -196,7 +216,7 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 		.speed = speeds,
 		.wake_ns = is_work ? player->run->wake_ns : facts->wake_ns,
 		.switch_ns = is_work ? player->run->switch_ns : facts->block_ns,
-		.sink = &sink };
+		.sink = is_work && !player->sink ? NULL : &sink };
 	player->cores = cores;
 	player->speed = facts->available_spare;
 	int code = sim_new(&options, &program, &player->sim, err);
@@ -214,6 +234,8 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 	if (code < 0)
 		return code;
 	*ret_ns = sim_now(player->sim);
+	if (player->run->times)
+		take_times(player, player->run->times);
 	return player->sink ? sink_finish(player->sink, *ret_ns, err) : 0;
 }
 

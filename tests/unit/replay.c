@@ -500,6 +500,44 @@ static void work_between_what_others_tell_is_shared_by_time(void **state)
 	assert_int_equal(replay_run(replay, &run, &ns, &err), -EINVAL);
 }
 
+/* b asks for the lock when a has had it, then again. */
+static void a_lock_comes_from_the_thread_that_had_it(void **state)
+{
+	(void)state;
+	static const char text[] = WORK_HEAD "0,a,0,start,,,,,\n"
+					     "0,b,0,start,,,,,\n"
+					     "10,a,10,pass,mutex,l,1,,\n"
+					     "20,a,20,release,mutex,l,2,,\n"
+					     "20,a,20,exit,,,,,\n"
+					     "500,b,500,pass,mutex,l,1,,\n"
+					     "510,b,510,release,mutex,l,2,,\n"
+					     "520,b,520,pass,mutex,l,1,,\n"
+					     "530,b,530,release,mutex,l,2,,\n"
+					     "530,b,530,exit,,,,,\n";
+	struct replay_opts opts = { .cores = 2, .stretch = stretch_of };
+	AUTO(replay) struct replay *replay = NULL;
+	assert_int_equal(replay_new(&opts, &replay, NULL), 0);
+	struct event_sink sink = replay_sink(replay);
+	feed(text, &sink);
+	struct clocked clocked = { .chunk = UINT64_MAX };
+	struct replay_time times[2];
+	uint64_t ns = 0;
+	struct replay_run run = { .cores = 2,
+		.duration = take_time,
+		.duration_context = &clocked,
+		.operation_ns = 7,
+		.transfer_ns = 300,
+		.times = times };
+	assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
+	/* b: from the start 500, 10 with the lock, 10 of kind 1, 10 */
+	uint64_t cost_ns = 4 * 7 + 300;
+	assert_int_equal(ns, 500 * 2 + 10 * 2 + 10 * 10 + 10 * 2 + cost_ns);
+	assert_int_equal(times[1].ran_ns, ns);
+	assert_int_equal(times[1].operation_ns, cost_ns);
+	assert_int_equal(times[0].operation_ns, 2 * 7);
+	assert_int_equal(times[0].waited_ns, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -520,6 +558,7 @@ int main(void)
 		cmocka_unit_test(a_replay_can_be_steered),
 		cmocka_unit_test(work_takes_the_time_that_it_is_told),
 		cmocka_unit_test(work_between_what_others_tell_is_shared_by_time),
+		cmocka_unit_test(a_lock_comes_from_the_thread_that_had_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
