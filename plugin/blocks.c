@@ -9,7 +9,9 @@
 
 #include "code_class.h"
 #include "decode.h"
+#include "hash.h"
 #include "out.h"
+#include "trace_raw.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -22,6 +24,7 @@ enum {
 	TABLE_BITS = 16,
 	INSTRUCTION_MAX = 15,
 	LINE_BITS = 6,
+	BLOCK_MAX = 512, /* the emulator's own limit */
 };
 
 struct code_entry {
@@ -41,6 +44,7 @@ static struct block_entry *block_chunks[CHUNKS];
 static uint32_t code_count, block_count;
 static uint32_t code_table[1 << TABLE_BITS], block_table[1 << TABLE_BITS];
 static uint64_t undecoded;
+static bool writes_all;
 static pthread_mutex_t translation = PTHREAD_MUTEX_INITIALIZER;
 
 static struct code_entry *code_at(uint32_t index)
@@ -68,17 +72,12 @@ uint64_t blocks_undecoded(void)
 	return undecoded;
 }
 
-static uint32_t hash_bits(uint64_t key)
-{
-	return (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - TABLE_BITS));
-}
-
 /* The code's index; UINT32_MAX without memory. */
 static uint32_t find_code(uint64_t address, const void *bytes, size_t size)
 {
 	uint8_t padded[16] = { 0 };
 	memcpy(padded, bytes, size < INSTRUCTION_MAX ? size : INSTRUCTION_MAX);
-	uint32_t *head = &code_table[hash_bits(address)];
+	uint32_t *head = &code_table[hash_bits(address, TABLE_BITS)];
 	for (uint32_t at = *head; at; at = code_at(at - 1)->next) {
 		struct code_entry *entry = code_at(at - 1);
 		if (entry->code.address == address &&
@@ -146,7 +145,7 @@ static bool fill_block(struct block *block, const struct qemu_plugin_tb *tb)
 	const struct raw_code *last = blocks_code(block->places[block->count - 1].code);
 	block->end = last->address + last->bytes;
 	block->ends_in_branch = last->class == CODE_BRANCH;
-	block->starts_with_string = blocks_code(block->places[0].code)->class == CODE_STRING;
+	block->is_string = block->count == 1 && last->class == CODE_STRING;
 	return true;
 }
 
@@ -166,11 +165,27 @@ static bool is_same(const struct block *block, const struct qemu_plugin_tb *tb)
 	return true;
 }
 
+void blocks_write_all(void)
+{
+	writes_all = true;
+}
+
+static void write_block(const struct block *block)
+{
+	struct trace_block head = { block->id, block->count };
+	uint32_t codes[BLOCK_MAX];
+	if (block->count > BLOCK_MAX)
+		return;
+	for (uint32_t i = 0; i < block->count; i++)
+		codes[i] = block->places[i].code;
+	out_record(RAW_TRACE_BLOCK, &head, sizeof(head), codes, block->count * sizeof(*codes));
+}
+
 static struct block *translate(const struct qemu_plugin_tb *tb)
 {
 	if (qemu_plugin_tb_n_insns(tb) == 0)
 		return NULL;
-	uint32_t *head = &block_table[hash_bits(qemu_plugin_tb_vaddr(tb))];
+	uint32_t *head = &block_table[hash_bits(qemu_plugin_tb_vaddr(tb), TABLE_BITS)];
 	for (uint32_t at = *head; at; at = block_at(at - 1)->next) {
 		if (is_same(&block_at(at - 1)->block, tb))
 			return &block_at(at - 1)->block;
@@ -188,6 +203,8 @@ static struct block *translate(const struct qemu_plugin_tb *tb)
 		return NULL;
 	}
 	entry->next = *head;
+	if (writes_all)
+		write_block(&entry->block);
 	block_count++;
 	*head = id + 1;
 	return &entry->block;

@@ -35,12 +35,21 @@ struct block {
 	uint32_t accesses; /* memory operands, without those of string instructions */
 	uint32_t id;
 	bool ends_in_branch; /* conditional */
-	bool starts_with_string; /* repeated: the block is executed again for each element */
+	bool is_string; /* a string instruction, alone: executed again for each element */
 	struct place *places;
 };
 
+/* Whether the block is the next element of the string instruction that ended `previous`, not an instruction of its own. */
+static inline bool block_goes_on(const struct block *block, const struct block *previous)
+{
+	return block->is_string && previous && previous->end == block->end;
+}
+
 /* The block of a translation, made if it is new. NULL without memory. Only from translation callbacks. */
 struct block *blocks_translate(const struct qemu_plugin_tb *tb);
+
+/* Every block is written, as trace_raw.h says, when it is new. */
+void blocks_write_all(void);
 
 /* The block of an id that was given out. */
 const struct block *blocks_get(uint32_t id);

@@ -108,3 +108,10 @@ uint64_t out_lost(void)
 {
 	return out.lost;
 }
+
+void out_count_lost(void)
+{
+	(void)pthread_mutex_lock(&out.lock);
+	out.lost++;
+	(void)pthread_mutex_unlock(&out.lock);
+}

@@ -24,6 +24,9 @@ void out_flush(void);
 /* Nothing more is written, and what is buffered is forgotten: in the child of a fork. */
 void out_abandon(void);
 
+/* A record could not be made. */
+void out_count_lost(void);
+
 /* Records that could not be written. */
 uint64_t out_lost(void);
 

@@ -28,6 +28,9 @@ enum raw_kind {
 	RAW_BRANCHES, /* raw_branches */
 	RAW_QUALITY, /* raw_quality: the last one counts */
 	RAW_END, /* nothing: the program came to its end */
+	/* Only in a full trace; see trace_raw.h. */
+	RAW_TRACE_BLOCK,
+	RAW_TRACE_CHUNK,
 };
 
 struct raw_header {

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The plugin: what QEMU calls. `-plugin FILE,out=RAW[,page=PAGE]`; PAGE is that of preload/profile_page.h, without
- * which each thread is one stretch.
+ * The plugin: what QEMU calls. `-plugin FILE,out=RAW[,page=PAGE][,trace=on]`; PAGE is that of preload/profile_page.h,
+ * without which each thread is one stretch; trace: a full trace (trace_raw.h) instead of micro-traces.
  *
  * Each executed block costs one short function: two comparisons and additions of vectors. Whatever is rare waits for
  * one of the comparisons: another stretch, or `next_instructions`.
  */
 #include "blocks.h"
 #include "code_class.h"
+#include "clock.h"
 #include "out.h"
 #include "preload/profile_page.h"
+#include "record.h"
+#include "reuse.h"
 #include "thread.h"
 
 #include <fcntl.h>
@@ -19,7 +22,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 QEMU_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
@@ -40,16 +42,23 @@ static pid_t profiled_pid;
 /* Threads come and go; held for that, and to write at the program's end. */
 static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static uint64_t now_ns(void)
+/* Accesses of all threads but this one. */
+static uint64_t accesses_of_others(const struct vcpu *vcpu)
 {
-	struct timespec time;
-	(void)clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+	uint64_t total = vcpu->earlier_accesses;
+	for (unsigned i = 0; i < vcpu_end; i++) {
+		if (&vcpus[i] != vcpu && vcpus[i].slot)
+			total += vcpus[i].earlier_accesses + vcpus[i].slot->accesses;
+	}
+	return total;
 }
 
 static void write_quality(void)
 {
-	struct raw_quality quality = { .lost = out_lost(), .undecoded = blocks_undecoded() };
+	struct raw_quality quality = {
+		.lost = out_lost(), .undecoded = blocks_undecoded(), .micro_traces = record_count()
+	};
+	reuse_quality(&quality.reuse_samples, &quality.reuse_rate);
 	out_record(RAW_QUALITY, &quality, sizeof(quality), NULL, 0);
 }
 
@@ -62,33 +71,49 @@ static void start_thread(struct vcpu *vcpu)
 	(void)pthread_mutex_unlock(&threads_lock);
 	if (!vcpu->thread)
 		return;
-	vcpu->thread->written_ns = now_ns();
+	vcpu->thread->written_ns = clock_ns();
+	vcpu->next_access = UINT64_MAX;
+	if (!record_start(vcpu))
+		out_count_lost();
 	vcpu->stretch = PROFILE_NOT_COUNTED; /* so that the first stretch is entered */
 }
 
 static void leave_stretch(struct vcpu *vcpu)
 {
 	vcpu_settle(vcpu);
+	record_leave(vcpu);
+	reuse_leave(vcpu);
 	vcpu->previous = NULL;
 	vcpu->sum = NULL;
+}
+
+/* When the thread is to be attended to again. */
+static void plan(struct vcpu *vcpu)
+{
+	uint64_t next = record_look(vcpu);
+	vcpu->next_instructions =
+		vcpu->slot->instructions + (next < ATTEND_EVERY ? next : ATTEND_EVERY);
 }
 
 static void enter_stretch(struct vcpu *vcpu, uint64_t stretch)
 {
 	leave_stretch(vcpu);
 	vcpu->stretch = stretch;
-	if (stretch == PROFILE_NOT_COUNTED) {
+	vcpu->mode &= ~(uint32_t)VCPU_OFF;
+	if (stretch != PROFILE_NOT_COUNTED)
+		vcpu->sum = thread_sum(vcpu->thread, stretch);
+	if (!vcpu->sum) {
 		vcpu->mode |= VCPU_OFF;
 		return;
 	}
-	vcpu->mode &= ~(uint32_t)VCPU_OFF;
-	vcpu->sum = thread_sum(vcpu->thread, stretch);
-	if (vcpu->sum)
-		vcpu->sum->counts.stretches++;
+	vcpu->sum->counts.stretches++;
+	record_enter(vcpu);
+	reuse_enter(vcpu);
+	plan(vcpu);
 }
 
 /* Before a block, when there is something special about the virtual cpu. Whether the block counts. */
-static bool attend_before(struct vcpu *vcpu)
+static bool attend_before(struct vcpu *vcpu, const struct block *block)
 {
 	if (vcpu->mode & VCPU_UNSTARTED)
 		start_thread(vcpu);
@@ -97,6 +122,8 @@ static bool attend_before(struct vcpu *vcpu)
 	uint64_t stretch = vcpu->slot->stretch;
 	if (stretch != vcpu->stretch)
 		enter_stretch(vcpu, stretch);
+	if (vcpu->mode & VCPU_RECORDS)
+		record_block(vcpu, block);
 	return !(vcpu->mode & VCPU_OFF);
 }
 
@@ -105,9 +132,10 @@ static void attend_after(struct vcpu *vcpu)
 {
 	vcpu_settle(vcpu);
 	vcpu->next_instructions = vcpu->slot->instructions + ATTEND_EVERY;
-	if (!vcpu->thread)
+	if (!vcpu->sum)
 		return;
-	uint64_t now = now_ns();
+	plan(vcpu);
+	uint64_t now = clock_ns();
 	if (now - vcpu->thread->written_ns < WRITE_EVERY_NS)
 		return;
 	vcpu->thread->written_ns = now;
@@ -123,13 +151,12 @@ static void on_block(unsigned index, void *userdata)
 	struct vcpu *vcpu = &vcpus[index];
 	const struct block *block = userdata;
 	if (__builtin_expect((vcpu->slot->stretch != vcpu->stretch) | (vcpu->mode != 0), 0) &&
-		!attend_before(vcpu))
+		!attend_before(vcpu, block))
 		return;
 	struct profile_slot *slot = vcpu->slot;
 	const struct block *previous = vcpu->previous;
 	vcpu->previous = block;
-	/* The next element of a repeated string instruction is no instruction of its own. */
-	if (__builtin_expect(block->starts_with_string, 0) && previous == block)
+	if (__builtin_expect(block_goes_on(block, previous), 0))
 		return;
 	for (unsigned i = 0; i < LANE_PARTS; i++)
 		vcpu->counts[i] += block->counts[i];
@@ -137,8 +164,68 @@ static void on_block(unsigned index, void *userdata)
 		((uint16_t *)vcpu->counts)[LANE_FETCHES]++;
 	slot->accesses += block->accesses;
 	slot->instructions += block->count;
+	if (__builtin_expect(slot->accesses > vcpu->next_access, 0))
+		vcpu->looks |= LOOKS_SAMPLER;
 	if (__builtin_expect(slot->instructions >= vcpu->next_instructions, 0))
 		attend_after(vcpu);
+}
+
+/* An access that may be to a watched line, or is recorded or sampled. */
+static void look_at_access(
+	struct vcpu *vcpu, const struct place *place, uint64_t address, bool is_store)
+{
+	const struct profile_slot *slot = vcpu->slot;
+	uint64_t line = address >> REUSE_LINE_BITS;
+	if (!vcpu->sum)
+		return;
+	bool again = place == vcpu->last_place && line == vcpu->last_line &&
+		     slot->accesses == vcpu->last_clock;
+	vcpu->last_place = place;
+	vcpu->last_line = line;
+	vcpu->last_clock = slot->accesses;
+	if (vcpu->looks & LOOKS_RECORDER && !again)
+		record_access(&vcpu->thread->recorder, place, address);
+	uint64_t clock = slot->accesses - place->block->accesses + place->access;
+	if (reuse_filtered(line))
+		reuse_access(vcpu, place, line, clock, is_store, again);
+	if (vcpu->looks & LOOKS_SAMPLER && !again && clock >= vcpu->next_access) {
+		reuse_sample(vcpu, line, clock);
+		if (slot->accesses <= vcpu->next_access)
+			vcpu->looks &= (uint8_t)~LOOKS_SAMPLER;
+	}
+}
+
+static void on_access(unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
+{
+	struct vcpu *vcpu = &vcpus[index % VCPUS];
+	if (__builtin_expect(vcpu->looks | reuse_filtered(address >> REUSE_LINE_BITS), 0))
+		look_at_access(vcpu, userdata, address, qemu_plugin_mem_is_store(info));
+}
+
+/* Of a string instruction, which may have any number: counted here, one for each line that it comes to. */
+static void on_string_access(
+	unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
+{
+	struct vcpu *vcpu = &vcpus[index % VCPUS];
+	const struct place *place = userdata;
+	uint64_t line = address >> REUSE_LINE_BITS;
+	bool is_store = qemu_plugin_mem_is_store(info);
+	if (!vcpu->sum || (vcpu->last_place == place && vcpu->string_lines[is_store] == line))
+		return;
+	if (vcpu->last_place != place)
+		vcpu->string_lines[!is_store] = UINT64_MAX;
+	vcpu->last_place = place;
+	vcpu->string_lines[is_store] = line;
+	*(is_store ? &vcpu->sum->counts.stores : &vcpu->sum->counts.loads) += 1;
+	uint64_t clock = vcpu->slot->accesses++;
+	if (vcpu->looks & LOOKS_RECORDER) {
+		record_make_room(vcpu);
+		record_access(&vcpu->thread->recorder, place, address);
+	}
+	if (reuse_filtered(line))
+		reuse_access(vcpu, place, line, clock, is_store, false);
+	if (clock >= vcpu->next_access)
+		reuse_sample(vcpu, line, clock);
 }
 
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
@@ -148,6 +235,15 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	if (!block)
 		return;
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, block);
+	for (uint32_t i = 0; i < block->count; i++) {
+		const struct raw_code *code = blocks_code(block->places[i].code);
+		if (!(code->flags & (CODE_LOAD | CODE_STORE)))
+			continue;
+		/* One for reads and writes: two on an instruction count wrongly. */
+		qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i),
+			code->class == CODE_STRING ? on_string_access : on_access,
+			QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, &block->places[i]);
+	}
 }
 
 static void on_vcpu_init(qemu_plugin_id_t id, unsigned index)
@@ -156,7 +252,9 @@ static void on_vcpu_init(qemu_plugin_id_t id, unsigned index)
 	if (index >= VCPUS)
 		return;
 	struct vcpu *vcpu = &vcpus[index];
+	uint64_t earlier = vcpu->earlier_accesses;
 	memset(vcpu, 0, sizeof(*vcpu));
+	vcpu->earlier_accesses = earlier;
 	vcpu->slot = &vcpu->own;
 	vcpu->mode = VCPU_UNSTARTED;
 	(void)pthread_mutex_lock(&threads_lock);
@@ -169,8 +267,14 @@ static void on_vcpu_init(qemu_plugin_id_t id, unsigned index)
 static void end_thread(struct vcpu *vcpu)
 {
 	if (vcpu->thread) {
+		leave_stretch(vcpu);
+		record_end(vcpu);
+		reuse_end(vcpu);
 		thread_write(vcpu);
 		thread_free(vcpu->thread);
+		vcpu->own.accesses = 0;
+		vcpu->earlier_accesses += vcpu->slot->accesses;
+		vcpu->slot = &vcpu->own;
 	}
 	vcpu->thread = NULL;
 	vcpu->sum = NULL;
@@ -201,8 +305,10 @@ static void take_slot(struct vcpu *vcpu, uint64_t slot)
 static void write_all_threads(void)
 {
 	for (unsigned i = 0; i < vcpu_end; i++) {
-		if (vcpus[i].thread)
-			thread_write(&vcpus[i]);
+		if (!vcpus[i].thread)
+			continue;
+		record_leave(&vcpus[i]);
+		thread_write(&vcpus[i]);
 	}
 	write_quality();
 }
@@ -227,12 +333,15 @@ static void forget_process(unsigned index)
 {
 	(void)pthread_mutex_init(&threads_lock, NULL);
 	blocks_forked();
+	reuse_forked();
 	out_abandon();
 	profiled_pid = getpid();
 	for (unsigned i = 0; i < vcpu_end; i++) {
 		vcpus[i].thread = NULL;
 		vcpus[i].sum = NULL;
 		vcpus[i].mode = VCPU_IGNORED;
+		vcpus[i].looks = 0;
+		vcpus[i].next_access = UINT64_MAX;
 	}
 	vcpus[index].own = *vcpus[index].slot;
 	vcpus[index].slot = &vcpus[index].own;
@@ -280,6 +389,11 @@ static int set_option(const char *option)
 		return out_open(value);
 	if (length == 4 && strncmp(option, "page", 4) == 0)
 		return map_page(value);
+	if (length == 5 && strcmp(option, "trace=on") == 0) {
+		record_everything();
+		blocks_write_all();
+		return 0;
+	}
 	return -1;
 }
 
@@ -296,6 +410,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 		}
 	}
 	profiled_pid = getpid();
+	reuse_init(accesses_of_others);
 	qemu_plugin_register_vcpu_init_cb(id, on_vcpu_init);
 	qemu_plugin_register_vcpu_exit_cb(id, on_vcpu_exit);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);

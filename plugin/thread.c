@@ -2,6 +2,7 @@
 #include "thread.h"
 
 #include "out.h"
+#include "reuse.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ struct thread *thread_new(void)
 	thread->number = atomic_fetch_add(&thread_count, 1);
 	thread->pid = (uint32_t)getpid();
 	thread->tid = (uint32_t)syscall(SYS_gettid);
+	thread->random = (thread->number + 1) * UINT64_C(0x9e3779b97f4a7c15);
 	return thread;
 }
 
@@ -40,6 +42,9 @@ void thread_free(struct thread *thread)
 		free(sum);
 	}
 	free(thread->table);
+	free(thread->recorder.words);
+	free(thread->reuse.entries);
+	free(thread->touched.lines);
 	free(thread);
 }
 
@@ -78,9 +83,9 @@ struct sum *thread_sum(struct thread *thread, uint64_t stretch)
 	if (!sum)
 		return NULL;
 	sum->stretch = stretch;
+	sum->index = thread->sum_count++;
 	sum->next = thread->sums;
 	thread->sums = sum;
-	thread->sum_count++;
 	*find_place(thread->table, thread->table_bits, stretch) = sum;
 	return sum;
 }
@@ -89,11 +94,14 @@ void vcpu_settle(struct vcpu *vcpu)
 {
 	struct sum *sum = vcpu->sum;
 	uint64_t instructions = vcpu->slot->instructions - vcpu->counted_instructions;
+	uint64_t accesses = vcpu->slot->accesses - vcpu->counted_accesses;
 	vcpu->counted_instructions = vcpu->slot->instructions;
+	vcpu->counted_accesses = vcpu->slot->accesses;
 	if (sum) {
 		uint16_t counts[RAW_MIX];
 		memcpy(counts, vcpu->counts, sizeof(counts));
 		sum->instructions += instructions;
+		sum->accesses += accesses;
 		sum->counts.instructions += instructions;
 		sum->counts.loads += counts[LANE_LOADS];
 		sum->counts.stores += counts[LANE_STORES];
@@ -127,4 +135,5 @@ void thread_write(struct vcpu *vcpu)
 	out_record(RAW_THREAD, &record, sizeof(record), NULL, 0);
 	for (struct sum *sum = thread->sums; sum; sum = sum->next)
 		write_sum(thread, sum);
+	reuse_write(thread);
 }

@@ -20,7 +20,41 @@ struct sum {
 	uint64_t stretch;
 	uint64_t instructions; /* since the thread's start: not set to 0 when written */
 	struct raw_counts counts;
-	struct sum *next; /* of the thread's, in the order of their making */
+	uint64_t next_micro; /* `instructions` at which a micro-trace is due */
+	uint64_t accesses; /* since the thread's start */
+	uint64_t sample_in; /* accesses until the next sample, when it is not the current one */
+	double sample_weight; /* of that: accesses that it stands for */
+	uint32_t index; /* of the thread's */
+	struct sum *next; /* of the thread's, the newest first */
+};
+
+/* What record.h keeps of a thread. */
+struct recorder {
+	uint64_t *words;
+	uint32_t used, capacity;
+	uint32_t instructions; /* of this micro-trace */
+	bool has_block; /* since it started */
+	uint64_t at, class_at; /* as in raw_micro */
+	uint64_t begin_ns, stretches; /* as in trace_chunk */
+};
+
+/* Sampled reuse distances that are not yet written: an open-addressing table. */
+struct reuse_entry {
+	uint64_t key; /* sum, code, scope, bin; 0: free */
+	struct sum *sum;
+	double count;
+	uint32_t samples;
+};
+
+struct reuse_table {
+	struct reuse_entry *entries;
+	uint32_t bits, used;
+};
+
+/* Lines, those of a thread or of all, of which it is counted when they are first touched. */
+struct line_set {
+	uint64_t *lines; /* line + 1 */
+	uint32_t bits, used;
 };
 
 struct thread {
@@ -30,12 +64,23 @@ struct thread {
 	uint32_t sum_count;
 	struct sum *sums;
 	uint64_t written_ns; /* monotonic clock */
+	uint64_t random;
+	struct recorder recorder;
+	struct reuse_table reuse;
+	struct line_set touched;
 };
 
 enum vcpu_mode {
 	VCPU_UNSTARTED = 1, /* no thread yet */
 	VCPU_OFF = 2, /* the guest said PROFILE_NOT_COUNTED */
 	VCPU_IGNORED = 4, /* a process that is not profiled: only its clock goes on */
+	VCPU_RECORDS = 8, /* record.h sees each block */
+};
+
+/* Who wants to see each access, beside those of watched lines. */
+enum vcpu_looks {
+	LOOKS_RECORDER = 1,
+	LOOKS_SAMPLER = 2, /* an access of this block is to be sampled */
 };
 
 struct vcpu {
@@ -45,11 +90,31 @@ struct vcpu {
 	uint64_t next_instructions; /* of the slot: when to attend to the thread */
 	const struct block *previous; /* executed before; NULL: unknown */
 	uint64_t counted_instructions; /* of the slot, when `counts` was emptied */
+	uint64_t next_access; /* of the slot: to be sampled */
 	uint32_t mode; /* enum vcpu_mode; 0: counts */
+	uint8_t looks; /* enum vcpu_looks */
 	struct thread *thread;
 	struct sum *sum;
+	uint64_t counted_accesses; /* of the slot, as counted_instructions */
+	/* The access last looked at: what the emulator splits, and a store after a load, is one access. */
+	const struct place *last_place;
+	uint64_t last_line, last_clock;
+	uint64_t string_lines[2]; /* that a string instruction last loaded from, stored to */
+	/* Of the threads that had this virtual cpu before. */
+	uint64_t earlier_accesses;
 	struct profile_slot own;
 } __attribute__((aligned(64)));
+
+/* A random number of the thread's own sequence (xorshift64*). */
+static inline uint64_t thread_random(struct thread *thread)
+{
+	uint64_t x = thread->random;
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	thread->random = x;
+	return x * UINT64_C(0x2545f4914f6cdd1d);
+}
 
 /* A new thread, known by the next number. NULL without memory. */
 struct thread *thread_new(void);

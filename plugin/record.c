@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "record.h"
+
+#include "clock.h"
+#include "code_class.h"
+#include "out.h"
+#include "trace_raw.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum {
+	MICRO_INSTRUCTIONS = 1000, /* RPPM, III-A */
+	/* A class's first trace is at its begin, the next ones after so many of its instructions or a 12th of them: a
+	 * trace stands for at most 8% of its class, and their number grows with the logarithm of its length. */
+	MICRO_FIRST_GAP = 5000,
+	MICRO_PART = 12,
+	/* So many traces in all double the gaps: a program with ten thousand classes needs fewer of each. */
+	MICRO_MANY = 2000,
+	BLOCK_MAX = 512,
+	WORDS_BEYOND = 4 * BLOCK_MAX, /* a block and its addresses */
+	MICRO_WORDS = 4 * MICRO_INSTRUCTIONS,
+	CHUNK_WORDS = 4096,
+	CAPACITY = CHUNK_WORDS + WORDS_BEYOND,
+};
+
+static bool everything;
+static atomic_uint_fast64_t micro_traces;
+
+void record_everything(void)
+{
+	everything = true;
+}
+
+uint64_t record_count(void)
+{
+	return micro_traces;
+}
+
+bool record_start(struct vcpu *vcpu)
+{
+	struct recorder *recorder = &vcpu->thread->recorder;
+	recorder->words = malloc(CAPACITY * sizeof(*recorder->words));
+	recorder->capacity = recorder->words ? CAPACITY : 0;
+	return recorder->words;
+}
+
+void record_end(struct vcpu *vcpu)
+{
+	record_leave(vcpu);
+	free(vcpu->thread->recorder.words);
+	vcpu->thread->recorder = (struct recorder){ 0 };
+}
+
+/* Writes the words as a chunk of the full trace; the recorder is empty after. */
+static void write_chunk(struct vcpu *vcpu)
+{
+	struct recorder *recorder = &vcpu->thread->recorder;
+	uint64_t now = clock_ns();
+	struct trace_chunk chunk = { .thread = vcpu->thread->number,
+		.stretch = vcpu->stretch,
+		.stretches = recorder->stretches,
+		.begin_ns = recorder->begin_ns,
+		.end_ns = now };
+	if (recorder->used)
+		out_record(RAW_TRACE_CHUNK, &chunk, sizeof(chunk), recorder->words,
+			recorder->used * sizeof(*recorder->words));
+	recorder->begin_ns = now;
+	recorder->used = 0;
+}
+
+void record_make_room(struct vcpu *vcpu)
+{
+	struct recorder *recorder = &vcpu->thread->recorder;
+	if (everything && recorder->used + 1 >= recorder->capacity)
+		write_chunk(vcpu);
+}
+
+static bool is_block(uint64_t word)
+{
+	return word >> TRACE_TAG_SHIFT == TRACE_BLOCK_WORD;
+}
+
+static const struct block *block_of(uint64_t word)
+{
+	return blocks_get((uint32_t)word);
+}
+
+/* Appends the instructions of words[at], a block, and its addresses; returns where the next block is. */
+static uint32_t expand_block(const struct recorder *recorder, uint32_t at, const struct block *next,
+	struct raw_op *ops, uint32_t *count)
+{
+	const struct block *block = block_of(recorder->words[at]);
+	struct raw_op *first = ops + *count;
+	for (uint32_t i = 0; i < block->count; i++)
+		first[i] = (struct raw_op){ .code = block->places[i].code };
+	uint32_t end = at + 1;
+	for (; end < recorder->used && !is_block(recorder->words[end]); end++) {
+		uint64_t index = recorder->words[end] >> TRACE_TAG_SHIFT;
+		uint64_t address = recorder->words[end] & ((UINT64_C(1) << TRACE_TAG_SHIFT) - 1);
+		if (index < block->count && !first[index].address)
+			first[index].address = address;
+	}
+	if (end < recorder->used)
+		next = block_of(recorder->words[end]);
+	struct raw_op *last = &first[block->count - 1];
+	uint8_t class = blocks_code(last->code)->class;
+	last->taken =
+		class == CODE_JUMP || (class == CODE_BRANCH && next && next->address != block->end);
+	*count += block->count;
+	return end;
+}
+
+/* Ends the micro-trace before `next` (NULL: unknown) and writes it. */
+static void finish_micro(struct vcpu *vcpu, const struct block *next)
+{
+	struct recorder *recorder = &vcpu->thread->recorder;
+	static _Thread_local struct raw_op ops[MICRO_INSTRUCTIONS + 2 * BLOCK_MAX];
+	uint32_t count = 0;
+	for (uint32_t at = 0; at < recorder->used && count < MICRO_INSTRUCTIONS;)
+		at = expand_block(recorder, at, next, ops, &count);
+	struct raw_micro micro = { .stretch = vcpu->stretch,
+		.thread = vcpu->thread->number,
+		.count = count < MICRO_INSTRUCTIONS ? count : MICRO_INSTRUCTIONS,
+		.at = recorder->at,
+		.class_at = recorder->class_at };
+	if (micro.count) {
+		out_record(RAW_MICRO, &micro, sizeof(micro), ops, micro.count * sizeof(*ops));
+		micro_traces++;
+	}
+	vcpu->mode &= ~(uint32_t)VCPU_RECORDS;
+	vcpu->looks &= (uint8_t)~LOOKS_RECORDER;
+	recorder->used = 0;
+}
+
+static void start_words(struct vcpu *vcpu)
+{
+	struct recorder *recorder = &vcpu->thread->recorder;
+	recorder->used = 0;
+	recorder->instructions = 0;
+	recorder->has_block = false; /* addresses of the block before are not its own */
+	vcpu->mode |= VCPU_RECORDS;
+	vcpu->looks |= LOOKS_RECORDER;
+}
+
+void record_enter(struct vcpu *vcpu)
+{
+	struct recorder *recorder = &vcpu->thread->recorder;
+	if (!everything || !recorder->words)
+		return;
+	recorder->begin_ns = clock_ns();
+	start_words(vcpu);
+}
+
+void record_leave(struct vcpu *vcpu)
+{
+	if (!(vcpu->mode & VCPU_RECORDS))
+		return;
+	if (!everything) {
+		finish_micro(vcpu, NULL);
+		return;
+	}
+	write_chunk(vcpu);
+	vcpu->thread->recorder.stretches++;
+	vcpu->mode &= ~(uint32_t)VCPU_RECORDS;
+	vcpu->looks &= (uint8_t)~LOOKS_RECORDER;
+}
+
+uint64_t record_look(struct vcpu *vcpu)
+{
+	struct recorder *recorder = &vcpu->thread->recorder;
+	struct sum *sum = vcpu->sum;
+	if (everything || !sum || !recorder->words || vcpu->mode & VCPU_RECORDS)
+		return UINT64_MAX;
+	if (sum->instructions < sum->next_micro)
+		return sum->next_micro - sum->instructions;
+	uint64_t gap = sum->instructions / MICRO_PART;
+	if (gap < MICRO_FIRST_GAP)
+		gap = MICRO_FIRST_GAP;
+	gap *= 1 + micro_traces / MICRO_MANY;
+	/* Not in step with the program. */
+	gap = gap / 2 + thread_random(vcpu->thread) % gap;
+	sum->next_micro = sum->instructions + gap;
+	recorder->at = vcpu->slot->instructions;
+	recorder->class_at = sum->instructions;
+	start_words(vcpu);
+	return gap;
+}
+
+void record_block(struct vcpu *vcpu, const struct block *block)
+{
+	struct recorder *recorder = &vcpu->thread->recorder;
+	if (block_goes_on(block, vcpu->previous))
+		return;
+	if (everything) {
+		if (recorder->used >= CHUNK_WORDS)
+			write_chunk(vcpu);
+	} else if (recorder->instructions >= MICRO_INSTRUCTIONS || recorder->used >= MICRO_WORDS) {
+		finish_micro(vcpu, block);
+		return;
+	}
+	recorder->instructions += block->count;
+	recorder->has_block = true;
+	if (recorder->used < recorder->capacity)
+		recorder->words[recorder->used++] = TRACE_BLOCK_WORD << TRACE_TAG_SHIFT | block->id;
+}

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "reuse.h"
+
+#include "hash.h"
+#include "out.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	BUCKET_BITS = 14,
+	BUCKETS = 1 << BUCKET_BITS,
+	HASHES_PER_BUCKET_BITS = REUSE_FILTER_BITS - BUCKET_BITS,
+	/* 6% of the filter's bits, so that few accesses are looked at in vain. */
+	WATCHES = 1 << 15,
+	/* The mean gap between samples: a part of what the thread, or the class, has accessed so far, so that the
+	 * number of samples grows with the logarithm of the run's length, and small classes get theirs. */
+	GAP_LEAST = 50,
+	SAMPLES_THREAD = 20000,
+	SAMPLES_CLASS = 1000,
+	/* Lines of which the first touch is seen: one in 16 at first, fewer when there are many. */
+	SELECT_FIRST_BITS = 4,
+	SELECT_LAST_BITS = 12,
+	SELECTED_MANY = 2048,
+	TABLE_FIRST_BITS = 8,
+};
+
+struct watch {
+	uint64_t line;
+	uint64_t clock; /* accesses of the thread */
+	uint64_t global_clock; /* of all */
+	struct thread *thread; /* NULL: has ended */
+	double weight;
+	uint32_t next; /* index + 1 */
+	bool global_done;
+	bool is_written; /* by another thread */
+};
+
+struct bucket {
+	uint32_t first; /* index + 1 */
+	atomic_flag lock;
+};
+
+uint64_t reuse_filter[1 << (REUSE_FILTER_BITS - 6)];
+
+static struct watch watches[WATCHES];
+static struct bucket buckets[BUCKETS];
+/* Free watches, touched lines of all threads, how lines are selected. */
+static struct {
+	pthread_mutex_t lock;
+	uint32_t free; /* index + 1 */
+	struct line_set touched;
+	unsigned select_bits;
+	uint32_t selected; /* since select_bits was set */
+	double thinning; /* samples are so much rarer than the gaps above say */
+	uint64_t samples;
+	double weights;
+} shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
+static uint64_t (*others_total)(const struct vcpu *vcpu);
+
+static void lock_bucket(struct bucket *bucket)
+{
+	for (unsigned i = 0; atomic_flag_test_and_set_explicit(&bucket->lock, memory_order_acquire);
+		i++) {
+		if (i > 100)
+			(void)sched_yield();
+	}
+}
+
+static void unlock_bucket(struct bucket *bucket)
+{
+	atomic_flag_clear_explicit(&bucket->lock, memory_order_release);
+}
+
+static struct bucket *bucket_of(uint32_t hash)
+{
+	return &buckets[hash >> HASHES_PER_BUCKET_BITS];
+}
+
+static void set_filter(uint32_t hash)
+{
+	__atomic_fetch_or(&reuse_filter[hash >> 6], UINT64_C(1) << (hash & 63), __ATOMIC_RELAXED);
+}
+
+static void clear_filter(uint32_t hash)
+{
+	__atomic_fetch_and(
+		&reuse_filter[hash >> 6], ~(UINT64_C(1) << (hash & 63)), __ATOMIC_RELAXED);
+}
+
+static bool is_selected(uint32_t hash)
+{
+	return (hash & ((1u << shared.select_bits) - 1)) == 0;
+}
+
+/* Clears the hash's bit unless a watch or the selection needs it. With the bucket's lock. */
+static void unfilter(const struct bucket *bucket, uint32_t hash)
+{
+	if (is_selected(hash))
+		return;
+	for (uint32_t at = bucket->first; at; at = watches[at - 1].next) {
+		if (reuse_hash(watches[at - 1].line) == hash)
+			return;
+	}
+	clear_filter(hash);
+}
+
+static void empty_table(void)
+{
+	memset(buckets, 0, sizeof(buckets));
+	memset(reuse_filter, 0, sizeof(reuse_filter));
+	for (uint32_t i = 0; i < WATCHES; i++)
+		watches[i].next = i + 1 < WATCHES ? i + 2 : 0;
+	shared.free = 1;
+	shared.select_bits = SELECT_FIRST_BITS;
+	shared.thinning = 1;
+	for (uint32_t hash = 0; hash < 1u << REUSE_FILTER_BITS; hash++) {
+		if (is_selected(hash))
+			set_filter(hash);
+	}
+}
+
+void reuse_init(uint64_t (*total_of_others)(const struct vcpu *vcpu))
+{
+	others_total = total_of_others;
+	empty_table();
+}
+
+void reuse_forked(void)
+{
+	(void)pthread_mutex_init(&shared.lock, NULL);
+	memset(buckets, 0, sizeof(buckets));
+	memset(reuse_filter, 0, sizeof(reuse_filter));
+}
+
+/* Removes the watch after *link, and gives it back. With the bucket's lock. */
+static void remove_watch(struct bucket *bucket, uint32_t *link)
+{
+	uint32_t at = *link;
+	struct watch *watch = &watches[at - 1];
+	uint32_t hash = reuse_hash(watch->line);
+	*link = watch->next;
+	unfilter(bucket, hash);
+	(void)pthread_mutex_lock(&shared.lock);
+	watch->next = shared.free;
+	shared.free = at;
+	(void)pthread_mutex_unlock(&shared.lock);
+}
+
+/* Half of the watches, picked at random, are dropped; the other half stands for them too. */
+static void thin_out(struct thread *thread)
+{
+	for (uint32_t i = 0; i < BUCKETS; i++) {
+		if (!buckets[i].first)
+			continue;
+		lock_bucket(&buckets[i]);
+		for (uint32_t *link = &buckets[i].first; *link;) {
+			struct watch *watch = &watches[*link - 1];
+			if (thread_random(thread) >> 63) {
+				remove_watch(&buckets[i], link);
+				continue;
+			}
+			watch->weight *= 2;
+			link = &watch->next;
+		}
+		unlock_bucket(&buckets[i]);
+	}
+	(void)pthread_mutex_lock(&shared.lock);
+	shared.thinning *= 2;
+	(void)pthread_mutex_unlock(&shared.lock);
+}
+
+static uint32_t take_watch(struct thread *thread)
+{
+	for (int tries = 0; tries < 2; tries++) {
+		(void)pthread_mutex_lock(&shared.lock);
+		uint32_t at = shared.free;
+		if (at)
+			shared.free = watches[at - 1].next;
+		(void)pthread_mutex_unlock(&shared.lock);
+		if (at)
+			return at;
+		thin_out(thread);
+	}
+	return 0;
+}
+
+/* Draws when the next access of the class is sampled. */
+static void draw_sample(struct vcpu *vcpu, uint64_t clock)
+{
+	struct sum *sum = vcpu->sum;
+	double of_thread = (double)clock / SAMPLES_THREAD;
+	double of_class =
+		(double)(sum->accesses + (clock - vcpu->counted_accesses)) / SAMPLES_CLASS;
+	double gap = of_thread < of_class ? of_thread : of_class;
+	gap = (gap > GAP_LEAST ? gap : GAP_LEAST) * shared.thinning;
+	double uniform = ((double)(thread_random(vcpu->thread) >> 11) + 0.5) / 9007199254740992.0;
+	/* Geometric: each access has the chance 1 / gap. */
+	double distance = log(uniform) / log1p(-1 / gap);
+	sum->sample_weight = gap;
+	vcpu->next_access = clock + 1 + (uint64_t)distance;
+}
+
+void reuse_enter(struct vcpu *vcpu)
+{
+	struct sum *sum = vcpu->sum;
+	uint64_t clock = vcpu->slot->accesses;
+	if (sum->sample_weight == 0)
+		draw_sample(vcpu, clock);
+	else
+		vcpu->next_access = clock + sum->sample_in;
+}
+
+void reuse_leave(struct vcpu *vcpu)
+{
+	uint64_t clock = vcpu->slot->accesses;
+	if (vcpu->sum)
+		vcpu->sum->sample_in = vcpu->next_access > clock ? vcpu->next_access - clock : 0;
+	vcpu->next_access = UINT64_MAX;
+	vcpu->looks &= (uint8_t)~LOOKS_SAMPLER;
+}
+
+void reuse_sample(struct vcpu *vcpu, uint64_t line, uint64_t clock)
+{
+	double weight = vcpu->sum->sample_weight;
+	draw_sample(vcpu, clock);
+	uint32_t at = take_watch(vcpu->thread);
+	if (!at)
+		return;
+	uint32_t hash = reuse_hash(line);
+	struct bucket *bucket = bucket_of(hash);
+	struct watch *watch = &watches[at - 1];
+	*watch = (struct watch){ .line = line,
+		.clock = clock,
+		.global_clock = others_total(vcpu) + clock,
+		.thread = vcpu->thread,
+		.weight = weight };
+	lock_bucket(bucket);
+	watch->next = bucket->first;
+	bucket->first = at;
+	set_filter(hash);
+	unlock_bucket(bucket);
+	(void)pthread_mutex_lock(&shared.lock);
+	shared.samples++;
+	shared.weights += weight;
+	(void)pthread_mutex_unlock(&shared.lock);
+}
+
+static bool grow_lines(struct line_set *set)
+{
+	if (set->lines && set->used * 2 < 1u << set->bits)
+		return true;
+	struct line_set larger = { .bits = set->lines ? set->bits + 1 : TABLE_FIRST_BITS,
+		.used = set->used };
+	larger.lines = calloc(1u << larger.bits, sizeof(*larger.lines));
+	if (!larger.lines)
+		return false;
+	for (uint32_t i = 0; set->lines && i < 1u << set->bits; i++) {
+		if (!set->lines[i])
+			continue;
+		uint32_t at = hash_bits(set->lines[i], larger.bits);
+		while (larger.lines[at])
+			at = (at + 1) & ((1u << larger.bits) - 1);
+		larger.lines[at] = set->lines[i];
+	}
+	free(set->lines);
+	*set = larger;
+	return true;
+}
+
+/* Whether the line was not in the set; it is now. */
+static bool add_line(struct line_set *set, uint64_t line)
+{
+	if (!grow_lines(set))
+		return false;
+	uint32_t at = hash_bits(line + 1, set->bits);
+	while (set->lines[at] && set->lines[at] != line + 1)
+		at = (at + 1) & ((1u << set->bits) - 1);
+	if (set->lines[at])
+		return false;
+	set->lines[at] = line + 1;
+	set->used++;
+	return true;
+}
+
+/* Selects half as many lines from now on. With the shared lock. */
+static void select_fewer(void)
+{
+	shared.select_bits++;
+	shared.selected = 0;
+	for (uint32_t hash = 0; hash < 1u << REUSE_FILTER_BITS;
+		hash += 1u << (shared.select_bits - 1)) {
+		struct bucket *bucket = bucket_of(hash);
+		if (is_selected(hash) || atomic_flag_test_and_set(&bucket->lock))
+			continue; /* a bit too many only costs time */
+		unfilter(bucket, hash);
+		unlock_bucket(bucket);
+	}
+}
+
+/* A selected line: counts its first touches by the thread and by any. */
+static void touch(struct vcpu *vcpu, uint64_t line)
+{
+	struct thread *thread = vcpu->thread;
+	unsigned bits = shared.select_bits;
+	if (!add_line(&thread->touched, line))
+		return;
+	vcpu->sum->counts.first_touches += UINT64_C(1) << bits;
+	(void)pthread_mutex_lock(&shared.lock);
+	if (add_line(&shared.touched, line)) {
+		vcpu->sum->counts.first_touches_global += UINT64_C(1) << bits;
+		if (++shared.selected > SELECTED_MANY && shared.select_bits < SELECT_LAST_BITS)
+			select_fewer();
+	}
+	(void)pthread_mutex_unlock(&shared.lock);
+}
+
+static uint64_t difference(uint64_t now, uint64_t then)
+{
+	return now > then ? now - then - 1 : 0;
+}
+
+/* The watched line is accessed. Whether the watch has seen all. */
+static bool meet(struct watch *watch, struct vcpu *vcpu, const struct place *place, uint64_t clock,
+	bool is_store)
+{
+	struct thread *thread = vcpu->thread;
+	if (!watch->global_done) {
+		uint64_t total = others_total(vcpu) + clock;
+		reuse_add(thread, vcpu->sum, place->code, RAW_GLOBAL,
+			raw_reuse_bin(difference(total, watch->global_clock)), watch->weight);
+		watch->global_done = true;
+	}
+	if (watch->thread != thread) {
+		watch->is_written |= is_store;
+		return !watch->thread;
+	}
+	unsigned bin = watch->is_written ? RAW_REUSE_INFINITE
+					 : raw_reuse_bin(difference(clock, watch->clock));
+	reuse_add(thread, vcpu->sum, place->code, RAW_PRIVATE, bin, watch->weight);
+	return true;
+}
+
+void reuse_access(struct vcpu *vcpu, const struct place *place, uint64_t line, uint64_t clock,
+	bool is_store, bool again)
+{
+	uint32_t hash = reuse_hash(line);
+	struct bucket *bucket = bucket_of(hash);
+	if (!again && is_selected(hash))
+		touch(vcpu, line);
+	if (!bucket->first)
+		return;
+	lock_bucket(bucket);
+	for (uint32_t *link = &bucket->first; *link;) {
+		struct watch *watch = &watches[*link - 1];
+		if (watch->line != line) {
+			link = &watch->next;
+		} else if (again) {
+			watch->is_written |= is_store && watch->thread != vcpu->thread;
+			link = &watch->next;
+		} else if (meet(watch, vcpu, place, clock, is_store)) {
+			remove_watch(bucket, link);
+		} else {
+			link = &watch->next;
+		}
+	}
+	unlock_bucket(bucket);
+}
+
+void reuse_end(struct vcpu *vcpu)
+{
+	for (uint32_t i = 0; i < BUCKETS; i++) {
+		if (!buckets[i].first)
+			continue;
+		lock_bucket(&buckets[i]);
+		for (uint32_t *link = &buckets[i].first; *link;) {
+			struct watch *watch = &watches[*link - 1];
+			bool own = watch->thread == vcpu->thread;
+			if (own && watch->global_done) {
+				remove_watch(&buckets[i], link);
+				continue;
+			}
+			if (own)
+				watch->thread = NULL; /* another thread may still reuse it */
+			link = &watch->next;
+		}
+		unlock_bucket(&buckets[i]);
+	}
+}
+
+static bool grow_table(struct thread *thread)
+{
+	struct reuse_table *table = &thread->reuse;
+	if (table->entries && table->used * 2 < 1u << table->bits)
+		return true;
+	struct reuse_table larger = { .bits = table->entries ? table->bits + 1 : TABLE_FIRST_BITS,
+		.used = table->used };
+	larger.entries = calloc(1u << larger.bits, sizeof(*larger.entries));
+	if (!larger.entries)
+		return false;
+	for (uint32_t i = 0; table->entries && i < 1u << table->bits; i++) {
+		if (!table->entries[i].key)
+			continue;
+		uint32_t at = hash_bits(table->entries[i].key, larger.bits);
+		while (larger.entries[at].key)
+			at = (at + 1) & ((1u << larger.bits) - 1);
+		larger.entries[at] = table->entries[i];
+	}
+	free(table->entries);
+	*table = larger;
+	return true;
+}
+
+void reuse_add(struct thread *thread, struct sum *sum, uint32_t code, enum raw_scope scope,
+	unsigned bin, double weight)
+{
+	/* Bins are 8 bits, scopes 2, codes 28, sums 26; 1: never 0. */
+	uint64_t key = (uint64_t)sum->index << 38 | (uint64_t)(code & 0xfffffff) << 10 |
+		       (uint64_t)scope << 8 | bin;
+	key++;
+	struct reuse_table *table = &thread->reuse;
+	if (!grow_table(thread))
+		return;
+	uint32_t at = hash_bits(key, table->bits);
+	while (table->entries[at].key && table->entries[at].key != key)
+		at = (at + 1) & ((1u << table->bits) - 1);
+	struct reuse_entry *entry = &table->entries[at];
+	if (!entry->key) {
+		table->used++;
+		entry->key = key;
+		entry->sum = sum;
+	}
+	entry->count += weight;
+	entry->samples++;
+}
+
+void reuse_write(struct thread *thread)
+{
+	struct reuse_table *table = &thread->reuse;
+	for (uint32_t i = 0; table->entries && i < 1u << table->bits; i++) {
+		const struct reuse_entry *entry = &table->entries[i];
+		if (!entry->key)
+			continue;
+		uint64_t key = entry->key - 1;
+		uint32_t code = (uint32_t)(key >> 10 & 0xfffffff);
+		struct raw_reuse reuse = { .stretch = entry->sum->stretch,
+			.thread = thread->number,
+			.code = code == 0xfffffff ? UINT32_MAX : code,
+			.scope = key >> 8 & 3,
+			.bin = key & 255,
+			.samples = entry->samples,
+			.count = entry->count };
+		out_record(RAW_REUSE, &reuse, sizeof(reuse), NULL, 0);
+	}
+	free(table->entries);
+	*table = (struct reuse_table){ 0 };
+}
+
+void reuse_quality(uint64_t *ret_samples, double *ret_rate)
+{
+	*ret_samples = shared.samples;
+	*ret_rate = shared.samples ? shared.weights / (double)shared.samples : 0;
+}

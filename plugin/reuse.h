@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reuse distances, sampled as StatStack does (Eklov and Hagersten, "StatStack: Efficient modeling of LRU
+ * caches", ISPASS 2010): an access picked at random is watched until its line is accessed again. Watches of all
+ * threads are in one table, so that reuse by another thread is seen: the distance to the next access by any
+ * thread is of scope RAW_GLOBAL, that to the next by the same thread of scope RAW_PRIVATE, infinite if another has
+ * written in between. A sample counts as many accesses as were not sampled for it.
+ *
+ * First touches are counted on lines that a hash selects, exactly.
+ *
+ * Each access costs one look at a filter of bits.
+ */
+#ifndef PLUGIN_REUSE_H
+#define PLUGIN_REUSE_H
+
+#include "thread.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { REUSE_LINE_BITS = 6, REUSE_FILTER_BITS = 19 };
+
+extern uint64_t reuse_filter[1 << (REUSE_FILTER_BITS - 6)];
+
+static inline uint32_t reuse_hash(uint64_t line)
+{
+	return (uint32_t)((line * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - REUSE_FILTER_BITS));
+}
+
+/* Whether the line may be watched. */
+static inline bool reuse_filtered(uint64_t line)
+{
+	uint32_t hash = reuse_hash(line);
+	return reuse_filter[hash >> 6] >> (hash & 63) & 1;
+}
+
+/* Before anything else; `total` says how many accesses all threads have made, but for the caller's. */
+void reuse_init(uint64_t (*total_of_others)(const struct vcpu *vcpu));
+
+/* The thread enters the stretch of vcpu->sum; leaves it; ends. */
+void reuse_enter(struct vcpu *vcpu);
+void reuse_leave(struct vcpu *vcpu);
+void reuse_end(struct vcpu *vcpu);
+
+/*
+ * The thread accesses a line that may be watched: its access number `clock`. `again`: goes on with the access
+ * that it has just made to the line.
+ */
+void reuse_access(struct vcpu *vcpu, const struct place *place, uint64_t line, uint64_t clock,
+	bool is_store, bool again);
+
+/* The access is the one to be sampled. */
+void reuse_sample(struct vcpu *vcpu, uint64_t line, uint64_t clock);
+
+/* Adds to the thread's table: weight accesses of `sum` by `code`, at a distance. */
+void reuse_add(struct thread *thread, struct sum *sum, uint32_t code, enum raw_scope scope,
+	unsigned bin, double weight);
+
+/* Writes the thread's table and empties it. */
+void reuse_write(struct thread *thread);
+
+/* In the child of a fork. */
+void reuse_forked(void);
+
+/* Samples taken, samples dropped, and accesses for each one taken. */
+void reuse_quality(uint64_t *ret_samples, double *ret_rate);
+
+#endif
