@@ -9,7 +9,7 @@
 #include <omp.h>
 #include <string.h>
 
-enum { POINTS = 80000, FEATURES = 16, CENTRES = 12, ITERATIONS = 60 };
+enum { POINTS = 80000, FEATURES = 16, CENTRES = 12, ITERATIONS = 30 };
 
 struct sums {
 	int64_t features[CENTRES][FEATURES];

@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-enum { POINTS = 6000, FEATURES = 16, CANDIDATES = 20000, PRICE = 60000 };
+enum { POINTS = 6000, FEATURES = 16, CANDIDATES = 8000, PRICE = 60000 };
 
 struct slot {
 	int64_t gain;

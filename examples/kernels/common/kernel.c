@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { SIZE_MAX_PERCENT = 10000 };
+enum { SIZE_MOST = 10000 };
 
 struct member {
 	const struct kernel *kernel;
@@ -35,7 +35,7 @@ struct kernel kernel_start(int argc, char **argv, const char *summary)
 		else if (option == 'n')
 			kernel.threads = (int)count_of("-n", optarg, 1, KERNEL_THREADS_MAX);
 		else if (option == 's')
-			kernel.size = count_of("-s", optarg, 1, SIZE_MAX_PERCENT);
+			kernel.size = number_of("-s", optarg, 0.01, SIZE_MOST);
 		else
 			usage(stderr, kernel.name, summary);
 	}
@@ -46,13 +46,13 @@ struct kernel kernel_start(int argc, char **argv, const char *summary)
 
 size_t kernel_scaled(const struct kernel *kernel, size_t at_100)
 {
-	size_t scaled = at_100 * kernel->size / 100;
+	size_t scaled = (size_t)((double)at_100 * kernel->size / 100);
 	return scaled > 0 ? scaled : 1;
 }
 
 size_t kernel_side(const struct kernel *kernel, size_t at_100, int power)
 {
-	double most = kernel->size / 100.0, volume = 0;
+	double most = kernel->size / 100, volume = 0;
 	size_t side = 0;
 	do {
 		side++;

@@ -4,8 +4,8 @@
  *
  *	NAME [-n THREADS] [-s SIZE]
  *
- * Work grows in proportion to SIZE, near enough: 100, which is the default, takes from a quarter of a
- * second to one second with one thread, 1 makes some ten million instructions. A kernel prepares its
+ * Work grows in proportion to SIZE, near enough: 100, which is the default, takes from a fifth of a
+ * second to a second with one thread, 1 makes some ten million instructions. A kernel prepares its
  * data, does its work between kernel_begin_work() and kernel_end_work() (the region "roi" of
  * corecast/probe.h), and ends with a checksum that no number of threads changes.
  */
@@ -21,8 +21,7 @@ enum { KERNEL_THREADS_MAX = 256, KERNEL_LINE = 64 };
 struct kernel {
 	const char *name;
 	int threads;
-	uint32_t size;
-	double begin_s, work_s;
+	double size, begin_s, work_s;
 };
 
 /* Reads the options; ends the program when they are wrong or ask for help. */
