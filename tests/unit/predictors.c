@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Branch predictors, and entropy of branches, on outcomes whose predictability is known. */
+#include "cmocka_all.h"
+#include "base/rng.h"
+#include "bench/refsim/predictors.h"
+#include "plugin/entropy.h"
+
+#include <errno.h>
+
+enum { BRANCHES = 200000, KIB = 1024 };
+
+/* The outcome of the n-th branch. */
+typedef bool (*outcome_fn)(uint64_t n, struct rng *rng);
+
+static double missed(enum predictor_kind kind, outcome_fn outcome)
+{
+	AUTO(predictor) struct predictor *predictor = NULL;
+	struct rng rng;
+	uint64_t wrong = 0;
+	rng_init(&rng, 1);
+	assert_int_equal(predictor_new(kind, 4 * KIB, &predictor), 0);
+	for (uint64_t n = 0; n < BRANCHES; n++)
+		wrong += !predictor_predict(predictor, 0x401000 + n % 2 * 37, outcome(n, &rng));
+	return (double)wrong / BRANCHES;
+}
+
+static bool always(uint64_t n, struct rng *rng)
+{
+	(void)n, (void)rng;
+	return true;
+}
+
+static bool at_random(uint64_t n, struct rng *rng)
+{
+	(void)n;
+	return rng_below(rng, 10) < 2;
+}
+
+/* Both branches are loops of eight rounds. */
+static bool eighth_is_not(uint64_t n, struct rng *rng)
+{
+	(void)rng;
+	return n / 2 % 8 != 7;
+}
+
+/* The second does as the first did, which is chance. */
+static bool second_as_first(uint64_t n, struct rng *rng)
+{
+	static bool first;
+	if (n % 2 == 0)
+		first = rng_below(rng, 2);
+	return first;
+}
+
+/* The first is chance, the second a loop of four rounds: its own history tells, the common one hardly. */
+static bool one_is_chance(uint64_t n, struct rng *rng)
+{
+	return n % 2 == 0 ? rng_below(rng, 2) : n / 2 % 4 != 3;
+}
+
+/* A loop of forty rounds, too long for short histories. */
+static bool forty_rounds(uint64_t n, struct rng *rng)
+{
+	(void)rng;
+	return n / 2 % 40 != 39;
+}
+
+static void assert_between(double is, double least, double most)
+{
+	if (is < least || is > most)
+		fail_msg("%.4f is not between %.4f and %.4f", is, least, most);
+}
+
+static void what_never_changes_is_learnt(void **state)
+{
+	(void)state;
+	for (int kind = 0; kind < PREDICTOR_KINDS; kind++)
+		assert_between(missed(kind, always), 0, 0.001);
+}
+
+static void chance_is_missed(void **state)
+{
+	(void)state;
+	/* A 2-bit counter at p = 0.2 does not always say no: 0.2353 by its Markov chain. */
+	assert_between(missed(PREDICTOR_BIMODAL, at_random), 0.23, 0.24);
+	assert_between(missed(PREDICTOR_GSHARE, at_random), 0.2, 0.25);
+	assert_between(missed(PREDICTOR_TOURNAMENT, at_random), 0.2, 0.25);
+	assert_between(missed(PREDICTOR_TAGE, at_random), 0.2, 0.25);
+	assert_true(missed(PREDICTOR_PERFECT, at_random) == 0);
+}
+
+static void short_loops_need_history(void **state)
+{
+	(void)state;
+	assert_between(missed(PREDICTOR_BIMODAL, eighth_is_not), 0.12, 0.13);
+	assert_between(missed(PREDICTOR_GSHARE, eighth_is_not), 0, 0.002);
+	assert_between(missed(PREDICTOR_TOURNAMENT, eighth_is_not), 0, 0.002);
+	assert_between(missed(PREDICTOR_TAGE, eighth_is_not), 0, 0.002);
+}
+
+static void correlation_needs_common_history(void **state)
+{
+	(void)state;
+	assert_between(missed(PREDICTOR_BIMODAL, second_as_first), 0.45, 0.55);
+	assert_between(missed(PREDICTOR_GSHARE, second_as_first), 0.24, 0.28);
+	assert_between(missed(PREDICTOR_TOURNAMENT, second_as_first), 0.24, 0.28);
+	assert_between(missed(PREDICTOR_TAGE, second_as_first), 0.24, 0.28);
+}
+
+static void a_tournament_takes_the_better_one(void **state)
+{
+	(void)state;
+	assert_between(missed(PREDICTOR_TOURNAMENT, one_is_chance), 0.24, 0.28);
+	assert_between(missed(PREDICTOR_BIMODAL, one_is_chance), 0.35, 0.40);
+}
+
+static void long_loops_need_long_history(void **state)
+{
+	(void)state;
+	/* The end of the first is not seen coming; the second's follows from it. */
+	assert_between(missed(PREDICTOR_TOURNAMENT, forty_rounds), 0.0115, 0.0135);
+	assert_between(missed(PREDICTOR_TAGE, forty_rounds), 0, 0.004);
+}
+
+struct entropies {
+	double floor[ENTROPY_HISTORIES], with_ties[ENTROPY_HISTORIES];
+};
+
+static struct entropies entropies_of(outcome_fn outcome)
+{
+	struct entropy_sums sums = { 0 };
+	struct entropies ret;
+	struct rng rng;
+	struct entropy *entropy = calloc(1, sizeof(*entropy));
+	assert_non_null(entropy);
+	rng_init(&rng, 1);
+	for (uint64_t n = 0; n < BRANCHES; n++)
+		entropy_add(entropy, &sums, 0x401000 + n % 2 * 37, outcome(n, &rng));
+	free(entropy);
+	assert_int_equal(sums.executions, BRANCHES);
+	for (unsigned i = 0; i < ENTROPY_HISTORIES; i++) {
+		ret.floor[i] = 2.0 * (double)sums.against[i] / BRANCHES;
+		ret.with_ties[i] = ret.floor[i] + (double)sums.ties[i] / BRANCHES;
+	}
+	return ret;
+}
+
+enum { GLOBAL_0, GLOBAL_4, GLOBAL_8, GLOBAL_12, LOCAL_4, LOCAL_8 };
+
+static void entropy_of_chance_is_twice_the_rarer(void **state)
+{
+	(void)state;
+	struct entropies is = entropies_of(at_random);
+	assert_between(is.with_ties[GLOBAL_0], 0.39, 0.41);
+	assert_between(is.floor[GLOBAL_0], 0.38, 0.41);
+	/* Long histories are visited seldom: what is known lies between the two. */
+	assert_true(is.floor[GLOBAL_12] < 0.4);
+	assert_between(is.with_ties[GLOBAL_12], 0.39, 0.46);
+	assert_between(entropies_of(always).with_ties[GLOBAL_0], 0, 0.001);
+}
+
+static void entropy_falls_with_the_history_that_tells(void **state)
+{
+	(void)state;
+	struct entropies loops = entropies_of(eighth_is_not);
+	assert_between(loops.floor[GLOBAL_0], 0.245, 0.255);
+	assert_between(loops.floor[LOCAL_4], 0.245, 0.255);
+	assert_between(loops.with_ties[LOCAL_8], 0, 0.001);
+	struct entropies follows = entropies_of(second_as_first);
+	assert_between(follows.floor[GLOBAL_4], 0.4, 0.51);
+	assert_between(follows.floor[LOCAL_8], 0.8, 1);
+}
+
+static void sizes_are_rounded_down(void **state)
+{
+	(void)state;
+	for (uint32_t bytes = 0; bytes < 70000; bytes += 6500) {
+		AUTO(predictor) struct predictor *predictor = NULL;
+		for (int kind = 0; kind < PREDICTOR_KINDS; kind++) {
+			predictor_free(predictor);
+			predictor = NULL;
+			assert_int_equal(predictor_new(kind, bytes, &predictor), 0);
+			(void)predictor_predict(predictor, UINT64_MAX, true);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_never_changes_is_learnt),
+		cmocka_unit_test(chance_is_missed),
+		cmocka_unit_test(short_loops_need_history),
+		cmocka_unit_test(correlation_needs_common_history),
+		cmocka_unit_test(a_tournament_takes_the_better_one),
+		cmocka_unit_test(long_loops_need_long_history),
+		cmocka_unit_test(entropy_of_chance_is_twice_the_rarer),
+		cmocka_unit_test(entropy_falls_with_the_history_that_tells),
+		cmocka_unit_test(sizes_are_rounded_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
