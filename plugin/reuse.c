@@ -302,17 +302,20 @@ static void select_fewer(void)
 	}
 }
 
-/* A selected line: counts its first touches by the thread and by any. */
-static void touch(struct vcpu *vcpu, uint64_t line)
+/* A selected line: counts its first touches by the thread and by any, which are infinite distances. */
+static void touch(struct vcpu *vcpu, const struct place *place, uint64_t line)
 {
 	struct thread *thread = vcpu->thread;
 	unsigned bits = shared.select_bits;
 	if (!add_line(&thread->touched, line))
 		return;
+	double lines = (double)(UINT64_C(1) << bits);
 	vcpu->sum->counts.first_touches += UINT64_C(1) << bits;
+	reuse_add(thread, vcpu->sum, place->code, RAW_PRIVATE, RAW_REUSE_INFINITE, lines);
 	(void)pthread_mutex_lock(&shared.lock);
 	if (add_line(&shared.touched, line)) {
 		vcpu->sum->counts.first_touches_global += UINT64_C(1) << bits;
+		reuse_add(thread, vcpu->sum, place->code, RAW_GLOBAL, RAW_REUSE_INFINITE, lines);
 		if (++shared.selected > SELECTED_MANY && shared.select_bits < SELECT_LAST_BITS)
 			select_fewer();
 	}
@@ -351,7 +354,7 @@ void reuse_access(struct vcpu *vcpu, const struct place *place, uint64_t line, u
 	uint32_t hash = reuse_hash(line);
 	struct bucket *bucket = bucket_of(hash);
 	if (!again && is_selected(hash))
-		touch(vcpu, line);
+		touch(vcpu, place, line);
 	if (!bucket->first)
 		return;
 	lock_bucket(bucket);

@@ -6,7 +6,7 @@
  * thread is of scope RAW_GLOBAL, that to the next by the same thread of scope RAW_PRIVATE, infinite if another has
  * written in between. A sample counts as many accesses as were not sampled for it.
  *
- * First touches are counted on lines that a hash selects, exactly.
+ * First touches, whose distance is infinite too, are counted on lines that a hash selects, exactly.
  *
  * Each access costs one look at a filter of bits.
  */

@@ -118,15 +118,6 @@ static double code_rows(struct statstack *statstack, const struct profile *profi
 	return sum;
 }
 
-/* How one execution of an instruction differs from one access. */
-static void code_character(struct code_reuse *reuse, const struct code *code)
-{
-	bool is_load = code->flags & CODE_LOAD, is_store = code->flags & CODE_STORE;
-	bool is_twice = is_load && is_store && code->class != CODE_STRING;
-	reuse->per_execution = is_twice ? 2 : 1;
-	reuse->loads = !is_load ? 0 : is_store ? 0.5 : 1;
-}
-
 static void codes_fill(struct statstack *statstack, const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->reuse_count; i++) {
@@ -143,7 +134,7 @@ static void codes_fill(struct statstack *statstack, const struct profile *profil
 		double global = code_rows(statstack, profile, i, PROFILE_GLOBAL, &code->global_rows,
 			&code->infinite_global);
 		code->accesses = accesses > 0 ? accesses : global;
-		code_character(code, &profile->codes[row->code]);
+		code->is_load = profile->codes[row->code].flags & CODE_LOAD;
 		if (class->code_count++ == 0)
 			class->first_code = statstack->code_count;
 		statstack->code_count++;

@@ -53,7 +53,7 @@ CLEANUP_DEFINE(statstack, statstack_free)
 
 /*
  * Index into `codes` of an instruction in a class, or -ENOENT: none of its accesses was sampled, take the class's.
- * There, odds are of one execution of the instruction: one that loads and stores meets its line once.
+ * One that loads and stores the same line makes one access.
  */
 ptrdiff_t statstack_find(const struct statstack *statstack, uint32_t class, uint32_t code);
 

@@ -246,9 +246,10 @@ static void ask_class(const struct statstack *statstack, struct scratch *scratch
 		ask_code(odds, scratch, class, code, &statstack->rows[code->first_row]);
 		add_odds(&ret->access, odds, code->accesses);
 		accesses += code->accesses;
-		scale_odds(odds, code->per_execution);
-		add_odds(&ret->load, odds, code->accesses * code->loads);
-		loads += code->accesses * code->loads;
+		if (!code->is_load)
+			continue;
+		add_odds(&ret->load, odds, code->accesses);
+		loads += code->accesses;
 	}
 	if (accesses > 0)
 		scale_odds(&ret->access, 1 / accesses);

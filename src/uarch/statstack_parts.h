@@ -36,8 +36,7 @@ struct code_reuse {
 	uint32_t private_rows, global_rows; /* in this order */
 	double infinite_private, infinite_global; /* share of accesses */
 	double accesses;
-	double per_execution; /* accesses, of an instruction that meets its line once */
-	double loads; /* share of accesses */
+	bool is_load;
 };
 
 struct reuse_row {
