@@ -30,7 +30,8 @@ struct core {
 	int64_t registers[CORE_REGISTERS];
 	int64_t dispatch_at, commit_at, front_ready, drained_at, accesses_after;
 	uint32_t dispatched, committed; /* in these cycles */
-	uint32_t drained;
+	uint32_t drained_line; /* of the last store, in its trace */
+	bool stores_in_pairs, is_pair;
 	enum core_component front_reason, drain_reason;
 	double fetch_debt[PROCESSOR_LEVELS_MAX];
 	int64_t stack[CORE_COMPONENTS];
@@ -94,6 +95,7 @@ int core_new(const struct processor *processor, struct core **ret)
 		return -ENOMEM;
 	core->processor = *processor;
 	core_memory_init(&core->memory, &core->processor);
+	core->stores_in_pairs = __builtin_popcount(processor->store_ports) > 1;
 	if (queue_init(&core->window, processor->rob) != 0 ||
 		queue_init(&core->loads, processor->load_queue) != 0 ||
 		queue_init(&core->stores, processor->store_queue) != 0)
@@ -243,23 +245,20 @@ static int64_t commit(struct core *core, int64_t dispatched, enum core_component
 	return at;
 }
 
-/* After commit stores go to the first level in order, as many in a cycle as there are ports for them. */
+/* After commit stores go to the first level in order, one in a cycle, or two to one line where two ports store. */
 static void drain(struct core *core, const struct core_access *access, int64_t committed)
 {
 	enum core_component component = CORE_BASE;
 	int64_t line = core_memory_access(&core->memory, access, committed, &component);
-	int64_t at = committed + 1 > core->drained_at ? committed + 1 : core->drained_at;
+	bool joins = core->stores_in_pairs && !core->is_pair && access->line == core->drained_line;
+	int64_t next = core->drained_at + !joins;
+	int64_t at = committed + 1 > next ? committed + 1 : next;
 	if (component != CORE_BASE && line > at)
 		at = line;
 	else
 		component = CORE_BASE;
-	if (at > core->drained_at)
-		core->drained = 0;
-	else if (core->drained >= (uint32_t)__builtin_popcount(core->processor.store_ports)) {
-		core->drained = 0;
-		at++;
-	}
-	core->drained++;
+	core->is_pair = joins && at == core->drained_at;
+	core->drained_line = access->line;
 	if (component != CORE_BASE || at > core->drained_at + 1)
 		core->drain_reason = component;
 	core->drained_at = at;
@@ -343,7 +342,9 @@ static int start_class(struct core *core, const struct core_program *program,
 		core->stack[i] = 0;
 	core->dispatch_at = core->commit_at = core->front_ready = core->drained_at = 0;
 	core->accesses_after = 0;
-	core->dispatched = core->committed = core->drained = 0;
+	core->dispatched = core->committed = 0;
+	core->drained_line = CORE_NONE;
+	core->is_pair = false;
 	core->drain_reason = CORE_BASE;
 	core->mispredicted = input->mispredicted;
 	core->mispredicted_indirect = input->mispredicted_indirect;

@@ -401,7 +401,10 @@ static void a_load_gets_what_a_store_before_it_wrote(void **state)
 	assert_near(play_hits(&script, &processor).cpi, 4 / 2., 0.01);
 	for (unsigned i = 0; i < OPS; i++)
 		script.ops[i].address = 4096 + 8 * (uint64_t)i;
-	assert_near(play_hits(&script, &processor).cpi, 1 / 8., 0.01);
+	/* Nothing to wait for: two stores to one line leave in a cycle, one where there is one port. */
+	assert_near(play_hits(&script, &processor).cpi, 1 / 4., 0.01);
+	processor.store_ports = 1;
+	assert_near(play_hits(&script, &processor).cpi, 1 / 2., 0.01);
 }
 
 static void stores_that_miss_fill_their_queue(void **state)
