@@ -243,8 +243,11 @@ static bool issue_one(struct refcore *core, uint64_t number)
 						    : processor->units[entry->class].ports;
 	uint32_t class = entry->kind == KIND_OPERATION ? entry->class : CODE_CLASSES;
 	int port = free_port(core, mask, class);
-	if (port < 0 && entry->kind != KIND_ALONE)
+	bool is_renamed = entry->kind == KIND_OPERATION && processor->units[class].latency == 0;
+	if (port < 0 && entry->kind != KIND_ALONE && !is_renamed)
 		return false;
+	if (is_renamed)
+		port = -1;
 	switch ((enum kind)entry->kind) {
 	case KIND_LOAD:
 		if (!issue_load(core, entry, number))

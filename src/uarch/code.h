@@ -3,8 +3,8 @@
  * An instruction of the profiled program, as far as models of processors need it: what it does, which
  * registers it reads and writes. Decoded once by the profiler; nothing here knows an instruction set.
  *
- * An instruction is up to four micro-operations: a load, the operation itself, a store's address and its
- * data. CODE_LOAD and CODE_STORE in `flags` say which are there beside the operation of `class`; a plain
+ * An instruction is up to three micro-operations: a load, the operation itself, a store (address and data
+ * together). CODE_LOAD and CODE_STORE in `flags` say which are there beside the operation of `class`; a plain
  * load or store has the class CODE_MOVE and no operation of its own.
  */
 #ifndef UARCH_CODE_H

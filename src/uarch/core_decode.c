@@ -313,6 +313,8 @@ static struct core_uop operation_of(const struct instruction *now)
 {
 	const struct code *code = now->code;
 	struct core_uop uop = { .access = CORE_NONE, .unit = code->class, .flags = now->first };
+	if (code->class == CODE_MOVE && !code->reads)
+		uop.unit = CODE_ALU; /* a constant: nothing that renaming could do */
 	if (code->class == CODE_BRANCH) {
 		uop.flags |= CORE_PREDICTED;
 		uop.access = now->code_index; /* whose outcome it is: for the draws */
@@ -341,8 +343,11 @@ static int decode_operation(struct core_decoder *decoder, struct instruction *no
 	if (is_serial(code))
 		operands_of_registers(decoder, code->address_reads, &operands);
 	bool is_fused = code->class == CODE_BRANCH && decoder->flags_uop != CORE_NONE;
-	if (is_fused)
-		decoder->program->uops[decoder->flags_uop].flags |= CORE_PAIRED;
+	if (is_fused) {
+		struct core_uop *compare = &decoder->program->uops[decoder->flags_uop];
+		compare->flags |= CORE_PAIRED;
+		compare->pair_unit = uop.unit;
+	}
 	if (is_fused || now->load)
 		uop.flags |= CORE_RIDES;
 	now->first = 0;

@@ -18,9 +18,7 @@ enum {
 	CORE_WORDS = 64, /* of a class that are followed from trace to trace */
 	CORE_REGISTERS = 64 + CORE_WORDS,
 	CORE_TRACE_INSTRUCTIONS = 4096, /* the rest of a longer trace is left out */
-	CORE_UOPS_MAX = 4, /* of an instruction */
 	CORE_OPERANDS_MAX = 12, /* of a micro-operation */
-	CORE_LINES_MAX = CORE_TRACE_INSTRUCTIONS, /* in a trace */
 };
 #define CORE_NONE UINT32_MAX
 
@@ -42,7 +40,8 @@ struct core_uop {
 	uint32_t operand; /* the first, in `operands` of the program */
 	uint32_t access; /* index, or CORE_NONE */
 	float draw; /* mispredicted if below the ratio */
-	uint8_t operand_count, unit, flags, unused;
+	uint8_t operand_count, unit, flags;
+	uint8_t pair_unit; /* of CORE_PAIRED, where they are fused */
 };
 
 struct core_access {

@@ -140,8 +140,8 @@ static void fetch_instruction(struct core *core)
 }
 
 /* In order, as soon as there is a place in all queues that it goes through. */
-static int64_t dispatch(struct core *core, const struct core_uop *uop, bool takes_place,
-	enum core_component *ret_reason)
+static int64_t dispatch(struct core *core, const struct core_uop *uop, unsigned unit,
+	bool takes_place, enum core_component *ret_reason)
 {
 	int64_t at = core->dispatch_at;
 	*ret_reason = CORE_BASE;
@@ -161,7 +161,7 @@ static int64_t dispatch(struct core *core, const struct core_uop *uop, bool take
 		core->dispatched >= core->processor.dispatch_width)
 		at++;
 	core_ports_advance(&core->ports, at);
-	if (core->ports.units[uop->unit].ports)
+	if (core->ports.units[unit].ports)
 		while (core->ports.waiting >= core->processor.issue_queue)
 			core_ports_advance(&core->ports, ++at);
 	if (at > core->dispatch_at)
@@ -206,7 +206,7 @@ static int64_t execute_serial(struct core *core, const struct core_uop *uop,
 	return done;
 }
 
-static int64_t execute(struct core *core, const struct core_uop *uop,
+static int64_t execute(struct core *core, const struct core_uop *uop, unsigned unit,
 	const struct core_access *access, int64_t ready, enum core_component *ret_component)
 {
 	*ret_component = CORE_BASE;
@@ -214,12 +214,12 @@ static int64_t execute(struct core *core, const struct core_uop *uop,
 		return execute_serial(core, uop, access, ready, ret_component);
 	if (uop->flags & CORE_LOAD && core->accesses_after > ready)
 		ready = core->accesses_after;
-	int64_t at = core_ports_book(&core->ports, uop->unit, ready);
+	int64_t at = core_ports_book(&core->ports, unit, ready);
 	if (uop->flags & CORE_LOAD)
 		return core_memory_access(&core->memory, access, at, ret_component);
 	if (uop->flags & CORE_STORE)
 		return at;
-	return at + core->processor.units[uop->unit].latency;
+	return unit == CODE_NOP ? at : at + core->processor.units[unit].latency;
 }
 
 /*
@@ -265,25 +265,40 @@ static void drain(struct core *core, const struct core_access *access, int64_t c
 	queue_push(&core->stores, at, core->drain_reason);
 }
 
+/* A micro-operation's place in the queues, after it has committed. */
+static void leave(struct core *core, const struct core_uop *uop, const struct core_access *access,
+	bool takes_place, int64_t committed)
+{
+	struct queue *window = &core->window;
+	if (takes_place)
+		queue_push(window, committed, CORE_BASE);
+	else
+		window->free_at[window->next ? window->next - 1 : window->size - 1] = committed;
+	if (uop->flags & CORE_LOAD)
+		queue_push(&core->loads, committed, CORE_BASE);
+	if (uop->flags & CORE_STORE)
+		drain(core, access, committed);
+}
+
 static void play_uop(struct core *core, const struct core_program *program,
 	const struct core_uop *uop, int64_t *ret_done)
 {
 	enum core_component reason = CORE_BASE, component = CORE_BASE;
 	const struct core_access *access =
 		uop->flags & (CORE_LOAD | CORE_STORE) ? &program->accesses[uop->access] : NULL;
+	bool rides = uop->flags & CORE_RIDES && core->processor.fuses;
+	bool is_paired = uop->flags & CORE_PAIRED && core->processor.fuses;
+	unsigned unit = is_paired ? uop->pair_unit : uop->unit;
 	if (uop->flags & CORE_FIRST && core->has_fetch_misses)
 		fetch_instruction(core);
-	int64_t dispatched = dispatch(core, uop, true, &reason);
+	int64_t dispatched = dispatch(core, uop, unit, !rides, &reason);
 	int64_t ready = operands_ready(
 		core, program->operands + uop->operand, uop->operand_count, dispatched + 1);
-	int64_t done = execute(core, uop, access, ready, &component);
+	int64_t done = ready; /* a branch that rides has been executed by its compare */
+	if (!rides || !(uop->flags & CORE_PREDICTED))
+		done = execute(core, uop, unit, access, ready, &component);
 	*ret_done = done;
-	int64_t committed = commit(core, dispatched, reason, done, component, true);
-	queue_push(&core->window, committed, CORE_BASE);
-	if (uop->flags & CORE_LOAD)
-		queue_push(&core->loads, committed, CORE_BASE);
-	if (uop->flags & CORE_STORE)
-		drain(core, access, committed);
+	leave(core, uop, access, !rides, commit(core, dispatched, reason, done, component, !rides));
 	if ((uop->flags & CORE_PREDICTED && uop->draw < core->mispredicted) ||
 		(uop->flags & CORE_INDIRECT && uop->draw < core->mispredicted_indirect))
 		hold_front(core, done + core->processor.front_end, CORE_BRANCH);

@@ -11,7 +11,8 @@ static uint32_t ports_of(const struct processor *processor, unsigned unit)
 		return processor->load_ports;
 	if (unit == CORE_STORES)
 		return processor->store_ports;
-	return processor->units[unit].ports;
+	bool is_renamed = unit == CODE_NOP || processor->units[unit].latency == 0;
+	return is_renamed ? 0 : processor->units[unit].ports;
 }
 
 /* rank[port]: 0 for the one that is needed least, if each unit spreads its work evenly. */

@@ -53,6 +53,7 @@ static const struct machine_field fields[] = {
 	{ "", "frequency", MACHINE_HZ, AT(frequency_hz), MACHINE_DOUBLE, 1e6, 1e12, true },
 	{ "", "dispatch_width", MACHINE_COUNT, AT(dispatch_width), MACHINE_U32, 1, 64, true },
 	{ "", "retire_width", MACHINE_COUNT, AT(retire_width), MACHINE_U32, 1, 64, false },
+	{ "", "fuses", MACHINE_COUNT, AT(fuses), MACHINE_U32, 0, 1, false },
 	{ "", "rob", MACHINE_COUNT, AT(rob), MACHINE_U32, 1, 65536, true },
 	{ "", "issue_queue", MACHINE_COUNT, AT(issue_queue), MACHINE_U32, 1, 65536, false },
 	{ "", "load_queue", MACHINE_COUNT, AT(load_queue), MACHINE_U32, 1, 65536, false },

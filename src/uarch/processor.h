@@ -27,7 +27,7 @@ struct cache {
 
 /* Units that execute a class of micro-operations. */
 struct unit {
-	uint32_t latency; /* cycles */
+	uint32_t latency; /* cycles; 0: done at renaming, takes no port */
 	uint32_t interval; /* cycles between two operations of one port; 1: pipelined */
 	uint32_t ports; /* bit n: port n can */
 };
@@ -70,6 +70,9 @@ struct processor {
 	double frequency_hz;
 	uint32_t dispatch_width; /* micro-operations a cycle */
 	uint32_t retire_width;
+	/* 1: a load and the operation on it, and a compare and the branch behind it, are one micro-operation
+	 * but for the ports; 0: each is one of its own. */
+	uint32_t fuses;
 	uint32_t rob, issue_queue, load_queue, store_queue; /* entries */
 	uint32_t front_end; /* cycles to refill it after a misprediction */
 	enum predictor_kind predictor;

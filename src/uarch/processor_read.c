@@ -115,7 +115,7 @@ static int read_port_field(const struct reading *g, const char *key, uint32_t *r
 
 /* A figure of a unit: whole cycles. */
 static int read_cycles(const struct reading *g, struct yaml_node *map, const char *unit,
-	const char *key, uint32_t *ret)
+	const char *key, uint32_t least, uint32_t *ret)
 {
 	const struct yaml_node *node = reader_take(map, key);
 	double value = 0;
@@ -125,9 +125,10 @@ static int read_cycles(const struct reading *g, struct yaml_node *map, const cha
 	int code = node->kind == YAML_TEXT
 			   ? machine_value_parse(MACHINE_COUNT, node->text, &value, &has_unit, NULL)
 			   : -EINVAL;
-	if (code < 0 || !(value >= 1 && value <= 10000) || value != floor(value))
+	if (code < 0 || !(value >= least && value <= 10000) || value != floor(value))
 		return reader_fail(&g->r, node->line,
-			"cycles are a whole number from 1 to 10000, in 'units.%s.%s'", unit, key);
+			"cycles are a whole number from %u to 10000, in 'units.%s.%s'", least, unit,
+			key);
 	*ret = (uint32_t)value;
 	return 0;
 }
@@ -143,9 +144,9 @@ static int read_unit(const struct reading *g, const struct yaml_entry *entry)
 	struct unit *unit = &g->processor->units[class];
 	int code = reader_map(&g->r, entry->node, "a unit");
 	if (code == 0)
-		code = read_cycles(g, entry->node, entry->key, "latency", &unit->latency);
+		code = read_cycles(g, entry->node, entry->key, "latency", 0, &unit->latency);
 	if (code == 0)
-		code = read_cycles(g, entry->node, entry->key, "interval", &unit->interval);
+		code = read_cycles(g, entry->node, entry->key, "interval", 1, &unit->interval);
 	const struct yaml_node *ports = reader_take(entry->node, "ports");
 	if (code == 0 && ports)
 		code = read_ports(g, ports, "units", &unit->ports);

@@ -383,6 +383,45 @@ static void instruction_misses_cost_their_latency(void **state)
 	assert_near(result.stack[CORE_ICACHE], expected, 0.1);
 }
 
+static void fused_operations_take_one_place(void **state)
+{
+	(void)state;
+	struct script script = {
+		.codes = { { .class = CODE_ALU,
+				   .flags = CODE_LOAD,
+				   .data_bytes = 8,
+				   .reads = BIT(3),
+				   .writes = BIT(0) | BIT(FLAGS) },
+			{ .class = CODE_ALU, .reads = BIT(1) | BIT(2), .writes = BIT(FLAGS) },
+			{ .class = CODE_BRANCH, .reads = BIT(FLAGS) } }
+	};
+	repeat(&script, 3);
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = i % 3 == 0 ? 4096 : 0;
+	struct processor processor = eight_wide();
+	processor.dispatch_width = 4;
+	assert_near(play_hits(&script, &processor).cpi, 4. / 4 / 3, 0.01);
+	processor.fuses = 1;
+	assert_near(play_hits(&script, &processor).cpi, 2. / 4 / 3, 0.01);
+	processor.units[CODE_BRANCH].ports = 1; /* the pair takes it, and no other */
+	processor.units[CODE_ALU].ports = 2;
+	assert_near(play_hits(&script, &processor).cpi, 1. / 3, 0.01);
+}
+
+static void a_move_at_renaming_costs_nothing_but_its_place(void **state)
+{
+	(void)state;
+	struct script script = {
+		.codes = { { .class = CODE_ALU, .reads = BIT(1), .writes = BIT(0) },
+			{ .class = CODE_MOVE, .reads = BIT(0), .writes = BIT(1) } }
+	};
+	repeat(&script, 2);
+	struct processor processor = eight_wide();
+	assert_near(play_hits(&script, &processor).cpi, 2 / 2., 0.01);
+	processor.units[CODE_MOVE].latency = 0;
+	assert_near(play_hits(&script, &processor).cpi, 1 / 2., 0.01);
+}
+
 static void a_load_gets_what_a_store_before_it_wrote(void **state)
 {
 	(void)state;
@@ -510,6 +549,8 @@ int main(void)
 		cmocka_unit_test(a_misprediction_costs_resolution_and_refill),
 		cmocka_unit_test(mispredictions_fall_on_branches_that_vary),
 		cmocka_unit_test(instruction_misses_cost_their_latency),
+		cmocka_unit_test(fused_operations_take_one_place),
+		cmocka_unit_test(a_move_at_renaming_costs_nothing_but_its_place),
 		cmocka_unit_test(a_load_gets_what_a_store_before_it_wrote),
 		cmocka_unit_test(stores_that_miss_fill_their_queue),
 		cmocka_unit_test(atomics_do_not_overlap),
