@@ -5,7 +5,7 @@
 
 EXPORT int mtx_lock(mtx_t *mutex)
 {
-	int result = real()->mtx_trylock(mutex);
+	int result = trial()->mtx_trylock(mutex);
 	if (result != thrd_busy)
 		return acquired(SYNC_LOCK, mutex, result, CALLER);
 	WAIT(SYNC_LOCK, mutex);
@@ -14,7 +14,7 @@ EXPORT int mtx_lock(mtx_t *mutex)
 
 EXPORT int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restrict deadline)
 {
-	int result = real()->mtx_trylock(mutex);
+	int result = trial()->mtx_trylock(mutex);
 	if (result != thrd_busy)
 		return acquired(SYNC_LOCK, mutex, result, CALLER);
 	WAIT(SYNC_LOCK, mutex);
@@ -23,7 +23,7 @@ EXPORT int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restrict 
 
 EXPORT int mtx_trylock(mtx_t *mutex)
 {
-	int result = real()->mtx_trylock(mutex);
+	int result = trial()->mtx_trylock(mutex);
 	if (result == thrd_busy)
 		try_failed(SYNC_LOCK, mutex, CALLER);
 	else

@@ -72,26 +72,42 @@ static void arm(struct cpu_clock *clock)
 		*(volatile uint64_t *)clock->witness = clock->armed;
 }
 
-void cpu_clock_start(struct cpu_clock *clock)
+/* Never what is armed: the clock is always asked. */
+static const uint64_t never_armed;
+
+void cpu_clock_start(struct cpu_clock *clock, const volatile uint64_t *counted)
 {
 	volatile uint64_t *cs = rseq_cs();
-	*clock = (struct cpu_clock){ .quiet_ns = QUIET_WITHOUT_RSEQ_NS };
+	*clock = (struct cpu_clock){ .quiet_ns = QUIET_WITHOUT_RSEQ_NS, .counted = counted };
 	clock->witness = &clock->armed;
+	if (counted) {
+		clock->witness = &never_armed;
+		clock->armed = 1;
+	}
 #ifdef HAS_RSEQ
-	if (cs) {
+	if (cs && !counted) {
 		clock->witness = cs;
 		clock->armed = (uintptr_t)&descriptor;
 		clock->quiet_ns = QUIET_NS;
 	}
 #endif
 	clock->seen_ns = clock_ns();
-	cpu_clock_read(clock);
+	cpu_clock_read(clock, clock->seen_ns);
 }
 
-void cpu_clock_read(struct cpu_clock *clock)
+void cpu_clock_read(struct cpu_clock *clock, uint64_t now_ns)
 {
+	if (clock->counted) {
+		clock->lead_ns = *clock->counted + 1 - now_ns; /* 0 is unknown */
+		return;
+	}
 	arm(clock); /* first: a switch from here on is seen the next time */
 	/* Before the system call, at whose return the kernel likes to give the core away. */
 	uint64_t time_ns = clock_ns();
 	clock->lead_ns = read_cpu_ns() - time_ns;
+}
+
+uint64_t cpu_clock_real_ns(struct cpu_clock *clock, uint64_t now_ns)
+{
+	return clock->counted ? read_cpu_ns() : cpu_clock_at(clock, now_ns);
 }

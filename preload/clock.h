@@ -9,6 +9,9 @@
  * core both clocks advance alike, so it is read only when the thread may have lost it. The kernel
  * tells by rseq: it clears the thread's rseq_cs pointer at every switch and migration. Without
  * rseq, and for what it does not tell, a time in which a thread recorded nothing does.
+ *
+ * In a profiled program (profile_page.h) an instruction is 1 ns of CPU time. Then the two clocks have nothing
+ * to do with one another, and the CPU clock is read for every row.
  */
 #ifndef PRELOAD_CLOCK_H
 #define PRELOAD_CLOCK_H
@@ -55,12 +58,16 @@ struct cpu_clock {
 	uint64_t seen_ns; /* when it was last asked */
 	uint64_t lead_ns; /* CPU time less the run's clock, modulo 2^64 */
 	uint64_t cpu_ns; /* the last answer: it never falls */
+	const volatile uint64_t *counted; /* instructions of a profiled thread; NULL: it is not */
 };
 
-/* When a thread starts, and in the child of a fork. */
-void cpu_clock_start(struct cpu_clock *clock);
+/* When a thread starts, and in the child of a fork. counted: as in struct cpu_clock. */
+void cpu_clock_start(struct cpu_clock *clock, const volatile uint64_t *counted);
 
-void cpu_clock_read(struct cpu_clock *clock);
+void cpu_clock_read(struct cpu_clock *clock, uint64_t now_ns);
+
+/* In real ns, also of a profiled thread. */
+uint64_t cpu_clock_real_ns(struct cpu_clock *clock, uint64_t now_ns);
 
 /* True if the thread may have lost its core since the last time. */
 static inline bool cpu_clock_is_stale(const struct cpu_clock *clock, uint64_t now_ns)
@@ -74,7 +81,7 @@ static inline uint64_t cpu_clock_at(struct cpu_clock *clock, uint64_t now_ns)
 	if (__builtin_expect(
 		    *clock->witness != clock->armed || now_ns - clock->seen_ns > clock->quiet_ns,
 		    0))
-		cpu_clock_read(clock);
+		cpu_clock_read(clock, now_ns);
 	clock->seen_ns = now_ns;
 	uint64_t cpu_ns = now_ns + clock->lead_ns;
 	if ((int64_t)(cpu_ns - clock->cpu_ns) > 0)

@@ -96,6 +96,7 @@ static void run_region(void *argument)
 	struct region *outer_region = running_region;
 	if (is_tracing())
 		trace_unpark(region->opened);
+	profiled_resume();
 	ended_region = NULL;
 	running_body = region->body;
 	running_region = region;
@@ -115,6 +116,7 @@ static void open_region(struct region *region, const void *caller)
 	region->caller = caller;
 	if (is_tracing())
 		region->opened = trace_birth();
+	profiled_pause(); /* what the runtime does */
 }
 
 static void end_region(const struct region *region, const void *caller)
@@ -306,6 +308,7 @@ static const char unnamed_critical, atomics;
 
 static void enter_section(void (*entry)(void), const void *lock, const void *caller)
 {
+	profiled_pause();
 	uint64_t start_ns = clock_ns();
 	entry();
 	omp_entered(lock, start_ns, caller);
@@ -330,6 +333,7 @@ EXPORT void GOMP_critical_end(void)
 
 EXPORT void GOMP_critical_name_start(void **lock)
 {
+	profiled_pause();
 	uint64_t start_ns = clock_ns();
 	gomp_find(OMP_CALLER)->GOMP_critical_name_start(lock);
 	omp_entered((const void *)lock, start_ns, OMP_CALLER);
@@ -365,6 +369,7 @@ EXPORT void GOMP_ordered_end(void)
 EXPORT void omp_set_lock(void *lock)
 {
 	const struct gomp *gomp = gomp_find(OMP_CALLER);
+	profiled_pause();
 	if (gomp->omp_test_lock(lock)) {
 		(void)acquired(SINK_OMP_LOCK, lock, 0, OMP_CALLER);
 		return;
@@ -384,9 +389,12 @@ EXPORT void omp_unset_lock(void *lock)
 EXPORT void omp_set_nest_lock(void *lock)
 {
 	const struct gomp *gomp = gomp_find(OMP_CALLER);
+	profiled_pause();
 	int depth = gomp->omp_test_nest_lock(lock);
 	if (depth == 1)
 		(void)acquired(SINK_OMP_LOCK, lock, 0, OMP_CALLER);
+	else if (depth > 0)
+		profiled_resume();
 	if (depth > 0)
 		return;
 	WAIT(SINK_OMP_LOCK, lock);

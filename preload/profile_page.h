@@ -13,12 +13,15 @@
  *	slot.stretch = profile_stretch(event)     --->    counts into that stretch
  *
  * A stretch is what a thread executes from one event to its next; stretches that begin with the same kind
- * of event at the same call site are one class, of which the statistics are kept.
+ * of event at the same call site are one class, of which the statistics are kept. While a thread waits it is in
+ * none. Before its slot may become another thread's, a thread makes PROFILE_SYSCALL(PROFILE_SLOTS): it has none
+ * from then on, and is not counted.
  */
 #ifndef PRELOAD_PROFILE_PAGE_H
 #define PRELOAD_PROFILE_PAGE_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define PROFILE_PAGE_ENVIRONMENT "CORECAST_PROFILE"
@@ -27,7 +30,8 @@ enum {
 	PROFILE_PAGE_VERSION = 1,
 	PROFILE_SLOTS =
 		4096, /* threads at one time; more share the last one, and that is counted */
-	PROFILE_SYSCALL = 0xc0ca, /* unused number: the kernel answers ENOSYS; argument: the slot */
+	/* An unused number: the kernel answers ENOSYS. Argument: the slot; PROFILE_SLOTS: none any more. */
+	PROFILE_SYSCALL = 0xc0ca,
 };
 
 #define PROFILE_NOT_COUNTED UINT64_MAX
@@ -53,11 +57,32 @@ static_assert(sizeof(struct profile_slot) == 64, "a cache line");
 static_assert(sizeof(struct profile_page) == 64 + 64 * PROFILE_SLOTS, "shared between processes");
 
 /*
+ * Whether an event ends one stretch and begins another: what happens to a thread does, what is only told
+ * (names, frames, objects that are initialised) does not. `kind` as in the trace (enum event_kind).
+ */
+static inline bool profile_is_border(uint8_t kind)
+{
+	enum { THREAD_START = 1, WOKEN = 4, TICK = 12 };
+	return kind >= THREAD_START && kind <= TICK &&
+	       kind != WOKEN; /* others woke it, it did nothing */
+}
+
+/* Behind such an event the thread waits, and nothing is counted until the next. */
+static inline bool profile_is_wait(uint8_t kind)
+{
+	enum { THREAD_EXIT = 2, WAIT = 3 };
+	return kind == THREAD_EXIT || kind == WAIT;
+}
+
+/*
  * Which class of stretches an event begins. `kind` and `what` as in the trace (enum event_kind, enum
  * event_what), `site`: address of the call, as in the trace. The same in the guest and in who reads the trace.
  */
 static inline uint64_t profile_stretch(uint8_t kind, uint8_t what, uint64_t site)
 {
+	enum { THREAD_START = 1 };
+	if (kind == THREAD_START)
+		return PROFILE_START;
 	uint64_t key = site * 64 + (uint64_t)kind * 2048 * 2048 * 1024 + what;
 	key ^= key >> 31;
 	key *= UINT64_C(0x9e3779b97f4a7c15);

@@ -38,10 +38,10 @@ static bool is_alone(void)
 static int try_mutex(pthread_mutex_t *mutex)
 {
 	if (__builtin_expect(mutex->__data.__kind & ROBUST_KIND, 0))
-		return mutex->__data.__lock ? EBUSY : real()->pthread_mutex_lock(mutex);
+		return mutex->__data.__lock ? EBUSY : trial()->pthread_mutex_lock(mutex);
 	if (is_alone() && mutex->__data.__kind == PTHREAD_MUTEX_TIMED_NP && !mutex->__data.__lock)
-		return real()->pthread_mutex_lock(mutex);
-	return real()->pthread_mutex_trylock(mutex);
+		return trial()->pthread_mutex_lock(mutex);
+	return trial()->pthread_mutex_trylock(mutex);
 }
 
 /*
@@ -58,6 +58,8 @@ static int got_mutex(const pthread_mutex_t *mutex, int result, const void *calle
 	bool is_ours = result == 0 || result == EOWNERDEAD;
 	if (is_tracing() && is_ours && !is_inner(mutex))
 		trace_acquired(SYNC_LOCK, mutex, 0, caller);
+	else
+		profiled_resume();
 	return result;
 }
 
@@ -91,7 +93,7 @@ EXPORT int pthread_mutex_clocklock(
 
 EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
-	int result = real()->pthread_mutex_trylock(mutex);
+	int result = trial()->pthread_mutex_trylock(mutex);
 	if (result == EBUSY)
 		try_failed(SYNC_LOCK, mutex, CALLER);
 	else
@@ -121,7 +123,7 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 
 EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 {
-	int result = real()->pthread_rwlock_tryrdlock(lock);
+	int result = trial()->pthread_rwlock_tryrdlock(lock);
 	if (result != EBUSY)
 		return acquired_shared(SYNC_RWLOCK, lock, result, CALLER);
 	WAIT_SHARED(SYNC_RWLOCK, lock);
@@ -130,7 +132,7 @@ EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 
 EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 {
-	int result = real()->pthread_rwlock_trywrlock(lock);
+	int result = trial()->pthread_rwlock_trywrlock(lock);
 	if (result != EBUSY)
 		return acquired(SYNC_RWLOCK, lock, result, CALLER);
 	WAIT(SYNC_RWLOCK, lock);
@@ -139,7 +141,7 @@ EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 
 EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *deadline)
 {
-	int result = real()->pthread_rwlock_tryrdlock(lock);
+	int result = trial()->pthread_rwlock_tryrdlock(lock);
 	if (result != EBUSY)
 		return acquired_shared(SYNC_RWLOCK, lock, result, CALLER);
 	WAIT_SHARED(SYNC_RWLOCK, lock);
@@ -148,7 +150,7 @@ EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct times
 
 EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *deadline)
 {
-	int result = real()->pthread_rwlock_trywrlock(lock);
+	int result = trial()->pthread_rwlock_trywrlock(lock);
 	if (result != EBUSY)
 		return acquired(SYNC_RWLOCK, lock, result, CALLER);
 	WAIT(SYNC_RWLOCK, lock);
@@ -158,7 +160,7 @@ EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct times
 EXPORT int pthread_rwlock_clockrdlock(
 	pthread_rwlock_t *lock, clockid_t clock, const struct timespec *deadline)
 {
-	int result = real()->pthread_rwlock_tryrdlock(lock);
+	int result = trial()->pthread_rwlock_tryrdlock(lock);
 	if (result != EBUSY)
 		return acquired_shared(SYNC_RWLOCK, lock, result, CALLER);
 	WAIT_SHARED(SYNC_RWLOCK, lock);
@@ -168,7 +170,7 @@ EXPORT int pthread_rwlock_clockrdlock(
 EXPORT int pthread_rwlock_clockwrlock(
 	pthread_rwlock_t *lock, clockid_t clock, const struct timespec *deadline)
 {
-	int result = real()->pthread_rwlock_trywrlock(lock);
+	int result = trial()->pthread_rwlock_trywrlock(lock);
 	if (result != EBUSY)
 		return acquired(SYNC_RWLOCK, lock, result, CALLER);
 	WAIT(SYNC_RWLOCK, lock);
@@ -177,7 +179,7 @@ EXPORT int pthread_rwlock_clockwrlock(
 
 EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock)
 {
-	int result = real()->pthread_rwlock_tryrdlock(lock);
+	int result = trial()->pthread_rwlock_tryrdlock(lock);
 	if (result == EBUSY && is_tracing())
 		try_failed(SYNC_RWLOCK, lock, CALLER);
 	return acquired_shared(SYNC_RWLOCK, lock, result, CALLER);
@@ -185,7 +187,7 @@ EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock)
 
 EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
 {
-	int result = real()->pthread_rwlock_trywrlock(lock);
+	int result = trial()->pthread_rwlock_trywrlock(lock);
 	if (result == EBUSY && is_tracing())
 		try_failed(SYNC_RWLOCK, lock, CALLER);
 	return acquired(SYNC_RWLOCK, lock, result, CALLER);
@@ -200,7 +202,7 @@ EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *lock)
 
 EXPORT int pthread_spin_lock(pthread_spinlock_t *lock)
 {
-	if (__builtin_expect(real()->pthread_spin_trylock(lock) == 0, 1))
+	if (__builtin_expect(trial()->pthread_spin_trylock(lock) == 0, 1))
 		return acquired(SYNC_SPIN, (const void *)lock, 0, CALLER);
 	WAIT(SYNC_SPIN, (const void *)lock);
 	return waited(&wait_, real()->pthread_spin_lock(lock));
@@ -208,7 +210,7 @@ EXPORT int pthread_spin_lock(pthread_spinlock_t *lock)
 
 EXPORT int pthread_spin_trylock(pthread_spinlock_t *lock)
 {
-	int result = real()->pthread_spin_trylock(lock);
+	int result = trial()->pthread_spin_trylock(lock);
 	if (result == EBUSY)
 		try_failed(SYNC_SPIN, (const void *)lock, CALLER);
 	else

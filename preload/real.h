@@ -6,6 +6,8 @@
 #ifndef PRELOAD_REAL_H
 #define PRELOAD_REAL_H
 
+#include "profiled.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -156,6 +158,13 @@ static inline const struct real *real(void)
 		    !__atomic_load_n(&real_functions.pthread_mutex_lock, __ATOMIC_ACQUIRE), 0))
 		real_resolve();
 	return &real_functions;
+}
+
+/* For a function that is tried: what it executes is not the program's work. acquired() follows, or a wait. */
+static inline const struct real *trial(void)
+{
+	profiled_pause();
+	return real();
 }
 
 #endif

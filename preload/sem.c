@@ -13,7 +13,7 @@ static bool take(sem_t *sem)
 {
 	int kept = errno;
 	pthread_testcancel();
-	if (real()->sem_trywait(sem) == 0)
+	if (trial()->sem_trywait(sem) == 0)
 		return true;
 	errno = kept;
 	return false;

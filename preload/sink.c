@@ -107,6 +107,9 @@ __attribute__((constructor)) static void set_up(void)
 	int kept = errno;
 	const char *trace = getenv(TRACE_PATH_VARIABLE);
 	const char *sync = getenv(SYNC_PATH_VARIABLE);
+	const char *profile = trace ? getenv(PROFILE_PAGE_ENVIRONMENT) : NULL;
+	if (profile)
+		(void)profiled_attach(profile); /* without it, it is a trace like others */
 	if (trace && trace_attach(trace))
 		sink_mode = SINK_TRACES;
 	else if (sync && aggregate_attach(sync))

@@ -18,6 +18,7 @@
 #define PRELOAD_SINK_H
 
 #include "clock.h"
+#include "profiled.h"
 #include "record.h"
 
 #include <stdbool.h>
@@ -55,6 +56,7 @@ struct wait {
 	uint64_t shortest_ns; /* what takes less is not a wait; 0 unless set after wait_begin() */
 	uint64_t task_ns; /* spent in tasks that the thread ran while it waited */
 	uint64_t woken_ns; /* when it could go on, if the interposer knows; else 0 */
+	uint64_t cpu_ns; /* of the thread at its start: of waits for input and output */
 	uint64_t place; /* among the arrivals at a barrier */
 	uint32_t woken_by; /* the thread that let it go, if the interposer knows; else 0 */
 	struct trace_record *row; /* of a trace: its WAIT */
@@ -130,7 +132,7 @@ enum {
 };
 
 void trace_acquired(uint32_t kind, const void *object, uint32_t flags, const void *caller);
-uint64_t trace_now(void);
+uint64_t trace_now(void); /* of a release */
 uint64_t trace_releases(const void *object); /* trace_now(), noted for who waits */
 void trace_released(
 	uint32_t kind, const void *object, uint32_t flags, uint64_t time_ns, const void *caller);
@@ -140,6 +142,8 @@ static inline int acquired(uint32_t kind, const void *object, int result, const 
 {
 	if (is_tracing() && result == 0)
 		trace_acquired(kind, object, 0, caller);
+	else
+		profiled_resume();
 	return result;
 }
 
@@ -147,6 +151,8 @@ static inline int acquired_shared(uint32_t kind, const void *object, int result,
 {
 	if (is_tracing() && result == 0)
 		trace_acquired(kind, object, ACQUIRE_SHARED, caller);
+	else
+		profiled_resume();
 	return result;
 }
 
@@ -165,6 +171,8 @@ static inline int released(uint32_t kind, const void *object, uint32_t flags, ui
 {
 	if (is_tracing() && result == 0)
 		trace_released(kind, object, flags, time_ns, caller);
+	else
+		profiled_resume();
 	return result;
 }
 

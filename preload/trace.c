@@ -67,7 +67,9 @@ static void start_thread(struct birth birth, const void *routine, const void *ca
 	self.tid = (uint32_t)syscall(SYS_gettid);
 	self.state = THREAD_RECORDING;
 	self.lost = 0;
-	cpu_clock_start(&self.cpu);
+	self.slot = profiled_claim(self.tid);
+	self.stretch = PROFILE_NOT_COUNTED;
+	cpu_clock_start(&self.cpu, self.slot ? &self.slot->instructions : NULL);
 	uint64_t time_ns = clock_ns();
 	uint64_t since_ns = birth.time_ns && birth.time_ns < time_ns ? birth.time_ns : time_ns;
 	(void)lane_take(&self.lane, since_ns, self.tid); /* without one its events are lost */
@@ -104,6 +106,8 @@ static void end_thread(void)
 	wake_note((const void *)pthread_self(), time_ns, self.tid);
 	lanes_count_lost(self.lost % LOST_BATCH);
 	lane_give(&self.lane);
+	profiled_give_back(self.slot);
+	self.slot = NULL;
 	self.state = THREAD_GONE;
 }
 
@@ -206,7 +210,9 @@ static void put_program(void)
 static void put_own_name(void)
 {
 	char name[16] = "";
-	if (syscall(SYS_prctl, PR_GET_NAME, name) == 0)
+	if (profiled_page) /* else it is the emulator's */
+		put_name(TRACE_THREAD, self.tid, 0, program_invocation_short_name);
+	else if (syscall(SYS_prctl, PR_GET_NAME, name) == 0)
 		put_name(TRACE_THREAD, self.tid, 0, name);
 }
 

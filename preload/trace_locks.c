@@ -64,11 +64,13 @@ void trace_acquired(uint32_t kind, const void *object, uint32_t flags, const voi
 
 uint64_t trace_now(void)
 {
+	profiled_pause();
 	return now();
 }
 
 uint64_t trace_releases(const void *object)
 {
+	profiled_pause();
 	uint64_t time_ns = now();
 	/* Its CPU time now: who gives a lock back to others may lose its core to them before it is recorded. */
 	if (self.state == THREAD_RECORDING && !self.is_busy)

@@ -26,7 +26,10 @@ static bool open_wait(struct wait *wait, uint32_t kind, const void *object, cons
 
 static void put_wait(struct wait *wait, uint64_t value)
 {
-	self.before = (struct before){ self.lane.last_ns, self.lead_ns, self.cpu_ns, self.again };
+	self.before = (struct before){ self.lane.last_ns, self.lead_ns, self.cpu_ns, self.stretch,
+		self.again };
+	if (wait->kind == SINK_IO)
+		wait->cpu_ns = cpu_clock_real_ns(&self.cpu, wait->start_ns);
 	wait->row = put(wait->start_ns,
 		head_of(TRACE_WAIT, wait->kind, wait->is_shared ? TRACE_SHARED : 0),
 		(uintptr_t)wait->object, wait->caller, value);
@@ -137,7 +140,7 @@ static bool take_back(const struct wait *wait, uint64_t time_ns)
 	struct trace_record *row = wait->row;
 	if (wait->kind != SINK_IO || !row || row + 1 != lane_row(&self.lane))
 		return false;
-	uint64_t cpu_ns = cpu_clock_at(&self.cpu, time_ns) - row->cpu_ns;
+	uint64_t cpu_ns = cpu_clock_real_ns(&self.cpu, time_ns) - wait->cpu_ns;
 	if (time_ns - wait->start_ns >= cpu_ns + BLOCKED_NS)
 		return false;
 	self.lane.used -= ROW;
@@ -148,6 +151,7 @@ static bool take_back(const struct wait *wait, uint64_t time_ns)
 	self.lead_ns = self.before.lead_ns;
 	self.cpu_ns = self.before.cpu_ns;
 	self.again = self.before.again;
+	self.stretch = self.before.stretch;
 	return true;
 }
 

@@ -12,6 +12,7 @@
 #define PRELOAD_TRACED_THREAD_H
 
 #include "lane.h"
+#include "profiled.h"
 #include "trace.h"
 #include "wakes.h"
 
@@ -45,7 +46,7 @@ enum try_state {
 
 /* Where a thread stood before a row that it may take back. */
 struct before {
-	uint64_t last_ns, lead_ns, cpu_ns;
+	uint64_t last_ns, lead_ns, cpu_ns, stretch;
 	struct trace_again_record *again;
 };
 
@@ -67,6 +68,8 @@ struct thread {
 	uint32_t tid;
 	uint32_t lost; /* not yet counted in the file */
 	uint32_t state; /* enum thread_state */
+	struct profile_slot *slot; /* NULL: not profiled */
+	uint64_t stretch; /* that the last event began */
 	bool is_busy; /* in this library: a signal handler's events are lost meanwhile */
 	uint32_t trying; /* enum try_state */
 	uint32_t tried_kind;
@@ -147,6 +150,14 @@ static inline uint64_t row_cpu_ns(uint64_t time_ns)
 	return self.cpu_ns;
 }
 
+static inline void begin_stretch(const struct trace_record *row)
+{
+	if (profile_is_wait(row->kind))
+		self.stretch = PROFILE_NOT_COUNTED;
+	else if (profile_is_border(row->kind))
+		self.stretch = profile_stretch(row->kind, row->what, row->site);
+}
+
 /* The row, which stays where it is; NULL if there is no room. */
 static inline struct trace_record *put(
 	uint64_t time_ns, struct head head, uint64_t object, const void *site, uint64_t value)
@@ -171,6 +182,8 @@ static inline struct trace_record *put(
 	};
 	self.lane.last_ns = time_ns;
 	commit_row(ROW);
+	if (__builtin_expect(self.slot != NULL, 0))
+		begin_stretch(row);
 	return row;
 }
 
@@ -275,6 +288,8 @@ static inline bool enter(void)
 		return false;
 	}
 	self.is_busy = true;
+	if (__builtin_expect(self.slot != NULL, 0))
+		self.slot->stretch = PROFILE_NOT_COUNTED;
 	if (__builtin_expect(
 		    self.state == THREAD_RECORDING && self.trying == TRY_NONE && *own_process, 1))
 		return true;
@@ -284,6 +299,8 @@ static inline bool enter(void)
 static inline void leave(void)
 {
 	self.is_busy = false;
+	if (__builtin_expect(self.slot != NULL, 0))
+		self.slot->stretch = self.stretch;
 }
 
 /* Between trace_park() and trace_unpark(). */

@@ -25,8 +25,7 @@ struct head {
 	size_t length;
 };
 
-/* As execvp(): a name with a slash is a path, another is searched for in PATH. */
-static int find_program(const char *name, char ret[PATH_MAX], struct err *err)
+int preloadable_find(const char *name, char ret[PATH_MAX], struct err *err)
 {
 	if (strchr(name, '/')) {
 		if (snprintf(ret, PATH_MAX, "%s", name) >= PATH_MAX)
@@ -160,10 +159,25 @@ static int check_file(const char *path, char ret_interpreter[PATH_MAX], struct e
 	return r < 0 ? r : 1;
 }
 
+int preloadable_check_program(const char *program, struct err *err)
+{
+	char path[PATH_MAX];
+	char interpreter[PATH_MAX] = "";
+	int r = preloadable_find(program, path, err);
+	if (r == 0)
+		r = check_file(path, interpreter, err);
+	if (r == 0)
+		return err_set(err, -ENOEXEC,
+			"'%s' is a script, which '%s' runs: name the program that it starts, with "
+			"its arguments",
+			program, interpreter);
+	return r < 0 ? r : 0;
+}
+
 int preloadable_check(const char *program, struct err *err)
 {
 	char path[PATH_MAX];
-	int r = find_program(program, path, err);
+	int r = preloadable_find(program, path, err);
 	for (int depth = 0; r == 0 && depth < SCRIPT_DEPTH; depth++) {
 		char interpreter[PATH_MAX] = "";
 		r = check_file(path, interpreter, err);

@@ -5,6 +5,11 @@
 
 #include "base/err.h"
 
+#include <limits.h>
+
+/* The file that execvp() would run: a name with a slash is a path, another is searched for in PATH. -ENOENT. */
+int preloadable_find(const char *name, char ret[PATH_MAX], struct err *err);
+
 /*
  * `program` is looked up as execvp() does; of a script, its interpreter is judged.
  * 0; -ENOENT (no such program), -EACCES (it gains privileges: set-user-ID or file capabilities),
@@ -12,5 +17,8 @@
  * -errno of reading it. err says what to do.
  */
 int preloadable_check(const char *program, struct err *err);
+
+/* The same of the program alone: a script is none (-ENOEXEC). */
+int preloadable_check_program(const char *program, struct err *err);
 
 #endif

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* The numbers of the file are those of struct event. */
 static_assert(
@@ -183,6 +184,26 @@ int trace_reader_open(const char *path, struct trace_reader **ret, struct err *e
 	if (fd < 0)
 		return err_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
 	return trace_reader_open_fd(fd, path, ret, err);
+}
+
+int trace_reader_open_bytes(const void *bytes, size_t count, const char *name,
+	struct trace_reader **ret, struct err *err)
+{
+	AUTO_FD int fd = memfd_create("corecast-trace", MFD_CLOEXEC);
+	size_t done = 0;
+	while (fd >= 0 && done < count) {
+		ssize_t n = write(fd, (const char *)bytes + done, count - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+	}
+	if (fd < 0 || done < count)
+		return err_set(err, -errno, "cannot hold %s in memory: %s", name, strerror(errno));
+	int handed = fd;
+	fd = -1;
+	return trace_reader_open_fd(handed, name, ret, err);
 }
 
 void trace_reader_free(struct trace_reader *reader)

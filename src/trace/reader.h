@@ -18,6 +18,7 @@
 #include "trace/sink.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct trace_reader;
 
@@ -46,6 +47,10 @@ int trace_reader_open(const char *path, struct trace_reader **ret, struct err *e
 
 /* As above from a descriptor, which is taken over (also on failure); `name` is for messages. */
 int trace_reader_open_fd(int fd, const char *name, struct trace_reader **ret, struct err *err);
+
+/* As above from a file's bytes, which are copied. */
+int trace_reader_open_bytes(const void *bytes, size_t count, const char *name,
+	struct trace_reader **ret, struct err *err);
 void trace_reader_free(struct trace_reader *reader);
 
 /* 1: *ret is the next event, its text lives until the next call; 0: the end; -EIO, -ENOMEM. */

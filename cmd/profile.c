@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* corecast profile: runs a program in an emulator and keeps what its threads execute, for any processor. */
+#include "command.h"
+#include "terminal.h"
+
+#include "base/cleanup.h"
+#include "base/outfile.h"
+#include "collect/profiler.h"
+#include "report/profile.h"
+#include "uarch/profile_import.h"
+#include "uarch/profile_store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LIMIT_MIB = 1024 };
+
+struct profile_options {
+	const char *output, *backend;
+	uint32_t limit_mib;
+	bool native, force, json;
+};
+
+#define FIELD(name) offsetof(struct profile_options, name)
+
+static const struct option_spec options[] = {
+	{ 'o', "output", "FILE", "the profile to write (default: corecast.ccp)", OPTION_STRING,
+		FIELD(output) },
+	{ 0, "backend", "auto|qemu", "what runs the program (default: auto)", OPTION_STRING,
+		FIELD(backend) },
+	{ 0, "native", NULL, "run it plainly first, for the time that it takes", OPTION_FLAG,
+		FIELD(native) },
+	{ 0, "size-limit", "MIB",
+		"stop recording events, not the program, at this size (default: 1024)", OPTION_U32,
+		FIELD(limit_mib) },
+	{ 0, "force", NULL, "replace the file that is there", OPTION_FLAG, FIELD(force) },
+	{ 0, "json", NULL, "print the summary as JSON", OPTION_FLAG, FIELD(json) },
+	{ 0 },
+};
+
+static int write_profile(const char *path, const struct profile *profile, struct err *err)
+{
+	AUTO_RELEASE(outfile) struct outfile out = { 0 };
+	AUTO_FREE void *bytes = NULL;
+	size_t count = 0;
+	int code = profile_write(profile, &bytes, &count, err);
+	if (code == 0)
+		code = outfile_open(&out, path, err);
+	if (code < 0)
+		return code;
+	if (fwrite(bytes, 1, count, out.file) != count)
+		return err_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
+	return outfile_commit(&out, err);
+}
+
+static int import(const struct profiler_result *ran, struct profile *ret, struct err *err)
+{
+	const struct profile_bytes raw = { ran->raw, ran->raw_bytes };
+	const struct profile_bytes timeline = { ran->timeline, ran->timeline_bytes };
+	int code = profile_import(&raw, &timeline, ret, err);
+	if (code < 0)
+		return code;
+	ret->quality.profiled_s = ran->profiled_s;
+	ret->quality.native_s = ran->native_s;
+	ret->quality.lost += ran->threads_without_slot;
+	return 0;
+}
+
+/* For people on stderr: stdout is the program's. */
+static int print(const struct profile_options *values, const struct profile *profile)
+{
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	const struct text_style style = terminal_style(stderr);
+	if (values->json)
+		report_profile_json(&text, profile, values->output);
+	else
+		report_profile_text(&text, profile, values->output, &style);
+	struct err err = { 0 };
+	if (strbuf_failed(&text) < 0) {
+		(void)err_set(&err, -ENOMEM, "out of memory"); /* printed at once */
+		return command_failure(&err);
+	}
+	fputs(text.text, values->json ? stdout : stderr);
+	return EXIT_SUCCESS;
+}
+
+static int profile_program(const struct profile_options *values, char **program)
+{
+	const struct profiler_opts opts = {
+		.argv = program,
+		.backend = values->backend,
+		.is_run_plainly = values->native,
+		.trace_bytes_max = (uint64_t)values->limit_mib << 20,
+	};
+	struct err err = { 0 };
+	AUTO_RELEASE(profiler_result) struct profiler_result ran = { 0 };
+	AUTO_RELEASE(profile) struct profile profile = { 0 };
+	if (!values->force && access(values->output, F_OK) == 0) {
+		(void)err_set(&err, -EEXIST, "'%s' exists: --force replaces it, -o names another",
+			values->output); /* printed just below */
+		return command_failure(&err);
+	}
+	if (profiler_run(&opts, &ran, &err) < 0 || import(&ran, &profile, &err) < 0 ||
+		write_profile(values->output, &profile, &err) < 0)
+		return command_failure(&err);
+	if (print(values, &profile) != EXIT_SUCCESS)
+		return EXIT_FAILURE;
+	return command_program_status(program[0], ran.status);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct profile_options values = {
+		.output = "corecast.ccp",
+		.backend = "auto",
+		.limit_mib = LIMIT_MIB,
+	};
+	struct operands operands;
+	int status = 0;
+	if (!options_parse(command, argc, argv, &values, &operands, &status))
+		return status;
+	if (operands.count > 0)
+		return command_usage_error(
+			command, "'%s': the program goes behind --", operands.items[0]);
+	if (!operands.program || !operands.program[0])
+		return command_usage_error(command, "needs a program: -- PROGRAM ARGS...");
+	if (values.limit_mib == 0)
+		return command_usage_error(command, "--size-limit: 1 at least");
+	return profile_program(&values, operands.program);
+}
+
+extern const struct command cmd_profile;
+const struct command cmd_profile = {
+	.name = "profile",
+	.summary = "run a program once, to predict it on any processor",
+	.usage = "[-o APP.ccp] [options] -- PROGRAM ARGS...",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/profile_view.h"
+
+struct profile_totals profile_totals_of(const struct profile *profile, ptrdiff_t thread)
+{
+	struct profile_totals totals = { 0 };
+	for (size_t i = 0; i < profile->class_count; i++) {
+		const struct profile_class *class = &profile->classes[i];
+		if (thread >= 0 && class->thread != (size_t)thread)
+			continue;
+		totals.stretches += class->stretches;
+		totals.instructions += class->instructions;
+		totals.loads += class->loads;
+		totals.stores += class->stores;
+		totals.first_touches += class->first_touches;
+		for (int j = 0; j < CODE_CLASSES; j++)
+			totals.mix[j] += class->mix[j];
+	}
+	return totals;
+}
+
+double profile_fma_share(const struct profile *profile)
+{
+	struct profile_totals totals = profile_totals_of(profile, -1);
+	return totals.instructions ? (double)totals.mix[CODE_FP_FMA] / (double)totals.instructions
+				   : 0;
+}
+
+size_t profile_mix_order(const struct profile_totals *totals, unsigned ret[CODE_CLASSES])
+{
+	size_t count = 0;
+	for (unsigned i = 0; i < CODE_CLASSES; i++) {
+		if (totals->mix[i] == 0)
+			continue;
+		size_t at = count++;
+		for (; at > 0 && totals->mix[ret[at - 1]] < totals->mix[i]; at--)
+			ret[at] = ret[at - 1];
+		ret[at] = i;
+	}
+	return count;
+}

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * First all records are taken as they come, then each kind is sorted and what belongs together added up:
+ * a backend may write a thread's counts before it says who the thread is.
+ */
+#include "uarch/profile_import.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "plugin/profile_raw.h"
+#include "uarch/profile_timeline.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* Beyond it sums of doubles would not be finite any more. */
+#define COUNT_MAX 1e18
+
+struct numbered {
+	uint32_t number; /* the backend's */
+	struct profile_thread thread;
+	bool is_told; /* by a RAW_THREAD */
+};
+
+struct pending_reuse {
+	uint64_t stretch;
+	struct profile_reuse reuse; /* class: the backend's number of the thread */
+};
+
+struct pending_micro {
+	uint64_t stretch;
+	uint32_t thread, count;
+	size_t first; /* in the profile's micro_ops */
+};
+
+struct pending_branches {
+	struct raw_branches sums;
+};
+
+struct importing {
+	const unsigned char *bytes;
+	size_t count;
+	struct profile *profile;
+	struct numbered *threads;
+	size_t thread_count, thread_capacity;
+	size_t class_capacity, code_capacity, op_capacity;
+	struct pending_reuse *reuse;
+	size_t reuse_count, reuse_capacity;
+	struct pending_micro *micro;
+	size_t micro_count, micro_capacity;
+	struct pending_branches *branches;
+	size_t branches_count, branches_capacity;
+	struct map thread_numbers;
+	bool is_ended;
+};
+
+static void importing_release(struct importing *importing)
+{
+	free(importing->threads);
+	free(importing->reuse);
+	free(importing->micro);
+	free(importing->branches);
+	map_release(&importing->thread_numbers);
+}
+
+static int out_of_memory(struct err *err)
+{
+	return err_set(err, -ENOMEM, "out of memory: the profile is too large");
+}
+
+/* Room for one more at the end of *array. */
+static int grow_one(void *array, size_t *capacity, size_t count, size_t size, struct err *err)
+{
+	return mem_grow(array, capacity, count + 1, size) < 0 ? out_of_memory(err) : 0;
+}
+
+static bool is_count(double count)
+{
+	return count >= 0 && count <= COUNT_MAX;
+}
+
+static int find_numbered(
+	struct importing *importing, uint32_t number, struct numbered **ret, struct err *err)
+{
+	uint64_t *index = NULL;
+	int added = map_add(&importing->thread_numbers, number, 0, importing->thread_count, &index);
+	if (added < 0)
+		return out_of_memory(err);
+	if (added) {
+		uint64_t at = *index;
+		int code = grow_one(&importing->threads, &importing->thread_capacity,
+			importing->thread_count, sizeof *importing->threads, err);
+		if (code < 0)
+			return code;
+		importing->threads[at] = (struct numbered){ .number = number };
+		importing->thread_count++;
+		*ret = &importing->threads[at];
+		return 0;
+	}
+	*ret = &importing->threads[*index];
+	return 0;
+}
+
+/* Records. Each is given its payload, of the size that its kind has at least. */
+
+static int take_code(struct importing *importing, const unsigned char *payload, struct err *err)
+{
+	struct profile *profile = importing->profile;
+	struct raw_code raw;
+	memcpy(&raw, payload, sizeof raw);
+	int code = grow_one(&profile->codes, &importing->code_capacity, profile->code_count,
+		sizeof *profile->codes, err);
+	if (code < 0)
+		return code;
+	if (raw.class >= CODE_CLASSES)
+		return err_set(err, -EINVAL, "an instruction of class %u", raw.class);
+	profile->codes[profile->code_count++] = (struct code){
+		.address = raw.address,
+		.reads = raw.reads,
+		.address_reads = raw.address_reads,
+		.writes = raw.writes,
+		.class = raw.class,
+		.flags = raw.flags,
+		.bytes = raw.bytes,
+		.data_bytes = raw.data_bytes,
+	};
+	return 0;
+}
+
+static int take_thread(struct importing *importing, const unsigned char *payload, struct err *err)
+{
+	struct raw_thread raw;
+	struct numbered *numbered = NULL;
+	memcpy(&raw, payload, sizeof raw);
+	int code = find_numbered(importing, raw.thread, &numbered, err);
+	if (code < 0)
+		return code;
+	numbered->is_told = true;
+	numbered->thread.pid = raw.pid;
+	numbered->thread.tid = raw.tid;
+	numbered->thread.instructions = raw.instructions;
+	numbered->thread.accesses = raw.accesses;
+	return 0;
+}
+
+static int take_counts(struct importing *importing, const unsigned char *payload, struct err *err)
+{
+	struct profile *profile = importing->profile;
+	struct raw_counts raw;
+	struct numbered *numbered = NULL;
+	memcpy(&raw, payload, sizeof raw);
+	int code = find_numbered(importing, raw.thread, &numbered, err);
+	if (code == 0)
+		code = grow_one(&profile->classes, &importing->class_capacity, profile->class_count,
+			sizeof *profile->classes, err);
+	if (code < 0)
+		return code;
+	struct profile_class *class = &profile->classes[profile->class_count++];
+	*class = (struct profile_class){
+		.thread = raw.thread,
+		.stretch = raw.stretch,
+		.stretches = raw.stretches,
+		.instructions = raw.instructions,
+		.loads = raw.loads,
+		.stores = raw.stores,
+		.fetches = raw.fetches,
+		.first_touches = raw.first_touches,
+		.first_touches_global = raw.first_touches_global,
+	};
+	memcpy(class->mix, raw.mix, sizeof class->mix);
+	return 0;
+}
+
+static int take_reuse(struct importing *importing, const unsigned char *payload, struct err *err)
+{
+	struct raw_reuse raw;
+	memcpy(&raw, payload, sizeof raw);
+	if (raw.scope >= PROFILE_SCOPES || raw.bin >= REUSE_BINS || !is_count(raw.count))
+		return err_set(err, -EINVAL, "a reuse distance of scope %u, bin %u, count %g",
+			raw.scope, raw.bin, raw.count);
+	int code = grow_one(&importing->reuse, &importing->reuse_capacity, importing->reuse_count,
+		sizeof *importing->reuse, err);
+	if (code < 0)
+		return code;
+	importing->reuse[importing->reuse_count++] = (struct pending_reuse){
+		.stretch = raw.stretch,
+		.reuse = { raw.thread, raw.code, raw.scope, raw.bin, raw.samples, raw.count },
+	};
+	return 0;
+}
+
+static int take_micro(
+	struct importing *importing, const unsigned char *payload, size_t bytes, struct err *err)
+{
+	struct profile *profile = importing->profile;
+	struct raw_micro raw;
+	memcpy(&raw, payload, sizeof raw);
+	if (raw.count != (bytes - sizeof raw) / sizeof(struct raw_op) || raw.count == 0)
+		return err_set(err, -EINVAL, "a micro-trace of %u instructions in %zu bytes",
+			raw.count, bytes);
+	int code = grow_one(&importing->micro, &importing->micro_capacity, importing->micro_count,
+		sizeof *importing->micro, err);
+	if (code == 0 &&
+		mem_grow(&profile->micro_ops, &importing->op_capacity,
+			profile->micro_op_count + raw.count, sizeof *profile->micro_ops) < 0)
+		code = out_of_memory(err);
+	if (code < 0)
+		return code;
+	importing->micro[importing->micro_count++] = (struct pending_micro){ raw.stretch,
+		raw.thread, raw.count, profile->micro_op_count };
+	for (uint32_t i = 0; i < raw.count; i++) {
+		struct raw_op op;
+		memcpy(&op, payload + sizeof raw + i * sizeof op, sizeof op);
+		profile->micro_ops[profile->micro_op_count++] =
+			(struct micro_op){ op.address, op.code, op.taken };
+	}
+	return 0;
+}
+
+static int take_branches(struct importing *importing, const unsigned char *payload, struct err *err)
+{
+	struct raw_branches raw;
+	memcpy(&raw, payload, sizeof raw);
+	if (raw.history >= PROFILE_HISTORIES || !is_count(raw.executions) ||
+		!is_count(raw.entropy) || !is_count(raw.floor_entropy))
+		return err_set(err, -EINVAL, "branches with history %u, %g executions", raw.history,
+			raw.executions);
+	int code = grow_one(&importing->branches, &importing->branches_capacity,
+		importing->branches_count, sizeof *importing->branches, err);
+	if (code == 0)
+		importing->branches[importing->branches_count++] = (struct pending_branches){ raw };
+	return code;
+}
+
+static int take_quality(struct importing *importing, const unsigned char *payload, struct err *err)
+{
+	struct profile_quality *quality = &importing->profile->quality;
+	struct raw_quality raw;
+	memcpy(&raw, payload, sizeof raw);
+	if (!is_count(raw.reuse_rate) || !is_count(raw.micro_period))
+		return err_set(err, -EINVAL, "sampling rates of %g and %g", raw.reuse_rate,
+			raw.micro_period);
+	quality->reuse_rate = raw.reuse_rate;
+	quality->micro_period = raw.micro_period;
+	quality->reuse_samples = raw.reuse_samples;
+	quality->micro_traces = raw.micro_traces;
+	quality->lost = raw.lost;
+	quality->undecoded = raw.undecoded;
+	return 0;
+}
+
+/* Those of kinds that are not known are left out: a newer backend's. */
+static int take_record(struct importing *importing, const struct raw_record *record,
+	const unsigned char *payload, struct err *err)
+{
+	static const size_t least[] = {
+		[RAW_CODE] = sizeof(struct raw_code),
+		[RAW_THREAD] = sizeof(struct raw_thread),
+		[RAW_COUNTS] = sizeof(struct raw_counts),
+		[RAW_REUSE] = sizeof(struct raw_reuse),
+		[RAW_MICRO] = sizeof(struct raw_micro),
+		[RAW_BRANCHES] = sizeof(struct raw_branches),
+		[RAW_QUALITY] = sizeof(struct raw_quality),
+		[RAW_END] = 0,
+	};
+	if (record->kind == 0 || record->kind >= ARRAY_SIZE(least))
+		return 0;
+	size_t size = least[record->kind];
+	bool is_array = record->kind == RAW_REUSE;
+	if (record->bytes < size || (is_array && record->bytes % size != 0))
+		return err_set(err, -EINVAL, "%u bytes of kind %u", record->bytes, record->kind);
+	int code = 0;
+	switch ((enum raw_kind)record->kind) {
+	case RAW_CODE:
+		return take_code(importing, payload, err);
+	case RAW_THREAD:
+		return take_thread(importing, payload, err);
+	case RAW_COUNTS:
+		return take_counts(importing, payload, err);
+	case RAW_REUSE:
+		for (size_t at = 0; code == 0 && at < record->bytes; at += size)
+			code = take_reuse(importing, payload + at, err);
+		return code;
+	case RAW_MICRO:
+		return take_micro(importing, payload, record->bytes, err);
+	case RAW_BRANCHES:
+		return take_branches(importing, payload, err);
+	case RAW_QUALITY:
+		return take_quality(importing, payload, err);
+	case RAW_END:
+		importing->is_ended = true;
+		return 0;
+	}
+	return 0;
+}
+
+static int take_header(struct importing *importing, struct err *err)
+{
+	struct raw_header header;
+	if (importing->count < sizeof header)
+		return err_set(err, -EINVAL, "the profiler wrote no more than %zu bytes",
+			importing->count);
+	memcpy(&header, importing->bytes, sizeof header);
+	if (header.magic != RAW_MAGIC)
+		return err_set(err, -EINVAL, "not what a profiler's backend writes");
+	if (header.version != RAW_VERSION)
+		return err_set(err, -EINVAL,
+			"the profiler's backend is of another version (%u, not %u): reinstall "
+			"corecast",
+			header.version, RAW_VERSION);
+	char *name = importing->profile->quality.backend;
+	memcpy(name, header.backend, sizeof header.backend);
+	name[sizeof importing->profile->quality.backend - 1] = '\0';
+	return 0;
+}
+
+static int take_records(struct importing *importing, struct err *err)
+{
+	size_t at = sizeof(struct raw_header);
+	struct raw_record record;
+	while (importing->count - at >= sizeof record) {
+		memcpy(&record, importing->bytes + at, sizeof record);
+		size_t left = importing->count - at - sizeof record;
+		if (record.kind == 0 || record.bytes > left)
+			break; /* cut, or never written */
+		int code =
+			take_record(importing, &record, importing->bytes + at + sizeof record, err);
+		if (code < 0)
+			return err_prefix(err, code, "what the profiler wrote, at byte %zu", at);
+		size_t padded = ((size_t)record.bytes + 7) / 8 * 8;
+		at += sizeof record + (padded < left ? padded : left);
+	}
+	importing->profile->quality.is_partial = !importing->is_ended;
+	return 0;
+}
+
+/* Sorted and added up. */
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const struct numbered *x = a, *y = b;
+	return compare_u64(x->number, y->number);
+}
+
+static int compare_classes(const void *a, const void *b)
+{
+	const struct profile_class *x = a, *y = b;
+	int order = compare_u64(x->thread, y->thread);
+	return order ? order : compare_u64(x->stretch, y->stretch);
+}
+
+static void add_class(struct profile_class *to, const struct profile_class *from)
+{
+	to->stretches += from->stretches;
+	to->instructions += from->instructions;
+	to->loads += from->loads;
+	to->stores += from->stores;
+	to->fetches += from->fetches;
+	to->first_touches += from->first_touches;
+	to->first_touches_global += from->first_touches_global;
+	for (int i = 0; i < CODE_CLASSES; i++)
+		to->mix[i] += from->mix[i];
+}
+
+/* The backend's numbers become indices, in the same order. */
+static int settle_threads(struct importing *importing, struct err *err)
+{
+	struct profile *profile = importing->profile;
+	size_t count = importing->thread_count;
+	if (count > 0)
+		qsort(importing->threads, count, sizeof *importing->threads, compare_numbers);
+	profile->threads = calloc(count ? count : 1, sizeof *profile->threads);
+	if (!profile->threads)
+		return out_of_memory(err);
+	for (size_t i = 0; i < count; i++) {
+		profile->threads[i] = importing->threads[i].thread;
+		*map_find(&importing->thread_numbers, importing->threads[i].number, 0) = i;
+		if (!importing->threads[i].is_told)
+			profile->quality.is_partial = true;
+	}
+	profile->thread_count = count;
+	return 0;
+}
+
+static void settle_classes(struct importing *importing)
+{
+	struct profile *profile = importing->profile;
+	struct profile_class *classes = profile->classes;
+	for (size_t i = 0; i < profile->class_count; i++)
+		classes[i].thread =
+			(uint32_t)*map_find(&importing->thread_numbers, classes[i].thread, 0);
+	if (profile->class_count > 0)
+		qsort(classes, profile->class_count, sizeof *classes, compare_classes);
+	size_t kept = 0;
+	for (size_t i = 0; i < profile->class_count; i++) {
+		if (kept > 0 && compare_classes(&classes[kept - 1], &classes[i]) == 0)
+			add_class(&classes[kept - 1], &classes[i]);
+		else
+			classes[kept++] = classes[i];
+	}
+	profile->class_count = kept;
+}
+
+/* By the backend's number of its thread; negative if nothing was counted in that class. */
+static ptrdiff_t find_class(const struct importing *importing, uint32_t number, uint64_t stretch)
+{
+	const uint64_t *thread = map_find(&importing->thread_numbers, number, 0);
+	return thread ? profile_find_class(importing->profile, (uint32_t)*thread, stretch)
+		      : -ENOENT;
+}
+
+static int compare_reuse(const void *a, const void *b)
+{
+	const struct profile_reuse *x = a, *y = b;
+	int order = compare_u64(x->class, y->class);
+	order = order ? order : compare_u64(x->code, y->code);
+	order = order ? order : compare_u64(x->scope, y->scope);
+	return order ? order : compare_u64(x->bin, y->bin);
+}
+
+static int settle_reuse(struct importing *importing, struct err *err)
+{
+	struct profile *profile = importing->profile;
+	size_t count = 0, kept = 0;
+	struct profile_reuse *reuse = calloc(importing->reuse_count + 1, sizeof *reuse);
+	if (!reuse)
+		return out_of_memory(err);
+	profile->reuse = reuse;
+	for (size_t i = 0; i < importing->reuse_count; i++) {
+		const struct pending_reuse *pending = &importing->reuse[i];
+		ptrdiff_t class = find_class(importing, pending->reuse.class, pending->stretch);
+		bool has_code = pending->reuse.code < profile->code_count ||
+				pending->reuse.code == PROFILE_NO_CODE;
+		if (class < 0 || !has_code) {
+			profile->quality.lost += pending->reuse.samples;
+			continue;
+		}
+		reuse[count] = pending->reuse;
+		reuse[count++].class = (uint32_t) class;
+	}
+	qsort(reuse, count, sizeof *reuse, compare_reuse);
+	for (size_t i = 0; i < count; i++) {
+		if (kept == 0 || compare_reuse(&reuse[kept - 1], &reuse[i]) != 0) {
+			reuse[kept++] = reuse[i];
+			continue;
+		}
+		reuse[kept - 1].samples += reuse[i].samples;
+		reuse[kept - 1].count += reuse[i].count;
+	}
+	profile->reuse_count = kept;
+	return 0;
+}
+
+static bool has_codes(const struct profile *profile, const struct pending_micro *pending)
+{
+	for (uint32_t i = 0; i < pending->count; i++)
+		if (profile->micro_ops[pending->first + i].code >= profile->code_count)
+			return false;
+	return true;
+}
+
+static int compare_micro(const void *a, const void *b)
+{
+	const struct micro_trace *x = a, *y = b;
+	int order = compare_u64(x->class, y->class);
+	return order ? order : compare_u64((uintptr_t)x->ops, (uintptr_t)y->ops);
+}
+
+/* Those of a class share its instructions among themselves. */
+static void weigh_micro(struct profile *profile)
+{
+	for (size_t i = 0, end; i < profile->micro_count; i = end) {
+		uint64_t ops = 0;
+		uint32_t class = profile->micro[i].class;
+		for (end = i; end < profile->micro_count && profile->micro[end].class == class;
+			end++)
+			ops += profile->micro[end].count;
+		double each = (double)profile->classes[class].instructions / (double)ops;
+		for (size_t j = i; j < end; j++)
+			profile->micro[j].weight = each * profile->micro[j].count;
+	}
+}
+
+static int settle_micro(struct importing *importing, struct err *err)
+{
+	struct profile *profile = importing->profile;
+	profile->micro = calloc(importing->micro_count + 1, sizeof *profile->micro);
+	if (!profile->micro)
+		return out_of_memory(err);
+	for (size_t i = 0; i < importing->micro_count; i++) {
+		const struct pending_micro *pending = &importing->micro[i];
+		ptrdiff_t class = find_class(importing, pending->thread, pending->stretch);
+		if (class < 0 || !has_codes(profile, pending)) {
+			profile->quality.lost++;
+			continue;
+		}
+		profile->micro[profile->micro_count++] = (struct micro_trace){
+			.class = (uint32_t) class,
+			.count = pending->count,
+			.ops = profile->micro_ops + pending->first,
+		};
+	}
+	qsort(profile->micro, profile->micro_count, sizeof *profile->micro, compare_micro);
+	weigh_micro(profile);
+	return 0;
+}
+
+static void settle_branches(struct importing *importing)
+{
+	struct profile *profile = importing->profile;
+	for (size_t i = 0; i < importing->branches_count; i++) {
+		const struct raw_branches *sums = &importing->branches[i].sums;
+		ptrdiff_t class = find_class(importing, sums->thread, sums->stretch);
+		if (class < 0) {
+			profile->quality.lost++;
+			continue;
+		}
+		struct profile_branches *to = &profile->classes[class].branches[sums->history];
+		to->executions += sums->executions;
+		to->entropy += sums->entropy;
+		to->floor_entropy += sums->floor_entropy;
+	}
+	for (size_t i = 0; i < profile->class_count; i++)
+		for (int h = 0; h < PROFILE_HISTORIES; h++) {
+			struct profile_branches *branches = &profile->classes[i].branches[h];
+			double executions = branches->executions > 0 ? branches->executions : 1;
+			branches->entropy = fmin(branches->entropy / executions, 1);
+			branches->floor_entropy = fmin(branches->floor_entropy / executions, 1);
+		}
+}
+
+int profile_import(const struct profile_bytes *raw, const struct profile_bytes *timeline,
+	struct profile *ret, struct err *err)
+{
+	*ret = (struct profile){ 0 };
+	AUTO_RELEASE(importing)
+	struct importing importing = { .bytes = raw->bytes, .count = raw->count, .profile = ret };
+	int code = take_header(&importing, err);
+	if (code == 0)
+		code = take_records(&importing, err);
+	if (code == 0)
+		code = settle_threads(&importing, err);
+	if (code < 0)
+		return code;
+	settle_classes(&importing);
+	settle_branches(&importing);
+	code = settle_reuse(&importing, err);
+	if (code == 0)
+		code = settle_micro(&importing, err);
+	if (code == 0 && timeline->bytes)
+		code = profile_timeline_join(ret, timeline->bytes, timeline->count, err);
+	return code;
+}

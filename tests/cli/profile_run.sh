@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Profiles of programs with known threads and locks: every stretch of the timeline was counted, and counts add up.
+skip() {
+	echo "$1"
+	exit 77
+}
+command -v jq >/dev/null || skip "jq is not installed"
+command -v qemu-x86_64 >/dev/null || skip "there is no emulator (qemu-user)"
+[ -e "$CORECAST_BUILD/plugin/libcorecast-profile.so" ] || skip "this build has no plugin for the emulator"
+programs=$CORECAST_BUILD/examples/bottlenecks
+
+profile() {
+	"$CORECAST" profile --force -o run.ccp --json -- "$@" 2>stderr | sed -n '/^{/,$p' >json
+}
+
+# threads NAME ARGS...: nothing lost, nothing unmatched, sums are sums.
+whole() {
+	profile "$@"
+	jq -e '.quality.unmatched == 0 and .quality.lost == 0 and (.quality.is_partial | not) and .quality.has_timeline
+		and .instructions == ([.threads[].instructions] | add)
+		and .instructions == ([.classes[].instructions] | add)
+		and .instructions == ([.mix[]] | add)' json >/dev/null || {
+		echo "$1:"
+		jq .quality json
+		cat stderr
+		exit 1
+	}
+}
+
+whole "$programs/hot_lock" -t 2 -s 0.1
+jq -e '(.threads | length) == 3 and ([.threads[].name] | sort) == ["hot_lock", "worker-0", "worker-1"]
+	and (.command | endswith("hot_lock -t 2 -s 0.1"))' json >/dev/null
+# Both workers do the same, four fifths of it under the lock.
+jq -e '[.threads[] | select(.name != "hot_lock") | .instructions] | (max - min) / max < 0.01' json >/dev/null
+jq -e '([.classes[] | select(.kind == "pass" and .what == "mutex") | .instructions] | add) / .instructions
+	| . > 0.7 and . < 0.9' json >/dev/null
+
+# The file can be asked, too.
+if command -v sqlite3 >/dev/null; then
+	[ "$(sqlite3 run.ccp 'SELECT count(*) FROM threads')" -eq 3 ]
+	[ "$(sqlite3 run.ccp 'SELECT count(*) FROM classes c WHERE instructions !=
+		(SELECT sum(instructions) FROM mix WHERE class = c.id)')" -eq 0 ]
+fi
+
+for program in balanced convoy slow_stage skewed_barrier starved_reader c11_lock; do
+	whole "$programs/$program" -t 2 -s 0.02
+done
+for program in openmp_loop cpp_producer; do
+	if [ -x "$programs/$program" ]; then
+		whole "$programs/$program" -t 2 -s 0.02
+	fi
+done
