@@ -76,6 +76,7 @@ static void start_thread(struct vcpu *vcpu)
 	if (!record_start(vcpu))
 		out_count_lost();
 	vcpu->stretch = PROFILE_NOT_COUNTED; /* so that the first stretch is entered */
+	vcpu->mode |= VCPU_OFF;
 }
 
 static void leave_stretch(struct vcpu *vcpu)
@@ -256,6 +257,8 @@ static void on_vcpu_init(qemu_plugin_id_t id, unsigned index)
 	memset(vcpu, 0, sizeof(*vcpu));
 	vcpu->earlier_accesses = earlier;
 	vcpu->slot = &vcpu->own;
+	if (page) /* the program's recorder will say when to begin */
+		vcpu->own.stretch = PROFILE_NOT_COUNTED;
 	vcpu->mode = VCPU_UNSTARTED;
 	(void)pthread_mutex_lock(&threads_lock);
 	if (index >= vcpu_end)
@@ -293,10 +296,11 @@ static void on_vcpu_exit(qemu_plugin_id_t id, unsigned index)
 
 static void take_slot(struct vcpu *vcpu, uint64_t slot)
 {
-	if (!page || slot >= PROFILE_SLOTS || vcpu->slot == &page->slots[slot])
+	struct profile_slot *shared = slot < PROFILE_SLOTS ? &page->slots[slot] : &vcpu->own;
+	if (vcpu->slot == shared)
 		return;
 	vcpu_settle(vcpu);
-	struct profile_slot *shared = &page->slots[slot];
+	vcpu->own.stretch = PROFILE_NOT_COUNTED; /* from now on it is nobody's */
 	shared->instructions = vcpu->slot->instructions;
 	shared->accesses = vcpu->slot->accesses;
 	vcpu->slot = shared;
@@ -319,7 +323,7 @@ static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t number, uint
 	(void)id, (void)a2, (void)a3, (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
 	if (index >= VCPUS)
 		return;
-	if (number == PROFILE_SYSCALL)
+	if (number == PROFILE_SYSCALL && page)
 		take_slot(&vcpus[index], a1);
 	if ((number == SYS_execve || number == SYS_execveat) && vcpus[index].thread) {
 		/* The emulator and all that is in it may be gone after this. */

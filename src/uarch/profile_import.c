@@ -29,7 +29,7 @@ struct pending_reuse {
 };
 
 struct pending_micro {
-	uint64_t stretch;
+	uint64_t stretch, class_at;
 	uint32_t thread, count;
 	size_t first; /* in the profile's micro_ops */
 };
@@ -207,8 +207,13 @@ static int take_micro(
 		code = out_of_memory(err);
 	if (code < 0)
 		return code;
-	importing->micro[importing->micro_count++] = (struct pending_micro){ raw.stretch,
-		raw.thread, raw.count, profile->micro_op_count };
+	importing->micro[importing->micro_count++] = (struct pending_micro){
+		.stretch = raw.stretch,
+		.class_at = raw.class_at,
+		.thread = raw.thread,
+		.count = raw.count,
+		.first = profile->micro_op_count,
+	};
 	for (uint32_t i = 0; i < raw.count; i++) {
 		struct raw_op op;
 		memcpy(&op, payload + sizeof raw + i * sizeof op, sizeof op);
@@ -271,7 +276,7 @@ static int take_record(struct importing *importing, const struct raw_record *rec
 	if (record->bytes < size || (is_array && record->bytes % size != 0))
 		return err_set(err, -EINVAL, "%u bytes of kind %u", record->bytes, record->kind);
 	int code = 0;
-	switch ((enum raw_kind)record->kind) {
+	switch (record->kind) {
 	case RAW_CODE:
 		return take_code(importing, payload, err);
 	case RAW_THREAD:
@@ -465,33 +470,50 @@ static bool has_codes(const struct profile *profile, const struct pending_micro 
 	return true;
 }
 
+/* A micro-trace and where in its class it begins, until all are in order. */
+struct placed_micro {
+	struct micro_trace micro;
+	uint64_t class_at;
+};
+
 static int compare_micro(const void *a, const void *b)
 {
-	const struct micro_trace *x = a, *y = b;
-	int order = compare_u64(x->class, y->class);
-	return order ? order : compare_u64((uintptr_t)x->ops, (uintptr_t)y->ops);
+	const struct placed_micro *x = a, *y = b;
+	int order = compare_u64(x->micro.class, y->micro.class);
+	order = order ? order : compare_u64(x->class_at, y->class_at);
+	return order ? order : compare_u64((uintptr_t)x->micro.ops, (uintptr_t)y->micro.ops);
 }
 
-/* Those of a class share its instructions among themselves. */
-static void weigh_micro(struct profile *profile)
+/* Where what a trace stands for ends: halfway to the next one of its class, or with the class. */
+static double end_of_part(
+	const struct profile *profile, const struct placed_micro *placed, size_t i, size_t count)
 {
-	for (size_t i = 0, end; i < profile->micro_count; i = end) {
-		uint64_t ops = 0;
-		uint32_t class = profile->micro[i].class;
-		for (end = i; end < profile->micro_count && profile->micro[end].class == class;
-			end++)
-			ops += profile->micro[end].count;
-		double each = (double)profile->classes[class].instructions / (double)ops;
-		for (size_t j = i; j < end; j++)
-			profile->micro[j].weight = each * profile->micro[j].count;
+	uint32_t class = placed[i].micro.class;
+	double all = (double)profile->classes[class].instructions;
+	if (i + 1 == count || placed[i + 1].micro.class != class)
+		return all;
+	return fmin(all, ((double)placed[i].class_at + (double)placed[i + 1].class_at) / 2);
+}
+
+static void weigh_micro(const struct profile *profile, struct placed_micro *placed, size_t count)
+{
+	double begin = 0;
+	for (size_t i = 0; i < count; i++) {
+		bool is_first = i == 0 || placed[i - 1].micro.class != placed[i].micro.class;
+		double end = end_of_part(profile, placed, i, count);
+		begin = is_first ? 0 : begin;
+		placed[i].micro.weight = end - begin;
+		begin = end;
 	}
 }
 
 static int settle_micro(struct importing *importing, struct err *err)
 {
 	struct profile *profile = importing->profile;
+	size_t count = 0;
+	AUTO_FREE struct placed_micro *placed = calloc(importing->micro_count + 1, sizeof *placed);
 	profile->micro = calloc(importing->micro_count + 1, sizeof *profile->micro);
-	if (!profile->micro)
+	if (!profile->micro || !placed)
 		return out_of_memory(err);
 	for (size_t i = 0; i < importing->micro_count; i++) {
 		const struct pending_micro *pending = &importing->micro[i];
@@ -500,14 +522,18 @@ static int settle_micro(struct importing *importing, struct err *err)
 			profile->quality.lost++;
 			continue;
 		}
-		profile->micro[profile->micro_count++] = (struct micro_trace){
+		placed[count].class_at = pending->class_at;
+		placed[count++].micro = (struct micro_trace){
 			.class = (uint32_t) class,
 			.count = pending->count,
 			.ops = profile->micro_ops + pending->first,
 		};
 	}
-	qsort(profile->micro, profile->micro_count, sizeof *profile->micro, compare_micro);
-	weigh_micro(profile);
+	qsort(placed, count, sizeof *placed, compare_micro);
+	weigh_micro(profile, placed, count);
+	for (size_t i = 0; i < count; i++)
+		profile->micro[i] = placed[i].micro;
+	profile->micro_count = count;
 	return 0;
 }
 

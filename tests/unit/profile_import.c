@@ -113,6 +113,31 @@ static void samples_belong_to_classes(void **state)
 	assert_int_equal(profile.micro[0].ops[0].taken, 1);
 }
 
+/* 100 instructions of one class, traces at 10 and 50: halfway is 30. */
+static void a_trace_stands_for_what_is_nearest(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(strbuf) struct strbuf raw = { 0 };
+	AUTO_RELEASE(profile) struct profile profile = { 0 };
+	struct err err = { "" };
+	const struct raw_code code = { .class = CODE_ALU };
+	struct {
+		struct raw_micro head;
+		struct raw_op op;
+	} micro = { { .count = 1 }, { 0 } };
+	raw_begin(&raw);
+	raw_add(&raw, RAW_CODE, &code, sizeof code);
+	raw_count(&raw, 0, PROFILE_START, 100, CODE_ALU);
+	micro.head.class_at = 50;
+	raw_add(&raw, RAW_MICRO, &micro, sizeof micro);
+	micro.head.class_at = 10;
+	raw_add(&raw, RAW_MICRO, &micro, sizeof micro);
+	assert_int_equal(import(&raw, NULL, 0, &profile, &err), 0);
+	assert_int_equal(profile.micro_count, 2);
+	assert_float_equal(profile.micro[0].weight, 30, 1e-9);
+	assert_float_equal(profile.micro[1].weight, 70, 1e-9);
+}
+
 static void what_a_kill_leaves_is_partial(void **state)
 {
 	(void)state;
@@ -310,6 +335,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_add_up),
 		cmocka_unit_test(samples_belong_to_classes),
+		cmocka_unit_test(a_trace_stands_for_what_is_nearest),
 		cmocka_unit_test(what_a_kill_leaves_is_partial),
 		cmocka_unit_test(what_cannot_be_is_refused_with_its_place),
 		cmocka_unit_test(classes_get_their_events_from_the_timeline),
