@@ -29,6 +29,9 @@ enum {
 	PROFILE_LINE_BYTES = 64, /* of the cache lines in which reuse is counted */
 	PROFILE_HISTORIES = 6, /* kinds of branch history: see profile_history */
 	PROFILE_NO_CODE = UINT32_MAX,
+	/* Of all micro-traces, and of one: a file may not make its reader ask for more. */
+	PROFILE_OPS_MAX = 1 << 26,
+	PROFILE_TRACE_OPS_MAX = 1 << 16,
 };
 
 /*

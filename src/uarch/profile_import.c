@@ -5,55 +5,15 @@
  */
 #include "uarch/profile_import.h"
 
-#include "base/map.h"
 #include "base/mem.h"
-#include "plugin/profile_raw.h"
+#include "uarch/profile_importing.h"
 #include "uarch/profile_timeline.h"
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 /* Beyond it sums of doubles would not be finite any more. */
 #define COUNT_MAX 1e18
-
-struct numbered {
-	uint32_t number; /* the backend's */
-	struct profile_thread thread;
-	bool is_told; /* by a RAW_THREAD */
-};
-
-struct pending_reuse {
-	uint64_t stretch;
-	struct profile_reuse reuse; /* class: the backend's number of the thread */
-};
-
-struct pending_micro {
-	uint64_t stretch, class_at;
-	uint32_t thread, count;
-	size_t first; /* in the profile's micro_ops */
-};
-
-struct pending_branches {
-	struct raw_branches sums;
-};
-
-struct importing {
-	const unsigned char *bytes;
-	size_t count;
-	struct profile *profile;
-	struct numbered *threads;
-	size_t thread_count, thread_capacity;
-	size_t class_capacity, code_capacity, op_capacity;
-	struct pending_reuse *reuse;
-	size_t reuse_count, reuse_capacity;
-	struct pending_micro *micro;
-	size_t micro_count, micro_capacity;
-	struct pending_branches *branches;
-	size_t branches_count, branches_capacity;
-	struct map thread_numbers;
-	bool is_ended;
-};
 
 static void importing_release(struct importing *importing)
 {
@@ -196,9 +156,14 @@ static int take_micro(
 	struct profile *profile = importing->profile;
 	struct raw_micro raw;
 	memcpy(&raw, payload, sizeof raw);
-	if (raw.count != (bytes - sizeof raw) / sizeof(struct raw_op) || raw.count == 0)
+	if (raw.count != (bytes - sizeof raw) / sizeof(struct raw_op) || raw.count == 0 ||
+		raw.count > PROFILE_TRACE_OPS_MAX)
 		return err_set(err, -EINVAL, "a micro-trace of %u instructions in %zu bytes",
 			raw.count, bytes);
+	if (profile->micro_op_count + raw.count > PROFILE_OPS_MAX) {
+		importing->micro_lost++;
+		return 0;
+	}
 	int code = grow_one(&importing->micro, &importing->micro_capacity, importing->micro_count,
 		sizeof *importing->micro, err);
 	if (code == 0 &&
@@ -234,7 +199,7 @@ static int take_branches(struct importing *importing, const unsigned char *paylo
 	int code = grow_one(&importing->branches, &importing->branches_capacity,
 		importing->branches_count, sizeof *importing->branches, err);
 	if (code == 0)
-		importing->branches[importing->branches_count++] = (struct pending_branches){ raw };
+		importing->branches[importing->branches_count++] = raw;
 	return code;
 }
 
@@ -340,227 +305,6 @@ static int take_records(struct importing *importing, struct err *err)
 	return 0;
 }
 
-/* Sorted and added up. */
-
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-	const struct numbered *x = a, *y = b;
-	return compare_u64(x->number, y->number);
-}
-
-static int compare_classes(const void *a, const void *b)
-{
-	const struct profile_class *x = a, *y = b;
-	int order = compare_u64(x->thread, y->thread);
-	return order ? order : compare_u64(x->stretch, y->stretch);
-}
-
-static void add_class(struct profile_class *to, const struct profile_class *from)
-{
-	to->stretches += from->stretches;
-	to->instructions += from->instructions;
-	to->loads += from->loads;
-	to->stores += from->stores;
-	to->fetches += from->fetches;
-	to->first_touches += from->first_touches;
-	to->first_touches_global += from->first_touches_global;
-	for (int i = 0; i < CODE_CLASSES; i++)
-		to->mix[i] += from->mix[i];
-}
-
-/* The backend's numbers become indices, in the same order. */
-static int settle_threads(struct importing *importing, struct err *err)
-{
-	struct profile *profile = importing->profile;
-	size_t count = importing->thread_count;
-	if (count > 0)
-		qsort(importing->threads, count, sizeof *importing->threads, compare_numbers);
-	profile->threads = calloc(count ? count : 1, sizeof *profile->threads);
-	if (!profile->threads)
-		return out_of_memory(err);
-	for (size_t i = 0; i < count; i++) {
-		profile->threads[i] = importing->threads[i].thread;
-		*map_find(&importing->thread_numbers, importing->threads[i].number, 0) = i;
-		if (!importing->threads[i].is_told)
-			profile->quality.is_partial = true;
-	}
-	profile->thread_count = count;
-	return 0;
-}
-
-static void settle_classes(struct importing *importing)
-{
-	struct profile *profile = importing->profile;
-	struct profile_class *classes = profile->classes;
-	for (size_t i = 0; i < profile->class_count; i++)
-		classes[i].thread =
-			(uint32_t)*map_find(&importing->thread_numbers, classes[i].thread, 0);
-	if (profile->class_count > 0)
-		qsort(classes, profile->class_count, sizeof *classes, compare_classes);
-	size_t kept = 0;
-	for (size_t i = 0; i < profile->class_count; i++) {
-		if (kept > 0 && compare_classes(&classes[kept - 1], &classes[i]) == 0)
-			add_class(&classes[kept - 1], &classes[i]);
-		else
-			classes[kept++] = classes[i];
-	}
-	profile->class_count = kept;
-}
-
-/* By the backend's number of its thread; negative if nothing was counted in that class. */
-static ptrdiff_t find_class(const struct importing *importing, uint32_t number, uint64_t stretch)
-{
-	const uint64_t *thread = map_find(&importing->thread_numbers, number, 0);
-	return thread ? profile_find_class(importing->profile, (uint32_t)*thread, stretch)
-		      : -ENOENT;
-}
-
-static int compare_reuse(const void *a, const void *b)
-{
-	const struct profile_reuse *x = a, *y = b;
-	int order = compare_u64(x->class, y->class);
-	order = order ? order : compare_u64(x->code, y->code);
-	order = order ? order : compare_u64(x->scope, y->scope);
-	return order ? order : compare_u64(x->bin, y->bin);
-}
-
-static int settle_reuse(struct importing *importing, struct err *err)
-{
-	struct profile *profile = importing->profile;
-	size_t count = 0, kept = 0;
-	struct profile_reuse *reuse = calloc(importing->reuse_count + 1, sizeof *reuse);
-	if (!reuse)
-		return out_of_memory(err);
-	profile->reuse = reuse;
-	for (size_t i = 0; i < importing->reuse_count; i++) {
-		const struct pending_reuse *pending = &importing->reuse[i];
-		ptrdiff_t class = find_class(importing, pending->reuse.class, pending->stretch);
-		bool has_code = pending->reuse.code < profile->code_count ||
-				pending->reuse.code == PROFILE_NO_CODE;
-		if (class < 0 || !has_code) {
-			profile->quality.lost += pending->reuse.samples;
-			continue;
-		}
-		reuse[count] = pending->reuse;
-		reuse[count++].class = (uint32_t) class;
-	}
-	qsort(reuse, count, sizeof *reuse, compare_reuse);
-	for (size_t i = 0; i < count; i++) {
-		if (kept == 0 || compare_reuse(&reuse[kept - 1], &reuse[i]) != 0) {
-			reuse[kept++] = reuse[i];
-			continue;
-		}
-		reuse[kept - 1].samples += reuse[i].samples;
-		reuse[kept - 1].count += reuse[i].count;
-	}
-	profile->reuse_count = kept;
-	return 0;
-}
-
-static bool has_codes(const struct profile *profile, const struct pending_micro *pending)
-{
-	for (uint32_t i = 0; i < pending->count; i++)
-		if (profile->micro_ops[pending->first + i].code >= profile->code_count)
-			return false;
-	return true;
-}
-
-/* A micro-trace and where in its class it begins, until all are in order. */
-struct placed_micro {
-	struct micro_trace micro;
-	uint64_t class_at;
-};
-
-static int compare_micro(const void *a, const void *b)
-{
-	const struct placed_micro *x = a, *y = b;
-	int order = compare_u64(x->micro.class, y->micro.class);
-	order = order ? order : compare_u64(x->class_at, y->class_at);
-	return order ? order : compare_u64((uintptr_t)x->micro.ops, (uintptr_t)y->micro.ops);
-}
-
-/* Where what a trace stands for ends: halfway to the next one of its class, or with the class. */
-static double end_of_part(
-	const struct profile *profile, const struct placed_micro *placed, size_t i, size_t count)
-{
-	uint32_t class = placed[i].micro.class;
-	double all = (double)profile->classes[class].instructions;
-	if (i + 1 == count || placed[i + 1].micro.class != class)
-		return all;
-	return fmin(all, ((double)placed[i].class_at + (double)placed[i + 1].class_at) / 2);
-}
-
-static void weigh_micro(const struct profile *profile, struct placed_micro *placed, size_t count)
-{
-	double begin = 0;
-	for (size_t i = 0; i < count; i++) {
-		bool is_first = i == 0 || placed[i - 1].micro.class != placed[i].micro.class;
-		double end = end_of_part(profile, placed, i, count);
-		begin = is_first ? 0 : begin;
-		placed[i].micro.weight = end - begin;
-		begin = end;
-	}
-}
-
-static int settle_micro(struct importing *importing, struct err *err)
-{
-	struct profile *profile = importing->profile;
-	size_t count = 0;
-	AUTO_FREE struct placed_micro *placed = calloc(importing->micro_count + 1, sizeof *placed);
-	profile->micro = calloc(importing->micro_count + 1, sizeof *profile->micro);
-	if (!profile->micro || !placed)
-		return out_of_memory(err);
-	for (size_t i = 0; i < importing->micro_count; i++) {
-		const struct pending_micro *pending = &importing->micro[i];
-		ptrdiff_t class = find_class(importing, pending->thread, pending->stretch);
-		if (class < 0 || !has_codes(profile, pending)) {
-			profile->quality.lost++;
-			continue;
-		}
-		placed[count].class_at = pending->class_at;
-		placed[count++].micro = (struct micro_trace){
-			.class = (uint32_t) class,
-			.count = pending->count,
-			.ops = profile->micro_ops + pending->first,
-		};
-	}
-	qsort(placed, count, sizeof *placed, compare_micro);
-	weigh_micro(profile, placed, count);
-	for (size_t i = 0; i < count; i++)
-		profile->micro[i] = placed[i].micro;
-	profile->micro_count = count;
-	return 0;
-}
-
-static void settle_branches(struct importing *importing)
-{
-	struct profile *profile = importing->profile;
-	for (size_t i = 0; i < importing->branches_count; i++) {
-		const struct raw_branches *sums = &importing->branches[i].sums;
-		ptrdiff_t class = find_class(importing, sums->thread, sums->stretch);
-		if (class < 0) {
-			profile->quality.lost++;
-			continue;
-		}
-		struct profile_branches *to = &profile->classes[class].branches[sums->history];
-		to->executions += sums->executions;
-		to->entropy += sums->entropy;
-		to->floor_entropy += sums->floor_entropy;
-	}
-	for (size_t i = 0; i < profile->class_count; i++)
-		for (int h = 0; h < PROFILE_HISTORIES; h++) {
-			struct profile_branches *branches = &profile->classes[i].branches[h];
-			double executions = branches->executions > 0 ? branches->executions : 1;
-			branches->entropy = fmin(branches->entropy / executions, 1);
-			branches->floor_entropy = fmin(branches->floor_entropy / executions, 1);
-		}
-}
-
 int profile_import(const struct profile_bytes *raw, const struct profile_bytes *timeline,
 	struct profile *ret, struct err *err)
 {
@@ -571,14 +315,7 @@ int profile_import(const struct profile_bytes *raw, const struct profile_bytes *
 	if (code == 0)
 		code = take_records(&importing, err);
 	if (code == 0)
-		code = settle_threads(&importing, err);
-	if (code < 0)
-		return code;
-	settle_classes(&importing);
-	settle_branches(&importing);
-	code = settle_reuse(&importing, err);
-	if (code == 0)
-		code = settle_micro(&importing, err);
+		code = profile_settle(&importing, err);
 	if (code == 0 && timeline->bytes)
 		code = profile_timeline_join(ret, timeline->bytes, timeline->count, err);
 	return code;

@@ -15,8 +15,6 @@
 #include <string.h>
 #include <zstd.h>
 
-#define COUNT_MAX 1e18
-
 struct reading {
 	sqlite3 *db;
 	const char *name;
@@ -72,7 +70,7 @@ static const char *text(sqlite3_stmt *row, int column)
 
 static bool is_count(double count)
 {
-	return count >= 0 && count <= COUNT_MAX;
+	return count >= 0 && isfinite(count);
 }
 
 /* The place of a word in a list, or its length. */

@@ -38,10 +38,4 @@ static const char *const profile_scope_names[PROFILE_SCOPES] = {
 	[PROFILE_FETCH] = "fetch",
 };
 
-enum {
-	/* A file may not make its reader ask for more memory than this many. */
-	PROFILE_OPS_MAX = 1 << 26,
-	PROFILE_TRACE_OPS_MAX = 1 << 16,
-};
-
 #endif
