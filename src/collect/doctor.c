@@ -23,6 +23,7 @@ static const struct {
 	{ "energy", "joules beside seconds", doctor_check_energy },
 	{ "BPF", "recording the scheduler without touching the program", doctor_check_bpf },
 	{ "boost", "makes one thread faster than the others", doctor_check_boost },
+	{ "profiling", "predicting processors that are not here", doctor_check_profiling },
 	{ "build", "optional parts of this build", doctor_check_build },
 };
 

@@ -24,7 +24,7 @@ doctor_check doctor_check_cores, doctor_check_limits, doctor_check_frequency, do
 doctor_check doctor_check_hardware_events, doctor_check_software_events;
 
 /* doctor_kernel.c */
-doctor_check doctor_check_bpf, doctor_check_boost, doctor_check_build;
+doctor_check doctor_check_bpf, doctor_check_boost, doctor_check_profiling, doctor_check_build;
 
 /* snprintf into one of the finding's texts. */
 #define DOCTOR_SAY(field, ...) ((void)snprintf((field), sizeof(field), __VA_ARGS__))

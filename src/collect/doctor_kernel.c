@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 #include "collect/bpf_check.h"
 #include "collect/favour.h"
+#include "collect/profiler.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -57,6 +58,26 @@ void doctor_check_boost(const struct doctor_place *place, struct doctor_finding 
 		is_forbidden                     ? "sudo corecast boost"
 		: place->machine->cpu.is_virtual ? "run on the host: a guest has no clocks to set"
 						 : "sudo modprobe acpi-cpufreq");
+}
+
+void doctor_check_profiling(const struct doctor_place *place, struct doctor_finding *finding)
+{
+	(void)place; /* the same on every machine */
+	AUTO_FREE char *emulator = NULL;
+	AUTO_FREE char *plugin = NULL;
+	bool has_emulator = profiler_find_emulator(&emulator, NULL) == 0;
+	bool has_plugin = profiler_find_plugin(&plugin, NULL) == 0;
+	DOCTOR_SAY(finding->summary, "%s, %s",
+		has_emulator ? "emulator (qemu-user)" : "no emulator",
+		has_plugin ? "plugin" : "no plugin in this build");
+	DOCTOR_SAY(finding->detail, "%s", emulator ? emulator : "qemu-x86_64 is not in PATH");
+	if (has_emulator && has_plugin)
+		return;
+	finding->status = DOCTOR_MISSING;
+	DOCTOR_SAY(finding->lost, "corecast profile");
+	DOCTOR_SAY(finding->instead, "profiles made elsewhere, corecast whatif");
+	DOCTOR_SAY(finding->command, "sudo apt install%s%s", has_emulator ? "" : " qemu-user",
+		has_plugin ? "" : " libzydis-dev; meson setup --wipe build && ninja -C build");
 }
 
 /* One optional part: what is lost without it, and what brings it into a build. */

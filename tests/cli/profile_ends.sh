@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# However a profiled program or its profiler ends, there is no file, or one that says what it lacks.
+skip() {
+	echo "$1"
+	exit 77
+}
+command -v jq >/dev/null || skip "jq is not installed"
+command -v qemu-x86_64 >/dev/null || skip "there is no emulator (qemu-user)"
+[ -e "$CORECAST_BUILD/plugin/libcorecast-profile.so" ] || skip "this build has no plugin for the emulator"
+
+profile() {
+	local status=0
+	"$CORECAST" profile --force -o run.ccp --json "$@" >out 2>stderr || status=$?
+	echo "status $status"
+	sed -n '/^{/,$p' out >json
+}
+# fact FILTER: true of the JSON.
+fact() {
+	jq -e "$1" json >/dev/null || {
+		echo "not so: $1"
+		jq .quality json
+		exit 1
+	}
+}
+
+echo "-- its own failure"
+profile -- sh -c 'echo out; exit 3'
+tail -n 1 stderr
+head -n 1 out
+fact '.quality.is_partial | not'
+
+echo "-- an instruction that the emulator has not"
+rm -f run.ccp
+profile -- sh -c 'kill -ILL $$'
+grep '^corecast' stderr
+[ ! -e run.ccp ]
+
+echo "-- killed"
+profile -- sh -c 'kill -KILL $$'
+tail -n 1 stderr
+fact '.quality.is_partial'
+
+echo "-- interrupted"
+mkfifo fifo
+rm run.ccp
+(
+	status=0
+	"$CORECAST" profile --json -o run.ccp -- cat fifo >out 2>stderr || status=$?
+	echo "$status" >status
+) &
+exec 3>fifo # returns when the program has opened it
+kill -INT "$(pgrep -f -x "$CORECAST profile --json -o run.ccp -- cat fifo")"
+wait
+exec 3>&-
+cat status
+tail -n 1 stderr
+sed -n '/^{/,$p' out >json
+fact '.quality.is_partial'
+
+echo "-- the profiler killed"
+rm run.ccp
+"$CORECAST" profile -o run.ccp -- cat fifo >out 2>stderr &
+profiler=$!
+exec 3>fifo
+kill -KILL "$profiler"
+wait "$profiler" || echo "status $?"
+exec 3>&- # now the program ends, too
+[ ! -e run.ccp ]
+find "$TMPDIR" -name 'corecast-*'
+
+echo "-- a process that it starts"
+profile -- sh -c '/bin/true; echo done'
+head -n 1 out
+fact '.quality.is_partial | not'
