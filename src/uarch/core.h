@@ -59,7 +59,7 @@ struct core_result {
 	double cpi; /* cycles per instruction */
 	double stack[CORE_COMPONENTS]; /* sums to `cpi` */
 	double dispatch_rate; /* micro-operations per cycle of the base component: equation 1's D_eff */
-	double uops; /* per instruction */
+	double uops; /* dispatched, per instruction; fused ones count once */
 	double mlp; /* lines from memory under way while there is any; 1 if there is none */
 	double memory_lines; /* per instruction: those that came from memory */
 };

@@ -30,6 +30,7 @@ struct core {
 	int64_t registers[CORE_REGISTERS];
 	int64_t dispatch_at, commit_at, front_ready, drained_at, accesses_after;
 	uint32_t dispatched, committed; /* in these cycles */
+	uint64_t uops; /* dispatched since the start */
 	uint32_t drained_line; /* of the last store, in its trace */
 	bool stores_in_pairs, is_pair;
 	enum core_component front_reason, drain_reason;
@@ -167,6 +168,7 @@ static int64_t dispatch(struct core *core, const struct core_uop *uop, unsigned 
 	if (at > core->dispatch_at)
 		core->dispatched = 0;
 	core->dispatched += takes_place;
+	core->uops += takes_place;
 	core->dispatch_at = at;
 	return at;
 }
@@ -358,6 +360,7 @@ static int start_class(struct core *core, const struct core_program *program,
 	core->dispatch_at = core->commit_at = core->front_ready = core->drained_at = 0;
 	core->accesses_after = 0;
 	core->dispatched = core->committed = 0;
+	core->uops = 0;
 	core->drained_line = CORE_NONE;
 	core->is_pair = false;
 	core->drain_reason = CORE_BASE;
@@ -392,12 +395,13 @@ int core_play(struct core *core, const struct core_program *program, size_t inde
 		const struct core_trace *trace = &program->traces[class->trace + t];
 		double weight = trace->weight / trace->instructions;
 		double lines = core->memory.lines_fetched;
+		uint64_t uops = core->uops;
 		int64_t before[CORE_COMPONENTS];
 		for (unsigned i = 0; i < CORE_COMPONENTS; i++)
 			before[i] = core->stack[i];
 		play_trace(core, program, trace, 0);
 		instructions += trace->weight;
-		result.uops += weight * trace->uop_count;
+		result.uops += weight * (double)(core->uops - uops);
 		result.memory_lines += weight * (core->memory.lines_fetched - lines);
 		for (unsigned i = 0; i < CORE_COMPONENTS; i++)
 			result.stack[i] += weight * (double)(core->stack[i] - before[i]);
