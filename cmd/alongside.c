@@ -61,6 +61,7 @@ int alongside_program(
 	struct companion c = { .alongside = alongside, .stop_fd = stop_fd };
 	struct foreground_opts how = { .argv = program,
 		.environment_count = alongside->environment_count,
+		.stdout_fd = alongside->stdout_fd,
 		.at_start = begin,
 		.context = &c };
 	memcpy(how.environment, alongside->environment, sizeof how.environment);

@@ -18,6 +18,7 @@ struct alongside {
 	void *context;
 	const char *environment[4]; /* "NAME=value" for the program */
 	size_t environment_count;
+	int stdout_fd; /* the program's standard output; 0: ours */
 };
 
 /* Starts the program and returns when it has ended; *ret_status is as waitpid() gives it. 0 or -errno. */

@@ -29,7 +29,8 @@ struct values {
 static const struct option_spec options[] = {
 	{ 'm', "metric", "METRIC",
 		"what is to be fast: regions (of OpenMP), ticks (corecast_tick), "
-		"uprobe:FILE:FUNCTION, switches, command:COMMAND (default: regions)",
+		"uprobe:FILE:FUNCTION, usdt:FILE:PROVIDER:NAME, print:REGEX, switches, "
+		"command:COMMAND (default: regions)",
 		OPTION_STRING, FIELD(metric) },
 	{ 's', "set", "HOW",
 		"openmp, affinity or command:COMMAND with {n} (default: openmp for regions and "
@@ -67,6 +68,7 @@ static int run_alongside(struct tune_session *session, const struct values *v, c
 	struct alongside alongside = {
 		.doing = "tuning", .begin = begin_session, .run = run_session, .context = session
 	};
+	alongside.stdout_fd = tune_session_output(session);
 	alongside.environment_count = tune_session_environment(session, alongside.environment);
 	return program ? alongside_program(&alongside, program, ret_status, err)
 		       : alongside_process(&alongside, (pid_t)v->pid, v->duration_s, err);
@@ -179,10 +181,11 @@ static int run(const struct command *command, int argc, char **argv)
 			command, "needs a program: either -- PROGRAM ARGS..., or -p PID");
 	if (!v.set)
 		v.set = rate_needs_page(v.metric) ? "openmp" : "affinity";
-	if (!has_program && (rate_needs_page(v.metric) || actuator_needs_page(v.set)))
+	if (!has_program && (rate_needs_page(v.metric) || rate_needs_output(v.metric) ||
+				    actuator_needs_page(v.set)))
 		return command_usage_error(command,
 			"-p: a program that runs already can be tuned by "
-			"--metric uprobe, switches or command, and --set "
+			"--metric uprobe, usdt, switches or command, and --set "
 			"affinity or command");
 	if (!tune_policy_by_name(v.policy))
 		return command_usage_error(command, "--policy: there is no '%s'", v.policy);

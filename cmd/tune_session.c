@@ -89,6 +89,11 @@ size_t tune_session_environment(const struct tune_session *session, const char *
 	return session->share ? tune_share_environment(session->share, ret) : 0;
 }
 
+int tune_session_output(const struct tune_session *session)
+{
+	return rate_output(session->rate);
+}
+
 int tune_session_begin(struct tune_session *session, pid_t pid, struct err *err)
 {
 	return actuator_begin(session->actuator, pid, err);
@@ -179,12 +184,16 @@ static int run(struct tune_session *session, pid_t pid, int stop_fd, struct err 
 			if (!sleep_for(session->opts.settle_s, stop_fd))
 				break;
 			code = rate_read(session->rate, &rate, err);
+			code = code == -EAGAIN ? 0 : code;
 		}
+		has_changed = false;
 		if (code < 0 || !sleep_for(session->opts.interval_s, stop_fd))
 			break;
 		code = rate_read(session->rate, &rate, err);
 		if (code == 0)
 			code = step(session, pid, rate, &has_changed, err);
+		else if (code == -EAGAIN)
+			code = 0; /* the interval goes on */
 	}
 	return code;
 }

@@ -45,6 +45,9 @@ int tune_session_new(
 /* "NAME=value" for the program's environment, and how many; none if nothing needs to be in it. */
 size_t tune_session_environment(const struct tune_session *session, const char **ret);
 
+/* For the program's standard output; 0: ours. */
+int tune_session_output(const struct tune_session *session);
+
 /* The process is there, and this one has one thread. 0 or a negative errno. */
 int tune_session_begin(struct tune_session *session, pid_t pid, struct err *err);
 

@@ -52,6 +52,8 @@ __attribute__((noreturn)) static void child_exec(
 	char byte;
 	while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
 		continue;
+	if (opts->stdout_fd > 0)
+		(void)dup2(opts->stdout_fd, STDOUT_FILENO); /* it is open */
 	for (size_t i = 0; i < opts->environment_count; i++)
 		(void)putenv((char *)opts->environment[i]); /* without memory less is set */
 	(void)sigprocmask(SIG_SETMASK, &signals->before, NULL); /* cannot fail */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/rate.h"
 
+#include "base/mem.h"
 #include "base/number.h"
+#include "collect/printed.h"
 #include "collect/uprobe.h"
 #include "preload/tune_page.h"
 
@@ -15,23 +17,38 @@
 #include <time.h>
 #include <unistd.h>
 
-enum rate_kind { RATE_REGIONS, RATE_TICKS, RATE_EVENT, RATE_COMMAND };
+enum rate_kind { RATE_REGIONS, RATE_TICKS, RATE_EVENT, RATE_COMMAND, RATE_PRINTED };
 
 enum { LINE_BYTES = 4096 };
 
 struct rate {
 	enum rate_kind kind;
 	const struct tune_page *page;
-	struct perf_event_attr event;
-	int *fds; /* of the event: one, or one for each cpu */
+	struct perf_event_attr
+		*events; /* of RATE_EVENT; several places may have the same static probe */
+	size_t event_count;
+	int *fds; /* of each event: one, or one for each cpu */
 	size_t fd_count;
 	char *text; /* file of a uprobe, or the command; owned */
+	struct printed *printed;
 	uint64_t last_count, last_ns;
 };
 
+static const char REGIONS[] = "regions", TICKS[] = "ticks", PRINT[] = "print:";
+
 bool rate_needs_page(const char *spec)
 {
-	return strcmp(spec, "regions") == 0 || strcmp(spec, "ticks") == 0;
+	return strcmp(spec, REGIONS) == 0 || strcmp(spec, TICKS) == 0;
+}
+
+bool rate_needs_output(const char *spec)
+{
+	return strncmp(spec, PRINT, strlen(PRINT)) == 0;
+}
+
+int rate_output(const struct rate *rate)
+{
+	return rate->printed ? printed_fd(rate->printed) : 0;
 }
 
 void rate_free(struct rate *rate)
@@ -41,7 +58,9 @@ void rate_free(struct rate *rate)
 	for (size_t i = 0; i < rate->fd_count; i++)
 		(void)close(rate->fds[i]); /* nothing was written */
 	free(rate->fds);
+	free(rate->events);
 	free(rate->text);
+	printed_free(rate->printed);
 	free(rate);
 }
 
@@ -50,6 +69,14 @@ static uint64_t clock_ns(void)
 	struct timespec t;
 	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail */
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static int add_event(struct rate *rate, struct err *err)
+{
+	rate->kind = RATE_EVENT;
+	rate->events = calloc(1, sizeof *rate->events);
+	rate->event_count = 1;
+	return rate->events ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
 /* FILE:FUNCTION, where FILE may contain colons. */
@@ -63,35 +90,84 @@ static int parse_uprobe(struct rate *rate, const char *spec, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	uint64_t offset;
 	int code = uprobe_offset(rate->text, colon + 1, &offset, err);
-	return code < 0 ? code : uprobe_event(rate->text, offset, &rate->event, err);
+	if (code == 0)
+		code = add_event(rate, err);
+	return code < 0 ? code : uprobe_event(rate->text, offset, rate->events, err);
+}
+
+/* FILE:PROVIDER:NAME, where FILE may contain colons. */
+static int parse_usdt(struct rate *rate, const char *spec, struct err *err)
+{
+	rate->text = strdup(spec);
+	if (!rate->text)
+		return err_set(err, -ENOMEM, "out of memory");
+	char *name = strrchr(rate->text, ':');
+	if (name)
+		*name++ = '\0';
+	char *provider = strrchr(rate->text, ':');
+	if (!provider || provider == rate->text || provider[1] == '\0' || *name == '\0')
+		return err_set(err, -EINVAL, "'usdt:%s': usdt:FILE:PROVIDER:NAME is needed", spec);
+	*provider++ = '\0';
+	rate->kind = RATE_EVENT;
+	return usdt_events(rate->text, provider, name, &rate->events, &rate->event_count, err);
+}
+
+static int parse_switches(struct rate *rate, const char *spec, struct err *err)
+{
+	(void)spec;
+	int code = add_event(rate, err);
+	if (code == 0)
+		*rate->events = (struct perf_event_attr){ .size = sizeof *rate->events,
+			.type = PERF_TYPE_SOFTWARE,
+			.config = PERF_COUNT_SW_CONTEXT_SWITCHES };
+	return code;
+}
+
+static int parse_command(struct rate *rate, const char *spec, struct err *err)
+{
+	rate->kind = RATE_COMMAND;
+	rate->text = strdup(spec);
+	return rate->text ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+static int parse_print(struct rate *rate, const char *spec, struct err *err)
+{
+	rate->kind = RATE_PRINTED;
+	return printed_new(spec, &rate->printed, err);
+}
+
+static int parse_page(struct rate *rate, const char *spec, struct err *err)
+{
+	(void)err;
+	rate->kind = strcmp(spec, TICKS) == 0 ? RATE_TICKS : RATE_REGIONS;
+	return 0;
 }
 
 static int parse(struct rate *rate, const char *spec, struct err *err)
 {
-	static const char uprobe[] = "uprobe:", command[] = "command:";
-	if (strcmp(spec, "regions") == 0) {
-		rate->kind = RATE_REGIONS;
-	} else if (strcmp(spec, "ticks") == 0) {
-		rate->kind = RATE_TICKS;
-	} else if (strncmp(spec, uprobe, strlen(uprobe)) == 0) {
-		rate->kind = RATE_EVENT;
-		return parse_uprobe(rate, spec + strlen(uprobe), err);
-	} else if (strcmp(spec, "switches") == 0) {
-		rate->kind = RATE_EVENT;
-		rate->event = (struct perf_event_attr){ .size = sizeof rate->event,
-			.type = PERF_TYPE_SOFTWARE,
-			.config = PERF_COUNT_SW_CONTEXT_SWITCHES };
-	} else if (strncmp(spec, command, strlen(command)) == 0 && spec[strlen(command)]) {
-		rate->kind = RATE_COMMAND;
-		rate->text = strdup(spec + strlen(command));
-		return rate->text ? 0 : err_set(err, -ENOMEM, "out of memory");
-	} else {
-		return err_set(err, -EINVAL,
-			"no metric '%s': regions, ticks, uprobe:FILE:FUNCTION, switches, "
-			"command:COMMAND",
-			spec);
+	static const struct {
+		const char *name; /* with a colon: something has to follow */
+		int (*parse)(struct rate *rate, const char *spec, struct err *err);
+	} metrics[] = {
+		{ REGIONS, parse_page },
+		{ TICKS, parse_page },
+		{ "uprobe:", parse_uprobe },
+		{ "usdt:", parse_usdt },
+		{ PRINT, parse_print },
+		{ "switches", parse_switches },
+		{ "command:", parse_command },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++) {
+		size_t length = strlen(metrics[i].name);
+		bool has_more = metrics[i].name[length - 1] == ':';
+		if (has_more ? strncmp(spec, metrics[i].name, length) == 0 && spec[length]
+			     : strcmp(spec, metrics[i].name) == 0)
+			return metrics[i].parse(rate, has_more ? spec + length : spec, err);
 	}
-	return 0;
+	return err_set(err, -EINVAL,
+		"no metric '%s': regions, ticks, uprobe:FILE:FUNCTION, usdt:FILE:PROVIDER:NAME, "
+		"print:REGEX, switches, command:COMMAND",
+		spec);
 }
 
 int rate_new(const char *spec, const struct tune_page *page, struct rate **ret, struct err *err)
@@ -123,9 +199,9 @@ static int count(const struct rate *rate, uint64_t *ret)
 	return 0;
 }
 
-static int open_event(struct rate *rate, pid_t pid, int cpu)
+static int open_event(struct rate *rate, struct perf_event_attr *event, pid_t pid, int cpu)
 {
-	long fd = syscall(SYS_perf_event_open, &rate->event, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	long fd = syscall(SYS_perf_event_open, event, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	rate->fds[rate->fd_count++] = (int)fd;
@@ -140,15 +216,18 @@ static int open_events(struct rate *rate, pid_t pid)
 {
 	bool is_uprobe = rate->text != NULL;
 	long cpus = is_uprobe ? sysconf(_SC_NPROCESSORS_CONF) : 1;
-	rate->fds = calloc((size_t)cpus, sizeof *rate->fds);
+	rate->fds = calloc((size_t)cpus * rate->event_count, sizeof *rate->fds);
 	if (!rate->fds)
 		return -ENOMEM;
-	rate->event.inherit = !is_uprobe;
-	int code = is_uprobe ? 0 : open_event(rate, pid, -1);
-	for (int cpu = 0; is_uprobe && cpu < cpus && code == 0; cpu++) {
-		code = open_event(rate, -1, cpu);
-		if (code == -ENODEV)
-			code = 0; /* this one is off */
+	int code = 0;
+	for (size_t i = 0; i < rate->event_count && code == 0; i++) {
+		rate->events[i].inherit = !is_uprobe;
+		code = is_uprobe ? 0 : open_event(rate, &rate->events[i], pid, -1);
+		for (int cpu = 0; is_uprobe && cpu < cpus && code == 0; cpu++) {
+			code = open_event(rate, &rate->events[i], -1, cpu);
+			if (code == -ENODEV)
+				code = 0; /* this one is off */
+		}
 	}
 	return code;
 }
@@ -160,6 +239,8 @@ int rate_start(struct rate *rate, pid_t pid, struct err *err)
 		return err_set(err, code, "cannot count this metric: %s%s", strerror(-code),
 			code == -EACCES || code == -EPERM ? " (as root it can)" : "");
 	rate->last_ns = clock_ns();
+	if (rate->printed)
+		return printed_start(rate->printed, err);
 	if (rate->kind != RATE_COMMAND && count(rate, &rate->last_count) < 0)
 		return err_set(err, -EIO, "the metric's count cannot be read");
 	return 0;
@@ -190,6 +271,8 @@ int rate_read(struct rate *rate, double *ret_per_s, struct err *err)
 {
 	if (rate->kind == RATE_COMMAND)
 		return run_command(rate->text, ret_per_s, err);
+	if (rate->printed)
+		return printed_mean(rate->printed, ret_per_s, err);
 	uint64_t now_ns = clock_ns(), now_count = 0;
 	if (count(rate, &now_count) < 0)
 		return err_set(err, -EIO, "the metric's count cannot be read");

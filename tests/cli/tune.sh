@@ -107,6 +107,38 @@ if [ -x "$regions" ]; then
 	fi
 fi
 
+# Static probes; the second one is passed only while somebody listens, and then twice.
+usdt=$CORECAST_BUILD/tests/programs/usdt
+if [ -n "$has_names" ] && [ "$(id -u)" -eq 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
+	for probe in always listened; do
+		: >log.csv
+		"$CORECAST" tune -m "usdt:$usdt:corecast_test:$probe" --max 1 -i 0.02 --log log.csv --json \
+			-- "$usdt" log.csv holding 2>messages >out
+		grep -vx listened out | jq -e '.measured[0].rate_per_s > 0' >positive
+		[ "$(grep -cx listened out)" -eq "$([ "$probe" = listened ] && echo 1 || echo 0)" ]
+	done
+	"$CORECAST" tune -m "usdt:$usdt:corecast_test:none" -- true 2>stderr && exit 1
+	grep -q "has no probe 'corecast_test:none' (readelf -n" stderr
+fi
+
+# A number that the program prints, among others; what it prints arrives unchanged.
+cat >program <<'END'
+echo 'begin 7'
+until grep -q '4,100,holding' log.csv; do
+	echo "state: n=4, 100 per second"
+	sleep 0.005
+done
+printf 'no newline'
+END
+: >log.csv
+"$CORECAST" tune -m 'print:, (-?[0-9]+) per' -s 'command:echo {n} >count' -i 0.02 --min 4 --max 4 --log log.csv \
+	-- sh ./program 2>messages >out
+[ "$(cat count)" -eq 4 ]
+grep -q 'holding 4: ' messages
+sed -n '1p; $p' out
+printf '\n'
+[ "$(grep -c 'n=4, 100 per second$' out)" -ge 3 ]
+
 # What cannot work says why, and leaves nothing.
 fails() {
 	local status=0
@@ -115,7 +147,10 @@ fails() {
 }
 fails
 fails -m nope -- true
+fails -m usdt:/bin/sh:nope -- true
+fails -m print:nothing -- true
 fails -m regions -p 1
+fails -m 'print:([0-9])' -p 1
 fails -s 'command:echo' -- true
 fails --policy dice -- true
 fails --min 3 --max 2 -- true
