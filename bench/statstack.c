@@ -12,16 +12,12 @@
 #include "bench/refsim/exact_reuse.h"
 #include "bench/refsim/refcache.h"
 #include "interleave.h"
-#include "uarch/profile_store.h"
+#include "measured.h"
 #include "uarch/statstack.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 enum { SIZES = 5, LEVELS = 3, KIB = 1024 };
 
@@ -166,19 +162,15 @@ static void print_exact(const struct sinks *sinks)
 	}
 }
 
-static int do_trace(const char *path, struct err *err)
+static int do_trace(const struct full_trace *trace, struct err *err)
 {
-	AUTO(full_trace) struct full_trace *trace = NULL;
 	AUTO(interleave) struct interleave *interleave = NULL;
 	AUTO_RELEASE(sinks) struct sinks sinks = { 0 };
 	AUTO_RELEASE(profile) struct profile profile = { 0 };
-	int status = full_trace_open(path, &trace, err);
-	if (status < 0)
-		return status;
 	size_t code_count = 0;
 	const struct code *codes = full_trace_codes(trace, &code_count);
 	uint32_t threads = (uint32_t)full_trace_threads(trace), thread = 0;
-	status = sinks_init(&sinks, threads, (uint32_t)code_count, err);
+	int status = sinks_init(&sinks, threads, (uint32_t)code_count, err);
 	if (status == 0)
 		status = interleave_new(trace, &interleave);
 	const struct full_trace_cursor *cursor = NULL;
@@ -192,44 +184,13 @@ static int do_trace(const char *path, struct err *err)
 	return ask_all(&profile, threads, "unsampled", err);
 }
 
-static int do_profile(const char *path, const void *bytes, size_t count, struct err *err)
+static int do_profile(const struct profile *profile, struct err *err)
 {
-	AUTO_RELEASE(profile) struct profile profile = { 0 };
-	int status = profile_read(bytes, count, path, &profile, err);
-	return status < 0 ? status
-			  : ask_all(&profile, (uint32_t)profile.thread_count, "profile", err);
-}
-
-static int do_file(const char *path, struct err *err)
-{
-	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat about = { 0 };
-	if (fd < 0 || fstat(fd, &about) < 0 || about.st_size <= 0)
-		return err_set(err, -errno, "cannot read '%s'", path);
-	void *bytes = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED)
-		return err_set(err, -errno, "cannot map '%s': %s", path, strerror(errno));
-	int status = profile_is_file(bytes, (size_t)about.st_size)
-			     ? do_profile(path, bytes, (size_t)about.st_size, err)
-			     : do_trace(path, err);
-	(void)munmap(bytes, (size_t)about.st_size); /* as it was mapped */
-	return status;
+	return ask_all(profile, (uint32_t)profile->thread_count, "profile", err);
 }
 
 int main(int argc, char **argv)
 {
-	struct err err = { 0 };
-	if (argc < 2) {
-		(void)fprintf(stderr, "usage: statstack FILE...\n");
-		return 2;
-	}
-	for (int i = 1; i < argc; i++) {
-		int status = do_file(argv[i], &err);
-		if (status < 0) {
-			(void)fprintf(stderr, "statstack: %s\n",
-				err.text[0] ? err.text : strerror(-status));
-			return 1;
-		}
-	}
-	return 0;
+	return measured_each(
+		argc, argv, &(struct measured_readers){ "statstack", do_trace, do_profile });
 }
