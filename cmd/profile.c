@@ -29,7 +29,7 @@ struct profile_options {
 static const struct option_spec options[] = {
 	{ 'o', "output", "FILE", "the profile to write (default: corecast.ccp)", OPTION_STRING,
 		FIELD(output) },
-	{ 0, "backend", "auto|qemu", "what runs the program (default: auto)", OPTION_STRING,
+	{ 0, "backend", "auto|qemu|valgrind", "what runs the program (default: auto)", OPTION_STRING,
 		FIELD(backend) },
 	{ 0, "native", NULL, "run it plainly first, for the time that it takes", OPTION_FLAG,
 		FIELD(native) },
@@ -106,6 +106,8 @@ static int profile_program(const struct profile_options *values, char **program)
 	if (profiler_run(&opts, &ran, &err) < 0 || import(&ran, &profile, &err) < 0 ||
 		write_profile(values->output, &profile, &err) < 0)
 		return command_failure(&err);
+	if (strcmp(values->backend, "auto") == 0)
+		fprintf(stderr, "corecast: profiled by %s: %s\n", ran.backend, ran.why);
 	if (print(values, &profile) != EXIT_SUCCESS)
 		return EXIT_FAILURE;
 	return command_program_status(program[0], ran.status);

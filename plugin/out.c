@@ -56,7 +56,7 @@ static void put(const void *bytes, size_t size)
 	out.used += size;
 }
 
-int out_open(const char *path)
+int out_open(const char *path, const char *backend)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
@@ -67,9 +67,8 @@ int out_open(const char *path)
 		fd = high;
 	}
 	out.fd = fd;
-	struct raw_header header = {
-		.magic = RAW_MAGIC, .version = RAW_VERSION, .backend = "qemu"
-	};
+	struct raw_header header = { .magic = RAW_MAGIC, .version = RAW_VERSION };
+	(void)snprintf(header.backend, sizeof(header.backend), "%s", backend);
 	put(&header, sizeof(header));
 	drain();
 	return out.fd < 0 ? -EIO : 0;

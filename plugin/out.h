@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 /* Creates `path`, with its header. 0 or a negative errno. */
-int out_open(const char *path);
+int out_open(const char *path, const char *backend);
 
 /* Appends a record: head, then body (may be NULL). */
 void out_record(enum raw_kind kind, const void *head, size_t head_bytes, const void *body,

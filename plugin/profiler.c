@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The plugin: what QEMU calls. `-plugin FILE,out=RAW[,page=PAGE][,trace=on]`; PAGE is that of preload/profile_page.h,
+ * The plugin: what QEMU calls. `-plugin FILE[,backend=NAME],out=RAW[,page=PAGE][,trace=on]`; PAGE is that of preload/profile_page.h,
  * without which each thread is one stretch; trace: a full trace (trace_raw.h) instead of micro-traces.
  *
  * Each executed block costs one short function: two comparisons and additions of vectors. Whatever is rare waits for
@@ -39,6 +39,7 @@ static struct vcpu vcpus[VCPUS];
 static unsigned vcpu_end; /* all that have been used are before */
 static struct profile_page *page;
 static pid_t profiled_pid;
+static const char *backend = "qemu";
 /* Threads come and go; held for that, and to write at the program's end. */
 static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -304,6 +305,10 @@ static void take_slot(struct vcpu *vcpu, uint64_t slot)
 	shared->instructions = vcpu->slot->instructions;
 	shared->accesses = vcpu->slot->accesses;
 	vcpu->slot = shared;
+	if (vcpu->thread && shared->tid != 0) { /* as its own process knows it */
+		vcpu->thread->pid = shared->pid;
+		vcpu->thread->tid = shared->tid;
+	}
 }
 
 static void write_all_threads(void)
@@ -320,11 +325,11 @@ static void write_all_threads(void)
 static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t number, uint64_t a1,
 	uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
 {
-	(void)id, (void)a2, (void)a3, (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
+	(void)id, (void)a3, (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
 	if (index >= VCPUS)
 		return;
-	if (number == PROFILE_SYSCALL && page)
-		take_slot(&vcpus[index], a1);
+	if (number == SYS_prctl && a1 == PROFILE_PRCTL && page)
+		take_slot(&vcpus[index], a2);
 	if ((number == SYS_execve || number == SYS_execveat) && vcpus[index].thread) {
 		/* The emulator and all that is in it may be gone after this. */
 		thread_write(&vcpus[index]);
@@ -390,7 +395,11 @@ static int set_option(const char *option)
 	const char *value = strchr(option, '=');
 	size_t length = value ? (size_t)(value++ - option) : 0;
 	if (length == 3 && strncmp(option, "out", 3) == 0)
-		return out_open(value);
+		return out_open(value, backend);
+	if (length == 7 && strncmp(option, "backend", 7) == 0) {
+		backend = value; /* the arguments stay */
+		return 0;
+	}
 	if (length == 4 && strncmp(option, "page", 4) == 0)
 		return map_page(value);
 	if (length == 5 && strcmp(option, "trace=on") == 0) {

@@ -6,7 +6,7 @@
  *
  *	guest: preload library                            emulator: plugin
  *	claims a slot, makes the system call      --->    remembers the slot of the virtual cpu
- *	PROFILE_SYSCALL(slot)
+ *	prctl(PROFILE_PRCTL, slot, address)
  *	slot.stretch = PROFILE_NOT_COUNTED        --->    counts nothing (the recorder itself)
  *	  records the event, CPU time =           <---    slot.instructions
  *	  slot.instructions as ns
@@ -14,7 +14,7 @@
  *
  * A stretch is what a thread executes from one event to its next; stretches that begin with the same kind
  * of event at the same call site are one class, of which the statistics are kept. While a thread waits it is in
- * none. Before its slot may become another thread's, a thread makes PROFILE_SYSCALL(PROFILE_SLOTS): it has none
+ * none. Before its slot may become another thread's, a thread makes prctl(PROFILE_PRCTL, PROFILE_SLOTS): it has none
  * from then on, and is not counted.
  */
 #ifndef PRELOAD_PROFILE_PAGE_H
@@ -30,8 +30,8 @@ enum {
 	PROFILE_PAGE_VERSION = 1,
 	PROFILE_SLOTS =
 		4096, /* threads at one time; more share the last one, and that is counted */
-	/* An unused number: the kernel answers ENOSYS. Argument: the slot; PROFILE_SLOTS: none any more. */
-	PROFILE_SYSCALL = 0xc0ca,
+	/* An operation that the kernel answers with EINVAL. Arguments: the slot and its address; PROFILE_SLOTS: none any more. */
+	PROFILE_PRCTL = 0xc0ca,
 };
 
 #define PROFILE_NOT_COUNTED UINT64_MAX

@@ -55,7 +55,7 @@ struct profile_slot *profiled_claim(uint32_t tid)
 	slot->stretch = PROFILE_NOT_COUNTED;
 	slot->instructions = 0;
 	slot->accesses = 0;
-	(void)syscall(PROFILE_SYSCALL, index); /* fails: only the emulator knows it */
+	(void)syscall(SYS_prctl, PROFILE_PRCTL, index, slot); /* fails: only emulators know it */
 	return slot;
 }
 
@@ -64,7 +64,7 @@ void profiled_give_back(struct profile_slot *slot)
 	if (!slot || !profiled_page)
 		return;
 	slot->stretch = PROFILE_NOT_COUNTED;
-	(void)syscall(PROFILE_SYSCALL, PROFILE_SLOTS); /* as above */
+	(void)syscall(SYS_prctl, PROFILE_PRCTL, PROFILE_SLOTS, NULL); /* as above */
 	if (slot != &profiled_page->slots[PROFILE_SLOTS - 1])
 		__atomic_store_n(&slot->tid, 0, __ATOMIC_RELEASE);
 }

@@ -9,7 +9,7 @@ set -euo pipefail
 # libyaml-dev: libcyaml's pkg-config file asks for it, its package does not.
 build_packages=(gcc libc6-dev meson ninja-build pkgconf
 	libgsl-dev libjansson-dev libcyaml-dev libyaml-dev libhwloc-dev libzstd-dev libsqlite3-dev libpfm4-dev libdw-dev libiberty-dev scdoc
-	libbpf-dev libelf-dev bpftool clang libzydis-dev qemu-user)
+	libbpf-dev libelf-dev bpftool clang libzydis-dev qemu-user valgrind)
 
 # Compilers and checkers; shells for completion; chromium to open the HTML pages; real programs.
 test_packages=(clang clang-format clang-tidy libomp-dev libclang-rt-dev libcmocka-dev jq shellcheck

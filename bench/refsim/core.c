@@ -19,6 +19,7 @@ enum kind { KIND_OPERATION, KIND_LOAD, KIND_STORE, KIND_ALONE }; /* ALONE: when 
 struct entry {
 	uint64_t sources[SOURCES]; /* numbers of micro-operations */
 	uint64_t ready; /* cycle of its result; NEVER: not issued */
+	uint64_t not_before; /* cycle: what it waits for is not there earlier */
 	uint64_t address;
 	uint32_t code;
 	uint8_t kind, source_count, class;
@@ -234,9 +235,14 @@ static bool issue_alone(struct refcore *core, struct entry *entry, uint64_t numb
 static bool issue_one(struct refcore *core, uint64_t number)
 {
 	struct entry *entry = entry_at(core, number);
+	if (entry->not_before > core->clock)
+		return false;
 	for (uint32_t i = 0; i < entry->source_count; i++)
-		if (!is_done(core, entry->sources[i]))
+		if (!is_done(core, entry->sources[i])) {
+			uint64_t ready = entry_at(core, entry->sources[i])->ready;
+			entry->not_before = ready != NEVER ? ready : core->clock + 1;
 			return false;
+		}
 	const struct processor *processor = core->processor;
 	uint32_t mask = entry->kind == KIND_LOAD    ? processor->load_ports
 			: entry->kind == KIND_STORE ? processor->store_ports

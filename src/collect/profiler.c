@@ -7,6 +7,7 @@
 #include "collect/cpu_limits.h"
 #include "collect/foreground.h"
 #include "collect/preloadable.h"
+#include "collect/profiler_backend.h"
 #include "collect/run_clock.h"
 #include "preload/profile_page.h"
 #include "preload/trace_record.h"
@@ -27,8 +28,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char emulator_name[] = "qemu-x86_64";
-
 void profiler_result_release(struct profiler_result *result)
 {
 	if (result->raw)
@@ -37,47 +36,17 @@ void profiler_result_release(struct profiler_result *result)
 	*result = (struct profiler_result){ 0 };
 }
 
-/* What is needed. */
-
-int profiler_find_emulator(char **ret, struct err *err)
-{
-	char path[PATH_MAX];
-	if (preloadable_find(emulator_name, path, NULL) < 0)
-		return err_set(err, -ENOENT,
-			"profiling runs the program in an emulator, and there is no '%s': sudo "
-			"apt-get install qemu-user",
-			emulator_name);
-	*ret = strdup(path);
-	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
-}
-
-int profiler_find_plugin(char **ret, struct err *err)
-{
-	int code = datadir_find("plugin/libcorecast-profile.so", ret, NULL);
-	return code == 0 ? 0
-			 : err_set(err, code,
-				   "this corecast was built without the profiler's plugin: sudo "
-				   "apt-get install libzydis-dev, then build it again");
-}
-
 int profiler_check(const struct profiler_opts *opts, const char **ret_backend, struct err *err)
 {
-	AUTO_FREE char *emulator = NULL;
-	AUTO_FREE char *plugin = NULL;
-	if (strcmp(opts->backend, "auto") != 0 && strcmp(opts->backend, "qemu") != 0)
-		return err_set(
-			err, -EINVAL, "no profiler's backend '%s': auto, qemu", opts->backend);
+	const struct profiler_backend *backend = NULL;
 #ifndef __x86_64__
 	return err_set(err, -EOPNOTSUPP, "only programs for x86-64 can be profiled, on x86-64");
 #endif
 	int code = preloadable_check_program(opts->argv[0], err);
-	if (code < 0)
-		return code;
-	code = profiler_find_emulator(&emulator, err);
 	if (code == 0)
-		code = profiler_find_plugin(&plugin, err);
+		code = profiler_choose(opts, &backend, NULL, err);
 	if (code == 0 && ret_backend)
-		*ret_backend = "qemu";
+		*ret_backend = backend->name;
 	return code;
 }
 
@@ -106,16 +75,7 @@ static int name_of(int fd, char **ret, struct err *err)
 	return err_set(err, -ENOMEM, "out of memory");
 }
 
-struct parts {
-	int raw, trace, page; /* descriptors */
-	char *raw_name, *trace_name, *page_name;
-	char *emulator, *plugin, *library;
-	char *assignments[6]; /* of the guest's environment */
-	char *plugin_option;
-	char **argv;
-};
-
-static void parts_release(struct parts *parts)
+static void parts_release(struct profiler_parts *parts)
 {
 	const int fds[] = { parts->raw, parts->trace, parts->page };
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
@@ -126,11 +86,14 @@ static void parts_release(struct parts *parts)
 	free(parts->raw_name);
 	free(parts->trace_name);
 	free(parts->page_name);
-	free(parts->emulator);
 	free(parts->plugin);
 	free(parts->library);
-	free(parts->plugin_option);
+	for (size_t i = 0; i < parts->string_count; i++)
+		free(parts->strings[i]);
 	free(parts->argv);
+	for (size_t i = 0; i < ARRAY_SIZE(parts->stream); i++)
+		if (parts->stream[i] >= 0)
+			(void)close(parts->stream[i]); /* ends what waits for it */
 }
 
 static int make_trace(int fd, uint64_t bytes_max, struct err *err)
@@ -159,7 +122,8 @@ static int make_page(int fd, struct err *err)
 	return err_set(err, -errno, "cannot make the page of the profiler: %s", strerror(errno));
 }
 
-static int make_files(const struct profiler_opts *opts, struct parts *parts, struct err *err)
+static int make_files(
+	const struct profiler_opts *opts, struct profiler_parts *parts, struct err *err)
 {
 	parts->raw = open_nameless(err);
 	if (parts->raw < 0)
@@ -182,7 +146,7 @@ static int make_files(const struct profiler_opts *opts, struct parts *parts, str
 }
 
 /* Threads that wait must not seem to work, so OpenMP runtimes are asked to sleep. */
-static int make_environment(struct parts *parts, struct err *err)
+static int make_environment(struct profiler_parts *parts, struct err *err)
 {
 	const char *others = getenv("LD_PRELOAD");
 	bool has_others = others && *others;
@@ -206,41 +170,10 @@ static int make_environment(struct parts *parts, struct err *err)
 	return 0;
 }
 
-/* qemu-x86_64 -cpu max -plugin ... -0 NAME -E A=B -E ... PATH ARGS */
-static int make_argv(
-	const struct profiler_opts *opts, struct parts *parts, char *program, struct err *err)
+static int prepare(const struct profiler_opts *opts, const struct profiler_backend *backend,
+	struct profiler_parts *parts, char program[PATH_MAX], struct err *err)
 {
-	static char cpu[] = "-cpu", max[] = "max", plugin[] = "-plugin", set[] = "-E",
-		    name[] = "-0";
-	size_t count = 0, at = 0;
-	while (opts->argv[count])
-		count++;
-	parts->argv = calloc(count + 8 + 2 * ARRAY_SIZE(parts->assignments), sizeof *parts->argv);
-	if (asprintf(&parts->plugin_option, "%s,out=%s,page=%s", parts->plugin, parts->raw_name,
-		    parts->page_name) < 0)
-		parts->plugin_option = NULL;
-	if (!parts->argv || !parts->plugin_option)
-		return err_set(err, -ENOMEM, "out of memory");
-	char *const head[] = { parts->emulator, cpu, max, plugin, parts->plugin_option, name,
-		opts->argv[0] };
-	for (size_t i = 0; i < ARRAY_SIZE(head); i++)
-		parts->argv[at++] = head[i];
-	for (size_t i = 0; i < ARRAY_SIZE(parts->assignments); i++) {
-		parts->argv[at++] = set;
-		parts->argv[at++] = parts->assignments[i];
-	}
-	parts->argv[at++] = program;
-	for (size_t i = 1; i < count; i++)
-		parts->argv[at++] = opts->argv[i];
-	return 0;
-}
-
-static int prepare(const struct profiler_opts *opts, struct parts *parts, char program[PATH_MAX],
-	struct err *err)
-{
-	int code = profiler_find_emulator(&parts->emulator, err);
-	if (code == 0)
-		code = profiler_find_plugin(&parts->plugin, err);
+	int code = profiler_find_plugin(&parts->plugin, err);
 	if (code == 0)
 		code = datadir_find("preload/libcorecast-sync.so", &parts->library, err);
 	if (code < 0)
@@ -255,12 +188,13 @@ static int prepare(const struct profiler_opts *opts, struct parts *parts, char p
 		code = make_files(opts, parts, err);
 	if (code == 0)
 		code = make_environment(parts, err);
-	return code < 0 ? code : make_argv(opts, parts, program, err);
+	return code < 0 ? code : backend->begin(opts, parts, program, err);
 }
 
 /* What the run left. */
 
-static int take_raw(const struct parts *parts, struct profiler_result *result, struct err *err)
+static int take_raw(
+	const struct profiler_parts *parts, struct profiler_result *result, struct err *err)
 {
 	struct stat info;
 	if (fstat(parts->raw, &info) < 0)
@@ -268,9 +202,10 @@ static int take_raw(const struct parts *parts, struct profiler_result *result, s
 			err, -errno, "cannot read what the profiler wrote: %s", strerror(errno));
 	if (info.st_size == 0)
 		return err_set(err, -ENODATA,
-			"the emulator counted nothing: '%s' may be without plugins (Debian's "
+			"nothing was counted: the first '%s' in PATH may be without plugins "
+			"(Debian's "
 			"qemu-user has them, qemu-user-static has not)",
-			parts->emulator);
+			parts->argv[0]);
 	void *map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, parts->raw, 0);
 	if (map == MAP_FAILED)
 		return err_set(
@@ -302,8 +237,8 @@ static int read_all(int fd, void **ret, size_t *ret_bytes, struct err *err)
 }
 
 /* The closed form is a file beside the raw one for a moment. */
-static int take_timeline(
-	const struct parts *parts, uint64_t end_ns, struct profiler_result *result, struct err *err)
+static int take_timeline(const struct profiler_parts *parts, uint64_t end_ns,
+	struct profiler_result *result, struct err *err)
 {
 	struct trace_header header;
 	if (pread(parts->trace, &header, sizeof header, 0) != (ssize_t)sizeof header)
@@ -331,7 +266,8 @@ static int take_timeline(
 	return read_all(fd, &result->timeline, &result->timeline_bytes, err);
 }
 
-static int take_page(const struct parts *parts, struct profiler_result *result, struct err *err)
+static int take_page(
+	const struct profiler_parts *parts, struct profiler_result *result, struct err *err)
 {
 	if (pread(parts->page, &result->threads_without_slot, sizeof result->threads_without_slot,
 		    offsetof(struct profile_page, overflow)) ==
@@ -373,12 +309,16 @@ static int check_ending(const struct profiler_opts *opts, int status, struct err
 
 int profiler_run(const struct profiler_opts *opts, struct profiler_result *ret, struct err *err)
 {
-	AUTO_RELEASE(parts) struct parts parts = { .raw = -1, .trace = -1, .page = -1 };
+	AUTO_RELEASE(parts)
+	struct profiler_parts parts = { .raw = -1, .trace = -1, .page = -1, .stream = { -1, -1 } };
+	const struct profiler_backend *backend = NULL;
 	AUTO_RELEASE(profiler_result) struct profiler_result result = { 0 };
 	char program[PATH_MAX]; /* part of the emulator's arguments */
 	int code = profiler_check(opts, &result.backend, err);
 	if (code == 0)
-		code = prepare(opts, &parts, program, err);
+		code = profiler_choose(opts, &backend, &result.why, err);
+	if (code == 0)
+		code = prepare(opts, backend, &parts, program, err);
 	if (code == 0 && opts->is_run_plainly)
 		code = run_plainly(opts, &result.native_s, err);
 	if (code < 0)
@@ -390,7 +330,9 @@ int profiler_run(const struct profiler_opts *opts, struct profiler_result *ret, 
 		return code;
 	result.status = ran.status;
 	result.profiled_s = seconds(&ran);
-	code = check_ending(opts, ran.status, err);
+	code = backend->end ? backend->end(&parts, err) : 0;
+	if (code == 0)
+		code = check_ending(opts, ran.status, err);
 	if (code == 0)
 		code = take_raw(&parts, &result, err);
 	if (code == 0)

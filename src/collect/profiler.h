@@ -5,7 +5,7 @@
  *
  *	corecast ---- makes ----> raw file, trace file, page (unlinked: a kill leaves nothing behind)
  *	   |                          ^          ^         ^
- *	   +-- qemu-x86_64 -plugin ---+          |         |
+ *	   +-- qemu-x86_64 -plugin ---+          |         |     or: valgrind | corecast-feed
  *	           +-- program, LD_PRELOAD ------+---------+
  *
  * What comes out is bytes, for profile_import() of src/uarch.
@@ -21,7 +21,7 @@
 
 struct profiler_opts {
 	char *const *argv;
-	const char *backend; /* "auto", or a name of profiler_backends */
+	const char *backend; /* "auto", "qemu" or "valgrind" */
 	bool is_run_plainly; /* also, first, for the time that it takes */
 	uint64_t trace_bytes_max; /* of the raw timeline */
 };
@@ -29,7 +29,7 @@ struct profiler_opts {
 struct profiler_result {
 	int status; /* of the program, as waitpid() gives it */
 	double profiled_s, native_s; /* wall time; native_s: 0 if it was not run plainly */
-	const char *backend;
+	const char *backend, *why; /* why that one; borrowed */
 	void *raw; /* mapped: profiler_result_release() */
 	size_t raw_bytes;
 	void *timeline; /* a closed trace */

@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 enum {
 	NAME = 18,
@@ -181,13 +182,12 @@ static void add_quality(
 		add_line(out, style,
 			"It is partial: the program, or its profiler, was ended before its time.");
 	double fma = profile_fma_share(profile);
-	if (fma > FMA_NOTICEABLE) {
-		char text[200];
+	if (fma > FMA_NOTICEABLE && strcmp(q->backend, "qemu") == 0) {
+		char text[240];
 		snprintf(text, sizeof text,
-			"%.0f%% of the instructions are fused multiply-adds, which the emulator "
-			"computes in software, about 70 times slower: the profile is right, but "
-			"took "
-			"long.",
+			"%.0f%% of the instructions are fused multiply-adds, which QEMU computes in "
+			"software, 70 times as slowly or more: the profile is right, but took "
+			"long. --backend valgrind is faster there.",
 			100 * fma);
 		add_line(out, style, text);
 	}
