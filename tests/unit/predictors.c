@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Branch predictors, and entropy of branches, on outcomes whose predictability is known. */
+/* Branch predictors on outcomes whose predictability is known. */
 #include "cmocka_all.h"
 #include "base/rng.h"
 #include "bench/refsim/predictors.h"
-#include "plugin/entropy.h"
 
 #include <errno.h>
 
@@ -122,55 +121,6 @@ static void long_loops_need_long_history(void **state)
 	assert_between(missed(PREDICTOR_TAGE, forty_rounds), 0, 0.004);
 }
 
-struct entropies {
-	double floor[ENTROPY_HISTORIES], with_ties[ENTROPY_HISTORIES];
-};
-
-static struct entropies entropies_of(outcome_fn outcome)
-{
-	struct entropy_sums sums = { 0 };
-	struct entropies ret;
-	struct rng rng;
-	struct entropy *entropy = calloc(1, sizeof(*entropy));
-	assert_non_null(entropy);
-	rng_init(&rng, 1);
-	for (uint64_t n = 0; n < BRANCHES; n++)
-		entropy_add(entropy, &sums, 0x401000 + n % 2 * 37, outcome(n, &rng));
-	free(entropy);
-	assert_int_equal(sums.executions, BRANCHES);
-	for (unsigned i = 0; i < ENTROPY_HISTORIES; i++) {
-		ret.floor[i] = 2.0 * (double)sums.against[i] / BRANCHES;
-		ret.with_ties[i] = ret.floor[i] + (double)sums.ties[i] / BRANCHES;
-	}
-	return ret;
-}
-
-enum { GLOBAL_0, GLOBAL_4, GLOBAL_8, GLOBAL_12, LOCAL_4, LOCAL_8 };
-
-static void entropy_of_chance_is_twice_the_rarer(void **state)
-{
-	(void)state;
-	struct entropies is = entropies_of(at_random);
-	assert_between(is.with_ties[GLOBAL_0], 0.39, 0.41);
-	assert_between(is.floor[GLOBAL_0], 0.38, 0.41);
-	/* Long histories are visited seldom: what is known lies between the two. */
-	assert_true(is.floor[GLOBAL_12] < 0.4);
-	assert_between(is.with_ties[GLOBAL_12], 0.39, 0.46);
-	assert_between(entropies_of(always).with_ties[GLOBAL_0], 0, 0.001);
-}
-
-static void entropy_falls_with_the_history_that_tells(void **state)
-{
-	(void)state;
-	struct entropies loops = entropies_of(eighth_is_not);
-	assert_between(loops.floor[GLOBAL_0], 0.245, 0.255);
-	assert_between(loops.floor[LOCAL_4], 0.245, 0.255);
-	assert_between(loops.with_ties[LOCAL_8], 0, 0.001);
-	struct entropies follows = entropies_of(second_as_first);
-	assert_between(follows.floor[GLOBAL_4], 0.4, 0.51);
-	assert_between(follows.floor[LOCAL_8], 0.8, 1);
-}
-
 static void sizes_are_rounded_down(void **state)
 {
 	(void)state;
@@ -194,8 +144,6 @@ int main(void)
 		cmocka_unit_test(correlation_needs_common_history),
 		cmocka_unit_test(a_tournament_takes_the_better_one),
 		cmocka_unit_test(long_loops_need_long_history),
-		cmocka_unit_test(entropy_of_chance_is_twice_the_rarer),
-		cmocka_unit_test(entropy_falls_with_the_history_that_tells),
 		cmocka_unit_test(sizes_are_rounded_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "uarch/branches.h"
+
+#include "uarch/branches_map.h"
+
+#include "base/cleanup.h"
+
+#include <stdlib.h>
+
+enum { GLOBAL_LONGEST = 3, LOCAL_LONGEST = 5 };
+
+static double floor_rate(const struct profile_branches *branches)
+{
+	return branches->floor_entropy / 2;
+}
+
+static double unsure_rate(const struct profile_branches *branches)
+{
+	double unsure = (branches->entropy - branches->floor_entropy) / 2;
+	return unsure > 0 ? unsure : 0;
+}
+
+void branches_features(
+	const struct profile_branches branches[PROFILE_HISTORIES], double ret[BRANCHES_FEATURES])
+{
+	double least = 1;
+	for (unsigned i = 0; i < PROFILE_HISTORIES; i++) {
+		ret[i] = floor_rate(&branches[i]);
+		if (ret[i] < least)
+			least = ret[i];
+	}
+	ret[PROFILE_HISTORIES] = least;
+	ret[PROFILE_HISTORIES + 1] = unsure_rate(&branches[GLOBAL_LONGEST]);
+	ret[PROFILE_HISTORIES + 2] = unsure_rate(&branches[LOCAL_LONGEST]);
+	ret[PROFILE_HISTORIES + 3] = unsure_rate(&branches[0]);
+}
+
+static double map_rate(const double *map, const double *features)
+{
+	double rate = 0;
+	for (unsigned i = 0; i < BRANCHES_FEATURES; i++)
+		rate += map[i] * features[i];
+	return rate < 0.5 ? rate : 0.5;
+}
+
+double branches_mispredicted(
+	const struct profile_class *class, enum predictor_kind kind, uint32_t bytes)
+{
+	if ((int)kind >= (int)BRANCHES_KINDS || class->branches[0].executions <= 0)
+		return 0;
+	double features[BRANCHES_FEATURES];
+	branches_features(class->branches, features);
+	/* Sizes between two that were fitted lie on the line in the logarithm, in steps of 2. */
+	uint32_t size = BRANCHES_SIZE_FIRST, i = 0;
+	while (i + 1 < BRANCHES_SIZES && bytes >= BRANCHES_SIZE_STEP * size) {
+		size *= BRANCHES_SIZE_STEP;
+		i++;
+	}
+	double rate = map_rate(branches_map[kind][i], features);
+	bool is_between = i + 1 < BRANCHES_SIZES && bytes >= 2 * size;
+	return is_between ? (rate + map_rate(branches_map[kind][i + 1], features)) / 2 : rate;
+}
+
+/* Jumps and those that went elsewhere than the time before. */
+struct jumps {
+	double known, moved;
+};
+
+static void count_jumps(const struct profile *profile, const struct micro_trace *trace,
+	uint64_t *last, struct jumps *jumps)
+{
+	for (uint32_t i = 0; i + 1 < trace->count; i++) {
+		uint32_t at = trace->ops[i].code, next = trace->ops[i + 1].code;
+		const struct code *code = &profile->codes[at];
+		bool is_indirect = code->class == CODE_JUMP && (code->flags & CODE_INDIRECT) &&
+				   !(code->flags & CODE_RETURN);
+		if (!is_indirect)
+			continue;
+		uint64_t target = profile->codes[next].address;
+		jumps->known += last[at] > 0 ? trace->weight : 0;
+		jumps->moved += last[at] > 0 && last[at] != target ? trace->weight : 0;
+		last[at] = target;
+	}
+}
+
+double branches_indirect(const struct profile *profile, size_t class)
+{
+	AUTO_FREE uint64_t *last = calloc(profile->code_count + 1, sizeof(*last));
+	if (!last)
+		return 0;
+	struct jumps own = { 0 }, all = { 0 };
+	for (size_t i = 0; i < profile->micro_count; i++) {
+		const struct micro_trace *trace = &profile->micro[i];
+		struct jumps jumps = { 0 };
+		count_jumps(profile, trace, last, &jumps);
+		all.known += jumps.known;
+		all.moved += jumps.moved;
+		own.known += trace->class == class ? jumps.known : 0;
+		own.moved += trace->class == class ? jumps.moved : 0;
+	}
+	if (own.known > 0)
+		return own.moved / own.known;
+	return all.known > 0 ? all.moved / all.known : 0;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Entropy of branches, and the rates of misprediction that follow from it. */
+#include "cmocka_all.h"
+#include "base/cleanup.h"
+#include "base/rng.h"
+#include "bench/refsim/branch_entropy.h"
+#include "bench/refsim/predictors.h"
+#include "plugin/entropy.h"
+#include "uarch/branches.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { BRANCHES = 100000, KIB = 1024 };
+enum { GLOBAL_0, GLOBAL_4, GLOBAL_8, GLOBAL_12, LOCAL_4, LOCAL_8 };
+
+static void assert_between(double is, double least, double most)
+{
+	if (is < least || is > most)
+		fail_msg("%.4f is not between %.4f and %.4f", is, least, most);
+}
+
+/* One in five is taken, by chance. */
+static bool at_random(size_t n, struct rng *rng)
+{
+	(void)n;
+	return rng_below(rng, 5) == 0;
+}
+
+/* Two loops of eight rounds. */
+static bool eighth_is_not(size_t n, struct rng *rng)
+{
+	(void)rng;
+	return n / 2 % 8 != 7;
+}
+
+static struct profile_class class_of(bool (*outcome)(size_t n, struct rng *rng))
+{
+	struct profile_class class = { 0 };
+	AUTO_FREE struct branch *branches = calloc(BRANCHES, sizeof(*branches));
+	struct rng rng;
+	rng_init(&rng, 1);
+	assert_non_null(branches);
+	for (size_t n = 0; n < BRANCHES; n++)
+		branches[n] = (struct branch){ 0x401000 + n % 2 * 37, outcome(n, &rng) };
+	assert_int_equal(branch_entropy(branches, BRANCHES, BRANCHES, BRANCHES, class.branches), 0);
+	return class;
+}
+
+static void estimates_bracket_what_few_visits_leave_open(void **state)
+{
+	(void)state;
+	assert_true(entropy_plug_in(1, 1) == 0 && entropy_leave_one_out(1, 1) == 1);
+	assert_true(entropy_plug_in(2, 1) == 2 && entropy_leave_one_out(2, 1) == 4);
+	assert_true(entropy_plug_in(3, 1) == 2 && entropy_leave_one_out(3, 1) == 4);
+	assert_true(entropy_plug_in(100, 20) == 40 && entropy_leave_one_out(100, 20) == 40);
+	/* p = 1/2, n = 3: the mean over all outcomes is n for leave one out, less for plug-in. */
+	double plug_in = 0, without = 0;
+	for (uint32_t bits = 0; bits < 8; bits++) {
+		uint32_t taken = (uint32_t)__builtin_popcount(bits);
+		plug_in += entropy_plug_in(3, taken) / 8;
+		without += entropy_leave_one_out(3, taken) / 8;
+	}
+	assert_true(fabs(without - 3) < 1e-12 && plug_in < 2);
+}
+
+static void entropy_of_chance_is_twice_the_rarer(void **state)
+{
+	(void)state;
+	struct profile_class class = class_of(at_random);
+	for (unsigned i = 0; i < PROFILE_HISTORIES; i++) {
+		assert_between(class.branches[i].floor_entropy, 0.33, 0.405);
+		assert_between(class.branches[i].entropy, 0.39, 0.45);
+	}
+	assert_between(class.branches[GLOBAL_0].executions, BRANCHES - 12, BRANCHES - 12);
+}
+
+static void entropy_falls_with_the_history_that_tells(void **state)
+{
+	(void)state;
+	struct profile_class class = class_of(eighth_is_not);
+	assert_between(class.branches[GLOBAL_0].floor_entropy, 0.245, 0.255);
+	assert_between(class.branches[LOCAL_4].floor_entropy, 0.245, 0.255);
+	assert_between(class.branches[LOCAL_8].entropy, 0, 0.001);
+}
+
+static void predictors_miss_what_chance_decides(void **state)
+{
+	(void)state;
+	struct profile_class class = class_of(at_random);
+	for (int kind = 0; kind < BRANCHES_KINDS; kind++)
+		for (uint32_t bytes = KIB; bytes <= 256 * KIB; bytes *= 2)
+			assert_between(branches_mispredicted(&class, kind, bytes), 0.18, 0.28);
+	assert_true(branches_mispredicted(&class, PREDICTOR_PERFECT, 4 * KIB) == 0);
+	assert_true(
+		branches_mispredicted(&(struct profile_class){ 0 }, PREDICTOR_TAGE, 4 * KIB) == 0);
+}
+
+static void history_helps_who_has_it(void **state)
+{
+	(void)state;
+	struct profile_class class = class_of(eighth_is_not);
+	double without = branches_mispredicted(&class, PREDICTOR_BIMODAL, 4 * KIB);
+	double with = branches_mispredicted(&class, PREDICTOR_TOURNAMENT, 4 * KIB);
+	assert_between(without, 0.1, 0.15);
+	assert_between(with, 0, 0.02);
+}
+
+/* Streams that the map was not fitted to. */
+static void made_up_programs_are_predicted(void **state)
+{
+	(void)state;
+	double error = 0;
+	int count = 0;
+	for (uint64_t number = 1000; number < 1010; number++) {
+		struct profile_class class = { 0 };
+		AUTO_FREE struct branch *branches = branch_stream_new(number, BRANCHES);
+		AUTO(predictor) struct predictor *predictor = NULL;
+		assert_non_null(branches);
+		assert_int_equal(
+			branch_entropy(branches, BRANCHES, BRANCHES, BRANCHES, class.branches), 0);
+		assert_int_equal(predictor_new(PREDICTOR_TOURNAMENT, 4 * KIB, &predictor), 0);
+		size_t wrong = 0;
+		for (size_t i = 0; i < BRANCHES; i++)
+			wrong += !predictor_predict(
+				predictor, branches[i].address, branches[i].is_taken);
+		double rate = (double)wrong / BRANCHES;
+		error += fabs(rate - branches_mispredicted(&class, PREDICTOR_TOURNAMENT, 4 * KIB));
+		count++;
+	}
+	assert_between(error / count, 0, 0.02);
+}
+
+/* A jump that goes to its two targets by turns, and one that always goes to the same. */
+static void indirect_jumps_that_move_are_missed(void **state)
+{
+	(void)state;
+	struct code codes[] = { { .address = 16, .class = CODE_JUMP, .flags = CODE_INDIRECT },
+		{ .address = 32, .class = CODE_ALU }, { .address = 48, .class = CODE_ALU },
+		{ .address = 64, .class = CODE_JUMP, .flags = CODE_INDIRECT },
+		{ .address = 80, .class = CODE_JUMP, .flags = CODE_INDIRECT | CODE_RETURN } };
+	struct micro_op turns[400], steady[400];
+	for (unsigned i = 0; i < 400; i++) {
+		turns[i].code = i % 2 == 0 ? 0 : 1 + i / 2 % 2;
+		steady[i].code = i % 2 == 0 ? 3 : i == 1 ? 1 : 2;
+	}
+	steady[1].code = 2;
+	struct micro_trace micro[] = { { .class = 0, .count = 400, .ops = turns, .weight = 1 },
+		{ .class = 1, .count = 400, .ops = steady, .weight = 1 } };
+	struct profile profile = {
+		.codes = codes, .code_count = 5, .micro = micro, .micro_count = 2
+	};
+	assert_between(branches_indirect(&profile, 0), 1, 1);
+	assert_between(branches_indirect(&profile, 1), 0, 0);
+	assert_between(branches_indirect(&profile, 2), 0.45, 0.55);
+	profile.micro_count = 0;
+	assert_between(branches_indirect(&profile, 0), 0, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(estimates_bracket_what_few_visits_leave_open),
+		cmocka_unit_test(entropy_of_chance_is_twice_the_rarer),
+		cmocka_unit_test(entropy_falls_with_the_history_that_tells),
+		cmocka_unit_test(predictors_miss_what_chance_decides),
+		cmocka_unit_test(history_helps_who_has_it),
+		cmocka_unit_test(made_up_programs_are_predicted),
+		cmocka_unit_test(indirect_jumps_that_move_are_missed),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
