@@ -10,6 +10,7 @@
 #include "code_class.h"
 #include "decode.h"
 #include "hash.h"
+#include "line_set.h"
 #include "out.h"
 #include "trace_raw.h"
 
@@ -24,12 +25,14 @@ enum {
 	TABLE_BITS = 16,
 	INSTRUCTION_MAX = 15,
 	LINE_BITS = 6,
+	PAGE = 4096,
 	BLOCK_MAX = 512, /* the emulator's own limit */
 };
 
 struct code_entry {
 	struct raw_code code;
-	uint8_t bytes[16];
+	uint8_t bytes[16]; /* as the emulator gives them */
+	uint8_t size; /* of those */
 	uint32_t next; /* index + 1 with the same hash */
 };
 
@@ -45,6 +48,7 @@ static uint32_t code_count, block_count;
 static uint32_t code_table[1 << TABLE_BITS], block_table[1 << TABLE_BITS];
 static uint64_t undecoded;
 static bool writes_all;
+static struct line_set lines; /* with instructions */
 static pthread_mutex_t translation = PTHREAD_MUTEX_INITIALIZER;
 
 static struct code_entry *code_at(uint32_t index)
@@ -72,27 +76,45 @@ uint64_t blocks_undecoded(void)
 	return undecoded;
 }
 
-/* The code's index; UINT32_MAX without memory. */
-static uint32_t find_code(uint64_t address, const void *bytes, size_t size)
+static bool is_code(const struct code_entry *entry, const struct qemu_plugin_insn *insn)
 {
-	uint8_t padded[16] = { 0 };
-	memcpy(padded, bytes, size < INSTRUCTION_MAX ? size : INSTRUCTION_MAX);
-	uint32_t *head = &code_table[hash_bits(address, TABLE_BITS)];
+	size_t size = qemu_plugin_insn_size(insn);
+	return entry->code.address == qemu_plugin_insn_vaddr(insn) && entry->size == size &&
+	       memcmp(entry->bytes, qemu_plugin_insn_data(insn), size) == 0;
+}
+
+static void decode_instruction(const struct qemu_plugin_insn *insn, struct raw_code *ret)
+{
+	uint64_t address = qemu_plugin_insn_vaddr(insn);
+	const void *bytes = qemu_plugin_insn_data(insn);
+	size_t size = qemu_plugin_insn_size(insn);
+	if (decode(address, bytes, size, ret))
+		return;
+	/* QEMU 7.2 leaves out parts of what is on two pages: the program's memory has them. */
+	const void *memory = qemu_plugin_insn_haddr(insn);
+	bool is_cut = address % PAGE > PAGE - INSTRUCTION_MAX && memory;
+	if (!is_cut || !decode(address, memory, INSTRUCTION_MAX, ret))
+		undecoded++;
+}
+
+/* The code's index; UINT32_MAX without memory. */
+static uint32_t find_code(const struct qemu_plugin_insn *insn)
+{
+	size_t size = qemu_plugin_insn_size(insn);
+	uint32_t *head = &code_table[hash_bits(qemu_plugin_insn_vaddr(insn), TABLE_BITS)];
 	for (uint32_t at = *head; at; at = code_at(at - 1)->next) {
-		struct code_entry *entry = code_at(at - 1);
-		if (entry->code.address == address &&
-			memcmp(entry->bytes, padded, sizeof(padded)) == 0)
+		if (is_code(code_at(at - 1), insn))
 			return at - 1;
 	}
 	uint32_t index = code_count;
 	struct code_entry **chunk = &code_chunks[index >> CHUNK_BITS];
-	if (index >> CHUNK_BITS >= CHUNKS ||
+	if (size > sizeof((*chunk)->bytes) || index >> CHUNK_BITS >= CHUNKS ||
 		(!*chunk && !(*chunk = calloc(CHUNK, sizeof(**chunk)))))
 		return UINT32_MAX;
 	struct code_entry *entry = code_at(index);
-	if (!decode(address, bytes, size, &entry->code))
-		undecoded++;
-	memcpy(entry->bytes, padded, sizeof(padded));
+	decode_instruction(insn, &entry->code);
+	memcpy(entry->bytes, qemu_plugin_insn_data(insn), size);
+	entry->size = (uint8_t)size;
 	entry->next = *head;
 	out_record(RAW_CODE, &entry->code, sizeof(entry->code), NULL, 0);
 	code_count++;
@@ -118,10 +140,6 @@ static void count_code(struct block *block, const struct raw_code *code)
 	add_lane(block, LANE_LOADS, !is_string && code->flags & CODE_LOAD);
 	add_lane(block, LANE_STORES, !is_string && code->flags & CODE_STORE);
 	block->accesses += !is_string && has_operand(code);
-	uint64_t first = code->address >> LINE_BITS;
-	uint64_t last = (code->address + code->bytes - 1) >> LINE_BITS;
-	add_lane(block, LANE_FETCHES, (first != block->last_line) + (last != first));
-	block->last_line = last;
 }
 
 static bool fill_block(struct block *block, const struct qemu_plugin_tb *tb)
@@ -131,11 +149,8 @@ static bool fill_block(struct block *block, const struct qemu_plugin_tb *tb)
 	if (!block->places)
 		return false;
 	block->address = qemu_plugin_tb_vaddr(tb);
-	block->first_line = block->last_line = block->address >> LINE_BITS;
 	for (uint32_t i = 0; i < block->count; i++) {
-		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-		uint32_t code = find_code(qemu_plugin_insn_vaddr(insn), qemu_plugin_insn_data(insn),
-			qemu_plugin_insn_size(insn));
+		uint32_t code = find_code(qemu_plugin_tb_get_insn(tb, i));
 		if (code == UINT32_MAX)
 			return false;
 		block->places[i] =
@@ -144,6 +159,10 @@ static bool fill_block(struct block *block, const struct qemu_plugin_tb *tb)
 	}
 	const struct raw_code *last = blocks_code(block->places[block->count - 1].code);
 	block->end = last->address + last->bytes;
+	block->first_line = block->address >> LINE_BITS;
+	block->last_line = (block->end - 1) >> LINE_BITS;
+	for (uint64_t line = block->first_line; line <= block->last_line; line++)
+		block->new_lines += line_set_add(&lines, line);
 	block->ends_in_branch = last->class == CODE_BRANCH;
 	block->is_string = block->count == 1 && last->class == CODE_STRING;
 	return true;
@@ -156,10 +175,7 @@ static bool is_same(const struct block *block, const struct qemu_plugin_tb *tb)
 		block->count != qemu_plugin_tb_n_insns(tb))
 		return false;
 	for (uint32_t i = 0; i < block->count; i++) {
-		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-		const struct code_entry *entry = code_at(block->places[i].code);
-		if (entry->code.bytes != qemu_plugin_insn_size(insn) ||
-			memcmp(entry->bytes, qemu_plugin_insn_data(insn), entry->code.bytes) != 0)
+		if (!is_code(code_at(block->places[i].code), qemu_plugin_tb_get_insn(tb, i)))
 			return false;
 	}
 	return true;

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Lanes of a block's counts: classes, and from the end what else is counted. */
-enum { LANE_STORES = RAW_MIX - 1, LANE_LOADS = RAW_MIX - 2, LANE_FETCHES = RAW_MIX - 3 };
+enum { LANE_STORES = RAW_MIX - 1, LANE_LOADS = RAW_MIX - 2 };
 
 typedef uint16_t lanes __attribute__((vector_size(16)));
 
@@ -28,12 +28,13 @@ struct place {
 };
 
 struct block {
-	lanes counts[LANE_PARTS]; /* LANE_FETCHES: from the first line on */
+	lanes counts[LANE_PARTS];
 	uint64_t address, end; /* of the code */
-	uint64_t first_line, last_line;
+	uint64_t first_line, last_line; /* of instructions */
 	uint32_t count; /* instructions */
 	uint32_t accesses; /* memory operands, without those of string instructions */
 	uint32_t id;
+	uint16_t new_lines; /* that no block before had; 0 once that has been counted */
 	bool ends_in_branch; /* conditional */
 	bool is_string; /* a string instruction, alone: executed again for each element */
 	struct place *places;
@@ -42,7 +43,7 @@ struct block {
 /* Whether the block is the next element of the string instruction that ended `previous`, not an instruction of its own. */
 static inline bool block_goes_on(const struct block *block, const struct block *previous)
 {
-	return block->is_string && previous && previous->end == block->end;
+	return block->is_string && previous->end == block->end;
 }
 
 /* The block of a translation, made if it is new. NULL without memory. Only from translation callbacks. */

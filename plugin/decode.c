@@ -409,6 +409,7 @@ bool decode(uint64_t address, const void *bytes, size_t size, struct raw_code *r
 		    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
 		!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &insn, operands)))
 		return false;
+	ret_code->bytes = insn.length;
 	ret_code->class = (uint8_t)classify(&insn, operands);
 	add_operands(&insn, operands, ret_code);
 	if (ret_code->class == CODE_JUMP)

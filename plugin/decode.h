@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Fills *ret_code with the instruction in bytes[0..size) at `address`; false, and CODE_OTHER, if it is unknown. */
+/* Fills *ret_code with the instruction that bytes[0..size) at `address` begin with; false, and CODE_OTHER of all the
+ * bytes, if it is unknown. */
 bool decode(uint64_t address, const void *bytes, size_t size, struct raw_code *ret_code);
 
 #endif

@@ -7,8 +7,10 @@
  * one of the comparisons: another stretch, or `next_instructions`.
  */
 #include "blocks.h"
-#include "code_class.h"
+#include "branches.h"
 #include "clock.h"
+#include "code_class.h"
+#include "fetch.h"
 #include "out.h"
 #include "preload/profile_page.h"
 #include "record.h"
@@ -30,12 +32,13 @@ QEMU_EXPORT int qemu_plugin_install(
 
 enum {
 	VCPUS = PROFILE_SLOTS,
-	/* Before a lane of 16 bits overflows: less the longest block, 512 instructions that each add 2 at most. */
+	/* Before a lane of 16 bits overflows: a block adds 512 at most. */
 	ATTEND_EVERY = 32000,
 	WRITE_EVERY_NS = 1000000000,
 };
 
 static struct vcpu vcpus[VCPUS];
+static const struct block no_block = { .end = UINT64_MAX, .last_line = UINT64_MAX };
 static unsigned vcpu_end; /* all that have been used are before */
 static struct profile_page *page;
 static pid_t profiled_pid;
@@ -73,7 +76,7 @@ static void start_thread(struct vcpu *vcpu)
 	if (!vcpu->thread)
 		return;
 	vcpu->thread->written_ns = clock_ns();
-	vcpu->next_access = UINT64_MAX;
+	vcpu->next_access = vcpu->next_fetch = UINT64_MAX;
 	if (!record_start(vcpu))
 		out_count_lost();
 	vcpu->stretch = PROFILE_NOT_COUNTED; /* so that the first stretch is entered */
@@ -85,16 +88,20 @@ static void leave_stretch(struct vcpu *vcpu)
 	vcpu_settle(vcpu);
 	record_leave(vcpu);
 	reuse_leave(vcpu);
-	vcpu->previous = NULL;
+	fetch_leave(vcpu);
+	vcpu->previous = &no_block;
 	vcpu->sum = NULL;
 }
 
 /* When the thread is to be attended to again. */
 static void plan(struct vcpu *vcpu)
 {
-	uint64_t next = record_look(vcpu);
-	vcpu->next_instructions =
-		vcpu->slot->instructions + (next < ATTEND_EVERY ? next : ATTEND_EVERY);
+	uint64_t next = ATTEND_EVERY, micro = record_look(vcpu), window = branches_look(vcpu);
+	if (micro < next)
+		next = micro;
+	if (window < next)
+		next = window;
+	vcpu->next_instructions = vcpu->slot->instructions + next;
 }
 
 static void enter_stretch(struct vcpu *vcpu, uint64_t stretch)
@@ -111,11 +118,12 @@ static void enter_stretch(struct vcpu *vcpu, uint64_t stretch)
 	vcpu->sum->counts.stretches++;
 	record_enter(vcpu);
 	reuse_enter(vcpu);
+	fetch_enter(vcpu);
 	plan(vcpu);
 }
 
 /* Before a block, when there is something special about the virtual cpu. Whether the block counts. */
-static bool attend_before(struct vcpu *vcpu, const struct block *block)
+static __attribute__((noinline)) bool attend_before(struct vcpu *vcpu, const struct block *block)
 {
 	if (vcpu->mode & VCPU_UNSTARTED)
 		start_thread(vcpu);
@@ -126,12 +134,18 @@ static bool attend_before(struct vcpu *vcpu, const struct block *block)
 		enter_stretch(vcpu, stretch);
 	if (vcpu->mode & VCPU_RECORDS)
 		record_block(vcpu, block);
+	if (vcpu->mode & VCPU_BRANCHES && vcpu->sum)
+		branches_block(vcpu, block);
 	return !(vcpu->mode & VCPU_OFF);
 }
 
-/* After `next_instructions`. */
-static void attend_after(struct vcpu *vcpu)
+/* After `next_instructions`, or when an access of the block is to be sampled. */
+static __attribute__((noinline)) void attend_after(struct vcpu *vcpu)
 {
+	if (vcpu->slot->accesses > vcpu->next_access)
+		vcpu->looks |= LOOKS_SAMPLER;
+	if (vcpu->slot->instructions < vcpu->next_instructions)
+		return;
 	vcpu_settle(vcpu);
 	vcpu->next_instructions = vcpu->slot->instructions + ATTEND_EVERY;
 	if (!vcpu->sum)
@@ -146,35 +160,62 @@ static void attend_after(struct vcpu *vcpu)
 	out_flush();
 }
 
+/* Blocks that are new, or the next element of a repeated instruction; whether the block counts. */
+static __attribute__((noinline)) bool attend_to_rare(struct vcpu *vcpu, struct block *block)
+{
+	if (block->new_lines)
+		fetch_first(vcpu, block);
+	if (!block_goes_on(block, vcpu->previous))
+		return true;
+	vcpu->previous = block;
+	return false;
+}
+
+/* The block's part that every execution has. */
+static inline void count_block(struct vcpu *vcpu, const struct block *block)
+{
+	struct profile_slot *slot = vcpu->slot;
+	const struct block *previous = vcpu->previous;
+	vcpu->previous = block;
+	for (unsigned i = 0; i < LANE_PARTS; i++)
+		vcpu->counts[i] += block->counts[i];
+	uint64_t accesses = slot->accesses + block->accesses;
+	uint64_t instructions = slot->instructions + block->count;
+	slot->accesses = accesses;
+	slot->instructions = instructions;
+	if (__builtin_expect(
+		    (accesses > vcpu->next_access) | (instructions >= vcpu->next_instructions), 0))
+		attend_after(vcpu);
+	if (previous->last_line != block->last_line || block->first_line != block->last_line)
+		fetch_block(vcpu, previous, block);
+}
+
+static __attribute__((noinline)) void on_special_block(struct vcpu *vcpu, struct block *block)
+{
+	if ((vcpu->slot->stretch != vcpu->stretch || vcpu->mode) && !attend_before(vcpu, block))
+		return;
+	if ((block->new_lines || block->is_string) && !attend_to_rare(vcpu, block))
+		return;
+	count_block(vcpu, block);
+}
+
 static void on_block(unsigned index, void *userdata)
 {
 	if (__builtin_expect(index >= VCPUS, 0))
 		return;
 	struct vcpu *vcpu = &vcpus[index];
-	const struct block *block = userdata;
-	if (__builtin_expect((vcpu->slot->stretch != vcpu->stretch) | (vcpu->mode != 0), 0) &&
-		!attend_before(vcpu, block))
-		return;
-	struct profile_slot *slot = vcpu->slot;
-	const struct block *previous = vcpu->previous;
-	vcpu->previous = block;
-	if (__builtin_expect(block_goes_on(block, previous), 0))
-		return;
-	for (unsigned i = 0; i < LANE_PARTS; i++)
-		vcpu->counts[i] += block->counts[i];
-	if (!previous || previous->last_line != block->first_line)
-		((uint16_t *)vcpu->counts)[LANE_FETCHES]++;
-	slot->accesses += block->accesses;
-	slot->instructions += block->count;
-	if (__builtin_expect(slot->accesses > vcpu->next_access, 0))
-		vcpu->looks |= LOOKS_SAMPLER;
-	if (__builtin_expect(slot->instructions >= vcpu->next_instructions, 0))
-		attend_after(vcpu);
+	struct block *block = userdata;
+	bool is_special = (vcpu->slot->stretch != vcpu->stretch) | (vcpu->mode != 0) |
+			  (block->new_lines != 0) | block->is_string;
+	if (__builtin_expect(is_special, 0))
+		on_special_block(vcpu, block);
+	else
+		count_block(vcpu, block);
 }
 
 /* An access that may be to a watched line, or is recorded or sampled. */
-static void look_at_access(
-	struct vcpu *vcpu, const struct place *place, uint64_t address, bool is_store)
+static __attribute__((noinline)) void look_at_access(
+	struct vcpu *vcpu, const struct place *place, uint64_t address, qemu_plugin_meminfo_t info)
 {
 	const struct profile_slot *slot = vcpu->slot;
 	uint64_t line = address >> REUSE_LINE_BITS;
@@ -189,7 +230,7 @@ static void look_at_access(
 		record_access(&vcpu->thread->recorder, place, address);
 	uint64_t clock = slot->accesses - place->block->accesses + place->access;
 	if (reuse_filtered(line))
-		reuse_access(vcpu, place, line, clock, is_store, again);
+		reuse_access(vcpu, place, line, clock, qemu_plugin_mem_is_store(info), again);
 	if (vcpu->looks & LOOKS_SAMPLER && !again && clock >= vcpu->next_access) {
 		reuse_sample(vcpu, line, clock);
 		if (slot->accesses <= vcpu->next_access)
@@ -201,7 +242,7 @@ static void on_access(unsigned index, qemu_plugin_meminfo_t info, uint64_t addre
 {
 	struct vcpu *vcpu = &vcpus[index % VCPUS];
 	if (__builtin_expect(vcpu->looks | reuse_filtered(address >> REUSE_LINE_BITS), 0))
-		look_at_access(vcpu, userdata, address, qemu_plugin_mem_is_store(info));
+		look_at_access(vcpu, userdata, address, info);
 }
 
 /* Of a string instruction, which may have any number: counted here, one for each line that it comes to. */
@@ -257,7 +298,10 @@ static void on_vcpu_init(qemu_plugin_id_t id, unsigned index)
 	uint64_t earlier = vcpu->earlier_accesses;
 	memset(vcpu, 0, sizeof(*vcpu));
 	vcpu->earlier_accesses = earlier;
+	vcpu->index = (uint16_t)index;
+	fetch_forget(vcpu);
 	vcpu->slot = &vcpu->own;
+	vcpu->previous = &no_block;
 	if (page) /* the program's recorder will say when to begin */
 		vcpu->own.stretch = PROFILE_NOT_COUNTED;
 	vcpu->mode = VCPU_UNSTARTED;
@@ -350,7 +394,7 @@ static void forget_process(unsigned index)
 		vcpus[i].sum = NULL;
 		vcpus[i].mode = VCPU_IGNORED;
 		vcpus[i].looks = 0;
-		vcpus[i].next_access = UINT64_MAX;
+		vcpus[i].next_access = vcpus[i].next_fetch = UINT64_MAX;
 	}
 	vcpus[index].own = *vcpus[index].slot;
 	vcpus[index].slot = &vcpus[index].own;

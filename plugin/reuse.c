@@ -4,7 +4,6 @@
 #include "hash.h"
 #include "out.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -22,8 +21,8 @@ enum {
 	GAP_LEAST = 50,
 	SAMPLES_THREAD = 20000,
 	SAMPLES_CLASS = 1000,
-	/* Lines of which the first touch is seen: one in 16 at first, fewer when there are many. */
-	SELECT_FIRST_BITS = 4,
+	/* Lines of which the first touch is seen: one in 64 at first, fewer when there are many. */
+	SELECT_FIRST_BITS = 6,
 	SELECT_LAST_BITS = 12,
 	SELECTED_MANY = 2048,
 	TABLE_FIRST_BITS = 8,
@@ -94,7 +93,10 @@ static void clear_filter(uint32_t hash)
 
 static bool is_selected(uint32_t hash)
 {
-	return (hash & ((1u << shared.select_bits) - 1)) == 0;
+	/* Of 64 lines beside one another at most one, not always the same. */
+	uint32_t word = hash >> 6;
+	return (word & ((1u << (shared.select_bits - 6)) - 1)) == 0 &&
+	       (hash & 63) == word * 2654435761u >> 26;
 }
 
 /* Clears the hash's bit unless a watch or the selection needs it. With the bucket's lock. */
@@ -198,11 +200,8 @@ static void draw_sample(struct vcpu *vcpu, uint64_t clock)
 		(double)(sum->accesses + (clock - vcpu->counted_accesses)) / SAMPLES_CLASS;
 	double gap = of_thread < of_class ? of_thread : of_class;
 	gap = (gap > GAP_LEAST ? gap : GAP_LEAST) * shared.thinning;
-	double uniform = ((double)(thread_random(vcpu->thread) >> 11) + 0.5) / 9007199254740992.0;
-	/* Geometric: each access has the chance 1 / gap. */
-	double distance = log(uniform) / log1p(-1 / gap);
 	sum->sample_weight = gap;
-	vcpu->next_access = clock + 1 + (uint64_t)distance;
+	vcpu->next_access = clock + thread_gap(vcpu->thread, gap);
 }
 
 void reuse_enter(struct vcpu *vcpu)
@@ -250,52 +249,15 @@ void reuse_sample(struct vcpu *vcpu, uint64_t line, uint64_t clock)
 	(void)pthread_mutex_unlock(&shared.lock);
 }
 
-static bool grow_lines(struct line_set *set)
-{
-	if (set->lines && set->used * 2 < 1u << set->bits)
-		return true;
-	struct line_set larger = { .bits = set->lines ? set->bits + 1 : TABLE_FIRST_BITS,
-		.used = set->used };
-	larger.lines = calloc(1u << larger.bits, sizeof(*larger.lines));
-	if (!larger.lines)
-		return false;
-	for (uint32_t i = 0; set->lines && i < 1u << set->bits; i++) {
-		if (!set->lines[i])
-			continue;
-		uint32_t at = hash_bits(set->lines[i], larger.bits);
-		while (larger.lines[at])
-			at = (at + 1) & ((1u << larger.bits) - 1);
-		larger.lines[at] = set->lines[i];
-	}
-	free(set->lines);
-	*set = larger;
-	return true;
-}
-
-/* Whether the line was not in the set; it is now. */
-static bool add_line(struct line_set *set, uint64_t line)
-{
-	if (!grow_lines(set))
-		return false;
-	uint32_t at = hash_bits(line + 1, set->bits);
-	while (set->lines[at] && set->lines[at] != line + 1)
-		at = (at + 1) & ((1u << set->bits) - 1);
-	if (set->lines[at])
-		return false;
-	set->lines[at] = line + 1;
-	set->used++;
-	return true;
-}
-
 /* Selects half as many lines from now on. With the shared lock. */
 static void select_fewer(void)
 {
 	shared.select_bits++;
 	shared.selected = 0;
-	for (uint32_t hash = 0; hash < 1u << REUSE_FILTER_BITS;
-		hash += 1u << (shared.select_bits - 1)) {
+	for (uint32_t hash = 0; hash < 1u << REUSE_FILTER_BITS; hash++) {
 		struct bucket *bucket = bucket_of(hash);
-		if (is_selected(hash) || atomic_flag_test_and_set(&bucket->lock))
+		bool is_set = reuse_filter[hash >> 6] >> (hash & 63) & 1;
+		if (!is_set || is_selected(hash) || atomic_flag_test_and_set(&bucket->lock))
 			continue; /* a bit too many only costs time */
 		unfilter(bucket, hash);
 		unlock_bucket(bucket);
@@ -307,13 +269,13 @@ static void touch(struct vcpu *vcpu, const struct place *place, uint64_t line)
 {
 	struct thread *thread = vcpu->thread;
 	unsigned bits = shared.select_bits;
-	if (!add_line(&thread->touched, line))
+	if (!line_set_add(&thread->touched, line))
 		return;
 	double lines = (double)(UINT64_C(1) << bits);
 	vcpu->sum->counts.first_touches += UINT64_C(1) << bits;
 	reuse_add(thread, vcpu->sum, place->code, RAW_PRIVATE, RAW_REUSE_INFINITE, lines);
 	(void)pthread_mutex_lock(&shared.lock);
-	if (add_line(&shared.touched, line)) {
+	if (line_set_add(&shared.touched, line)) {
 		vcpu->sum->counts.first_touches_global += UINT64_C(1) << bits;
 		reuse_add(thread, vcpu->sum, place->code, RAW_GLOBAL, RAW_REUSE_INFINITE, lines);
 		if (++shared.selected > SELECTED_MANY && shared.select_bits < SELECT_LAST_BITS)

@@ -20,18 +20,20 @@
 
 enum { REUSE_LINE_BITS = 6, REUSE_FILTER_BITS = 19 };
 
+/* A bit for each hash. Lines beside one another are bits of one word, so that the filter is near when the data is. */
 extern uint64_t reuse_filter[1 << (REUSE_FILTER_BITS - 6)];
 
 static inline uint32_t reuse_hash(uint64_t line)
 {
-	return (uint32_t)((line * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - REUSE_FILTER_BITS));
+	uint64_t word = (line >> 6) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - REUSE_FILTER_BITS + 6);
+	return (uint32_t)(word << 6 | (line & 63));
 }
 
 /* Whether the line may be watched. */
 static inline bool reuse_filtered(uint64_t line)
 {
-	uint32_t hash = reuse_hash(line);
-	return reuse_filter[hash >> 6] >> (hash & 63) & 1;
+	uint64_t word = (line >> 6) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - REUSE_FILTER_BITS + 6);
+	return reuse_filter[word] >> (line & 63) & 1;
 }
 
 /* Before anything else; `total` says how many accesses all threads have made, but for the caller's. */

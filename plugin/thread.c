@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "thread.h"
 
+#include "branches.h"
 #include "out.h"
 #include "reuse.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,13 @@
 enum { FIRST_TABLE_BITS = 4 };
 
 static atomic_uint thread_count;
+
+uint64_t thread_gap(struct thread *thread, double mean)
+{
+	double uniform = ((double)(thread_random(thread) >> 11) + 0.5) / 9007199254740992.0;
+	/* mean - 1/2: -1 / log(1 - 1 / mean), but for 1 / (12 mean) */
+	return 1 + (uint64_t)(-log(uniform) * (mean - 0.5));
+}
 
 struct thread *thread_new(void)
 {
@@ -45,6 +54,7 @@ void thread_free(struct thread *thread)
 	free(thread->recorder.words);
 	free(thread->reuse.entries);
 	free(thread->touched.lines);
+	branches_free(thread);
 	free(thread);
 }
 
@@ -97,16 +107,19 @@ void vcpu_settle(struct vcpu *vcpu)
 	uint64_t accesses = vcpu->slot->accesses - vcpu->counted_accesses;
 	vcpu->counted_instructions = vcpu->slot->instructions;
 	vcpu->counted_accesses = vcpu->slot->accesses;
+	uint64_t fetches = vcpu->fetches - vcpu->counted_fetches;
+	vcpu->counted_fetches = vcpu->fetches;
 	if (sum) {
 		uint16_t counts[RAW_MIX];
 		memcpy(counts, vcpu->counts, sizeof(counts));
 		sum->instructions += instructions;
 		sum->accesses += accesses;
+		sum->fetches += fetches;
 		sum->counts.instructions += instructions;
 		sum->counts.loads += counts[LANE_LOADS];
 		sum->counts.stores += counts[LANE_STORES];
-		sum->counts.fetches += counts[LANE_FETCHES];
-		for (unsigned i = 0; i < LANE_FETCHES; i++)
+		sum->counts.fetches += fetches;
+		for (unsigned i = 0; i < LANE_LOADS; i++)
 			sum->counts.mix[i] += counts[i];
 	}
 	memset(vcpu->counts, 0, sizeof(vcpu->counts));
@@ -115,6 +128,7 @@ void vcpu_settle(struct vcpu *vcpu)
 static void write_sum(const struct thread *thread, struct sum *sum)
 {
 	struct raw_counts *counts = &sum->counts;
+	branches_write(thread, sum);
 	if (counts->stretches == 0 && counts->instructions == 0)
 		return;
 	counts->thread = thread->number;

@@ -10,6 +10,8 @@
 #define PLUGIN_THREAD_H
 
 #include "blocks.h"
+#include "entropy.h"
+#include "line_set.h"
 #include "preload/profile_page.h"
 
 #include <stdbool.h>
@@ -24,6 +26,11 @@ struct sum {
 	uint64_t accesses; /* since the thread's start */
 	uint64_t sample_in; /* accesses until the next sample, when it is not the current one */
 	double sample_weight; /* of that: accesses that it stands for */
+	uint64_t fetches; /* since the thread's start */
+	uint64_t fetch_in; /* as sample_in, of fetches */
+	double fetch_weight;
+	struct entropy_sums branches; /* begins again when it is written */
+	uint64_t outcomes; /* of branches that were looked at, since the thread's start */
 	uint32_t index; /* of the thread's */
 	struct sum *next; /* of the thread's, the newest first */
 };
@@ -51,11 +58,21 @@ struct reuse_table {
 	uint32_t bits, used;
 };
 
-/* Lines, those of a thread or of all, of which it is counted when they are first touched. */
-struct line_set {
-	uint64_t *lines; /* line + 1 */
-	uint32_t bits, used;
+/* Watched lines of instructions (fetch.h). */
+enum { FETCH_WATCHES = 64, FETCH_FILTER_WORDS = 64 };
+
+struct fetch_watch {
+	uint64_t line, clock;
+	double weight;
 };
+
+struct fetch_state {
+	struct fetch_watch watches[FETCH_WATCHES];
+	uint32_t count;
+	double thinning; /* as in reuse.c */
+};
+
+struct branches;
 
 struct thread {
 	uint32_t number, pid, tid;
@@ -68,6 +85,8 @@ struct thread {
 	struct recorder recorder;
 	struct reuse_table reuse;
 	struct line_set touched;
+	struct fetch_state fetch;
+	struct branches *branches; /* of branches.h */
 };
 
 enum vcpu_mode {
@@ -75,6 +94,7 @@ enum vcpu_mode {
 	VCPU_OFF = 2, /* the guest said PROFILE_NOT_COUNTED */
 	VCPU_IGNORED = 4, /* a process that is not profiled: only its clock goes on */
 	VCPU_RECORDS = 8, /* record.h sees each block */
+	VCPU_BRANCHES = 16, /* branches.h does */
 };
 
 /* Who wants to see each access, beside those of watched lines. */
@@ -87,15 +107,17 @@ struct vcpu {
 	lanes counts[LANE_PARTS]; /* not yet in `sum` */
 	struct profile_slot *slot; /* shared with the guest, or `own` */
 	uint64_t stretch; /* that is counted */
-	uint64_t next_instructions; /* of the slot: when to attend to the thread */
-	const struct block *previous; /* executed before; NULL: unknown */
-	uint64_t counted_instructions; /* of the slot, when `counts` was emptied */
-	uint64_t next_access; /* of the slot: to be sampled */
+	/* of the slot: when to attend to the thread, to sample an access; of `fetches` */
+	uint64_t next_instructions, next_access, next_fetch;
+	uint64_t fetches; /* of lines of instructions */
+	const struct block *previous; /* executed before; no_block: unknown */
 	uint32_t mode; /* enum vcpu_mode; 0: counts */
+	uint16_t index; /* of the virtual cpu */
 	uint8_t looks; /* enum vcpu_looks */
-	struct thread *thread;
 	struct sum *sum;
-	uint64_t counted_accesses; /* of the slot, as counted_instructions */
+	struct thread *thread;
+	/* Of the slot and of `fetches`, when `counts` was emptied. */
+	uint64_t counted_instructions, counted_accesses, counted_fetches;
 	/* The access last looked at: what the emulator splits, and a store after a load, is one access. */
 	const struct place *last_place;
 	uint64_t last_line, last_clock;
@@ -103,7 +125,10 @@ struct vcpu {
 	/* Of the threads that had this virtual cpu before. */
 	uint64_t earlier_accesses;
 	struct profile_slot own;
-} __attribute__((aligned(64)));
+} __attribute__((aligned(256)));
+
+/* Its address is computed for each block and access. */
+static_assert(sizeof(struct vcpu) == 512, "a power of 2");
 
 /* A random number of the thread's own sequence (xorshift64*). */
 static inline uint64_t thread_random(struct thread *thread)
@@ -115,6 +140,9 @@ static inline uint64_t thread_random(struct thread *thread)
 	thread->random = x;
 	return x * UINT64_C(0x2545f4914f6cdd1d);
 }
+
+/* When the next of events comes that each have the chance 1 / mean: at least 1. */
+uint64_t thread_gap(struct thread *thread, double mean);
 
 /* A new thread, known by the next number. NULL without memory. */
 struct thread *thread_new(void);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Entropy of the outcomes of conditional branches (entropy.h), in windows, so that the cost is bounded: all of a
+ * class's first ones, then one window in so many.
+ */
+#ifndef PLUGIN_BRANCHES_H
+#define PLUGIN_BRANCHES_H
+
+#include "thread.h"
+
+/* Instructions until the thread is to be looked at again; opens and closes windows. After vcpu_settle(). */
+uint64_t branches_look(struct vcpu *vcpu);
+
+/* `next` is executed after vcpu->previous, in mode VCPU_BRANCHES. */
+void branches_block(struct vcpu *vcpu, const struct block *next);
+
+/* Writes the sums of what was seen in a stretch, which begin anew. */
+void branches_write(const struct thread *thread, struct sum *sum);
+
+void branches_free(struct thread *thread);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "fetch.h"
+
+#include "reuse.h"
+
+#include <string.h>
+
+enum {
+	GAP_LEAST = 20,
+	SAMPLES_THREAD = 5000,
+	SAMPLES_CLASS = 500,
+	NO_CODE = 0xfffffff,
+};
+
+/* By virtual cpu: lines that its thread may watch. */
+static uint64_t fetch_filters[PROFILE_SLOTS][FETCH_FILTER_WORDS];
+
+static void set_filter(struct vcpu *vcpu, uint64_t line)
+{
+	fetch_filters[vcpu->index][line / 64 % FETCH_FILTER_WORDS] |= UINT64_C(1) << (line % 64);
+}
+
+/* The filter knows lines but for their upper bits, so it is made anew from those that are left. */
+static void remake_filter(struct vcpu *vcpu)
+{
+	memset(fetch_filters[vcpu->index], 0, sizeof(fetch_filters[vcpu->index]));
+	for (uint32_t i = 0; i < vcpu->thread->fetch.count; i++)
+		set_filter(vcpu, vcpu->thread->fetch.watches[i].line);
+}
+
+static void draw(struct vcpu *vcpu, uint64_t clock)
+{
+	struct sum *sum = vcpu->sum;
+	double of_thread = (double)clock / SAMPLES_THREAD;
+	double of_class = (double)(sum->fetches + (clock - vcpu->counted_fetches)) / SAMPLES_CLASS;
+	double gap = of_thread < of_class ? of_thread : of_class;
+	gap = (gap > GAP_LEAST ? gap : GAP_LEAST) * vcpu->thread->fetch.thinning;
+	sum->fetch_weight = gap;
+	vcpu->next_fetch = clock + thread_gap(vcpu->thread, gap);
+}
+
+void fetch_enter(struct vcpu *vcpu)
+{
+	if (vcpu->thread->fetch.thinning == 0)
+		vcpu->thread->fetch.thinning = 1;
+	if (vcpu->sum->fetch_weight == 0)
+		draw(vcpu, vcpu->fetches);
+	else
+		vcpu->next_fetch = vcpu->fetches + vcpu->sum->fetch_in;
+}
+
+void fetch_leave(struct vcpu *vcpu)
+{
+	if (vcpu->sum)
+		vcpu->sum->fetch_in =
+			vcpu->next_fetch > vcpu->fetches ? vcpu->next_fetch - vcpu->fetches : 0;
+	vcpu->next_fetch = UINT64_MAX;
+}
+
+/* As thin_out() of reuse.c. */
+static void thin_out(struct vcpu *vcpu)
+{
+	struct fetch_state *fetch = &vcpu->thread->fetch;
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < fetch->count; i++) {
+		if (thread_random(vcpu->thread) >> 63)
+			continue;
+		fetch->watches[kept] = fetch->watches[i];
+		fetch->watches[kept++].weight *= 2;
+	}
+	fetch->count = kept;
+	fetch->thinning *= 2;
+	remake_filter(vcpu);
+}
+
+static void meet(struct vcpu *vcpu, uint64_t line, uint64_t clock)
+{
+	struct fetch_state *fetch = &vcpu->thread->fetch;
+	for (uint32_t i = 0; i < fetch->count;) {
+		struct fetch_watch *watch = &fetch->watches[i];
+		if (watch->line != line) {
+			i++;
+			continue;
+		}
+		reuse_add(vcpu->thread, vcpu->sum, NO_CODE, RAW_FETCH,
+			raw_reuse_bin(clock - watch->clock - 1), watch->weight);
+		*watch = fetch->watches[--fetch->count];
+		remake_filter(vcpu);
+	}
+}
+
+static __attribute__((noinline)) void look(struct vcpu *vcpu, uint64_t line)
+{
+	uint64_t clock = vcpu->fetches - 1;
+	if (!vcpu->sum)
+		return;
+	struct fetch_state *fetch = &vcpu->thread->fetch;
+	meet(vcpu, line, clock);
+	if (clock < vcpu->next_fetch)
+		return;
+	double weight = vcpu->sum->fetch_weight;
+	if (fetch->count == FETCH_WATCHES)
+		thin_out(vcpu);
+	draw(vcpu, clock);
+	if (fetch->count == FETCH_WATCHES)
+		return;
+	fetch->watches[fetch->count++] = (struct fetch_watch){ line, clock, weight };
+	set_filter(vcpu, line);
+}
+
+void fetch_forget(const struct vcpu *vcpu)
+{
+	memset(fetch_filters[vcpu->index], 0, sizeof(fetch_filters[vcpu->index]));
+}
+
+static inline void fetch_line(struct vcpu *vcpu, uint64_t line)
+{
+	uint64_t clock = vcpu->fetches++;
+	const uint64_t *filter = fetch_filters[vcpu->index];
+	bool may_be_watched = filter[line / 64 % FETCH_FILTER_WORDS] >> (line % 64) & 1;
+	if (__builtin_expect(may_be_watched | (clock >= vcpu->next_fetch), 0))
+		look(vcpu, line);
+}
+
+void fetch_block(struct vcpu *vcpu, const struct block *previous, const struct block *block)
+{
+	if (previous->last_line != block->first_line)
+		fetch_line(vcpu, block->first_line);
+	for (uint64_t line = block->first_line; line < block->last_line; line++)
+		fetch_line(vcpu, line + 1);
+}
+
+void fetch_first(struct vcpu *vcpu, struct block *block)
+{
+	uint32_t lines = __atomic_exchange_n(&block->new_lines, 0, __ATOMIC_RELAXED);
+	if (lines && vcpu->sum)
+		reuse_add(vcpu->thread, vcpu->sum, NO_CODE, RAW_FETCH, RAW_REUSE_INFINITE, lines);
+}
