@@ -39,6 +39,8 @@ static json_t *threads_json(const struct profile *profile)
 		object = json_with(object, "pid", count(thread->pid));
 		object = json_with(object, "tid", count(thread->tid));
 		object = json_with(object, "name", json_text(thread->name));
+		object = json_with(object, "counted_with",
+			thread->counted_with ? count(thread->counted_with - 1) : json_null());
 		threads = json_push(threads, with_totals(object, &totals));
 	}
 	return threads;

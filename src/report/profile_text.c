@@ -95,17 +95,23 @@ static void add_threads(
 	struct strbuf *out, const struct profile *profile, const struct text_style *style)
 {
 	uint64_t whole = profile_totals_of(profile, -1).instructions;
+	size_t shown = 0;
 	add_head(out, "thread");
-	for (size_t i = 0; i < profile->thread_count && i < THREADS_SHOWN; i++) {
+	for (size_t i = 0; i < profile->thread_count && shown < THREADS_SHOWN; i++) {
 		const struct profile_thread *thread = &profile->threads[i];
+		if (thread->counted_with > 0)
+			continue;
+		shown++;
 		struct profile_totals totals = profile_totals_of(profile, (ptrdiff_t)i);
 		char name[sizeof thread->name + 24];
 		snprintf(name, sizeof name, "%s%s%" PRIu32, thread->name, *thread->name ? " " : "",
 			thread->tid);
 		add_row(out, style, name, &totals, whole);
 	}
-	if (profile->thread_count > THREADS_SHOWN)
-		strbuf_addf(out, "and %zu more\n", profile->thread_count - THREADS_SHOWN);
+	if (profile->thread_count > shown)
+		strbuf_addf(out,
+			"and %zu more, those that did the same counted with the first of them\n",
+			profile->thread_count - shown);
 }
 
 /* By what begins them, whatever thread and call it is. */

@@ -70,6 +70,9 @@ void profile_release(struct profile *profile)
 
 ptrdiff_t profile_find_class(const struct profile *profile, uint32_t thread, uint64_t stretch)
 {
+	if (profile->threads && thread < profile->thread_count &&
+		profile->threads[thread].counted_with > 0)
+		thread = profile->threads[thread].counted_with - 1;
 	size_t low = 0, high = profile->class_count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;

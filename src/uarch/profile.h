@@ -112,6 +112,11 @@ struct profile_thread {
 	uint32_t pid, tid;
 	char name[32];
 	uint64_t instructions, accesses;
+	/*
+	 * 0: it has classes of its own. Else 1 + the index of the thread into whose classes it is counted: of
+	 * thousands of threads those that do the same things are one in all but their timeline.
+	 */
+	uint32_t counted_with;
 };
 
 /* How good the profile is. */
@@ -150,7 +155,7 @@ struct profile {
 /* Frees what it holds; { 0 } is empty. For AUTO_RELEASE(profile). */
 void profile_release(struct profile *profile);
 
-/* Index of the class, or -ENOENT. */
+/* Index of the class, which may be another thread's (`counted_with`), or -ENOENT. */
 ptrdiff_t profile_find_class(const struct profile *profile, uint32_t thread, uint64_t stretch);
 
 #endif

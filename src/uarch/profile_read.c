@@ -189,6 +189,12 @@ static int take_thread(struct reading *reading, sqlite3_stmt *row, struct err *e
 	snprintf(thread->name, sizeof thread->name, "%s", text(row, 3));
 	thread->instructions = number(row, 4);
 	thread->accesses = number(row, 5);
+	if (sqlite3_column_type(row, 6) == SQLITE_NULL)
+		return 0;
+	/* The first of those that are alike stands for all. */
+	if (number(row, 6) >= number(row, 0) || profile->threads[number(row, 6)].counted_with > 0)
+		return bad(reading, err, "a thread that is counted with none");
+	thread->counted_with = (uint32_t)number(row, 6) + 1;
 	return 0;
 }
 
@@ -398,7 +404,8 @@ static int read_tables(struct reading *reading, struct err *err)
 		{ "SELECT type, sql FROM sqlite_schema", take_schema },
 		{ "SELECT value FROM meta WHERE key = 'version'", take_version },
 		{ "SELECT key, value FROM meta", take_meta },
-		{ "SELECT id, pid, tid, name, instructions, accesses FROM threads ORDER BY id",
+		{ "SELECT id, pid, tid, name, instructions, accesses, counted_with FROM threads "
+		  "ORDER BY id",
 			take_thread },
 		{ "SELECT id, thread, stretch, kind, what, site, stretches, instructions, loads,"
 		  " stores, fetches, first_touches, first_touches_global FROM classes ORDER BY id",

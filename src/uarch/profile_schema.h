@@ -12,7 +12,7 @@ static const char profile_schema[] =
 	"PRAGMA application_id = 1667461234;"
 	"CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
 	"CREATE TABLE threads (id INTEGER PRIMARY KEY, pid INT, tid INT, name TEXT,"
-	" instructions INT, accesses INT);"
+	" instructions INT, accesses INT, counted_with INT);"
 	"CREATE TABLE classes (id INTEGER PRIMARY KEY, thread INT, stretch INT, kind TEXT, what "
 	"TEXT,"
 	" site INT, stretches INT, instructions INT, loads INT, stores INT, fetches INT,"

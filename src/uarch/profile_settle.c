@@ -8,6 +8,9 @@
 #include <math.h>
 #include <string.h>
 
+/* With more threads than that, those that do the same are counted as one. */
+enum { THREADS_APART = 1024 };
+
 static int out_of_memory(struct err *err)
 {
 	return err_set(err, -ENOMEM, "out of memory: the profile is too large");
@@ -64,13 +67,10 @@ static int settle_threads(struct importing *importing, struct err *err)
 	return 0;
 }
 
-static void settle_classes(struct importing *importing)
+/* By thread and stretch; those of both are one. */
+static void merge_classes(struct profile *profile)
 {
-	struct profile *profile = importing->profile;
 	struct profile_class *classes = profile->classes;
-	for (size_t i = 0; i < profile->class_count; i++)
-		classes[i].thread =
-			(uint32_t)*map_find(&importing->thread_numbers, classes[i].thread, 0);
 	if (profile->class_count > 0)
 		qsort(classes, profile->class_count, sizeof *classes, compare_classes);
 	size_t kept = 0;
@@ -81,6 +81,48 @@ static void settle_classes(struct importing *importing)
 			classes[kept++] = classes[i];
 	}
 	profile->class_count = kept;
+}
+
+/*
+ * Threads that have been through the same kinds of stretches at the same places do the same, so far as a
+ * profile can tell: the first of them stands for all. Classes are sorted.
+ */
+static int join_threads(struct profile *profile, struct err *err)
+{
+	AUTO_RELEASE(map) struct map firsts = { 0 };
+	for (size_t i = 0, end; i < profile->class_count; i = end) {
+		uint32_t thread = profile->classes[i].thread;
+		uint64_t
+			a = 0,
+			b = 0; /* of all its stretches: two hashes, so that no two sets are alike */
+		for (end = i; end < profile->class_count && profile->classes[end].thread == thread;
+			end++) {
+			uint64_t stretch = profile->classes[end].stretch;
+			a = (a ^ stretch) * UINT64_C(0x9e3779b97f4a7c15);
+			b = (b + stretch) * UINT64_C(0xff51afd7ed558ccd) ^ a >> 32;
+		}
+		uint64_t *first = NULL;
+		if (map_add(&firsts, a, b, thread, &first) < 0)
+			return out_of_memory(err);
+		if (*first == thread)
+			continue;
+		profile->threads[thread].counted_with = (uint32_t)*first + 1;
+		for (size_t j = i; j < end; j++)
+			profile->classes[j].thread = (uint32_t)*first;
+	}
+	merge_classes(profile);
+	return 0;
+}
+
+static int settle_classes(struct importing *importing, struct err *err)
+{
+	struct profile *profile = importing->profile;
+	for (size_t i = 0; i < profile->class_count; i++) {
+		struct profile_class *class = &profile->classes[i];
+		class->thread = (uint32_t)*map_find(&importing->thread_numbers, class->thread, 0);
+	}
+	merge_classes(profile);
+	return profile->thread_count > THREADS_APART ? join_threads(profile, err) : 0;
 }
 
 /* By the backend's number of its thread; negative if nothing was counted in that class. */
@@ -155,6 +197,20 @@ static int compare_micro(const void *a, const void *b)
 	return order ? order : compare_u64((uintptr_t)x->micro.ops, (uintptr_t)y->micro.ops);
 }
 
+/* Of classes that several threads are counted into: where in its class a trace began is not known then. */
+static void weigh_alike(const struct profile *profile, struct placed_micro *placed, size_t count)
+{
+	for (size_t i = 0, end; i < count; i = end) {
+		uint32_t class = placed[i].micro.class;
+		uint64_t ops = 0;
+		for (end = i; end < count && placed[end].micro.class == class; end++)
+			ops += placed[end].micro.count;
+		double each = (double)profile->classes[class].instructions / (double)ops;
+		for (size_t j = i; j < end; j++)
+			placed[j].micro.weight = each * placed[j].micro.count;
+	}
+}
+
 /* Where what a trace stands for ends: halfway to the next one of its class, or with the class. */
 static double end_of_part(
 	const struct profile *profile, const struct placed_micro *placed, size_t i, size_t count)
@@ -201,7 +257,10 @@ static int settle_micro(struct importing *importing, struct err *err)
 		};
 	}
 	qsort(placed, count, sizeof *placed, compare_micro);
-	weigh_micro(profile, placed, count);
+	if (profile->thread_count > THREADS_APART)
+		weigh_alike(profile, placed, count);
+	else
+		weigh_micro(profile, placed, count);
 	for (size_t i = 0; i < count; i++)
 		profile->micro[i] = placed[i].micro;
 	profile->micro_count = count;
@@ -269,7 +328,9 @@ int profile_settle(struct importing *importing, struct err *err)
 	int code = settle_threads(importing, err);
 	if (code < 0)
 		return code;
-	settle_classes(importing);
+	code = settle_classes(importing, err);
+	if (code < 0)
+		return code;
 	settle_branches(importing);
 	code = settle_reuse(importing, err);
 	if (code == 0)

@@ -111,12 +111,14 @@ static int put_meta(sqlite3 *db, const struct profile *profile, struct err *err)
 static int put_threads(sqlite3 *db, const struct profile *profile, struct err *err)
 {
 	AUTO(sqlite3_stmt) sqlite3_stmt *insert = NULL;
-	int code = prepare(db, "INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?)", &insert, err);
+	int code = prepare(db, "INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?)", &insert, err);
 	for (size_t i = 0; code == 0 && i < profile->thread_count; i++) {
 		const struct profile_thread *thread = &profile->threads[i];
-		code = put_row(db, insert, err, "iiitii", (int64_t)i, (int64_t)thread->pid,
-			(int64_t)thread->tid, thread->name, (int64_t)thread->instructions,
-			(int64_t)thread->accesses);
+		bool is_own = thread->counted_with == 0;
+		code = put_row(db, insert, err, is_own ? "iiitii-" : "iiitiii", (int64_t)i,
+			(int64_t)thread->pid, (int64_t)thread->tid, thread->name,
+			(int64_t)thread->instructions, (int64_t)thread->accesses,
+			(int64_t)thread->counted_with - 1);
 	}
 	return code;
 }

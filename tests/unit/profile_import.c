@@ -138,6 +138,39 @@ static void a_trace_stands_for_what_is_nearest(void **state)
 	assert_float_equal(profile.micro[1].weight, 70, 1e-9);
 }
 
+/* 2,000 threads, of which two in three lock. */
+static void thousands_of_threads_are_counted_with_those_like_them(void **state)
+{
+	(void)state;
+	enum { THREADS = 2000 };
+	AUTO_RELEASE(strbuf) struct strbuf raw = { 0 };
+	AUTO_RELEASE(profile) struct profile profile = { 0 };
+	struct err err = { "" };
+	raw_begin(&raw);
+	for (uint32_t i = 0; i < THREADS; i++) {
+		raw_count(&raw, i, PROFILE_START, 10, CODE_ALU);
+		if (i % 3 > 0)
+			raw_count(&raw, i, after_lock(), i, CODE_MOVE);
+		raw_thread(&raw, i, i + 1, 10);
+	}
+	assert_int_equal(import(&raw, NULL, 0, &profile, &err), 0);
+	assert_int_equal(profile.thread_count, THREADS);
+	assert_int_equal(profile.class_count, 3);
+	ptrdiff_t class = profile_find_class(&profile, 1999, after_lock());
+	assert_int_equal(profile.classes[class].thread, 1);
+	uint64_t sum = 0;
+	for (uint32_t i = 0; i < THREADS; i++)
+		sum += i % 3 > 0 ? i : 0;
+	assert_int_equal(profile.classes[class].instructions, sum);
+	assert_int_equal(profile_find_class(&profile, 1998, after_lock()), -ENOENT);
+	AUTO_RELEASE(profile) struct profile again = { 0 };
+	AUTO_FREE void *bytes = NULL;
+	size_t count = 0;
+	assert_int_equal(profile_write(&profile, &bytes, &count, &err), 0);
+	assert_int_equal(profile_read(bytes, count, "a.ccp", &again, &err), 0);
+	assert_memory_equal(again.threads, profile.threads, THREADS * sizeof *profile.threads);
+}
+
 static void what_a_kill_leaves_is_partial(void **state)
 {
 	(void)state;
@@ -336,6 +369,7 @@ int main(void)
 		cmocka_unit_test(parts_add_up),
 		cmocka_unit_test(samples_belong_to_classes),
 		cmocka_unit_test(a_trace_stands_for_what_is_nearest),
+		cmocka_unit_test(thousands_of_threads_are_counted_with_those_like_them),
 		cmocka_unit_test(what_a_kill_leaves_is_partial),
 		cmocka_unit_test(what_cannot_be_is_refused_with_its_place),
 		cmocka_unit_test(classes_get_their_events_from_the_timeline),
