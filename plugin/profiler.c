@@ -271,9 +271,18 @@ static void on_string_access(
 		reuse_sample(vcpu, line, clock);
 }
 
+/* The recorder inside the program is not the program. */
+static bool is_recorder(uint64_t address)
+{
+	return page && address < __atomic_load_n(&page->recorder_end, __ATOMIC_ACQUIRE) &&
+	       address >= page->recorder_begin;
+}
+
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	(void)id;
+	if (is_recorder(qemu_plugin_tb_vaddr(tb)))
+		return;
 	struct block *block = blocks_translate(tb);
 	if (!block)
 		return;

@@ -49,7 +49,9 @@ struct profile_slot {
 struct profile_page {
 	uint32_t version; /* set by corecast before the program starts */
 	uint32_t overflow; /* preload: threads that found no slot of their own */
-	uint64_t reserved[7];
+	/* preload: its own code, in which nothing is counted; 0 until it is there. */
+	uint64_t recorder_begin, recorder_end;
+	uint64_t reserved[5];
 	struct profile_slot slots[PROFILE_SLOTS];
 };
 

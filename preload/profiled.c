@@ -10,6 +10,10 @@
 
 struct profile_page *profiled_page;
 
+/* Where the linker put this library. */
+extern const char __ehdr_start[] PROFILED_HIDDEN;
+extern const char etext[] PROFILED_HIDDEN;
+
 bool profiled_attach(const char *path)
 {
 	struct stat info;
@@ -28,6 +32,8 @@ bool profiled_attach(const char *path)
 		(void)munmap(map, sizeof(*page)); /* at worst it stays mapped */
 		return false;
 	}
+	page->recorder_begin = (uintptr_t)__ehdr_start;
+	__atomic_store_n(&page->recorder_end, (uintptr_t)etext, __ATOMIC_RELEASE);
 	profiled_page = page;
 	return true;
 }
