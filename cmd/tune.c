@@ -33,7 +33,8 @@ static const struct option_spec options[] = {
 		"command:COMMAND (default: regions)",
 		OPTION_STRING, FIELD(metric) },
 	{ 's', "set", "HOW",
-		"openmp, affinity or command:COMMAND with {n} (default: openmp for regions and "
+		"openmp, pool, affinity or command:COMMAND with {n} (default: openmp for regions "
+		"and "
 		"ticks, else affinity)",
 		OPTION_STRING, FIELD(set) },
 	{ 'p', "pid", "PID", "tune a program that runs already", OPTION_U32, FIELD(pid) },
@@ -110,10 +111,12 @@ static int print_result(const struct values *v, const struct tune_session *sessi
 	if (r.intervals == 0)
 		return err_set(err, -ENODATA,
 			"it ended before the first interval of %g s did: -i S", v->interval_s);
-	if (strcmp(v->set, "openmp") == 0 && tune_session_tunable(session) == 0)
-		return err_set(err, -ENODATA,
-			"no parallel region of OpenMP (libgomp) left its number "
-			"of threads to the runtime: nothing was tuned");
+	if (actuator_needs_page(v->set) && tune_session_tunable(session) == 0)
+		return err_set(err, -ENODATA, "%s: nothing was tuned",
+			strcmp(v->set, "pool") == 0
+				? "no worker asked corecast_pool_wait() of corecast/pool.h"
+				: "no parallel region of OpenMP left its number of threads to the "
+				  "runtime");
 	if (!v->json) {
 		print_text(&r);
 		return 0;

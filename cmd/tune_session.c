@@ -65,8 +65,7 @@ int tune_session_new(
 	if (code == 0)
 		code = rate_new(opts->metric, tune_share_page(session->share), &session->rate, err);
 	if (code == 0)
-		code = actuator_new(
-			opts->actuator, tune_share_page(session->share), &session->actuator, err);
+		code = actuator_new(opts->actuator, session->share, &session->actuator, err);
 	if (code < 0)
 		return code;
 	uint32_t most = actuator_max(session->actuator);
@@ -96,7 +95,10 @@ int tune_session_output(const struct tune_session *session)
 
 int tune_session_begin(struct tune_session *session, pid_t pid, struct err *err)
 {
-	return actuator_begin(session->actuator, pid, err);
+	int code = actuator_begin(session->actuator, pid, err);
+	return code < 0 || !session->share
+		       ? code
+		       : actuator_set(session->actuator, pid, session->decision.threads, err);
 }
 
 /* False: stop_fd became readable. */

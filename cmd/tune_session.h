@@ -48,7 +48,7 @@ size_t tune_session_environment(const struct tune_session *session, const char *
 /* For the program's standard output; 0: ours. */
 int tune_session_output(const struct tune_session *session);
 
-/* The process is there, and this one has one thread. 0 or a negative errno. */
+/* The process is there, and this one has one thread. Where a page is shared, it begins with the first count. */
 int tune_session_begin(struct tune_session *session, pid_t pid, struct err *err);
 
 /*

@@ -18,7 +18,7 @@ struct tune_page {
 	uint32_t threads; /* wanted; 0: as the program likes */
 	uint64_t regions; /* parallel regions that have ended */
 	uint64_t ticks; /* units of corecast_tick() */
-	uint64_t tunable; /* regions whose number of threads was left to the runtime */
+	uint64_t tunable; /* regions whose number of threads was left to the runtime; pools */
 };
 
 static_assert(sizeof(struct tune_page) == 32, "shared between processes");

@@ -3,10 +3,15 @@
 
 #include "tune_page.h"
 
+#include <corecast/pool.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct tune_page *page; /* NULL: nobody tunes this program */
@@ -33,6 +38,54 @@ unsigned tuned_threads(unsigned asked)
 		return asked;
 	(void)__atomic_add_fetch(&page->tunable, 1, __ATOMIC_RELAXED);
 	return __atomic_load_n(&page->threads, __ATOMIC_RELAXED);
+}
+
+static unsigned wanted(void)
+{
+	return __atomic_load_n(&page->threads, __ATOMIC_RELAXED);
+}
+
+/* Waits a tenth of a second at most: whoever wrote the page last may not have woken us. */
+static void wait_for_change(unsigned threads, int milliseconds)
+{
+	enum { LONGEST_MS = 100 };
+	if (milliseconds > LONGEST_MS)
+		milliseconds = LONGEST_MS;
+	const struct timespec limit = { .tv_nsec = milliseconds * 1000000L };
+	(void)syscall(SYS_futex, &page->threads, FUTEX_WAIT, threads, &limit, NULL, 0);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+EXPORT int corecast_pool_ask(unsigned worker, int milliseconds)
+{
+	static bool is_told;
+	if (!page)
+		return 1;
+	if (!__atomic_load_n(&is_told, __ATOMIC_RELAXED) &&
+		!__atomic_exchange_n(&is_told, true, __ATOMIC_RELAXED))
+		(void)__atomic_add_fetch(&page->tunable, 1, __ATOMIC_RELAXED);
+	unsigned threads = wanted();
+	if (threads == 0 || worker < threads)
+		return 1;
+	int kept = errno;
+	int64_t end = now_ms() + milliseconds, left = milliseconds;
+	for (; left > 0 && threads != 0 && worker >= threads; left = end - now_ms()) {
+		wait_for_change(threads, (int)left);
+		threads = wanted();
+	}
+	errno = kept;
+	return threads == 0 || worker < threads;
+}
+
+EXPORT void corecast_pool_count(uint64_t units)
+{
+	tuned_tick(units);
 }
 
 void tuned_region_ended(void)

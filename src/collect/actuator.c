@@ -4,21 +4,26 @@
 #include "base/strbuf.h"
 #include "collect/pin.h"
 #include "collect/tree.h"
+#include "collect/tune_share.h"
 #include "collect/undo.h"
 #include "preload/tune_page.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 #include <signal.h>
 
 static const char COMMAND[] = "command:", COUNT[] = "{n}";
 
 struct actuator {
-	struct tune_page *page; /* of openmp; else NULL */
+	struct tune_share *share; /* of openmp and pool; else NULL */
 	struct pin *pin; /* of affinity; else NULL */
 	struct undo *undo; /* of affinity, once begun */
 	char *command; /* else NULL */
@@ -26,7 +31,7 @@ struct actuator {
 
 bool actuator_needs_page(const char *spec)
 {
-	return strcmp(spec, "openmp") == 0;
+	return strcmp(spec, "openmp") == 0 || strcmp(spec, "pool") == 0;
 }
 
 void actuator_free(struct actuator *actuator)
@@ -39,13 +44,13 @@ void actuator_free(struct actuator *actuator)
 	free(actuator);
 }
 
-int actuator_new(const char *spec, struct tune_page *page, struct actuator **ret, struct err *err)
+int actuator_new(const char *spec, struct tune_share *share, struct actuator **ret, struct err *err)
 {
 	AUTO(actuator) struct actuator *actuator = calloc(1, sizeof *actuator);
 	if (!actuator)
 		return err_set(err, -ENOMEM, "out of memory");
-	if (strcmp(spec, "openmp") == 0) {
-		actuator->page = page;
+	if (actuator_needs_page(spec)) {
+		actuator->share = share;
 	} else if (strcmp(spec, "affinity") == 0) {
 		int code = pin_new(&actuator->pin, err);
 		if (code < 0)
@@ -58,7 +63,7 @@ int actuator_new(const char *spec, struct tune_page *page, struct actuator **ret
 			return err_set(err, -ENOMEM, "out of memory");
 	} else {
 		return err_set(err, -EINVAL,
-			"no actuator '%s': openmp, affinity, command:COMMAND {n}", spec);
+			"no actuator '%s': openmp, pool, affinity, command:COMMAND {n}", spec);
 	}
 	*ret = TAKE(actuator);
 	return 0;
@@ -75,7 +80,7 @@ static int note(struct actuator *actuator, const struct alteration *alteration, 
 	int code = undo_make(actuator->undo, alteration);
 	if (code >= 0)
 		return 0;
-	return err_set(err, code, "cannot write down the cores of process %d: %s", alteration->pid,
+	return err_set(err, code, "cannot write down what process %d has: %s", alteration->pid,
 		code == -ENOSPC ? "it has too many processes and threads with cores of their own"
 				: strerror(-code));
 }
@@ -130,10 +135,15 @@ static int note_all(struct actuator *actuator, pid_t pid, struct err *err)
 
 int actuator_begin(struct actuator *actuator, pid_t pid, struct err *err)
 {
-	if (!actuator->pin)
+	struct alteration page;
+	if (!actuator->pin && !actuator->share)
 		return 0;
 	int code = undo_open(NULL, pid, &actuator->undo, err);
-	return code < 0 ? code : note_all(actuator, pid, err);
+	if (code < 0 || actuator->pin)
+		return code < 0 ? code : note_all(actuator, pid, err);
+	code = alteration_of_page(tune_share_path(actuator->share), &page);
+	return code < 0 ? err_set(err, code, "the folder of TMPDIR has too long a name")
+			: note(actuator, &page, err);
 }
 
 static bool is_gone(pid_t pid)
@@ -175,10 +185,16 @@ static int run_command(const char *command, uint32_t threads, struct err *err)
 	return 0;
 }
 
+static void set_page(struct tune_page *page, uint32_t threads)
+{
+	__atomic_store_n(&page->threads, threads, __ATOMIC_RELAXED);
+	(void)syscall(SYS_futex, &page->threads, FUTEX_WAKE, INT_MAX, NULL, NULL, 0); /* or later */
+}
+
 int actuator_set(struct actuator *actuator, pid_t pid, uint32_t threads, struct err *err)
 {
-	if (actuator->page)
-		__atomic_store_n(&actuator->page->threads, threads, __ATOMIC_RELAXED);
+	if (actuator->share)
+		set_page(tune_share_page(actuator->share), threads);
 	if (actuator->pin)
 		return set_affinity(actuator->pin, pid, threads, err);
 	return actuator->command ? run_command(actuator->command, threads, err) : 0;
@@ -188,6 +204,4 @@ void actuator_restore(struct actuator *actuator)
 {
 	undo_close(actuator->undo);
 	actuator->undo = NULL;
-	if (actuator->page)
-		__atomic_store_n(&actuator->page->threads, 0, __ATOMIC_RELAXED);
 }

@@ -3,6 +3,7 @@
  * How a running program is given another thread count:
  *
  *	openmp			parallel regions of OpenMP (libgomp) get so many threads when they begin
+ *	pool			so many workers of a pool may go on (corecast/pool.h)
  *	affinity		the program and all that it started may use so many cores
  *	command:COMMAND		a shell command, with {n} for the count
  */
@@ -16,16 +17,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct tune_page; /* preload/tune_page.h */
+struct tune_share; /* collect/tune_share.h */
 struct actuator; /* opaque */
 
 bool actuator_needs_page(const char *spec);
 
-/* `page` is borrowed. 0, -EINVAL (no such actuator, a command without {n}), -ENOMEM. */
-int actuator_new(const char *spec, struct tune_page *page, struct actuator **ret, struct err *err);
+/* `share` is borrowed, NULL if none is needed. 0, -EINVAL (no such actuator, a command without {n}), -ENOMEM. */
+int actuator_new(
+	const char *spec, struct tune_share *share, struct actuator **ret, struct err *err);
 
 /*
- * The process is there, and this one has one thread: affinity starts the watchdog that restores it (undo.h).
+ * The process is there, and this one has one thread: starts the watchdog that restores what is set (undo.h).
  * 0, -EBUSY (under another's control) or a negative errno.
  */
 int actuator_begin(struct actuator *actuator, pid_t pid, struct err *err);

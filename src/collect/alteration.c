@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "collect/readfile.h"
 #include "collect/tree.h"
+#include "preload/tune_page.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -11,6 +12,7 @@
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -142,6 +144,26 @@ int alteration_of_file(const char *path, const char *text, struct alteration *re
 	return strcmp(ret->text, ret->text_before) == 0 ? -EALREADY : 0;
 }
 
+int alteration_of_page(const char *path, struct alteration *ret)
+{
+	*ret = (struct alteration){ .kind = ALTERATION_PAGE };
+	if (strlen(path) >= sizeof ret->path)
+		return -ENAMETOOLONG;
+	memcpy(ret->path, path, strlen(path) + 1);
+	return 0;
+}
+
+/* Who waits looks again by itself. */
+static void revert_page(const struct alteration *a)
+{
+	AUTO_FD int fd = open(a->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	uint32_t any = 0;
+	if (fd < 0)
+		return; /* removed already */
+	(void)!pwrite(fd, &any, sizeof any, offsetof(struct tune_page, threads)); /* best effort */
+	(void)unlink(a->path); /* as above */
+}
+
 static int set_nice(pid_t tid, int value)
 {
 	return setpriority(PRIO_PROCESS, (id_t)tid, value) < 0 ? -errno : 0;
@@ -262,6 +284,8 @@ void alteration_revert(const struct alteration *a)
 {
 	if (a->kind == ALTERATION_FILE)
 		(void)write_file(a->path, a->text_before); /* nobody is left to hear of it */
+	else if (a->kind == ALTERATION_PAGE)
+		revert_page(a);
 	else if (a->kind == ALTERATION_CORES)
 		revert_cores(a);
 	else if (a->kind != ALTERATION_NONE)

@@ -71,6 +71,11 @@ struct tune_page *tune_share_page(struct tune_share *share)
 	return share ? share->page : NULL;
 }
 
+const char *tune_share_path(const struct tune_share *share)
+{
+	return share->path;
+}
+
 size_t tune_share_environment(const struct tune_share *share, const char **ret)
 {
 	ret[0] = share->env.assignments[0];

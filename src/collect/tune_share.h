@@ -18,10 +18,13 @@ int tune_share_new(struct tune_share **ret, struct err *err);
 /* NULL of NULL. */
 struct tune_page *tune_share_page(struct tune_share *share);
 
+/* The page's file, borrowed. */
+const char *tune_share_path(const struct tune_share *share);
+
 /* "NAME=value" for the program's environment, borrowed; how many. Room for two is needed. */
 size_t tune_share_environment(const struct tune_share *share, const char **ret);
 
-/* Parallel regions that left their number of threads to the runtime. */
+/* Parallel regions that left their number of threads to the runtime, and processes with a pool. */
 uint64_t tune_share_regions(const struct tune_share *share);
 
 void tune_share_free(struct tune_share *share);

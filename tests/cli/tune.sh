@@ -121,6 +121,28 @@ if [ -n "$has_names" ] && [ "$(id -u)" -eq 0 ] && [ -e /sys/bus/event_source/dev
 	grep -q "has no probe 'corecast_test:none' (readelf -n" stderr
 fi
 
+# A pool whose workers ask: those that are too many wait, from the begin on, and go on when tuning is killed.
+: >log.csv
+"$CORECAST" tune -m ticks -s pool --min 3 --max 3 -i 0.05 --log log.csv -- \
+	"$CORECAST_BUILD/tests/programs/pool" log.csv holding 2>messages
+export TMPDIR=$PWD/tmp
+mkdir "$TMPDIR"
+: >stop
+"$CORECAST" tune -m ticks -s pool --min 2 --max 2 -i 0.05 -- "$CORECAST_BUILD/tests/programs/pool" stop now \
+	>pool.out 2>messages &
+tuner=$!
+until grep -q 'holding 2' messages; do sleep 0.02; done
+[ -n "$(ls "$TMPDIR")" ]
+[ ! -e stop.all ]
+kill -9 "$tuner"
+wait "$tuner" || true
+until [ -e stop.all ]; do sleep 0.02; done
+until [ -z "$(ls "$TMPDIR")" ]; do sleep 0.02; done
+echo now >stop
+fails_pool=0
+"$CORECAST" tune -m ticks -s pool -i 0.02 -- sleep 0.1 2>stderr || fails_pool=$?
+echo "$fails_pool $(cat stderr)"
+
 # A number that the program prints, among others; what it prints arrives unchanged.
 cat >program <<'END'
 echo 'begin 7'

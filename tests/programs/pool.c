@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * pool FILE WORD: six workers of a pool (corecast/pool.h) until the file has the word in it; prints which of them had
+ * leave to work. Makes a file FILE.all when the last one has.
+ */
+#include "base/cleanup.h"
+#include "hold.h"
+
+#include <corecast/pool.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum { WORKERS = 6 };
+
+static atomic_bool is_over, seen[WORKERS];
+
+static void *work(void *context)
+{
+	unsigned worker = (unsigned)(uintptr_t)context;
+	while (!is_over) {
+		if (!corecast_pool_wait(worker, 20))
+			continue;
+		seen[worker] = true;
+		corecast_pool_done(1);
+		sleep_ms(1);
+	}
+	return NULL;
+}
+
+static bool has_word(const char *path, const char *word)
+{
+	char line[256];
+	AUTO_FILE FILE *in = fopen(path, "re");
+	while (in && fgets(line, sizeof line, in))
+		if (strstr(line, word))
+			return true;
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t threads[WORKERS];
+	char all[256];
+	check(argc == 3 && strlen(argv[1]) < 200, "pool FILE WORD");
+	snprintf(all, sizeof all, "%s.all", argv[1]);
+	for (int i = 0; i < WORKERS; i++)
+		check(pthread_create(&threads[i], NULL, work, (void *)(uintptr_t)i) == 0, "start");
+	while (!has_word(argv[1], argv[2])) {
+		AUTO_FILE FILE *told = seen[WORKERS - 1] ? fopen(all, "we") : NULL;
+		sleep_ms(5);
+	}
+	is_over = true;
+	for (int i = 0; i < WORKERS; i++)
+		check(pthread_join(threads[i], NULL) == 0, "join");
+	for (int i = 0; i < WORKERS; i++)
+		if (seen[i])
+			printf("worker %d\n", i);
+	return 0;
+}
