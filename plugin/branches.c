@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "branches.h"
 
+#include "entropy.h"
+#include "hash.h"
 #include "out.h"
 
 #include <stdlib.h>
@@ -14,52 +16,180 @@ enum {
 	WINDOW_EVERY = 24,
 	WINDOWS_OFTEN = 16, /* after so many, rarer: in proportion to what has been executed */
 	LONGEST_HISTORY = 12,
+	TABLE_FIRST_BITS = 12,
+	TABLE_LAST_BITS = 18, /* 4 MB a thread; when it is full it is written */
+	LOCAL_FIRST = 4096,
+	/* Fewer are not worth the entropy that is lost by beginning anew. */
+	WRITE_LEAST = 200000,
+};
+
+struct history {
+	bool is_local;
+	uint8_t bits;
+};
+
+static const struct history histories[RAW_HISTORIES] = RAW_HISTORY_TABLE;
+
+struct pattern {
+	uint64_t key; /* sum, code, history, pattern; 0: free */
+	uint32_t visits, taken;
 };
 
 struct branches {
-	struct entropy entropy;
-	uint32_t known; /* outcomes since the window was opened */
+	struct pattern *table;
+	uint32_t bits, used;
+	uint8_t *local; /* by code: its last outcomes */
+	uint32_t local_count;
+	uint32_t global;
+	uint32_t known; /* outcomes in `global` */
+	uint64_t outcomes; /* in the table */
 	uint64_t window_end, next_window; /* instructions of the thread */
 	uint32_t windows;
 };
 
-void branches_write(const struct thread *thread, struct sum *sum)
+static bool grow(struct branches *branches)
 {
-	struct entropy_sums *sums = &sum->branches;
-	for (uint32_t i = 0; sums->executions && i < ENTROPY_HISTORIES; i++) {
-		double against = 2 * (double)sums->against[i];
-		struct raw_branches branches = { .stretch = sum->stretch,
-			.thread = thread->number,
-			.history = i,
-			.executions = (double)sums->executions,
-			.entropy = against + (double)sums->ties[i],
-			.floor_entropy = against };
+	uint32_t bits = branches->table ? branches->bits + 1 : TABLE_FIRST_BITS;
+	struct pattern *table = calloc(1u << bits, sizeof(*table));
+	if (!table)
+		return false;
+	for (uint32_t i = 0; branches->table && i < 1u << branches->bits; i++) {
+		if (!branches->table[i].key)
+			continue;
+		uint32_t at = hash_bits(branches->table[i].key, bits);
+		while (table[at].key)
+			at = (at + 1) & ((1u << bits) - 1);
+		table[at] = branches->table[i];
+	}
+	free(branches->table);
+	branches->table = table;
+	branches->bits = bits;
+	return true;
+}
+
+static void write_sum(
+	const struct thread *thread, const struct sum *sum, const struct raw_branches *first)
+{
+	for (uint32_t i = 0; i < RAW_HISTORIES; i++) {
+		struct raw_branches branches = first[i];
+		if (branches.executions == 0)
+			continue;
+		branches.stretch = sum->stretch;
+		branches.thread = thread->number;
+		branches.history = i;
 		out_record(RAW_BRANCHES, &branches, sizeof(branches), NULL, 0);
 	}
-	*sums = (struct entropy_sums){ 0 };
+}
+
+static void write_table(struct thread *thread)
+{
+	struct branches *branches = thread->branches;
+	struct raw_branches *totals =
+		calloc((size_t)thread->sum_count * RAW_HISTORIES, sizeof(*totals));
+	if (!totals)
+		return;
+	for (uint32_t i = 0; i < 1u << branches->bits; i++) {
+		const struct pattern *pattern = &branches->table[i];
+		if (!pattern->key)
+			continue;
+		uint64_t key = pattern->key - 1;
+		struct raw_branches *total = &totals[(key >> 42) * RAW_HISTORIES + (key >> 12 & 7)];
+		total->executions += pattern->visits;
+		total->entropy += entropy_leave_one_out(pattern->visits, pattern->taken);
+		total->floor_entropy += entropy_plug_in(pattern->visits, pattern->taken);
+	}
+	for (const struct sum *sum = thread->sums; sum; sum = sum->next)
+		write_sum(thread, sum, &totals[(size_t)sum->index * RAW_HISTORIES]);
+	free(totals);
+	memset(branches->table, 0, (size_t)sizeof(*branches->table) << branches->bits);
+	branches->used = 0;
+	branches->outcomes = 0;
+}
+
+void branches_write(struct thread *thread, bool is_end)
+{
+	struct branches *branches = thread->branches;
+	if (branches && branches->table && branches->outcomes > (is_end ? 0 : WRITE_LEAST))
+		write_table(thread);
 }
 
 void branches_free(struct thread *thread)
 {
+	if (!thread->branches)
+		return;
+	free(thread->branches->table);
+	free(thread->branches->local);
 	free(thread->branches);
 	thread->branches = NULL;
+}
+
+static bool make_room(struct thread *thread)
+{
+	struct branches *branches = thread->branches;
+	if (branches->table && branches->used * 2 < 1u << branches->bits)
+		return true;
+	if (branches->table && branches->bits >= TABLE_LAST_BITS) {
+		write_table(thread);
+		return branches->used == 0;
+	}
+	return grow(branches);
+}
+
+static void visit(struct branches *branches, uint64_t key, bool is_taken)
+{
+	key++;
+	uint32_t mask = (1u << branches->bits) - 1;
+	uint32_t at = hash_bits(key, branches->bits);
+	while (branches->table[at].key && branches->table[at].key != key)
+		at = (at + 1) & mask;
+	struct pattern *pattern = &branches->table[at];
+	branches->used += !pattern->key;
+	pattern->key = key;
+	pattern->visits++;
+	pattern->taken += is_taken;
+}
+
+/* The last outcomes of a branch; NULL without memory. */
+static uint8_t *local_history(struct branches *branches, uint32_t code)
+{
+	if (code < branches->local_count)
+		return &branches->local[code];
+	uint32_t count = code + code / 2 + LOCAL_FIRST;
+	uint8_t *local = realloc(branches->local, count);
+	if (!local)
+		return NULL;
+	memset(local + branches->local_count, 0, count - branches->local_count);
+	branches->local = local;
+	branches->local_count = count;
+	return &local[code];
 }
 
 void branches_block(struct vcpu *vcpu, const struct block *next)
 {
 	const struct block *previous = vcpu->previous;
 	struct branches *branches = vcpu->thread->branches;
-	if (!previous->ends_in_branch)
+	if (!previous->ends_in_branch || !make_room(vcpu->thread))
 		return;
-	uint64_t address = blocks_code(previous->places[previous->count - 1].code)->address;
+	uint32_t code = previous->places[previous->count - 1].code;
+	uint8_t *local = local_history(branches, code);
+	if (!local)
+		return;
 	bool is_taken = next->address != previous->end;
-	/* The history from before the window is not that of its first branches: they only make a new one. */
-	if (branches->known++ < LONGEST_HISTORY) {
-		branches->entropy.global = branches->entropy.global << 1 | is_taken;
-		return;
+	if (branches->known >= LONGEST_HISTORY) {
+		for (unsigned i = 0; i < RAW_HISTORIES; i++) {
+			uint32_t past = histories[i].is_local ? *local : branches->global;
+			uint64_t pattern = past & ((1u << histories[i].bits) - 1);
+			visit(branches,
+				(uint64_t)vcpu->sum->index << 42 |
+					(uint64_t)(code & 0x7ffffff) << 15 | i << 12 | pattern,
+				is_taken);
+		}
+		branches->outcomes++;
+		vcpu->sum->outcomes++;
 	}
-	entropy_add(&branches->entropy, &vcpu->sum->branches, address, is_taken);
-	vcpu->sum->outcomes++;
+	branches->known++;
+	branches->global = branches->global << 1 | is_taken;
+	*local = (uint8_t)(*local << 1 | is_taken);
 }
 
 static void set_window(struct vcpu *vcpu, bool is_open)
@@ -68,6 +198,7 @@ static void set_window(struct vcpu *vcpu, bool is_open)
 	if (is_open == was_open)
 		return;
 	vcpu->mode ^= VCPU_BRANCHES;
+	/* What was executed outside is not known. */
 	vcpu->thread->branches->known = 0;
 }
 

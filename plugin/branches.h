@@ -14,8 +14,8 @@ uint64_t branches_look(struct vcpu *vcpu);
 /* `next` is executed after vcpu->previous, in mode VCPU_BRANCHES. */
 void branches_block(struct vcpu *vcpu, const struct block *next);
 
-/* Writes the sums of what was seen in a stretch, which begin anew. */
-void branches_write(const struct thread *thread, struct sum *sum);
+/* Writes the sums of what was seen, if there is enough of it or at the end, and begins anew. */
+void branches_write(struct thread *thread, bool is_end);
 
 void branches_free(struct thread *thread);
 

@@ -155,7 +155,7 @@ static __attribute__((noinline)) void attend_after(struct vcpu *vcpu)
 	if (now - vcpu->thread->written_ns < WRITE_EVERY_NS)
 		return;
 	vcpu->thread->written_ns = now;
-	thread_write(vcpu);
+	thread_write(vcpu, false);
 	write_quality();
 	out_flush();
 }
@@ -327,7 +327,7 @@ static void end_thread(struct vcpu *vcpu)
 		leave_stretch(vcpu);
 		record_end(vcpu);
 		reuse_end(vcpu);
-		thread_write(vcpu);
+		thread_write(vcpu, true);
 		thread_free(vcpu->thread);
 		vcpu->own.accesses = 0;
 		vcpu->earlier_accesses += vcpu->slot->accesses;
@@ -370,7 +370,7 @@ static void write_all_threads(void)
 		if (!vcpus[i].thread)
 			continue;
 		record_leave(&vcpus[i]);
-		thread_write(&vcpus[i]);
+		thread_write(&vcpus[i], true);
 	}
 	write_quality();
 }
@@ -385,7 +385,7 @@ static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t number, uint
 		take_slot(&vcpus[index], a2);
 	if ((number == SYS_execve || number == SYS_execveat) && vcpus[index].thread) {
 		/* The emulator and all that is in it may be gone after this. */
-		thread_write(&vcpus[index]);
+		thread_write(&vcpus[index], true);
 		out_flush();
 	}
 }

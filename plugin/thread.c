@@ -128,7 +128,6 @@ void vcpu_settle(struct vcpu *vcpu)
 static void write_sum(const struct thread *thread, struct sum *sum)
 {
 	struct raw_counts *counts = &sum->counts;
-	branches_write(thread, sum);
 	if (counts->stretches == 0 && counts->instructions == 0)
 		return;
 	counts->thread = thread->number;
@@ -137,7 +136,7 @@ static void write_sum(const struct thread *thread, struct sum *sum)
 	memset(counts, 0, sizeof(*counts));
 }
 
-void thread_write(struct vcpu *vcpu)
+void thread_write(struct vcpu *vcpu, bool is_end)
 {
 	struct thread *thread = vcpu->thread;
 	vcpu_settle(vcpu);
@@ -150,4 +149,5 @@ void thread_write(struct vcpu *vcpu)
 	for (struct sum *sum = thread->sums; sum; sum = sum->next)
 		write_sum(thread, sum);
 	reuse_write(thread);
+	branches_write(thread, is_end);
 }

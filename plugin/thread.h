@@ -10,7 +10,6 @@
 #define PLUGIN_THREAD_H
 
 #include "blocks.h"
-#include "entropy.h"
 #include "line_set.h"
 #include "preload/profile_page.h"
 
@@ -29,7 +28,6 @@ struct sum {
 	uint64_t fetches; /* since the thread's start */
 	uint64_t fetch_in; /* as sample_in, of fetches */
 	double fetch_weight;
-	struct entropy_sums branches; /* begins again when it is written */
 	uint64_t outcomes; /* of branches that were looked at, since the thread's start */
 	uint32_t index; /* of the thread's */
 	struct sum *next; /* of the thread's, the newest first */
@@ -156,7 +154,7 @@ struct sum *thread_sum(struct thread *thread, uint64_t stretch);
 /* Adds what the virtual cpu has counted since the last time to its sum. */
 void vcpu_settle(struct vcpu *vcpu);
 
-/* Writes what is not yet written of the thread. */
-void thread_write(struct vcpu *vcpu);
+/* Writes what is not yet written of the thread; at its end all that is left. */
+void thread_write(struct vcpu *vcpu, bool is_end);
 
 #endif
