@@ -137,8 +137,13 @@ int analysed_read(
 	}
 	if (symbols_new(&file->symbols) < 0 || name_futexes(file) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	file->finder = (struct code_finder){ file->symbols, find_place, name_object, name_local };
+	file->finder = analysed_finder(file->symbols);
 	return 0;
+}
+
+struct code_finder analysed_finder(struct symbols *symbols)
+{
+	return (struct code_finder){ symbols, find_place, name_object, name_local };
 }
 
 void analysed_release(struct analysed *file)

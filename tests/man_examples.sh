@@ -4,7 +4,7 @@
 #
 # An example is a line that starts with "$ " in the section EXAMPLES (indented or in a literal block;
 # a backslash at its end, which scdoc writes as two, continues it). The examples of one page run in order in one folder, which starts
-# with the files of tests/man/ and examples/models/, and with ./app, a program that takes the number of threads. Each must exit 0.
+# with the files of tests/man/ and examples/models/, with ./app, a program that takes the number of threads, and app.ccp, a profile. Each must exit 0.
 # $CORECAST and $CORECAST_BUILD say what to run.
 set -euo pipefail
 
@@ -34,6 +34,7 @@ for page in "$@"; do
 	find "$here/man" "$here/../examples/models" -type f -exec cp {} "$work" ';'
 	printf '#!/bin/sh\nexec "%s" "%s" 20\n' "$CORECAST_BUILD/examples/peaks" "\$1" >"$work/app"
 	chmod +x "$work/app"
+	"$CORECAST_BUILD/tests/programs/profile_of" "$here/man/profile.csv" "$work/app.ccp"
 	count=0
 	while read -r example; do
 		count=$((count + 1))

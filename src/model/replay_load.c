@@ -202,7 +202,8 @@ static uint32_t add_thread(struct replay *replay, const struct event *event, uin
 		.pid = event->pid,
 		.tid = event->tid,
 		.parent = parent,
-		.start_ns = event->time_ns,
+		/* The emulator's time says nothing of when it starts elsewhere. */
+		.start_ns = replay->opts.stretch ? 0 : event->time_ns,
 		.time_ns = event->time_ns,
 		.is_running = true,
 		.counts_work = replay->opts.stretch != NULL,
@@ -439,6 +440,9 @@ static int load_event(void *context, const struct event *given, struct err *err)
 		return code < 0 ? err_set(err, code, "out of memory") : 0;
 	}
 	uint32_t index = load_find_thread(replay, event.pid, event.tid);
+	/* Of the emulator's own threads a profile knows the end only. */
+	if (index == REPLAY_NONE && event.kind == EVENT_THREAD_EXIT && replay->opts.stretch)
+		return 0;
 	if (index == REPLAY_NONE && event.kind != EVENT_WOKEN)
 		index = add_thread(replay, &event, REPLAY_NONE);
 	else if (index == REPLAY_NONE)

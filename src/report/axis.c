@@ -46,7 +46,7 @@ void axis_fit(struct axis *axis, double low, double high)
 			axis->high = axis->low * 10;
 		return;
 	}
-	struct unit unit = quantity_unit(axis->quantity, high);
+	struct quantity_unit unit = quantity_unit(axis->quantity, high);
 	double step = round_step(high / unit.size / 5) * unit.size;
 	axis->low = 0;
 	/* Half a step is round enough, and wastes less of the plot. */
@@ -79,7 +79,8 @@ static void tick_add(const struct axis *axis, struct ticks *ticks, double value)
 	double size = axis->is_log && axis->quantity == QUANTITY_TIME ? fmin(value, 1)
 		      : axis->is_log                                  ? value
 								      : axis->high;
-	struct unit unit = axis->is_threads ? (struct unit){ 1, "" }
+	struct quantity_unit unit = axis->is_threads
+					    ? (struct quantity_unit){ 1, "" }
 					    : quantity_unit(axis->quantity, size * (1 + 1e-9));
 	ticks->labels[ticks->count] = quantity_format_tick(value, unit);
 	ticks->at[ticks->count++] = value;
@@ -109,7 +110,7 @@ static void ticks_linear(const struct axis *axis, unsigned wanted, struct ticks 
 	if (axis->is_threads) {
 		step = thread_step(axis->high, wanted - 1);
 	} else {
-		struct unit unit = quantity_unit(axis->quantity, axis->high);
+		struct quantity_unit unit = quantity_unit(axis->quantity, axis->high);
 		step = round_step(axis->high / unit.size / (wanted - 1)) * unit.size;
 	}
 	for (unsigned i = 0; i < wanted; i++)

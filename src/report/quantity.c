@@ -10,7 +10,7 @@
 /* Each unit up to where the next one reads better: 90 s is not 1.5 min, 500 min is not 8.33 h. */
 static const struct scale_step {
 	double below;
-	struct unit unit;
+	struct quantity_unit unit;
 } times[] = { { 1e-6, { 1e-9, " ns" } }, { 1e-3, { 1e-6, " µs" } }, { 1, { 1e-3, " ms" } },
 	{ 120, { 1, " s" } }, { 7200, { 60, " min" } }, { 172800, { 3600, " h" } },
 	{ INFINITY, { 86400, " d" } } },
@@ -32,9 +32,9 @@ enum quantity quantity_of_metric(enum metric metric)
 	return QUANTITY_COUNT;
 }
 
-struct unit quantity_unit(enum quantity quantity, double value)
+struct quantity_unit quantity_unit(enum quantity quantity, double value)
 {
-	static const struct unit second = { 1, " s" };
+	static const struct quantity_unit second = { 1, " s" };
 	const struct scale_step *step = quantity == QUANTITY_TIME   ? times
 					: quantity == QUANTITY_RATE ? rates
 								    : counts;
@@ -60,7 +60,7 @@ static void print_three_digits(struct quantity_text *ret, double number, const c
 		snprintf(ret->text, sizeof ret->text, "%.*f%s", decimals, number, unit);
 }
 
-static struct quantity_text format(double value, struct unit unit)
+static struct quantity_text format(double value, struct quantity_unit unit)
 {
 	struct quantity_text ret = { "-" };
 	if (isinf(value))
@@ -77,10 +77,10 @@ struct quantity_text quantity_format(enum quantity quantity, double value)
 
 struct quantity_text number_format(double value)
 {
-	return format(value, (struct unit){ 1, "" });
+	return format(value, (struct quantity_unit){ 1, "" });
 }
 
-struct quantity_text quantity_format_tick(double value, struct unit unit)
+struct quantity_text quantity_format_tick(double value, struct quantity_unit unit)
 {
 	struct quantity_text ret = { "0" };
 	double number = value / unit.size;

@@ -16,13 +16,13 @@ enum quantity {
 
 enum quantity quantity_of_metric(enum metric metric);
 
-struct unit {
+struct quantity_unit {
 	double size; /* in seconds, per second, or one */
 	const char *name; /* goes right behind the number, with its space if it has one */
 };
 
 /* The unit in which a value of this size reads best. */
-struct unit quantity_unit(enum quantity quantity, double value);
+struct quantity_unit quantity_unit(enum quantity quantity, double value);
 
 struct quantity_text {
 	char text[32];
@@ -32,7 +32,7 @@ struct quantity_text {
 struct quantity_text quantity_format(enum quantity quantity, double value);
 
 /* As few digits as say the value in this unit, for ticks: "0", "2.5 s", "200 ms". */
-struct quantity_text quantity_format_tick(double value, struct unit unit);
+struct quantity_text quantity_format_tick(double value, struct quantity_unit unit);
 
 /* Three significant digits, no exponent between 0.001 and a million: "0.0123", "12.3", "1234". */
 struct quantity_text number_format(double value);

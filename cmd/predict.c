@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* corecast predict: how long a profiled program takes on other processors, why, and who is critical there. */
+#include "command.h"
+#include "machines.h"
+#include "predicted.h"
+#include "terminal.h"
+
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REPLICATIONS = 5, REPLICATIONS_MAX = 1000 };
+
+struct values {
+	struct option_strings machines;
+	uint32_t cores, replications;
+	bool json;
+	const char *svg, *html;
+};
+
+#define FIELD(name) offsetof(struct values, name)
+static const struct option_spec options[] = {
+	{ 'm', "machine", "FILE",
+		"a processor: base, zen4, ... or a machine file; may be given several times",
+		OPTION_STRINGS, FIELD(machines) },
+	{ 'n', "cores", "N", "cores to use (default: all that the machine has)", OPTION_U32,
+		FIELD(cores) },
+	{ 0, "replications", "N",
+		"predictions for each processor, from other parts of the profile's samples "
+		"(default 5)",
+		OPTION_U32, FIELD(replications) },
+	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
+	{ 0, "svg", "FILE", "write what cycles go to as SVG", OPTION_STRING, FIELD(svg) },
+	{ 0, "html", "FILE", "write a page that needs no other file", OPTION_STRING, FIELD(html) },
+	{ 0 },
+};
+
+static int check(
+	const struct command *command, const struct values *v, const struct operands *operands)
+{
+	if (operands->program)
+		return command_usage_error(
+			command, "no program is run here: 'corecast profile' does that");
+	if (operands->count != 1)
+		return command_usage_error(command, "say which profile: APP.ccp");
+	if (v->machines.count == 0)
+		return command_usage_error(command, "say for which processor: --machine base");
+	if (v->cores > REPLAY_CORES_MAX)
+		return command_usage_error(command, "--cores: from 1 to %d", REPLAY_CORES_MAX);
+	if (v->replications == 0 || v->replications > REPLICATIONS_MAX)
+		return command_usage_error(
+			command, "--replications: from 1 to %d", REPLICATIONS_MAX);
+	return 0;
+}
+
+static int save_as(void (*render)(struct strbuf *out, const struct predict_answer *answer),
+	const struct predict_answer *answer, const char *path, struct err *err)
+{
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	if (!path)
+		return 0;
+	render(&text, answer);
+	return report_save(&text, path, err);
+}
+
+static int write_reports(
+	const struct values *v, const struct predict_answer *answer, struct err *err)
+{
+	int code = save_as(report_predict_svg, answer, v->svg, err);
+	if (code == 0)
+		code = save_as(report_predict_html, answer, v->html, err);
+	if (code < 0 || v->json)
+		return code < 0 ? code : save_as(report_predict_json, answer, "-", err);
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	const struct text_style style = terminal_style(stdout);
+	report_predict_text(&text, answer, &style);
+	return report_save(&text, "-", err);
+}
+
+static int predict_all(const struct values *v, struct predicted *predicted,
+	struct predict_point *points, struct err *err)
+{
+	const char *slash = strrchr(predicted->path, '/');
+	const struct predict_answer answer = { .subject = slash ? slash + 1 : predicted->path,
+		.profile = &predicted->profile,
+		.facts = &predicted->facts,
+		.finder = &predicted->finder,
+		.points = points,
+		.point_count = v->machines.count };
+	int code = 0;
+	/* All machines first: a slip in the last one's file should not cost the time of the others. */
+	for (size_t i = 0; code == 0 && i < v->machines.count; i++)
+		code = machine_load(v->machines.items[i], &points[i].processor, err);
+	if (code == 0)
+		code = predicted_load(predicted, 0, err);
+	for (size_t i = 0; code == 0 && i < v->machines.count; i++)
+		code = predicted_point(predicted, v->cores, v->replications, &points[i], err);
+	return code < 0 ? code : write_reports(v, &answer, err);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct values v = { .replications = REPLICATIONS };
+	struct operands operands;
+	int status;
+	if (!options_parse(command, argc, argv, &v, &operands, &status))
+		return status;
+	status = check(command, &v, &operands);
+	if (status != 0)
+		return status;
+	struct err err = { "" };
+	struct predicted predicted = { .path = operands.items[0] };
+	struct predict_point *points = calloc(v.machines.count, sizeof *points);
+	int code = points ? predict_all(&v, &predicted, points, &err)
+			  : err_set(&err, -ENOMEM, "out of memory");
+	for (size_t i = 0; points && i < v.machines.count; i++)
+		predicted_point_release(&points[i]);
+	free(points);
+	predicted_release(&predicted);
+	return code < 0 ? command_failure(&err) : 0;
+}
+
+extern const struct command cmd_predict;
+const struct command cmd_predict = {
+	.name = "predict",
+	.summary = "how long a profiled program takes on other processors",
+	.usage = "APP.ccp --machine FILE... [options]",
+	.options = options,
+	.run = run,
+};

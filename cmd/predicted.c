@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "predicted.h"
+
+#include "machines.h"
+
+#include "trace/reader.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int feed(const struct predicted *predicted, const struct event_sink *sink, struct err *err)
+{
+	AUTO(trace_reader) struct trace_reader *reader = NULL;
+	int code = trace_reader_open_bytes(predicted->profile.timeline,
+		predicted->profile.timeline_bytes, predicted->path, &reader, err);
+	return code < 0 ? code : trace_reader_replay(reader, sink, err);
+}
+
+int predicted_load(struct predicted *predicted, size_t micro_instructions, struct err *err)
+{
+	int code = profile_load(predicted->path, &predicted->profile, err);
+	if (code < 0)
+		return code;
+	if (meaning_new(&predicted->meaning) < 0 || symbols_new(&predicted->symbols) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	predicted->finder = analysed_finder(predicted->symbols);
+	const struct predict_opts opts = { .meaning = predicted->meaning,
+		.micro_instructions = micro_instructions };
+	code = predictor_new(&predicted->profile, &opts, &predicted->predictor, err);
+	struct event_sink sink = meaning_sink(predicted->meaning);
+	if (code == 0)
+		code = feed(predicted, &sink, err);
+	if (code < 0)
+		return err_prefix(err, code, "%s", predicted->path);
+	sink = predictor_sink(predicted->predictor);
+	code = feed(predicted, &sink, err);
+	if (code < 0)
+		return err_prefix(err, code, "%s", predicted->path);
+	predictor_facts(predicted->predictor, &predicted->facts);
+	return 0;
+}
+
+void predicted_release(struct predicted *predicted)
+{
+	predictor_free(predicted->predictor);
+	meaning_free(predicted->meaning);
+	symbols_free(predicted->symbols);
+	profile_release(&predicted->profile);
+	*predicted = (struct predicted){ 0 };
+}
+
+static int predict_first(struct predicted *predicted, struct predict_run *run,
+	struct predict_point *point, struct err *err)
+{
+	AUTO(analysis) struct analysis *analysis = NULL;
+	const struct analysis_opts opts = { .cores = run->cores ? run->cores
+								: point->processor.cores };
+	int code = analysis_new(&opts, &analysis, err);
+	if (code < 0)
+		return code;
+	struct event_sink sink = analysis_sink(analysis);
+	run->sink = &sink;
+	code = predictor_run(predicted->predictor, run, &point->prediction, err);
+	run->sink = NULL;
+	return code < 0 ? code : analysis_results(analysis, &point->results, err);
+}
+
+int predicted_point(struct predicted *predicted, uint32_t cores, uint32_t replications,
+	struct predict_point *point, struct err *err)
+{
+	struct predict_run run = { .processor = &point->processor, .cores = cores };
+	int code = predict_first(predicted, &run, point, err);
+	point->low_ns = point->high_ns = point->prediction.ns;
+	for (uint32_t i = 1; code == 0 && i < replications; i++) {
+		AUTO_RELEASE(prediction) struct prediction again = { 0 };
+		run.seed = i;
+		code = predictor_run(predicted->predictor, &run, &again, err);
+		if (code < 0)
+			break;
+		point->low_ns = again.ns < point->low_ns ? again.ns : point->low_ns;
+		point->high_ns = again.ns > point->high_ns ? again.ns : point->high_ns;
+	}
+	return code < 0 ? err_prefix(err, code, "%s on %s", predicted->path, point->processor.name)
+			: 0;
+}
+
+void predicted_point_release(struct predict_point *point)
+{
+	processor_release(&point->processor);
+	prediction_release(&point->prediction);
+	results_free(point->results);
+	*point = (struct predict_point){ 0 };
+}

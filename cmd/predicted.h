@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A profile that is ready to be predicted from: what `predict` and `explore` share. */
+#ifndef CMD_PREDICTED_H
+#define CMD_PREDICTED_H
+
+#include "analysed.h"
+
+#include "model/meaning.h"
+#include "report/predict.h"
+#include "uarch/predict.h"
+
+struct predicted {
+	const char *path; /* borrowed */
+	struct profile profile;
+	struct meaning *meaning;
+	struct predictor *predictor;
+	struct replay_facts facts;
+	struct symbols *symbols;
+	struct code_finder finder; /* borrows symbols */
+};
+
+/* { .path = ... } before. 0; else a negative errno. micro_instructions: as predict_opts, 0: the default. */
+int predicted_load(struct predicted *predicted, size_t micro_instructions, struct err *err);
+void predicted_release(struct predicted *predicted);
+
+/*
+ * One processor, which is point->processor; `cores` 0: its own. As many predictions as said, with others of the
+ * micro-traces and small delays; the first is taken.
+ */
+int predicted_point(struct predicted *predicted, uint32_t cores, uint32_t replications,
+	struct predict_point *point, struct err *err);
+void predicted_point_release(struct predict_point *point);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The replay of the timeline with the classes' times, and what comes of it: who ran, who waited. While it is played it
+ * is seen, for each class, how much memory traffic others make beside it.
+ */
+#include "uarch/predict_parts.h"
+
+#include "sim/sim.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* What the replay refuses to be longer than; also all work together is not more. */
+static const double TOO_LONG_NS = 1.4e14;
+
+/* What a thread does now. */
+struct doing {
+	uint32_t class; /* plus one; 0: nothing */
+	uint64_t until_ns;
+	double rest_ns; /* less than one, for its next stretch */
+};
+
+struct play {
+	const struct class_curve *curves;
+	const struct processor *processor;
+	struct prediction *prediction;
+	struct overlap *overlaps; /* NULL: not asked for */
+	double *class_ns; /* of an instruction; [class_count]: of no class */
+	double *class_work; /* instructions that were played */
+	uint32_t *owners; /* the class's thread, as of the replay */
+	struct doing *doing; /* by thread */
+	double *thread_ns; /* active, without what operations cost */
+	double *unmatched; /* instructions of no class, by thread */
+	struct sim *sim;
+	uint64_t seen_ns;
+	double total_ns;
+};
+
+/* Lines per ns that the class moves, at either latency of its curve. */
+static double rate_of(const struct play *play, uint32_t class, int loaded)
+{
+	double cpi = play->curves[class].cpi[loaded];
+	return cpi > 0 ? play->prediction->classes[class].memory_lines *
+				 play->processor->frequency_hz / 1e9 / cpi
+		       : 0;
+}
+
+/* For so long, others moved so many lines per ns. */
+static void add_overlap(const struct play *play, uint32_t class, double ns, const double others[2])
+{
+	unsigned level = overlap_level(others[0] * predict_line_ns(play->processor));
+	struct overlap_level *overlap = &play->overlaps[class].levels[level];
+	overlap->own_ns += ns;
+	overlap->others[0] += others[0] * ns;
+	overlap->others[1] += others[1] * ns;
+}
+
+/* Until somebody's stretch ends, or now. */
+static uint64_t next_change(const struct play *play, uint64_t now_ns)
+{
+	uint64_t next_ns = now_ns;
+	for (size_t i = 0; i < play->prediction->thread_count; i++) {
+		const struct doing *doing = &play->doing[i];
+		if (doing->class > 0 && doing->until_ns > play->seen_ns &&
+			doing->until_ns < next_ns)
+			next_ns = doing->until_ns;
+	}
+	return next_ns;
+}
+
+/* All who are busy stay so until then. */
+static void see_segment(struct play *play, uint64_t until_ns)
+{
+	size_t threads = play->prediction->thread_count;
+	double ns = (double)(until_ns - play->seen_ns), rates[2] = { 0 };
+	for (size_t i = 0; i < threads; i++) {
+		const struct doing *doing = &play->doing[i];
+		if (doing->class == 0 || doing->until_ns <= play->seen_ns)
+			continue;
+		rates[0] += rate_of(play, doing->class - 1, 0);
+		rates[1] += rate_of(play, doing->class - 1, 1);
+	}
+	for (size_t i = 0; i < threads; i++) {
+		const struct doing *doing = &play->doing[i];
+		if (doing->class == 0 || doing->until_ns <= play->seen_ns)
+			continue;
+		uint32_t class = doing->class - 1;
+		add_overlap(play, class, ns,
+			(const double[]){ rates[0] - rate_of(play, class, 0),
+				rates[1] - rate_of(play, class, 1) });
+	}
+	play->seen_ns = until_ns;
+}
+
+/* Who has run together since the last time. */
+static void see_overlap(struct play *play, uint64_t now_ns)
+{
+	while (play->seen_ns < now_ns)
+		see_segment(play, next_change(play, now_ns));
+}
+
+static uint64_t duration(void *context, uint32_t thread, uint16_t stretch, uint64_t *work)
+{
+	struct play *play = context;
+	struct doing *doing = &play->doing[thread];
+	size_t class = stretch > 0 ? stretch - 1u : play->prediction->class_count;
+	double ns = (double)*work * play->class_ns[class];
+	play->class_work[class] += (double)*work;
+	if (stretch > 0)
+		play->owners[class] = thread;
+	else
+		play->unmatched[thread] += (double)*work;
+	*work = 0;
+	play->total_ns += ns;
+	if (!(play->total_ns <= TOO_LONG_NS))
+		return 0; /* refused at the end */
+	play->thread_ns[thread] += ns;
+	double all_ns = ns + doing->rest_ns;
+	uint64_t whole_ns = (uint64_t)all_ns;
+	doing->rest_ns = all_ns - (double)whole_ns;
+	if (play->overlaps) {
+		uint64_t now_ns = sim_now(play->sim);
+		see_overlap(play, now_ns);
+		doing->class = stretch;
+		doing->until_ns = now_ns + whole_ns;
+	}
+	return whole_ns;
+}
+
+static int begin(void *context, struct sim *sim)
+{
+	struct play *play = context;
+	play->sim = sim;
+	return 0;
+}
+
+static void set_class_times(struct play *play)
+{
+	double cycle_ns = 1e9 / play->processor->frequency_hz;
+	for (size_t i = 0; i <= play->prediction->class_count; i++)
+		play->class_ns[i] = play->prediction->classes[i].cpi * cycle_ns;
+	for (size_t i = 0; play->overlaps && i < play->prediction->class_count; i++)
+		play->class_ns[i] = play->curves[i].cpi_now * cycle_ns;
+}
+
+/* Cycles per instruction of a thread: its classes', and what it waited. */
+static void add_thread_sync(const struct play *play, struct predicted_thread *thread)
+{
+	const struct replay_time *time = &thread->time;
+	double cycles = (double)(time->waited_ns + time->ready_ns + time->operation_ns) *
+			play->processor->frequency_hz / 1e9;
+	thread->stack[PREDICT_SYNC] = cycles; /* until all are divided by instructions */
+	play->prediction->stack[PREDICT_SYNC] += cycles;
+}
+
+static void collect(struct play *play, const struct replay_time *times)
+{
+	struct prediction *prediction = play->prediction;
+	double lines = 0;
+	for (size_t i = 0; i < prediction->thread_count; i++) {
+		struct predicted_thread *thread = &prediction->threads[i];
+		*thread = (struct predicted_thread){
+			.pid = times[i].pid, .tid = times[i].tid, .time = times[i]
+		};
+		double instructions = play->unmatched[i];
+		thread->instructions = (uint64_t)instructions;
+		for (unsigned k = 0; k < CORE_COMPONENTS; k++)
+			thread->stack[k] = instructions *
+					   prediction->classes[prediction->class_count].stack[k];
+		add_thread_sync(play, thread);
+		prediction->unmatched += instructions;
+	}
+	for (size_t i = 0; i < prediction->class_count; i++) {
+		struct predicted_thread *thread = &prediction->threads[play->owners[i]];
+		if (play->class_work[i] == 0)
+			continue;
+		thread->instructions += (uint64_t)play->class_work[i];
+		for (unsigned k = 0; k < CORE_COMPONENTS; k++)
+			thread->stack[k] += play->class_work[i] * prediction->classes[i].stack[k];
+		lines += play->class_work[i] * prediction->classes[i].memory_lines;
+	}
+	prediction->memory_bytes = lines * PROFILE_LINE_BYTES;
+}
+
+static void divide(struct play *play)
+{
+	struct prediction *prediction = play->prediction;
+	double crit_ns = 0;
+	for (size_t i = 0; i < prediction->thread_count; i++) {
+		struct predicted_thread *thread = &prediction->threads[i];
+		double instructions = (double)thread->instructions;
+		prediction->instructions += instructions;
+		for (unsigned k = 0; k < CORE_COMPONENTS; k++)
+			prediction->stack[k] += thread->stack[k];
+		for (unsigned k = 0; k < PREDICT_PARTS; k++) {
+			thread->stack[k] = instructions > 0 ? thread->stack[k] / instructions : 0;
+			thread->cpi += thread->stack[k];
+		}
+		crit_ns = fmax(crit_ns, play->thread_ns[i]);
+	}
+	for (unsigned k = 0; k < PREDICT_PARTS; k++)
+		prediction->stack[k] = prediction->instructions > 0
+					       ? prediction->stack[k] / prediction->instructions
+					       : 0;
+	prediction->main_ns = (uint64_t)play->thread_ns[0];
+	prediction->crit_ns = (uint64_t)crit_ns;
+}
+
+static void play_release(struct play *play)
+{
+	free(play->class_ns);
+	free(play->class_work);
+	free(play->owners);
+	free(play->doing);
+	free(play->thread_ns);
+	free(play->unmatched);
+}
+
+static int play_init(struct play *play)
+{
+	size_t classes = play->prediction->class_count + 1;
+	size_t threads = play->prediction->thread_count + 1;
+	play->class_ns = calloc(classes, sizeof *play->class_ns);
+	play->class_work = calloc(classes, sizeof *play->class_work);
+	play->owners = calloc(classes, sizeof *play->owners);
+	play->doing = calloc(threads, sizeof *play->doing);
+	play->thread_ns = calloc(threads, sizeof *play->thread_ns);
+	play->unmatched = calloc(threads, sizeof *play->unmatched);
+	return play->class_ns && play->class_work && play->owners && play->doing &&
+			       play->thread_ns && play->unmatched
+		       ? 0
+		       : -ENOMEM;
+}
+
+static int play_all(struct play *play, struct predictor *predictor, const struct predict_run *run,
+	struct err *err)
+{
+	const struct processor *processor = run->processor;
+	struct prediction *prediction = play->prediction;
+	AUTO_FREE struct replay_time *times = calloc(prediction->thread_count + 1, sizeof *times);
+	if (!times || play_init(play) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	set_class_times(play);
+	const struct replay_run replay = { .cores = run->cores,
+		.seed = run->seed,
+		.sink = run->sink,
+		.begin = begin,
+		.begin_context = play,
+		.duration = duration,
+		.duration_context = play,
+		/* A pair of operations, in the middle of which is the work. */
+		.operation_ns =
+			(uint64_t)(processor->lock_cycles / 2 * 1e9 / processor->frequency_hz),
+		.wake_ns = (uint64_t)processor->wake_ns,
+		.transfer_ns = (uint64_t)processor->transfer_ns,
+		.times = times };
+	int code = replay_run(predictor->replay, &replay, &prediction->ns, err);
+	if (code < 0)
+		return code;
+	if (!(play->total_ns <= TOO_LONG_NS))
+		return err_set(err, -ERANGE, "it would take more than 39 hours");
+	if (play->overlaps)
+		see_overlap(play, prediction->ns);
+	if (play->overlaps)
+		return 0;
+	collect(play, times);
+	divide(play);
+	return 0;
+}
+
+int predict_play(struct predictor *predictor, const struct predict_run *run,
+	const struct class_curve *curves, struct prediction *prediction, struct overlap *overlaps,
+	struct err *err)
+{
+	struct play play = { .curves = curves,
+		.processor = run->processor,
+		.prediction = prediction,
+		.overlaps = overlaps };
+	for (size_t i = 0; overlaps && i < prediction->class_count; i++)
+		overlaps[i] = (struct overlap){ 0 };
+	int code = play_all(&play, predictor, run, err);
+	play_release(&play);
+	return code;
+}
