@@ -7,6 +7,9 @@
 /* Times the capacity, from which on a population is large: chance differs by less than a sixteenth. */
 enum { LARGE = 8 };
 
+/* Misses that are rarer do not count. */
+static const double negligible = 1e-6;
+
 /* x to the n, by squaring: the same bits on every machine, which pow() does not promise. */
 static double power(double x, uint64_t n)
 {
@@ -24,6 +27,10 @@ static double binomial_tail(uint64_t n, uint32_t ways, double p)
 		return 0;
 	if (p >= 1)
 		return 1;
+	/* Six standard deviations from the mean it is decided. */
+	double off = (double)ways - (double)n * p, variance = (double)n * p * (1 - p);
+	if (off * off > 36 * variance + 36)
+		return off > 0 ? 0 : 1;
 	double odds = p / (1 - p), term = power(1 - p, n), below = 0;
 	for (uint32_t k = 0; k < ways; k++) {
 		below += term;
@@ -34,6 +41,9 @@ static double binomial_tail(uint64_t n, uint32_t ways, double p)
 
 void cache_sets_init(struct cache_sets *cache, double lines, uint32_t ways)
 {
+	/* Design spaces ask for the same caches again and again. */
+	if (lines > 0 && cache->lines == lines && cache->ways == ways)
+		return;
 	*cache = (struct cache_sets){ .lines = lines, .sets = 1, .ways = ways, .sure = lines };
 	if (ways == 0 || lines < 2.0 * ways)
 		return;
@@ -42,9 +52,12 @@ void cache_sets_init(struct cache_sets *cache, double lines, uint32_t ways)
 	cache->sure = cache->sets * (ways + 10 * (sqrt(ways) + 1));
 	cache->step = floor(cache->sure / (CACHE_SETS_POINTS - 1)) + 1;
 	cache->sure = cache->step * (CACHE_SETS_POINTS - 1);
-	for (unsigned i = 1; i < CACHE_SETS_POINTS; i++)
+	for (unsigned i = 1; i < CACHE_SETS_POINTS; i++) {
 		cache->random[i] =
 			binomial_tail((uint64_t)(cache->step * i), ways, 1 / cache->sets);
+		if (cache->random[i] < negligible)
+			cache->never = cache->step * i;
+	}
 }
 
 static double miss_random(const struct cache_sets *cache, double s)
@@ -64,6 +77,11 @@ static double miss_even(const struct cache_sets *cache, double population, doubl
 	double larger = (in_set - least) * (least + 1) / in_set;
 	return (1 - larger) * binomial_tail((uint64_t)least - 1, cache->ways, met) +
 	       larger * binomial_tail((uint64_t)least, cache->ways, met);
+}
+
+static double miss(const struct cache_sets *cache, bool is_large, double population, double s)
+{
+	return is_large ? miss_random(cache, s) : miss_even(cache, population, s);
 }
 
 static void misses_full(
@@ -88,13 +106,16 @@ void cache_sets_misses(const struct cache_sets *cache, double population, const 
 	}
 	bool is_large = population >= LARGE * cache->lines;
 	bool is_small = population < cache->lines + 1;
-	double low = 0;
-	for (unsigned i = 0; i <= count; i++) {
-		double high = is_large   ? miss_random(cache, at[i])
-			      : is_small ? 0
-					 : miss_even(cache, population, at[i]);
-		if (i > 0)
-			ret[i - 1] = (float)((low + high) / 2);
+	unsigned i = 0;
+	for (; i < count && (is_small || at[i + 1] <= cache->never); i++)
+		ret[i] = 0;
+	double low =
+		i < count && at[i] > cache->never ? miss(cache, is_large, population, at[i]) : 0;
+	for (; i < count; i++) {
+		double high = low;
+		if (at[i + 1] > at[i])
+			high = miss(cache, is_large, population, at[i + 1]);
+		ret[i] = (float)((low + high) / 2);
 		low = high;
 	}
 }

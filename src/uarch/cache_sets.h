@@ -19,11 +19,11 @@ struct cache_sets {
 	double sets; /* 1: fully associative */
 	uint32_t ways;
 	double step; /* lines between two points of `random` */
-	double sure; /* from here on all miss, whatever N */
+	double never, sure; /* up to here none misses, from here on all do, whatever N */
 	double random[CACHE_SETS_POINTS]; /* miss probability by s, for large N */
 };
 
-/* ways: 0 or all lines: fully associative. */
+/* ways: 0 or all lines: fully associative. { 0 }, or one that was initialised before. */
 void cache_sets_init(struct cache_sets *cache, double lines, uint32_t ways);
 
 /*

@@ -65,8 +65,10 @@ static void level_init(struct level *level, const struct cache *cache, double th
 		sharers = threads;
 	double lines = cache_lines(cache);
 	level->sharing = threads > 1 ? (sharers - 1) / (threads - 1) : 0;
-	cache_sets_init(&level->alone, lines / sharers, cache->ways);
-	cache_sets_init(&level->together, lines * threads / sharers, cache->ways);
+	if (level->sharing < 1)
+		cache_sets_init(&level->alone, lines / sharers, cache->ways);
+	if (level->sharing > 0)
+		cache_sets_init(&level->together, lines * threads / sharers, cache->ways);
 }
 
 static void scratch_init(struct scratch *scratch, const struct processor *processor, double threads)

@@ -277,7 +277,7 @@ static void code_that_does_not_fit_misses(void **state)
 static void sets_miss_as_the_binomial_says(void **state)
 {
 	(void)state;
-	struct cache_sets cache;
+	struct cache_sets cache = { 0 };
 	double at[200];
 	float miss[200];
 	for (unsigned i = 0; i < 200; i++)
@@ -297,7 +297,7 @@ static void sets_miss_as_the_binomial_says(void **state)
 static void full_caches_miss_from_their_size_on(void **state)
 {
 	(void)state;
-	struct cache_sets cache;
+	struct cache_sets cache = { 0 };
 	float miss[1];
 	cache_sets_init(&cache, 512, 0);
 	cache_sets_misses(&cache, 1e6, (double[]){ 511, 511 }, 1, miss);
