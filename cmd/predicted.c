@@ -26,23 +26,23 @@ int predicted_load(struct predicted *predicted, size_t micro_instructions, struc
 	predicted->finder = analysed_finder(predicted->symbols);
 	const struct predict_opts opts = { .meaning = predicted->meaning,
 		.micro_instructions = micro_instructions };
-	code = predictor_new(&predicted->profile, &opts, &predicted->predictor, err);
+	code = rppm_new(&predicted->profile, &opts, &predicted->rppm, err);
 	struct event_sink sink = meaning_sink(predicted->meaning);
 	if (code == 0)
 		code = feed(predicted, &sink, err);
 	if (code < 0)
 		return err_prefix(err, code, "%s", predicted->path);
-	sink = predictor_sink(predicted->predictor);
+	sink = rppm_sink(predicted->rppm);
 	code = feed(predicted, &sink, err);
 	if (code < 0)
 		return err_prefix(err, code, "%s", predicted->path);
-	predictor_facts(predicted->predictor, &predicted->facts);
+	rppm_facts(predicted->rppm, &predicted->facts);
 	return 0;
 }
 
 void predicted_release(struct predicted *predicted)
 {
-	predictor_free(predicted->predictor);
+	rppm_free(predicted->rppm);
 	meaning_free(predicted->meaning);
 	symbols_free(predicted->symbols);
 	profile_release(&predicted->profile);
@@ -60,7 +60,7 @@ static int predict_first(struct predicted *predicted, struct predict_run *run,
 		return code;
 	struct event_sink sink = analysis_sink(analysis);
 	run->sink = &sink;
-	code = predictor_run(predicted->predictor, run, &point->prediction, err);
+	code = rppm_run(predicted->rppm, run, &point->prediction, err);
 	run->sink = NULL;
 	return code < 0 ? code : analysis_results(analysis, &point->results, err);
 }
@@ -74,7 +74,7 @@ int predicted_point(struct predicted *predicted, uint32_t cores, uint32_t replic
 	for (uint32_t i = 1; code == 0 && i < replications; i++) {
 		AUTO_RELEASE(prediction) struct prediction again = { 0 };
 		run.seed = i;
-		code = predictor_run(predicted->predictor, &run, &again, err);
+		code = rppm_run(predicted->rppm, &run, &again, err);
 		if (code < 0)
 			break;
 		point->low_ns = again.ns < point->low_ns ? again.ns : point->low_ns;

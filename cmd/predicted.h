@@ -13,7 +13,7 @@ struct predicted {
 	const char *path; /* borrowed */
 	struct profile profile;
 	struct meaning *meaning;
-	struct predictor *predictor;
+	struct rppm *rppm;
 	struct replay_facts facts;
 	struct symbols *symbols;
 	struct code_finder finder; /* borrows symbols */

@@ -12,11 +12,11 @@ const char *predict_part_name(unsigned part)
 }
 
 /* The thread of the profile that an event is of; negative: nobody counted it. A number may be used again. */
-static ptrdiff_t find_thread(struct predictor *predictor, const struct event *event)
+static ptrdiff_t find_thread(struct rppm *rppm, const struct event *event)
 {
-	const struct profile *profile = predictor->profile;
+	const struct profile *profile = rppm->profile;
 	uint64_t *place;
-	int code = map_add(&predictor->threads, event->pid, event->tid, UINT64_MAX, &place);
+	int code = map_add(&rppm->threads, event->pid, event->tid, UINT64_MAX, &place);
 	if (code < 0)
 		return code;
 	bool is_new = code > 0 || event->kind == EVENT_THREAD_START;
@@ -32,73 +32,73 @@ static ptrdiff_t find_thread(struct predictor *predictor, const struct event *ev
 
 static uint16_t stretch_of(void *context, const struct event *event)
 {
-	struct predictor *predictor = context;
-	ptrdiff_t thread = find_thread(predictor, event);
+	struct rppm *rppm = context;
+	ptrdiff_t thread = find_thread(rppm, event);
 	if (thread < 0)
 		return 0;
 	if (!profile_is_border(event->kind))
-		return predictor->stretches[thread];
+		return rppm->stretches[thread];
 	uint64_t stretch = profile_stretch(event->kind, event->what, event->site);
-	ptrdiff_t class = profile_find_class(predictor->profile, (uint32_t)thread, stretch);
+	ptrdiff_t class = profile_find_class(rppm->profile, (uint32_t)thread, stretch);
 	bool is_known = class >= 0 && class < PREDICT_CLASSES_MAX;
-	predictor->stretches[thread] = is_known ? (uint16_t)(class + 1) : 0;
-	return predictor->stretches[thread];
+	rppm->stretches[thread] = is_known ? (uint16_t)(class + 1) : 0;
+	return rppm->stretches[thread];
 }
 
-int predictor_new(const struct profile *profile, const struct predict_opts *opts,
-	struct predictor **ret, struct err *err)
+int rppm_new(const struct profile *profile, const struct predict_opts *opts, struct rppm **ret,
+	struct err *err)
 {
 	if (profile->timeline_bytes == 0 || profile->class_count == 0)
 		return err_set(err, -EINVAL,
 			"the profile says nothing to predict from: it has no %s",
 			profile->class_count ? "timeline" : "executed code");
-	AUTO(predictor) struct predictor *predictor = calloc(1, sizeof *predictor);
-	if (!predictor)
+	AUTO(rppm) struct rppm *rppm = calloc(1, sizeof *rppm);
+	if (!rppm)
 		return err_set(err, -ENOMEM, "out of memory");
-	predictor->profile = profile;
-	predictor->micro_instructions =
+	rppm->profile = profile;
+	rppm->micro_instructions =
 		opts->micro_instructions ? opts->micro_instructions : PREDICT_MICRO_DEFAULT;
-	predictor->stretches = calloc(profile->thread_count + 1, sizeof *predictor->stretches);
-	if (!predictor->stretches)
+	rppm->stretches = calloc(profile->thread_count + 1, sizeof *rppm->stretches);
+	if (!rppm->stretches)
 		return err_set(err, -ENOMEM, "out of memory");
-	int code = statstack_new(profile, &predictor->statstack, err);
-	if (code == 0 && statstack_answer_init(&predictor->answer, predictor->statstack) < 0)
+	int code = statstack_new(profile, &rppm->statstack, err);
+	if (code == 0 && statstack_answer_init(&rppm->answer, rppm->statstack) < 0)
 		code = err_set(err, -ENOMEM, "out of memory");
 	struct replay_opts replay = {
-		.meaning = opts->meaning, .stretch = stretch_of, .stretch_context = predictor
+		.meaning = opts->meaning, .stretch = stretch_of, .stretch_context = rppm
 	};
 	if (code == 0)
-		code = replay_new(&replay, &predictor->replay, err);
+		code = replay_new(&replay, &rppm->replay, err);
 	if (code < 0)
 		return code;
-	*ret = TAKE(predictor);
+	*ret = TAKE(rppm);
 	return 0;
 }
 
-void predictor_free(struct predictor *predictor)
+void rppm_free(struct rppm *rppm)
 {
-	if (!predictor)
+	if (!rppm)
 		return;
-	replay_free(predictor->replay);
-	statstack_answer_release(&predictor->answer);
-	statstack_free(predictor->statstack);
-	core_program_free(predictor->program);
-	free(predictor->classes);
-	free(predictor->slots);
-	free(predictor->odds);
-	free(predictor->stretches);
-	map_release(&predictor->threads);
-	free(predictor);
+	replay_free(rppm->replay);
+	statstack_answer_release(&rppm->answer);
+	statstack_free(rppm->statstack);
+	core_program_free(rppm->program);
+	free(rppm->classes);
+	free(rppm->slots);
+	free(rppm->odds);
+	free(rppm->stretches);
+	map_release(&rppm->threads);
+	free(rppm);
 }
 
-struct event_sink predictor_sink(struct predictor *predictor)
+struct event_sink rppm_sink(struct rppm *rppm)
 {
-	return replay_sink(predictor->replay);
+	return replay_sink(rppm->replay);
 }
 
-void predictor_facts(const struct predictor *predictor, struct replay_facts *ret)
+void rppm_facts(const struct rppm *rppm, struct replay_facts *ret)
 {
-	replay_facts(predictor->replay, ret);
+	replay_facts(rppm->replay, ret);
 }
 
 void prediction_release(struct prediction *prediction)
@@ -108,11 +108,11 @@ void prediction_release(struct prediction *prediction)
 	*prediction = (struct prediction){ 0 };
 }
 
-static int make_room(const struct predictor *predictor, struct prediction *prediction)
+static int make_room(const struct rppm *rppm, struct prediction *prediction)
 {
 	struct replay_facts facts;
-	replay_facts(predictor->replay, &facts);
-	prediction->class_count = predictor->profile->class_count;
+	replay_facts(rppm->replay, &facts);
+	prediction->class_count = rppm->profile->class_count;
 	prediction->thread_count = facts.threads;
 	prediction->classes = calloc(prediction->class_count + 1, sizeof *prediction->classes);
 	prediction->threads = calloc(facts.threads + 1, sizeof *prediction->threads);
@@ -122,7 +122,7 @@ static int make_room(const struct predictor *predictor, struct prediction *predi
 enum { MEMORY_ROUNDS = 6 };
 
 /* What memory's bandwidth costs depends on who runs together, that on how long things take. */
-static int settle_memory(struct predictor *predictor, const struct predict_run *run,
+static int settle_memory(struct rppm *rppm, const struct predict_run *run,
 	struct class_curve *curves, struct prediction *prediction, struct err *err)
 {
 	AUTO_FREE struct overlap *overlaps = calloc(prediction->class_count + 1, sizeof *overlaps);
@@ -135,37 +135,37 @@ static int settle_memory(struct predictor *predictor, const struct predict_run *
 	for (int round = 0; code == 0 && has_changed && round < MEMORY_ROUNDS; round++) {
 		const struct predict_run quiet = { .processor = run->processor,
 			.cores = prediction->cores };
-		code = predict_play(predictor, &quiet, curves, prediction, overlaps, err);
+		code = predict_play(rppm, &quiet, curves, prediction, overlaps, err);
 		if (code < 0)
 			return code;
 		has_changed = predict_memory(run->processor, overlaps, prediction, curves);
 		is_queued = true;
 	}
 	if (code == 0 && is_queued)
-		code = predict_classes_queued(predictor, run->processor, curves, prediction, err);
+		code = predict_classes_queued(rppm, run->processor, curves, prediction, err);
 	return code;
 }
 
-int predictor_run(struct predictor *predictor, const struct predict_run *run,
-	struct prediction *ret, struct err *err)
+int rppm_run(
+	struct rppm *rppm, const struct predict_run *run, struct prediction *ret, struct err *err)
 {
 	AUTO_RELEASE(prediction)
 	struct prediction prediction = { .cores = run->cores ? run->cores : run->processor->cores };
-	int code = predict_classes_prepare(predictor, run->seed, err);
-	if (code == 0 && make_room(predictor, &prediction) < 0)
+	int code = predict_classes_prepare(rppm, run->seed, err);
+	if (code == 0 && make_room(rppm, &prediction) < 0)
 		code = err_set(err, -ENOMEM, "out of memory");
 	if (code < 0)
 		return code;
 	AUTO_FREE struct class_curve *curves = calloc(prediction.class_count + 1, sizeof *curves);
 	if (!curves)
 		return err_set(err, -ENOMEM, "out of memory");
-	code = predict_classes(predictor, run->processor, curves, &prediction, err);
+	code = predict_classes(rppm, run->processor, curves, &prediction, err);
 	if (code == 0)
-		code = settle_memory(predictor, run, curves, &prediction, err);
+		code = settle_memory(rppm, run, curves, &prediction, err);
 	struct predict_run last = *run;
 	last.cores = prediction.cores;
 	if (code == 0)
-		code = predict_play(predictor, &last, curves, &prediction, NULL, err);
+		code = predict_play(rppm, &last, curves, &prediction, NULL, err);
 	if (code < 0)
 		return code;
 	*ret = prediction;

@@ -2,11 +2,11 @@
 /*
  * How long a profiled program takes on a processor: RPPM.
  *
- *	struct predictor *predictor;			once for a profile
- *	predictor_new(&profile, &opts, &predictor, err);
- *	struct event_sink sink = predictor_sink(predictor);
+ *	struct rppm *rppm;			once for a profile
+ *	rppm_new(&profile, &opts, &rppm, err);
+ *	struct event_sink sink = rppm_sink(rppm);
  *	... the profile's timeline is fed to the sink, which it finishes ...
- *	predictor_run(predictor, &(struct predict_run){ .processor = &p }, &prediction, err);
+ *	rppm_run(rppm, &(struct predict_run){ .processor = &p }, &prediction, err);
  *
  * First how long an instruction of each class takes (equation 1 of De Pestel, Van den Steen, Akram, Eeckhout,
  * "RPPM", ISPASS 2019: caches by StatStack, the core by its micro-traces), then who waits for whom (Algorithm 2:
@@ -26,7 +26,7 @@
 enum { PREDICT_MICRO_DEFAULT = 64000 };
 
 struct meaning;
-struct predictor;
+struct rppm;
 
 struct predict_opts {
 	const struct meaning *meaning; /* of the same events; borrowed. NULL: see replay.h */
@@ -34,16 +34,16 @@ struct predict_opts {
 };
 
 /* Borrows the profile. 0, -EINVAL (it has no timeline or class), -ENOMEM. */
-int predictor_new(const struct profile *profile, const struct predict_opts *opts,
-	struct predictor **ret, struct err *err);
-void predictor_free(struct predictor *predictor);
-CLEANUP_DEFINE(predictor, predictor_free)
+int rppm_new(const struct profile *profile, const struct predict_opts *opts, struct rppm **ret,
+	struct err *err);
+void rppm_free(struct rppm *rppm);
+CLEANUP_DEFINE(rppm, rppm_free)
 
-/* Borrows the predictor; once. */
-struct event_sink predictor_sink(struct predictor *predictor);
+/* Borrows the rppm; once. */
+struct event_sink rppm_sink(struct rppm *rppm);
 
 /* Of the timeline, after the sink was finished: times are the profiler's, CPU times are instructions. */
-void predictor_facts(const struct predictor *predictor, struct replay_facts *ret);
+void rppm_facts(const struct rppm *rppm, struct replay_facts *ret);
 
 /* What cycles went to. The first are those of enum core_component. */
 enum {
@@ -101,7 +101,7 @@ struct predict_run {
  * May be called any number of times; one thread at a time. *ret is released by prediction_release(). 0; -EINVAL,
  * -ERANGE (longer than 39 hours), -EDEADLK, -ENOMEM, what the sink returned.
  */
-int predictor_run(struct predictor *predictor, const struct predict_run *run,
-	struct prediction *ret, struct err *err);
+int rppm_run(
+	struct rppm *rppm, const struct predict_run *run, struct prediction *ret, struct err *err);
 
 #endif

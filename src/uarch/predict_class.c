@@ -11,16 +11,16 @@
 #include <string.h>
 
 /* The class with micro-traces, of the same stretch, that executes most. */
-static size_t find_like(const struct predictor *predictor, size_t index)
+static size_t find_like(const struct rppm *rppm, size_t index)
 {
-	const struct profile *profile = predictor->profile;
+	const struct profile *profile = rppm->profile;
 	const struct profile_class *class = &profile->classes[index];
 	size_t best = SIZE_MAX;
-	if (core_program_instructions(predictor->program, index) > 0)
+	if (core_program_instructions(rppm->program, index) > 0)
 		return index;
 	for (uint32_t thread = 0; thread < profile->thread_count; thread++) {
 		ptrdiff_t other = profile_find_class(profile, thread, class->stretch);
-		if (other < 0 || core_program_instructions(predictor->program, (size_t)other) == 0)
+		if (other < 0 || core_program_instructions(rppm->program, (size_t)other) == 0)
 			continue;
 		if (best == SIZE_MAX ||
 			profile->classes[other].instructions > profile->classes[best].instructions)
@@ -29,51 +29,51 @@ static size_t find_like(const struct predictor *predictor, size_t index)
 	return best;
 }
 
-static int find_slots(struct predictor *predictor)
+static int find_slots(struct rppm *rppm)
 {
-	const struct profile *profile = predictor->profile;
+	const struct profile *profile = rppm->profile;
 	size_t total = 0;
 	for (size_t i = 0; i < profile->class_count; i++) {
-		struct predict_class *class = &predictor->classes[i];
-		(void)core_program_codes(predictor->program, i, &class->slot_count);
+		struct predict_class *class = &rppm->classes[i];
+		(void)core_program_codes(rppm->program, i, &class->slot_count);
 		class->slot = total;
 		total += class->slot_count;
 	}
-	predictor->slots = calloc(total + 1, sizeof *predictor->slots);
-	predictor->odds = calloc(total + 1, sizeof *predictor->odds);
-	if (!predictor->slots || !predictor->odds)
+	rppm->slots = calloc(total + 1, sizeof *rppm->slots);
+	rppm->odds = calloc(total + 1, sizeof *rppm->odds);
+	if (!rppm->slots || !rppm->odds)
 		return -ENOMEM;
 	for (size_t i = 0; i < profile->class_count; i++) {
-		const struct predict_class *class = &predictor->classes[i];
+		const struct predict_class *class = &rppm->classes[i];
 		size_t count;
-		const uint32_t *codes = core_program_codes(predictor->program, i, &count);
+		const uint32_t *codes = core_program_codes(rppm->program, i, &count);
 		for (size_t k = 0; k < count; k++)
-			predictor->slots[class->slot + k] =
-				statstack_find(predictor->statstack, (uint32_t)i, codes[k]);
+			rppm->slots[class->slot + k] =
+				statstack_find(rppm->statstack, (uint32_t)i, codes[k]);
 	}
 	return 0;
 }
 
-int predict_classes_prepare(struct predictor *predictor, uint64_t seed, struct err *err)
+int predict_classes_prepare(struct rppm *rppm, uint64_t seed, struct err *err)
 {
-	const struct profile *profile = predictor->profile;
-	if (predictor->program && predictor->seed == seed)
+	const struct profile *profile = rppm->profile;
+	if (rppm->program && rppm->seed == seed)
 		return 0;
-	core_program_free(predictor->program);
-	free(predictor->classes);
-	free(predictor->slots);
-	free(predictor->odds);
-	predictor->program = NULL;
-	predictor->slots = NULL;
-	predictor->odds = NULL;
-	predictor->classes = calloc(profile->class_count + 1, sizeof *predictor->classes);
-	if (!predictor->classes || core_program_new(profile, predictor->micro_instructions, seed,
-					   &predictor->program) < 0)
+	core_program_free(rppm->program);
+	free(rppm->classes);
+	free(rppm->slots);
+	free(rppm->odds);
+	rppm->program = NULL;
+	rppm->slots = NULL;
+	rppm->odds = NULL;
+	rppm->classes = calloc(profile->class_count + 1, sizeof *rppm->classes);
+	if (!rppm->classes ||
+		core_program_new(profile, rppm->micro_instructions, seed, &rppm->program) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	predictor->seed = seed;
+	rppm->seed = seed;
 	for (size_t i = 0; i < profile->class_count; i++)
-		predictor->classes[i].like = find_like(predictor, i);
-	return find_slots(predictor) < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
+		rppm->classes[i].like = find_like(rppm, i);
+	return find_slots(rppm) < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
 }
 
 static double share(uint64_t part, uint64_t whole)
@@ -99,20 +99,19 @@ static double mispredicted(const struct profile_class *class)
 	return class->branches[3].floor_entropy / 2;
 }
 
-/* The input of a class; its odds by instruction are in predictor->odds. */
-static struct core_input input_of(struct predictor *predictor, size_t index,
+/* The input of a class; its odds by instruction are in rppm->odds. */
+static struct core_input input_of(struct rppm *rppm, size_t index,
 	const struct processor *processor, struct predicted_class *ret)
 {
-	const struct profile_class *class = &predictor->profile->classes[index];
-	const struct predict_class *known = &predictor->classes[index];
-	const struct statstack_class *odds = &predictor->answer.classes[index];
-	struct core_input input = { .odds = &predictor->odds[known->slot] };
+	const struct profile_class *class = &rppm->profile->classes[index];
+	const struct predict_class *known = &rppm->classes[index];
+	const struct statstack_class *odds = &rppm->answer.classes[index];
+	struct core_input input = { .odds = &rppm->odds[known->slot] };
 	for (size_t i = known->slot; i < known->slot + known->slot_count; i++) {
 		const struct statstack_odds *of =
-			predictor->slots[i] >= 0 ? &predictor->answer.codes[predictor->slots[i]]
-						 : &odds->access;
-		memcpy(predictor->odds[i].beyond, of->beyond, sizeof of->beyond);
-		predictor->odds[i].transfer = of->transfer;
+			rppm->slots[i] >= 0 ? &rppm->answer.codes[rppm->slots[i]] : &odds->access;
+		memcpy(rppm->odds[i].beyond, of->beyond, sizeof of->beyond);
+		rppm->odds[i].transfer = of->transfer;
 	}
 	double fetches = share(class->fetches, class->instructions);
 	for (unsigned i = 0; i < PROCESSOR_LEVELS_MAX; i++)
@@ -124,11 +123,11 @@ static struct core_input input_of(struct predictor *predictor, size_t index,
 	return input;
 }
 
-static int play_class(struct predictor *predictor, struct core *core, size_t index,
+static int play_class(struct rppm *rppm, struct core *core, size_t index,
 	const struct core_input *input, struct predicted_class *ret)
 {
 	struct core_result result = { 0 };
-	int code = core_play(core, predictor->program, index, input, &result);
+	int code = core_play(core, rppm->program, index, input, &result);
 	if (code < 0)
 		return code;
 	ret->cpi = result.cpi;
@@ -136,34 +135,34 @@ static int play_class(struct predictor *predictor, struct core *core, size_t ind
 	return 0;
 }
 
-static int play_curve(struct predictor *predictor, struct core *core, size_t index,
+static int play_curve(struct rppm *rppm, struct core *core, size_t index,
 	const struct processor *processor, struct class_curve *curve, struct predicted_class *ret)
 {
 	double memory_cycles = processor->memory_ns * processor->frequency_hz / 1e9;
-	struct core_input input = input_of(predictor, index, processor, ret);
+	struct core_input input = input_of(rppm, index, processor, ret);
 	struct predicted_class loaded = { 0 };
-	int code = play_class(predictor, core, index, &input, ret);
+	int code = play_class(rppm, core, index, &input, ret);
 	curve->cpi_now = curve->cpi[0] = curve->cpi[1] = ret->cpi;
 	if (code < 0 || ret->memory_lines == 0 || processor->memory_bytes_per_s == 0)
 		return code;
 	input.memory_cycles = PREDICT_LOADED * memory_cycles;
-	code = play_class(predictor, core, index, &input, &loaded);
+	code = play_class(rppm, core, index, &input, &loaded);
 	curve->cpi[1] = loaded.cpi > ret->cpi ? loaded.cpi : ret->cpi;
 	return code;
 }
 
 /* Classes without micro-traces of their own. */
-static void fill_others(const struct predictor *predictor, struct class_curve *curves,
-	struct prediction *prediction)
+static void fill_others(
+	const struct rppm *rppm, struct class_curve *curves, struct prediction *prediction)
 {
-	const struct profile *profile = predictor->profile;
+	const struct profile *profile = rppm->profile;
 	struct predicted_class mean = { 0 };
 	struct class_curve curve = { 0 };
 	double weight = 0;
 	for (size_t i = 0; i < profile->class_count; i++) {
 		const struct predicted_class *class = &prediction->classes[i];
 		double instructions = (double)profile->classes[i].instructions;
-		if (predictor->classes[i].like != i)
+		if (rppm->classes[i].like != i)
 			continue;
 		weight += instructions;
 		mean.cpi += instructions * class->cpi;
@@ -188,7 +187,7 @@ static void fill_others(const struct predictor *predictor, struct class_curve *c
 	for (unsigned k = 0; k < PROCESSOR_LEVELS_MAX; k++)
 		mean.beyond[k] *= scale;
 	for (size_t i = 0; i < profile->class_count; i++) {
-		size_t like = predictor->classes[i].like;
+		size_t like = rppm->classes[i].like;
 		if (like == i)
 			continue;
 		prediction->classes[i] = like == SIZE_MAX ? mean : prediction->classes[like];
@@ -202,28 +201,27 @@ static void fill_others(const struct predictor *predictor, struct class_curve *c
 	prediction->own_share = all > 0 ? weight / all : 0;
 }
 
-int predict_classes(struct predictor *predictor, const struct processor *processor,
+int predict_classes(struct rppm *rppm, const struct processor *processor,
 	struct class_curve *curves, struct prediction *prediction, struct err *err)
 {
 	AUTO(core) struct core *core = NULL;
 	int code = core_new(processor, &core);
 	if (code < 0)
 		return err_set(err, code, "this processor has no core that could be played");
-	statstack_ask(predictor->statstack, processor, &predictor->answer);
+	statstack_ask(rppm->statstack, processor, &rppm->answer);
 	for (size_t i = 0; i < prediction->class_count; i++) {
-		if (predictor->classes[i].like != i)
+		if (rppm->classes[i].like != i)
 			continue;
-		code = play_curve(
-			predictor, core, i, processor, &curves[i], &prediction->classes[i]);
+		code = play_curve(rppm, core, i, processor, &curves[i], &prediction->classes[i]);
 		if (code < 0)
 			return err_set(err, code, "out of memory");
 		prediction->classes[i].is_own = true;
 	}
-	fill_others(predictor, curves, prediction);
+	fill_others(rppm, curves, prediction);
 	return 0;
 }
 
-int predict_classes_queued(struct predictor *predictor, const struct processor *processor,
+int predict_classes_queued(struct rppm *rppm, const struct processor *processor,
 	struct class_curve *curves, struct prediction *prediction, struct err *err)
 {
 	double memory_cycles = processor->memory_ns * processor->frequency_hz / 1e9;
@@ -231,16 +229,15 @@ int predict_classes_queued(struct predictor *predictor, const struct processor *
 	int code = core_new(processor, &core);
 	for (size_t i = 0; code == 0 && i < prediction->class_count; i++) {
 		struct predicted_class *class = &prediction->classes[i];
-		if (predictor->classes[i].like != i ||
-			class->queue_cycles == curves[i].queue_cycles)
+		if (rppm->classes[i].like != i || class->queue_cycles == curves[i].queue_cycles)
 			continue;
-		struct core_input input = input_of(predictor, i, processor, class);
+		struct core_input input = input_of(rppm, i, processor, class);
 		input.memory_cycles = memory_cycles + curves[i].queue_cycles;
-		code = play_class(predictor, core, i, &input, class);
+		code = play_class(rppm, core, i, &input, class);
 		class->queue_cycles = curves[i].queue_cycles;
 	}
 	if (code < 0)
 		return err_set(err, code, "out of memory");
-	fill_others(predictor, curves, prediction);
+	fill_others(rppm, curves, prediction);
 	return 0;
 }

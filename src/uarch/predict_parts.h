@@ -13,7 +13,7 @@ struct predict_class {
 	size_t slot, slot_count; /* its instructions that access memory */
 };
 
-struct predictor {
+struct rppm {
 	const struct profile *profile;
 	struct replay *replay;
 	struct statstack *statstack;
@@ -40,11 +40,11 @@ struct class_curve {
 };
 enum { PREDICT_LOADED = 4 };
 
-int predict_classes_prepare(struct predictor *predictor, uint64_t seed, struct err *err);
-int predict_classes(struct predictor *predictor, const struct processor *processor,
+int predict_classes_prepare(struct rppm *rppm, uint64_t seed, struct err *err);
+int predict_classes(struct rppm *rppm, const struct processor *processor,
 	struct class_curve *curves, struct prediction *prediction, struct err *err);
 /* Again for classes whose queue_cycles have changed. */
-int predict_classes_queued(struct predictor *predictor, const struct processor *processor,
+int predict_classes_queued(struct rppm *rppm, const struct processor *processor,
 	struct class_curve *curves, struct prediction *prediction, struct err *err);
 
 /* predict_play.c: the replay with the classes' times. `overlaps`, by class, for predict_memory.c: may be NULL. */
@@ -61,9 +61,8 @@ struct overlap {
 unsigned overlap_level(double load);
 double predict_line_ns(const struct processor *processor); /* that memory takes for a line */
 
-int predict_play(struct predictor *predictor, const struct predict_run *run,
-	const struct class_curve *curves, struct prediction *prediction, struct overlap *overlaps,
-	struct err *err);
+int predict_play(struct rppm *rppm, const struct predict_run *run, const struct class_curve *curves,
+	struct prediction *prediction, struct overlap *overlaps, struct err *err);
 
 /* predict_memory.c: bandwidth. Sets the curves' queue_cycles; true if any counts. */
 bool predict_needs_memory(const struct processor *processor, uint32_t cores,

@@ -233,8 +233,8 @@ static int play_init(struct play *play)
 		       : -ENOMEM;
 }
 
-static int play_all(struct play *play, struct predictor *predictor, const struct predict_run *run,
-	struct err *err)
+static int play_all(
+	struct play *play, struct rppm *rppm, const struct predict_run *run, struct err *err)
 {
 	const struct processor *processor = run->processor;
 	struct prediction *prediction = play->prediction;
@@ -255,7 +255,7 @@ static int play_all(struct play *play, struct predictor *predictor, const struct
 		.wake_ns = (uint64_t)processor->wake_ns,
 		.transfer_ns = (uint64_t)processor->transfer_ns,
 		.times = times };
-	int code = replay_run(predictor->replay, &replay, &prediction->ns, err);
+	int code = replay_run(rppm->replay, &replay, &prediction->ns, err);
 	if (code < 0)
 		return code;
 	if (!(play->total_ns <= TOO_LONG_NS))
@@ -269,9 +269,8 @@ static int play_all(struct play *play, struct predictor *predictor, const struct
 	return 0;
 }
 
-int predict_play(struct predictor *predictor, const struct predict_run *run,
-	const struct class_curve *curves, struct prediction *prediction, struct overlap *overlaps,
-	struct err *err)
+int predict_play(struct rppm *rppm, const struct predict_run *run, const struct class_curve *curves,
+	struct prediction *prediction, struct overlap *overlaps, struct err *err)
 {
 	struct play play = { .curves = curves,
 		.processor = run->processor,
@@ -279,7 +278,7 @@ int predict_play(struct predictor *predictor, const struct predict_run *run,
 		.overlaps = overlaps };
 	for (size_t i = 0; overlaps && i < prediction->class_count; i++)
 		overlaps[i] = (struct overlap){ 0 };
-	int code = play_all(&play, predictor, run, err);
+	int code = play_all(&play, rppm, run, err);
 	play_release(&play);
 	return code;
 }

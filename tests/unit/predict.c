@@ -118,27 +118,27 @@ static void add_class(struct script *s, uint32_t thread, uint64_t stretch, uint6
 			.weight = (double)instructions };
 }
 
-static struct predictor *load(struct script *s)
+static struct rppm *load(struct script *s)
 {
 	struct err err = { "" };
-	struct predictor *predictor = NULL;
-	if (predictor_new(&s->profile, &(struct predict_opts){ 0 }, &predictor, &err) < 0)
+	struct rppm *rppm = NULL;
+	if (rppm_new(&s->profile, &(struct predict_opts){ 0 }, &rppm, &err) < 0)
 		fail_msg("%s", err.text);
-	struct event_sink sink = predictor_sink(predictor);
+	struct event_sink sink = rppm_sink(rppm);
 	FILE *in = fmemopen((void *)(uintptr_t)s->timeline, strlen(s->timeline), "r");
 	assert_non_null(in);
 	if (timeline_csv_read(in, "test", &sink, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 	(void)fclose(in);
-	return predictor;
+	return rppm;
 }
 
-static struct prediction predict(struct predictor *predictor, const struct processor *processor)
+static struct prediction predict(struct rppm *rppm, const struct processor *processor)
 {
 	struct err err = { "" };
 	struct prediction prediction = { 0 };
 	const struct predict_run run = { .processor = processor };
-	if (predictor_run(predictor, &run, &prediction, &err) < 0)
+	if (rppm_run(rppm, &run, &prediction, &err) < 0)
 		fail_msg("%s", err.text);
 	return prediction;
 }
@@ -181,9 +181,9 @@ static void the_longest_chain_is_the_time(void **state)
 	(void)state;
 	struct script s;
 	make_fork_join(&s, false, true);
-	AUTO(predictor) struct predictor *predictor = load(&s);
+	AUTO(rppm) struct rppm *rppm = load(&s);
 	struct processor machine = two_wide();
-	struct prediction p = predict(predictor, &machine);
+	struct prediction p = predict(rppm, &machine);
 	/* two instructions in a cycle of half a ns */
 	assert_near((double)p.ns, 5e6 / 2 / 2, 0.01);
 	assert_near((double)p.main_ns, 1e6 / 4, 0.01);
@@ -199,12 +199,12 @@ static void the_longest_chain_is_the_time(void **state)
 	assert_true(p.threads[2].stack[PREDICT_SYNC] == 0);
 	prediction_release(&p);
 	machine.cores = 1;
-	p = predict(predictor, &machine);
+	p = predict(rppm, &machine);
 	assert_near((double)p.ns, 7e6 / 4, 0.01);
 	prediction_release(&p);
 	machine.wake_ns = 50000;
 	machine.cores = 2;
-	p = predict(predictor, &machine);
+	p = predict(rppm, &machine);
 	assert_near((double)p.ns, 5e6 / 4 + 50000, 0.005);
 	prediction_release(&p);
 }
@@ -214,9 +214,9 @@ static void a_class_without_traces_takes_what_another_threads_takes(void **state
 	(void)state;
 	struct script s;
 	make_fork_join(&s, true, false);
-	AUTO(predictor) struct predictor *predictor = load(&s);
+	AUTO(rppm) struct rppm *rppm = load(&s);
 	struct processor machine = two_wide();
-	struct prediction p = predict(predictor, &machine);
+	struct prediction p = predict(rppm, &machine);
 	assert_true(p.classes[1].is_own && !p.classes[2].is_own);
 	assert_true(p.classes[2].cpi == p.classes[1].cpi && p.classes[1].cpi > 0.6);
 	assert_near(p.own_share, 3.0 / 7, 0.001);
@@ -231,17 +231,17 @@ static void bandwidth_is_shared(void **state)
 	(void)state;
 	struct script s;
 	make_fork_join(&s, true, true);
-	AUTO(predictor) struct predictor *predictor = load(&s);
+	AUTO(rppm) struct rppm *rppm = load(&s);
 	struct processor machine = two_wide();
-	struct prediction free_of_it = predict(predictor, &machine);
+	struct prediction free_of_it = predict(rppm, &machine);
 	machine.memory_bytes_per_s = 1e8;
-	struct prediction p = predict(predictor, &machine);
+	struct prediction p = predict(rppm, &machine);
 	double lines_ns = 6e6 * 0.1 * 64 / 1e8 * 1e9;
 	assert_near((double)p.ns, 1e6 / 4 + lines_ns, 0.03);
 	assert_true(p.classes[1].queue_cycles > 0 && p.classes[0].queue_cycles == 0);
 	assert_true((double)free_of_it.ns < 0.2 * (double)p.ns);
 	machine.memory_bytes_per_s = 1e13;
-	struct prediction plenty = predict(predictor, &machine);
+	struct prediction plenty = predict(rppm, &machine);
 	assert_int_equal(plenty.ns, free_of_it.ns);
 	prediction_release(&p);
 	prediction_release(&plenty);
@@ -254,9 +254,9 @@ static void work_of_no_class_is_told(void **state)
 	struct script s;
 	make_fork_join(&s, false, true);
 	s.profile.class_count = 2;
-	AUTO(predictor) struct predictor *predictor = load(&s);
+	AUTO(rppm) struct rppm *rppm = load(&s);
 	struct processor machine = two_wide();
-	struct prediction p = predict(predictor, &machine);
+	struct prediction p = predict(rppm, &machine);
 	assert_near(p.unmatched, 4e6, 0.0001);
 	assert_near((double)p.ns, 5e6 / 4, 0.01); /* at the mean of the others */
 	prediction_release(&p);
@@ -267,15 +267,15 @@ static void the_same_seed_gives_the_same(void **state)
 	(void)state;
 	struct script s;
 	make_fork_join(&s, true, true);
-	AUTO(predictor) struct predictor *predictor = load(&s);
+	AUTO(rppm) struct rppm *rppm = load(&s);
 	struct processor machine = two_wide();
 	struct prediction first = { 0 }, other = { 0 }, again = { 0 };
 	struct predict_run run = { .processor = &machine, .seed = 1 };
-	assert_int_equal(predictor_run(predictor, &run, &first, NULL), 0);
+	assert_int_equal(rppm_run(rppm, &run, &first, NULL), 0);
 	run.seed = 2;
-	assert_int_equal(predictor_run(predictor, &run, &other, NULL), 0);
+	assert_int_equal(rppm_run(rppm, &run, &other, NULL), 0);
 	run.seed = 1;
-	assert_int_equal(predictor_run(predictor, &run, &again, NULL), 0);
+	assert_int_equal(rppm_run(rppm, &run, &again, NULL), 0);
 	assert_int_equal(first.ns, again.ns);
 	assert_int_not_equal(first.ns, other.ns);
 	assert_near((double)other.ns, (double)first.ns, 0.05);
@@ -288,19 +288,18 @@ static void what_cannot_be_predicted_is_refused(void **state)
 {
 	(void)state;
 	struct script s;
-	struct predictor *none = NULL;
+	struct rppm *none = NULL;
 	struct err err = { "" };
 	make_fork_join(&s, false, true);
 	s.profile.timeline_bytes = 0;
-	assert_int_equal(
-		predictor_new(&s.profile, &(struct predict_opts){ 0 }, &none, &err), -EINVAL);
+	assert_int_equal(rppm_new(&s.profile, &(struct predict_opts){ 0 }, &none, &err), -EINVAL);
 	s.profile.timeline_bytes = 1;
-	AUTO(predictor) struct predictor *predictor = load(&s);
+	AUTO(rppm) struct rppm *rppm = load(&s);
 	struct processor slow = two_wide();
 	struct prediction p = { 0 };
 	slow.frequency_hz = 1e-6;
 	const struct predict_run run = { .processor = &slow };
-	assert_int_equal(predictor_run(predictor, &run, &p, &err), -ERANGE);
+	assert_int_equal(rppm_run(rppm, &run, &p, &err), -ERANGE);
 }
 
 int main(void)
