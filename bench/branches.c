@@ -84,13 +84,13 @@ static int simulated_rate(
 {
 	size_t wrong = 0, all = 0;
 	for (size_t i = 0; i < streams->count; i++) {
-		AUTO(predictor) struct predictor *predictor = NULL;
-		if (predictor_new((enum predictor_kind)kind, bytes, &predictor) < 0)
+		AUTO(branch_predictor) struct branch_predictor *predictor = NULL;
+		if (branch_predictor_new((enum predictor_kind)kind, bytes, &predictor) < 0)
 			return -ENOMEM;
 		all += streams->lengths[i];
 		for (size_t k = 0; k < streams->lengths[i]; k++)
-			wrong += !predictor_predict(predictor, streams->branches[i][k].address,
-				streams->branches[i][k].is_taken);
+			wrong += !branch_predictor_predict(predictor,
+				streams->branches[i][k].address, streams->branches[i][k].is_taken);
 	}
 	*ret_all = all;
 	*ret = all ? (double)wrong / (double)all : 0;

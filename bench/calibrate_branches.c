@@ -56,12 +56,12 @@ static int simulate(const struct branch *branches, size_t count, struct row *row
 	for (int kind = 0; kind < BRANCHES_KINDS; kind++) {
 		uint32_t bytes = BRANCHES_SIZE_FIRST;
 		for (int size = 0; size < BRANCHES_SIZES; size++, bytes *= BRANCHES_SIZE_STEP) {
-			AUTO(predictor) struct predictor *predictor = NULL;
+			AUTO(branch_predictor) struct branch_predictor *predictor = NULL;
 			size_t wrong = 0;
-			if (predictor_new(kind, bytes, &predictor) < 0)
+			if (branch_predictor_new(kind, bytes, &predictor) < 0)
 				return -ENOMEM;
 			for (size_t i = 0; i < count; i++)
-				wrong += !predictor_predict(
+				wrong += !branch_predictor_predict(
 					predictor, branches[i].address, branches[i].is_taken);
 			row->rates[kind][size] = (double)wrong / (double)count;
 		}

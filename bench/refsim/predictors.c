@@ -11,7 +11,7 @@ enum { LEAST_BYTES = 1024, COUNTERS_PER_BYTE = 4, GSHARE_HISTORY_MAX = 16 };
 /* Sizes of the Alpha's tables, for each KiB of the whole. */
 enum { LOCAL_PER_KIB = 256, GLOBAL_PER_KIB = 1024, LOCAL_HISTORY = 10 };
 
-struct predictor {
+struct branch_predictor {
 	enum predictor_kind kind;
 	uint64_t history;
 	uint32_t mask; /* of `counters` and `choices` */
@@ -28,7 +28,7 @@ static uint32_t power_below(uint32_t n)
 	return n ? UINT32_C(1) << (31 - __builtin_clz(n)) : 1;
 }
 
-static int tournament_init(struct predictor *predictor, uint32_t kib)
+static int tournament_init(struct branch_predictor *predictor, uint32_t kib)
 {
 	predictor->mask = GLOBAL_PER_KIB * kib - 1;
 	predictor->local_mask = LOCAL_PER_KIB * kib - 1;
@@ -40,7 +40,7 @@ static int tournament_init(struct predictor *predictor, uint32_t kib)
 	return predictor->choices && predictor->locals && predictor->local_counters ? 0 : -ENOMEM;
 }
 
-static int predictor_init(struct predictor *predictor, uint32_t bytes)
+static int predictor_init(struct branch_predictor *predictor, uint32_t bytes)
 {
 	if (predictor->kind == PREDICTOR_TAGE)
 		return tage_new(bytes, &predictor->tage);
@@ -53,9 +53,9 @@ static int predictor_init(struct predictor *predictor, uint32_t bytes)
 	return predictor->counters ? status : -ENOMEM;
 }
 
-int predictor_new(enum predictor_kind kind, uint32_t bytes, struct predictor **ret)
+int branch_predictor_new(enum predictor_kind kind, uint32_t bytes, struct branch_predictor **ret)
 {
-	AUTO(predictor) struct predictor *predictor = calloc(1, sizeof(*predictor));
+	AUTO(branch_predictor) struct branch_predictor *predictor = calloc(1, sizeof(*predictor));
 	if (!predictor)
 		return -ENOMEM;
 	predictor->kind = kind;
@@ -67,7 +67,7 @@ int predictor_new(enum predictor_kind kind, uint32_t bytes, struct predictor **r
 	return 0;
 }
 
-void predictor_free(struct predictor *predictor)
+void branch_predictor_free(struct branch_predictor *predictor)
 {
 	if (!predictor)
 		return;
@@ -94,7 +94,7 @@ static bool use_counter(uint8_t *counter, bool is_taken)
 	return predicted;
 }
 
-static bool use_local(struct predictor *predictor, uint64_t address, bool is_taken)
+static bool use_local(struct branch_predictor *predictor, uint64_t address, bool is_taken)
 {
 	uint16_t *history = &predictor->locals[address & predictor->local_mask];
 	uint8_t *counter = &predictor->local_counters[*history & predictor->local_counter_mask];
@@ -104,7 +104,7 @@ static bool use_local(struct predictor *predictor, uint64_t address, bool is_tak
 	return predicted;
 }
 
-static bool use_tournament(struct predictor *predictor, uint64_t address, bool is_taken)
+static bool use_tournament(struct branch_predictor *predictor, uint64_t address, bool is_taken)
 {
 	uint32_t at = (uint32_t)predictor->history & predictor->mask;
 	bool local = use_local(predictor, address, is_taken);
@@ -115,9 +115,9 @@ static bool use_tournament(struct predictor *predictor, uint64_t address, bool i
 	return takes_global ? global : local;
 }
 
-bool predictor_predict(void *context, uint64_t address, bool is_taken)
+bool branch_predictor_predict(void *context, uint64_t address, bool is_taken)
 {
-	struct predictor *predictor = context;
+	struct branch_predictor *predictor = context;
 	uint32_t at = (uint32_t)address & predictor->mask;
 	bool predicted = is_taken;
 	switch (predictor->kind) {

@@ -18,14 +18,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct predictor;
+struct branch_predictor;
 
 /* Tables are as large a power of 2 as fits into `bytes` (1 KiB at least). 0 or -ENOMEM. */
-int predictor_new(enum predictor_kind kind, uint32_t bytes, struct predictor **ret);
-void predictor_free(struct predictor *predictor);
-CLEANUP_DEFINE(predictor, predictor_free)
+int branch_predictor_new(enum predictor_kind kind, uint32_t bytes, struct branch_predictor **ret);
+void branch_predictor_free(struct branch_predictor *predictor);
+CLEANUP_DEFINE(branch_predictor, branch_predictor_free)
 
-/* Whether it predicted the outcome; learns it. `context` is a struct predictor: fits struct refcore_predictor. */
-bool predictor_predict(void *context, uint64_t address, bool is_taken);
+/* Whether it predicted the outcome; learns it. `context` is a struct branch_predictor: fits struct refcore_predictor. */
+bool branch_predictor_predict(void *context, uint64_t address, bool is_taken);
 
 #endif

@@ -115,14 +115,15 @@ static void made_up_programs_are_predicted(void **state)
 	for (uint64_t number = 1000; number < 1010; number++) {
 		struct profile_class class = { 0 };
 		AUTO_FREE struct branch *branches = branch_stream_new(number, BRANCHES);
-		AUTO(predictor) struct predictor *predictor = NULL;
+		AUTO(branch_predictor) struct branch_predictor *predictor = NULL;
 		assert_non_null(branches);
 		assert_int_equal(
 			branch_entropy(branches, BRANCHES, BRANCHES, BRANCHES, class.branches), 0);
-		assert_int_equal(predictor_new(PREDICTOR_TOURNAMENT, 4 * KIB, &predictor), 0);
+		assert_int_equal(
+			branch_predictor_new(PREDICTOR_TOURNAMENT, 4 * KIB, &predictor), 0);
 		size_t wrong = 0;
 		for (size_t i = 0; i < BRANCHES; i++)
-			wrong += !predictor_predict(
+			wrong += !branch_predictor_predict(
 				predictor, branches[i].address, branches[i].is_taken);
 		double rate = (double)wrong / BRANCHES;
 		error += fabs(rate - branches_mispredicted(&class, PREDICTOR_TOURNAMENT, 4 * KIB));

@@ -13,13 +13,14 @@ typedef bool (*outcome_fn)(uint64_t n, struct rng *rng);
 
 static double missed(enum predictor_kind kind, outcome_fn outcome)
 {
-	AUTO(predictor) struct predictor *predictor = NULL;
+	AUTO(branch_predictor) struct branch_predictor *predictor = NULL;
 	struct rng rng;
 	uint64_t wrong = 0;
 	rng_init(&rng, 1);
-	assert_int_equal(predictor_new(kind, 4 * KIB, &predictor), 0);
+	assert_int_equal(branch_predictor_new(kind, 4 * KIB, &predictor), 0);
 	for (uint64_t n = 0; n < BRANCHES; n++)
-		wrong += !predictor_predict(predictor, 0x401000 + n % 2 * 37, outcome(n, &rng));
+		wrong += !branch_predictor_predict(
+			predictor, 0x401000 + n % 2 * 37, outcome(n, &rng));
 	return (double)wrong / BRANCHES;
 }
 
@@ -125,12 +126,12 @@ static void sizes_are_rounded_down(void **state)
 {
 	(void)state;
 	for (uint32_t bytes = 0; bytes < 70000; bytes += 6500) {
-		AUTO(predictor) struct predictor *predictor = NULL;
+		AUTO(branch_predictor) struct branch_predictor *predictor = NULL;
 		for (int kind = 0; kind < PREDICTOR_KINDS; kind++) {
-			predictor_free(predictor);
+			branch_predictor_free(predictor);
 			predictor = NULL;
-			assert_int_equal(predictor_new(kind, bytes, &predictor), 0);
-			(void)predictor_predict(predictor, UINT64_MAX, true);
+			assert_int_equal(branch_predictor_new(kind, bytes, &predictor), 0);
+			(void)branch_predictor_predict(predictor, UINT64_MAX, true);
 		}
 	}
 }
