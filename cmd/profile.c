@@ -19,7 +19,7 @@
 enum { LIMIT_MIB = 1024 };
 
 struct profile_options {
-	const char *output, *backend;
+	const char *output, *backend, *instructions;
 	uint32_t limit_mib;
 	bool native, force, json;
 };
@@ -29,8 +29,10 @@ struct profile_options {
 static const struct option_spec options[] = {
 	{ 'o', "output", "FILE", "the profile to write (default: corecast.ccp)", OPTION_STRING,
 		FIELD(output) },
-	{ 0, "backend", "auto|qemu|valgrind", "what runs the program (default: auto)", OPTION_STRING,
-		FIELD(backend) },
+	{ 0, "backend", "auto|qemu|valgrind", "what runs the program (default: auto)",
+		OPTION_STRING, FIELD(backend) },
+	{ 0, "instructions", "FILE", "also write every instruction, for simulators", OPTION_STRING,
+		FIELD(instructions) },
 	{ 0, "native", NULL, "run it plainly first, for the time that it takes", OPTION_FLAG,
 		FIELD(native) },
 	{ 0, "size-limit", "MIB",
@@ -93,6 +95,7 @@ static int profile_program(const struct profile_options *values, char **program)
 		.argv = program,
 		.backend = values->backend,
 		.is_run_plainly = values->native,
+		.instructions = values->instructions,
 		.trace_bytes_max = (uint64_t)values->limit_mib << 20,
 	};
 	struct err err = { 0 };

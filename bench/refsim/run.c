@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { TURN = 250 }; /* instructions: a fraction of a microsecond */
-
 /* Below this a core that is asked again has not been idle: times are rounded to whole ns. */
 static const uint64_t IDLE_NS = 5;
 
@@ -39,20 +37,22 @@ static uint64_t duration(void *context, uint32_t thread, uint16_t stretch, uint6
 {
 	struct running *running = context;
 	struct refcore *core = running->cores[thread];
-	struct micro_op ops[TURN];
+	struct micro_op ops[REFRUN_OPS];
+	size_t op_count = 0;
 	uint64_t now_ns = sim_now(running->sim);
 	(void)stretch;
 	if (now_ns > ns_of(running, refcore_clock(core)) + IDLE_NS)
 		refcore_advance(core, (uint64_t)((double)now_ns * ghz(running)));
-	size_t wanted = *work < TURN ? (size_t)*work : TURN;
-	size_t count = running->input->read(running->input->read_context, thread, ops, wanted);
+	size_t wanted = *work < REFRUN_TURN ? (size_t)*work : REFRUN_TURN;
+	size_t count =
+		running->input->read(running->input->read_context, thread, wanted, ops, &op_count);
 	if (count < wanted) {
 		running->missing += *work - count;
 		*work = 0;
 	} else {
 		*work -= count;
 	}
-	refcore_run(core, running->input->codes, ops, count);
+	refcore_run(core, running->input->codes, ops, op_count);
 	if (*work == 0)
 		refcore_drain(core);
 	uint64_t until_ns = ns_of(running, refcore_clock(core));

@@ -20,13 +20,19 @@
 #include "bench/refsim/core.h"
 #include "model/replay.h"
 
+enum { REFRUN_TURN = 250, REFRUN_OPS = 4 * REFRUN_TURN };
+
 struct refrun_input {
 	const struct processor *processor;
 	struct replay *replay; /* with opts.stretch; its threads are the streams' numbers */
 	uint32_t threads; /* of the replay */
 	const struct code *codes;
-	/* The next instructions of a thread, at most `count`; fewer: there are no more. */
-	size_t (*read)(void *context, uint32_t thread, struct micro_op *ops, size_t count);
+	/*
+	 * The next instructions of a thread, at most `count` and fewer only at its end, in *ret_ops elements of `ops`: more
+	 * where an instruction accesses several lines. `ops` has room for REFRUN_OPS.
+	 */
+	size_t (*read)(void *context, uint32_t thread, size_t count, struct micro_op *ops,
+		size_t *ret_ops);
 	void *read_context;
 	const struct refcore_predictor *predictors; /* one for each thread */
 };

@@ -67,6 +67,12 @@ static int open_nameless(struct err *err)
 	return fd;
 }
 
+static int open_named(const char *path, struct err *err)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	return fd >= 0 ? fd : err_set(err, -errno, "cannot make '%s': %s", path, strerror(errno));
+}
+
 static int name_of(int fd, char **ret, struct err *err)
 {
 	if (asprintf(ret, "/proc/%d/fd/%d", (int)getpid(), fd) >= 0)
@@ -125,7 +131,7 @@ static int make_page(int fd, struct err *err)
 static int make_files(
 	const struct profiler_opts *opts, struct profiler_parts *parts, struct err *err)
 {
-	parts->raw = open_nameless(err);
+	parts->raw = opts->instructions ? open_named(opts->instructions, err) : open_nameless(err);
 	if (parts->raw < 0)
 		return parts->raw;
 	parts->trace = open_nameless(err);

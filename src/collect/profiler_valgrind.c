@@ -107,7 +107,9 @@ static int begin(const struct profiler_opts *opts, struct profiler_parts *parts,
 	char *out = profiler_format(parts, "out=%s", parts->raw_name);
 	if (!tool || !out)
 		return err_set(err, -ENOMEM, "out of memory");
-	char *const reader[] = { feed, parts->plugin, backend, out, NULL };
+	static char trace[] = "trace=on";
+	char *const reader[] = { feed, parts->plugin, backend, out,
+		opts->instructions ? trace : NULL, NULL };
 	code = start_reader(parts, reader, err);
 	return code < 0 ? code : make_argv(opts, parts, tool, program, err);
 }

@@ -30,13 +30,15 @@ struct streams {
 };
 
 /* Each instruction waits for the one before it. */
-static size_t read_chain(void *context, uint32_t thread, struct micro_op *ops, size_t count)
+static size_t read_chain(
+	void *context, uint32_t thread, size_t count, struct micro_op *ops, size_t *ret_ops)
 {
 	struct streams *streams = context;
 	if (streams->left[thread] < count)
 		count = (size_t)streams->left[thread];
 	streams->left[thread] -= count;
 	memset(ops, 0, count * sizeof(*ops));
+	*ret_ops = count;
 	return count;
 }
 
