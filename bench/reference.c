@@ -226,11 +226,12 @@ static int simulate(struct program *program, const char *path, struct err *err)
 		return code;
 	struct refcore_predictor *predictors = calloc(program->threads + 1, sizeof(*predictors));
 	for (uint32_t i = 0; code == 0 && predictors && i < program->threads; i++) {
-		struct predictor *predictor = NULL;
+		struct branch_predictor *predictor = NULL;
 		if (processor.predictor == PREDICTOR_PERFECT)
 			continue;
-		code = predictor_new(processor.predictor, processor.predictor_bytes, &predictor);
-		predictors[i] = (struct refcore_predictor){ predictor_predict, predictor };
+		code = branch_predictor_new(
+			processor.predictor, processor.predictor_bytes, &predictor);
+		predictors[i] = (struct refcore_predictor){ branch_predictor_predict, predictor };
 	}
 	start_streams(program);
 	struct refrun_input input = { .processor = &processor,
@@ -248,7 +249,7 @@ static int simulate(struct program *program, const char *path, struct err *err)
 	if (code == 0)
 		print(processor.name, program, &result);
 	for (uint32_t i = 0; predictors && i < program->threads; i++)
-		predictor_free(predictors[i].context);
+		branch_predictor_free(predictors[i].context);
 	free(predictors);
 	free(result.cores);
 	return code;

@@ -154,6 +154,13 @@ QEMU_EXPORT uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn)
 	return insn->address;
 }
 
+/* The program is another process; what the tool tells of an instruction is whole. */
+QEMU_EXPORT void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn)
+{
+	(void)insn;
+	return NULL;
+}
+
 /* Bit 0 of what is passed as an access's description. */
 QEMU_EXPORT bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info)
 {
