@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LIMIT_MIB = 1024 };
+enum { LIMIT_MIB = 4096 };
 
 struct profile_options {
 	const char *output, *backend, *instructions;
@@ -36,7 +36,7 @@ static const struct option_spec options[] = {
 	{ 0, "native", NULL, "run it plainly first, for the time that it takes", OPTION_FLAG,
 		FIELD(native) },
 	{ 0, "size-limit", "MIB",
-		"stop recording events, not the program, at this size (default: 1024)", OPTION_U32,
+		"stop recording events, not the program, at this size (default: 4096)", OPTION_U32,
 		FIELD(limit_mib) },
 	{ 0, "force", NULL, "replace the file that is there", OPTION_FLAG, FIELD(force) },
 	{ 0, "json", NULL, "print the summary as JSON", OPTION_FLAG, FIELD(json) },
@@ -89,6 +89,22 @@ static int print(const struct profile_options *values, const struct profile *pro
 	return EXIT_SUCCESS;
 }
 
+/* What the profile does not know of. */
+static void print_notes(const struct profile_options *values, const char *program,
+	const struct profiler_result *ran)
+{
+	if (ran->processes > 1)
+		fprintf(stderr,
+			"corecast: '%s' started other processes (%u in all): only the first is "
+			"profiled\n",
+			program, ran->processes);
+	if (ran->is_timeline_full)
+		fprintf(stderr,
+			"corecast: events were no longer recorded at %u MiB, or at the end of the "
+			"disk: --size-limit MIB, TMPDIR=FOLDER\n",
+			values->limit_mib);
+}
+
 static int profile_program(const struct profile_options *values, char **program)
 {
 	const struct profiler_opts opts = {
@@ -109,6 +125,7 @@ static int profile_program(const struct profile_options *values, char **program)
 	if (profiler_run(&opts, &ran, &err) < 0 || import(&ran, &profile, &err) < 0 ||
 		write_profile(values->output, &profile, &err) < 0)
 		return command_failure(&err);
+	print_notes(values, program[0], &ran);
 	if (strcmp(values->backend, "auto") == 0)
 		fprintf(stderr, "corecast: profiled by %s: %s\n", ran.backend, ran.why);
 	if (print(values, &profile) != EXIT_SUCCESS)

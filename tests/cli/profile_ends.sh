@@ -72,3 +72,4 @@ echo "-- a process that it starts"
 profile -- sh -c '/bin/true; echo done'
 head -n 1 out
 fact '.quality.is_partial | not'
+grep -c 'only the first is profiled' stderr
