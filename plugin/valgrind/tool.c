@@ -54,6 +54,7 @@ static ULong *next = buffer, *kept;
 static struct thread threads[THREADS];
 static struct thread *running = &threads[1];
 static ThreadId told; /* thread that the stream is at */
+static const struct profile_page *page; /* in the program's memory; NULL: it has shown none */
 static ULong block_count;
 static UInt turn;
 
@@ -224,11 +225,19 @@ static void tell_block(const IRSB *in, ULong number, UWord instructions)
 		pause_counting();
 }
 
+/* The recorder inside the program is not the program. */
+static Bool is_recorder(Addr address)
+{
+	return page && address >= page->recorder_begin && address < page->recorder_end;
+}
+
 static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
 	const VexGuestExtents *extents, const VexArchInfo *host, IRType guest_word,
 	IRType host_word)
 {
-	(void)closure, (void)layout, (void)extents, (void)host, (void)guest_word, (void)host_word;
+	(void)layout, (void)extents, (void)host, (void)guest_word, (void)host_word;
+	if (is_recorder(closure->nraddr))
+		return in;
 	UWord instructions = 0, most = 3;
 	for (Int i = 0; i < in->stmts_used; i++) {
 		instructions += in->stmts[i]->tag == Ist_IMark;
@@ -292,8 +301,11 @@ static void take_slot(ThreadId tid, UWord number, struct profile_slot *slot)
 	Bool has_slot = number < PROFILE_SLOTS;
 	thread->slot = has_slot ? slot : NULL;
 	thread->stretch = PROFILE_NOT_COUNTED; /* as its new slot says for the reader */
-	if (has_slot)
+	if (has_slot) {
 		slot->instructions = thread->instructions;
+		page = (const struct profile_page *)((Addr)(slot - number) -
+						     offsetof(struct profile_page, slots));
+	}
 	tell(tid, STREAM_SLOT, number);
 	resume_counting();
 	*next++ = has_slot ? (ULong)slot->pid << 32 | slot->tid : 0;
