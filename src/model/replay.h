@@ -64,7 +64,7 @@ struct replay_facts {
 	/* With a core to spare; when it wanted all; when it wanted twice as many or more. The latter two
 	   hold for the recorded cores only. */
 	double available_spare, available_full, available_crowded;
-	uint64_t wake_ns; /* from a wake-up to running again, on a free core: lower quartile */
+	uint64_t wake_ns; /* from a wake-up to running again, on a free core: median */
 	uint64_t block_ns; /* CPU time that a wait costs who waits: lower quartile */
 	size_t threads, operations;
 	uint64_t conditions,

@@ -349,6 +349,19 @@ static int wait_begins(struct replay *replay, uint32_t index, const struct event
 	return code;
 }
 
+/* Whether a core was free for it: of more threads that are woken together nobody knows which had one. */
+static void note_core(struct replay *replay, struct load_thread *thread)
+{
+	thread->had_core = replay->active < replay->opts.cores;
+	thread->was_last_core = replay->active + 1 == replay->opts.cores;
+	if (thread->had_core || replay->crowded_ns == thread->woken_ns)
+		return;
+	replay->crowded_ns = thread->woken_ns;
+	for (size_t i = 0; i < replay->thread_count; i++)
+		if (replay->threads[i].woken_ns == thread->woken_ns)
+			replay->threads[i].had_core = false;
+}
+
 static int woken(struct replay *replay, uint32_t index, const struct event *event)
 {
 	struct load_thread *thread = &replay->threads[index];
@@ -359,7 +372,7 @@ static int woken(struct replay *replay, uint32_t index, const struct event *even
 	thread->waker = event->value <= UINT32_MAX
 				? load_find_thread(replay, event->pid, (uint32_t)event->value)
 				: REPLAY_NONE;
-	thread->had_core = replay->active < replay->opts.cores;
+	note_core(replay, thread);
 	set_active(replay, thread, true);
 	return waits_woken(replay, index, event);
 }

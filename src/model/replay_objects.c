@@ -39,25 +39,21 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/*
- * The lower quartile: what is longer was disturbed, by others on the machine or by a core that had to
- * be woken itself. Few samples say nothing.
- */
-static uint64_t samples_quartile(struct samples *samples)
+/* What one of so many is below. Few samples say nothing. */
+static uint64_t samples_part(struct samples *samples, size_t part)
 {
 	if (samples->count < SAMPLES_MIN)
 		return 0;
 	qsort(samples->values, samples->count, sizeof *samples->values, by_value);
-	return samples->values[samples->count / 4];
+	return samples->values[samples->count / part];
 }
 
-/* How much longer than that waking up took, summed: cores that the run could have used. */
-static double samples_excess(const struct samples *samples, uint64_t least)
+/* A thread that was woken cannot use a core before it is awake; what is longer is the machine's. */
+static double waking_up(const struct replay *replay, bool is_last_core)
 {
-	double sum = 0;
-	for (size_t i = 0; i < samples->count; i++)
-		sum += samples->values[i] > least ? (double)(samples->values[i] - least) : 0;
-	return sum;
+	double most = (double)replay->facts.wake_ns * (double)replay->wake_count[is_last_core];
+	double all = (double)replay->wake_sum_ns[is_last_core];
+	return most < all ? most : all;
 }
 
 int objects_arrive(
@@ -273,11 +269,8 @@ static void set_available(struct replay *replay, double used_ns)
 		full_ns += i < f->cores ? 0 : could_ns;
 		crowded_ns += i < 2 * f->cores ? 0 : could_ns;
 	}
-	/* A thread that was woken cannot use a core before it is awake. */
-	if (replay->wake.count > 0)
-		spare_ns -= (double)replay->wake_sum_ns -
-			    samples_excess(&replay->wake, f->wake_ns) * (double)replay->wake_count /
-				    (double)replay->wake.count;
+	spare_ns -= waking_up(replay, 0);
+	full_ns -= waking_up(replay, 1);
 	f->available = share(used_ns, spare_ns + full_ns);
 	f->available_spare = f->available_full = f->available_crowded = f->available;
 	double determinant = replay->sums.ss * replay->sums.ff - replay->sums.sf * replay->sums.sf;
@@ -321,8 +314,8 @@ static void set_costs(struct replay *replay)
 		f->available_full = f->available_crowded = 1;
 		return;
 	}
-	f->wake_ns = samples_quartile(&replay->wake);
-	f->block_ns = samples_quartile(&replay->block);
+	f->wake_ns = samples_part(&replay->wake, 2);
+	f->block_ns = samples_part(&replay->block, 4);
 	set_available(replay, used_ns);
 }
 

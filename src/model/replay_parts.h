@@ -97,6 +97,7 @@ struct load_thread {
 	size_t wait_step; /* that stands for the wait, plus one; 0: none */
 	size_t wait_arrival; /* of a barrier */
 	bool was_woken, had_core; /* had_core: one was free when it was woken */
+	bool was_last_core; /* and no other one */
 };
 
 /* A thread that came to a barrier. */
@@ -198,10 +199,11 @@ struct replay {
 
 	uint64_t sections; /* that have begun: see meaning.h */
 	uint64_t origin_ns, now_ns, end_ns;
+	uint64_t crowded_ns; /* when more were woken at once than cores were free */
 	uint32_t active, on_core, on_core_max, active_max;
 	uint64_t active_ns[LOAD_ACTIVE_MAX + 1]; /* time with so many active threads */
 	struct samples wake, block; /* ns: from a wake-up to a free core; CPU time inside a wait */
-	uint64_t wake_count, wake_sum_ns;
+	uint64_t wake_count[2], wake_sum_ns[2]; /* all; [1]: of the last free core */
 	/*
 	 * What a thread that does not wait could have had so far: time with a core to spare, and its
 	 * share of the cores while there was none. The sums are those of the regression of CPU time on

@@ -346,8 +346,8 @@ static int observe_costs(
 	int code = 0;
 	if (thread->was_woken && thread->had_core) {
 		code = samples_add(&replay->wake, event->time_ns - thread->woken_ns);
-		replay->wake_count++;
-		replay->wake_sum_ns += event->time_ns - thread->woken_ns;
+		replay->wake_count[thread->was_last_core]++;
+		replay->wake_sum_ns[thread->was_last_core] += event->time_ns - thread->woken_ns;
 	}
 	bool is_asleep = thread->wait_what != WHAT_SPIN && thread->wait_what != WHAT_COND &&
 			 thread->wait_what != WHAT_BARRIER;

@@ -18,7 +18,9 @@
 enum {
 	CORES_MAX = 4096,
 	SIBLINGS_MAX = 16,
-	SLICE_NS = 3000000,
+	SLICE_NS = 700000, /* sysctl_sched_base_slice, twice as long for 2 cpus, ... */
+	SLICE_CPUS_MAX = 8, /* ... four times for 8 and more */
+	TICK_NS = 4000000, /* CONFIG_HZ=250 */
 	QUANTUM_NS = 100000000,
 };
 
@@ -39,6 +41,21 @@ static int check_options(const struct sim_options *options, struct err *err)
 	return dist_check(&options->quantum, "quantum", err);
 }
 
+/* A slice that was not asked for is Linux's: it ends with a tick of the timer. */
+static void set_slice(struct sim *sim)
+{
+	struct sim_dist *quantum = &sim->options.quantum;
+	if (quantum->kind != SIM_FIXED || quantum->a != 0)
+		return;
+	quantum->a = QUANTUM_NS;
+	if (sim->options.scheduler != SIM_FAIR)
+		return;
+	quantum->a = SLICE_NS;
+	for (uint32_t cpus = 2; cpus <= sim->cpu_count && cpus <= SLICE_CPUS_MAX; cpus *= 2)
+		quantum->a += SLICE_NS;
+	sim->tick_ns = TICK_NS;
+}
+
 int cores_new(struct sim *sim, struct err *err)
 {
 	struct sim_options *options = &sim->options;
@@ -47,18 +64,18 @@ int cores_new(struct sim *sim, struct err *err)
 		return code;
 	if (options->smt_factor == 0)
 		options->smt_factor = 0.6;
-	if (options->quantum.kind == SIM_FIXED && options->quantum.a == 0)
-		options->quantum.a = options->scheduler == SIM_FAIR ? SLICE_NS : QUANTUM_NS;
 	sim->siblings = options->threads_per_core ? options->threads_per_core : 1;
 	sim->cpu_count = options->cores * sim->siblings;
 	sim->is_uniform = sim->siblings == 1;
+	set_slice(sim);
 	uint32_t set;
 	if (sim->cpu_count == 0)
 		return cores_affinity(sim, NULL, &set);
 	sim->cpus = calloc(sim->cpu_count, sizeof *sim->cpus);
 	sim->core_speed = calloc(options->cores, sizeof *sim->core_speed);
 	sim->idle = calloc(bit_words(sim), sizeof *sim->idle);
-	if (!sim->cpus || !sim->core_speed || !sim->idle)
+	sim->waited_for = calloc(bit_words(sim), sizeof *sim->waited_for);
+	if (!sim->cpus || !sim->core_speed || !sim->idle || !sim->waited_for)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < options->cores; i++) {
 		sim->core_speed[i] = options->speed ? options->speed[i] : 1;
@@ -67,7 +84,9 @@ int cores_new(struct sim *sim, struct err *err)
 	for (uint32_t i = 0; i < sim->cpu_count; i++) {
 		sim->cpus[i].core = i / sim->siblings;
 		sim->cpus[i].speed = sim->core_speed[i / sim->siblings];
-		sim->idle[i / 64] |= UINT64_C(1) << (i % 64);
+		sim->cpus[i].virtual_base = UINT64_C(1) << 62;
+		bit_set(sim->idle, i);
+		sim->idle_count++;
 	}
 	return cores_affinity(sim, NULL, &set);
 }
@@ -78,13 +97,16 @@ void cores_free(struct sim *sim)
 		free(sim->affinities.all[i].cpus);
 		pending_release(&sim->affinities.all[i].ready);
 	}
-	for (uint32_t i = 0; sim->cpus && i < sim->cpu_count; i++)
+	for (uint32_t i = 0; sim->cpus && i < sim->cpu_count; i++) {
 		free(sim->cpus[i].sets);
+		pending_release(&sim->cpus[i].ready);
+	}
 	free(sim->affinities.all);
 	free(sim->ready_places.places);
 	free(sim->cpus);
 	free(sim->core_speed);
 	free(sim->idle);
+	free(sim->waited_for);
 }
 
 /* The bits of cores as bits of cpus; NULL without memory. */

@@ -15,6 +15,16 @@ static inline bool bit_is_set(const uint64_t *bits, uint32_t i)
 	return bits[i / 64] >> (i % 64) & 1;
 }
 
+static inline void bit_set(uint64_t *bits, uint32_t i)
+{
+	bits[i / 64] |= UINT64_C(1) << (i % 64);
+}
+
+static inline void bit_clear(uint64_t *bits, uint32_t i)
+{
+	bits[i / 64] &= ~(UINT64_C(1) << (i % 64));
+}
+
 static inline bool cpu_is_allowed(
 	const struct sim *sim, const struct sim_thread *thread, uint32_t cpu)
 {

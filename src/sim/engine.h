@@ -55,7 +55,11 @@ struct sim_thread {
 	struct sim_result result;
 	uint64_t asked_ns; /* when it came to the operation that it waits for */
 	uint64_t woken_ns;
-	uint64_t virtual_ns; /* fair: time on a core, moved forward after sleeping */
+	uint64_t virtual_ns, deadline_ns, protected_ns; /* fair: see fair.c */
+	uint64_t ran_until_ns; /* when it last had a cpu */
+	int64_t lag_ns; /* of one that sleeps */
+	uint32_t queue; /* of which cpu, if it stands in one */
+	bool is_kept; /* it sleeps, and stands there yet, for its debt */
 	double switch_left; /* ns, of a context switch that it has not done yet */
 	uint64_t instant_ns; /* time of its last operation */
 	uint32_t instant_ops; /* operations at that time */
@@ -186,6 +190,12 @@ struct cpu {
 	uint32_t core;
 	double speed; /* now: of its core, divided among busy siblings */
 	uint64_t slice_end_ns;
+	struct pending ready; /* fair: who waits for it, by deadline */
+	int64_t virtual_sum; /* of those: virtual time less the base */
+	uint64_t virtual_base, balance_ns;
+	uint64_t waited_since_ns; /* since when somebody waits */
+	uint32_t kept; /* of those in `ready`: sleepers with debts */
+	uint32_t refused; /* how often an idle cpu found nobody here that it would take */
 	uint64_t busy_since_ns, busy_ns;
 	uint32_t *sets; /* of cores that it is in: indices of affinities */
 	size_t set_count, set_capacity;
@@ -194,7 +204,7 @@ struct cpu {
 /* Threads that may use the same cores wait for one together. */
 struct affinity {
 	uint64_t *cpus; /* bits; NULL: all */
-	struct pending ready; /* by virtual runtime, or in order */
+	struct pending ready; /* round robin: in order */
 };
 
 /* What an event is about: its fields of these names. Objects are numbered from 1 in events. */
@@ -246,8 +256,10 @@ struct sim {
 	uint32_t siblings; /* cpus of a core */
 	bool is_uniform; /* all cpus are as fast as one another, always */
 	double *core_speed;
-	uint64_t *idle; /* bits of cpus */
-	uint64_t least_virtual_ns;
+	uint64_t *idle, *waited_for; /* bits of cpus; waited_for: those with a queue */
+	uint64_t tick_ns; /* fair: when slices may end; 0: at any time */
+	uint32_t idle_count, waking; /* idle cpus; threads on their way to one */
+	uint32_t queued; /* fair: threads in queues */
 	TABLE(affinity) affinities;
 	struct pending_index ready_places; /* by tid */
 
@@ -326,6 +338,8 @@ int cores_new(struct sim *sim, struct err *err);
 void cores_free(struct sim *sim);
 int cores_affinity(struct sim *sim, const uint64_t *cores, uint32_t *ret);
 int cores_enter(struct sim *sim, struct sim_thread *thread); /* runnable, wants a core */
+/* Whether a thread that is woken has to wake a core up first; else it waits, or takes a busy one. */
+bool cores_wakes_up(const struct sim *sim, const struct sim_thread *thread);
 int cores_leave(struct sim *sim, struct sim_thread *thread); /* gives it back, to wait or exit */
 int cores_yield(struct sim *sim, struct sim_thread *thread); /* OP_DONE: it may stay */
 /* Work done since it began to compute at the present speed. */

@@ -1,55 +1,46 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Who has a cpu, and for how long.
- *
- * Runnable threads without a cpu wait in one place for each set of cores that threads may use, so that no
- * cpu is idle while one that may use it waits: an ideal balance of load, where Linux moves threads
- * between queues of its cpus.
- *
- * Fair, after Linux's scheduler (kernel/sched/fair.c): the thread with the least time on a cpu (virtual
- * time) goes first, for a slice; who comes back from waiting begins where the least of those who wait
- * is, and takes the cpu that it had last from a thread that has got more: as in EEVDF, only who is owed
- * time keeps its cpu to the end of its slice. (The millisecond that CFS granted made replays of a pipeline
- * with a slow stage up to 23% off.) Round robin (Tarvo and Reiss, 4.1.2): in order of arrival, for a
- * quantum.
- *
- * A thread keeps its cpu after its slice while nobody waits for one, and what it got in this way is
- * forgotten.
+ * Who has a cpu, and for how long. Fair: fair.c decides. Round robin (Tarvo and Reiss, 4.1.2): in order of
+ * arrival, for a quantum; those without a cpu wait in one place for each set of cores that threads may
+ * use. A thread keeps its cpu after its slice while nobody waits for one.
  */
 #include "sim/cores.h"
+#include "sim/fair.h"
 
 #include <errno.h>
 
 static uint64_t draw_slice(struct sim *sim)
 {
 	const struct sim_dist *quantum = &sim->options.quantum;
-	uint64_t slice = sim->options.scheduler == SIM_FAIR || quantum->kind == SIM_FIXED
-				 ? (uint64_t)(int64_t)quantum->a
-				 : sim_draw(quantum, &sim->rng);
+	uint64_t slice = quantum->kind == SIM_FIXED ? (uint64_t)(int64_t)quantum->a
+						    : sim_draw(quantum, &sim->rng);
 	return slice > 0 ? slice : 1;
 }
 
-/* A thread that is not idle has a cpu from now on. */
-static int give(struct sim *sim, uint32_t number, struct sim_thread *thread)
+/* A cpu that had no thread in this instant, or whose thread has just left, has this one from now on. */
+static int give(struct sim *sim, uint32_t number, struct sim_thread *thread, bool was_idle)
 {
 	struct cpu *cpu = &sim->cpus[number];
-	bool was_idle = cpu->thread == 0;
 	cpu->thread = thread->tid;
 	thread->cpu = number;
 	thread_set_state(sim, thread, THREAD_RUNNING);
 	if (cpu->last != thread->tid)
 		thread->switch_left = (double)(int64_t)sim->options.switch_ns;
-	cpu->slice_end_ns = sim->now_ns + draw_slice(sim);
+	if (sim->options.scheduler == SIM_FAIR)
+		fair_begin_slice(sim, thread);
+	else
+		cpu->slice_end_ns = sim->now_ns + draw_slice(sim);
 	emit(sim, thread, EVENT_RUN, &(struct subject){ .value = number });
 	runnable_add(sim, thread->tid);
 	if (!was_idle)
 		return 0;
-	sim->idle[number / 64] &= ~(UINT64_C(1) << (number % 64));
+	bit_clear(sim->idle, number);
+	sim->idle_count--;
 	cpu->busy_since_ns = sim->now_ns;
 	return sim->siblings > 1 ? cores_share(sim, cpu->core) : 0;
 }
 
-/* The set whose first thread is the next for a cpu; NULL: nobody waits for it. */
+/* Round robin: the set whose first thread is the next for a cpu; NULL: nobody waits for it. */
 static struct affinity *next_set(struct sim *sim, uint32_t cpu)
 {
 	struct affinity *best = NULL;
@@ -63,23 +54,32 @@ static struct affinity *next_set(struct sim *sim, uint32_t cpu)
 	return best;
 }
 
+/* Takes the next thread for a cpu out of those that wait; 0: there is none. */
+static uint32_t take_next(struct sim *sim, uint32_t number)
+{
+	if (sim->options.scheduler == SIM_FAIR) {
+		uint32_t tid = fair_take(sim, number);
+		return tid ? tid : fair_steal(sim, number);
+	}
+	struct affinity *set = next_set(sim, number);
+	uint32_t tid = set ? pending_slot(set->ready.entries[0]) : 0;
+	if (set)
+		pending_remove(&set->ready, &sim->ready_places, tid);
+	return tid;
+}
+
 /* A cpu that its thread has left takes the next, or is idle. */
 static int pick(struct sim *sim, uint32_t number)
 {
 	struct cpu *cpu = &sim->cpus[number];
-	struct affinity *set = next_set(sim, number);
-	if (!set) {
-		cpu->thread = 0;
-		cpu->busy_ns += sim->now_ns - cpu->busy_since_ns;
-		sim->idle[number / 64] |= UINT64_C(1) << (number % 64);
-		return sim->siblings > 1 ? cores_share(sim, cpu->core) : 0;
-	}
-	unsigned __int128 first = set->ready.entries[0];
-	uint32_t tid = pending_slot(first);
-	pending_remove(&set->ready, &sim->ready_places, tid);
-	if (sim->options.scheduler == SIM_FAIR && pending_key(first) > sim->least_virtual_ns)
-		sim->least_virtual_ns = pending_key(first);
-	return give(sim, number, thread_of(sim, tid));
+	cpu->thread = 0;
+	uint32_t tid = take_next(sim, number);
+	if (tid)
+		return give(sim, number, thread_of(sim, tid), false);
+	cpu->busy_ns += sim->now_ns - cpu->busy_since_ns;
+	bit_set(sim->idle, number);
+	sim->idle_count++;
+	return sim->siblings > 1 ? cores_share(sim, cpu->core) : 0;
 }
 
 /* Speed that a thread would have on an idle cpu. */
@@ -116,71 +116,70 @@ static uint32_t find_idle(const struct sim *sim, const struct sim_thread *thread
 	return best;
 }
 
-static int enqueue(struct sim *sim, struct sim_thread *thread)
+/* It waits for the cpu that it had, or, if it may not use that any more, for one that it may. */
+static int wait_for_cpu(struct sim *sim, struct sim_thread *thread, uint32_t number)
 {
 	thread_set_state(sim, thread, THREAD_READY);
-	uint64_t key = sim->options.scheduler == SIM_FAIR ? thread->virtual_ns : 0;
+	if (sim->options.scheduler == SIM_FAIR)
+		return fair_enqueue(sim, thread, number);
 	return pending_set(&sim->affinities.all[thread->affinity].ready, &sim->ready_places,
-		thread->tid, key, sim->order++);
+		thread->tid, 0, sim->order++);
+}
+
+static void leave_cpu(struct sim *sim, struct sim_thread *thread)
+{
+	sim->cpus[thread->cpu].last = thread->tid;
+	thread->last_cpu = thread->cpu;
+	thread->ran_until_ns = sim->now_ns;
+	thread->cpu = SIM_NONE;
+	thread->must_yield = false;
 }
 
 int cores_leave(struct sim *sim, struct sim_thread *thread)
 {
 	if (thread->cpu == SIM_NONE)
 		return 0;
-	uint32_t cpu = thread->cpu;
-	sim->cpus[cpu].last = thread->tid;
-	thread->last_cpu = cpu;
-	thread->cpu = SIM_NONE;
-	thread->must_yield = false;
-	return pick(sim, cpu);
+	int code = sim->options.scheduler == SIM_FAIR ? fair_leave(sim, thread) : 0;
+	if (code < 0)
+		return code;
+	leave_cpu(sim, thread);
+	return pick(sim, thread->last_cpu);
+}
+
+/* A thread that may not use its cpu any more goes to another one. */
+static int move(struct sim *sim, struct sim_thread *thread)
+{
+	int code = cores_leave(sim, thread);
+	return code < 0 ? code : cores_enter(sim, thread);
 }
 
 /* A thread that could run loses its cpu, and waits for one; or, as its set has changed, has another. */
 static int preempt(struct sim *sim, struct sim_thread *thread)
 {
+	uint32_t cpu = thread->cpu;
 	cores_stop(sim, thread);
 	if (thread->is_spinning)
 		spin_suspend(sim, thread);
-	emit(sim, thread, EVENT_PREEMPT, &(struct subject){ .value = thread->cpu });
-	uint32_t idle = find_idle(sim, thread);
-	int code = idle == SIM_NONE ? enqueue(sim, thread) : 0;
-	if (code == 0)
-		code = cores_leave(sim, thread);
-	return code < 0 || idle == SIM_NONE ? code : give(sim, idle, thread);
+	emit(sim, thread, EVENT_PREEMPT, &(struct subject){ .value = cpu });
+	if (!cpu_is_allowed(sim, thread, cpu))
+		return move(sim, thread);
+	int code = wait_for_cpu(sim, thread, cpu);
+	if (code < 0)
+		return code;
+	leave_cpu(sim, thread);
+	return pick(sim, cpu);
 }
 
-/* A thread that was woken and found no idle cpu: whether it takes the one that it had. */
-static int preempt_last(struct sim *sim, const struct sim_thread *woken)
+/* Fair: a thread that was woken, and waits, may take its cpu from the one that has it. */
+static int preempt_for(struct sim *sim, const struct sim_thread *woken)
 {
-	if (sim->options.scheduler != SIM_FAIR || woken->last_cpu == SIM_NONE ||
-		!cpu_is_allowed(sim, woken, woken->last_cpu))
-		return 0;
-	struct sim_thread *running = thread_of(sim, sim->cpus[woken->last_cpu].thread);
-	uint64_t virtual_ns = running->virtual_ns;
-	if (running->is_computing)
-		virtual_ns += sim->now_ns - running->segment_ns;
-	if (virtual_ns <= woken->virtual_ns)
+	struct sim_thread *running = thread_of(sim, sim->cpus[woken->queue].thread);
+	if (!fair_preempts(sim, woken))
 		return 0;
 	if (running->is_computing)
 		return preempt(sim, running);
-	running->must_yield = running->tid == sim->executing;
+	running->must_yield = true;
 	return 0;
-}
-
-/*
- * Who comes back from waiting is owed nothing for it, and owes at most a slice of what it had ahead of
- * the others. (A bonus for sleeping, as CFS had, starves the thread for which the others waited at a
- * barrier: replays of recordings on two cores with a kernel of today were up to 17% off with it.)
- */
-static void place_virtually(const struct sim *sim, struct sim_thread *thread)
-{
-	uint64_t slice = (uint64_t)(int64_t)sim->options.quantum.a;
-	uint64_t least = sim->least_virtual_ns;
-	if (thread->virtual_ns < least)
-		thread->virtual_ns = least;
-	if (thread->virtual_ns > least + slice)
-		thread->virtual_ns = least + slice;
 }
 
 int cores_enter(struct sim *sim, struct sim_thread *thread)
@@ -190,64 +189,91 @@ int cores_enter(struct sim *sim, struct sim_thread *thread)
 		runnable_add(sim, thread->tid);
 		return 0;
 	}
-	bool is_new = thread->state == THREAD_NEW;
-	place_virtually(sim, thread);
+	bool is_new = thread->state == THREAD_NEW, is_fair = sim->options.scheduler == SIM_FAIR;
+	if (thread->is_kept) {
+		thread_set_state(sim, thread, THREAD_READY);
+		int code = fair_wake_kept(sim, thread);
+		return code < 0 ? code : preempt_for(sim, thread);
+	}
 	uint32_t cpu = find_idle(sim, thread);
-	if (cpu != SIM_NONE)
-		return give(sim, cpu, thread);
+	bool is_idle = cpu != SIM_NONE;
+	if (is_fair && !is_idle)
+		cpu = fair_choose_queue(sim, thread, is_new);
+	if (is_fair)
+		fair_arrive(sim, thread, cpu, is_new);
+	if (is_idle)
+		return give(sim, cpu, thread, true);
 	if (is_new) /* it starts active: it is told that it has no core */
 		emit(sim, thread, EVENT_PREEMPT, &(struct subject){ 0 });
-	int code = enqueue(sim, thread);
-	return code < 0 ? code : preempt_last(sim, thread);
+	int code = wait_for_cpu(sim, thread, cpu);
+	return code < 0 || !is_fair ? code : preempt_for(sim, thread);
 }
 
-/* Whether somebody waits for the cpu whose turn is before that of its thread. */
-static bool is_outrun(struct sim *sim, const struct sim_thread *thread, bool is_fair)
+bool cores_wakes_up(const struct sim *sim, const struct sim_thread *thread)
 {
-	const struct affinity *set = next_set(sim, thread->cpu);
-	return set && (!is_fair || pending_key(set->ready.entries[0]) <= thread->virtual_ns);
+	return sim->cpu_count == 0 || (!thread->is_kept && sim->idle_count > sim->waking);
+}
+
+/* Whether somebody waits for the thread's cpu. */
+static bool is_waited_for(struct sim *sim, const struct sim_thread *thread)
+{
+	return sim->options.scheduler == SIM_FAIR ? fair_is_waited_for(sim, thread->cpu)
+						  : next_set(sim, thread->cpu) != NULL;
 }
 
 int cores_yield(struct sim *sim, struct sim_thread *thread)
 {
+	bool must = thread->must_yield;
 	thread->must_yield = false;
 	if (sim->cpu_count == 0) {
 		runnable_add(sim, thread->tid);
 		return OP_WAITS;
 	}
-	if (!cpu_is_allowed(sim, thread, thread->cpu)) {
-		int code = preempt(sim, thread);
-		return code < 0 ? code : OP_WAITS;
-	}
-	const struct affinity *set = next_set(sim, thread->cpu);
-	if (!set)
+	if (cpu_is_allowed(sim, thread, thread->cpu) && !is_waited_for(sim, thread))
 		return OP_DONE;
-	uint64_t first = pending_key(set->ready.entries[0]);
-	if (sim->options.scheduler == SIM_FAIR && thread->virtual_ns < first)
-		thread->virtual_ns = first; /* and so behind it */
+	if (!must && sim->options.scheduler == SIM_FAIR)
+		fair_yield(sim, thread);
 	int code = preempt(sim, thread);
 	return code < 0 ? code : OP_WAITS;
 }
 
+/* Fair: idle cpus take threads that wait for this one. */
+static int help(struct sim *sim, uint32_t from)
+{
+	int code = 0;
+	for (size_t i = 0; i < bit_words(sim); i++)
+		for (uint64_t idle = sim->idle[i]; idle; idle &= idle - 1) {
+			if (code < 0 || !fair_is_waited_for(sim, from))
+				return code;
+			uint32_t cpu = (uint32_t)(64 * i) + (uint32_t)__builtin_ctzll(idle);
+			uint32_t tid = fair_pass_on(sim, from, cpu);
+			code = tid ? give(sim, cpu, thread_of(sim, tid), true) : 0;
+		}
+	return code;
+}
+
+/* A slice is over: whether it is another thread's turn; else the next one begins. */
+static bool ends_slice(struct sim *sim, struct sim_thread *thread)
+{
+	if (sim->options.scheduler == SIM_FAIR) {
+		if (help(sim, thread->cpu) < 0)
+			sim->failed = -ENOMEM;
+		return fair_ends_slice(sim, thread);
+	}
+	if (is_waited_for(sim, thread))
+		return true;
+	sim->cpus[thread->cpu].slice_end_ns = sim->now_ns + draw_slice(sim);
+	return false;
+}
+
 int cores_compute(struct sim *sim, struct sim_thread *thread)
 {
-	if (thread->cpu == SIM_NONE) {
-		int code = cores_arm(sim, thread);
-		return code < 0 ? code : OP_WAITS;
-	}
-	struct cpu *cpu = &sim->cpus[thread->cpu];
-	if (sim->now_ns >= cpu->slice_end_ns) {
-		bool is_fair = sim->options.scheduler == SIM_FAIR;
-		if (is_outrun(sim, thread, is_fair)) {
-			int code = preempt(sim, thread);
-			return code < 0 ? code : OP_WAITS;
-		}
-		cpu->slice_end_ns = sim->now_ns + draw_slice(sim);
-		if (is_fair && !next_set(sim, thread->cpu) &&
-			thread->virtual_ns > sim->least_virtual_ns)
-			thread->virtual_ns = sim->least_virtual_ns;
-	}
-	int code = cores_arm(sim, thread);
+	int code;
+	if (thread->cpu != SIM_NONE && sim->now_ns >= sim->cpus[thread->cpu].slice_end_ns &&
+		ends_slice(sim, thread))
+		code = preempt(sim, thread);
+	else
+		code = cores_arm(sim, thread);
 	return code < 0 ? code : OP_WAITS;
 }
 
@@ -296,7 +322,11 @@ int sim_set_affinity(struct sim *sim, uint32_t tid, const uint64_t *cores)
 		return code;
 	struct sim_thread *thread = thread_of(sim, tid);
 	bool is_ready = thread->state == THREAD_READY;
-	if (is_ready)
+	if (thread->is_kept)
+		fair_dequeue(sim, thread);
+	if (is_ready && sim->options.scheduler == SIM_FAIR)
+		fair_dequeue(sim, thread);
+	else if (is_ready)
 		pending_remove(
 			&sim->affinities.all[thread->affinity].ready, &sim->ready_places, tid);
 	thread->affinity = set;

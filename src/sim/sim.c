@@ -246,8 +246,10 @@ static int thread_timer(struct sim *sim, uint32_t tid)
 			return code < 0 ? code : 0;
 		return thread_continue(sim, tid);
 	}
-	if (thread->state == THREAD_WAKING)
+	if (thread->state == THREAD_WAKING) {
+		sim->waking--;
 		return wake_now(sim, thread);
+	}
 	return op_timer(sim, thread);
 }
 

@@ -111,7 +111,7 @@ struct sim_program {
 };
 
 enum sim_scheduler {
-	SIM_FAIR, /* like Linux's: least virtual runtime first, wake-up preemption, migration */
+	SIM_FAIR, /* Linux's since 6.6: a queue for each core, virtual deadlines, migration; see fair.c */
 	SIM_ROUND_ROBIN, /* one queue, quanta drawn from a distribution (Tarvo and Reiss, 4.1.2) */
 };
 
@@ -139,9 +139,11 @@ struct sim_options {
 	double smt_factor; /* speed of each of two busy siblings, of the core's; 0 is 0.6 */
 	enum sim_scheduler scheduler;
 	struct sim_dist
-		quantum; /* round robin; a 0 is 100 ms fixed. Fair: a is the base slice, 0 is 3 ms */
+		quantum; /* round robin; a 0 is 100 ms fixed. Fair: a is the slice; 0: Linux's, by the
+	                    number of cores, which ends with a tick of 4 ms */
 	uint64_t switch_ns; /* cost of a context switch, to the core */
-	uint64_t wake_ns; /* from a wake-up to being runnable */
+	uint64_t
+		wake_ns; /* from a wake-up to being runnable, where a core idles that has to wake up first */
 	uint64_t stop_ns; /* simulated time at which it ends; 0: when all threads have exited */
 	uint64_t event_limit; /* -E2BIG beyond; 0: none */
 	const struct event_sink *sink; /* NULL: none. Borrowed */

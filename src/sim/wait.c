@@ -79,8 +79,9 @@ int wake(struct sim *sim, uint32_t tid, uint32_t waker)
 {
 	struct sim_thread *thread = thread_of(sim, tid);
 	thread->waker = waker;
-	if (sim->options.wake_ns == 0)
+	if (sim->options.wake_ns == 0 || !cores_wakes_up(sim, thread))
 		return wake_now(sim, thread);
+	sim->waking++;
 	thread_set_state(sim, thread, THREAD_WAKING);
 	return timer_set(sim, thread->timer, sim->now_ns + sim->options.wake_ns);
 }

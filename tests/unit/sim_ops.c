@@ -401,24 +401,27 @@ static void being_woken_takes_its_time(void **state)
 	sim_free(t.sim);
 }
 
-static void who_is_woken_takes_the_core_of_who_has_had_more(void **state)
+static void who_waited_long_takes_the_core_when_woken(void **state)
 {
 	(void)state;
-	static const struct sim_op rested[] = { SLEEP(50), COMPUTE(10), EXIT };
-	static const struct sim_op ahead[] = { COMPUTE(60), SLEEP(40), COMPUTE(10), EXIT };
-	static const struct sim_op b[] = { COMPUTE(200), EXIT };
+	static const struct sim_op hog[] = { COMPUTE(1000), EXIT };
+	static const struct sim_op waited[] = { COMPUTE(10), SLEEP(5), COMPUTE(10), EXIT };
+	static const struct sim_op first[] = { COMPUTE(60), SLEEP(1), COMPUTE(10), EXIT };
 	struct sim_options options = { .cores = 1, .quantum = { SIM_FIXED, .a = 300 } };
 	struct trial t;
 	trial_begin(&t, options);
-	trial_run(&t, THREADS(rested, b));
-	assert_int_equal(t.script.times[1][1], 60); /* b: 0-50, 60-210 */
-	assert_int_equal(sim_now(t.sim), 210);
+	trial_run(&t, THREADS(hog, waited));
+	/* A new thread's slice is half of one. At 160 the other one is owed 70, and is woken at 165. */
+	assert_int_equal(t.script.times[2][0], 160);
+	assert_int_equal(t.script.times[2][2], 175);
+	assert_int_equal(t.script.times[1][0], 1020);
 	sim_free(t.sim);
 	trial_begin(&t, options);
-	trial_run(&t, THREADS(ahead, b));
-	/* b had had 40 of its 200 when the other one, which had had 60, came back. */
-	assert_int_equal(t.script.times[2][0], 260);
-	assert_int_equal(t.script.times[1][2], 270);
+	trial_run(&t, THREADS(first, hog));
+	/* It owes 30 when it sleeps, and waits for the end of the other's slice, 150 from 60 on. */
+	assert_int_equal(t.script.times[1][0], 60);
+	assert_int_equal(t.script.times[1][2], 220);
+	assert_int_equal(t.script.times[2][0], 1070);
 	sim_free(t.sim);
 }
 
@@ -629,7 +632,7 @@ int main(void)
 		cmocka_unit_test(a_limit_refuses),
 		cmocka_unit_test(a_thread_is_spawned_and_joined),
 		cmocka_unit_test(being_woken_takes_its_time),
-		cmocka_unit_test(who_is_woken_takes_the_core_of_who_has_had_more),
+		cmocka_unit_test(who_waited_long_takes_the_core_when_woken),
 		cmocka_unit_test(a_circle_of_locks_is_explained),
 		cmocka_unit_test(a_lock_taken_twice_is_explained),
 		cmocka_unit_test(waiting_for_ever_is_explained),
