@@ -23,6 +23,12 @@ struct level {
 	double first;
 };
 
+/* An interval while a count was held. */
+struct held_interval {
+	uint32_t threads;
+	double performance;
+};
+
 struct tuner {
 	struct tuner_opts opts;
 	struct rng rng;
@@ -30,7 +36,9 @@ struct tuner {
 	struct tune_point *points;
 	struct level *levels; /* of the same point */
 	size_t point_count, point_capacity, level_capacity;
-	struct change change;
+	struct change
+		change; /* of logarithms less what was known of their counts, whichever was held */
+	struct held_interval intervals[CHANGE_WINDOW]; /* of the same values */
 	struct tuner_decision last;
 };
 
@@ -105,13 +113,17 @@ static void forget(struct tuner *tuner)
 	tuner->last.state = TUNER_SEARCHING;
 }
 
-/* From now on this count is held: what the search saw of it is the level. */
-static void watch(struct tuner *tuner, const struct tune_point *held)
+/* Performance of a count that is held, against what is known of it. */
+static enum change_verdict watch(
+	struct tuner *tuner, const struct tune_point *held, double performance, size_t *ret_first)
 {
-	size_t first;
-	change_reset(&tuner->change);
-	(void)change_add(/* one value is no change */
-		&tuner->change, log(held->performance), tuner->opts.false_alarm, &first);
+	struct held_interval *intervals = tuner->intervals;
+	size_t at = tuner->change.count;
+	if (at == CHANGE_WINDOW) /* as change_add() does */
+		memmove(intervals, intervals + 1, --at * sizeof *intervals);
+	intervals[at] = (struct held_interval){ held->threads, performance };
+	return change_add(&tuner->change, log(performance / held->performance),
+		tuner->opts.false_alarm, ret_first);
 }
 
 static int decide(struct tuner *tuner, struct err *err)
@@ -124,8 +136,12 @@ static int decide(struct tuner *tuner, struct err *err)
 		    &tuner->opts.space, &set, tuner->policy_state, &tuner->rng, &choice) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	enum tuner_state state = choice.is_settled ? TUNER_HOLDING : TUNER_SEARCHING;
-	if (choice.is_settled && (d->state == TUNER_SEARCHING || choice.threads != d->threads))
-		watch(tuner, tune_set_find(&set, choice.threads));
+	size_t first;
+	if (choice.is_settled &&
+		tuner->change.count == 0) { /* what the search saw of it is the level */
+		const struct tune_point *held = tune_set_find(&set, choice.threads);
+		(void)watch(tuner, held, held->performance, &first); /* one value is no change */
+	}
 	d->threads = choice.threads;
 	d->state = state;
 	if (isnan(choice.gain))
@@ -165,13 +181,14 @@ int tuner_new(const struct tuner_opts *opts, struct tuner **ret, struct tuner_de
 	return 0;
 }
 
-/* Starts over with what the intervals since the change say of the count that is held. */
+/* Starts over with what the intervals since the change say of the counts that were held. */
 static int start_over(struct tuner *tuner, size_t first, struct err *err)
 {
-	struct change seen = tuner->change;
+	size_t count = tuner->change.count;
 	forget(tuner);
-	for (size_t i = first; i < seen.count; i++)
-		if (take_in(tuner, tuner->last.threads, exp(seen.values[i])) < 0)
+	for (size_t i = first; i < count; i++)
+		if (take_in(tuner, tuner->intervals[i].threads, tuner->intervals[i].performance) <
+			0)
 			return err_set(err, -ENOMEM, "out of memory");
 	return decide(tuner, err);
 }
@@ -185,11 +202,12 @@ int tuner_measured(
 		*ret = *d;
 		return 0;
 	}
-	size_t first;
+	size_t first = 0;
+	struct tune_set set = tuner_measurements(tuner);
+	const struct tune_point *held = tune_set_find(&set, d->threads);
 	enum change_verdict verdict = CHANGE_NONE;
-	if (d->state == TUNER_HOLDING)
-		verdict = change_add(
-			&tuner->change, log(performance), tuner->opts.false_alarm, &first);
+	if (d->state == TUNER_HOLDING && held)
+		verdict = watch(tuner, held, performance, &first);
 	else
 		d->steps++;
 	int code = 0;

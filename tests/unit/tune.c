@@ -186,6 +186,31 @@ static void a_change_of_the_workload_is_followed(void **state)
 	}
 }
 
+/* On a noisy machine counts of the same worth are held in turn, so that the drop meets each of them anew. */
+static void a_change_is_seen_whichever_count_is_held(void **state)
+{
+	(void)state;
+	enum { RUNS = 40, PATIENCE = 60 };
+	int missed = 0;
+	for (uint64_t seed = 1; seed <= RUNS; seed++) {
+		struct tuner_opts opts = { .space = { .max = 8 }, .seed = seed };
+		AUTO(tuner) struct tuner *tuner = NULL;
+		struct tuner_decision d;
+		struct rng rng;
+		rng_init(&rng, seed);
+		assert_int_equal(tuner_new(&opts, &tuner, &d, NULL), 0);
+		int seen = 0;
+		for (int i = 0; i < HELD + PATIENCE; i++) {
+			double rate = i < HELD ? 100 : 5.0 * d.threads;
+			double noise = exp(0.3 * rng_normal(&rng));
+			assert_int_equal(tuner_measured(tuner, rate * noise, &d, NULL), 0);
+			seen += i >= HELD && d.has_restarted;
+		}
+		missed += seen == 0;
+	}
+	assert_int_equal(missed, 0);
+}
+
 /* No more alarms than promised, over many runs of pure noise; and a step of 5 sigma is seen at once. */
 static void alarms_come_as_promised(void **state)
 {
@@ -249,6 +274,7 @@ int main(void)
 		cmocka_unit_test(the_ends_of_the_space_are_kept),
 		cmocka_unit_test(an_interval_without_work_is_repeated),
 		cmocka_unit_test(a_change_of_the_workload_is_followed),
+		cmocka_unit_test(a_change_is_seen_whichever_count_is_held),
 		cmocka_unit_test(an_outlier_changes_nothing),
 		cmocka_unit_test(alarms_come_as_promised),
 	};
