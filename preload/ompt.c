@@ -12,6 +12,7 @@
 #include "omp.h"
 #include "stack.h"
 #include "trace.h"
+#include "tuned.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -53,9 +54,14 @@ static bool is_gomp_too;
 
 static uintptr_t runtime_bias; /* where the runtime is loaded */
 
+static bool has_gomp_regions(void)
+{
+	return is_gomp_too && omp_has_regions;
+}
+
 static bool is_ours(void)
 {
-	return sink_mode != SINK_OFF && !(is_gomp_too && omp_has_regions);
+	return sink_mode != SINK_OFF && !has_gomp_regions();
 }
 
 static struct birth open_wait(struct omp_wait *wait)
@@ -87,6 +93,28 @@ static void close_wait(struct omp_wait *wait, struct birth by, uint64_t until_ns
 
 /* Parallel regions. */
 
+/* The runtime's own: another one may be loaded too. */
+static void (*set_num_threads)(int threads);
+static int (*get_max_threads)(void);
+
+/*
+ * The runtime asks for its default after it has told of the region; who names a number does not ask. Where
+ * nobody wants a count, the default is what it was at the first region.
+ */
+static void tune_region(void)
+{
+	static int untuned;
+	if (!tuned_is_on() || has_gomp_regions() || !set_num_threads || !get_max_threads)
+		return;
+	int own = __atomic_load_n(&untuned, __ATOMIC_RELAXED);
+	if (own == 0) {
+		own = get_max_threads();
+		__atomic_store_n(&untuned, own, __ATOMIC_RELAXED);
+	}
+	unsigned wanted = tuned_threads(0);
+	set_num_threads(wanted ? (int)wanted : own);
+}
+
 static void on_parallel_begin(union ompt_data *task, const void *frame, union ompt_data *parallel,
 	unsigned requested, int flags, const void *caller)
 {
@@ -94,6 +122,7 @@ static void on_parallel_begin(union ompt_data *task, const void *frame, union om
 	(void)frame;
 	(void)requested;
 	(void)flags;
+	tune_region();
 	if (!is_ours())
 		return;
 	int kept = errno;
@@ -113,6 +142,8 @@ static void on_parallel_end(
 	(void)task;
 	(void)flags;
 	(void)caller;
+	if (!has_gomp_regions())
+		tuned_region_ended();
 	struct team *team = parallel->ptr;
 	parallel->ptr = NULL;
 	closed_ns = clock_ns();
@@ -244,6 +275,19 @@ static void on_mutex_released(int kind, uint64_t id, const void *caller)
 
 /* The tool. */
 
+static void find_settings(const void *runtime)
+{
+	Dl_info file;
+	void *handle = dladdr(runtime, &file) && file.dli_fname
+			       ? dlopen(file.dli_fname, RTLD_LAZY | RTLD_NOLOAD)
+			       : NULL;
+	if (!handle)
+		return;
+	set_num_threads = (void (*)(int))dlsym(handle, "omp_set_num_threads");
+	get_max_threads = (int (*)(void))dlsym(handle, "omp_get_max_threads");
+	(void)dlclose(handle); /* it stays: it has called us */
+}
+
 static int initialize(ompt_lookup *lookup, int device, union ompt_data *data)
 {
 	static const struct {
@@ -269,6 +313,7 @@ static int initialize(ompt_lookup *lookup, int device, union ompt_data *data)
 	bool is_known = stack_module((const void *)(uintptr_t)lookup, &runtime_bias);
 	is_gomp_too =
 		is_known && gomp && stack_module(gomp, &gomp_bias) && gomp_bias == runtime_bias;
+	find_settings((const void *)(uintptr_t)lookup);
 	for (size_t i = 0; i < sizeof(callbacks) / sizeof(callbacks[0]); i++)
 		(void)set(callbacks[i].event,
 			callbacks[i].callback); /* what it has not is not seen */
@@ -289,7 +334,7 @@ EXPORT struct ompt_start_tool_result *ompt_start_tool(unsigned version, const ch
 	const char *libraries = getenv("OMP_TOOL_LIBRARIES");
 	if (other)
 		return other;
-	bool is_wanted = sink_mode != SINK_OFF && !(libraries && *libraries) &&
+	bool is_wanted = (sink_mode != SINK_OFF || tuned_is_on()) && !(libraries && *libraries) &&
 			 !dlsym(RTLD_DEFAULT, "__tsan_init");
 	return is_wanted ? &own : NULL;
 }

@@ -32,6 +32,11 @@ __attribute__((constructor)) static void open_page(void)
 	errno = kept;
 }
 
+bool tuned_is_on(void)
+{
+	return page != NULL;
+}
+
 unsigned tuned_threads(unsigned asked)
 {
 	if (!page || asked != 0)

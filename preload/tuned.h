@@ -10,6 +10,7 @@
  * may depend on that. 0, as in libgomp: the runtime's default.
  */
 HIDDEN unsigned tuned_threads(unsigned asked);
+HIDDEN bool tuned_is_on(void);
 HIDDEN void tuned_region_ended(void);
 HIDDEN void tuned_tick(uint64_t units);
 

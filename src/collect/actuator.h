@@ -2,7 +2,7 @@
 /*
  * How a running program is given another thread count:
  *
- *	openmp			parallel regions of OpenMP (libgomp) get so many threads when they begin
+ *	openmp			parallel regions of OpenMP (libgomp, libomp) get so many threads when they begin
  *	pool			so many workers of a pool may go on (corecast/pool.h)
  *	affinity		the program and all that it started may use so many cores
  *	command:COMMAND		a shell command, with {n} for the count

@@ -3,7 +3,7 @@
  * How fast an unmodified program does its work, for whoever tunes it: a count that only grows, or a rate that
  * somebody else measures. By what is asked for:
  *
- *	regions			parallel regions of OpenMP that have ended (libgomp)
+ *	regions			parallel regions of OpenMP that have ended (libgomp, libomp)
  *	ticks			units of corecast_tick() of probe.h
  *	uprobe:FILE:FUNCTION	calls of a function of a program or a library, by any process; as root
  *	usdt:FILE:PROVIDER:NAME	passes of a static probe (USDT); as root

@@ -93,8 +93,10 @@ else
 fi
 
 # OpenMP regions, without the program's doing; a region that names its number keeps it (the program looks).
-regions=$CORECAST_BUILD/tests/programs/regions
-if [ -x "$regions" ]; then
+for regions in "$CORECAST_BUILD/tests/programs/regions" "$CORECAST_BUILD/tests/programs/regions_llvm"; do
+	if [ ! -x "$regions" ]; then
+		continue
+	fi
 	: >log.csv
 	"$CORECAST" tune -i 0.02 --max 5 --log log.csv -- "$regions" log.csv holding >counts 2>messages
 	[ "$(wc -l <counts)" -ge 2 ]
@@ -105,7 +107,7 @@ if [ -x "$regions" ]; then
 			-- "$regions" log.csv holding 2>messages | grep -v '^[0-9]' |
 			jq -e '.measured | any(.rate_per_s > 0)' >positive
 	fi
-fi
+done
 
 # Static probes; the second one is passed only while somebody listens, and then twice.
 usdt=$CORECAST_BUILD/tests/programs/usdt
