@@ -136,6 +136,7 @@ static void count_code(struct block *block, const struct raw_code *code)
 {
 	/* Repeated as often as the program finds out: its accesses are counted one by one. */
 	bool is_string = code->class == CODE_STRING;
+	block->has_string |= is_string;
 	add_lane(block, code->class, 1);
 	add_lane(block, LANE_LOADS, !is_string && code->flags & CODE_LOAD);
 	add_lane(block, LANE_STORES, !is_string && code->flags & CODE_STORE);

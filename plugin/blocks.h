@@ -36,6 +36,7 @@ struct block {
 	uint32_t id;
 	uint16_t new_lines; /* that no block before had; 0 once that has been counted */
 	bool ends_in_branch; /* conditional */
+	bool has_string; /* one of its instructions is a string instruction */
 	bool is_string; /* a string instruction, alone: executed again for each element */
 	struct place *places;
 };

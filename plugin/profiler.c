@@ -160,13 +160,16 @@ static __attribute__((noinline)) void attend_after(struct vcpu *vcpu)
 	out_flush();
 }
 
-/* Blocks that are new, or the next element of a repeated instruction; whether the block counts. */
+/* Blocks that are new or have string instructions; whether it is not just the next element of one. */
 static __attribute__((noinline)) bool attend_to_rare(struct vcpu *vcpu, struct block *block)
 {
 	if (block->new_lines)
 		fetch_first(vcpu, block);
-	if (!block_goes_on(block, vcpu->previous))
+	if (!block_goes_on(block, vcpu->previous)) {
+		vcpu->string_lines[0] = vcpu->string_lines[1] = UINT64_MAX;
+		vcpu->string_index = (uint16_t)(block->count - 1);
 		return true;
+	}
 	vcpu->previous = block;
 	return false;
 }
@@ -194,7 +197,7 @@ static __attribute__((noinline)) void on_special_block(struct vcpu *vcpu, struct
 {
 	if ((vcpu->slot->stretch != vcpu->stretch || vcpu->mode) && !attend_before(vcpu, block))
 		return;
-	if ((block->new_lines || block->is_string) && !attend_to_rare(vcpu, block))
+	if ((block->new_lines || block->has_string) && !attend_to_rare(vcpu, block))
 		return;
 	count_block(vcpu, block);
 }
@@ -206,7 +209,7 @@ static void on_block(unsigned index, void *userdata)
 	struct vcpu *vcpu = &vcpus[index];
 	struct block *block = userdata;
 	bool is_special = (vcpu->slot->stretch != vcpu->stretch) | (vcpu->mode != 0) |
-			  (block->new_lines != 0) | block->is_string;
+			  (block->new_lines != 0) | block->has_string;
 	if (__builtin_expect(is_special, 0))
 		on_special_block(vcpu, block);
 	else
@@ -227,7 +230,7 @@ static __attribute__((noinline)) void look_at_access(
 	vcpu->last_line = line;
 	vcpu->last_clock = slot->accesses;
 	if (vcpu->looks & LOOKS_RECORDER && !again)
-		record_access(&vcpu->thread->recorder, place, address);
+		record_access(&vcpu->thread->recorder, place->index, address);
 	uint64_t clock = slot->accesses - place->block->accesses + place->access;
 	if (reuse_filtered(line))
 		reuse_access(vcpu, place, line, clock, qemu_plugin_mem_is_store(info), again);
@@ -253,17 +256,15 @@ static void on_string_access(
 	const struct place *place = userdata;
 	uint64_t line = address >> REUSE_LINE_BITS;
 	bool is_store = qemu_plugin_mem_is_store(info);
-	if (!vcpu->sum || (vcpu->last_place == place && vcpu->string_lines[is_store] == line))
+	if (!vcpu->sum || vcpu->string_lines[is_store] == line)
 		return;
-	if (vcpu->last_place != place)
-		vcpu->string_lines[!is_store] = UINT64_MAX;
-	vcpu->last_place = place;
 	vcpu->string_lines[is_store] = line;
 	*(is_store ? &vcpu->sum->counts.stores : &vcpu->sum->counts.loads) += 1;
 	uint64_t clock = vcpu->slot->accesses++;
 	if (vcpu->looks & LOOKS_RECORDER) {
 		record_make_room(vcpu);
-		record_access(&vcpu->thread->recorder, place, address);
+		record_access(&vcpu->thread->recorder,
+			place->block->is_string ? vcpu->string_index : place->index, address);
 	}
 	if (reuse_filtered(line))
 		reuse_access(vcpu, place, line, clock, is_store, false);

@@ -31,12 +31,12 @@ void record_block(struct vcpu *vcpu, const struct block *block);
 /* Before the access of a string instruction, of which a block may have any number. */
 void record_make_room(struct vcpu *vcpu);
 
-static inline void record_access(
-	struct recorder *recorder, const struct place *place, uint64_t address)
+/* By the instruction of this index in the block. */
+static inline void record_access(struct recorder *recorder, uint32_t index, uint64_t address)
 {
 	if (recorder->has_block && recorder->used < recorder->capacity)
 		recorder->words[recorder->used++] =
-			(uint64_t)place->index << 48 | (address & ((UINT64_C(1) << 48) - 1));
+			(uint64_t)index << 48 | (address & ((UINT64_C(1) << 48) - 1));
 }
 
 /* Micro-traces written. */

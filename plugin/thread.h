@@ -120,6 +120,7 @@ struct vcpu {
 	const struct place *last_place;
 	uint64_t last_line, last_clock;
 	uint64_t string_lines[2]; /* that a string instruction last loaded from, stored to */
+	uint16_t string_index; /* of it, in the block that it is counted in */
 	/* Of the threads that had this virtual cpu before. */
 	uint64_t earlier_accesses;
 	struct profile_slot own;
