@@ -13,10 +13,10 @@ enum code_class {
 	CODE_SHIFT,
 	CODE_MULTIPLY,
 	CODE_DIVIDE,
-	CODE_FP_ADD, /* also compare and convert */
+	CODE_FP_ADD, /* also compare */
 	CODE_FP_MULTIPLY,
 	CODE_FP_FMA,
-	CODE_FP_DIVIDE, /* and square root */
+	CODE_FP_DIVIDE, /* and square root; of single precision: CODE_FP_DIVIDE_SINGLE */
 	CODE_VECTOR, /* integer SIMD */
 	CODE_SHUFFLE, /* SIMD permutes, moves between register files */
 	CODE_BRANCH, /* conditional */
@@ -26,6 +26,8 @@ enum code_class {
 	CODE_STRING, /* rep movs, rep stos, ...: microcode */
 	CODE_SYSTEM, /* system call, cpuid, ... */
 	CODE_OTHER,
+	CODE_CONVERT, /* between integers and floating point, and between its precisions */
+	CODE_FP_DIVIDE_SINGLE,
 	CODE_CLASSES,
 };
 

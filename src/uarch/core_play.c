@@ -162,9 +162,8 @@ static int64_t dispatch(struct core *core, const struct core_uop *uop, unsigned 
 		core->dispatched >= core->processor.dispatch_width)
 		at++;
 	core_ports_advance(&core->ports, at);
-	if (core->ports.units[unit].ports)
-		while (core->ports.waiting >= core->processor.issue_queue)
-			core_ports_advance(&core->ports, ++at);
+	while (!core_ports_have_room(&core->ports, unit))
+		core_ports_advance(&core->ports, ++at);
 	if (at > core->dispatch_at)
 		core->dispatched = 0;
 	core->dispatched += takes_place;
@@ -183,7 +182,10 @@ static int64_t operands_ready(
 	return ready;
 }
 
-/* Atomics and fences: behind all that is older, drained stores included; younger accesses come behind them. */
+/*
+ * Behind all that is older, drained stores included. Younger loads come behind a fence, but not behind an atomic
+ * operation: cores read ahead of those and take it back if another core has written in between.
+ */
 static int64_t execute_serial(struct core *core, const struct core_uop *uop,
 	const struct core_access *access, int64_t ready, enum core_component *ret_component)
 {
@@ -202,7 +204,8 @@ static int64_t execute_serial(struct core *core, const struct core_uop *uop,
 			*ret_component = component;
 		}
 	}
-	core->accesses_after = done;
+	if (uop->unit != CODE_ATOMIC)
+		core->accesses_after = done;
 	if (uop->unit == CODE_SYSTEM)
 		hold_front(core, done, CORE_BASE);
 	return done;

@@ -48,7 +48,11 @@ void core_ports_start(
 			unit->interval = processor->units[u].interval;
 	}
 	ports->now = 0;
-	ports->waiting = ports->far_count = 0;
+	ports->room[0] = processor->issue_queue;
+	ports->room[1] = processor->memory_queue;
+	ports->is_split = processor->memory_queue > 0;
+	memset(ports->waiting, 0, sizeof(ports->waiting));
+	ports->far_count = 0;
 	ports->far_least = INT64_MAX;
 	memset(ports->taken, 0, sizeof(ports->taken));
 	memset(ports->issued, 0, sizeof(ports->issued));
@@ -60,13 +64,14 @@ static void bring_near(struct core_ports *ports)
 	uint32_t left = 0;
 	int64_t least = INT64_MAX;
 	for (uint32_t i = 0; i < ports->far_count; i++) {
-		int64_t at = ports->far[i];
+		int64_t at = ports->far[i] / CORE_ISSUE_QUEUES;
+		unsigned queue = (unsigned)(ports->far[i] % CORE_ISSUE_QUEUES);
 		if (at < ports->now) {
-			ports->waiting--;
+			ports->waiting[queue]--;
 		} else if (at < ports->now + CORE_RING) {
-			ports->issued[at & MASK]++;
+			ports->issued[at & MASK][queue]++;
 		} else {
-			ports->far[left++] = at;
+			ports->far[left++] = ports->far[i];
 			least = at < least ? at : least;
 		}
 	}
@@ -78,8 +83,10 @@ void core_ports_advance(struct core_ports *ports, int64_t now)
 {
 	int64_t end = now - ports->now < CORE_RING ? now : ports->now + CORE_RING;
 	for (int64_t t = ports->now; t < end; t++) {
-		ports->waiting -= ports->issued[t & MASK];
-		ports->issued[t & MASK] = 0;
+		for (unsigned queue = 0; queue < CORE_ISSUE_QUEUES; queue++) {
+			ports->waiting[queue] -= ports->issued[t & MASK][queue];
+			ports->issued[t & MASK][queue] = 0;
+		}
 		ports->taken[t & MASK] = 0;
 	}
 	ports->now = now;
@@ -125,6 +132,17 @@ static int64_t book_ring(struct core_ports *ports, struct core_port_unit *unit, 
 	return t;
 }
 
+static unsigned queue_of(const struct core_ports *ports, unsigned unit)
+{
+	return ports->is_split && (unit == CORE_LOADS || unit == CORE_STORES);
+}
+
+bool core_ports_have_room(const struct core_ports *ports, unsigned unit)
+{
+	unsigned queue = queue_of(ports, unit);
+	return !ports->units[unit].ports || ports->waiting[queue] < ports->room[queue];
+}
+
 int64_t core_ports_book(struct core_ports *ports, unsigned index, int64_t ready)
 {
 	struct core_port_unit *unit = &ports->units[index];
@@ -134,14 +152,15 @@ int64_t core_ports_book(struct core_ports *ports, unsigned index, int64_t ready)
 	if (ready + (int64_t)unit->interval < ports->now + CORE_RING)
 		at = unit->interval > 1 ? book_interval(ports, unit, ready)
 					: book_ring(ports, unit, ready);
-	ports->waiting++;
+	unsigned queue = queue_of(ports, index);
+	ports->waiting[queue]++;
 	if (at < ports->now + CORE_RING) {
-		ports->issued[at & MASK]++;
+		ports->issued[at & MASK][queue]++;
 	} else if (ports->far_count < CORE_FAR_MAX) {
-		ports->far[ports->far_count++] = at;
+		ports->far[ports->far_count++] = at * CORE_ISSUE_QUEUES + queue;
 		ports->far_least = at < ports->far_least ? at : ports->far_least;
 	} else {
-		ports->waiting--; /* more than any queue has: not counted */
+		ports->waiting[queue]--; /* more than any queue has: not counted */
 	}
 	return at;
 }

@@ -56,6 +56,7 @@ static const struct machine_field fields[] = {
 	{ "", "fuses", MACHINE_COUNT, AT(fuses), MACHINE_U32, 0, 1, false },
 	{ "", "rob", MACHINE_COUNT, AT(rob), MACHINE_U32, 1, 65536, true },
 	{ "", "issue_queue", MACHINE_COUNT, AT(issue_queue), MACHINE_U32, 1, 65536, false },
+	{ "", "memory_queue", MACHINE_COUNT, AT(memory_queue), MACHINE_U32, 0, 65536, false },
 	{ "", "load_queue", MACHINE_COUNT, AT(load_queue), MACHINE_U32, 1, 65536, false },
 	{ "", "store_queue", MACHINE_COUNT, AT(store_queue), MACHINE_U32, 1, 65536, false },
 	{ "", "front_end", MACHINE_COUNT, AT(front_end), MACHINE_U32, 0, 1000, true },

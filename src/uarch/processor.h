@@ -74,6 +74,9 @@ struct processor {
 	 * but for the ports; 0: each is one of its own. */
 	uint32_t fuses;
 	uint32_t rob, issue_queue, load_queue, store_queue; /* entries */
+	uint32_t
+		memory_queue; /* entries of an issue queue that loads and stores have to themselves; 0:
+				  they wait in the other's */
 	uint32_t front_end; /* cycles to refill it after a misprediction */
 	enum predictor_kind predictor;
 	uint32_t predictor_bytes;

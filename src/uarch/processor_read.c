@@ -162,8 +162,18 @@ static int read_units(const struct reading *g)
 	if (!units)
 		return reader_fail(&g->r, 1, "the field 'units' is missing");
 	int code = reader_map(&g->r, units, "'units'");
-	for (size_t i = 0; code == 0 && i < units->count; i++)
+	bool has_convert = false, has_single = false;
+	for (size_t i = 0; code == 0 && i < units->count; i++) {
+		const char *key = units->entries[i].key;
+		has_convert |= strcmp(key, code_class_name(CODE_CONVERT)) == 0;
+		has_single |= strcmp(key, code_class_name(CODE_FP_DIVIDE_SINGLE)) == 0;
 		code = read_unit(g, &units->entries[i]);
+	}
+	/* Finer classes, which a file may leave to the coarser ones. */
+	if (!has_convert)
+		g->processor->units[CODE_CONVERT] = g->processor->units[CODE_FP_ADD];
+	if (!has_single)
+		g->processor->units[CODE_FP_DIVIDE_SINGLE] = g->processor->units[CODE_FP_DIVIDE];
 	return code;
 }
 

@@ -51,6 +51,8 @@ const char *code_class_name(enum code_class class)
 		[CODE_STRING] = "string",
 		[CODE_SYSTEM] = "system",
 		[CODE_OTHER] = "other",
+		[CODE_CONVERT] = "convert",
+		[CODE_FP_DIVIDE_SINGLE] = "fp_divide_single",
 	};
 	return class < CODE_CLASSES ? names[class] : "unknown";
 }

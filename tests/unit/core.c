@@ -465,6 +465,7 @@ static void stores_that_miss_fill_their_queue(void **state)
 	assert_true(result.stack[CORE_MEMORY] > 0.9 * result.cpi);
 }
 
+/* Each as long as it takes, with the loads between them behind it; a fence holds those back. */
 static void atomics_do_not_overlap(void **state)
 {
 	(void)state;
@@ -480,7 +481,34 @@ static void atomics_do_not_overlap(void **state)
 		script.ops[i].address = 4096 + 64 * (i % 2);
 	struct processor processor = eight_wide();
 	processor.units[CODE_ATOMIC].latency = 20;
+	processor.units[CODE_FENCE].latency = 20;
+	assert_near(play_hits(&script, &processor).cpi, 20 / 2., 0.05);
+	script.codes[0] = (struct code){ .class = CODE_FENCE };
 	assert_near(play_hits(&script, &processor).cpi, (20 + 4) / 2., 0.05);
+}
+
+/* What waits for a chain fills the queue of operations; loads are not held up if they have their own. */
+static void loads_may_wait_in_a_queue_of_their_own(void **state)
+{
+	(void)state;
+	struct script script = independent_loads();
+	script.codes[1] =
+		(struct code){ .class = CODE_FP_ADD, .reads = BIT(17), .writes = BIT(17) };
+	struct processor processor = eight_wide();
+	processor.units[CODE_FP_ADD].latency = 4;
+	processor.issue_queue = 16;
+	processor.load_ports = 1;
+	double joint = play(&script, &processor, (struct core_input){ 0 }, always_memory).mlp;
+	processor.memory_queue = 64;
+	double split = play(&script, &processor, (struct core_input){ 0 }, always_memory).mlp;
+	assert_true(split >= joint);
+	/* Four chains of loads wait in 8 places: the operations beside them go on. */
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = i % 2 ? 0 : 4096;
+	script.codes[0].address_reads = script.codes[0].writes = BIT(1);
+	script.codes[1] = (struct code){ .class = CODE_ALU, .writes = BIT(2) };
+	processor.memory_queue = 8;
+	assert_near(play_hits(&script, &processor).cpi, 4 / 2., 0.01);
 }
 
 static void strings_move_half_a_line_at_a_time(void **state)
@@ -554,6 +582,7 @@ int main(void)
 		cmocka_unit_test(a_load_gets_what_a_store_before_it_wrote),
 		cmocka_unit_test(stores_that_miss_fill_their_queue),
 		cmocka_unit_test(atomics_do_not_overlap),
+		cmocka_unit_test(loads_may_wait_in_a_queue_of_their_own),
 		cmocka_unit_test(strings_move_half_a_line_at_a_time),
 		cmocka_unit_test(a_faster_processor_is_never_slower),
 		cmocka_unit_test(a_class_without_traces_says_so),
