@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# For the scripts beside it that run the kernels of examples/kernels: builds, and makes a folder $work for the time
-# of the script. Sets $source, $build.
+# For the scripts beside it that run the kernels of examples/kernels and, as they come from the distribution, pigz, xz, zstd
+# and sysbench: builds, and makes a folder $work for the time of the script. Sets $source, $build.
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${CORECAST_BUILD:-$source/build}
 [ -f "$build/build.ninja" ] || meson setup "$build" "$source" >&2
@@ -21,9 +21,39 @@ kernel_names() {
 			echo "$name"
 		fi
 	done
+	for name in pigz xz zstd sysbench; do
+		if command -v "$name" >/dev/null; then
+			echo "$name"
+		fi
+	done
 }
 
 # Without fused arithmetic, which an emulator does 70 times as slowly.
 emulated_kernel_names() {
 	kernel_names "$@" | grep -vx matmul_fma
+}
+
+# The compressors' input, 160 kB for each 1 of SIZE: our own sources again and again.
+make_text() {
+	local bytes=$((${1%.*} * 160000))
+	[ -e "$work/text" ] ||
+		for ((i = 0; i < bytes; i += 500000)); do
+			find "$source"/src "$source"/cmd -name '*.[ch]' | sort | xargs cat | head -c 500000 || true
+		done | head -c "$bytes" >"$work/text"
+}
+
+# kernel_command NAME THREADS SIZE: sets $run. What it prints can be thrown away.
+# shellcheck disable=SC2034 # $run is for who calls it
+kernel_command() {
+	local name=$1 threads=$2 size=$3
+	case $name in
+	pigz | xz | zstd) make_text "$size" ;;
+	esac
+	case $name in
+	pigz) run=("$(command -v "$name")" -p "$threads" -c "$work/text") ;;
+	xz) run=("$(command -v "$name")" -T "$threads" -1 --block-size=$((${size%.*} * 10000)) -c "$work/text") ;;
+	zstd) run=("$(command -v "$name")" -q -7 -T"$threads" -B524288 -c "$work/text") ;;
+	sysbench) run=("$(command -v "$name")" cpu --threads="$threads" --time=0 --events=$((${size%.*} * 8)) run) ;;
+	*) run=("$build/examples/kernels/$name" -n "$threads" -s "$size") ;;
+	esac
 }
