@@ -11,6 +11,7 @@
 #include "collect/argv.h"
 #include "measure_session.h"
 #include "measure_summary.h"
+#include "modelled.h"
 #include "scaling/runs.h"
 
 #include <errno.h>
@@ -34,6 +35,7 @@ struct values {
 	const char *throughput_regex;
 	struct option_strings plugins;
 	const char *stalls;
+	const char *machine;
 	bool sync_stalls;
 	const char *where;
 	uint32_t seed;
@@ -72,9 +74,14 @@ static const struct option_spec options[] = {
 		"keep: what the program prints goes to a file whose end is shown when it fails; "
 		"null: it is discarded, for programs that write their result there",
 		OPTION_STRING, FIELD(standard_output) },
-	{ 0, "stalls", "auto|none",
-		"auto: count the stall events of this processor where it has them (default auto)",
+	{ 0, "stalls", "auto|none|modelled",
+		"auto: count the stall events of this processor where it has them; modelled: "
+		"compute "
+		"them from a profile at each thread count (default auto)",
 		OPTION_STRING, FIELD(stalls) },
+	{ 0, "machine", "FILE",
+		"for modelled stalls: the processor, as 'predict' takes it (default generic)",
+		OPTION_STRING, FIELD(machine) },
 	{ 0, "sync-stalls", NULL,
 		"record the time that threads wait in locks, barriers, conditions and joins",
 		OPTION_FLAG, FIELD(sync_stalls) },
@@ -116,6 +123,11 @@ static bool discards_stdout(const struct values *values)
 	return strcmp(values->standard_output, "null") == 0;
 }
 
+static bool is_modelled(const struct values *values)
+{
+	return strcmp(values->stalls, "modelled") == 0;
+}
+
 static int make_texts(
 	const struct values *values, char *const *program, struct texts *ret, struct err *err)
 {
@@ -127,6 +139,8 @@ static int make_texts(
 	add_option(settings, "env",
 		values->count_variable ? values->count_variable : "OMP_NUM_THREADS");
 	add_option(settings, "throughput-regex", values->throughput_regex);
+	if (is_modelled(values))
+		add_option(settings, "machine", values->machine);
 
 	struct strbuf *repeated = &ret->repeated;
 	strbuf_add(repeated, ""); /* a text even without any option */
@@ -136,8 +150,10 @@ static int make_texts(
 		add_option(repeated, "--stdout", values->standard_output);
 	add_option(repeated, "--env", values->count_variable);
 	add_option(repeated, "--throughput-regex", values->throughput_regex);
-	if (strcmp(values->stalls, "none") == 0)
+	if (strcmp(values->stalls, "auto") != 0)
 		add_option(repeated, "--stalls", values->stalls);
+	if (is_modelled(values))
+		add_option(repeated, "--machine", values->machine);
 	if (values->sync_stalls)
 		strbuf_add(repeated, "--sync-stalls ");
 	for (size_t i = 0; i < values->plugins.count; i++)
@@ -213,10 +229,16 @@ static int measure(const struct values *values, const struct session_opts *opts,
 	AUTO_FD int cancel_fd = open_cancel(err);
 	if (cancel_fd < 0)
 		return cancel_fd;
+	const char *variable = values->count_variable ? values->count_variable : "OMP_NUM_THREADS";
+	AUTO_RELEASE(modelled) struct modelled modelled = { 0 };
+	int status = is_modelled(values)
+			     ? modelled_init(&modelled, program, variable, values->machine, err)
+			     : 0;
+	if (status < 0)
+		return status;
 	struct measurement_opts measurement = {
 		.program = program,
-		.count_variable =
-			values->count_variable ? values->count_variable : "OMP_NUM_THREADS",
+		.count_variable = variable,
 		.throughput_regex = values->throughput_regex,
 		.timeout_s = values->timeout_s,
 		.cancel_fd = cancel_fd,
@@ -226,6 +248,7 @@ static int measure(const struct values *values, const struct session_opts *opts,
 		.stalls = { .plugin_paths = values->plugins.items,
 			.plugin_count = values->plugins.count,
 			.counts_hardware = strcmp(values->stalls, "auto") == 0,
+			.model = is_modelled(values) ? &modelled.model : NULL,
 			.cpu = &opts->machine->cpu },
 	};
 	AUTO_RELEASE(session)
@@ -238,7 +261,7 @@ static int measure(const struct values *values, const struct session_opts *opts,
 			.options = texts->repeated.text },
 		.shows_progress = isatty(STDERR_FILENO),
 	};
-	int status = session_open(&session, opts, &measurement, err);
+	status = session_open(&session, opts, &measurement, err);
 	if (status < 0)
 		return status;
 	int outcome = session_run(&session, err);
@@ -275,8 +298,8 @@ static int check_values(
 		return command_usage_error(command, "--pin: auto or none");
 	if (!discards_stdout(values) && strcmp(values->standard_output, "keep") != 0)
 		return command_usage_error(command, "--stdout: keep or null");
-	if (!is_auto_or_none(values->stalls))
-		return command_usage_error(command, "--stalls: auto or none");
+	if (!is_auto_or_none(values->stalls) && !is_modelled(values))
+		return command_usage_error(command, "--stalls: auto, none or modelled");
 	if (values->timeout_s < 0)
 		return command_usage_error(command, "--timeout: seconds above 0");
 	if (values->count_variable &&
@@ -292,6 +315,7 @@ static int run(const struct command *command, int argc, char **argv)
 		.pin = "auto",
 		.standard_output = "keep",
 		.stalls = "auto",
+		.machine = "generic",
 		.seed = 1 };
 	struct operands operands;
 	int status = 0;

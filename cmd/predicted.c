@@ -19,14 +19,17 @@ static int feed(const struct predicted *predicted, const struct event_sink *sink
 int predicted_load(struct predicted *predicted, size_t micro_instructions, struct err *err)
 {
 	int code = profile_load(predicted->path, &predicted->profile, err);
-	if (code < 0)
-		return code;
+	return code < 0 ? code : predicted_prepare(predicted, micro_instructions, err);
+}
+
+int predicted_prepare(struct predicted *predicted, size_t micro_instructions, struct err *err)
+{
 	if (meaning_new(&predicted->meaning) < 0 || symbols_new(&predicted->symbols) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	predicted->finder = analysed_finder(predicted->symbols);
 	const struct predict_opts opts = { .meaning = predicted->meaning,
 		.micro_instructions = micro_instructions };
-	code = rppm_new(&predicted->profile, &opts, &predicted->rppm, err);
+	int code = rppm_new(&predicted->profile, &opts, &predicted->rppm, err);
 	struct event_sink sink = meaning_sink(predicted->meaning);
 	if (code == 0)
 		code = feed(predicted, &sink, err);

@@ -21,6 +21,9 @@ struct predicted {
 
 /* { .path = ... } before. 0; else a negative errno. micro_instructions: as predict_opts, 0: the default. */
 int predicted_load(struct predicted *predicted, size_t micro_instructions, struct err *err);
+
+/* The same of a profile that is there already. */
+int predicted_prepare(struct predicted *predicted, size_t micro_instructions, struct err *err);
 void predicted_release(struct predicted *predicted);
 
 /*

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* corecast profile: runs a program in an emulator and keeps what its threads execute, for any processor. */
 #include "command.h"
+#include "profiled.h"
 #include "terminal.h"
 
 #include "base/cleanup.h"
 #include "base/outfile.h"
-#include "collect/profiler.h"
 #include "report/profile.h"
-#include "uarch/profile_import.h"
 #include "uarch/profile_store.h"
 
 #include <errno.h>
@@ -56,19 +55,6 @@ static int write_profile(const char *path, const struct profile *profile, struct
 	if (fwrite(bytes, 1, count, out.file) != count)
 		return err_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
 	return outfile_commit(&out, err);
-}
-
-static int import(const struct profiler_result *ran, struct profile *ret, struct err *err)
-{
-	const struct profile_bytes raw = { ran->raw, ran->raw_bytes };
-	const struct profile_bytes timeline = { ran->timeline, ran->timeline_bytes };
-	int code = profile_import(&raw, &timeline, ret, err);
-	if (code < 0)
-		return code;
-	ret->quality.profiled_s = ran->profiled_s;
-	ret->quality.native_s = ran->native_s;
-	ret->quality.lost += ran->threads_without_slot;
-	return 0;
 }
 
 /* For people on stderr: stdout is the program's. */
@@ -122,7 +108,7 @@ static int profile_program(const struct profile_options *values, char **program)
 			values->output); /* printed just below */
 		return command_failure(&err);
 	}
-	if (profiler_run(&opts, &ran, &err) < 0 || import(&ran, &profile, &err) < 0 ||
+	if (profile_run(&opts, &ran, &profile, &err) < 0 ||
 		write_profile(values->output, &profile, &err) < 0)
 		return command_failure(&err);
 	print_notes(values, program[0], &ran);

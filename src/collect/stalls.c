@@ -23,6 +23,7 @@ struct stalls {
 	/* The sources, in the order of their columns. */
 	struct counter_watch *counters; /* NULL: none */
 	struct sync_watch *sync; /* NULL: not watched */
+	const struct stalls_model *model; /* NULL: none */
 	struct plugin **plugins;
 	size_t plugin_count;
 
@@ -106,6 +107,15 @@ static int open_sync(struct stalls *stalls, const struct stalls_opts *opts, stru
 	return status;
 }
 
+static int open_model(struct stalls *stalls, const struct stalls_opts *opts, struct err *err)
+{
+	stalls->model = opts->model;
+	int status = 0;
+	for (size_t i = 0; opts->model && status == 0 && i < opts->model->count; i++)
+		status = add_column(stalls, opts->model->names[i], UNIT_CYCLES, err);
+	return status;
+}
+
 /* All columns in seconds if none is in cycles, else in cycles. */
 static int unify_units(struct stalls *stalls, double clock_hz, struct err *err)
 {
@@ -139,6 +149,8 @@ int stalls_new(const struct stalls_opts *opts, struct stalls **ret, struct err *
 	int status = open_counters(stalls, opts, err);
 	if (status == 0)
 		status = open_sync(stalls, opts, err);
+	if (status == 0)
+		status = open_model(stalls, opts, err);
 	if (status == 0)
 		status = load_plugins(stalls, opts, err);
 	if (status == 0)
@@ -269,6 +281,10 @@ int stalls_read(struct stalls *stalls, const struct capture *capture, uint32_t t
 	if (status == 0 && stalls->sync) {
 		status = read_sync(stalls, value, err);
 		value += SYNC_STALLS_CATEGORIES;
+	}
+	if (status == 0 && stalls->model) {
+		status = stalls->model->values(stalls->model->context, threads, value, err);
+		value += stalls->model->count;
 	}
 	for (size_t i = 0; status == 0 && i < stalls->plugin_count; i++)
 		status = plugin_read(stalls->plugins[i], capture, threads, start, value++, err);

@@ -20,12 +20,22 @@
 #include <stdint.h>
 #include <time.h>
 
+/* Cycles that nobody counts in a run, but somebody knows for a thread count. */
+struct stalls_model {
+	const char *const *names; /* of the columns */
+	size_t count;
+	/* Fills as many. 0, or a negative errno with the reason. */
+	int (*values)(void *context, uint32_t threads, double *ret, struct err *err);
+	void *context;
+};
+
 struct stalls_opts {
 	const char *const *plugin_paths;
 	size_t plugin_count;
 	bool counts_hardware; /* where this machine can; else a caveat says why not */
 	const char
 		*sync_program; /* the program's file: its waits are watched; NULL: they are not */
+	const struct stalls_model *model; /* borrowed; NULL: none */
 	const struct machine_cpu *cpu;
 };
 
