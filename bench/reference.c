@@ -210,6 +210,14 @@ static void print(
 		printf("\t%.4f", (double)sum.parts[part] / (double)sum.instructions);
 	printf("\t%.4f\t%llu\n", sum.branches ? (double)sum.mispredicted / (double)sum.branches : 0,
 		(unsigned long long)result->memory_lines);
+	for (uint32_t i = 0; getenv("REFERENCE_THREADS") && i < program->threads; i++) {
+		const struct refcore_counts *core = &result->cores[i];
+		fprintf(stderr, "thread %u: %llu instructions, %llu cycles:", i,
+			(unsigned long long)core->instructions, (unsigned long long)core->cycles);
+		for (int part = 0; part < REFCORE_PARTS; part++)
+			fprintf(stderr, " %llu", (unsigned long long)core->parts[part]);
+		fputc('\n', stderr);
+	}
 	if (result->missing)
 		fprintf(stderr, "reference: the trace lacks %llu instructions of the timeline's\n",
 			(unsigned long long)result->missing);

@@ -90,6 +90,8 @@ int refcache_new(
 	for (uint32_t level = 0; code == 0 && level < caches->levels; level++) {
 		const struct cache *cache = &processor->levels[level];
 		caches->shared_by[level] = cache->shared_by ? cache->shared_by : 1;
+		if (processor->cores > 1 && cache->shared_by >= processor->cores)
+			caches->shared_by[level] = cores; /* all share it, however many threads */
 		if (caches->shared_by[level] == 1)
 			caches->private_levels = level + 1;
 		code = level_init(caches, level, cache, err);
