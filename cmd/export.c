@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * corecast export: a timeline in another form. Either form of a timeline is read: a trace file, or
- * CSV as a person writes it.
+ * corecast export: a timeline in another form. Any form of a timeline is read: a trace file, the one in a
+ * profile, or CSV as a person writes it.
  */
 #include "analysed.h"
 #include "command.h"
+#include "machines.h"
 
 #include "base/cleanup.h"
 #include "base/outfile.h"
@@ -16,11 +17,14 @@
 #include "trace/csv_write.h"
 #include "trace/timeline.h"
 #include "trace/writer.h"
+#include "uarch/profile_store.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 struct values {
 	const char *to, *output;
@@ -162,11 +166,55 @@ static void warn(const char *path, const struct trace_quality *quality)
 			(unsigned long long)quality->torn_chunks);
 }
 
+static bool is_profile(const char *path)
+{
+	char bytes[16];
+	AUTO_FILE FILE *in = fopen(path, "re");
+	size_t count = in ? fread(bytes, 1, sizeof bytes, in) : 0;
+	return profile_is_file(bytes, count);
+}
+
+/* A profile's timeline as a file without a name, which can be read more than once. */
+static int unpack(const char *path, int *ret_fd, struct err *err)
+{
+	AUTO_RELEASE(profile) struct profile profile = { 0 };
+	int code = profile_load(path, &profile, err);
+	if (code < 0)
+		return code;
+	if (!profile.timeline)
+		return err_set(err, -ENODATA, "'%s' has no timeline", path);
+	AUTO_FD int fd = memfd_create("corecast-timeline", MFD_CLOEXEC);
+	for (size_t done = 0; fd >= 0 && done < profile.timeline_bytes;) {
+		ssize_t n =
+			write(fd, (char *)profile.timeline + done, profile.timeline_bytes - done);
+		if (n <= 0)
+			return err_set(err, -EIO, "cannot unpack '%s': %s", path, strerror(errno));
+		done += (size_t)n;
+	}
+	if (fd < 0)
+		return err_set(err, -errno, "cannot unpack '%s': %s", path, strerror(errno));
+	fputs("corecast: the profile's timeline: times are the emulator's, 1 ns of CPU time is an "
+	      "instruction\n",
+		stderr);
+	*ret_fd = fd;
+	fd = -1;
+	return 0;
+}
+
 static int export_file(const struct form *form, const char *path, const char *output)
 {
 	AUTO(trace_reader) struct trace_reader *reader = NULL;
+	AUTO_FD int unpacked = -1;
+	char unpacked_path[32];
 	struct err err;
-	int code = timeline_open(path, &reader, &err);
+	int code = is_profile(path) ? unpack(path, &unpacked, &err) : 0;
+	if (unpacked >= 0) {
+		(void)snprintf(unpacked_path, sizeof unpacked_path, "/proc/self/fd/%d",
+			unpacked); /* fits */
+		path = unpacked_path;
+	}
+	if (code == 0)
+		code = timeline_open(path, &reader, &err);
 	if (code == 0)
 		code = form->write ? write_form(form, path, output, reader, &err)
 				   : write_trace(output, reader, &err);
@@ -185,7 +233,7 @@ static int run(const struct command *command, int argc, char **argv)
 		return status;
 	if (operands.program || operands.count != 1)
 		return command_usage_error(
-			command, "say which file: RUN.cct, or a timeline in CSV");
+			command, "say which file: RUN.cct, APP.ccp, or a timeline in CSV");
 	if (!v.to)
 		return command_usage_error(
 			command, "say which form: --to perfetto, folded, csv, json or cct");

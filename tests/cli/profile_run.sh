@@ -42,6 +42,12 @@ if command -v sqlite3 >/dev/null; then
 		(SELECT sum(instructions) FROM mix WHERE class = c.id)')" -eq 0 ]
 fi
 
+# Its timeline is one like others; one of the things in it is that both workers locked as often.
+"$CORECAST" export run.ccp --to csv >run.csv 2>stderr
+grep -c 'CPU time is an instruction' stderr >/dev/null
+[ "$(grep -c ',pass,mutex,' run.csv)" -eq "$(jq '[.classes[] | select(.kind == "pass" and .what == "mutex") | .stretches] | add' json)" ]
+"$CORECAST" export run.ccp --to perfetto 2>/dev/null | jq -e '.traceEvents | length > 10' >/dev/null
+
 # Again, and nearly the same.
 sums() {
 	jq -c '[.classes | group_by([.kind, .what])[] | {key: "\(.[0].kind) \(.[0].what)", value: (map(.instructions) | add)}]
