@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Objects of the replay's own: a barrier of GCC's OpenMP at which threads wait for their next region. */
 enum { WHAT_JOINED = WHAT_BARRIER | 0x40, WHAT_FORKED = WHAT_BARRIER | 0x80 };
@@ -169,6 +170,58 @@ static void set_inexact(struct arrival *arrivals, size_t count)
 	}
 }
 
+/* The most that left at the same instant. Arrivals are in order of that. */
+static size_t largest_meeting(const struct arrival *arrivals, size_t count)
+{
+	size_t most = 0, end;
+	for (size_t i = 0; i < count; i = end) {
+		for (end = i + 1; end < count && arrivals[end].woken_ns == arrivals[i].woken_ns;)
+			end++;
+		most = end - i > most ? end - i : most;
+	}
+	return most;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct arrival *x = a, *y = b;
+	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+}
+
+/* Whether arrivals, in order of time, can be rounds of so many: nobody comes twice to one. */
+static bool are_rounds_of(const struct arrival *arrivals, size_t count, size_t size)
+{
+	if (size < 2 || count % size != 0)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = i - i % size; k < i; k++)
+			if (arrivals[k].thread == arrivals[i].thread)
+				return false;
+	return true;
+}
+
+/*
+ * A thread that gets its core back late may see who came to the next round as who let it go. But all come to a
+ * round before any comes to the next: if every round can have been of as many as the largest, each was. Sets
+ * *ret_done. The arrivals are in order of leaving, before and, if it is not done, after.
+ */
+static int meet_in_rounds(struct replay *replay, uint32_t object, const struct arrival *arrivals,
+	size_t count, bool *ret_done)
+{
+	size_t size = largest_meeting(arrivals, count);
+	AUTO_FREE struct arrival *ordered = calloc(count + 1, sizeof *ordered);
+	if (!ordered)
+		return -ENOMEM;
+	if (count > 0)
+		memcpy(ordered, arrivals, count * sizeof *ordered);
+	qsort(ordered, count, sizeof *ordered, by_time);
+	*ret_done = are_rounds_of(ordered, count, size);
+	for (size_t i = 0; *ret_done && i < count; i += size)
+		if (add_meeting(replay, object, &ordered[i], size) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
 /*
  * The arrivals at one barrier. Who left at the same instant met. Where some were let go later, by a
  * thread that was not at the barrier, it is the end of an OpenMP region: those wait there for the next
@@ -200,6 +253,11 @@ static int meet(struct replay *replay, uint32_t object)
 	}
 	set_inexact(a, kept);
 	qsort(a, kept, sizeof *a, by_woken);
+	bool is_done = false;
+	if (docked == 0 && meet_in_rounds(replay, object, a, kept, &is_done) < 0)
+		return -ENOMEM;
+	if (is_done)
+		return 0;
 	size_t end;
 	for (size_t i = 0; i < kept; i = end) {
 		size_t to = from;
