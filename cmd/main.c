@@ -8,12 +8,12 @@
 #include <string.h>
 
 extern const struct command cmd_doctor, cmd_measure, cmd_forecast, cmd_record, cmd_criticality,
-	cmd_model, cmd_simulate, cmd_profile, cmd_predict, cmd_top, cmd_whatif, cmd_tune, cmd_boost,
-	cmd_report, cmd_export;
+	cmd_model, cmd_simulate, cmd_profile, cmd_predict, cmd_explore, cmd_top, cmd_whatif,
+	cmd_tune, cmd_boost, cmd_report, cmd_export;
 
 const struct command *const commands[] = { &cmd_doctor, &cmd_measure, &cmd_forecast, &cmd_record,
-	&cmd_criticality, &cmd_model, &cmd_simulate, &cmd_profile, &cmd_predict, &cmd_top,
-	&cmd_whatif, &cmd_tune, &cmd_boost, &cmd_report, &cmd_export, NULL };
+	&cmd_criticality, &cmd_model, &cmd_simulate, &cmd_profile, &cmd_predict, &cmd_explore,
+	&cmd_top, &cmd_whatif, &cmd_tune, &cmd_boost, &cmd_report, &cmd_export, NULL };
 
 static void print_overview(FILE *out)
 {

@@ -6,12 +6,15 @@
 #include "base/mem.h"
 #include "base/number.h"
 
-#include <ctype.h>
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
 enum { UNITS_MAX = 6 };
+
+/* Words are kept in enumerations. */
+static_assert(sizeof(enum predictor_kind) == 4 && sizeof(enum prefetch_kind) == 4, "MACHINE_U32");
 
 /* The first unit is the one of struct processor. */
 static const struct quantity {
@@ -20,6 +23,8 @@ static const struct quantity {
 		const char *name;
 		double factor;
 	} units[UNITS_MAX]; /* ends with NULL; ascending but for the first */
+	const char *const *words; /* instead of numbers; NULL: numbers */
+	size_t word_count;
 } quantities[] = {
 	[MACHINE_COUNT] = { 0 },
 	[MACHINE_NUMBER] = { 0 },
@@ -34,6 +39,8 @@ static const struct quantity {
 	[MACHINE_NANOFARAD] = { true, { { "nF", 1 }, { "pF", 1e-3 } } },
 	[MACHINE_NANOJOULE] = { true, { { "nJ", 1 }, { "pJ", 1e-3 }, { "uJ", 1e3 } } },
 	[MACHINE_VOLT] = { true, { { "V", 1 }, { "mV", 1e-3 } } },
+	[MACHINE_PREDICTOR] = { .words = predictor_names, .word_count = PREDICTOR_KINDS },
+	[MACHINE_PREFETCH] = { .words = prefetch_names, .word_count = PREFETCH_KINDS },
 };
 
 /* Bounds are those of what makes sense to a model, far beyond what is built. */
@@ -60,6 +67,8 @@ static const struct machine_field fields[] = {
 	{ "", "load_queue", MACHINE_COUNT, AT(load_queue), MACHINE_U32, 1, 65536, false },
 	{ "", "store_queue", MACHINE_COUNT, AT(store_queue), MACHINE_U32, 1, 65536, false },
 	{ "", "front_end", MACHINE_COUNT, AT(front_end), MACHINE_U32, 0, 1000, true },
+	{ "", "predictor", MACHINE_PREDICTOR, AT(predictor), MACHINE_U32, 0, PREDICTOR_KINDS - 1,
+		true },
 	{ "", "predictor_size", MACHINE_BYTES, AT(predictor_bytes), MACHINE_U32, 0, 0x1p30, false },
 	{ "", "ports", MACHINE_COUNT, AT(port_count), MACHINE_U32, 1, PROCESSOR_PORTS_MAX, true },
 	CACHE_FIELDS("l1i", instruction),
@@ -71,6 +80,8 @@ static const struct machine_field fields[] = {
 	{ "memory", "bandwidth", MACHINE_BYTES_PER_S, AT(memory_bytes_per_s), MACHINE_DOUBLE, 1e3,
 		1e15, false },
 	{ "memory", "transfer", MACHINE_NS, AT(transfer_ns), MACHINE_DOUBLE, 0.1, 1e6, true },
+	{ "memory", "prefetch", MACHINE_PREFETCH, AT(prefetch), MACHINE_U32, 0, PREFETCH_KINDS - 1,
+		false },
 	{ "memory", "prefetch_distance", MACHINE_COUNT, AT(prefetch_distance), MACHINE_U32, 0, 1024,
 		false },
 	{ "threads", "lock", MACHINE_NUMBER, AT(lock_cycles), MACHINE_DOUBLE, 0, 1e6, true },
@@ -115,11 +126,30 @@ static int fail_unit(const struct quantity *quantity, const char *text, struct e
 		err, -EINVAL, "'%s' is not a number with a unit (%s)", text_show(text).text, known);
 }
 
+static int parse_word(
+	const struct quantity *quantity, const char *text, double *ret, struct err *err)
+{
+	char known[120] = "";
+	for (size_t i = 0; i < quantity->word_count; i++) {
+		size_t used = strlen(known);
+		if (strcmp(quantity->words[i], text) == 0) {
+			*ret = (double)i;
+			return 0;
+		}
+		snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
+			quantity->words[i]);
+	}
+	return err_set(err, -EINVAL, "'%s' is none of %s", text_show(text).text, known);
+}
+
 int machine_value_parse(enum machine_quantity kind, const char *text, double *ret,
 	bool *ret_has_unit, struct err *err)
 {
 	const struct quantity *quantity = &quantities[kind];
 	char number[48];
+	*ret_has_unit = false;
+	if (quantity->words)
+		return parse_word(quantity, text, ret, err);
 	size_t length = strspn(text, "0123456789.eE+-");
 	/* "5 EiB": an 'e' that no digit follows is no exponent, but there is no unit with one either. */
 	if (length == 0 || length >= sizeof number)
@@ -135,7 +165,6 @@ int machine_value_parse(enum machine_quantity kind, const char *text, double *re
 		return fail_unit(quantity, text, err);
 	if (!*unit && !quantity->needs_unit) {
 		*ret = value;
-		*ret_has_unit = false;
 		return 0;
 	}
 	for (size_t i = 0; i < UNITS_MAX && quantity->units[i].name; i++)
@@ -151,6 +180,13 @@ void machine_value_format(enum machine_quantity kind, double value, char ret[MAC
 {
 	const struct quantity *quantity = &quantities[kind];
 	size_t best = 0;
+	if (quantity->words) {
+		snprintf(ret, MACHINE_VALUE_BYTES, "%s",
+			value >= 0 && value < (double)quantity->word_count
+				? quantity->words[(size_t)value]
+				: "unknown");
+		return;
+	}
 	for (size_t i = 1; i < UNITS_MAX && quantity->units[i].name; i++) {
 		double factor = quantity->units[i].factor;
 		if (factor > quantity->units[best].factor && fabs(value) >= factor &&

@@ -29,6 +29,8 @@ enum machine_quantity {
 	MACHINE_NANOFARAD,
 	MACHINE_NANOJOULE,
 	MACHINE_VOLT,
+	MACHINE_PREDICTOR, /* words: predictor_names, prefetch_names */
+	MACHINE_PREFETCH,
 };
 
 struct machine_field {
@@ -48,8 +50,8 @@ const struct machine_field *machine_field(size_t n);
 const struct machine_field *machine_field_find(const char *name);
 
 /*
- * A value as people write it, in the field's own unit; *ret_has_unit: it had one. 0, or -EINVAL (not a
- * number, no such unit, a unit is missing).
+ * A value as people write it, in the field's own unit (of words: which of them); *ret_has_unit: it had one.
+ * 0, or -EINVAL (not a number, no such unit or word, a unit is missing).
  */
 int machine_value_parse(enum machine_quantity quantity, const char *text, double *ret,
 	bool *ret_has_unit, struct err *err);
@@ -66,6 +68,9 @@ void machine_value_format(
 	enum machine_quantity quantity, double value, char ret[MACHINE_VALUE_BYTES]);
 void machine_field_format(const struct machine_field *field, const struct processor *processor,
 	char ret[MACHINE_VALUE_BYTES]);
+
+/* What follows from the other figures where it is 0: queues as large as the ROB, private caches, levels. */
+void processor_settle(struct processor *processor);
 
 /* Whether figures fit one another; `name` of the field that does not in *ret_field (not owned). 0, -EINVAL. */
 int processor_check(const struct processor *processor, const char **ret_field, struct err *err);

@@ -20,6 +20,7 @@
 #include "model/replay.h"
 #include "trace/sink.h"
 #include "uarch/core.h"
+#include "uarch/energy.h"
 #include "uarch/processor.h"
 #include "uarch/profile.h"
 
@@ -58,6 +59,7 @@ struct predicted_class {
 	double stack[CORE_COMPONENTS]; /* sums to cpi */
 	double mispredicted; /* of a conditional branch */
 	double beyond[PROCESSOR_LEVELS_MAX]; /* of an access to data: odds of statstack.h */
+	double uops; /* per instruction */
 	double memory_lines; /* per instruction, to and from memory, written back ones too */
 	double queue_cycles; /* on top of memory's latency, for each line: others use it too */
 	bool is_own; /* from its own micro-traces; else what classes like it take */
@@ -83,6 +85,8 @@ struct prediction {
 	double unmatched; /* of them: of stretches of no class */
 	double own_share; /* of instructions, that classes with micro-traces of their own have */
 	double memory_bytes; /* to and from memory */
+	/* Of as many cores as there are threads: others can be off. All 0: no power model. */
+	struct energy energy;
 	/* Section II-C: only the first thread's active time; the longest active time of any. */
 	uint64_t main_ns, crit_ns;
 };

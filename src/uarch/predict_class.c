@@ -4,6 +4,7 @@
  * their entropy, both played through the core with its micro-traces. A class without micro-traces takes what
  * the class of another thread takes that begins in the same place, else the mean.
  */
+#include "uarch/branches.h"
 #include "uarch/predict_parts.h"
 
 #include <errno.h>
@@ -71,8 +72,11 @@ int predict_classes_prepare(struct rppm *rppm, uint64_t seed, struct err *err)
 		core_program_new(profile, rppm->micro_instructions, seed, &rppm->program) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	rppm->seed = seed;
-	for (size_t i = 0; i < profile->class_count; i++)
+	for (size_t i = 0; i < profile->class_count; i++) {
 		rppm->classes[i].like = find_like(rppm, i);
+		if (rppm->classes[i].like == i)
+			rppm->classes[i].mispredicted_indirect = branches_indirect(profile, i);
+	}
 	return find_slots(rppm) < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
 }
 
@@ -94,11 +98,6 @@ static double memory_lines(const struct profile_class *class, const struct stats
 	       share(class->fetches, class->instructions) * odds->fetch_beyond[last];
 }
 
-static double mispredicted(const struct profile_class *class)
-{
-	return class->branches[3].floor_entropy / 2;
-}
-
 /* The input of a class; its odds by instruction are in rppm->odds. */
 static struct core_input input_of(struct rppm *rppm, size_t index,
 	const struct processor *processor, struct predicted_class *ret)
@@ -116,7 +115,12 @@ static struct core_input input_of(struct rppm *rppm, size_t index,
 	double fetches = share(class->fetches, class->instructions);
 	for (unsigned i = 0; i < PROCESSOR_LEVELS_MAX; i++)
 		input.fetch_beyond[i] = fetches * odds->fetch_beyond[i];
-	input.mispredicted = mispredicted(class);
+	input.mispredicted = processor->predictor == PREDICTOR_PERFECT
+				     ? 0
+				     : branches_mispredicted(class, processor->predictor,
+					       processor->predictor_bytes);
+	input.mispredicted_indirect =
+		processor->predictor == PREDICTOR_PERFECT ? 0 : known->mispredicted_indirect;
 	memcpy(ret->beyond, odds->access.beyond, sizeof ret->beyond);
 	ret->mispredicted = input.mispredicted;
 	ret->memory_lines = memory_lines(class, odds, processor);
@@ -131,6 +135,7 @@ static int play_class(struct rppm *rppm, struct core *core, size_t index,
 	if (code < 0)
 		return code;
 	ret->cpi = result.cpi;
+	ret->uops = result.uops;
 	memcpy(ret->stack, result.stack, sizeof ret->stack);
 	return 0;
 }
@@ -166,6 +171,7 @@ static void fill_others(
 			continue;
 		weight += instructions;
 		mean.cpi += instructions * class->cpi;
+		mean.uops += instructions * class->uops;
 		mean.mispredicted += instructions * class->mispredicted;
 		mean.memory_lines += instructions * class->memory_lines;
 		mean.queue_cycles += instructions * class->queue_cycles;
@@ -177,7 +183,7 @@ static void fill_others(
 			curve.cpi[k] += instructions * curves[i].cpi[k];
 		curve.cpi_now += instructions * curves[i].cpi_now;
 	}
-	double *const sums[] = { &mean.cpi, &mean.mispredicted, &mean.memory_lines,
+	double *const sums[] = { &mean.cpi, &mean.uops, &mean.mispredicted, &mean.memory_lines,
 		&mean.queue_cycles, &curve.cpi[0], &curve.cpi[1], &curve.cpi_now };
 	double scale = weight > 0 ? 1 / weight : 0;
 	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)

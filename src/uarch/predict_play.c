@@ -157,7 +157,7 @@ static void add_thread_sync(const struct play *play, struct predicted_thread *th
 static void collect(struct play *play, const struct replay_time *times)
 {
 	struct prediction *prediction = play->prediction;
-	double lines = 0;
+	double lines = 0, uops = 0;
 	for (size_t i = 0; i < prediction->thread_count; i++) {
 		struct predicted_thread *thread = &prediction->threads[i];
 		*thread = (struct predicted_thread){
@@ -179,8 +179,17 @@ static void collect(struct play *play, const struct replay_time *times)
 		for (unsigned k = 0; k < CORE_COMPONENTS; k++)
 			thread->stack[k] += play->class_work[i] * prediction->classes[i].stack[k];
 		lines += play->class_work[i] * prediction->classes[i].memory_lines;
+		uops += play->class_work[i] * prediction->classes[i].uops;
 	}
+	uops += prediction->unmatched * prediction->classes[prediction->class_count].uops;
 	prediction->memory_bytes = lines * PROFILE_LINE_BYTES;
+	const struct energy_use use = { .seconds = (double)prediction->ns / 1e9,
+		.cores = prediction->thread_count < prediction->cores
+				 ? (uint32_t)prediction->thread_count
+				 : prediction->cores,
+		.uops = uops,
+		.memory_lines = lines };
+	prediction->energy = energy_of(play->processor, &use);
 }
 
 static void divide(struct play *play)

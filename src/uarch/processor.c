@@ -38,6 +38,24 @@ double cache_latency_cycles(const struct cache *cache, const struct processor *p
 				     : cache->latency;
 }
 
+void processor_settle(struct processor *processor)
+{
+	uint32_t *const as_rob[] = { &processor->issue_queue, &processor->load_queue,
+		&processor->store_queue };
+	for (size_t i = 0; i < ARRAY_SIZE(as_rob); i++)
+		*as_rob[i] = *as_rob[i] ? *as_rob[i] : processor->rob;
+	if (processor->retire_width == 0)
+		processor->retire_width = processor->dispatch_width;
+	processor->instruction.shared_by += processor->instruction.shared_by == 0;
+	for (uint32_t i = 0; i < PROCESSOR_LEVELS_MAX; i++)
+		processor->levels[i].shared_by +=
+			processor->levels[i].bytes > 0 && processor->levels[i].shared_by == 0;
+	processor->level_count = 0;
+	while (processor->level_count < PROCESSOR_LEVELS_MAX &&
+		processor->levels[processor->level_count].bytes > 0)
+		processor->level_count++;
+}
+
 static int mismatch(const char **ret_field, const char *field, struct err *err, const char *why)
 {
 	*ret_field = field;
@@ -133,8 +151,6 @@ static void write_section(const struct processor *processor, const char *name, F
 		machine_field_format(field, processor, value);
 		fprintf(out, "%s%s: %s\n", indent, field->key, value);
 	}
-	if (strcmp(name, "memory") == 0)
-		fprintf(out, "  prefetch: %s\n", prefetch_names[processor->prefetch]);
 }
 
 static void write_units(const struct processor *processor, FILE *out)
@@ -156,7 +172,7 @@ void processor_write(const struct processor *processor, FILE *out)
 	write_text(out, "name", processor->name);
 	write_text(out, "source", processor->source);
 	write_section(processor, "", out);
-	fprintf(out, "predictor: %s\nload_ports: ", predictor_names[processor->predictor]);
+	fputs("load_ports: ", out);
 	write_ports(out, processor->load_ports);
 	fputs("\nstore_ports: ", out);
 	write_ports(out, processor->store_ports);

@@ -33,29 +33,6 @@ static int read_text(const struct reading *g, const char *key, char **ret)
 	return *ret ? 0 : reader_out_of_memory(&g->r);
 }
 
-/* One of a list of words; the first if the field is not there and may be absent. */
-static int read_word(const struct reading *g, struct yaml_node *map, const char *key,
-	const char *const *words, size_t count, bool is_needed, unsigned *ret)
-{
-	const struct yaml_node *node = reader_take(map, key);
-	*ret = 0;
-	if (!node)
-		return is_needed ? reader_fail(&g->r, map->line, "the field '%s' is missing", key)
-				 : 0;
-	for (unsigned i = 0; node->kind == YAML_TEXT && i < count; i++)
-		if (strcmp(words[i], node->text) == 0) {
-			*ret = i;
-			return 0;
-		}
-	char known[120] = "";
-	for (size_t i = 0; i < count; i++) {
-		size_t used = strlen(known);
-		snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", words[i]);
-	}
-	return reader_fail(&g->r, node->line, "'%s' is none of %s, in '%s'",
-		node->kind == YAML_TEXT ? text_show(node->text).text : "this", known, key);
-}
-
 static int read_field(
 	const struct reading *g, struct yaml_node *map, const struct machine_field *field)
 {
@@ -232,7 +209,6 @@ static int read_section(const struct reading *g, const char *name)
 	struct yaml_node *map = *name ? reader_take(g->file, name) : g->file;
 	bool may_lack = strcmp(name, "power") == 0 || strcmp(name, "l2") == 0 ||
 			strcmp(name, "l3") == 0 || strcmp(name, "l4") == 0;
-	unsigned word = 0;
 	if (!map)
 		return may_lack ? 0 : reader_fail(&g->r, 1, "the section '%s' is missing", name);
 	if (map->kind != YAML_MAP)
@@ -243,36 +219,13 @@ static int read_section(const struct reading *g, const char *name)
 	for (size_t i = 0; code == 0 && (field = machine_field(i)); i++)
 		if (strcmp(field->section, name) == 0)
 			code = read_field(g, map, field);
-	if (code == 0 && strcmp(name, "memory") == 0) {
-		code = read_word(g, map, "prefetch", prefetch_names, PREFETCH_KINDS, false, &word);
-		g->processor->prefetch = (enum prefetch_kind)word;
-	}
 	if (code == 0 && strcmp(name, "power") == 0)
 		code = read_voltages(g, map);
 	return code < 0 || !*name ? code : reader_finish(&g->r, map, name);
 }
 
-/* What follows from the rest where a file does not say it. */
-static void set_defaults(struct processor *processor)
-{
-	uint32_t *const as_rob[] = { &processor->issue_queue, &processor->load_queue,
-		&processor->store_queue };
-	for (size_t i = 0; i < ARRAY_SIZE(as_rob); i++)
-		*as_rob[i] = *as_rob[i] ? *as_rob[i] : processor->rob;
-	if (processor->retire_width == 0)
-		processor->retire_width = processor->dispatch_width;
-	processor->instruction.shared_by += processor->instruction.shared_by == 0;
-	for (uint32_t i = 0; i < PROCESSOR_LEVELS_MAX; i++)
-		processor->levels[i].shared_by +=
-			processor->levels[i].bytes > 0 && processor->levels[i].shared_by == 0;
-	while (processor->level_count < PROCESSOR_LEVELS_MAX &&
-		processor->levels[processor->level_count].bytes > 0)
-		processor->level_count++;
-}
-
 static int read_parts(const struct reading *g)
 {
-	unsigned word = 0;
 	int code = g->file->kind == YAML_MAP
 			   ? 0
 			   : reader_fail(&g->r, g->file->line, "a machine file has fields");
@@ -282,10 +235,6 @@ static int read_parts(const struct reading *g)
 		code = read_text(g, "source", &g->processor->source);
 	for (size_t i = 0; code == 0 && i < ARRAY_SIZE(sections); i++)
 		code = read_section(g, sections[i]);
-	if (code == 0)
-		code = read_word(
-			g, g->file, "predictor", predictor_names, PREDICTOR_KINDS, true, &word);
-	g->processor->predictor = (enum predictor_kind)word;
 	if (code == 0)
 		code = read_port_field(g, "load_ports", &g->processor->load_ports);
 	if (code == 0)
@@ -327,7 +276,7 @@ static int read_checked(const struct reading *g)
 	int code = read_parts(g);
 	if (code < 0)
 		return code;
-	set_defaults(g->processor);
+	processor_settle(g->processor);
 	if (processor_check(g->processor, &field, &why) == 0)
 		return 0;
 	return reader_fail(&g->r, line_of(g->file, field), "%s, in '%s'", why.text, field);

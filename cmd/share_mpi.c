@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The part of one rank of mpirun, by the module of mpi_share.h, if this build has it. */
 #include "mpi_share.h"
-#include "simulate_tasks.h"
+#include "share_tasks.h"
 
 #include "base/cleanup.h"
 #include "base/datadir.h"
@@ -16,11 +16,6 @@ bool mpi_is_used(void)
 {
 	const char *size = getenv("OMPI_COMM_WORLD_SIZE");
 	return size && atoi(size) > 1;
-}
-
-static void play(void *context, size_t number)
-{
-	tasks_play(context, number);
 }
 
 /* Never closed: Open MPI's threads and exit handlers are in it. */
@@ -45,14 +40,12 @@ static mpi_share_function *open_module(struct err *err)
 	return function;
 }
 
-int mpi_share(struct tasks *tasks, struct err *err)
+int mpi_share(struct share_tasks *tasks, struct err *err)
 {
 	mpi_share_function *share = open_module(err);
 	if (!share)
 		return -EOPNOTSUPP;
-	/* "Not run yet" is no 0; here every task is run. */
-	memset(tasks->shared, 0, tasks->shared_bytes);
 	tasks->is_silent =
-		share(tasks_count(tasks), play, tasks, tasks->shared, tasks->shared_bytes) > 0;
+		share(tasks->count, tasks->play, tasks->context, tasks->memory, tasks->bytes) > 0;
 	return 0;
 }
