@@ -142,6 +142,7 @@ static int tune(const struct values *v, char **program)
 	const struct tune_session_opts opts = {
 		.metric = v->metric,
 		.actuator = v->set,
+		.pid = program ? 0 : (pid_t)v->pid,
 		.min = v->min,
 		.max = v->max,
 		.interval_s = v->interval_s,

@@ -45,10 +45,10 @@ void tune_session_free(struct tune_session *session)
 	free(session);
 }
 
-static uint32_t usable_cores(void)
+static uint32_t usable_cores(pid_t pid)
 {
 	struct cpu_limits limits;
-	cpu_limits_read("", &limits);
+	cpu_limits_read_process("", pid, &limits);
 	return cpu_limits_usable(&limits);
 }
 
@@ -65,12 +65,13 @@ int tune_session_new(
 	if (code == 0)
 		code = rate_new(opts->metric, tune_share_page(session->share), &session->rate, err);
 	if (code == 0)
-		code = actuator_new(opts->actuator, session->share, &session->actuator, err);
+		code = actuator_new(
+			opts->actuator, opts->pid, session->share, &session->actuator, err);
 	if (code < 0)
 		return code;
 	uint32_t most = actuator_max(session->actuator);
 	if (session->opts.max == 0)
-		session->opts.max = usable_cores();
+		session->opts.max = usable_cores(opts->pid);
 	if (most && session->opts.max > most)
 		return err_set(err, -EINVAL, "--max %u: this program may use %u cores",
 			session->opts.max, most);

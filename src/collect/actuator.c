@@ -44,7 +44,8 @@ void actuator_free(struct actuator *actuator)
 	free(actuator);
 }
 
-int actuator_new(const char *spec, struct tune_share *share, struct actuator **ret, struct err *err)
+int actuator_new(const char *spec, pid_t pid, struct tune_share *share, struct actuator **ret,
+	struct err *err)
 {
 	AUTO(actuator) struct actuator *actuator = calloc(1, sizeof *actuator);
 	if (!actuator)
@@ -52,9 +53,10 @@ int actuator_new(const char *spec, struct tune_share *share, struct actuator **r
 	if (actuator_needs_page(spec)) {
 		actuator->share = share;
 	} else if (strcmp(spec, "affinity") == 0) {
-		int code = pin_new(&actuator->pin, err);
+		int code = pin_new_of(pid, &actuator->pin, err);
 		if (code < 0)
-			return code;
+			return code == -ESRCH ? err_set(err, code, "there is no process %d", pid)
+					      : code;
 	} else if (strncmp(spec, COMMAND, strlen(COMMAND)) == 0) {
 		if (!strstr(spec, COUNT))
 			return err_set(err, -EINVAL, "'%s' has no {n} for the thread count", spec);

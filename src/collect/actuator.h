@@ -22,9 +22,9 @@ struct actuator; /* opaque */
 
 bool actuator_needs_page(const char *spec);
 
-/* `share` is borrowed, NULL if none is needed. 0, -EINVAL (no such actuator, a command without {n}), -ENOMEM. */
-int actuator_new(
-	const char *spec, struct tune_share *share, struct actuator **ret, struct err *err);
+/* `pid` 0: of a program that we start. `share` is borrowed, NULL if none is needed. 0, -EINVAL (no such actuator, a command without {n}), -ENOMEM. */
+int actuator_new(const char *spec, pid_t pid, struct tune_share *share, struct actuator **ret,
+	struct err *err);
 
 /*
  * The process is there, and this one has one thread: starts the watchdog that restores what is set (undo.h).

@@ -48,9 +48,13 @@ static bool list_has(const char *list, const char *word)
 }
 
 /* The process's path in the hierarchy of a controller ("" names version 2's), as the kernel says. */
-static int own_path(const char *root, const char *controller, char ret[CPU_LIMITS_PATH_BYTES])
+static int path_of(
+	const char *root, pid_t pid, const char *controller, char ret[CPU_LIMITS_PATH_BYTES])
 {
-	AUTO_FILE FILE *file = readfile_open(root, "/proc/self/cgroup");
+	char name[64] = "/proc/self/cgroup";
+	if (pid)
+		(void)snprintf(name, sizeof name, "/proc/%d/cgroup", pid); /* fits */
+	AUTO_FILE FILE *file = readfile_open(root, name);
 	if (!file)
 		return -errno;
 	AUTO_FREE char *line = NULL;
@@ -99,11 +103,11 @@ static int find_mount(
 	return -ENOENT;
 }
 
-static int find_group(const char *root, const char *controller, struct group *ret)
+static int find_group(const char *root, pid_t pid, const char *controller, struct group *ret)
 {
 	char path[CPU_LIMITS_PATH_BYTES], mount_root[CPU_LIMITS_PATH_BYTES];
 	struct group group = { .is_v2 = !*controller };
-	int r = own_path(root, controller, path);
+	int r = path_of(root, pid, controller, path);
 	if (r < 0)
 		return r;
 	r = find_mount(root, controller, mount_root, group.mount_point);
@@ -224,22 +228,27 @@ uint32_t cpu_limits_affinity(pid_t pid)
 
 void cpu_limits_read(const char *root, struct cpu_limits *ret)
 {
+	cpu_limits_read_process(root, 0, ret);
+}
+
+void cpu_limits_read_process(const char *root, pid_t pid, struct cpu_limits *ret)
+{
 	*ret = (struct cpu_limits){ 0 };
 	ret->online = count_processors(root, "/sys/devices/system/cpu/online");
 	if (!*root) {
 		long online = sysconf(_SC_NPROCESSORS_ONLN);
 		if (ret->online == 0 && online > 0)
 			ret->online = (uint32_t)online;
-		ret->affinity = cpu_limits_affinity(0);
+		ret->affinity = cpu_limits_affinity(pid);
 	}
 	struct group group;
-	if (find_group(root, "", &group) == 0) {
+	if (find_group(root, pid, "", &group) == 0) {
 		read_quota(root, &group, ret);
 		read_cpuset(root, &group, ret);
 	}
-	if (find_group(root, "cpu", &group) == 0)
+	if (find_group(root, pid, "cpu", &group) == 0)
 		read_quota(root, &group, ret);
-	if (find_group(root, "cpuset", &group) == 0)
+	if (find_group(root, pid, "cpuset", &group) == 0)
 		read_cpuset(root, &group, ret);
 }
 

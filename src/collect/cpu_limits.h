@@ -34,6 +34,9 @@ struct cpu_limits {
  */
 void cpu_limits_read(const char *root, struct cpu_limits *ret);
 
+/* The same for a running process, pid 0: this one. Its groups are looked for where ours are. */
+void cpu_limits_read_process(const char *root, pid_t pid, struct cpu_limits *ret);
+
 /* Processors in a thread's affinity mask; pid 0: the calling one. 0: not known. */
 uint32_t cpu_limits_affinity(pid_t pid);
 

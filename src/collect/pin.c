@@ -84,13 +84,14 @@ int pin_order(
 	return 0;
 }
 
-static int read_order(struct pin *pin)
+static int read_order(struct pin *pin, pid_t pid)
 {
 	hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
 	if (!allowed)
 		return -ENOMEM;
-	int status =
-		hwloc_get_cpubind(pin->topology, allowed, HWLOC_CPUBIND_PROCESS) < 0 ? -errno : 0;
+	int got = pid ? hwloc_get_proc_cpubind(pin->topology, pid, allowed, 0)
+		      : hwloc_get_cpubind(pin->topology, allowed, HWLOC_CPUBIND_PROCESS);
+	int status = got < 0 ? -errno : 0;
 	if (status == 0)
 		status = pin_order(pin->topology, allowed, &pin->processors, &pin->processor_count);
 	hwloc_bitmap_free(allowed);
@@ -100,6 +101,11 @@ static int read_order(struct pin *pin)
 }
 
 int pin_new(struct pin **ret, struct err *err)
+{
+	return pin_new_of(0, ret, err);
+}
+
+int pin_new_of(pid_t pid, struct pin **ret, struct err *err)
 {
 	AUTO(pin) struct pin *pin = calloc(1, sizeof *pin);
 	if (!pin)
@@ -111,7 +117,7 @@ int pin_new(struct pin **ret, struct err *err)
 	if (hwloc_topology_load(pin->topology) < 0)
 		return err_set(err, -EIO,
 			"hwloc cannot read this machine's topology: measure with --pin none");
-	int status = read_order(pin);
+	int status = read_order(pin, pid);
 	if (status < 0)
 		return err_set(err, status,
 			"cannot find the processors to pin to: %s (measure with --pin none)",

@@ -27,6 +27,8 @@ struct pin {
  * *ret with pin_free().
  */
 int pin_new(struct pin **ret, struct err *err);
+/* The same within the cores that the threads of a running process may use. */
+int pin_new_of(pid_t pid, struct pin **ret, struct err *err);
 void pin_free(struct pin *pin);
 
 /* Binds a process to the first `threads` processors, to all when there are fewer. */

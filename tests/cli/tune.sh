@@ -45,13 +45,13 @@ after=$(taskset -p "$program" | sed 's/.*: //')
 
 # The same for a program with cores of its own, when tuning is killed; then again, by the next, when its watchdog is too.
 last=$(taskset -cp $$ | sed 's/.*[ ,-]//')
-taskset -cp "$last" "$program" >own
 own=$(taskset -p "$program" | sed 's/.*: //')
 export XDG_RUNTIME_DIR=$PWD/run
 mkdir "$XDG_RUNTIME_DIR"
 first=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
 tune_until_set() {
-	"$CORECAST" tune -p "$program" -m 'command:sh ./rate' -s affinity --min 1 --max 1 -i 0.02 2>messages &
+	taskset -c "$first" "$CORECAST" tune -p "$program" -m 'command:sh ./rate' -s affinity --min 1 --max 1 -i 0.02 \
+		2>messages &
 	tuner=$!
 	for _ in $(seq 500); do
 		if [ "$(taskset -cp "$program" | sed 's/.*: //')" = "$first" ]; then
@@ -80,6 +80,12 @@ if [ "$first" != "$last" ]; then
 	"$CORECAST" tune -m 'command:sh ./rate' -s affinity --max 1 -i 0.02 -- sleep 0.1 2>messages
 	[ "$(taskset -p "$program" | sed 's/.*: //')" = "$own" ]
 fi
+# Its own cores bound the search.
+taskset -cp "$last" "$program" >own
+"$CORECAST" tune -p "$program" -m 'command:sh ./rate' -s affinity -i 0.02 -d 0.3 --json 2>messages |
+	jq -c '[.measured[].threads]'
+"$CORECAST" tune -p "$program" -m 'command:sh ./rate' -s affinity --max 9999 2>stderr && exit 1
+grep -q 'this program may use 1 cores' stderr
 touch stop
 wait "$program"
 

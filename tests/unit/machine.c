@@ -20,6 +20,17 @@ static void the_quota_of_a_group_above_counts(void **state)
 	assert_int_equal(cpu_limits_usable(&limits), 2);
 }
 
+static void another_process_has_its_own_group(void **state)
+{
+	(void)state;
+	struct cpu_limits limits;
+	cpu_limits_read_process(TEST_DATA "/container-v2", 4711, &limits);
+	assert_true(limits.quota == 1);
+	assert_string_equal(limits.quota_file, "/sys/fs/cgroup/small/cpu.max");
+	assert_int_equal(limits.cpuset, 16);
+	assert_int_equal(cpu_limits_usable(&limits), 1);
+}
+
 static void version_1_groups_are_read(void **state)
 {
 	(void)state;
@@ -109,6 +120,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_quota_of_a_group_above_counts),
+		cmocka_unit_test(another_process_has_its_own_group),
 		cmocka_unit_test(version_1_groups_are_read),
 		cmocka_unit_test(an_empty_folder_yields_one_processor),
 		cmocka_unit_test(less_than_one_processor_is_one),
