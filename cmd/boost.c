@@ -13,7 +13,7 @@
 #include <string.h>
 
 static const double SLICE_MIN_MS = 1, SLICE_MAX_MS = 10000, DURATION_MAX_S = 1e9, RATIO_MAX = 1e6;
-enum { NICE_STEPS = 10, NICE_STEPS_MAX = 39, ROWS_FOR_PEOPLE = 10 };
+enum { NICE_STEPS = 20, NICE_STEPS_MAX = 39, ROWS_FOR_PEOPLE = 10 };
 
 struct values {
 	const char *set, *policy;
@@ -41,7 +41,7 @@ static const struct option_spec options[] = {
 		OPTION_DOUBLE, FIELD(alpha) },
 	{ 0, "beta", "RATIO", "to the most critical, below which it is let go (0.8)", OPTION_DOUBLE,
 		FIELD(beta) },
-	{ 0, "nice", "STEPS", "with nice: how far below the thread's own value (default: 10)",
+	{ 0, "nice", "STEPS", "with nice: how far below the thread's own value (default: 20)",
 		OPTION_U32, FIELD(nice) },
 	{ 0, "dry-run", NULL, "change nothing; tell what would be done", OPTION_FLAG,
 		FIELD(is_dry) },

@@ -183,15 +183,24 @@ static uint32_t or_none(uint32_t tid)
 	return tid ? tid : (uint32_t)BOOST_NONE;
 }
 
+/* Of a weight, resume's reactions are no difference: who waits has none, who is alone needs none. */
+static bool needs_glances(const struct boost_session *session)
+{
+	return !session->opts.method->is_weight || session->opts.policy != &boost_policy_resume;
+}
+
 static int react(struct boost_session *session, struct err *err)
 {
-	struct bpf_glance glance;
+	struct bpf_glance glance = { .is_active = true };
 	uint32_t held = session->state.held;
-	int code = bpf_watch_glance(session->watch, held == BOOST_NONE ? 0 : held, &glance, err);
+	int code = 0;
+	if (needs_glances(session))
+		code = bpf_watch_glance(
+			session->watch, held == BOOST_NONE ? 0 : held, &glance, err);
 	if (code < 0)
 		return code;
 	const struct boost_view view = { .only = or_none(glance.only),
-		.is_held_active = glance.is_active };
+		.is_held_active = held != BOOST_NONE && glance.is_active };
 	session->opts.policy->change(&view, &session->state);
 	return act(session, err);
 }
@@ -237,8 +246,9 @@ static bool sleep_until(double end, int stop_fd)
 static int run(struct boost_session *session, int stop_fd, struct err *err)
 {
 	double slice_s = session->opts.slice_s, next = session->start_s + slice_s;
+	double glance_s = needs_glances(session) ? GLANCE_S : slice_s;
 	int code = 0;
-	while (code == 0 && sleep_until(fmin(clock_s() + GLANCE_S, next), stop_fd)) {
+	while (code == 0 && sleep_until(fmin(clock_s() + glance_s, next), stop_fd)) {
 		account_time(session);
 		if (session->last_s >= next) {
 			code = end_slice(session, err);

@@ -125,7 +125,7 @@ static int clamp_alteration(
 }
 
 static const struct favour_method method_nice = {
-	.name = "nice", .check = check_nice, .alteration = nice_alteration
+	.name = "nice", .check = check_nice, .alteration = nice_alteration, .is_weight = true
 };
 static const struct favour_method method_frequency = { .name = "frequency",
 	.check = check_frequency,

@@ -29,6 +29,7 @@ struct favour_method {
 	/* What would make this thread fast. As alteration_of_nice(). */
 	int (*alteration)(
 		const struct favour_opts *opts, pid_t pid, pid_t tid, struct alteration *ret);
+	bool is_weight; /* against others that wait for a core: costs nobody anything while the thread waits or is alone */
 	bool follows; /* the thread from core to core: ask again from time to time */
 };
 
