@@ -362,6 +362,16 @@ static void note_core(struct replay *replay, struct load_thread *thread)
 			replay->threads[i].had_core = false;
 }
 
+/* A thread that is joined ends at the instant of this event, which may come after its end. */
+static uint32_t find_waker(const struct replay *replay, const struct event *event)
+{
+	if (event->value > UINT32_MAX)
+		return REPLAY_NONE;
+	const uint64_t *place = map_find(event->what == WHAT_JOIN ? &replay->known : &replay->live,
+		event->pid, event->value);
+	return place ? (uint32_t)*place : REPLAY_NONE;
+}
+
 static int woken(struct replay *replay, uint32_t index, const struct event *event)
 {
 	struct load_thread *thread = &replay->threads[index];
@@ -369,9 +379,7 @@ static int woken(struct replay *replay, uint32_t index, const struct event *even
 		return 0;
 	thread->was_woken = true;
 	thread->woken_ns = event->time_ns;
-	thread->waker = event->value <= UINT32_MAX
-				? load_find_thread(replay, event->pid, (uint32_t)event->value)
-				: REPLAY_NONE;
+	thread->waker = find_waker(replay, event);
 	note_core(replay, thread);
 	set_active(replay, thread, true);
 	return waits_woken(replay, index, event);

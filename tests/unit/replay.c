@@ -134,6 +134,24 @@ static struct replay_target lock_named(uint64_t n)
 	};
 }
 
+/* Events of one instant come by thread number, and numbers begin again when they are used up. */
+static void who_is_joined_may_have_ended_first(void **state)
+{
+	(void)state;
+	struct fixture f = load(HEAD "0,main,start,,,,,\n"
+				     "0,a,start,,,,main,\n"
+				     "0,main,wait,join,0x10,,,\n"
+				     "10000,a,exit,,,,,\n"
+				     "10000,main,woken,join,0x10,,a,\n"
+				     "10000,main,pass,join,0x10,,a,waited\n"
+				     "10000,main,exit,,,,,\n",
+		2);
+	struct replay_change faster = { { .kind = REPLAY_THREAD, .pid = 1, .number = 4000001 }, 2 };
+	assert_int_equal(play(&f, 2, NULL, 0), 10000);
+	assert_int_equal(play(&f, 2, &faster, 1), 5000);
+	release(&f);
+}
+
 static void sections_of_a_lock_follow_one_another(void **state)
 {
 	(void)state;
@@ -564,6 +582,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cores_divide_the_parallel_part),
 		cmocka_unit_test(a_faster_thread_takes_its_part_of_the_time),
+		cmocka_unit_test(who_is_joined_may_have_ended_first),
 		cmocka_unit_test(sections_of_a_lock_follow_one_another),
 		cmocka_unit_test(order_of_a_lock_is_not_frozen),
 		cmocka_unit_test(a_site_is_the_code_before_a_call),
