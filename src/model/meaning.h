@@ -17,7 +17,8 @@
  *		b at the decisions to wait tells how many items there were at first (of `has room`:
  *		the capacity). Room and items are two such conditions with S and W exchanged.
  *	latch	a queue of which one section gets many: it waits until all have come
- *	barrier	S and W are the same: the last of n to come wakes the others
+ *	barrier	S and W are the same: the last of n to come wakes the others; of two, now one, now the
+ *		other
  *	gate	nobody waits after the first signal; or, used again, a thread's i-th pass needs the i-th
  *	drain	a queue of which a get takes all that there is
  *

@@ -144,6 +144,26 @@ int judge_drain(const struct judge *judge)
 	return code < 0 ? code : 1;
 }
 
+/* Whether some thread waits at one time and wakes the other at another: 1, 0 or -ENOMEM. */
+static int roles_change(const struct judge *judge)
+{
+	enum { WAITED = 1, WOKE = 2 };
+	AUTO_RELEASE(map) struct map roles = { 0 };
+	for (size_t i = 0; i < judge->mutex->count; i++) {
+		const struct meaning_entry *entry = &judge->mutex->log[i];
+		uint64_t *role;
+		if ((entry->what != ENTRY_WAIT && entry->what != ENTRY_BROADCAST) ||
+			entry->subject != judge->cond)
+			continue;
+		if (map_add(&roles, entry->thread, 0, 0, &role) < 0)
+			return -ENOMEM;
+		*role |= entry->what == ENTRY_WAIT ? WAITED : WOKE;
+		if (*role == (WAITED | WOKE))
+			return 1;
+	}
+	return 0;
+}
+
 /* The last to come wakes the others: as many sections from one broadcast to the next each time. */
 int judge_barrier(const struct judge *judge)
 {
@@ -167,11 +187,15 @@ int judge_barrier(const struct judge *judge)
 	if (episodes == 0 || participants < 2 || participants > UINT32_MAX ||
 		(double)alike < MEANING_EXPLAINED * (double)episodes)
 		return 0;
+	/* Two of which always the same one waits do not meet: one tells the other. */
+	int code = participants > 2 ? 1 : roles_change(judge);
+	if (code <= 0)
+		return code;
 	cond->kind = MEANING_BARRIER;
 	cond->consistency = (double)alike / (double)episodes;
 	cond->decisions = episodes;
 	cond->participants = (uint32_t)participants;
 	cond->is_seen = true;
-	int code = judge_add_parts(judge, roles);
+	code = judge_add_parts(judge, roles);
 	return code < 0 ? code : 1;
 }

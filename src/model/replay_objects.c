@@ -340,6 +340,7 @@ static void set_available(struct replay *replay, double used_ns)
 	/* Both between 0 and 1, and together what was used. */
 	double most = share(used_ns, spare_ns), least = (used_ns - full_ns) / spare_ns;
 	spare = spare < least ? least : spare > most ? most : spare;
+	spare = spare < 1 ? spare : 1; /* `least` is above where more was used than there was */
 	double full = (used_ns - spare * spare_ns) / full_ns;
 	if (!(full > 0 && spare >= full)) /* who wants less gets no smaller part of it */
 		return;

@@ -351,6 +351,8 @@ static int observe_costs(
 	}
 	bool is_asleep = thread->wait_what != WHAT_SPIN && thread->wait_what != WHAT_COND &&
 			 thread->wait_what != WHAT_BARRIER;
+	/* Who asks again and finds it free has not slept, and its clock was not read. */
+	is_asleep &= thread->cpu_ns > thread->wait_cpu_ns;
 	if (code == 0 && thread->has_cpu && is_asleep)
 		code = samples_add(&replay->block, thread->cpu_ns - thread->wait_cpu_ns);
 	return code;

@@ -238,6 +238,32 @@ static void the_last_to_come_makes_a_barrier(void **state)
 	meaning_free(s.meaning);
 }
 
+/* Of two, `last` of each round. */
+static enum meaning_kind kind_of_meetings(const uint32_t *last, int rounds)
+{
+	struct script s = begin();
+	for (int round = 0; round < rounds; round++) {
+		uint32_t first = 3 - last[round];
+		lock(&s, first, PUT_SITE);
+		wait_begin(&s, first, HAS_ITEM);
+		lock(&s, last[round], PUT_SITE);
+		broadcast(&s, last[round], HAS_ITEM);
+		unlock(&s, last[round]);
+		wait_end(&s, first, HAS_ITEM, 0);
+		unlock(&s, first);
+	}
+	enum meaning_kind kind = finish(&s, HAS_ITEM)->kind;
+	meaning_free(s.meaning);
+	return kind;
+}
+
+static void two_of_which_one_always_waits_do_not_meet(void **state)
+{
+	(void)state;
+	assert_int_equal(kind_of_meetings((uint32_t[]){ 2, 2, 2, 2 }, 4), MEANING_UNKNOWN);
+	assert_int_equal(kind_of_meetings((uint32_t[]){ 2, 2, 1, 2 }, 4), MEANING_BARRIER);
+}
+
 static void a_gate_opens_once(void **state)
 {
 	(void)state;
@@ -363,6 +389,7 @@ int main(void)
 		cmocka_unit_test(who_finds_a_closed_queue_empty_is_refused),
 		cmocka_unit_test(a_latch_takes_as_many_as_come),
 		cmocka_unit_test(the_last_to_come_makes_a_barrier),
+		cmocka_unit_test(two_of_which_one_always_waits_do_not_meet),
 		cmocka_unit_test(a_gate_opens_once),
 		cmocka_unit_test(what_nothing_explains_stays_unknown),
 		cmocka_unit_test(a_wait_that_timed_out_is_no_evidence),
