@@ -2,7 +2,7 @@
 /*
  * branches PROFILE TRACE: misprediction rates of conditional branches as the model has them from a profile, and as
  * predictors have them that are simulated over a full trace of another run of the same program, one for each
- * thread. CSV: predictor,kib,branches,simulated,predicted. bench/branches, the script, makes both files of kernels.
+ * thread. The profile begins with main(): predictors learn what is before, and are not held to it. CSV: predictor,kib,branches,simulated,predicted. bench/branches, the script, makes both files of kernels.
  */
 #include "bench/refsim/predictors.h"
 #include "bench/trace_branches.h"
@@ -46,6 +46,14 @@ static double predicted_rate(const struct profile *profile, int kind, uint32_t b
 	return all > 0 ? wrong / all : 0;
 }
 
+static size_t branches_of_first(const struct profile *profile)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < profile->class_count; i++)
+		count += profile->classes[i].thread == 0 ? profile->classes[i].mix[CODE_BRANCH] : 0;
+	return count;
+}
+
 struct streams {
 	size_t count;
 	struct branch **branches;
@@ -79,18 +87,25 @@ static int read_streams(const char *path, struct streams *ret, struct err *err)
 	return ret->branches && ret->lengths ? 0 : err_set(err, -ENOMEM, "not enough memory");
 }
 
-static int simulated_rate(
-	const struct streams *streams, int kind, uint32_t bytes, size_t *ret_all, double *ret)
+/* `first`: of the first thread's, those that are counted are the last ones. */
+static int simulated_rate(const struct streams *streams, size_t first, int kind, uint32_t bytes,
+	size_t *ret_all, double *ret)
 {
 	size_t wrong = 0, all = 0;
 	for (size_t i = 0; i < streams->count; i++) {
+		size_t begin = 0;
+		if (i == 0 && first < streams->lengths[0])
+			begin = streams->lengths[0] - first;
 		AUTO(branch_predictor) struct branch_predictor *predictor = NULL;
 		if (branch_predictor_new((enum predictor_kind)kind, bytes, &predictor) < 0)
 			return -ENOMEM;
-		all += streams->lengths[i];
-		for (size_t k = 0; k < streams->lengths[i]; k++)
-			wrong += !branch_predictor_predict(predictor,
-				streams->branches[i][k].address, streams->branches[i][k].is_taken);
+		all += streams->lengths[i] - begin;
+		for (size_t k = 0; k < streams->lengths[i]; k++) {
+			const struct branch *branch = &streams->branches[i][k];
+			bool is_right = branch_predictor_predict(
+				predictor, branch->address, branch->is_taken);
+			wrong += k >= begin && !is_right;
+		}
 	}
 	*ret_all = all;
 	*ret = all ? (double)wrong / (double)all : 0;
@@ -109,13 +124,14 @@ int main(int argc, char **argv)
 	int status = read_profile(argv[1], &profile, &err);
 	if (status == 0)
 		status = read_streams(argv[2], &streams, &err);
+	size_t first = branches_of_first(&profile);
 	for (int kind = 0; status == 0 && kind < BRANCHES_KINDS; kind++) {
 		uint32_t bytes = BRANCHES_SIZE_FIRST;
 		for (int i = 0; i < BRANCHES_SIZES && status == 0;
 			i++, bytes *= BRANCHES_SIZE_STEP) {
 			size_t all;
 			double simulated;
-			status = simulated_rate(&streams, kind, bytes, &all, &simulated);
+			status = simulated_rate(&streams, first, kind, bytes, &all, &simulated);
 			if (status == 0)
 				(void)printf("%s,%u,%zu,%.5f,%.5f\n", kinds[kind], bytes / 1024,
 					all, simulated, predicted_rate(&profile, kind, bytes));
