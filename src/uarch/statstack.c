@@ -4,6 +4,7 @@
 #include "uarch/statstack_parts.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 static int check_row(const struct profile *profile, size_t at, struct err *err)
@@ -50,6 +51,38 @@ static double concurrent_threads(const struct profile *profile, double *accesses
 		squares += accesses[i] * accesses[i];
 	}
 	return squares > 0 ? sum * sum / squares : 1;
+}
+
+/* The mean bin of the longer half of the finite distances; 0: there are none. */
+static double mean_long_bin(const double *counts)
+{
+	double all = 0, above = 0, sum = 0;
+	for (unsigned bin = 0; bin < REUSE_INFINITE; bin++)
+		all += counts[bin];
+	for (unsigned bin = REUSE_INFINITE; bin-- > 0 && above < all / 2;) {
+		double part = above + counts[bin] < all / 2 ? counts[bin] : all / 2 - above;
+		above += part;
+		sum += part * bin;
+	}
+	return above > 0 ? sum / above : 0;
+}
+
+/*
+ * Whether threads have lines in common. In a line of its own a thread's distances grow by the number of threads when
+ * all accesses count; in one that all use alike they stay, since the others' accesses count as reuse, too.
+ */
+static double common_lines(const struct profile *profile, double threads)
+{
+	enum { BINS_PER_OCTAVE = 4 };
+	double counts[PROFILE_SCOPES][REUSE_BINS] = { { 0 } };
+	for (size_t i = 0; i < profile->reuse_count; i++)
+		counts[profile->reuse[i].scope][profile->reuse[i].bin] += profile->reuse[i].count;
+	double grown =
+		mean_long_bin(counts[PROFILE_GLOBAL]) - mean_long_bin(counts[PROFILE_PRIVATE]);
+	double most = BINS_PER_OCTAVE * log2(threads);
+	if (threads <= 1 || grown >= most)
+		return 0;
+	return grown > 0 ? 1 - grown / most : 1;
 }
 
 /* Each class's distribution of distances; `samples` gets how many it rests on. */
@@ -154,6 +187,7 @@ static int fill(struct statstack *statstack, const struct profile *profile)
 	if (!statstack->classes || !statstack->codes || !statstack->rows || !samples || !accesses)
 		return -ENOMEM;
 	statstack->threads = concurrent_threads(profile, accesses);
+	statstack->common = common_lines(profile, statstack->threads);
 	class_shares(statstack, profile, samples);
 	for (size_t i = 0; i < profile->class_count; i++)
 		class_written(&statstack->classes[i], &profile->classes[i]);

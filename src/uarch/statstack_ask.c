@@ -14,11 +14,10 @@ struct bin_misses {
 
 /* A level as the threads see it. */
 struct level {
-	/* 0: private; 1: shared by all threads; in between by some, which is taken as a mixture. */
-	double sharing;
-	bool is_unified;
-	struct cache_sets alone, together; /* what a thread has of it; what all have of all */
-	struct bin_misses data_alone, data_together, fetch_alone, fetch_together; /* of one class */
+	bool is_shared, is_unified;
+	double foreign; /* share of the other threads that use another one of its kind */
+	struct cache_sets cache;
+	struct bin_misses data, fetch; /* of one class */
 };
 
 struct scratch {
@@ -58,28 +57,34 @@ static double cache_lines(const struct cache *cache)
 	return (double)(cache->bytes / PROFILE_LINE_BYTES);
 }
 
-static void level_init(struct level *level, const struct cache *cache, double threads)
+/*
+ * One that some of the threads share is seen in distances of all threads' accesses, too: where each has lines of its
+ * own, those of the others count for nothing there, as if it were larger in proportion.
+ */
+static void level_init(
+	struct level *level, const struct cache *cache, double threads, double common)
 {
 	double sharers = cache->shared_by > 1 ? cache->shared_by : 1;
 	if (sharers > threads)
 		sharers = threads;
-	double lines = cache_lines(cache);
-	level->sharing = threads > 1 ? (sharers - 1) / (threads - 1) : 0;
-	if (level->sharing < 1)
-		cache_sets_init(&level->alone, lines / sharers, cache->ways);
-	if (level->sharing > 0)
-		cache_sets_init(&level->together, lines * threads / sharers, cache->ways);
+	double others = 1 + (1 - common) * (threads / sharers - 1);
+	level->is_shared = sharers > 1;
+	level->foreign = threads > 1 ? (threads - sharers) / (threads - 1) : 0;
+	cache_sets_init(
+		&level->cache, cache_lines(cache) * (level->is_shared ? others : 1), cache->ways);
 }
 
-static void scratch_init(struct scratch *scratch, const struct processor *processor, double threads)
+static void scratch_init(struct scratch *scratch, const struct processor *processor,
+	const struct statstack *statstack)
 {
+	double threads = statstack->threads;
 	double private_lines = 0;
 	scratch->level_count = processor->level_count < PROCESSOR_LEVELS_MAX
 				       ? processor->level_count
 				       : PROCESSOR_LEVELS_MAX;
 	for (unsigned i = 0; i < scratch->level_count; i++) {
 		const struct cache *cache = &processor->levels[i];
-		level_init(&scratch->levels[i], cache, threads);
+		level_init(&scratch->levels[i], cache, threads, statstack->common);
 		scratch->levels[i].is_unified = i > 0;
 		if (i == 0 || cache->shared_by <= 1)
 			private_lines = cache_lines(cache);
@@ -104,15 +109,12 @@ static void misses_fill(
 static void level_misses(struct level *level, const struct class_reuse *class)
 {
 	const struct lines_curve *curves = class->curves;
-	if (level->sharing < 1) {
-		misses_fill(&level->data_alone, &level->alone,
-			&curves[level->is_unified ? CURVE_DATA_PRIVATE : CURVE_DATA]);
-		misses_fill(&level->fetch_alone, &level->alone, &curves[CURVE_FETCH_PRIVATE]);
-	}
-	if (level->sharing > 0) {
-		misses_fill(&level->data_together, &level->together, &curves[CURVE_DATA_GLOBAL]);
-		misses_fill(&level->fetch_together, &level->together, &curves[CURVE_FETCH_GLOBAL]);
-	}
+	enum curve_kind data = level->is_shared    ? CURVE_DATA_GLOBAL
+			       : level->is_unified ? CURVE_DATA_PRIVATE
+						   : CURVE_DATA;
+	misses_fill(&level->data, &level->cache, &curves[data]);
+	misses_fill(&level->fetch, &level->cache,
+		&curves[level->is_shared ? CURVE_FETCH_GLOBAL : CURVE_FETCH_PRIVATE]);
 }
 
 static double sum_bins(const double *share, const struct bin_misses *misses)
@@ -138,7 +140,7 @@ static void take_transfers(
 {
 	unsigned first_shared = 0;
 	while (first_shared < scratch->level_count &&
-		(first_shared == 0 || scratch->levels[first_shared].sharing <= 0))
+		(first_shared == 0 || !scratch->levels[first_shared].is_shared))
 		first_shared++;
 	double beyond_private = odds->beyond[first_shared - 1];
 	odds->transfer = returning * held < beyond_private ? returning * held : beyond_private;
@@ -147,9 +149,13 @@ static void take_transfers(
 			odds->beyond[i] = beyond_private - odds->transfer;
 }
 
-static double mixture(double sharing, double alone, double together)
+/* Of a shared level: lines that another thread has had since, where that uses another cache of this level. */
+static double with_foreign(const struct level *level, double beyond, double returning)
 {
-	return (1 - sharing) * alone + sharing * together;
+	if (!level->is_shared || returning <= 0)
+		return beyond;
+	double sum = beyond + returning * level->foreign;
+	return sum < 1 ? sum : 1;
 }
 
 /* What goes beyond a level has gone beyond those before. */
@@ -166,17 +172,16 @@ static void ask_code(struct statstack_odds *ret, const struct scratch *scratch,
 {
 	*ret = (struct statstack_odds){ 0 };
 	const struct reuse_row *global = rows + code->private_rows;
+	double returning = code->infinite_private - code->infinite_global;
 	for (unsigned i = 0; i < scratch->level_count; i++) {
 		const struct level *level = &scratch->levels[i];
-		double alone = 0, together = 0;
-		if (level->sharing < 1)
-			alone = sum_rows(rows, code->private_rows, &level->data_alone);
-		if (level->sharing > 0)
-			together = sum_rows(global, code->global_rows, &level->data_together);
-		ret->beyond[i] = mixture(level->sharing, alone, together);
+		if (!level->is_shared)
+			ret->beyond[i] = sum_rows(rows, code->private_rows, &level->data);
+		else
+			ret->beyond[i] = with_foreign(level,
+				sum_rows(global, code->global_rows, &level->data), returning);
 	}
 	keep_order(ret->beyond, scratch->level_count);
-	double returning = code->infinite_private - code->infinite_global;
 	double again = 1 - code->infinite_global;
 	if (!scratch->has_others || scratch->level_count == 0 || returning <= 0 || again <= 0)
 		return;
@@ -204,12 +209,14 @@ static void ask_without_codes(
 {
 	for (unsigned i = 0; i < scratch->level_count; i++) {
 		const struct level *level = &scratch->levels[i];
-		double alone = 0, together = 0;
-		if (level->sharing < 1)
-			alone = sum_bins(class->share[PROFILE_PRIVATE], &level->data_alone);
-		if (level->sharing > 0)
-			together = sum_bins(class->share[PROFILE_GLOBAL], &level->data_together);
-		ret->beyond[i] = mixture(level->sharing, alone, together);
+		double returning = class->share[PROFILE_PRIVATE][REUSE_INFINITE] -
+				   class->share[PROFILE_GLOBAL][REUSE_INFINITE];
+		ret->beyond[i] =
+			!level->is_shared
+				? sum_bins(class->share[PROFILE_PRIVATE], &level->data)
+				: with_foreign(level,
+					  sum_bins(class->share[PROFILE_GLOBAL], &level->data),
+					  returning);
 	}
 	keep_order(ret->beyond, scratch->level_count);
 }
@@ -221,12 +228,8 @@ static void ask_fetch(
 	for (unsigned i = 0; i < PROCESSOR_LEVELS_MAX; i++)
 		beyond[i] = 0;
 	beyond[0] = sum_bins(share, &scratch->fetch);
-	for (unsigned i = 1; i < scratch->level_count; i++) {
-		const struct level *level = &scratch->levels[i];
-		beyond[i] = mixture(level->sharing,
-			level->sharing < 1 ? sum_bins(share, &level->fetch_alone) : 0,
-			level->sharing > 0 ? sum_bins(share, &level->fetch_together) : 0);
-	}
+	for (unsigned i = 1; i < scratch->level_count; i++)
+		beyond[i] = sum_bins(share, &scratch->levels[i].fetch);
 	keep_order(beyond, scratch->level_count);
 }
 
@@ -267,7 +270,7 @@ void statstack_ask(const struct statstack *statstack, const struct processor *pr
 	struct statstack_answer *answer)
 {
 	struct scratch *scratch = answer->scratch;
-	scratch_init(scratch, processor, statstack->threads);
+	scratch_init(scratch, processor, statstack);
 	for (size_t i = 0; i < statstack->class_count; i++)
 		ask_class(statstack, scratch, &statstack->classes[i], answer);
 }

@@ -46,6 +46,7 @@ struct reuse_row {
 
 struct statstack {
 	double threads; /* that run at a time, by their shares of the accesses */
+	double common; /* 0: each thread has lines of its own; 1: all have the same */
 	struct class_reuse *classes;
 	size_t class_count;
 	struct code_reuse *codes; /* by class, then code */
