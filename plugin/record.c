@@ -11,6 +11,9 @@
 
 enum {
 	MICRO_INSTRUCTIONS = 1000, /* RPPM, III-A */
+	/* A trace that began within a stretch and got less of it says how such stretches end, not what they do:
+	 * the next of its class is recorded from its begin. */
+	MICRO_LEAST = 100,
 	/* A class's first trace is at its begin, the next ones after so many of its instructions or a 12th of them: a
 	 * trace stands for at most 8% of its class, and their number grows with the logarithm of its length. */
 	MICRO_FIRST_GAP = 5000,
@@ -146,10 +149,25 @@ static void start_words(struct vcpu *vcpu)
 void record_enter(struct vcpu *vcpu)
 {
 	struct recorder *recorder = &vcpu->thread->recorder;
+	if (!everything && vcpu->sum)
+		recorder->entered_at = vcpu->sum->instructions;
 	if (!everything || !recorder->words)
 		return;
 	recorder->begin_ns = clock_ns();
 	start_words(vcpu);
+}
+
+/* The stretch ends before the micro-trace. */
+static void leave_micro(struct vcpu *vcpu)
+{
+	struct recorder *recorder = &vcpu->thread->recorder;
+	bool is_rest =
+		recorder->class_at != recorder->entered_at && recorder->instructions < MICRO_LEAST;
+	if (is_rest && vcpu->sum) {
+		vcpu->sum->next_micro = vcpu->sum->instructions;
+		recorder->used = 0;
+	}
+	finish_micro(vcpu, NULL);
 }
 
 void record_leave(struct vcpu *vcpu)
@@ -157,7 +175,7 @@ void record_leave(struct vcpu *vcpu)
 	if (!(vcpu->mode & VCPU_RECORDS))
 		return;
 	if (!everything) {
-		finish_micro(vcpu, NULL);
+		leave_micro(vcpu);
 		return;
 	}
 	write_chunk(vcpu);

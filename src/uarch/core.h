@@ -48,8 +48,7 @@ struct core_odds {
 /* What is known of a class on a processor, all as plain numbers. */
 struct core_input {
 	const struct core_odds *odds; /* by slot of core_program_codes() */
-	double mispredicted; /* of a conditional branch */
-	double mispredicted_indirect; /* of an indirect jump that is no return */
+	double mispredicted; /* of a conditional branch of the class */
 	double fetch_beyond[PROCESSOR_LEVELS_MAX]; /* per instruction: fetches that the instruction
 		cache has not, [0], and that level n has neither, [n] */
 	double memory_cycles; /* from issue of a load to its use, under load; 0: without */

@@ -4,6 +4,7 @@
  * pops do not make a chain of the stack pointer: front ends keep count of it.
  */
 #include "base/mem.h"
+#include "uarch/core_jumps.h"
 #include "uarch/core_parts.h"
 
 #include <errno.h>
@@ -40,6 +41,9 @@ struct core_decoder {
 	struct core_trace *trace;
 	uint32_t class;
 	uint32_t string_code, string_bytes; /* the string instruction under way */
+	struct core_jumps jumps; /* of the class */
+	uint32_t jump_uop, jump_code; /* an indirect jump whose target is the next instruction */
+	bool has_taken; /* the instruction before was a taken branch or jump */
 	uint32_t flags_uop; /* the one before, if it only set flags as fused compares do */
 };
 
@@ -70,6 +74,7 @@ void core_decoder_free(struct core_decoder *decoder)
 	forget_trace(decoder);
 	map_release(&decoder->slots);
 	map_release(&decoder->carried);
+	core_jumps_release(&decoder->jumps);
 	free(decoder->stream_list);
 	free(decoder);
 }
@@ -417,6 +422,36 @@ static int decode_instruction(struct core_decoder *decoder, struct instruction *
 	return 0;
 }
 
+/* Where the jump before went, now that the next instruction is known. */
+static int follow_jump(struct core_decoder *decoder, uint32_t code)
+{
+	struct core_uop *uop = NULL;
+	if (decoder->jump_uop != CORE_NONE)
+		uop = &decoder->program->uops[decoder->jump_uop];
+	if (uop) {
+		struct core_jump jump;
+		int rc = core_jumps_follow(&decoder->jumps, decoder->jump_code, code, &jump);
+		if (rc != 0)
+			return rc;
+		uop->draw = jump.is_last ? 1 : jump.is_path ? 0.5F : 0;
+	}
+	if (decoder->has_taken)
+		core_jumps_take(&decoder->jumps, code);
+	decoder->jump_uop = CORE_NONE;
+	return 0;
+}
+
+static void note_jump(struct core_decoder *decoder, const struct instruction *now)
+{
+	struct core_program *program = decoder->program;
+	decoder->has_taken = now->is_taken;
+	if (now->operation && program->uops[program->uop_count - 1].flags & CORE_INDIRECT) {
+		decoder->jump_uop = (uint32_t)program->uop_count - 1;
+		decoder->jump_code = now->code_index;
+		program->uops[decoder->jump_uop].draw = 1;
+	}
+}
+
 static int start_trace(
 	struct core_decoder *decoder, const struct micro_trace *micro, uint32_t instructions)
 {
@@ -427,12 +462,14 @@ static int start_trace(
 		return rc;
 	forget_trace(decoder);
 	if (decoder->class != micro->class) {
+		core_jumps_release(&decoder->jumps);
 		map_release(&decoder->carried);
 		decoder->carried = (struct map){ 0 };
 		decoder->carried_count = 0;
 	}
 	decoder->class = micro->class;
-	decoder->string_code = decoder->flags_uop = CORE_NONE;
+	decoder->string_code = decoder->flags_uop = decoder->jump_uop = CORE_NONE;
+	decoder->has_taken = false;
 	for (unsigned i = 0; i < CORE_REGISTERS; i++)
 		decoder->writer[i] = (uint16_t)i;
 	decoder->trace = &program->traces[program->trace_count++];
@@ -501,7 +538,11 @@ int core_decode(struct core_decoder *decoder, const struct profile *profile,
 			.is_taken = op->taken != 0,
 			.access = CORE_NONE,
 			.first = CORE_FIRST };
-		rc = decode_instruction(decoder, &now);
+		rc = follow_jump(decoder, op->code);
+		if (rc == 0)
+			rc = decode_instruction(decoder, &now);
+		if (rc == 0)
+			note_jump(decoder, &now);
 		decoder->flags_uop = rc == 0 && sets_flags_for_branch(code)
 					     ? (uint32_t)program->uop_count - 1
 					     : CORE_NONE;

@@ -4,6 +4,7 @@
  * number in [0, 1) and misses when it is below the probability. Numbers are dealt out in strata, so that the misses
  * of an instruction are as many as expected, give or take one. Branches are ranked by how little their own past
  * in the traces says about them, so that mispredictions fall on those that are hard to predict on any processor.
+ * Indirect jumps are the decoder's (core_jumps.h).
  */
 #include "base/mem.h"
 #include "base/rng.h"
@@ -204,11 +205,5 @@ int core_draw(struct core_program *program, const struct core_class *class, stru
 	int rc = draw_accesses(program, class, rng);
 	if (rc == 0)
 		rc = draw_branches(program, class, rng);
-	for (size_t t = class->trace; rc == 0 && t < class->trace + class->trace_count; t++) {
-		const struct core_trace *trace = &program->traces[t];
-		for (uint32_t u = trace->uop; u < trace->uop + trace->uop_count; u++)
-			if (program->uops[u].flags & CORE_INDIRECT)
-				program->uops[u].draw = (float)rng_uniform(rng);
-	}
 	return rc;
 }

@@ -36,10 +36,14 @@ enum core_uop_flags {
 	CORE_PAIRED = 128, /* where they are: does the work of the branch that follows */
 };
 
+/* Jumps have the draw 0 if no predictor foretells them, 1/2 if only the path does, 1 if the last target does. */
+#define CORE_JUMP_BY_PATH 0.25 /* of predictors that know the path */
+#define CORE_JUMP_BY_LAST 0.75 /* of those that take the last target */
+
 struct core_uop {
 	uint32_t operand; /* the first, in `operands` of the program */
 	uint32_t access; /* index, or CORE_NONE */
-	float draw; /* mispredicted if below the ratio */
+	float draw; /* mispredicted if below the ratio; of jumps: 0, 1/2, 1 */
 	uint8_t operand_count, unit, flags;
 	uint8_t pair_unit; /* of CORE_PAIRED, where they are fused */
 };
@@ -69,6 +73,8 @@ struct core_class {
 	size_t trace, trace_count;
 	size_t slot, slot_count;
 	size_t instructions;
+	double branch_share; /* of the class's instructions; negative: not known */
+	double branches_played; /* the same in its traces, weighted */
 	double units[CORE_UNITS]; /* micro-operations in its traces */
 };
 

@@ -36,7 +36,8 @@ struct core {
 	enum core_component front_reason, drain_reason;
 	double fetch_debt[PROCESSOR_LEVELS_MAX];
 	int64_t stack[CORE_COMPONENTS];
-	double mispredicted, mispredicted_indirect;
+	double mispredicted; /* of the branches played */
+	double jump_surprise; /* draws of jumps below are mispredicted */
 	double fetch_misses[PROCESSOR_LEVELS_MAX]; /* per instruction, that level n + 1 serves */
 	double fetch_latency[PROCESSOR_LEVELS_MAX];
 	bool has_fetch_misses;
@@ -96,6 +97,9 @@ int core_new(const struct processor *processor, struct core **ret)
 		return -ENOMEM;
 	core->processor = *processor;
 	core_memory_init(&core->memory, &core->processor);
+	core->jump_surprise = processor->predictor == PREDICTOR_PERFECT   ? 0
+			      : processor->predictor == PREDICTOR_BIMODAL ? CORE_JUMP_BY_LAST
+									  : CORE_JUMP_BY_PATH;
 	core->stores_in_pairs = __builtin_popcount(processor->store_ports) > 1;
 	if (queue_init(&core->window, processor->rob) != 0 ||
 		queue_init(&core->loads, processor->load_queue) != 0 ||
@@ -305,7 +309,7 @@ static void play_uop(struct core *core, const struct core_program *program,
 	*ret_done = done;
 	leave(core, uop, access, !rides, commit(core, dispatched, reason, done, component, !rides));
 	if ((uop->flags & CORE_PREDICTED && uop->draw < core->mispredicted) ||
-		(uop->flags & CORE_INDIRECT && uop->draw < core->mispredicted_indirect))
+		(uop->flags & CORE_INDIRECT && uop->draw < core->jump_surprise))
 		hold_front(core, done + core->processor.front_end, CORE_BRANCH);
 }
 
@@ -368,7 +372,8 @@ static int start_class(struct core *core, const struct core_program *program,
 	core->is_pair = false;
 	core->drain_reason = CORE_BASE;
 	core->mispredicted = input->mispredicted;
-	core->mispredicted_indirect = input->mispredicted_indirect;
+	if (class->branch_share >= 0 && class->branches_played > 0)
+		core->mispredicted *= class->branch_share / class->branches_played;
 	start_fetch(core, input);
 	return 0;
 }

@@ -91,6 +91,23 @@ static int decode_classes(
 	return rc;
 }
 
+/* Traces have more or fewer branches than their class: as many are mispredicted as the class has. */
+static void count_branches(
+	struct core_program *program, struct core_class *class, const struct profile_class *of)
+{
+	double branches = 0, instructions = 0;
+	class->branch_share =
+		of->instructions > 0 ? (double)of->mix[CODE_BRANCH] / (double)of->instructions : -1;
+	for (size_t t = class->trace; t < class->trace + class->trace_count; t++) {
+		const struct core_trace *trace = &program->traces[t];
+		double weight = trace->instructions ? trace->weight / trace->instructions : 0;
+		for (uint32_t u = trace->uop; u < trace->uop + trace->uop_count; u++)
+			branches += program->uops[u].flags & CORE_PREDICTED ? weight : 0;
+		instructions += trace->weight;
+	}
+	class->branches_played = instructions > 0 ? branches / instructions : 0;
+}
+
 int core_program_new(const struct profile *profile, size_t instructions_max, uint64_t seed,
 	struct core_program **ret)
 {
@@ -106,8 +123,10 @@ int core_program_new(const struct profile *profile, size_t instructions_max, uin
 		return rc;
 	struct rng rng;
 	rng_init(&rng, seed);
-	for (size_t i = 0; rc == 0 && i < program->class_count; i++)
+	for (size_t i = 0; rc == 0 && i < program->class_count; i++) {
 		rc = core_draw(program, &program->classes[i], &rng);
+		count_branches(program, &program->classes[i], &profile->classes[i]);
+	}
 	if (rc != 0)
 		return rc;
 	program->slot_codes = calloc(program->slot_count + 1, sizeof(*program->slot_codes));

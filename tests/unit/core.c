@@ -371,6 +371,41 @@ static void mispredictions_fall_on_branches_that_vary(void **state)
 	assert_true(slow > fast + 0.5 * 30 * 0.5 / 8);
 }
 
+/* Two targets in turn: the last target never helps, the path always does. */
+static void jumps_are_foretold_by_the_path(void **state)
+{
+	(void)state;
+	struct script script = {
+		.codes = { { .class = CODE_ALU, .writes = BIT(0) },
+			{ .class = CODE_JUMP, .flags = CODE_INDIRECT, .reads = BIT(0) },
+			{ .class = CODE_ALU, .writes = BIT(1) } }
+	};
+	for (unsigned i = 0; i < OPS; i++) {
+		script.ops[i].code = i % 2 ? 1 : i / 2 % 2 ? 0 : 2;
+		script.ops[i].taken = i % 2;
+	}
+	struct processor processor = eight_wide();
+	processor.predictor = PREDICTOR_TAGE; /* learns in a dozen jumps of 500 */
+	assert_true(play_hits(&script, &processor).cpi < 1 / 8. + 12 * (FRONT_END + 3) / 1000.);
+	processor.predictor = PREDICTOR_BIMODAL;
+	assert_true(play_hits(&script, &processor).cpi > FRONT_END / 2.);
+	processor.predictor = PREDICTOR_PERFECT;
+	assert_near(play_hits(&script, &processor).cpi, 1 / 8., 0.01);
+}
+
+/* A class with half as many branches as its traces have gets half of the mispredictions. */
+static void mispredictions_are_counted_by_the_class(void **state)
+{
+	(void)state;
+	struct script script = branches();
+	struct processor processor = eight_wide();
+	const struct core_input input = { .mispredicted = 0.5 };
+	double stack = play(&script, &processor, input, never_missed).stack[CORE_BRANCH];
+	script.class = (struct profile_class){ .instructions = 12, .mix[CODE_BRANCH] = 1 };
+	double half = play(&script, &processor, input, never_missed).stack[CORE_BRANCH];
+	assert_near(half, stack / 2, 0.1);
+}
+
 static void instruction_misses_cost_their_latency(void **state)
 {
 	(void)state;
@@ -576,6 +611,8 @@ int main(void)
 		cmocka_unit_test(a_prefetched_stream_goes_at_the_speed_of_the_prefetcher),
 		cmocka_unit_test(a_misprediction_costs_resolution_and_refill),
 		cmocka_unit_test(mispredictions_fall_on_branches_that_vary),
+		cmocka_unit_test(jumps_are_foretold_by_the_path),
+		cmocka_unit_test(mispredictions_are_counted_by_the_class),
 		cmocka_unit_test(instruction_misses_cost_their_latency),
 		cmocka_unit_test(fused_operations_take_one_place),
 		cmocka_unit_test(a_move_at_renaming_costs_nothing_but_its_place),
