@@ -72,11 +72,8 @@ int predict_classes_prepare(struct rppm *rppm, uint64_t seed, struct err *err)
 		core_program_new(profile, rppm->micro_instructions, seed, &rppm->program) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	rppm->seed = seed;
-	for (size_t i = 0; i < profile->class_count; i++) {
+	for (size_t i = 0; i < profile->class_count; i++)
 		rppm->classes[i].like = find_like(rppm, i);
-		if (rppm->classes[i].like == i)
-			rppm->classes[i].mispredicted_indirect = branches_indirect(profile, i);
-	}
 	return find_slots(rppm) < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
 }
 
@@ -119,8 +116,6 @@ static struct core_input input_of(struct rppm *rppm, size_t index,
 				     ? 0
 				     : branches_mispredicted(class, processor->predictor,
 					       processor->predictor_bytes);
-	input.mispredicted_indirect =
-		processor->predictor == PREDICTOR_PERFECT ? 0 : known->mispredicted_indirect;
 	memcpy(ret->beyond, odds->access.beyond, sizeof ret->beyond);
 	ret->mispredicted = input.mispredicted;
 	ret->memory_lines = memory_lines(class, odds, processor);

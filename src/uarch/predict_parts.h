@@ -11,7 +11,6 @@
 struct predict_class {
 	size_t like; /* class whose micro-traces stand for it; SIZE_MAX: none, the mean of all */
 	size_t slot, slot_count; /* its instructions that access memory */
-	double mispredicted_indirect;
 };
 
 struct rppm {
