@@ -107,7 +107,7 @@ show_failures() {
 }
 
 c_files() {
-	find "$source_root"/{src,cmd,include,preload,tests,fuzz,bench,examples} -name '*.[ch]' | sort
+	find "$source_root"/{src,cmd,include,preload,plugin,tests,fuzz,bench,examples} -name '*.[ch]' | sort
 }
 
 check_format() {
