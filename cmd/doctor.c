@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* corecast doctor: what this machine and build can measure, and how to get the rest. */
 #include "command.h"
+#include "doctor_machine.h"
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
@@ -21,6 +22,8 @@ enum { WIDTH = 80, STATUS_WIDTH = 8 };
 struct doctor_options {
 	bool json;
 	bool verbose;
+	bool measure_machine;
+	const char *output;
 };
 
 static const struct option_spec options[] = {
@@ -28,6 +31,12 @@ static const struct option_spec options[] = {
 		OPTION_FLAG, offsetof(struct doctor_options, json) },
 	{ 'v', "verbose", NULL, "also what each part is for, and what was seen", OPTION_FLAG,
 		offsetof(struct doctor_options, verbose) },
+	{ 0, "measure-machine", NULL,
+		"measure this machine for some seconds and write it as a machine file, for "
+		"'corecast predict'",
+		OPTION_FLAG, offsetof(struct doctor_options, measure_machine) },
+	{ 'o', "output", "FILE", "where --measure-machine writes it (default: standard output)",
+		OPTION_STRING, offsetof(struct doctor_options, output) },
 	{ 0 },
 };
 
@@ -157,6 +166,9 @@ static int run(const struct command *command, int argc, char **argv)
 	if (operands.count > 0 || operands.program)
 		return command_usage_error(command, "takes no program and no file");
 
+	if (values.output && !values.measure_machine)
+		return command_usage_error(command, "--output is for --measure-machine");
+
 	struct err err;
 	AUTO(doctor) struct doctor *doctor = NULL;
 	const struct doctor_opts opts = {
@@ -166,6 +178,11 @@ static int run(const struct command *command, int argc, char **argv)
 	};
 	if (doctor_new(&opts, &doctor, &err) < 0)
 		return command_failure(&err);
+	if (values.measure_machine) {
+		const char *path = values.output ? values.output : "-";
+		int code = doctor_measure_machine(&doctor->machine, path, &err);
+		return code < 0 ? command_failure(&err) : 0;
+	}
 	int r = values.json ? print_json(doctor) : print_text(doctor, values.verbose);
 	if (r < 0) {
 		(void)err_set(&err, r, "out of memory"); /* printed just below */

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "doctor_machine.h"
+
+#include "machines.h"
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/outfile.h"
+#include "base/strbuf.h"
+#include "collect/machine_speed.h"
+#include "report/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* Cores whose widths, queues, units and predictors are known: /proc/cpuinfo's family and models, Arm's part. */
+static const struct {
+	const char *vendor;
+	uint32_t family, first, last;
+	const char *machine;
+} known[] = {
+	{ "GenuineIntel", 6, 0x6a, 0x6c, "icelake-sp" },
+	{ "GenuineIntel", 6, 0x7d, 0x7e, "icelake-sp" },
+	{ "GenuineIntel", 6, 0x8f, 0x8f, "sapphire-rapids" },
+	{ "GenuineIntel", 6, 0x97, 0x9a, "sapphire-rapids" },
+	{ "GenuineIntel", 6, 0xcf, 0xcf, "sapphire-rapids" },
+	{ "GenuineIntel", 6, 0xad, 0xae, "sapphire-rapids" }, /* Granite Rapids */
+	{ "AuthenticAMD", 0x19, 0x00, 0x0f, "zen3" },
+	{ "AuthenticAMD", 0x19, 0x10, 0x1f, "zen4" },
+	{ "AuthenticAMD", 0x19, 0x20, 0x5f, "zen3" },
+	{ "AuthenticAMD", 0x19, 0x60, 0xaf, "zen4" },
+	{ "Arm", 0, 0xd0c, 0xd0c, "neoverse-n1" },
+	{ "Arm", 0, 0xd40, 0xd40, "neoverse-v1" },
+};
+
+/*
+ * A hypervisor may present an older model than the processor is, but hardly other caches: 48 KiB of first level came with
+ * Sunny Cove, at least 2 MiB of second level with Golden Cove's servers.
+ */
+static const char *nearest(const struct machine *machine)
+{
+	const struct machine_cpu *cpu = &machine->cpu;
+	const struct machine_topology *t = &machine->topology;
+	if (strcmp(cpu->vendor, "GenuineIntel") == 0 && t->l1d_bytes == 48 << 10)
+		return t->l2_bytes >= 2 << 20 ? "sapphire-rapids" : "icelake-sp";
+	uint32_t model = cpu->part ? cpu->part : cpu->model;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (strcmp(known[i].vendor, cpu->vendor) == 0 && known[i].family == cpu->family &&
+			model >= known[i].first && model <= known[i].last)
+			return known[i].machine;
+	return "generic";
+}
+
+/* What was done, for people and for the file's `source`. */
+struct told {
+	struct strbuf measured, assumed;
+	const char *base;
+};
+
+static void tell(struct strbuf *out, const char *what)
+{
+	strbuf_addf(out, "%s%s", out->length ? ", " : "", what);
+}
+
+/* What is so many times as long as on the nearest processor was somebody else's doing. */
+static const double DISTURBED = 10;
+
+/* A time that was measured; else the base's stays. */
+static void take(struct told *told, double value, const char *what, double scale, double *ret)
+{
+	if (!(value > 0 && value * scale <= DISTURBED * *ret)) {
+		tell(&told->assumed, what);
+		return;
+	}
+	double digits =
+		value * scale < 100 ? 10 : 1; /* a tenth is more than such a measurement knows */
+	*ret = floor(value * scale * digits + 0.5) / digits;
+	tell(&told->measured, what);
+}
+
+static void take_caches(struct told *told, const struct machine *machine,
+	const struct machine_speed *speed, struct processor *p)
+{
+	const struct machine_topology *t = &machine->topology;
+	const struct {
+		uint64_t bytes;
+		uint32_t cores;
+	} levels[MACHINE_SPEED_LEVELS] = { { t->l1d_bytes, 1 }, { t->l2_bytes, t->l2_cores },
+		{ t->l3_bytes, t->l3_cores } };
+	static const char *const names[] = { "l1", "l2", "l3" };
+	double hz = p->frequency_hz;
+	for (unsigned i = 0; i < MACHINE_SPEED_LEVELS; i++) {
+		char text[32];
+		if (levels[i].bytes == 0) {
+			tell(&told->assumed, names[i]);
+			continue;
+		}
+		struct cache *cache = &p->levels[i];
+		cache->bytes = levels[i].bytes;
+		cache->shared_by = levels[i].cores > 0 ? levels[i].cores : cache->shared_by;
+		/* As many ways as the base's, if the size has so many. */
+		while (cache->ways > 1 && (uint64_t)cache->ways * 64 > cache->bytes)
+			cache->ways /= 2;
+		snprintf(text, sizeof text, "%s.latency", names[i]);
+		double cycles = speed->level_ns[i] * hz / 1e9;
+		if (cycles > 0 && cycles <= DISTURBED * cache_latency_cycles(cache, p)) {
+			double before = i > 0 ? cache_latency_cycles(&p->levels[i - 1], p) : 0;
+			/* A hit is a whole number of cycles, and never sooner than one level nearer. */
+			cache->latency =
+				(uint32_t)(cycles + 0.5 > before + 1 ? cycles + 0.5 : before + 1);
+			cache->latency_ns = 0;
+			tell(&told->measured, text);
+		} else {
+			tell(&told->assumed, text);
+		}
+	}
+	tell(&told->measured, "cache sizes (hwloc)");
+}
+
+static int fill(const struct machine *machine, const struct machine_speed *speed, struct told *told,
+	struct processor *p)
+{
+	char *name = strdup("this");
+	if (!name)
+		return -ENOMEM;
+	free(p->name);
+	p->name = name;
+	p->cores = machine->usable;
+	double hz = speed->hz > 0 ? speed->hz : machine->cpu.max_hz;
+	if (hz > 0)
+		p->frequency_hz = floor(hz / 1e7 + 0.5) * 1e7;
+	tell(hz > 0 ? &told->measured : &told->assumed, "frequency");
+	take_caches(told, machine, speed, p);
+	take(told, speed->memory_ns, "memory.latency", 1, &p->memory_ns);
+	/* Few cores reach less than all of the processor's, however undisturbed. */
+	if (speed->bytes_per_s > 0)
+		p->memory_bytes_per_s = floor(speed->bytes_per_s / 1e8 + 1) * 1e8;
+	tell(speed->bytes_per_s > 0 ? &told->measured : &told->assumed, "memory.bandwidth");
+	take(told, speed->transfer_ns, "memory.transfer", 1, &p->transfer_ns);
+	take(told, speed->lock_ns, "threads.lock", p->frequency_hz / 1e9, &p->lock_cycles);
+	take(told, speed->wake_ns, "threads.wake", 1, &p->wake_ns);
+	p->power = (struct power){ 0 };
+	/* Behind a hypervisor caches that are not ours may seem slower than memory. */
+	double last = cache_latency_cycles(&p->levels[p->level_count - 1], p);
+	if (p->memory_ns * p->frequency_hz / 1e9 <= last)
+		p->memory_ns = (last + 1) * 1e9 / p->frequency_hz;
+	return 0;
+}
+
+static int set_source(const struct machine *machine, struct told *told, struct processor *p)
+{
+	char *source = NULL;
+	tell(&told->assumed, "widths, queues, units, ways, predictor, prefetcher");
+	if (strbuf_failed(&told->measured) < 0 || strbuf_failed(&told->assumed) < 0 ||
+		asprintf(&source, "%s; measured: %s; of %s: %s; no power model",
+			*machine->cpu.name ? machine->cpu.name : "this machine",
+			told->measured.text, told->base, told->assumed.text) < 0)
+		return -ENOMEM;
+	free(p->source);
+	p->source = source;
+	return 0;
+}
+
+static int write_machine(const struct processor *p, const char *path, struct err *err)
+{
+	AUTO_RELEASE(outfile) struct outfile out = { 0 };
+	int code = outfile_open(&out, path, err);
+	if (code < 0)
+		return code;
+	processor_write(p, out.file);
+	return outfile_commit(&out, err);
+}
+
+static void print_line(const char *head, const char *text)
+{
+	AUTO_RELEASE(strbuf) struct strbuf line = { 0 }, wrapped = { 0 };
+	strbuf_addf(&line, "%s: %s.", head, text);
+	if (line.text)
+		text_add_wrapped(&wrapped, line.text, 80, "", "  ");
+	if (strbuf_failed(&line) == 0 && strbuf_failed(&wrapped) == 0)
+		fputs(wrapped.text, stderr);
+}
+
+static void print(const struct told *told, const struct machine *machine)
+{
+	AUTO_RELEASE(strbuf) struct strbuf head = { 0 };
+	strbuf_addf(&head, "As in %s%s", told->base,
+		strcmp(told->base, "generic") == 0 ? ", for want of anything nearer" : "");
+	print_line("Measured", told->measured.text);
+	print_line(head.text ? head.text : "Assumed", told->assumed.text);
+	if (machine->cpu.is_virtual)
+		print_line("This is a virtual machine",
+			"cores and caches may be shared with others, whose work was measured too; "
+			"measure when it is idle");
+}
+
+int doctor_measure_machine(const struct machine *machine, const char *path, struct err *err)
+{
+	AUTO_RELEASE(processor) struct processor processor = { 0 };
+	struct told told = { .base = nearest(machine) };
+	struct machine_speed speed = { 0 };
+	int code = machine_load(told.base, &processor, err);
+	if (code == 0)
+		code = machine_speed_measure(machine, &speed, err);
+	if (code < 0)
+		return code;
+	if (fill(machine, &speed, &told, &processor) < 0 ||
+		set_source(machine, &told, &processor) < 0)
+		code = err_set(err, -ENOMEM, "out of memory");
+	if (code == 0)
+		code = write_machine(&processor, path, err);
+	if (code == 0)
+		print(&told, machine);
+	strbuf_release(&told.measured);
+	strbuf_release(&told.assumed);
+	return code;
+}
