@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPLICATIONS = 5, REPLICATIONS_MAX = 1000 };
+/* Six times what a design space takes for a point: one processor's answer should not hang on what is drawn. */
+enum { REPLICATIONS = 5, REPLICATIONS_MAX = 1000, MICRO_INSTRUCTIONS = 400000 };
 
 struct values {
 	struct option_strings machines;
@@ -28,7 +29,7 @@ static const struct option_spec options[] = {
 	{ 'n', "cores", "N", "cores to use (default: all that the machine has)", OPTION_U32,
 		FIELD(cores) },
 	{ 0, "replications", "N",
-		"predictions for each processor, from other parts of the profile's samples "
+		"predictions for each processor, with other draws of what misses "
 		"(default 5)",
 		OPTION_U32, FIELD(replications) },
 	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
@@ -94,7 +95,7 @@ static int predict_all(const struct values *v, struct predicted *predicted,
 	for (size_t i = 0; code == 0 && i < v->machines.count; i++)
 		code = machine_load(v->machines.items[i], &points[i].processor, err);
 	if (code == 0)
-		code = predicted_load(predicted, 0, err);
+		code = predicted_load(predicted, MICRO_INSTRUCTIONS, err);
 	for (size_t i = 0; code == 0 && i < v->machines.count; i++)
 		code = predicted_point(predicted, v->cores, v->replications, &points[i], err);
 	return code < 0 ? code : write_reports(v, &answer, err);

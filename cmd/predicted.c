@@ -52,7 +52,8 @@ void predicted_release(struct predicted *predicted)
 	*predicted = (struct predicted){ 0 };
 }
 
-static int predict_first(struct predicted *predicted, struct predict_run *run,
+/* With this seed, its timeline analysed. */
+static int predict_whole(struct predicted *predicted, struct predict_run *run,
 	struct predict_point *point, struct err *err)
 {
 	AUTO(analysis) struct analysis *analysis = NULL;
@@ -68,21 +69,49 @@ static int predict_first(struct predicted *predicted, struct predict_run *run,
 	return code < 0 ? code : analysis_results(analysis, &point->results, err);
 }
 
+struct draw {
+	uint64_t ns, seed;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct draw *x = a, *y = b;
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	return (x->seed > y->seed) - (x->seed < y->seed);
+}
+
+/* Least, middle and most of as many predictions, and the middle one's seed. */
+static int draw_all(struct predicted *predicted, struct predict_run *run, uint32_t count,
+	struct predict_point *point, struct err *err)
+{
+	AUTO_FREE struct draw *draws = calloc(count, sizeof *draws);
+	if (!draws)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < count; i++) {
+		AUTO_RELEASE(prediction) struct prediction one = { 0 };
+		run->seed = i;
+		int code = rppm_run(predicted->rppm, run, &one, err);
+		if (code < 0)
+			return code;
+		draws[i] = (struct draw){ one.ns, i };
+	}
+	qsort(draws, count, sizeof *draws, by_time);
+	point->low_ns = draws[0].ns;
+	point->high_ns = draws[count - 1].ns;
+	run->seed = draws[(count - 1) / 2].seed;
+	return 0;
+}
+
 int predicted_point(struct predicted *predicted, uint32_t cores, uint32_t replications,
 	struct predict_point *point, struct err *err)
 {
 	struct predict_run run = { .processor = &point->processor, .cores = cores };
-	int code = predict_first(predicted, &run, point, err);
-	point->low_ns = point->high_ns = point->prediction.ns;
-	for (uint32_t i = 1; code == 0 && i < replications; i++) {
-		AUTO_RELEASE(prediction) struct prediction again = { 0 };
-		run.seed = i;
-		code = rppm_run(predicted->rppm, &run, &again, err);
-		if (code < 0)
-			break;
-		point->low_ns = again.ns < point->low_ns ? again.ns : point->low_ns;
-		point->high_ns = again.ns > point->high_ns ? again.ns : point->high_ns;
-	}
+	int code = replications > 1 ? draw_all(predicted, &run, replications, point, err) : 0;
+	if (code == 0)
+		code = predict_whole(predicted, &run, point, err);
+	if (replications == 1)
+		point->low_ns = point->high_ns = point->prediction.ns;
 	return code < 0 ? err_prefix(err, code, "%s on %s", predicted->path, point->processor.name)
 			: 0;
 }

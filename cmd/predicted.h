@@ -27,8 +27,8 @@ int predicted_prepare(struct predicted *predicted, size_t micro_instructions, st
 void predicted_release(struct predicted *predicted);
 
 /*
- * One processor, which is point->processor; `cores` 0: its own. As many predictions as said, with others of the
- * micro-traces and small delays; the first is taken.
+ * One processor, which is point->processor; `cores` 0: its own. As many predictions as said, each with other draws of
+ * what misses; the one in the middle is the answer.
  */
 int predicted_point(struct predicted *predicted, uint32_t cores, uint32_t replications,
 	struct predict_point *point, struct err *err);

@@ -10,7 +10,8 @@
 struct predict_point {
 	struct processor processor;
 	struct prediction prediction;
-	uint64_t low_ns, high_ns; /* least and most of predictions that are as good */
+	uint64_t low_ns,
+		high_ns; /* least and most of predictions that are as good; this is the middle one */
 	struct results *results; /* of the predicted timeline */
 };
 

@@ -63,6 +63,8 @@ static json_t *point_json(const struct predict_answer *answer, const struct pred
 	object = json_with(object, "instructions", json_number(p->instructions));
 	object = json_with(object, "cpi", stack_json(p->stack));
 	object = json_with(object, "memory_bytes", json_number(p->memory_bytes));
+	object = json_with(object, "energy_j",
+		p->energy.total_j > 0 ? json_real(p->energy.total_j) : json_null());
 	object = json_with(object, "main_s", seconds(p->main_ns));
 	object = json_with(object, "crit_s", seconds(p->crit_ns));
 	return json_with(object, "threads", threads);

@@ -185,13 +185,15 @@ void report_predict_svg(struct strbuf *out, const struct predict_answer *answer)
 static void add_page_table(struct strbuf *out, const struct predict_answer *answer)
 {
 	static const char *const heads[] = { "machine", "cores", "time", "between",
-		"instructions per cycle", "most critical" };
-	page_table_begin(out, heads, 6);
+		"instructions per cycle", "energy", "most critical" };
+	page_table_begin(out, heads, 7);
 	for (size_t i = 0; i < answer->point_count; i++) {
 		const struct predict_point *point = &answer->points[i];
-		AUTO_RELEASE(strbuf) struct strbuf span = { 0 }, stack = { 0 };
+		AUTO_RELEASE(strbuf)
+		struct strbuf span = { 0 }, stack = { 0 }, energy = { 0 };
 		char cores[16];
-		double cpi = 0;
+		double cpi = 0, energy_j = point->prediction.energy.total_j;
+		strbuf_addf(&energy, energy_j > 0 ? "%s J" : "-", number_format(energy_j).text);
 		for (unsigned k = 0; k < PREDICT_SYNC; k++)
 			cpi += point->prediction.stack[k];
 		snprintf(cores, sizeof cores, "%" PRIu32, point->prediction.cores);
@@ -200,8 +202,9 @@ static void add_page_table(struct strbuf *out, const struct predict_answer *answ
 		struct quantity_text time = seconds(point->prediction.ns);
 		struct quantity_text ipc = number_format(cpi > 0 ? 1 / cpi : 0);
 		const char *const cells[] = { point->processor.name, cores, time.text,
-			span.text ? span.text : "", ipc.text, stack.text ? stack.text : "" };
-		page_table_row(out, cells, 6);
+			span.text ? span.text : "", ipc.text, energy.text ? energy.text : "",
+			stack.text ? stack.text : "" };
+		page_table_row(out, cells, 7);
 	}
 	page_table_end(out);
 }

@@ -95,9 +95,7 @@ void prediction_release(struct prediction *prediction);
 struct predict_run {
 	const struct processor *processor; /* borrowed, as all here */
 	uint32_t cores; /* 0: the processor's */
-	/* Which micro-traces stand for the program, what is drawn, and, if not 0, how much longer or shorter
-	   stretches take, as in replay_run: another prediction, as good as the first. */
-	uint64_t seed;
+	uint64_t seed; /* of what is drawn: any is as good as another */
 	const struct event_sink *sink; /* the predicted timeline; NULL: none */
 };
 

@@ -252,7 +252,6 @@ static int play_all(
 		return err_set(err, -ENOMEM, "out of memory");
 	set_class_times(play);
 	const struct replay_run replay = { .cores = run->cores,
-		.seed = run->seed,
 		.sink = run->sink,
 		.begin = begin,
 		.begin_context = play,
