@@ -262,11 +262,27 @@ static void work_of_no_class_is_told(void **state)
 	prediction_release(&p);
 }
 
+/* Half of the accesses hit after all: which, is drawn. */
+static void let_half_hit(struct script *s)
+{
+	struct profile_reuse rows[CLASSES_MAX];
+	size_t count = 0;
+	for (size_t i = 0; i < s->profile.reuse_count; i++) {
+		rows[count] = rows[count + 1] = s->reuse[i];
+		rows[count].count = rows[count + 1].count = s->reuse[i].count / 2;
+		rows[count].bin = 1;
+		count += 2;
+	}
+	memcpy(s->reuse, rows, count * sizeof *rows);
+	s->profile.reuse_count = count;
+}
+
 static void the_same_seed_gives_the_same(void **state)
 {
 	(void)state;
 	struct script s;
 	make_fork_join(&s, true, true);
+	let_half_hit(&s);
 	AUTO(rppm) struct rppm *rppm = load(&s);
 	struct processor machine = two_wide();
 	struct prediction first = { 0 }, other = { 0 }, again = { 0 };
@@ -278,7 +294,7 @@ static void the_same_seed_gives_the_same(void **state)
 	assert_int_equal(rppm_run(rppm, &run, &again, NULL), 0);
 	assert_int_equal(first.ns, again.ns);
 	assert_int_not_equal(first.ns, other.ns);
-	assert_near((double)other.ns, (double)first.ns, 0.05);
+	assert_near((double)other.ns, (double)first.ns, 0.5); /* 20 loads decide */
 	prediction_release(&first);
 	prediction_release(&other);
 	prediction_release(&again);
