@@ -4,7 +4,7 @@
  * 7 and 8 (2 GHz, one core at 2.5 GHz, slices of 10 ms, 8 and 16 cores), over programs of our own with the
  * character of theirs, and over recorded timelines. Usage:
  *
- *	boost [--memory SHARE] [--seeds N] [TIMELINE...]
+ *	boost [--memory SHARE] [--seeds N] [--machine FILE] [TIMELINE...]
  */
 #include "base/mem.h"
 #include "base/number.h"
@@ -31,6 +31,8 @@ struct row {
 struct bench {
 	double memory_share;
 	uint64_t seeds;
+	const char *machine; /* whose file has the power model; NULL: an assumed one */
+	struct steer_power power;
 	char **paths;
 	int path_count;
 };
@@ -56,8 +58,9 @@ static int compare(
 	const struct bench *bench, const struct source *source, struct row *ret, struct err *err)
 {
 	struct outcome base;
-	int code =
-		play(source, &(struct steering){ .memory_share = bench->memory_share }, &base, err);
+	int code = play(source,
+		&(struct steering){ .power = &bench->power, .memory_share = bench->memory_share },
+		&base, err);
 	if (code < 0)
 		return code;
 	const struct steering ways[WAYS] = {
@@ -71,6 +74,7 @@ static int compare(
 		struct steering steering = ways[i];
 		struct outcome outcome;
 		steering.memory_share = bench->memory_share;
+		steering.power = &bench->power;
 		code = play(source, &steering, &outcome, err);
 		if (code < 0)
 			return code;
@@ -208,10 +212,13 @@ static int score_timeline(
 static int score(const struct bench *bench, struct err *err)
 {
 	static const uint32_t cores[] = { 8, 16 };
-	printf("%.1f GHz at %.2f V, the fast core %.1f GHz at %.2f V; static power %.0f%% of a "
-	       "busy "
-	       "core's;\nmemory %.0f%% of the time at %.1f GHz; %llu seeds\n",
-		BASE_GHZ, BASE_VOLT, FAST_GHZ, FAST_VOLT, 100 * STATIC_SHARE,
+	const struct steer_power *power = &bench->power;
+	printf("%.1f GHz, the fast core %.1f GHz; power of %s: a busy core %.2f and %.2f, leakage\n"
+	       "%.2f and %.2f of it, an idle one %.0f%% of the rest, beside the cores %.2f;\n"
+	       "memory %.0f%% of the time at %.1f GHz; %llu seeds\n",
+		BASE_GHZ, FAST_GHZ, bench->machine ? bench->machine : "an assumption",
+		power->base_static + power->base_dynamic, power->fast_static + power->fast_dynamic,
+		power->base_static, power->fast_static, 100 * power->idle_share, power->uncore,
 		100 * bench->memory_share, BASE_GHZ, (unsigned long long)bench->seeds);
 	for (size_t i = 0; i < ARRAY_SIZE(cores); i++) {
 		int code = score_programs(bench, cores[i], err);
@@ -229,15 +236,35 @@ static int score(const struct bench *bench, struct err *err)
 	return 0;
 }
 
+/* The power model of a machine file. */
+static int read_power(const char *path, struct steer_power *ret, struct err *err)
+{
+	enum { FILE_MAX = 1 << 16 };
+	AUTO_FREE char *text = malloc(FILE_MAX);
+	AUTO_FILE FILE *file = fopen(path, "re");
+	if (!file || !text)
+		return err_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
+	size_t length = fread(text, 1, FILE_MAX, file);
+	AUTO_RELEASE(processor) struct processor processor = { 0 };
+	int code = processor_parse(path, text, length, &processor, err);
+	if (code < 0)
+		return code;
+	if (!energy_is_known(&processor))
+		return err_set(err, -EINVAL, "'%s' has no power model with voltages", path);
+	*ret = steer_power_of(&processor.power);
+	return 0;
+}
+
 static int usage(void)
 {
-	fprintf(stderr, "usage: boost [--memory SHARE] [--seeds N] [TIMELINE...]\n");
+	fprintf(stderr,
+		"usage: boost [--memory SHARE] [--seeds N] [--machine FILE] [TIMELINE...]\n");
 	return 2;
 }
 
 int main(int argc, char **argv)
 {
-	struct bench bench = { .seeds = SEEDS };
+	struct bench bench = { .seeds = SEEDS, .power = steer_power_assumed() };
 	int at = 1;
 	for (; at + 1 < argc && strncmp(argv[at], "--", 2) == 0; at += 2) {
 		const char *value = argv[at + 1];
@@ -248,6 +275,10 @@ int main(int argc, char **argv)
 		if (strcmp(argv[at], "--seeds") == 0 &&
 			number_parse_u64(value, &bench.seeds) == 0 && bench.seeds > 0)
 			continue;
+		if (strcmp(argv[at], "--machine") == 0) {
+			bench.machine = value;
+			continue;
+		}
 		return usage();
 	}
 	if (at < argc && argv[at][0] == '-')
@@ -255,7 +286,8 @@ int main(int argc, char **argv)
 	bench.paths = argv + at;
 	bench.path_count = argc - at;
 	struct err err = { 0 };
-	if (score(&bench, &err) < 0) {
+	int code = bench.machine ? read_power(bench.machine, &bench.power, &err) : 0;
+	if (code < 0 || score(&bench, &err) < 0) {
 		fprintf(stderr, "boost: %s\n", err.text);
 		return 1;
 	}

@@ -146,23 +146,51 @@ static uint32_t most_critical(const struct account *account)
 	return account->thread_count ? account->threads[most].tid : 0;
 }
 
+struct steer_power steer_power_assumed(void)
+{
+	const double volts = 1.00 / 0.90, hertz = FAST_GHZ / BASE_GHZ, leakage = 0.40;
+	return (struct steer_power){ .base_static = leakage,
+		.fast_static = leakage * volts,
+		.base_dynamic = 1 - leakage,
+		.fast_dynamic = (1 - leakage) * volts * volts * hertz };
+}
+
+static double dynamic_w(const struct power *power, double hz)
+{
+	double volts = energy_volts(power, hz);
+	return 1e-9 * power->dynamic_nf * volts * volts * hz;
+}
+
+struct steer_power steer_power_of(const struct power *power)
+{
+	return (struct steer_power){ .base_static = power->static_w,
+		.fast_static = power->static_w,
+		.base_dynamic = dynamic_w(power, 1e9 * BASE_GHZ),
+		.fast_dynamic = dynamic_w(power, 1e9 * FAST_GHZ),
+		.idle_share = power->idle_fraction,
+		.uncore = power->uncore_w };
+}
+
 static void sum_up(const struct run *run, uint64_t ns, struct outcome *ret)
 {
-	const double volts = FAST_VOLT / BASE_VOLT, hertz = FAST_GHZ / BASE_GHZ;
-	const double base_static = STATIC_SHARE, base_dynamic = 1 - STATIC_SHARE;
-	const double fast_static = base_static * volts;
-	const double fast_dynamic = base_dynamic * volts * volts * hertz;
+	const struct steer_power *power = run->steering->power;
 	bool is_all = run->steering->is_all_fast;
-	double all_s = 1e-9 * (double)ns * run->cores, busy_s = 1e-9 * (double)run->busy_ns;
+	double run_s = 1e-9 * (double)ns, all_s = run_s * run->cores;
+	double busy_s = 1e-9 * (double)run->busy_ns;
 	double fast_s = is_all ? all_s : 1e-9 * (double)run->fast_ns;
 	double fast_busy_s = is_all ? busy_s : 1e-9 * (double)run->fast_busy_ns;
-	double fixed = fast_static * fast_s + base_static * (all_s - fast_s);
+	double base_s = all_s - fast_s, base_busy_s = busy_s - fast_busy_s;
+	double fixed =
+		power->uncore * run_s + power->fast_static * fast_s + power->base_static * base_s;
+	double fast_used_s = fast_busy_s + power->idle_share * (fast_s - fast_busy_s);
+	double base_used_s = base_busy_s + power->idle_share * (base_s - base_busy_s);
 	*ret = (struct outcome){
 		.ns = ns,
 		.fast_ns = is_all ? ns : run->fast_ns,
-		.joules_asleep =
-			fixed + fast_dynamic * fast_busy_s + base_dynamic * (busy_s - fast_busy_s),
-		.joules_spinning = fixed + fast_dynamic * fast_s + base_dynamic * (all_s - fast_s),
+		.joules_asleep = fixed + power->fast_dynamic * fast_used_s +
+				 power->base_dynamic * base_used_s,
+		.joules_spinning =
+			fixed + power->fast_dynamic * fast_s + power->base_dynamic * base_s,
 		.critical_tid = most_critical(booster_account(run->booster)),
 	};
 }
