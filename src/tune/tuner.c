@@ -21,6 +21,7 @@ static const double SCATTER_MIN = 1e-3;
 struct level {
 	double sum, square; /* of logarithms less the first */
 	double first;
+	double held_at; /* logarithm of what was known of it when it was held first; NAN: it was not */
 };
 
 /* An interval while a count was held. */
@@ -36,8 +37,7 @@ struct tuner {
 	struct tune_point *points;
 	struct level *levels; /* of the same point */
 	size_t point_count, point_capacity, level_capacity;
-	struct change
-		change; /* of logarithms less what was known of their counts, whichever was held */
+	struct change change; /* of logarithms less held_at of their counts, whichever is held */
 	struct held_interval intervals[CHANGE_WINDOW]; /* of the same values */
 	struct tuner_decision last;
 };
@@ -71,7 +71,7 @@ static int insert_point(struct tuner *tuner, uint32_t threads, double performanc
 	memmove(&tuner->points[at + 1], &tuner->points[at], behind * sizeof *tuner->points);
 	memmove(&tuner->levels[at + 1], &tuner->levels[at], behind * sizeof *tuner->levels);
 	tuner->points[at] = (struct tune_point){ .threads = threads };
-	tuner->levels[at] = (struct level){ .first = log(performance) };
+	tuner->levels[at] = (struct level){ .first = log(performance), .held_at = NAN };
 	tuner->point_count++;
 	return (int)at;
 }
@@ -113,16 +113,19 @@ static void forget(struct tuner *tuner)
 	tuner->last.state = TUNER_SEARCHING;
 }
 
-/* Performance of a count that is held, against what is known of it. */
+/* Performance of a count that is held, against what was known of it when it was held first. */
 static enum change_verdict watch(
 	struct tuner *tuner, const struct tune_point *held, double performance, size_t *ret_first)
 {
 	struct held_interval *intervals = tuner->intervals;
+	struct level *level = &tuner->levels[held - tuner->points];
 	size_t at = tuner->change.count;
 	if (at == CHANGE_WINDOW) /* as change_add() does */
 		memmove(intervals, intervals + 1, --at * sizeof *intervals);
 	intervals[at] = (struct held_interval){ held->threads, performance };
-	return change_add(&tuner->change, log(performance / held->performance),
+	if (isnan(level->held_at))
+		level->held_at = log(held->performance);
+	return change_add(&tuner->change, log(performance) - level->held_at,
 		tuner->opts.false_alarm, ret_first);
 }
 
