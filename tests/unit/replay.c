@@ -279,6 +279,38 @@ static void items_are_waited_for_not_wake_ups(void **state)
 	release(&f);
 }
 
+/* The user takes two items and waits for a third, which never comes: it ends there. */
+static void who_waited_for_ever_ends_there(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	strbuf_add(&text, HEAD "0,maker,start,,,,,\n0,user,start,,,,,\n");
+	for (uint64_t i = 0; i <= 2; i++) {
+		uint64_t t = i * 10000000;
+		strbuf_addf(&text, "%" PRIu64 ",user,pass,mutex,m,7,,\n", t);
+		strbuf_addf(&text, "%" PRIu64 ",user,release,mutex,m,7,,implicit\n", t);
+		strbuf_addf(&text, "%" PRIu64 ",user,wait,cond,c,7,m,\n", t);
+		if (i == 2)
+			break;
+		t += 10000000;
+		strbuf_addf(&text, "%" PRIu64 ",maker,pass,mutex,m,8,,\n", t);
+		strbuf_addf(&text, "%" PRIu64 ",maker,release,cond,c,9,,\n", t);
+		strbuf_addf(&text, "%" PRIu64 ",maker,release,mutex,m,9,,\n", t);
+		strbuf_addf(&text, "%" PRIu64 ",user,pass,cond,c,7,maker,waited\n", t);
+		strbuf_addf(&text, "%" PRIu64 ",user,pass,mutex,m,7,,implicit\n", t);
+		strbuf_addf(&text, "%" PRIu64 ",user,release,mutex,m,7,,\n", t);
+	}
+	strbuf_add(&text, "30000000,maker,exit,,,,,\n");
+	assert_int_equal(strbuf_failed(&text), 0);
+	struct fixture f = load(text.text, 2);
+	struct replay_facts facts;
+	replay_facts(f.replay, &facts);
+	assert_int_equal(facts.unended, 1);
+	assert_int_equal(facts.by_order, 0);
+	assert_int_equal(play(&f, 2, NULL, 0), 30000000);
+	release(&f);
+}
+
 /* Without a meaning the recorded signal is waited for, and nothing hangs. */
 static void unknown_conditions_keep_their_order(void **state)
 {
@@ -589,6 +621,7 @@ int main(void)
 		cmocka_unit_test(a_barrier_waits_for_all),
 		cmocka_unit_test(sleeps_take_no_core),
 		cmocka_unit_test(items_are_waited_for_not_wake_ups),
+		cmocka_unit_test(who_waited_for_ever_ends_there),
 		cmocka_unit_test(unknown_conditions_keep_their_order),
 		cmocka_unit_test(a_lock_of_a_condition_cannot_be_left_out),
 		cmocka_unit_test(impossible_events_are_left_out),
