@@ -74,6 +74,8 @@ EXPORT int pthread_barrier_init(pthread_barrier_t *restrict barrier,
 	const pthread_barrierattr_t *restrict attributes, unsigned count)
 {
 	int result = real()->pthread_barrier_init(barrier, attributes, count);
+	if (is_tracing() && result == 0)
+		wake_parties(barrier, count);
 	return made(SYNC_BARRIER, barrier, result, CALLER);
 }
 

@@ -47,7 +47,7 @@ void trace_wait_begin(
 	wait->is_shared = flags & TRACE_SHARED;
 	uint64_t value = 0;
 	if (kind == SYNC_BARRIER)
-		wait->place = wake_arrive(object, wait->start_ns, self.tid);
+		wait->place = wake_arrive(object, &wait->start_ns, self.tid);
 	else if (kind == SYNC_JOIN)
 		value = trace_tid_of(object);
 	put_wait(wait, value);
@@ -203,9 +203,13 @@ void trace_wait_discard(struct wait *wait)
 	wait->is_counted = false;
 	if (!enter())
 		return;
-	if (wait->kind == SYNC_BARRIER)
+	struct wake wake = { wait->start_ns, self.tid };
+	if (wait->kind == SYNC_BARRIER) {
 		wake_complete(wait->object, wait->place, wait->start_ns, self.tid);
-	put_pass(wait, now(), (struct wake){ wait->start_ns, self.tid });
+		struct wake known = wake_round(wait->object, wait->place);
+		wake = known.time_ns ? known : wake;
+	}
+	put_pass(wait, now(), wake);
 	if (self.current == wait)
 		self.current = NULL;
 	leave();

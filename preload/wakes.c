@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "wakes.h"
 
+#include "clock.h"
+
 #include <stddef.h>
 
 enum {
@@ -16,6 +18,7 @@ struct slot {
 	uint64_t end_place; /* the last arrival of the last round that is complete */
 	uint64_t end_ns;
 	uint32_t tid, end_tid;
+	uint32_t parties; /* threads that meet at the barrier; 0: unknown */
 } __attribute__((aligned(64)));
 
 static struct slot table[SETS][WAYS];
@@ -49,6 +52,7 @@ static struct slot *claim(const void *object)
 	oldest->arrivals = 0;
 	oldest->end_place = 0;
 	oldest->end_ns = 0;
+	oldest->parties = 0;
 	__atomic_store_n(&oldest->object, object, __ATOMIC_RELEASE);
 	return oldest;
 }
@@ -69,22 +73,41 @@ struct wake wake_find(const void *object)
 	return (struct wake){ time_ns, slot->tid };
 }
 
-uint64_t wake_arrive(const void *barrier, uint64_t time_ns, uint32_t tid)
+void wake_parties(const void *barrier, uint32_t parties)
+{
+	struct slot *slot = claim(barrier);
+	slot->arrivals = 0;
+	slot->end_place = 0;
+	slot->parties = parties;
+}
+
+static void complete(struct slot *slot, uint64_t place, uint64_t time_ns, uint32_t tid)
+{
+	slot->end_ns = time_ns;
+	slot->end_tid = tid;
+	__atomic_store_n(&slot->end_place, place, __ATOMIC_RELEASE);
+}
+
+/* Who is counted last may have looked at the clock before others, so it does again. */
+uint64_t wake_arrive(const void *barrier, uint64_t *time_ns, uint32_t tid)
 {
 	struct slot *slot = claim(barrier);
 	slot->tid = tid;
-	__atomic_store_n(&slot->time_ns, time_ns, __ATOMIC_RELEASE);
-	return __atomic_add_fetch(&slot->arrivals, 1, __ATOMIC_ACQ_REL);
+	__atomic_store_n(&slot->time_ns, *time_ns, __ATOMIC_RELEASE);
+	uint64_t place = __atomic_add_fetch(&slot->arrivals, 1, __ATOMIC_ACQ_REL);
+	if (slot->parties == 0 || place % slot->parties != 0)
+		return place;
+	uint64_t end_ns = clock_ns();
+	*time_ns = end_ns > *time_ns ? end_ns : *time_ns;
+	complete(slot, place, *time_ns, tid);
+	return place;
 }
 
 void wake_complete(const void *barrier, uint64_t place, uint64_t time_ns, uint32_t tid)
 {
 	struct slot *slot = find(barrier);
-	if (!slot)
-		return;
-	slot->end_ns = time_ns;
-	slot->end_tid = tid;
-	__atomic_store_n(&slot->end_place, place, __ATOMIC_RELEASE);
+	if (slot && slot->parties == 0)
+		complete(slot, place, time_ns, tid);
 }
 
 /* A round cannot end before all of the round before have left: its end is not overwritten. */

@@ -23,9 +23,12 @@ struct wake wake_find(const void *object);
 /*
  * Barriers. The last arrival lets all others go, and is told from those of the next round by a
  * count: wake_arrive() gives the caller's place in it, wake_complete() says that this place was the
- * last of a round, wake_round() finds the last arrival of the round of a place.
+ * last of a round, wake_round() finds the last arrival of the round of a place. Where it is known how many meet,
+ * by wake_parties() before they do, wake_arrive() knows the last of a round by itself, before anyone
+ * leaves, and moves its time behind those of the others.
  */
-uint64_t wake_arrive(const void *barrier, uint64_t time_ns, uint32_t tid);
+void wake_parties(const void *barrier, uint32_t parties);
+uint64_t wake_arrive(const void *barrier, uint64_t *time_ns, uint32_t tid);
 void wake_complete(const void *barrier, uint64_t place, uint64_t time_ns, uint32_t tid);
 struct wake wake_round(const void *barrier, uint64_t place);
 
