@@ -11,7 +11,8 @@
 #include <stdlib.h>
 
 /* Below these shares nobody would notice. */
-static const double UNMATCHED_NOTICEABLE = 0.01, OWN_ENOUGH = 0.9, UNDECODED_NOTICEABLE = 0.01;
+static const double UNMATCHED_NOTICEABLE = 0.01, OWN_ENOUGH = 0.9, UNDECODED_NOTICEABLE = 0.01,
+		    READY_NOTICEABLE = 0.05;
 
 static struct quantity_text seconds(uint64_t ns)
 {
@@ -126,14 +127,17 @@ static void add_doubts(struct strbuf *out, const struct predict_answer *answer)
 			100 * (1 - p->own_share));
 	for (size_t i = 0; i < answer->point_count; i++) {
 		const struct predict_point *point = &answer->points[i];
-		size_t busy = 0;
-		for (size_t k = 0; k < point->prediction.thread_count; k++)
-			busy += point->prediction.threads[k].time.ready_ns > 0;
-		if (busy > 0)
+		double ready_ns = 0, ran_ns = 0;
+		for (size_t k = 0; k < point->prediction.thread_count; k++) {
+			ready_ns += (double)point->prediction.threads[k].time.ready_ns;
+			ran_ns += (double)point->prediction.threads[k].time.ran_ns;
+		}
+		if (ready_ns > READY_NOTICEABLE * ran_ns)
 			strbuf_addf(out,
-				"%s: %zu threads wait for a core at times; what they cost one "
-				"another in the caches of a core they share is not predicted.\n",
-				point->processor.name, busy);
+				"%s: threads wait for a core for %.0f%% of the time that they run; "
+				"what they cost one another in the caches of a core they share is "
+				"not predicted.\n",
+				point->processor.name, 100 * ready_ns / ran_ns);
 	}
 }
 
