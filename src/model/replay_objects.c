@@ -87,7 +87,10 @@ static bool has_come_at(const struct load_object *barrier, uint32_t thread, uint
 static int add_fork(struct replay *replay, const struct fork *fork)
 {
 	const struct load_object *barrier = &replay->objects[fork->object];
-	if (fork->maker == REPLAY_NONE || has_come_at(barrier, fork->maker, fork->time_ns) ||
+	/* Who goes on in the very instant in which it was let go saw a later coming, cut to its own time. */
+	bool is_cut = barrier->arrivals[fork->arrival].is_over;
+	if (fork->maker == REPLAY_NONE || is_cut ||
+		has_come_at(barrier, fork->maker, fork->time_ns) ||
 		replay->threads[fork->maker].wait_what != WHAT_NONE)
 		return 0;
 	uint32_t object = load_object(replay, barrier->pid, WHAT_FORKED, barrier->address);

@@ -75,6 +75,7 @@ if [ "$first" != "$last" ]; then
 	done
 	[ "$(taskset -p "$program" | sed 's/.*: //')" = "$own" ]
 	tune_until_set
+	# shellcheck disable=SC2046 # several numbers
 	kill -9 "$tuner" $(cat "/proc/$tuner/task/$tuner/children" || true)
 	wait "$tuner" || true
 	"$CORECAST" tune -m 'command:sh ./rate' -s affinity --max 1 -i 0.02 -- sleep 0.1 2>messages

@@ -592,21 +592,33 @@ static void a_lock_comes_from_the_thread_that_had_it(void **state)
 static void rounds_are_told_apart_by_who_comes(void **state)
 {
 	(void)state;
-	static const char text[] =
-		"time_ns,tid,event,what,object,value,woken_ns,flags\n"
-		"0,a,start,,,,,\n0,b,start,,,,,\n0,c,start,,,,,\n"
-		"10000,a,wait,barrier,x,,,\n20000,b,wait,barrier,x,,,\n"
-		"30000,c,wait,barrier,x,,,\n30000,a,pass,barrier,x,c,30000,waited\n"
-		"30000,b,pass,barrier,x,c,30000,waited\n40000,a,wait,barrier,x,,,\n"
-		"41000,c,pass,barrier,x,a,40000,waited\n50000,b,wait,barrier,x,,,\n"
-		"60000,c,wait,barrier,x,,,\n60000,a,pass,barrier,x,c,60000,waited\n"
-		"60000,b,pass,barrier,x,c,60000,waited\n60000,c,pass,barrier,x,c,60000,waited\n"
-		"70000,a,exit,,,,,\n70000,b,exit,,,,,\n70000,c,exit,,,,,\n";
-	struct fixture f = load(text, 3);
-	uint64_t ns = play(&f, 3, NULL, 0);
-	/* b comes 20,000 ns after the first round, c 19,000: with rounds of its own c would wait for nobody. */
-	assert_int_equal(ns, 60000);
-	release(&f);
+	static const struct {
+		const char *a_comes, *c_sees, *a_comes_late;
+	} cases[] = {
+		{ "40000,a,wait,barrier,x,,,\n", "40000", "" },
+		/* It saw a time to come, which was cut to its own. */
+		{ "", "41000", "41001,a,wait,barrier,x,,,\n" },
+	};
+	for (size_t i = 0; i < 2; i++) {
+		AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+		strbuf_addf(&text,
+			"time_ns,tid,event,what,object,value,woken_ns,flags\n"
+			"0,a,start,,,,,\n0,b,start,,,,,\n0,c,start,,,,,\n"
+			"10000,a,wait,barrier,x,,,\n20000,b,wait,barrier,x,,,\n"
+			"30000,c,wait,barrier,x,,,\n30000,a,pass,barrier,x,c,30000,waited\n"
+			"30000,b,pass,barrier,x,c,30000,waited\n%s"
+			"41000,c,pass,barrier,x,a,%s,waited\n%s45000,c,wait,barrier,x,,,\n"
+			"50000,b,wait,barrier,x,,,\n50000,a,pass,barrier,x,b,50000,waited\n"
+			"50000,b,pass,barrier,x,b,50000,waited\n"
+			"50000,c,pass,barrier,x,b,50000,waited\n"
+			"60000,a,exit,,,,,\n60000,b,exit,,,,,\n60000,c,exit,,,,,\n",
+			cases[i].a_comes, cases[i].c_sees, cases[i].a_comes_late);
+		struct fixture f = load(text.text, 3);
+		uint64_t ns = play(&f, 3, NULL, 0);
+		/* b comes last, 20,000 ns after the first round; had it not waited there for c, it would be 10,000 earlier. */
+		assert_int_equal(ns, 60000);
+		release(&f);
+	}
 }
 
 int main(void)
