@@ -162,8 +162,13 @@ static bool fill_block(struct block *block, const struct qemu_plugin_tb *tb)
 	block->end = last->address + last->bytes;
 	block->first_line = block->address >> LINE_BITS;
 	block->last_line = (block->end - 1) >> LINE_BITS;
-	for (uint64_t line = block->first_line; line <= block->last_line; line++)
+	block->line_words[0] = (uint8_t)(block->first_line / 64 % BLOCK_FILTER_WORDS);
+	block->line_words[1] = (uint8_t)(block->last_line / 64 % BLOCK_FILTER_WORDS);
+	for (uint64_t line = block->first_line; line <= block->last_line; line++) {
 		block->new_lines += line_set_add(&lines, line);
+		block->line_masks[line / 64 != block->first_line / 64] |= UINT64_C(1)
+									  << (line % 64);
+	}
 	block->ends_in_branch = last->class == CODE_BRANCH;
 	block->is_string = block->count == 1 && last->class == CODE_STRING;
 	return true;

@@ -19,6 +19,9 @@ typedef uint16_t lanes __attribute__((vector_size(16)));
 
 enum { LANE_PARTS = RAW_MIX / 8 };
 
+/* Of filters of lines of instructions: each has 64 lines beside one another. */
+enum { BLOCK_FILTER_WORDS = 64 };
+
 /* An instruction in a block. */
 struct place {
 	struct block *block;
@@ -31,6 +34,8 @@ struct block {
 	lanes counts[LANE_PARTS];
 	uint64_t address, end; /* of the code */
 	uint64_t first_line, last_line; /* of instructions */
+	uint64_t line_masks[2]; /* their bits in two words of a filter (fetch.h) */
+	uint8_t line_words[2];
 	uint32_t count; /* instructions */
 	uint32_t accesses; /* memory operands, without those of string instructions */
 	uint32_t id;

@@ -13,7 +13,7 @@ enum {
 	FIRST_OUTCOMES = 30000,
 	/* Then one window in so many, in instructions. */
 	WINDOW = 200000,
-	WINDOW_EVERY = 24,
+	WINDOW_EVERY = 40,
 	WINDOWS_OFTEN = 16, /* after so many, rarer: in proportion to what has been executed */
 	LONGEST_HISTORY = 12,
 	TABLE_FIRST_BITS = 12,

@@ -12,18 +12,15 @@ enum {
 	NO_CODE = 0xfffffff,
 };
 
-/* By virtual cpu: lines that its thread may watch. */
-static uint64_t fetch_filters[PROFILE_SLOTS][FETCH_FILTER_WORDS];
-
 static void set_filter(struct vcpu *vcpu, uint64_t line)
 {
-	fetch_filters[vcpu->index][line / 64 % FETCH_FILTER_WORDS] |= UINT64_C(1) << (line % 64);
+	vcpu->fetch_filter[line / 64 % BLOCK_FILTER_WORDS] |= UINT64_C(1) << (line % 64);
 }
 
 /* The filter knows lines but for their upper bits, so it is made anew from those that are left. */
 static void remake_filter(struct vcpu *vcpu)
 {
-	memset(fetch_filters[vcpu->index], 0, sizeof(fetch_filters[vcpu->index]));
+	memset(vcpu->fetch_filter, 0, sizeof(vcpu->fetch_filter));
 	for (uint32_t i = 0; i < vcpu->thread->fetch.count; i++)
 		set_filter(vcpu, vcpu->thread->fetch.watches[i].line);
 }
@@ -89,12 +86,12 @@ static void meet(struct vcpu *vcpu, uint64_t line, uint64_t clock)
 	}
 }
 
-static __attribute__((noinline)) void look(struct vcpu *vcpu, uint64_t line)
+/* The thread fetches a line as its fetch number `clock`. */
+static void look_at_line(struct vcpu *vcpu, uint64_t line, uint64_t clock)
 {
-	uint64_t clock = vcpu->fetches - 1;
+	struct fetch_state *fetch = &vcpu->thread->fetch;
 	if (!vcpu->sum)
 		return;
-	struct fetch_state *fetch = &vcpu->thread->fetch;
 	meet(vcpu, line, clock);
 	if (clock < vcpu->next_fetch)
 		return;
@@ -108,26 +105,10 @@ static __attribute__((noinline)) void look(struct vcpu *vcpu, uint64_t line)
 	set_filter(vcpu, line);
 }
 
-void fetch_forget(const struct vcpu *vcpu)
+void fetch_look(struct vcpu *vcpu, const struct block *block, uint64_t changes)
 {
-	memset(fetch_filters[vcpu->index], 0, sizeof(fetch_filters[vcpu->index]));
-}
-
-static inline void fetch_line(struct vcpu *vcpu, uint64_t line)
-{
-	uint64_t clock = vcpu->fetches++;
-	const uint64_t *filter = fetch_filters[vcpu->index];
-	bool may_be_watched = filter[line / 64 % FETCH_FILTER_WORDS] >> (line % 64) & 1;
-	if (__builtin_expect(may_be_watched | (clock >= vcpu->next_fetch), 0))
-		look(vcpu, line);
-}
-
-void fetch_block(struct vcpu *vcpu, const struct block *previous, const struct block *block)
-{
-	if (previous->last_line != block->first_line)
-		fetch_line(vcpu, block->first_line);
-	for (uint64_t line = block->first_line; line < block->last_line; line++)
-		fetch_line(vcpu, line + 1);
+	for (uint64_t left = changes; left > 0; left--)
+		look_at_line(vcpu, block->last_line - left + 1, vcpu->fetches - left);
 }
 
 void fetch_first(struct vcpu *vcpu, struct block *block)

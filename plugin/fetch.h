@@ -8,14 +8,25 @@
 
 #include "thread.h"
 
-/* `block`, executed after `previous`, is not all in the line that that ended in. */
-void fetch_block(struct vcpu *vcpu, const struct block *previous, const struct block *block);
+/* The last `changes` lines of the block are fetched: one may be watched, or is to be sampled. */
+void fetch_look(struct vcpu *vcpu, const struct block *block, uint64_t changes);
+
+/* `block` is executed after `previous`. */
+static inline void fetch_block(
+	struct vcpu *vcpu, const struct block *previous, const struct block *block)
+{
+	uint64_t changes =
+		block->last_line - block->first_line + (previous->last_line != block->first_line);
+	uint64_t fetches = vcpu->fetches += changes;
+	uint64_t watched = (vcpu->fetch_filter[block->line_words[0]] & block->line_masks[0]) |
+			   (vcpu->fetch_filter[block->line_words[1]] & block->line_masks[1]);
+	bool looks = (watched != 0) | (fetches > vcpu->next_fetch);
+	if (__builtin_expect(looks & (changes != 0), 0))
+		fetch_look(vcpu, block, changes);
+}
 
 void fetch_enter(struct vcpu *vcpu);
 void fetch_leave(struct vcpu *vcpu);
-
-/* Another thread will have the virtual cpu. */
-void fetch_forget(const struct vcpu *vcpu);
 
 /* The first execution of a block whose lines are new: they were never fetched before. */
 void fetch_first(struct vcpu *vcpu, struct block *block);

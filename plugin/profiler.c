@@ -3,8 +3,9 @@
  * The plugin: what QEMU calls. `-plugin FILE[,backend=NAME],out=RAW[,page=PAGE][,trace=on]`; PAGE is that of preload/profile_page.h,
  * without which each thread is one stretch; trace: a full trace (trace_raw.h) instead of micro-traces.
  *
- * Each executed block costs one short function: two comparisons and additions of vectors. Whatever is rare waits for
- * one of the comparisons: another stretch, or `next_instructions`.
+ * Each executed block costs one short function: two comparisons and additions of vectors; its first access calls it
+ * where that is sure to be called once. Whatever is rare waits for one of the comparisons: another stretch, or
+ * `next_instructions`.
  */
 #include "blocks.h"
 #include "branches.h"
@@ -34,6 +35,8 @@ enum {
 	VCPUS = PROFILE_SLOTS,
 	/* Before a lane of 16 bits overflows: a block adds 512 at most. */
 	ATTEND_EVERY = 32000,
+	/* Doubled each time, up to a second. */
+	WRITE_FIRST_NS = 50000000,
 	WRITE_EVERY_NS = 1000000000,
 };
 
@@ -76,6 +79,7 @@ static void start_thread(struct vcpu *vcpu)
 	if (!vcpu->thread)
 		return;
 	vcpu->thread->written_ns = clock_ns();
+	vcpu->thread->write_every_ns = WRITE_FIRST_NS;
 	vcpu->next_access = vcpu->next_fetch = UINT64_MAX;
 	if (!record_start(vcpu))
 		out_count_lost();
@@ -152,8 +156,10 @@ static __attribute__((noinline)) void attend_after(struct vcpu *vcpu)
 		return;
 	plan(vcpu);
 	uint64_t now = clock_ns();
-	if (now - vcpu->thread->written_ns < WRITE_EVERY_NS)
+	if (now - vcpu->thread->written_ns < vcpu->thread->write_every_ns)
 		return;
+	if (vcpu->thread->write_every_ns < WRITE_EVERY_NS)
+		vcpu->thread->write_every_ns *= 2;
 	vcpu->thread->written_ns = now;
 	thread_write(vcpu, false);
 	write_quality();
@@ -189,12 +195,13 @@ static inline void count_block(struct vcpu *vcpu, const struct block *block)
 	if (__builtin_expect(
 		    (accesses > vcpu->next_access) | (instructions >= vcpu->next_instructions), 0))
 		attend_after(vcpu);
-	if (previous->last_line != block->last_line || block->first_line != block->last_line)
-		fetch_block(vcpu, previous, block);
+	fetch_block(vcpu, previous, block);
 }
 
 static __attribute__((noinline)) void on_special_block(struct vcpu *vcpu, struct block *block)
 {
+	if (vcpu->mode == VCPU_OFF && vcpu->slot->stretch == PROFILE_NOT_COUNTED)
+		return; /* the recorder in the program: many blocks */
 	if ((vcpu->slot->stretch != vcpu->stretch || vcpu->mode) && !attend_before(vcpu, block))
 		return;
 	if ((block->new_lines || block->has_string) && !attend_to_rare(vcpu, block))
@@ -202,18 +209,20 @@ static __attribute__((noinline)) void on_special_block(struct vcpu *vcpu, struct
 	count_block(vcpu, block);
 }
 
-static void on_block(unsigned index, void *userdata)
+static inline void execute_block(struct vcpu *vcpu, struct block *block)
 {
-	if (__builtin_expect(index >= VCPUS, 0))
-		return;
-	struct vcpu *vcpu = &vcpus[index];
-	struct block *block = userdata;
 	bool is_special = (vcpu->slot->stretch != vcpu->stretch) | (vcpu->mode != 0) |
 			  (block->new_lines != 0) | block->has_string;
 	if (__builtin_expect(is_special, 0))
 		on_special_block(vcpu, block);
 	else
 		count_block(vcpu, block);
+}
+
+static void on_block(unsigned index, void *userdata)
+{
+	if (__builtin_expect(index < VCPUS, 1))
+		execute_block(&vcpus[index], userdata);
 }
 
 /* An access that may be to a watched line, or is recorded or sampled. */
@@ -248,6 +257,17 @@ static void on_access(unsigned index, qemu_plugin_meminfo_t info, uint64_t addre
 		look_at_access(vcpu, userdata, address, info);
 }
 
+/* The first access of a block stands for the block's execution, too: one call less. */
+static void on_block_access(
+	unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
+{
+	const struct place *place = userdata;
+	if (__builtin_expect(index >= VCPUS, 0))
+		return;
+	execute_block(&vcpus[index], place->block);
+	on_access(index, info, address, userdata);
+}
+
 /* Of a string instruction, which may have any number: counted here, one for each line that it comes to. */
 static void on_string_access(
 	unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
@@ -255,8 +275,10 @@ static void on_string_access(
 	struct vcpu *vcpu = &vcpus[index % VCPUS];
 	const struct place *place = userdata;
 	uint64_t line = address >> REUSE_LINE_BITS;
+	if (!vcpu->sum)
+		return;
 	bool is_store = qemu_plugin_mem_is_store(info);
-	if (!vcpu->sum || vcpu->string_lines[is_store] == line)
+	if (vcpu->string_lines[is_store] == line)
 		return;
 	vcpu->string_lines[is_store] = line;
 	*(is_store ? &vcpu->sum->counts.stores : &vcpu->sum->counts.loads) += 1;
@@ -279,6 +301,44 @@ static bool is_recorder(uint64_t address)
 	       address >= page->recorder_begin;
 }
 
+static const struct raw_code *code_of(const struct block *block, uint32_t index)
+{
+	return blocks_code(block->places[index].code);
+}
+
+static enum code_class class_of(const struct block *block, uint32_t index)
+{
+	return code_of(block, index)->class;
+}
+
+static bool has_operand(const struct block *block, uint32_t index)
+{
+	return code_of(block, index)->flags & (CODE_LOAD | CODE_STORE);
+}
+
+/* Whether each execution of the instruction makes exactly one call: the emulator splits vectors. */
+static bool makes_one_call(const struct block *block, uint32_t index)
+{
+	const struct raw_code *code = code_of(block, index);
+	bool is_either = !(code->flags & CODE_LOAD) != !(code->flags & CODE_STORE);
+	bool is_small = code->data_bytes == 1 || code->data_bytes == 2 || code->data_bytes == 4 ||
+			code->data_bytes == 8;
+	switch (code->class) {
+	case CODE_MOVE:
+	case CODE_ALU:
+	case CODE_SHIFT:
+	case CODE_MULTIPLY:
+	case CODE_DIVIDE:
+	case CODE_JUMP:
+	case CODE_FP_ADD:
+	case CODE_FP_MULTIPLY:
+	case CODE_FP_DIVIDE:
+		return is_either && is_small && !(code->flags & CODE_CONDITIONAL);
+	default:
+		return false;
+	}
+}
+
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	(void)id;
@@ -287,14 +347,22 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	struct block *block = blocks_translate(tb);
 	if (!block)
 		return;
-	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, block);
-	for (uint32_t i = 0; i < block->count; i++) {
-		const struct raw_code *code = blocks_code(block->places[i].code);
-		if (!(code->flags & (CODE_LOAD | CODE_STORE)))
+	uint32_t first = 0;
+	while (first < block->count && !has_operand(block, first))
+		first++;
+	bool access_tells = first < block->count && makes_one_call(block, first);
+	if (!access_tells)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, block);
+	for (uint32_t i = first; i < block->count; i++) {
+		if (!has_operand(block, i))
 			continue;
+		qemu_plugin_vcpu_mem_cb_t call = on_access;
+		if (class_of(block, i) == CODE_STRING)
+			call = on_string_access;
+		else if (i == first && access_tells)
+			call = on_block_access;
 		/* One for reads and writes: two on an instruction count wrongly. */
-		qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i),
-			code->class == CODE_STRING ? on_string_access : on_access,
+		qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), call,
 			QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, &block->places[i]);
 	}
 }
@@ -309,7 +377,6 @@ static void on_vcpu_init(qemu_plugin_id_t id, unsigned index)
 	memset(vcpu, 0, sizeof(*vcpu));
 	vcpu->earlier_accesses = earlier;
 	vcpu->index = (uint16_t)index;
-	fetch_forget(vcpu);
 	vcpu->slot = &vcpu->own;
 	vcpu->previous = &no_block;
 	if (page) /* the program's recorder will say when to begin */
@@ -384,7 +451,9 @@ static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t number, uint
 		return;
 	if (number == SYS_prctl && a1 == PROFILE_PRCTL && page)
 		take_slot(&vcpus[index], a2);
-	if ((number == SYS_execve || number == SYS_execveat) && vcpus[index].thread) {
+	bool may_end = number == SYS_execve || number == SYS_execveat || number == SYS_kill ||
+		       number == SYS_tkill || number == SYS_tgkill;
+	if (may_end && vcpus[index].thread) {
 		/* The emulator and all that is in it may be gone after this. */
 		thread_write(&vcpus[index], true);
 		out_flush();

@@ -19,7 +19,7 @@ enum {
 	/* The mean gap between samples: a part of what the thread, or the class, has accessed so far, so that the
 	 * number of samples grows with the logarithm of the run's length, and small classes get theirs. */
 	GAP_LEAST = 50,
-	SAMPLES_THREAD = 20000,
+	SAMPLES_THREAD = 10000,
 	SAMPLES_CLASS = 1000,
 	/* Lines of which the first touch is seen: one in 64 at first, fewer when there are many. */
 	SELECT_FIRST_BITS = 6,

@@ -58,7 +58,7 @@ struct reuse_table {
 };
 
 /* Watched lines of instructions (fetch.h). */
-enum { FETCH_WATCHES = 64, FETCH_FILTER_WORDS = 64 };
+enum { FETCH_WATCHES = 64 };
 
 struct fetch_watch {
 	uint64_t line, clock;
@@ -79,7 +79,7 @@ struct thread {
 	uint32_t table_bits;
 	uint32_t sum_count;
 	struct sum *sums;
-	uint64_t written_ns; /* monotonic clock */
+	uint64_t written_ns, write_every_ns; /* monotonic clock */
 	uint64_t random;
 	struct recorder recorder;
 	struct reuse_table reuse;
@@ -125,10 +125,11 @@ struct vcpu {
 	/* Of the threads that had this virtual cpu before. */
 	uint64_t earlier_accesses;
 	struct profile_slot own;
+	uint64_t fetch_filter[BLOCK_FILTER_WORDS]; /* lines of instructions that may be watched */
 } __attribute__((aligned(256)));
 
 /* Its address is computed for each block and access. */
-static_assert(sizeof(struct vcpu) == 512, "a power of 2");
+static_assert(sizeof(struct vcpu) == 1024, "a power of 2");
 
 /* A random number of the thread's own sequence (xorshift64*). */
 static inline uint64_t thread_random(struct thread *thread)
