@@ -27,7 +27,7 @@
 
 enum {
 	F = BRANCHES_FEATURES,
-	STREAMS = 60,
+	STREAMS = 90,
 	STREAM_BRANCHES = 500000,
 	SKIP = 500000,
 	MOST = 3000000,
@@ -157,8 +157,15 @@ static int make_up_rows(struct rows *rows)
 	return 0;
 }
 
+/* The features with 64 outcomes of a branch are for who has so long a history. */
+static bool sees(int kind, int feature)
+{
+	enum { WHOLE_LOOPS = 4, LEAST_OF_ALL = PROFILE_HISTORIES + 1 };
+	return kind == PREDICTOR_TAGE || (feature != WHOLE_LOOPS && feature != LEAST_OF_ALL);
+}
+
 /* Non-negative least squares by turns of one coefficient, on the normal equations. */
-static void solve(const double normal[F][F], const double right[F], double ret[F])
+static void solve(const double normal[F][F], const double right[F], int kind, double ret[F])
 {
 	memset(ret, 0, F * sizeof(*ret));
 	for (int sweep = 0; sweep < SWEEPS; sweep++) {
@@ -167,7 +174,7 @@ static void solve(const double normal[F][F], const double right[F], double ret[F
 			for (int k = 0; k < F; k++)
 				rest -= k == i ? 0 : normal[i][k] * ret[k];
 			rest /= normal[i][i] + ridge;
-			ret[i] = rest > 0 ? rest : 0;
+			ret[i] = rest > 0 && sees(kind, i) ? rest : 0;
 		}
 	}
 }
@@ -188,7 +195,7 @@ static void fit(const struct rows *rows, int kind, int size, const char *without
 				normal[i][k] += weight * row->features[i] * row->features[k];
 		}
 	}
-	solve(normal, right, ret);
+	solve(normal, right, kind, ret);
 }
 
 /* Each program predicted from all others. Points of misprediction rate. */

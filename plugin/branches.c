@@ -15,7 +15,7 @@ enum {
 	WINDOW = 200000,
 	WINDOW_EVERY = 40,
 	WINDOWS_OFTEN = 16, /* after so many, rarer: in proportion to what has been executed */
-	LONGEST_HISTORY = 12,
+	LONGEST_HISTORY = 12, /* of all branches */
 	TABLE_FIRST_BITS = 12,
 	TABLE_LAST_BITS = 18, /* 4 MB a thread; when it is full it is written */
 	LOCAL_FIRST = 4096,
@@ -38,7 +38,7 @@ struct pattern {
 struct branches {
 	struct pattern *table;
 	uint32_t bits, used;
-	uint8_t *local; /* by code: its last outcomes */
+	uint64_t *local; /* by code: its last outcomes */
 	uint32_t local_count;
 	uint32_t global;
 	uint32_t known; /* outcomes in `global` */
@@ -150,18 +150,30 @@ static void visit(struct branches *branches, uint64_t key, bool is_taken)
 }
 
 /* The last outcomes of a branch; NULL without memory. */
-static uint8_t *local_history(struct branches *branches, uint32_t code)
+static uint64_t *local_history(struct branches *branches, uint32_t code)
 {
 	if (code < branches->local_count)
 		return &branches->local[code];
 	uint32_t count = code + code / 2 + LOCAL_FIRST;
-	uint8_t *local = realloc(branches->local, count);
+	uint64_t *local = realloc(branches->local, count * sizeof(*local));
 	if (!local)
 		return NULL;
-	memset(local + branches->local_count, 0, count - branches->local_count);
+	memset(local + branches->local_count, 0, (count - branches->local_count) * sizeof(*local));
 	branches->local = local;
 	branches->local_count = count;
 	return &local[code];
+}
+
+/* 22 bits: the sum; 3: the history; 39: the branch and the pattern, which when it is long is a hash of both. */
+static uint64_t pattern_key(const struct sum *sum, uint32_t code, unsigned history, uint64_t past)
+{
+	unsigned bits = histories[history].bits;
+	uint64_t key = (uint64_t)sum->index << 42 | history << 12;
+	if (bits <= LONGEST_HISTORY)
+		return key | (uint64_t)(code & 0x7ffffff) << 15 | (past & ((1u << bits) - 1));
+	uint64_t hash = (past ^ past >> 29) * UINT64_C(0x9e3779b97f4a7c15);
+	hash = ((hash ^ hash >> 32) + code) * UINT64_C(0xbf58476d1ce4e5b9) >> 25;
+	return key | hash >> 12 << 15 | (hash & 0xfff);
 }
 
 void branches_block(struct vcpu *vcpu, const struct block *next)
@@ -171,25 +183,21 @@ void branches_block(struct vcpu *vcpu, const struct block *next)
 	if (!previous->ends_in_branch || !make_room(vcpu->thread))
 		return;
 	uint32_t code = previous->places[previous->count - 1].code;
-	uint8_t *local = local_history(branches, code);
+	uint64_t *local = local_history(branches, code);
 	if (!local)
 		return;
 	bool is_taken = next->address != previous->end;
 	if (branches->known >= LONGEST_HISTORY) {
 		for (unsigned i = 0; i < RAW_HISTORIES; i++) {
-			uint32_t past = histories[i].is_local ? *local : branches->global;
-			uint64_t pattern = past & ((1u << histories[i].bits) - 1);
-			visit(branches,
-				(uint64_t)vcpu->sum->index << 42 |
-					(uint64_t)(code & 0x7ffffff) << 15 | i << 12 | pattern,
-				is_taken);
+			uint64_t past = histories[i].is_local ? *local : branches->global;
+			visit(branches, pattern_key(vcpu->sum, code, i, past), is_taken);
 		}
 		branches->outcomes++;
 		vcpu->sum->outcomes++;
 	}
 	branches->known++;
 	branches->global = branches->global << 1 | is_taken;
-	*local = (uint8_t)(*local << 1 | is_taken);
+	*local = *local << 1 | is_taken;
 }
 
 static void set_window(struct vcpu *vcpu, bool is_open)

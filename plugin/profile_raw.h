@@ -136,7 +136,7 @@ static inline unsigned raw_reuse_bin(uint64_t distance)
  * long, so that predictors with little and with much history find theirs.
  */
 /* clang-format off */
-#define RAW_HISTORY_TABLE { { false, 0 }, { false, 4 }, { false, 8 }, { false, 12 }, { true, 4 }, { true, 8 } }
+#define RAW_HISTORY_TABLE { { false, 0 }, { false, 4 }, { false, 8 }, { false, 12 }, { true, 64 }, { true, 8 } }
 /* clang-format on */
 
 static_assert(sizeof(struct raw_code) == 40, "written as it is");

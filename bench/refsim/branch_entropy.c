@@ -8,12 +8,16 @@
 #include <errno.h>
 #include <string.h>
 
+#define FACTOR UINT64_C(0x9e3779b97f4a7c15)
+
 enum { LONGEST_HISTORY = 12, VISITS_SHIFT = 32 };
 
 static int visit(struct map *patterns, uint64_t address, uint64_t past, unsigned kind, bool taken)
 {
 	const struct profile_history *history = &profile_histories[kind];
-	uint64_t pattern = past & ((UINT64_C(1) << history->bits) - 1);
+	uint64_t pattern = history->bits < 64 ? past & ((UINT64_C(1) << history->bits) - 1) : past;
+	/* Long ones are told apart by a hash, whose low bits make room for the kind. */
+	pattern = history->bits > LONGEST_HISTORY ? (pattern ^ pattern >> 29) * FACTOR : pattern;
 	uint64_t *counts;
 	int status = map_add(patterns, address, pattern << 8 | kind, 0, &counts);
 	if (status >= 0)

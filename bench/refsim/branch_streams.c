@@ -30,6 +30,7 @@ struct node {
 };
 
 struct maker {
+	bool is_regular; /* loops of as many rounds each time, and few conditions */
 	struct rng rng;
 	struct node nodes[NODES_MAX];
 	size_t node_count;
@@ -59,9 +60,12 @@ static struct node *make_node(struct maker *maker, unsigned depth)
 		return NULL;
 	struct rng *rng = &maker->rng;
 	struct node *node = &maker->nodes[maker->node_count];
-	bool is_inner = depth < DEPTH_MAX && (depth == 0 || rng_below(rng, 3) == 0);
+	unsigned one_in = maker->is_regular ? 2 : 3;
+	bool is_inner = depth < DEPTH_MAX && (depth == 0 || rng_below(rng, one_in) == 0);
 	*node = (struct node){
-		.kind = is_inner ? NODE_LOOP : (enum node_kind)rng_below(rng, NODE_LOOP),
+		.kind = is_inner            ? NODE_LOOP
+			: maker->is_regular ? NODE_BIASED
+					    : (enum node_kind)rng_below(rng, NODE_LOOP),
 		.address = 0x400000 + maker->node_count * 64 + rng_below(rng, 24),
 		.probability = make_probability(rng),
 		.pattern = rng_next(rng),
@@ -70,13 +74,19 @@ static struct node *make_node(struct maker *maker, unsigned depth)
 		.follows = (uint32_t)rng_below(rng, rng_below(rng, 2) ? 4 : 16),
 		.symbols = 2 + (uint32_t)rng_below(rng, SYMBOLS_MAX - 1),
 	};
+	if (maker->is_regular) {
+		node->rounds = 2 + (uint32_t)rng_below(rng, rng_below(rng, 2) ? 16 : 120);
+		node->probability *= 0.05;
+	}
 	node->rounds_spread = rng_below(rng, 2) ? (uint32_t)rng_below(rng, node->rounds + 1) : 0;
+	if (maker->is_regular)
+		node->rounds_spread = 0;
 	for (unsigned i = 0; i < SYMBOLS_MAX; i++)
 		node->next[i] = (uint32_t)rng_below(rng, node->symbols);
 	maker->node_count++;
 	if (!is_inner)
 		return node;
-	uint32_t children = 1 + (uint32_t)rng_below(rng, CHILDREN_MAX);
+	uint32_t children = 1 + (uint32_t)rng_below(rng, maker->is_regular ? 2 : CHILDREN_MAX);
 	for (uint32_t i = 0; i < children; i++) {
 		struct node *child = make_node(maker, depth + 1);
 		if (child)
@@ -145,6 +155,7 @@ struct branch *branch_stream_new(uint64_t number, size_t count)
 		return NULL;
 	}
 	rng_init(&maker->rng, number);
+	maker->is_regular = number % 3 == 2;
 	maker->branches = branches;
 	maker->capacity = count;
 	struct node *top = make_node(maker, 0);

@@ -2,7 +2,8 @@
 /*
  * Streams of branches of programs that are made up: nested loops with few or many rounds, conditions that are
  * biased, periodic, or follow earlier ones, and switches over symbols that follow one another with some
- * regularity. The same number gives the same stream.
+ * regularity. Each third is regular: loops whose number of rounds stays, few conditions. The same number gives the same
+ * stream.
  */
 #ifndef BENCH_REFSIM_BRANCH_STREAMS_H
 #define BENCH_REFSIM_BRANCH_STREAMS_H

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { GLOBAL_LONGEST = 3, LOCAL_LONGEST = 5 };
+enum { GLOBAL_LONGEST = 3, WHOLE_LOOPS = 4, LOCAL = 5 };
 
 static double floor_rate(const struct profile_branches *branches)
 {
@@ -25,14 +25,17 @@ void branches_features(
 {
 	double least = 1;
 	for (unsigned i = 0; i < PROFILE_HISTORIES; i++) {
-		ret[i] = floor_rate(&branches[i]);
-		if (ret[i] < least)
+		/* Of patterns so long that most come only once, the floor knows nothing. */
+		ret[i] = i == WHOLE_LOOPS ? branches[i].entropy / 2 : floor_rate(&branches[i]);
+		if (i != WHOLE_LOOPS && ret[i] < least)
 			least = ret[i];
 	}
-	ret[PROFILE_HISTORIES] = least;
-	ret[PROFILE_HISTORIES + 1] = unsure_rate(&branches[GLOBAL_LONGEST]);
-	ret[PROFILE_HISTORIES + 2] = unsure_rate(&branches[LOCAL_LONGEST]);
-	ret[PROFILE_HISTORIES + 3] = unsure_rate(&branches[0]);
+	double *more = &ret[PROFILE_HISTORIES];
+	more[0] = least;
+	more[1] = ret[WHOLE_LOOPS] < least ? ret[WHOLE_LOOPS] : least;
+	more[2] = unsure_rate(&branches[GLOBAL_LONGEST]);
+	more[3] = unsure_rate(&branches[LOCAL]);
+	more[4] = unsure_rate(&branches[0]);
 }
 
 static double map_rate(const double *map, const double *features)

@@ -14,7 +14,7 @@
 #include "uarch/profile.h"
 
 enum {
-	BRANCHES_FEATURES = 10,
+	BRANCHES_FEATURES = 11,
 	BRANCHES_KINDS = PREDICTOR_PERFECT, /* those that mispredict */
 	BRANCHES_SIZES = 4, /* 1, 4, 16 and 64 KiB */
 	BRANCHES_SIZE_FIRST = 1024,
@@ -22,9 +22,10 @@ enum {
 };
 
 /*
- * What the map takes, as rates of misprediction: by history, half the entropy that chance adds nothing to; the least of
- * these (a predictor that chooses); and what is unsure, because patterns were visited too seldom, of the longest global
- * history, the longest local one, and none.
+ * What the map takes, as rates of misprediction: by history, half the entropy that chance adds nothing to (of the
+ * history of 64 outcomes, which tells when loops end, the other estimate); the least of these without that history
+ * (a predictor that chooses) and with it (one that sees far); and what is unsure, because patterns were visited too
+ * seldom, of the longest global history, the short local one, and none.
  */
 void branches_features(
 	const struct profile_branches branches[PROFILE_HISTORIES], double ret[BRANCHES_FEATURES]);
