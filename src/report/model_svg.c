@@ -83,8 +83,8 @@ static double add_meeting_places(struct strbuf *out, const struct model *model, 
 			true);
 	for (uint32_t j = 0; j < model->object_count; j++) {
 		double y = top + j * ROW;
-		/* The last colour is faint. */
-		unsigned slot = (unsigned)model->objects[j].kind % (PALETTE_SLOTS - 1);
+		/* The last two colours are faint. */
+		unsigned slot = (unsigned)model->objects[j].kind % (PALETTE_SLOTS - 2);
 		uint64_t all = 0;
 		for (size_t i = 0; i < model->group_count; i++) {
 			uint64_t found = operations(&model->groups[i], j);

@@ -10,6 +10,7 @@ static const struct palette_slot slots[PALETTE_SLOTS] = {
 	{ "#E69F00", "12 3", MARKER_CIRCLE, "33", 0x25CB, 'O', 0x2591, '.', '-' },
 	{ "#56B4E9", "4 2 1 2", MARKER_TRIANGLE, "36", 0x25B3, 'v', 0x2592, ':', '^' },
 	{ "#F0E442", "1 2", MARKER_SQUARE, "33", 0x25A1, 's', 0x2593, '%', '!' },
+	{ "#7F7F7F", "6 2 1 2 1 2", MARKER_DIAMOND, "37", 0x25C7, 'd', 0x2588, '&', '"' },
 };
 
 const struct palette_slot *palette_slot(unsigned slot)

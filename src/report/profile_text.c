@@ -191,7 +191,8 @@ static void add_quality(
 	if (fma > FMA_NOTICEABLE && strcmp(q->backend, "qemu") == 0) {
 		char text[240];
 		snprintf(text, sizeof text,
-			"%.0f%% of the instructions are fused multiply-adds, which QEMU computes in "
+			"%.0f%% of the instructions are fused multiply-adds, which QEMU computes "
+			"in "
 			"software, 70 times as slowly or more: the profile is right, but took "
 			"long. --backend valgrind is faster there.",
 			100 * fma);
