@@ -65,6 +65,9 @@ static void write_quality(void)
 	struct raw_quality quality = {
 		.lost = out_lost(), .undecoded = blocks_undecoded(), .micro_traces = record_count()
 	};
+	if (quality.micro_traces)
+		quality.micro_period =
+			(double)thread_instructions_written() / (double)quality.micro_traces;
 	reuse_quality(&quality.reuse_samples, &quality.reuse_rate);
 	out_record(RAW_QUALITY, &quality, sizeof(quality), NULL, 0);
 }

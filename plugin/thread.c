@@ -15,6 +15,7 @@
 enum { FIRST_TABLE_BITS = 4 };
 
 static atomic_uint thread_count;
+static atomic_uint_fast64_t instructions_written;
 
 uint64_t thread_gap(struct thread *thread, double mean)
 {
@@ -130,6 +131,7 @@ static void write_sum(const struct thread *thread, struct sum *sum)
 	struct raw_counts *counts = &sum->counts;
 	if (counts->stretches == 0 && counts->instructions == 0)
 		return;
+	instructions_written += counts->instructions;
 	counts->thread = thread->number;
 	counts->stretch = sum->stretch;
 	out_record(RAW_COUNTS, counts, sizeof(*counts), NULL, 0);
@@ -150,4 +152,9 @@ void thread_write(struct vcpu *vcpu, bool is_end)
 		write_sum(thread, sum);
 	reuse_write(thread);
 	branches_write(thread, is_end);
+}
+
+uint64_t thread_instructions_written(void)
+{
+	return instructions_written;
 }

@@ -160,4 +160,7 @@ void vcpu_settle(struct vcpu *vcpu);
 /* Writes what is not yet written of the thread; at its end all that is left. */
 void thread_write(struct vcpu *vcpu, bool is_end);
 
+/* Of all threads. */
+uint64_t thread_instructions_written(void);
+
 #endif
