@@ -104,8 +104,8 @@ static int parse_usdt(struct rate *rate, const char *spec, struct err *err)
 	char *name = strrchr(rate->text, ':');
 	if (name)
 		*name++ = '\0';
-	char *provider = strrchr(rate->text, ':');
-	if (!provider || provider == rate->text || provider[1] == '\0' || *name == '\0')
+	char *provider = name ? strrchr(rate->text, ':') : NULL;
+	if (!name || !provider || provider == rate->text || provider[1] == '\0' || *name == '\0')
 		return err_set(err, -EINVAL, "'usdt:%s': usdt:FILE:PROVIDER:NAME is needed", spec);
 	*provider++ = '\0';
 	rate->kind = RATE_EVENT;

@@ -122,7 +122,7 @@ static bool recover_file(const char *path)
 
 static int recover_folder(const char *folder)
 {
-	DIR *files = opendir(folder);
+	DIR *files = folder ? opendir(folder) : NULL;
 	if (!files)
 		return -errno;
 	int count = 0;
