@@ -22,7 +22,7 @@ struct extent {
 };
 
 /* Of equals the held one is the most critical, then the first: no change without a reason. */
-static struct extent extent_of(const struct boost_view *view, uint32_t held, bool skips_sleepers)
+static struct extent extent_of(const struct boost_view *view, uint32_t held)
 {
 	struct extent extent = { 0 };
 	for (size_t i = 0; i < view->thread_count; i++) {
@@ -33,8 +33,7 @@ static struct extent extent_of(const struct boost_view *view, uint32_t held, boo
 		if (!extent.most || thread->criticality > extent.most->criticality ||
 			(is_held && thread->criticality == extent.most->criticality))
 			extent.most = thread;
-		if (is_held || (extent.has_least && thread->criticality >= extent.least) ||
-			(skips_sleepers && thread->criticality == 0))
+		if (is_held || (extent.has_least && thread->criticality >= extent.least))
 			continue;
 		extent.least = thread->criticality;
 		extent.has_least = true;
@@ -49,12 +48,12 @@ static bool is_above(uint64_t a, double ratio, uint64_t b)
 }
 
 /* Algorithm 1. */
-static void choose(const struct boost_settings *settings, const struct boost_view *view,
-	bool skips_sleepers, struct boost_state *state)
+static void choose_critical(const struct boost_settings *settings, const struct boost_view *view,
+	struct boost_state *state)
 {
 	double alpha = settings->alpha > 0 ? settings->alpha : 1.2;
 	double beta = settings->beta > 0 ? settings->beta : 0.8;
-	struct extent extent = extent_of(view, state->held, skips_sleepers);
+	struct extent extent = extent_of(view, state->held);
 	if (!extent.held)
 		state->held = BOOST_NONE;
 	if (!extent.most || extent.most->criticality == 0) {
@@ -66,25 +65,6 @@ static void choose(const struct boost_settings *settings, const struct boost_vie
 	else if (extent.held &&
 		 !((double)extent.held->criticality >= beta * (double)extent.most->criticality))
 		state->held = BOOST_NONE;
-}
-
-static void choose_critical(const struct boost_settings *settings, const struct boost_view *view,
-	struct boost_state *state)
-{
-	choose(settings, view, false, state);
-}
-
-/*
- * A thread that slept for the whole slice, as one that joins the others, says nothing of how they differ: as long
- * as two have run, it is not the least critical one.
- */
-static void choose_among_runners(const struct boost_settings *settings,
-	const struct boost_view *view, struct boost_state *state)
-{
-	size_t runners = 0;
-	for (size_t i = 0; i < view->thread_count; i++)
-		runners += view->threads[i].criticality > 0;
-	choose(settings, view, runners > 1, state);
 }
 
 static void react_as_published(const struct boost_view *view, struct boost_state *state)
@@ -132,7 +112,7 @@ const struct boost_policy boost_policy_dynamic = {
 const struct boost_policy boost_policy_resume = {
 	.name = "resume",
 	.summary = "the most critical thread of the last slice, whenever it is active",
-	.slice = choose_among_runners,
+	.slice = choose_critical,
 	.change = react_and_resume,
 };
 

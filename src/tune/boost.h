@@ -69,10 +69,7 @@ const struct boost_policy *boost_policy_by_name(const char *name);
 
 /* As published: who is held is let go when it is scheduled out, and who is alone is held. */
 extern const struct boost_policy boost_policy_dynamic;
-/*
- * The same, but the choice stands for its slice: who blocks is fast again as soon as it is active again; and who slept
- * for the whole slice is not the least critical one while two others ran.
- */
+/* The same, but the choice stands for its slice: who blocks is fast again as soon as it is active again. */
 extern const struct boost_policy boost_policy_resume;
 extern const struct boost_policy boost_policy_bis;
 

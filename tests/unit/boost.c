@@ -147,17 +147,6 @@ static void check_idle(const struct boost_policy *policy)
 	assert_int_equal(run.state.held, BOOST_NONE);
 }
 
-/* As published the one that slept makes another critical; ours compares those that ran. */
-static void who_sleeps_is_not_the_least(void **state)
-{
-	(void)state;
-	struct run run = begin(&boost_policy_dynamic);
-	assert_int_equal(slice(&run, 0, 101, 100, 100), B);
-	run = begin(&boost_policy_resume);
-	assert_int_equal(slice(&run, 0, 101, 100, 100), BOOST_NONE);
-	assert_int_equal(slice(&run, 0, 121, 100, 100), B);
-}
-
 static void nobody_is_critical_when_nothing_ran(void **state)
 {
 	(void)state;
@@ -293,7 +282,6 @@ int main(void)
 		cmocka_unit_test(who_is_held_is_left_out_of_the_least),
 		cmocka_unit_test(a_more_critical_thread_takes_over),
 		cmocka_unit_test(of_equals_the_held_one_stays),
-		cmocka_unit_test(who_sleeps_is_not_the_least),
 		cmocka_unit_test(nobody_is_critical_when_nothing_ran),
 		cmocka_unit_test(who_exits_is_not_fast),
 		cmocka_unit_test(who_is_alone_is_fast),
