@@ -61,6 +61,18 @@ jq -e --argjson before "$before" --argjson after "$(sums)" -n '($before | keys) 
 	exit 1
 }
 
+# However threads happen to be interleaved, predictions from two profiles are within 3% of each other.
+predicted_ms() {
+	whole "$CORECAST_BUILD/examples/kernels/pathfinder" -n 4 -s 0.1
+	"$CORECAST" predict run.ccp --machine base --json | jq '.machines[0].predicted_s * 1e3'
+}
+first=$(predicted_ms)
+second=$(predicted_ms)
+jq -n -e --argjson a "$first" --argjson b "$second" '($a - $b | fabs) / $a < 0.03' >/dev/null || {
+	echo "predictions from two profiles: $first ms, $second ms"
+	exit 1
+}
+
 # The recorder and the C library's locks are not counted: what is left of a lock and an unlock is a call. (The linker
 # works for the first thread that makes it.)
 whole "$CORECAST_BUILD/tests/programs/crowd" threads 4
