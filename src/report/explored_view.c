@@ -8,6 +8,8 @@
 #include "report/page.h"
 #include "report/quantity.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ROWS_SHOWN = 20, TIME = 10, ENERGY = 11, SLOWER = 9, CELL = 8 };
@@ -29,6 +31,21 @@ static void add_name(struct strbuf *out, const struct machine_field *field)
 	strbuf_addf(out, "%s%s%s", field->section, *field->section ? "." : "", field->key);
 }
 
+/* "3.33333333333333 GHz" for people: four digits, unless it is a whole number or a word. */
+static void round_value(char value[MACHINE_VALUE_BYTES])
+{
+	char *end, digits[16];
+	double number = strtod(value, &end);
+	if (end == value || number == floor(number))
+		return;
+	/* Never longer than what is there. */
+	int length = snprintf(digits, sizeof digits, "%.4g", number);
+	if (length <= 0 || length > end - value)
+		return;
+	memcpy(value, digits, (size_t)length);
+	memmove(value + length, end, strlen(end) + 1);
+}
+
 /* "dispatch_width 4, frequency 2.5 GHz": what varies, then what follows. */
 static void add_design(struct strbuf *out, const struct explored *explored, size_t point)
 {
@@ -38,6 +55,7 @@ static void add_design(struct strbuf *out, const struct explored *explored, size
 	const char *comma = "";
 	for (size_t i = 0; (field = space_axis(explored->space, i)); i++, comma = ", ") {
 		space_format(explored->space, i, point, value);
+		round_value(value);
 		strbuf_add(out, comma);
 		add_name(out, field);
 		strbuf_addf(out, " %s", value);
@@ -46,6 +64,7 @@ static void add_design(struct strbuf *out, const struct explored *explored, size
 		return;
 	for (size_t i = 0; (field = space_setting(explored->space, i)); i++) {
 		machine_field_format(field, &processor, value);
+		round_value(value);
 		strbuf_add(out, ", ");
 		add_name(out, field);
 		strbuf_addf(out, " %s", value);
@@ -93,8 +112,10 @@ static void add_cells(struct strbuf *out, const struct explored *explored, const
 		AUTO_RELEASE(strbuf) struct strbuf name = { 0 };
 		char value[MACHINE_VALUE_BYTES] = "";
 		add_name(&name, field);
-		if (point)
+		if (point) {
 			space_format(explored->space, i, *point, value);
+			round_value(value);
+		}
 		strbuf_add(out, "  ");
 		text_add_right(out, point || !name.text ? value : name.text,
 			name.length > CELL ? name.length : CELL);
