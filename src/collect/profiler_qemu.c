@@ -42,11 +42,15 @@ static int check(struct err *err)
 	return code < 0 ? code : profiler_find_plugin(&plugin, err);
 }
 
-/* qemu-x86_64 -cpu max -plugin ... -0 NAME -E A=B -E ... PATH ARGS */
+/*
+ * qemu-x86_64 -cpu max,... -plugin ... -0 NAME -E A=B -E ... PATH ARGS
+ * Without fast string instructions, which the emulator does byte by byte, the C library sets and copies memory with
+ * vectors.
+ */
 static int begin(const struct profiler_opts *opts, struct profiler_parts *parts, char *program,
 	struct err *err)
 {
-	static char cpu[] = "-cpu", max[] = "max", plugin[] = "-plugin", set[] = "-E",
+	static char cpu[] = "-cpu", max[] = "max,-erms,-fsrm", plugin[] = "-plugin", set[] = "-E",
 		    name[] = "-0";
 	AUTO_FREE char *found = NULL;
 	int code = profiler_find_emulator(&found, err);
