@@ -3,10 +3,6 @@
 
 #include "uarch/branches_map.h"
 
-#include "base/cleanup.h"
-
-#include <stdlib.h>
-
 enum { GLOBAL_LONGEST = 3, WHOLE_LOOPS = 4, LOCAL = 5 };
 
 static double floor_rate(const struct profile_branches *branches)
@@ -62,46 +58,4 @@ double branches_mispredicted(
 	double rate = map_rate(branches_map[kind][i], features);
 	bool is_between = i + 1 < BRANCHES_SIZES && bytes >= 2 * size;
 	return is_between ? (rate + map_rate(branches_map[kind][i + 1], features)) / 2 : rate;
-}
-
-/* Jumps and those that went elsewhere than the time before. */
-struct jumps {
-	double known, moved;
-};
-
-static void count_jumps(const struct profile *profile, const struct micro_trace *trace,
-	uint64_t *last, struct jumps *jumps)
-{
-	for (uint32_t i = 0; i + 1 < trace->count; i++) {
-		uint32_t at = trace->ops[i].code, next = trace->ops[i + 1].code;
-		const struct code *code = &profile->codes[at];
-		bool is_indirect = code->class == CODE_JUMP && (code->flags & CODE_INDIRECT) &&
-				   !(code->flags & CODE_RETURN);
-		if (!is_indirect)
-			continue;
-		uint64_t target = profile->codes[next].address;
-		jumps->known += last[at] > 0 ? trace->weight : 0;
-		jumps->moved += last[at] > 0 && last[at] != target ? trace->weight : 0;
-		last[at] = target;
-	}
-}
-
-double branches_indirect(const struct profile *profile, size_t class)
-{
-	AUTO_FREE uint64_t *last = calloc(profile->code_count + 1, sizeof(*last));
-	if (!last)
-		return 0;
-	struct jumps own = { 0 }, all = { 0 };
-	for (size_t i = 0; i < profile->micro_count; i++) {
-		const struct micro_trace *trace = &profile->micro[i];
-		struct jumps jumps = { 0 };
-		count_jumps(profile, trace, last, &jumps);
-		all.known += jumps.known;
-		all.moved += jumps.moved;
-		own.known += trace->class == class ? jumps.known : 0;
-		own.moved += trace->class == class ? jumps.moved : 0;
-	}
-	if (own.known > 0)
-		return own.moved / own.known;
-	return all.known > 0 ? all.moved / all.known : 0;
 }

@@ -34,10 +34,4 @@ void branches_features(
 double branches_mispredicted(
 	const struct profile_class *class, enum predictor_kind kind, uint32_t bytes);
 
-/*
- * Of an indirect jump that is no return, by a table of each one's last target: from micro-traces of the class, or of all
- * classes if it has none; 0 if there is no such jump in any.
- */
-double branches_indirect(const struct profile *profile, size_t class);
-
 #endif

@@ -138,32 +138,6 @@ static void made_up_programs_are_predicted(void **state)
 	assert_between(error / count, 0, 0.02);
 }
 
-/* A jump that goes to its two targets by turns, and one that always goes to the same. */
-static void indirect_jumps_that_move_are_missed(void **state)
-{
-	(void)state;
-	struct code codes[] = { { .address = 16, .class = CODE_JUMP, .flags = CODE_INDIRECT },
-		{ .address = 32, .class = CODE_ALU }, { .address = 48, .class = CODE_ALU },
-		{ .address = 64, .class = CODE_JUMP, .flags = CODE_INDIRECT },
-		{ .address = 80, .class = CODE_JUMP, .flags = CODE_INDIRECT | CODE_RETURN } };
-	struct micro_op turns[400], steady[400];
-	for (unsigned i = 0; i < 400; i++) {
-		turns[i].code = i % 2 == 0 ? 0 : 1 + i / 2 % 2;
-		steady[i].code = i % 2 == 0 ? 3 : i == 1 ? 1 : 2;
-	}
-	steady[1].code = 2;
-	struct micro_trace micro[] = { { .class = 0, .count = 400, .ops = turns, .weight = 1 },
-		{ .class = 1, .count = 400, .ops = steady, .weight = 1 } };
-	struct profile profile = {
-		.codes = codes, .code_count = 5, .micro = micro, .micro_count = 2
-	};
-	assert_between(branches_indirect(&profile, 0), 1, 1);
-	assert_between(branches_indirect(&profile, 1), 0, 0);
-	assert_between(branches_indirect(&profile, 2), 0.45, 0.55);
-	profile.micro_count = 0;
-	assert_between(branches_indirect(&profile, 0), 0, 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,7 +147,6 @@ int main(void)
 		cmocka_unit_test(predictors_miss_what_chance_decides),
 		cmocka_unit_test(history_helps_who_has_it),
 		cmocka_unit_test(made_up_programs_are_predicted),
-		cmocka_unit_test(indirect_jumps_that_move_are_missed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
