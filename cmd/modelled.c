@@ -67,17 +67,25 @@ static int run_silently(const struct profiler_opts *opts, struct profiler_result
 	return err_set(err, -ECHILD, "'%s' failed when it was profiled", opts->argv[0]);
 }
 
-/* Cycles of all threads; those of the base that keep the core as wide as it is are work. */
+/*
+ * Cycles of as many cores as threads were asked for. Those of the base that keep a core as wide as it is are work;
+ * in those that nobody runs, threads wait, or are not there.
+ */
 static void take_cycles(const struct modelled *modelled, const struct prediction *prediction,
-	double ret[PREDICT_PARTS])
+	uint32_t threads, double ret[PREDICT_PARTS])
 {
 	double work = prediction->instructions / modelled->processor.dispatch_width;
-	for (int i = 0; i < PREDICT_PARTS; i++)
+	double all = (double)prediction->ns * 1e-9 * modelled->processor.frequency_hz * threads;
+	double busy = 0;
+	for (int i = 0; i < CORE_COMPONENTS; i++) {
 		ret[i] = prediction->stack[i] * prediction->instructions;
+		busy += ret[i];
+	}
 	ret[CORE_BASE] = ret[CORE_BASE] > work ? ret[CORE_BASE] - work : 0;
+	ret[PREDICT_SYNC] = all > busy ? all - busy : 0;
 }
 
-static int predict(const struct modelled *modelled, struct predicted *predicted,
+static int predict(const struct modelled *modelled, struct predicted *predicted, uint32_t threads,
 	double ret[PREDICT_PARTS], struct err *err)
 {
 	int code = predicted_prepare(predicted, 0, err);
@@ -87,7 +95,7 @@ static int predict(const struct modelled *modelled, struct predicted *predicted,
 	const struct predict_run run = { .processor = &modelled->processor };
 	code = rppm_run(predicted->rppm, &run, &prediction, err);
 	if (code == 0)
-		take_cycles(modelled, &prediction, ret);
+		take_cycles(modelled, &prediction, threads, ret);
 	return code;
 }
 
@@ -108,7 +116,7 @@ static int profile_count(const struct modelled *modelled, uint32_t threads,
 		.trace_bytes_max = (uint64_t)LIMIT_MIB << 20,
 	};
 	int code = run_silently(&opts, &ran, &predicted.profile, err);
-	return code < 0 ? code : predict(modelled, &predicted, ret, err);
+	return code < 0 ? code : predict(modelled, &predicted, threads, ret, err);
 }
 
 static int stalls_at(void *context, uint32_t threads, double *ret, struct err *err)

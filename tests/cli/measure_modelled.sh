@@ -13,7 +13,7 @@ command -v qemu-x86_64 >/dev/null || skip "there is no emulator (qemu-user)"
 grep nowhere stderr >/dev/null
 [ ! -e none.csv ]
 
-# Main marks alone while all others wait: three times as many wait three times as long in all.
+# Main marks alone while all others wait: of four cores three are idle then, of two one.
 "$CORECAST" measure --stalls modelled -n 2-6 -r 2 -o runs.csv -- \
 	"$CORECAST_BUILD/examples/bottlenecks/serial" -t '{n}' -s 0.02 >summary 2>stderr
 columns=core,branch,icache,l2,llc,memory,coherence,sync
