@@ -185,8 +185,7 @@ static void operands_of_registers(
 /* The words of an access, from the first on. */
 static uint64_t word_count(uint64_t address, unsigned bytes)
 {
-	uint64_t end = address + (bytes ? bytes : 1) - 1;
-	return end / WORD_BYTES - address / WORD_BYTES + 1;
+	return (address % WORD_BYTES + (bytes ? bytes : 1) - 1) / WORD_BYTES + 1;
 }
 
 /* Where the time of a word is that the trace stores to later: it is from the trace before. 0: not followed. */

@@ -481,6 +481,18 @@ static void a_load_gets_what_a_store_before_it_wrote(void **state)
 	assert_near(play_hits(&script, &processor).cpi, 1 / 2., 0.01);
 }
 
+static void the_last_address_is_one_like_others(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_ALU,
+					 .flags = CODE_LOAD | CODE_STORE,
+					 .data_bytes = 64 } } };
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = UINT64_MAX - 3;
+	struct processor processor = eight_wide();
+	assert_near(play_hits(&script, &processor).cpi, 4 + 1, 0.01); /* through memory */
+}
+
 static void stores_that_miss_fill_their_queue(void **state)
 {
 	(void)state;
@@ -617,6 +629,7 @@ int main(void)
 		cmocka_unit_test(fused_operations_take_one_place),
 		cmocka_unit_test(a_move_at_renaming_costs_nothing_but_its_place),
 		cmocka_unit_test(a_load_gets_what_a_store_before_it_wrote),
+		cmocka_unit_test(the_last_address_is_one_like_others),
 		cmocka_unit_test(stores_that_miss_fill_their_queue),
 		cmocka_unit_test(atomics_do_not_overlap),
 		cmocka_unit_test(loads_may_wait_in_a_queue_of_their_own),
