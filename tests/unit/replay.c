@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The replay on timelines written by hand, against what can be worked out on paper. */
-#include "cmocka_all.h"
-
 #include "base/strbuf.h"
-#include "model/meaning.h"
-#include "model/replay.h"
+#include "replay_fixture.h"
 #include "sim/sim.h"
-#include "trace/csv_read.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,53 +10,6 @@
 #include <string.h>
 
 #define HEAD "time_ns,tid,event,what,object,site,value,flags\n"
-
-struct fixture {
-	struct meaning *meaning;
-	struct replay *replay;
-};
-
-static void feed(const char *text, const struct event_sink *sink)
-{
-	struct err err = { "" };
-	FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
-	assert_non_null(in);
-	int code = timeline_csv_read(in, "test", sink, NULL, &err);
-	if (code < 0)
-		fail_msg("%s", err.text);
-	(void)fclose(in);
-}
-
-static struct fixture load(const char *text, uint32_t cores)
-{
-	struct fixture f = { 0 };
-	assert_int_equal(meaning_new(&f.meaning), 0);
-	struct event_sink sink = meaning_sink(f.meaning);
-	feed(text, &sink);
-	struct replay_opts opts = { .cores = cores, .meaning = f.meaning };
-	assert_int_equal(replay_new(&opts, &f.replay, NULL), 0);
-	sink = replay_sink(f.replay);
-	feed(text, &sink);
-	return f;
-}
-
-static void release(struct fixture *f)
-{
-	replay_free(f->replay);
-	meaning_free(f->meaning);
-}
-
-static uint64_t play(
-	struct fixture *f, uint32_t cores, const struct replay_change *changes, size_t count)
-{
-	struct err err = { "" };
-	uint64_t ns = 0;
-	struct replay_run run = { .cores = cores, .changes = changes, .change_count = count };
-	int code = replay_run(f->replay, &run, &ns, &err);
-	if (code < 0)
-		fail_msg("%s", err.text);
-	return ns;
-}
 
 static uint64_t measured(const struct fixture *f)
 {
@@ -462,165 +411,6 @@ static void a_replay_can_be_steered(void **state)
 	release(&f);
 }
 
-/*
- * Work that is no time: main does 2,000 units alone, then two threads 1,000 and 3,000 units, of which
- * each begins with `a` a stretch of another kind.
- */
-#define WORK_HEAD "time_ns,tid,cpu_ns,event,what,object,site,value,flags\n"
-static const char work[] = WORK_HEAD "0,main,0,start,,,,,\n"
-				     "5000,a,0,start,,,,main,\n"
-				     "5000,b,0,start,,,,main,\n"
-				     "5000,main,2000,wait,join,a,,a,\n"
-				     "6000,a,500,release,sem,s,7,,\n"
-				     "9000,a,1000,exit,,,,,\n"
-				     "9500,b,3000,exit,,,,,\n"
-				     "9500,main,2000,pass,join,a,,a,waited\n"
-				     "9500,main,2000,wait,join,b,,b,\n"
-				     "9600,main,2000,pass,join,b,,b,waited\n"
-				     "9600,main,2000,exit,,,,,\n";
-
-static uint16_t stretch_of(void *context, const struct event *event)
-{
-	(void)context;
-	return event->kind == EVENT_RELEASE ? 1 : 0;
-}
-
-struct clocked {
-	uint64_t chunk, calls;
-};
-
-/* 2 ns a unit, 10 ns in stretches of kind 1; so much at a time. */
-static uint64_t take_time(void *context, uint32_t thread, uint16_t stretch, uint64_t *left)
-{
-	struct clocked *clocked = context;
-	(void)thread;
-	uint64_t done = *left < clocked->chunk ? *left : clocked->chunk;
-	clocked->calls++;
-	*left -= done;
-	return done * (stretch == 1 ? 10 : 2);
-}
-
-static void work_takes_the_time_that_it_is_told(void **state)
-{
-	(void)state;
-	static const struct {
-		uint64_t chunk, calls;
-	} cases[] = { { UINT64_MAX, 4 }, { 100, 60 } };
-	struct replay_opts opts = { .cores = 2, .stretch = stretch_of };
-	for (size_t i = 0; i < 2; i++) {
-		AUTO(replay) struct replay *replay = NULL;
-		assert_int_equal(replay_new(&opts, &replay, NULL), 0);
-		struct event_sink sink = replay_sink(replay);
-		feed(work, &sink);
-		struct clocked clocked = { .chunk = cases[i].chunk };
-		uint64_t ns = 0;
-		struct replay_run run = {
-			.cores = 2, .duration = take_time, .duration_context = &clocked
-		};
-		assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
-		/* main 2 * 2,000; a 2 * 500 + 10 * 500, b 2 * 3,000 */
-		assert_int_equal(ns, 4000 + 6000);
-		assert_int_equal(clocked.calls, cases[i].calls);
-		run.cores = 1;
-		assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
-		assert_int_equal(ns, 4000 + 6000 + 6000);
-	}
-}
-
-static void work_between_what_others_tell_is_shared_by_time(void **state)
-{
-	(void)state;
-	/* main: 4,000 units in 8,000 ns, after three quarters of which it starts a thread. */
-	static const char text[] = WORK_HEAD "0,main,0,start,,,,,\n"
-					     "6000,a,0,start,,,,main,\n"
-					     "7000,a,3000,exit,,,,,\n"
-					     "8000,main,4000,exit,,,,,\n";
-	struct replay_opts opts = { .cores = 2, .stretch = stretch_of };
-	AUTO(replay) struct replay *replay = NULL;
-	assert_int_equal(replay_new(&opts, &replay, NULL), 0);
-	struct event_sink sink = replay_sink(replay);
-	feed(text, &sink);
-	struct clocked clocked = { .chunk = UINT64_MAX };
-	uint64_t ns = 0;
-	struct replay_run run = { .cores = 2, .duration = take_time, .duration_context = &clocked };
-	assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
-	assert_int_equal(ns, 2 * 3000 + 2 * 3000);
-	run.duration = NULL;
-	struct err err = { "" };
-	assert_int_equal(replay_run(replay, &run, &ns, &err), -EINVAL);
-}
-
-/* b asks for the lock when a has had it, then again. */
-static void a_lock_comes_from_the_thread_that_had_it(void **state)
-{
-	(void)state;
-	static const char text[] = WORK_HEAD "0,a,0,start,,,,,\n"
-					     "0,b,0,start,,,,,\n"
-					     "10,a,10,pass,mutex,l,1,,\n"
-					     "20,a,20,release,mutex,l,2,,\n"
-					     "20,a,20,exit,,,,,\n"
-					     "500,b,500,pass,mutex,l,1,,\n"
-					     "510,b,510,release,mutex,l,2,,\n"
-					     "520,b,520,pass,mutex,l,1,,\n"
-					     "530,b,530,release,mutex,l,2,,\n"
-					     "530,b,530,exit,,,,,\n";
-	struct replay_opts opts = { .cores = 2, .stretch = stretch_of };
-	AUTO(replay) struct replay *replay = NULL;
-	assert_int_equal(replay_new(&opts, &replay, NULL), 0);
-	struct event_sink sink = replay_sink(replay);
-	feed(text, &sink);
-	struct clocked clocked = { .chunk = UINT64_MAX };
-	struct replay_time times[2];
-	uint64_t ns = 0;
-	struct replay_run run = { .cores = 2,
-		.duration = take_time,
-		.duration_context = &clocked,
-		.operation_ns = 7,
-		.transfer_ns = 300,
-		.times = times };
-	assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
-	/* b: from the start 500, 10 with the lock, 10 of kind 1, 10 */
-	uint64_t cost_ns = 4 * 7 + 300;
-	assert_int_equal(ns, 500 * 2 + 10 * 2 + 10 * 10 + 10 * 2 + cost_ns);
-	assert_int_equal(times[1].ran_ns, ns);
-	assert_int_equal(times[1].operation_ns, cost_ns);
-	assert_int_equal(times[0].operation_ns, 2 * 7);
-	assert_int_equal(times[0].waited_ns, 0);
-}
-
-/* Two rounds of three; c, late on its core, took a's coming to the second for what ended the first. */
-static void rounds_are_told_apart_by_who_comes(void **state)
-{
-	(void)state;
-	static const struct {
-		const char *a_comes, *c_sees, *a_comes_late;
-	} cases[] = {
-		{ "40000,a,wait,barrier,x,,,\n", "40000", "" },
-		/* It saw a time to come, which was cut to its own. */
-		{ "", "41000", "41001,a,wait,barrier,x,,,\n" },
-	};
-	for (size_t i = 0; i < 2; i++) {
-		AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
-		strbuf_addf(&text,
-			"time_ns,tid,event,what,object,value,woken_ns,flags\n"
-			"0,a,start,,,,,\n0,b,start,,,,,\n0,c,start,,,,,\n"
-			"10000,a,wait,barrier,x,,,\n20000,b,wait,barrier,x,,,\n"
-			"30000,c,wait,barrier,x,,,\n30000,a,pass,barrier,x,c,30000,waited\n"
-			"30000,b,pass,barrier,x,c,30000,waited\n%s"
-			"41000,c,pass,barrier,x,a,%s,waited\n%s45000,c,wait,barrier,x,,,\n"
-			"50000,b,wait,barrier,x,,,\n50000,a,pass,barrier,x,b,50000,waited\n"
-			"50000,b,pass,barrier,x,b,50000,waited\n"
-			"50000,c,pass,barrier,x,b,50000,waited\n"
-			"60000,a,exit,,,,,\n60000,b,exit,,,,,\n60000,c,exit,,,,,\n",
-			cases[i].a_comes, cases[i].c_sees, cases[i].a_comes_late);
-		struct fixture f = load(text.text, 3);
-		uint64_t ns = play(&f, 3, NULL, 0);
-		/* b comes last, 20,000 ns after the first round; had it not waited there for c, it would be 10,000 earlier. */
-		assert_int_equal(ns, 60000);
-		release(&f);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -641,10 +431,6 @@ int main(void)
 		cmocka_unit_test(intervals_hold_the_error_and_the_span),
 		cmocka_unit_test(events_are_the_recordings),
 		cmocka_unit_test(a_replay_can_be_steered),
-		cmocka_unit_test(work_takes_the_time_that_it_is_told),
-		cmocka_unit_test(work_between_what_others_tell_is_shared_by_time),
-		cmocka_unit_test(a_lock_comes_from_the_thread_that_had_it),
-		cmocka_unit_test(rounds_are_told_apart_by_who_comes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Timelines written by hand, loaded into a replay: what its tests have in common. */
+#ifndef TESTS_UNIT_REPLAY_FIXTURE_H
+#define TESTS_UNIT_REPLAY_FIXTURE_H
+
+#include "cmocka_all.h"
+#include "model/meaning.h"
+#include "model/replay.h"
+#include "trace/csv_read.h"
+
+#include <string.h>
+
+struct fixture {
+	struct meaning *meaning;
+	struct replay *replay;
+};
+
+static inline void feed(const char *text, const struct event_sink *sink)
+{
+	struct err err = { "" };
+	FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+	assert_non_null(in);
+	int code = timeline_csv_read(in, "test", sink, NULL, &err);
+	if (code < 0)
+		fail_msg("%s", err.text);
+	(void)fclose(in);
+}
+
+static inline struct fixture load(const char *text, uint32_t cores)
+{
+	struct fixture f = { 0 };
+	assert_int_equal(meaning_new(&f.meaning), 0);
+	struct event_sink sink = meaning_sink(f.meaning);
+	feed(text, &sink);
+	struct replay_opts opts = { .cores = cores, .meaning = f.meaning };
+	assert_int_equal(replay_new(&opts, &f.replay, NULL), 0);
+	sink = replay_sink(f.replay);
+	feed(text, &sink);
+	return f;
+}
+
+static inline void release(struct fixture *f)
+{
+	replay_free(f->replay);
+	meaning_free(f->meaning);
+}
+
+static inline uint64_t play(
+	struct fixture *f, uint32_t cores, const struct replay_change *changes, size_t count)
+{
+	struct err err = { "" };
+	uint64_t ns = 0;
+	struct replay_run run = { .cores = cores, .changes = changes, .change_count = count };
+	int code = replay_run(f->replay, &run, &ns, &err);
+	if (code < 0)
+		fail_msg("%s", err.text);
+	return ns;
+}
+
+#endif

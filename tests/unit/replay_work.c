@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Replays of timelines whose CPU times count work, and of threads that met without being told so rightly. */
+#include "base/strbuf.h"
+#include "replay_fixture.h"
+
+#include <errno.h>
+
+/*
+ * Work that is no time: main does 2,000 units alone, then two threads 1,000 and 3,000 units, of which
+ * each begins with `a` a stretch of another kind.
+ */
+#define WORK_HEAD "time_ns,tid,cpu_ns,event,what,object,site,value,flags\n"
+static const char work[] = WORK_HEAD "0,main,0,start,,,,,\n"
+				     "5000,a,0,start,,,,main,\n"
+				     "5000,b,0,start,,,,main,\n"
+				     "5000,main,2000,wait,join,a,,a,\n"
+				     "6000,a,500,release,sem,s,7,,\n"
+				     "9000,a,1000,exit,,,,,\n"
+				     "9500,b,3000,exit,,,,,\n"
+				     "9500,main,2000,pass,join,a,,a,waited\n"
+				     "9500,main,2000,wait,join,b,,b,\n"
+				     "9600,main,2000,pass,join,b,,b,waited\n"
+				     "9600,main,2000,exit,,,,,\n";
+
+static uint16_t stretch_of(void *context, const struct event *event)
+{
+	(void)context;
+	return event->kind == EVENT_RELEASE ? 1 : 0;
+}
+
+struct clocked {
+	uint64_t chunk, calls;
+};
+
+/* 2 ns a unit, 10 ns in stretches of kind 1; so much at a time. */
+static uint64_t take_time(void *context, uint32_t thread, uint16_t stretch, uint64_t *left)
+{
+	struct clocked *clocked = context;
+	(void)thread;
+	uint64_t done = *left < clocked->chunk ? *left : clocked->chunk;
+	clocked->calls++;
+	*left -= done;
+	return done * (stretch == 1 ? 10 : 2);
+}
+
+static void work_takes_the_time_that_it_is_told(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t chunk, calls;
+	} cases[] = { { UINT64_MAX, 4 }, { 100, 60 } };
+	struct replay_opts opts = { .cores = 2, .stretch = stretch_of };
+	for (size_t i = 0; i < 2; i++) {
+		AUTO(replay) struct replay *replay = NULL;
+		assert_int_equal(replay_new(&opts, &replay, NULL), 0);
+		struct event_sink sink = replay_sink(replay);
+		feed(work, &sink);
+		struct clocked clocked = { .chunk = cases[i].chunk };
+		uint64_t ns = 0;
+		struct replay_run run = {
+			.cores = 2, .duration = take_time, .duration_context = &clocked
+		};
+		assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
+		/* main 2 * 2,000; a 2 * 500 + 10 * 500, b 2 * 3,000 */
+		assert_int_equal(ns, 4000 + 6000);
+		assert_int_equal(clocked.calls, cases[i].calls);
+		run.cores = 1;
+		assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
+		assert_int_equal(ns, 4000 + 6000 + 6000);
+	}
+}
+
+static void work_between_what_others_tell_is_shared_by_time(void **state)
+{
+	(void)state;
+	/* main: 4,000 units in 8,000 ns, after three quarters of which it starts a thread. */
+	static const char text[] = WORK_HEAD "0,main,0,start,,,,,\n"
+					     "6000,a,0,start,,,,main,\n"
+					     "7000,a,3000,exit,,,,,\n"
+					     "8000,main,4000,exit,,,,,\n";
+	struct replay_opts opts = { .cores = 2, .stretch = stretch_of };
+	AUTO(replay) struct replay *replay = NULL;
+	assert_int_equal(replay_new(&opts, &replay, NULL), 0);
+	struct event_sink sink = replay_sink(replay);
+	feed(text, &sink);
+	struct clocked clocked = { .chunk = UINT64_MAX };
+	uint64_t ns = 0;
+	struct replay_run run = { .cores = 2, .duration = take_time, .duration_context = &clocked };
+	assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
+	assert_int_equal(ns, 2 * 3000 + 2 * 3000);
+	run.duration = NULL;
+	struct err err = { "" };
+	assert_int_equal(replay_run(replay, &run, &ns, &err), -EINVAL);
+}
+
+/* b asks for the lock when a has had it, then again. */
+static void a_lock_comes_from_the_thread_that_had_it(void **state)
+{
+	(void)state;
+	static const char text[] = WORK_HEAD "0,a,0,start,,,,,\n"
+					     "0,b,0,start,,,,,\n"
+					     "10,a,10,pass,mutex,l,1,,\n"
+					     "20,a,20,release,mutex,l,2,,\n"
+					     "20,a,20,exit,,,,,\n"
+					     "500,b,500,pass,mutex,l,1,,\n"
+					     "510,b,510,release,mutex,l,2,,\n"
+					     "520,b,520,pass,mutex,l,1,,\n"
+					     "530,b,530,release,mutex,l,2,,\n"
+					     "530,b,530,exit,,,,,\n";
+	struct replay_opts opts = { .cores = 2, .stretch = stretch_of };
+	AUTO(replay) struct replay *replay = NULL;
+	assert_int_equal(replay_new(&opts, &replay, NULL), 0);
+	struct event_sink sink = replay_sink(replay);
+	feed(text, &sink);
+	struct clocked clocked = { .chunk = UINT64_MAX };
+	struct replay_time times[2];
+	uint64_t ns = 0;
+	struct replay_run run = { .cores = 2,
+		.duration = take_time,
+		.duration_context = &clocked,
+		.operation_ns = 7,
+		.transfer_ns = 300,
+		.times = times };
+	assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
+	/* b: from the start 500, 10 with the lock, 10 of kind 1, 10 */
+	uint64_t cost_ns = 4 * 7 + 300;
+	assert_int_equal(ns, 500 * 2 + 10 * 2 + 10 * 10 + 10 * 2 + cost_ns);
+	assert_int_equal(times[1].ran_ns, ns);
+	assert_int_equal(times[1].operation_ns, cost_ns);
+	assert_int_equal(times[0].operation_ns, 2 * 7);
+	assert_int_equal(times[0].waited_ns, 0);
+}
+
+/* Two rounds of three; c, late on its core, took a's coming to the second for what ended the first. */
+static void rounds_are_told_apart_by_who_comes(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *a_comes, *c_sees, *a_comes_late;
+	} cases[] = {
+		{ "40000,a,wait,barrier,x,,,\n", "40000", "" },
+		/* It saw a time to come, which was cut to its own. */
+		{ "", "41000", "41001,a,wait,barrier,x,,,\n" },
+	};
+	for (size_t i = 0; i < 2; i++) {
+		AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+		strbuf_addf(&text,
+			"time_ns,tid,event,what,object,value,woken_ns,flags\n"
+			"0,a,start,,,,,\n0,b,start,,,,,\n0,c,start,,,,,\n"
+			"10000,a,wait,barrier,x,,,\n20000,b,wait,barrier,x,,,\n"
+			"30000,c,wait,barrier,x,,,\n30000,a,pass,barrier,x,c,30000,waited\n"
+			"30000,b,pass,barrier,x,c,30000,waited\n%s"
+			"41000,c,pass,barrier,x,a,%s,waited\n%s45000,c,wait,barrier,x,,,\n"
+			"50000,b,wait,barrier,x,,,\n50000,a,pass,barrier,x,b,50000,waited\n"
+			"50000,b,pass,barrier,x,b,50000,waited\n"
+			"50000,c,pass,barrier,x,b,50000,waited\n"
+			"60000,a,exit,,,,,\n60000,b,exit,,,,,\n60000,c,exit,,,,,\n",
+			cases[i].a_comes, cases[i].c_sees, cases[i].a_comes_late);
+		struct fixture f = load(text.text, 3);
+		uint64_t ns = play(&f, 3, NULL, 0);
+		/* b comes last, 20,000 ns after the first round; had it not waited there for c, it would be 10,000 earlier. */
+		assert_int_equal(ns, 60000);
+		release(&f);
+	}
+}
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(work_takes_the_time_that_it_is_told),
+		cmocka_unit_test(work_between_what_others_tell_is_shared_by_time),
+		cmocka_unit_test(a_lock_comes_from_the_thread_that_had_it),
+		cmocka_unit_test(rounds_are_told_apart_by_who_comes),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
