@@ -25,6 +25,8 @@ struct entry {
 	uint8_t kind, source_count, class;
 	uint8_t level; /* that a load came from */
 	bool is_mispredicted, is_load_too; /* is_load_too: an atomic operation */
+	bool is_asked; /* its line is on its way */
+	uint64_t line_ready;
 };
 
 struct store {
@@ -216,18 +218,19 @@ static bool issue_load(struct refcore *core, struct entry *entry, uint64_t numbe
 
 static bool issue_alone(struct refcore *core, struct entry *entry, uint64_t number)
 {
-	bool has_older_store = core->store_count > 0 && store_at(core, 0)->number < number;
-	if (number != core->oldest || has_older_store)
-		return false;
-	uint64_t start = core->clock;
-	if (entry->is_load_too) {
+	if (entry->is_load_too && !entry->is_asked) {
 		struct refmemory_answer answer = refmemory_access(core->memory, core->number,
 			entry->address, REFCACHE_WRITE, REFMEMORY_NONE, core->clock);
 		if (answer.is_refused)
 			return false;
+		entry->is_asked = true;
 		entry->level = (uint8_t)answer.level;
-		start = answer.ready;
+		entry->line_ready = answer.ready;
 	}
+	bool has_older_store = core->store_count > 0 && store_at(core, 0)->number < number;
+	if (number != core->oldest || has_older_store)
+		return false;
+	uint64_t start = entry->line_ready > core->clock ? entry->line_ready : core->clock;
 	entry->ready = start + core->processor->units[entry->class].latency;
 	return true;
 }
@@ -287,12 +290,13 @@ static bool issue_one(struct refcore *core, uint64_t number)
 static uint32_t issue(struct refcore *core)
 {
 	uint32_t kept = 0, issued = 0;
-	bool is_held = false; /* an atomic operation that waits holds back what comes after it */
+	bool is_held = false; /* a fence that waits holds back what comes after it */
 	for (uint32_t i = 0; i < core->waiting_count; i++) {
 		uint64_t number = core->waiting[i];
 		bool has_gone = !is_held && issue_one(core, number);
 		issued += has_gone;
-		is_held |= !has_gone && entry_at(core, number)->kind == KIND_ALONE;
+		const struct entry *entry = entry_at(core, number);
+		is_held |= !has_gone && entry->kind == KIND_ALONE && !entry->is_load_too;
 		if (!has_gone)
 			core->waiting[kept++] = number;
 	}
@@ -396,6 +400,8 @@ static void dispatch_one(struct refcore *core, const struct micro_op *op, const 
 			entry->sources[entry->source_count++] = last;
 		last = core->next - 1;
 		add_sources(core, entry, code->reads);
+		if (kind == KIND_ALONE)
+			add_sources(core, entry, code->address_reads);
 		entry->is_load_too = code->class == CODE_ATOMIC && op->address != 0;
 		if (code->class == CODE_NOP) {
 			entry->ready = core->clock;

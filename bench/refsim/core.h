@@ -12,7 +12,8 @@
  * Each cycle: up to retire_width micro-operations retire, in order; ready ones issue to free ports, oldest first;
  * up to dispatch_width enter. Loads get what an older store to the same 8 bytes has (store-to-load
  * forwarding) and never wait for stores to other addresses. Atomic operations, fences and system calls
- * issue when they are the oldest and the store buffer is empty.
+ * issue when they are the oldest and the store buffer is empty; an atomic operation's line is fetched as soon as its
+ * address is known, and what comes after it goes on; fences hold it back.
  */
 #ifndef BENCH_REFSIM_CORE_H
 #define BENCH_REFSIM_CORE_H

@@ -187,27 +187,27 @@ static int64_t operands_ready(
 }
 
 /*
- * Behind all that is older, drained stores included. Younger loads come behind a fence, but not behind an atomic
- * operation: cores read ahead of those and take it back if another core has written in between.
+ * Behind all that is older, drained stores included; but the line is asked for as soon as the address is known: a Xeon of
+ * 2024 does independent atomic additions to lines of its third level, 50 ns away, in 6 to 30 ns each. Younger loads come
+ * behind a fence, but not behind an atomic operation: cores read ahead of those and take it back if another core has
+ * written in between.
  */
 static int64_t execute_serial(struct core *core, const struct core_uop *uop,
 	const struct core_access *access, int64_t ready, enum core_component *ret_component)
 {
+	enum core_component component = CORE_BASE;
+	int64_t line = access ? core_memory_access(&core->memory, access, ready, &component) : 0;
 	if (core->commit_at > ready)
 		ready = core->commit_at;
 	if (core->drained_at > ready) {
 		ready = core->drained_at;
 		*ret_component = core->drain_reason;
 	}
-	int64_t done = ready + core->processor.units[uop->unit].latency;
-	if (access) {
-		enum core_component component = CORE_BASE;
-		int64_t line = core_memory_access(&core->memory, access, ready, &component);
-		if (component != CORE_BASE) {
-			done += line - ready - core->memory.hit_latency;
-			*ret_component = component;
-		}
+	if (component != CORE_BASE && line > ready) {
+		ready = line;
+		*ret_component = component;
 	}
+	int64_t done = ready + core->processor.units[uop->unit].latency;
 	if (uop->unit != CODE_ATOMIC)
 		core->accesses_after = done;
 	if (uop->unit == CODE_SYSTEM)
