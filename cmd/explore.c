@@ -133,6 +133,8 @@ static int load(struct exploring *e, struct err *err)
 		code = machine_load(space_base(e->space), &e->base, err);
 	if (code == 0)
 		code = predicted_load(&e->predicted, 0, err);
+	if (code == 0)
+		code = predicted_settle(&e->predicted, &e->base, err);
 	return code;
 }
 

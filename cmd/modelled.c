@@ -89,6 +89,8 @@ static int predict(const struct modelled *modelled, struct predicted *predicted,
 	double ret[PREDICT_PARTS], struct err *err)
 {
 	int code = predicted_prepare(predicted, 0, err);
+	if (code == 0)
+		code = predicted_settle(predicted, &modelled->processor, err);
 	if (code < 0)
 		return code;
 	AUTO_RELEASE(prediction) struct prediction prediction = { 0 };

@@ -84,7 +84,7 @@ static int predict_all(const struct values *v, struct predicted *predicted,
 	struct predict_point *points, struct err *err)
 {
 	const char *slash = strrchr(predicted->path, '/');
-	const struct predict_answer answer = { .subject = slash ? slash + 1 : predicted->path,
+	struct predict_answer answer = { .subject = slash ? slash + 1 : predicted->path,
 		.profile = &predicted->profile,
 		.facts = &predicted->facts,
 		.finder = &predicted->finder,
@@ -98,6 +98,7 @@ static int predict_all(const struct values *v, struct predicted *predicted,
 		code = predicted_load(predicted, MICRO_INSTRUCTIONS, err);
 	for (size_t i = 0; code == 0 && i < v->machines.count; i++)
 		code = predicted_point(predicted, v->cores, v->replications, &points[i], err);
+	answer.forgotten = predicted->forgotten;
 	return code < 0 ? code : write_reports(v, &answer, err);
 }
 

@@ -22,25 +22,59 @@ int predicted_load(struct predicted *predicted, size_t micro_instructions, struc
 	return code < 0 ? code : predicted_prepare(predicted, micro_instructions, err);
 }
 
-int predicted_prepare(struct predicted *predicted, size_t micro_instructions, struct err *err)
+/* The timeline, with the meanings as they are. */
+static int load(struct predicted *predicted, struct err *err)
 {
-	if (meaning_new(&predicted->meaning) < 0 || symbols_new(&predicted->symbols) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	predicted->finder = analysed_finder(predicted->symbols);
 	const struct predict_opts opts = { .meaning = predicted->meaning,
-		.micro_instructions = micro_instructions };
+		.micro_instructions = predicted->micro_instructions };
 	int code = rppm_new(&predicted->profile, &opts, &predicted->rppm, err);
-	struct event_sink sink = meaning_sink(predicted->meaning);
-	if (code == 0)
-		code = feed(predicted, &sink, err);
 	if (code < 0)
 		return err_prefix(err, code, "%s", predicted->path);
-	sink = rppm_sink(predicted->rppm);
+	struct event_sink sink = rppm_sink(predicted->rppm);
 	code = feed(predicted, &sink, err);
 	if (code < 0)
 		return err_prefix(err, code, "%s", predicted->path);
 	rppm_facts(predicted->rppm, &predicted->facts);
 	return 0;
+}
+
+int predicted_prepare(struct predicted *predicted, size_t micro_instructions, struct err *err)
+{
+	if (meaning_new(&predicted->meaning) < 0 || symbols_new(&predicted->symbols) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	predicted->finder = analysed_finder(predicted->symbols);
+	predicted->micro_instructions = micro_instructions;
+	struct event_sink sink = meaning_sink(predicted->meaning);
+	int code = feed(predicted, &sink, err);
+	return code < 0 ? err_prefix(err, code, "%s", predicted->path) : load(predicted, err);
+}
+
+int predicted_again(struct predicted *predicted, struct err *err)
+{
+	size_t count = 0;
+	for (uint32_t cond; rppm_stuck(predicted->rppm, count, &cond); count++)
+		meaning_forget(predicted->meaning, cond);
+	if (count == 0)
+		return -EDEADLK;
+	predicted->forgotten += count;
+	rppm_free(TAKE(predicted->rppm));
+	return load(predicted, err);
+}
+
+int predicted_settle(
+	struct predicted *predicted, const struct processor *processor, struct err *err)
+{
+	const struct predict_run run = { .processor = processor };
+	for (;;) {
+		AUTO_RELEASE(prediction) struct prediction prediction = { 0 };
+		int code = rppm_run(predicted->rppm, &run, &prediction, err);
+		if (code == -EDEADLK)
+			code = predicted_again(predicted, err);
+		else
+			return code;
+		if (code < 0)
+			return code;
+	}
 }
 
 void predicted_release(struct predicted *predicted)
@@ -103,13 +137,21 @@ static int draw_all(struct predicted *predicted, struct predict_run *run, uint32
 	return 0;
 }
 
+static int predict_drawn(struct predicted *predicted, struct predict_run *run,
+	uint32_t replications, struct predict_point *point, struct err *err)
+{
+	run->seed = 0;
+	int code = replications > 1 ? draw_all(predicted, run, replications, point, err) : 0;
+	return code < 0 ? code : predict_whole(predicted, run, point, err);
+}
+
 int predicted_point(struct predicted *predicted, uint32_t cores, uint32_t replications,
 	struct predict_point *point, struct err *err)
 {
 	struct predict_run run = { .processor = &point->processor, .cores = cores };
-	int code = replications > 1 ? draw_all(predicted, &run, replications, point, err) : 0;
-	if (code == 0)
-		code = predict_whole(predicted, &run, point, err);
+	int code = predict_drawn(predicted, &run, replications, point, err);
+	while (code == -EDEADLK && (code = predicted_again(predicted, err)) == 0)
+		code = predict_drawn(predicted, &run, replications, point, err);
 	if (replications == 1)
 		point->low_ns = point->high_ns = point->prediction.ns;
 	return code < 0 ? err_prefix(err, code, "%s on %s", predicted->path, point->processor.name)

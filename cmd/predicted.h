@@ -12,7 +12,9 @@
 struct predicted {
 	const char *path; /* borrowed */
 	struct profile profile;
+	size_t micro_instructions;
 	struct meaning *meaning;
+	size_t forgotten; /* conditions whose meaning led to a deadlock: they keep the recorded order */
 	struct rppm *rppm;
 	struct replay_facts facts;
 	struct symbols *symbols;
@@ -25,6 +27,13 @@ int predicted_load(struct predicted *predicted, size_t micro_instructions, struc
 /* The same of a profile that is there already. */
 int predicted_prepare(struct predicted *predicted, size_t micro_instructions, struct err *err);
 void predicted_release(struct predicted *predicted);
+
+/* Leaves out the meanings with which a first prediction, for this processor, comes to a deadlock. */
+int predicted_settle(
+	struct predicted *predicted, const struct processor *processor, struct err *err);
+
+/* After -EDEADLK: prepares it again without the meanings that led there. -EDEADLK if that is none. */
+int predicted_again(struct predicted *predicted, struct err *err);
 
 /*
  * One processor, which is point->processor; `cores` 0: its own. As many predictions as said, each with other draws of

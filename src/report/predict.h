@@ -22,6 +22,7 @@ struct predict_answer {
 	const struct code_finder *finder;
 	const struct predict_point *points; /* at least one, as they were asked for */
 	size_t point_count;
+	size_t forgotten; /* conditions whose meaning was left out, since it led to a deadlock */
 };
 
 /* Times, CPI stacks as bars; of a single processor its threads' stacks and criticality. */

@@ -115,6 +115,11 @@ static void add_doubts(struct strbuf *out, const struct predict_answer *answer)
 {
 	const struct prediction *p = &answer->points[0].prediction;
 	add_quality(out, answer);
+	if (answer->forgotten > 0)
+		strbuf_addf(out,
+			"%zu conditions keep the profiled order of wake-ups: what they seemed to "
+			"be for came to a deadlock.\n",
+			answer->forgotten);
 	if (p->unmatched > UNMATCHED_NOTICEABLE * p->instructions)
 		strbuf_addf(out,
 			"%.0f%% of the instructions are of stretches that the profile has no "

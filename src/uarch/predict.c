@@ -96,6 +96,11 @@ struct event_sink rppm_sink(struct rppm *rppm)
 	return replay_sink(rppm->replay);
 }
 
+bool rppm_stuck(const struct rppm *rppm, size_t n, uint32_t *ret_meaning)
+{
+	return replay_stuck(rppm->replay, n, ret_meaning);
+}
+
 void rppm_facts(const struct rppm *rppm, struct replay_facts *ret)
 {
 	replay_facts(rppm->replay, ret);
