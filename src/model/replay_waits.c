@@ -286,6 +286,24 @@ static void take_from_semaphore(struct load_object *sem)
 }
 
 /* The step of a wait that is over. */
+/*
+ * Who waits with a time-out, again and again until the signal comes, waits for the signal: where CPU times count work, how
+ * often the time ran out until then is the emulator's, not the program's.
+ */
+static void forget_timeouts(struct load_thread *thread, uint32_t object)
+{
+	for (size_t i = thread->wait_step - 1; thread->counts_work && i-- > 0;) {
+		struct step *step = &thread->steps[i];
+		if (step->object != object)
+			continue;
+		if (step->kind == STEP_TIMED_WAIT)
+			step->kind = STEP_NOTHING;
+		else if (step->kind == STEP_DECIDE || step->kind == STEP_SLEEP ||
+			 step->kind == STEP_AWAIT_SIGNAL)
+			return; /* the signal before */
+	}
+}
+
 static int end_wait(struct replay *replay, uint32_t index, const struct event *event)
 {
 	struct load_thread *thread = &replay->threads[index];
@@ -324,12 +342,16 @@ static int end_wait(struct replay *replay, uint32_t index, const struct event *e
 		if (has_failed) {
 			step->kind = STEP_TIMED_WAIT;
 			step->amount = waited_ns;
+		} else {
+			forget_timeouts(thread, step->object);
 		}
 		return 0;
 	case STEP_SLEEP:
 		step->amount = waited_ns;
 		if (thread->wait_what != WHAT_COND)
 			return 0;
+		if (!has_failed)
+			forget_timeouts(thread, step->object);
 		if (!has_failed)
 			return resolve_signal(replay, index, until_ns);
 		step->kind = step->other == REPLAY_NONE ? STEP_SLEEP : STEP_TIMED_WAIT;

@@ -163,6 +163,34 @@ static void rounds_are_told_apart_by_who_comes(void **state)
 		release(&f);
 	}
 }
+/* a waits, its time runs out after 1,000 ns, it waits again until b has done 100 units and signals. */
+static void time_outs_before_a_signal_are_not_waited_for(void **state)
+{
+	(void)state;
+	static const char text[] = WORK_HEAD
+		"0,a,0,start,,,,,\n0,b,0,start,,,,,\n"
+		"10,a,1,pass,mutex,m,,,\n"
+		"20,a,1,release,mutex,m,,,implicit\n20,a,1,wait,cond,c,,m,\n"
+		"1020,a,1,pass,cond,c,,,waited|timed_out\n1020,a,1,pass,mutex,m,,,implicit\n"
+		"1030,a,1,release,mutex,m,,,implicit\n1030,a,1,wait,cond,c,,m,\n"
+		"5000,b,100,release,cond,c,,,\n"
+		"5000,a,1,pass,cond,c,,b,waited\n5000,a,1,pass,mutex,m,,,implicit\n"
+		"5010,a,1,release,mutex,m,,,\n5020,a,1,exit,,,,,\n5020,b,100,exit,,,,,\n";
+	struct replay_opts opts = { .cores = 2, .stretch = stretch_of };
+	AUTO(replay) struct replay *replay = NULL;
+	assert_int_equal(replay_new(&opts, &replay, NULL), 0);
+	struct event_sink sink = replay_sink(replay);
+	feed(text, &sink);
+	struct clocked clocked = { .chunk = UINT64_MAX };
+	uint64_t ns = 0;
+	struct err err = { "" };
+	struct replay_run run = { .cores = 2, .duration = take_time, .duration_context = &clocked };
+	if (replay_run(replay, &run, &ns, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(ns >= 200 &&
+		    ns < 300); /* b's 100 units, 2 ns each; the time-out alone took 1,000 */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +198,7 @@ int main(void)
 		cmocka_unit_test(work_between_what_others_tell_is_shared_by_time),
 		cmocka_unit_test(a_lock_comes_from_the_thread_that_had_it),
 		cmocka_unit_test(rounds_are_told_apart_by_who_comes),
+		cmocka_unit_test(time_outs_before_a_signal_are_not_waited_for),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
