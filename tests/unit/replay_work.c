@@ -163,24 +163,27 @@ static void rounds_are_told_apart_by_who_comes(void **state)
 		release(&f);
 	}
 }
-/* a waits, its time runs out after 1,000 ns, it waits again until b has done 100 units and signals. */
+/* a waits, its time runs out three times after 1,000 ns, then b, which has done 750 units, signals. */
 static void time_outs_before_a_signal_are_not_waited_for(void **state)
 {
 	(void)state;
-	static const char text[] = WORK_HEAD
-		"0,a,0,start,,,,,\n0,b,0,start,,,,,\n"
-		"10,a,1,pass,mutex,m,,,\n"
-		"20,a,1,release,mutex,m,,,implicit\n20,a,1,wait,cond,c,,m,\n"
-		"1020,a,1,pass,cond,c,,,waited|timed_out\n1020,a,1,pass,mutex,m,,,implicit\n"
-		"1030,a,1,release,mutex,m,,,implicit\n1030,a,1,wait,cond,c,,m,\n"
-		"5000,b,100,release,cond,c,,,\n"
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	strbuf_add(&text, WORK_HEAD "0,a,0,start,,,,,\n0,b,0,start,,,,,\n10,a,1,pass,mutex,m,,,\n");
+	for (int from = 20, i = 0; i < 3; i++, from += 1010)
+		strbuf_addf(&text,
+			"%d,a,1,release,mutex,m,,,implicit\n%d,a,1,wait,cond,c,,m,\n"
+			"%d,a,1,pass,cond,c,,,waited|timed_out\n%d,a,1,pass,mutex,m,,,implicit\n",
+			from, from, from + 1000, from + 1000);
+	strbuf_add(&text,
+		"4000,a,1,release,mutex,m,,,implicit\n4000,a,1,wait,cond,c,,m,\n"
+		"5000,b,750,release,cond,c,,,\n"
 		"5000,a,1,pass,cond,c,,b,waited\n5000,a,1,pass,mutex,m,,,implicit\n"
-		"5010,a,1,release,mutex,m,,,\n5020,a,1,exit,,,,,\n5020,b,100,exit,,,,,\n";
+		"5010,a,1,release,mutex,m,,,\n5020,a,1,exit,,,,,\n5020,b,750,exit,,,,,\n");
 	struct replay_opts opts = { .cores = 2, .stretch = stretch_of };
 	AUTO(replay) struct replay *replay = NULL;
 	assert_int_equal(replay_new(&opts, &replay, NULL), 0);
 	struct event_sink sink = replay_sink(replay);
-	feed(text, &sink);
+	feed(text.text, &sink);
 	struct clocked clocked = { .chunk = UINT64_MAX };
 	uint64_t ns = 0;
 	struct err err = { "" };
