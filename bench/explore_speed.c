@@ -55,11 +55,11 @@ static void make_class(struct profile *p, uint32_t thread, uint64_t stretch, uin
 			.ops = p->micro_ops,
 			.weight = (double)instructions / TRACES };
 	for (uint32_t code = 0; code < CODES; code += 2)
-		for (uint16_t scope = PROFILE_PRIVATE; scope <= PROFILE_GLOBAL; scope++)
+		for (unsigned scope = PROFILE_PRIVATE; scope <= PROFILE_GLOBAL; scope++)
 			for (uint16_t bin = 4; bin < 80; bin += 8)
 				p->reuse[p->reuse_count++] = (struct profile_reuse){ .class = index,
 					.code = code,
-					.scope = scope,
+					.scope = (uint16_t)scope,
 					.bin = bin,
 					.samples = 30,
 					.count = (double)instructions / 200 };
@@ -215,8 +215,8 @@ int main(int argc, char **argv)
 		points++;
 		took_s = now_s() - began_s;
 	} while (took_s < PLAYED_S);
-	printf("%u points in %.2f s of CPU time: %.0f a second, %llu epochs of %u threads\n", points, took_s,
-		points / took_s, (unsigned long long)epochs, threads);
+	printf("%u points in %.2f s of CPU time: %.0f a second, %llu epochs of %u threads\n",
+		points, took_s, points / took_s, (unsigned long long)epochs, threads);
 	profile_release(&profile);
 	return 0;
 }

@@ -178,7 +178,7 @@ static int copy_codes(struct program *program, struct err *err)
 
 static int load(const char *profile, const char *trace, struct program *ret, struct err *err)
 {
-	struct bytes bytes;
+	struct bytes bytes = { 0 };
 	int code = map_file(profile, &bytes, err);
 	if (code == 0)
 		code = profile_read(bytes.start, bytes.count, profile, &ret->profile, err);
@@ -226,7 +226,7 @@ static void print(
 static int simulate(struct program *program, const char *path, struct err *err)
 {
 	AUTO_RELEASE(processor) struct processor processor = { 0 };
-	struct bytes text;
+	struct bytes text = { 0 };
 	int code = map_file(path, &text, err);
 	if (code == 0)
 		code = processor_parse(path, text.start, text.count, &processor, err);

@@ -152,14 +152,14 @@ static enum code_class find_prefix(const struct prefix *table, const char *name)
 
 static int register_bit(ZydisRegister reg)
 {
-	int id = ZydisRegisterGetId(reg);
+	int id = (int)ZydisRegisterGetId(reg); /* -1: none */
 	switch (ZydisRegisterGetClass(reg)) {
 	case ZYDIS_REGCLASS_GPR8:
 	case ZYDIS_REGCLASS_GPR16:
 	case ZYDIS_REGCLASS_GPR32:
 	case ZYDIS_REGCLASS_GPR64:
 		/* ah is id 4 of its class: ask for the whole. */
-		id = ZydisRegisterGetId(
+		id = (int)ZydisRegisterGetId(
 			ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg));
 		return id >= 0 && id < 16 ? id : -1;
 	case ZYDIS_REGCLASS_FLAGS:

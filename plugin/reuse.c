@@ -322,16 +322,13 @@ void reuse_access(struct vcpu *vcpu, const struct place *place, uint64_t line, u
 	lock_bucket(bucket);
 	for (uint32_t *link = &bucket->first; *link;) {
 		struct watch *watch = &watches[*link - 1];
-		if (watch->line != line) {
-			link = &watch->next;
-		} else if (again) {
+		bool is_line = watch->line == line;
+		if (is_line && again)
 			watch->is_written |= is_store && watch->thread != vcpu->thread;
-			link = &watch->next;
-		} else if (meet(watch, vcpu, place, clock, is_store)) {
+		if (is_line && !again && meet(watch, vcpu, place, clock, is_store))
 			remove_watch(bucket, link);
-		} else {
+		else
 			link = &watch->next;
-		}
 	}
 	unlock_bucket(bucket);
 }

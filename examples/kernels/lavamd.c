@@ -50,9 +50,11 @@ int main(int argc, char **argv)
 	omp_set_num_threads(kernel.threads);
 	for (size_t at = 0; at < count; at++) {
 		for (size_t i = 0; i < PARTICLES; i++) {
+			size_t row = at / side;
 			boxes[at].x[i] = (double)(at % side) + next_uniform(&seed);
-			boxes[at].y[i] = (double)(at / side % side) + next_uniform(&seed);
-			boxes[at].z[i] = (double)(at / side / side) + next_uniform(&seed);
+			boxes[at].y[i] = (double)(row % side) + next_uniform(&seed);
+			size_t layer = row / side;
+			boxes[at].z[i] = (double)layer + next_uniform(&seed);
 			boxes[at].charge[i] = next_uniform(&seed);
 		}
 	}

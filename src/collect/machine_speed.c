@@ -85,7 +85,7 @@ static void link_lines(char *room, size_t lines, struct rng *rng, uint32_t *orde
 {
 	for (size_t i = 0; i < lines; i++)
 		order[i] = (uint32_t)i;
-	for (size_t i = lines - 1; i > 0; i--) {
+	for (size_t i = lines; i-- > 1;) {
 		size_t other = rng_below(rng, i);
 		uint32_t kept = order[i];
 		order[i] = order[other];
@@ -122,7 +122,7 @@ static int measure_latencies(const struct machine *machine, struct machine_speed
 	memory = memory < MEMORY_LEAST ? MEMORY_LEAST : memory > MEMORY_MOST ? MEMORY_MOST : memory;
 	struct rng rng;
 	rng_init(&rng, 1);
-	uint32_t *order = malloc(memory / LINE * sizeof *order);
+	uint32_t *order = calloc(memory / LINE, sizeof *order);
 	char *room = order ? map_room(memory) : NULL;
 	if (!room) {
 		free(order);

@@ -54,7 +54,8 @@ void statstack_answer_release(struct statstack_answer *answer)
 
 static double cache_lines(const struct cache *cache)
 {
-	return (double)(cache->bytes / PROFILE_LINE_BYTES);
+	uint64_t lines = cache->bytes / PROFILE_LINE_BYTES;
+	return (double)lines;
 }
 
 /*

@@ -98,7 +98,7 @@ static void *member_begin(void *arg)
 
 static void run(const struct kernel *kernel, kernel_work *work, void *shared, int first)
 {
-	struct member members[KERNEL_THREADS_MAX];
+	struct member members[KERNEL_THREADS_MAX] = { 0 };
 	for (int i = first; i < kernel->threads; i++) {
 		members[i] = (struct member){ kernel, work, shared, i, 0 };
 		if (pthread_create(&members[i].handle, NULL, member_begin, &members[i]) != 0)
