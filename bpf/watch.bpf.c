@@ -447,8 +447,9 @@ static __always_inline int wake(struct task_struct *task)
 	return 0;
 }
 
-SEC("tp_btf/sched_wakeup")
-int BPF_PROG(on_wakeup, struct task_struct *task)
+/* Where the waker is; sched_wakeup is where the thread will run, on an idle core in an interrupt of its own. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *task)
 {
 	return wake(task);
 }

@@ -63,7 +63,7 @@ static void list_hooks(struct watch_bpf *bpf, struct hook ret[HOOKS])
 {
 	const struct hook hooks[HOOKS] = {
 		{ bpf->progs.on_switch, &bpf->links.on_switch, false },
-		{ bpf->progs.on_wakeup, &bpf->links.on_wakeup, false },
+		{ bpf->progs.on_waking, &bpf->links.on_waking, false },
 		{ bpf->progs.on_wakeup_new, &bpf->links.on_wakeup_new, false },
 		{ bpf->progs.on_fork, &bpf->links.on_fork, false },
 		{ bpf->progs.on_exit, &bpf->links.on_exit, false },

@@ -194,7 +194,8 @@ static void atomic_operations_do_not_overlap(void **state)
 	struct loop loop = { { { .class = CODE_ATOMIC, .flags = CODE_LOAD | CODE_STORE } }, 1, 0 };
 	struct refcore_counts counts = run(&processor, &loop, (struct refcore_predictor){ 0 });
 	double each = (double)counts.cycles / COUNT;
-	assert_true(each >= 16 && each <= 18); /* their lines are there before they are the oldest */
+	assert_true(
+		each >= 16 && each <= 18); /* their lines are there before they are the oldest */
 }
 
 int main(void)
