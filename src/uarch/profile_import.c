@@ -94,7 +94,7 @@ static int take_thread(struct importing *importing, const unsigned char *payload
 	struct numbered *numbered = NULL;
 	memcpy(&raw, payload, sizeof raw);
 	int code = find_numbered(importing, raw.thread, &numbered, err);
-	if (code < 0)
+	if (code < 0 || !numbered)
 		return code;
 	numbered->is_told = true;
 	numbered->thread.pid = raw.pid;

@@ -182,7 +182,7 @@ static int walk_all(struct profile *profile, struct profile_walk *walk, struct t
 	struct err *err)
 {
 	struct event event;
-	struct profile_step step;
+	struct profile_step step = { 0 };
 	int code = 0;
 	while ((code = trace_reader_next(reader, &event, err)) > 0) {
 		code = event.kind == EVENT_NAME ? take_name(profile, walk, &event) : 0;

@@ -73,10 +73,10 @@ jq -n -e --argjson a "$first" --argjson b "$second" '($a - $b | fabs) / $a < 0.0
 	exit 1
 }
 
-# The recorder and the C library's locks are not counted: what is left of a lock and an unlock is a call. (The linker
+# The recorder and the C library's locks are not counted: what is left of a lock and an unlock is a call (27 instructions without optimisation). (The linker
 # works for the first thread that makes it.)
 whole "$CORECAST_BUILD/tests/programs/crowd" threads 4
-jq -e '[.classes[] | select(.kind == "pass" and .what == "mutex") | .instructions / .stretches] | min < 20' json >/dev/null
+jq -e '[.classes[] | select(.kind == "pass" and .what == "mutex") | .instructions / .stretches] | min < 36' json >/dev/null
 
 for program in balanced convoy slow_stage skewed_barrier starved_reader c11_lock; do
 	whole "$programs/$program" -t 2 -s 0.02
