@@ -233,7 +233,9 @@ static int simulate(struct program *program, const char *path, struct err *err)
 	if (code < 0)
 		return code;
 	struct refcore_predictor *predictors = calloc(program->threads + 1, sizeof(*predictors));
-	for (uint32_t i = 0; code == 0 && predictors && i < program->threads; i++) {
+	if (!predictors)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; code == 0 && i < program->threads; i++) {
 		struct branch_predictor *predictor = NULL;
 		if (processor.predictor == PREDICTOR_PERFECT)
 			continue;
@@ -250,13 +252,13 @@ static int simulate(struct program *program, const char *path, struct err *err)
 		.read_context = program,
 		.predictors = predictors };
 	struct refrun_result result = { 0 };
-	if (code < 0 || !predictors)
+	if (code < 0)
 		code = err_set(err, -ENOMEM, "out of memory");
 	else
 		code = refrun(&input, NULL, &result, err);
-	if (code == 0)
+	if (code == 0 && result.cores)
 		print(processor.name, program, &result);
-	for (uint32_t i = 0; predictors && i < program->threads; i++)
+	for (uint32_t i = 0; i < program->threads; i++)
 		branch_predictor_free(predictors[i].context);
 	free(predictors);
 	free(result.cores);

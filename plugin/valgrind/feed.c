@@ -368,15 +368,14 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "usage: corecast-feed PLUGIN OPTION... <STREAM\n");
 		return 2;
 	}
-	int code = make_page(page_option, sizeof(page_option));
 	char **options = calloc((size_t)argc, sizeof(*options));
-	if (code < 0 || !options) {
+	if (!options || make_page(page_option, sizeof(page_option)) < 0) {
 		(void)fprintf(stderr, "corecast-feed: out of memory\n");
 		return 1;
 	}
 	memcpy(options, argv + 2, (size_t)(argc - 2) * sizeof(*options));
 	options[argc - 2] = page_option;
-	code = load_plugin(argv[1], argc - 1, options);
+	int code = load_plugin(argv[1], argc - 1, options);
 	free(options);
 	if (code == 0)
 		code = play();

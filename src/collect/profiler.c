@@ -208,10 +208,8 @@ static int take_raw(
 			err, -errno, "cannot read what the profiler wrote: %s", strerror(errno));
 	if (info.st_size == 0)
 		return err_set(err, -ENODATA,
-			"nothing was counted: the first '%s' in PATH may be without plugins "
-			"(Debian's "
-			"qemu-user has them, qemu-user-static has not)",
-			parts->argv[0]);
+			"nothing was counted: the first 'qemu-x86_64' in PATH may be without "
+			"plugins (Debian's qemu-user has them, qemu-user-static has not)");
 	void *map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, parts->raw, 0);
 	if (map == MAP_FAILED)
 		return err_set(
@@ -336,7 +334,7 @@ int profiler_run(const struct profiler_opts *opts, struct profiler_result *ret, 
 		return code;
 	result.status = ran.status;
 	result.profiled_s = seconds(&ran);
-	code = backend->end ? backend->end(&parts, err) : 0;
+	code = backend && backend->end ? backend->end(&parts, err) : 0;
 	if (code == 0)
 		code = check_ending(opts, ran.status, err);
 	if (code == 0)

@@ -126,7 +126,7 @@ int profile_walk_event(struct profile_walk *walk, const struct event *event,
 	if (!profile_is_border(event->kind))
 		return 0;
 	struct live *live = NULL;
-	if (find_live(walk, event, &live) < 0)
+	if (find_live(walk, event, &live) < 0 || !live)
 		return err_set(err, -ENOMEM, "out of memory");
 	bool is_start = event->kind == EVENT_THREAD_START;
 	*ret = (struct profile_step){ .thread = live->thread,
@@ -209,7 +209,7 @@ int profile_timeline_join(struct profile *profile, const void *bytes, size_t cou
 	int code = trace_reader_open_bytes(bytes, count, "the timeline", &reader, err);
 	if (code == 0)
 		code = profile_walk_new(profile, &walk, err);
-	if (code == 0)
+	if (code == 0 && walk)
 		code = walk_all(profile, walk, reader, err);
 	if (code < 0)
 		return code;
