@@ -5,6 +5,7 @@
 #include "command.h"
 
 #include "report/json.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -98,10 +99,7 @@ static int print_result(const struct values *v, struct boost_session *session, s
 	}
 	AUTO_RELEASE(strbuf) struct strbuf out = { 0 };
 	json_add(&out, to_json(v, &r));
-	if (strbuf_failed(&out) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	fputs(out.text, stdout);
-	return 0;
+	return report_save(&out, "-", err);
 }
 
 static int boost(const struct values *v, char **program)

@@ -8,6 +8,7 @@
 #include "collect/preloadable.h"
 #include "collect/rate.h"
 #include "report/json.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -123,10 +124,7 @@ static int print_result(const struct values *v, const struct tune_session *sessi
 	}
 	AUTO_RELEASE(strbuf) struct strbuf out = { 0 };
 	json_add(&out, to_json(v, &r));
-	if (strbuf_failed(&out) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	fputs(out.text, stdout);
-	return 0;
+	return report_save(&out, "-", err);
 }
 
 static int tune(const struct values *v, char **program)

@@ -302,10 +302,7 @@ static void add_quality(
 	AUTO_RELEASE(strbuf) struct strbuf lines = { 0 };
 	criticality_quality(&lines, view);
 	add_heading(out, style, "Data quality", "");
-	char *rest = NULL;
-	for (char *line = lines.text ? strtok_r(lines.text, "\n", &rest) : NULL; line;
-		line = strtok_r(NULL, "\n", &rest))
-		text_add_wrapped(out, line, text_width(style), "  - ", "    ");
+	text_add_lines(out, &lines, text_width(style), "  - ", "    ");
 }
 
 static void add_in_charset(

@@ -157,26 +157,12 @@ static void add_rows(struct strbuf *out, const struct explored *explored, const 
 		strbuf_addf(out, "and %zu more: --csv has all\n", count - ROWS_SHOWN);
 }
 
-static void add_sentences(struct strbuf *out, const char *lines, const struct text_style *style)
-{
-	while (lines && *lines) {
-		size_t length = strcspn(lines, "\n");
-		AUTO_FREE char *line = strndup(lines, length);
-		if (!line) {
-			out->failed = true;
-			return;
-		}
-		text_add_wrapped(out, line, text_width(style), "", "  ");
-		lines += length + (lines[length] == '\n');
-	}
-}
-
 void report_explored_text(struct strbuf *out, const struct explored *explored, const char *subject,
 	const struct text_style *style)
 {
 	AUTO_RELEASE(strbuf) struct strbuf text = { 0 }, findings = { 0 };
 	add_findings(&findings, explored, subject);
-	add_sentences(&text, findings.text, style);
+	text_add_lines(&text, &findings, text_width(style), "", "  ");
 	strbuf_addf(&text, "\nWithin %g%% of the fastest\n", 100 * explored->within);
 	add_rows(&text, explored, explored->order, explored->near_count, style);
 	if (explored->pareto_count > 0) {

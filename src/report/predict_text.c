@@ -19,11 +19,7 @@ static void add_sentences(
 {
 	AUTO_RELEASE(strbuf) struct strbuf lines = { 0 };
 	predict_add_findings(&lines, answer);
-	char *rest = NULL;
-	for (char *line = lines.text ? strtok_r(lines.text, "\n", &rest) : NULL; line;
-		line = strtok_r(NULL, "\n", &rest))
-		text_add_wrapped(out, line, text_width(style), "", "  ");
-	out->failed |= lines.failed;
+	text_add_lines(out, &lines, text_width(style), "", "  ");
 }
 
 static void add_table(

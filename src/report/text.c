@@ -168,6 +168,17 @@ void text_add_repeated(struct strbuf *out, const char *text, size_t times)
 		strbuf_add(out, text);
 }
 
+void text_add_lines(struct strbuf *out, const struct strbuf *lines, size_t width,
+	const char *first_indent, const char *indent)
+{
+	AUTO_FREE char *copy = lines->text ? strdup(lines->text) : NULL;
+	char *rest = NULL;
+	for (char *line = copy ? strtok_r(copy, "\n", &rest) : NULL; line;
+		line = strtok_r(NULL, "\n", &rest))
+		text_add_wrapped(out, line, width, first_indent, indent);
+	out->failed |= lines->failed || (lines->text && !copy);
+}
+
 void text_trim(struct strbuf *out)
 {
 	while (out->length > 0 && out->text[out->length - 1] == ' ')

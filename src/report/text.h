@@ -52,6 +52,9 @@ void text_add_right(struct strbuf *out, const char *text, size_t columns);
 /* Cleaned and broken at spaces into lines of at most `width` columns, indented, each with '\n'. */
 void text_add_wrapped(struct strbuf *out, const char *text, size_t width, const char *first_indent,
 	const char *indent);
+/* The same of each line of a text; fails if the text has. */
+void text_add_lines(struct strbuf *out, const struct strbuf *lines, size_t width,
+	const char *first_indent, const char *indent);
 
 /* Removes spaces at the end. */
 void text_trim(struct strbuf *out);

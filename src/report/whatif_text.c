@@ -14,11 +14,7 @@ static void add_sentences(
 {
 	AUTO_RELEASE(strbuf) struct strbuf lines = { 0 };
 	whatif_add_findings(&lines, answer);
-	char *rest = NULL;
-	for (char *line = lines.text ? strtok_r(lines.text, "\n", &rest) : NULL; line;
-		line = strtok_r(NULL, "\n", &rest))
-		text_add_wrapped(out, line, text_width(style), "", "  ");
-	out->failed |= lines.failed;
+	text_add_lines(out, &lines, text_width(style), "", "  ");
 }
 
 /* The cores' times, and who is most critical there. */
