@@ -31,10 +31,11 @@ static const struct option_spec options[] = {
 	{ 'm', "metric", "METRIC",
 		"what is to be fast: regions (of OpenMP), ticks (corecast_tick), "
 		"uprobe:FILE:FUNCTION, usdt:FILE:PROVIDER:NAME, print:REGEX, switches, "
-		"command:COMMAND (default: regions)",
+		"syscalls, command:COMMAND (default: regions)",
 		OPTION_STRING, FIELD(metric) },
 	{ 's', "set", "HOW",
-		"openmp, pool, affinity or command:COMMAND with {n} (default: openmp for regions "
+		"openmp, pool, affinity, cpuset or command:COMMAND with {n} (default: openmp for "
+		"regions "
 		"and "
 		"ticks, else affinity)",
 		OPTION_STRING, FIELD(set) },
@@ -187,8 +188,8 @@ static int run(const struct command *command, int argc, char **argv)
 				    actuator_needs_page(v.set)))
 		return command_usage_error(command,
 			"-p: a program that runs already can be tuned by "
-			"--metric uprobe, usdt, switches or command, and --set "
-			"affinity or command");
+			"--metric uprobe, usdt, switches, syscalls or command, and --set "
+			"affinity, cpuset or command");
 	if (!tune_policy_by_name(v.policy))
 		return command_usage_error(command, "--policy: there is no '%s'", v.policy);
 	if (v.min < 1 || (v.max != 0 && v.max < v.min))

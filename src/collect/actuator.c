@@ -2,6 +2,7 @@
 #include "collect/actuator.h"
 
 #include "base/strbuf.h"
+#include "collect/cpuset_group.h"
 #include "collect/pin.h"
 #include "collect/tree.h"
 #include "collect/tune_share.h"
@@ -24,8 +25,10 @@ static const char COMMAND[] = "command:", COUNT[] = "{n}";
 
 struct actuator {
 	struct tune_share *share; /* of openmp and pool; else NULL */
-	struct pin *pin; /* of affinity; else NULL */
-	struct undo *undo; /* of affinity, once begun */
+	struct pin *pin; /* of affinity and cpuset; else NULL */
+	bool is_cpuset;
+	struct cpuset_group group; /* of cpuset */
+	struct undo *undo; /* once begun */
 	char *command; /* else NULL */
 };
 
@@ -52,8 +55,11 @@ int actuator_new(const char *spec, pid_t pid, struct tune_share *share, struct a
 		return err_set(err, -ENOMEM, "out of memory");
 	if (actuator_needs_page(spec)) {
 		actuator->share = share;
-	} else if (strcmp(spec, "affinity") == 0) {
+	} else if (strcmp(spec, "affinity") == 0 || strcmp(spec, "cpuset") == 0) {
 		int code = pin_new_of(pid, &actuator->pin, err);
+		actuator->is_cpuset = strcmp(spec, "cpuset") == 0;
+		if (code == 0 && actuator->is_cpuset)
+			code = cpuset_group_find(&actuator->group, "", pid, err);
 		if (code < 0)
 			return code == -ESRCH ? err_set(err, code, "there is no process %d", pid)
 					      : code;
@@ -65,7 +71,8 @@ int actuator_new(const char *spec, pid_t pid, struct tune_share *share, struct a
 			return err_set(err, -ENOMEM, "out of memory");
 	} else {
 		return err_set(err, -EINVAL,
-			"no actuator '%s': openmp, pool, affinity, command:COMMAND {n}", spec);
+			"no actuator '%s': openmp, pool, affinity, cpuset, command:COMMAND {n}",
+			spec);
 	}
 	*ret = TAKE(actuator);
 	return 0;
@@ -135,6 +142,18 @@ static int note_all(struct actuator *actuator, pid_t pid, struct err *err)
 	return code < 0 ? code : note_process(actuator, pid, true, err);
 }
 
+/* Before Linux 6.2 a cpuset that changes also takes from threads the cores that they had chosen themselves. */
+static int begin_cores(struct actuator *actuator, pid_t pid, struct err *err)
+{
+	int code = note_all(actuator, pid, err);
+	if (code < 0 || !actuator->is_cpuset)
+		return code;
+	code = cpuset_group_find(&actuator->group, "", pid, err);
+	return code < 0 ? code
+			: cpuset_group_enter(&actuator->group, pid, actuator->pin->processors,
+				  actuator->pin->processor_count, actuator->undo, err);
+}
+
 int actuator_begin(struct actuator *actuator, pid_t pid, struct err *err)
 {
 	struct alteration page;
@@ -142,7 +161,7 @@ int actuator_begin(struct actuator *actuator, pid_t pid, struct err *err)
 		return 0;
 	int code = undo_open(NULL, pid, &actuator->undo, err);
 	if (code < 0 || actuator->pin)
-		return code < 0 ? code : note_all(actuator, pid, err);
+		return code < 0 ? code : begin_cores(actuator, pid, err);
 	code = alteration_of_page(tune_share_path(actuator->share), &page);
 	return code < 0 ? err_set(err, code, "the folder of TMPDIR has too long a name")
 			: note(actuator, &page, err);
@@ -166,6 +185,14 @@ static int set_affinity(const struct pin *pin, pid_t pid, uint32_t threads, stru
 		if (code < 0 && is_gone(tree.pids[i]))
 			code = 0;
 	}
+	return is_gone(pid) ? 0 : code;
+}
+
+static int set_cpuset(const struct actuator *actuator, pid_t pid, uint32_t threads, struct err *err)
+{
+	const struct pin *pin = actuator->pin;
+	size_t count = threads < pin->processor_count ? threads : pin->processor_count;
+	int code = cpuset_group_set(&actuator->group, pin->processors, count, err);
 	return is_gone(pid) ? 0 : code;
 }
 
@@ -197,6 +224,8 @@ int actuator_set(struct actuator *actuator, pid_t pid, uint32_t threads, struct 
 {
 	if (actuator->share)
 		set_page(tune_share_page(actuator->share), threads);
+	if (actuator->is_cpuset)
+		return set_cpuset(actuator, pid, threads, err);
 	if (actuator->pin)
 		return set_affinity(actuator->pin, pid, threads, err);
 	return actuator->command ? run_command(actuator->command, threads, err) : 0;

@@ -5,6 +5,7 @@
  *	openmp			parallel regions of OpenMP (libgomp, libomp) get so many threads when they begin
  *	pool			so many workers of a pool may go on (corecast/pool.h)
  *	affinity		the program and all that it started may use so many cores
+ *	cpuset			the same by a control group of ours, which it cannot leave (cpuset_group.h)
  *	command:COMMAND		a shell command, with {n} for the count
  */
 #ifndef COLLECT_ACTUATOR_H

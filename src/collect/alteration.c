@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -144,13 +145,23 @@ int alteration_of_file(const char *path, const char *text, struct alteration *re
 	return strcmp(ret->text, ret->text_before) == 0 ? -EALREADY : 0;
 }
 
-int alteration_of_page(const char *path, struct alteration *ret)
+static int with_path(enum alteration_kind kind, const char *path, struct alteration *ret)
 {
-	*ret = (struct alteration){ .kind = ALTERATION_PAGE };
+	*ret = (struct alteration){ .kind = kind };
 	if (strlen(path) >= sizeof ret->path)
 		return -ENAMETOOLONG;
 	memcpy(ret->path, path, strlen(path) + 1);
 	return 0;
+}
+
+int alteration_of_group(const char *path, struct alteration *ret)
+{
+	return with_path(ALTERATION_GROUP, path, ret);
+}
+
+int alteration_of_page(const char *path, struct alteration *ret)
+{
+	return with_path(ALTERATION_PAGE, path, ret);
 }
 
 /* Who waits looks again by itself. */
@@ -193,6 +204,8 @@ static int write_file(const char *path, const char *text)
 
 int alteration_make(const struct alteration *a)
 {
+	if (a->kind == ALTERATION_GROUP)
+		return mkdir(a->path, 0755) < 0 && errno != EEXIST ? -errno : 0;
 	if (a->kind == ALTERATION_FILE)
 		return write_file(a->path, a->text);
 	if (a->kind != ALTERATION_NICE && a->kind != ALTERATION_CLAMP)
@@ -280,12 +293,47 @@ static void revert_cores(const struct alteration *a)
 		each_descendant(a, revert_cores_of);
 }
 
+/* One thread for each write is what the kernel takes. How many were moved. */
+static size_t empty_group(const char *group, const char *above, const char *list)
+{
+	char from[ALTERATION_PATH_BYTES + 32], to[ALTERATION_PATH_BYTES + 32], line[32];
+	size_t moved = 0;
+	(void)snprintf(from, sizeof from, "%s/%s", group, list); /* fits, as the next */
+	(void)snprintf(to, sizeof to, "%s/%s", above, list);
+	AUTO_FILE FILE *file = readfile_open("", from);
+	while (file && fgets(line, sizeof line, file)) {
+		line[strcspn(line, "\n")] = '\0';
+		moved += write_file(to, line) == 0; /* it may have ended */
+	}
+	return moved;
+}
+
+/* Threads are started while we look, in the group: until there are none. */
+static void revert_group(const struct alteration *a)
+{
+	enum { PASSES = 100 };
+	char above[ALTERATION_PATH_BYTES];
+	memcpy(above, a->path, sizeof above);
+	char *slash = strrchr(above, '/');
+	if (!slash)
+		return;
+	*slash = '\0';
+	for (int i = 0; i < PASSES; i++)
+		if (empty_group(a->path, above, "tasks") +
+				empty_group(a->path, above, "cgroup.threads") ==
+			0)
+			break;
+	(void)rmdir(a->path); /* nobody is left to hear of it */
+}
+
 void alteration_revert(const struct alteration *a)
 {
 	if (a->kind == ALTERATION_FILE)
 		(void)write_file(a->path, a->text_before); /* nobody is left to hear of it */
 	else if (a->kind == ALTERATION_PAGE)
 		revert_page(a);
+	else if (a->kind == ALTERATION_GROUP)
+		revert_group(a);
 	else if (a->kind == ALTERATION_CORES)
 		revert_cores(a);
 	else if (a->kind != ALTERATION_NONE)

@@ -27,6 +27,7 @@ enum alteration_kind {
 	ALTERATION_CLAMP, /* least utilisation that the kernel assumes of a thread, 0 to 1024 */
 	ALTERATION_CORES, /* of a thread, or of all threads of a process; set by the caller */
 	ALTERATION_FILE, /* the text of a file of /sys */
+	ALTERATION_GROUP, /* a control group that is made; its threads go back to the one above */
 	ALTERATION_PAGE, /* the count in a page that a program shares with us (preload/tune_page.h) */
 };
 
@@ -53,6 +54,8 @@ int alteration_of_nice(pid_t pid, pid_t tid, int value, struct alteration *ret);
 int alteration_of_clamp(pid_t pid, pid_t tid, int value, struct alteration *ret);
 int alteration_of_cores(pid_t pid, pid_t tid, struct alteration *ret);
 int alteration_of_file(const char *path, const char *text, struct alteration *ret);
+/* The folder of a control group, which may be left of somebody who was killed. */
+int alteration_of_group(const char *path, struct alteration *ret);
 /* Reverted: the program chooses again, and the page's file is gone. */
 int alteration_of_page(const char *path, struct alteration *ret);
 

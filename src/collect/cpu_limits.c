@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * A control group's files lie at MOUNT_POINT + PATH, where PATH comes from /proc/self/cgroup and
- * MOUNT_POINT from /proc/self/mountinfo. Inside a container the mount shows only a part of the
- * hierarchy (mountinfo's root field), which must then be taken off the front of PATH:
- *
- *	/proc/self/cgroup	0::/docker/7f3a/app
- *	mountinfo		... /docker/7f3a /sys/fs/cgroup ... - cgroup2 ...
- *	files			/sys/fs/cgroup/app/cpu.max, /sys/fs/cgroup/cpu.max
- *
- * A group obeys the quotas of all groups above it, so every one up to the mount point is read.
- */
 #include "collect/cpu_limits.h"
 
 #include "base/cleanup.h"
 #include "base/intlist.h"
+#include "collect/cgroup.h"
 #include "collect/readfile.h"
 
 #include <errno.h>
@@ -27,101 +17,6 @@
 #include <unistd.h>
 
 enum { PROCESSORS_MAX = 1 << 20 };
-
-/* One mounted hierarchy and where this process is in it. */
-struct group {
-	bool is_v2;
-	char mount_point[CPU_LIMITS_PATH_BYTES];
-	char path[CPU_LIMITS_PATH_BYTES]; /* below the mount point: "" or "/a/b" */
-};
-
-/* True if the comma-separated list holds the word. */
-static bool list_has(const char *list, const char *word)
-{
-	size_t length = strlen(word);
-	for (const char *at = list; at; at = strchr(at, ',')) {
-		at += *at == ',';
-		if (strncmp(at, word, length) == 0 && (at[length] == ',' || at[length] == '\0'))
-			return true;
-	}
-	return false;
-}
-
-/* The process's path in the hierarchy of a controller ("" names version 2's), as the kernel says. */
-static int path_of(
-	const char *root, pid_t pid, const char *controller, char ret[CPU_LIMITS_PATH_BYTES])
-{
-	char name[64] = "/proc/self/cgroup";
-	if (pid)
-		(void)snprintf(name, sizeof name, "/proc/%d/cgroup", pid); /* fits */
-	AUTO_FILE FILE *file = readfile_open(root, name);
-	if (!file)
-		return -errno;
-	AUTO_FREE char *line = NULL;
-	size_t capacity = 0;
-	while (getline(&line, &capacity, file) > 0) {
-		line[strcspn(line, "\n")] = '\0';
-		char *controllers = strchr(line, ':');
-		char *path = controllers ? strchr(controllers + 1, ':') : NULL;
-		if (!path)
-			continue;
-		*path++ = '\0';
-		controllers++;
-		bool is_own = *controller ? list_has(controllers, controller) : !*controllers;
-		if (is_own) {
-			snprintf(ret, CPU_LIMITS_PATH_BYTES, "%s", path);
-			return 0;
-		}
-	}
-	return -ENOENT;
-}
-
-/*
- * Finds the mount of the hierarchy: a line of mountinfo is
- * "id parent major:minor root mount_point options [fields...] - type source super_options".
- */
-static int find_mount(
-	const char *root, const char *controller, char ret_mount_root[], char ret_mount_point[])
-{
-	AUTO_FILE FILE *file = readfile_open(root, "/proc/self/mountinfo");
-	if (!file)
-		return -errno;
-	AUTO_FREE char *line = NULL;
-	size_t capacity = 0;
-	while (getline(&line, &capacity, file) > 0) {
-		char type[64], super_options[1024];
-		char *tail = strstr(line, " - ");
-		if (!tail || sscanf(tail, " - %63s %*s %1023s", type, super_options) != 2)
-			continue;
-		bool is_it = *controller ? strcmp(type, "cgroup") == 0 &&
-						   list_has(super_options, controller)
-					 : strcmp(type, "cgroup2") == 0;
-		if (is_it && sscanf(line, "%*s %*s %*s %511s %511s", ret_mount_root,
-				     ret_mount_point) == 2)
-			return 0;
-	}
-	return -ENOENT;
-}
-
-static int find_group(const char *root, pid_t pid, const char *controller, struct group *ret)
-{
-	char path[CPU_LIMITS_PATH_BYTES], mount_root[CPU_LIMITS_PATH_BYTES];
-	struct group group = { .is_v2 = !*controller };
-	int r = path_of(root, pid, controller, path);
-	if (r < 0)
-		return r;
-	r = find_mount(root, controller, mount_root, group.mount_point);
-	if (r < 0)
-		return r;
-	size_t length = strcmp(mount_root, "/") == 0 ? 0 : strlen(mount_root);
-	bool is_below = strncmp(path, mount_root, length) == 0 &&
-			(path[length] == '/' || path[length] == '\0');
-	/* A path outside of the mount (another namespace's "/..") is seen from its top only. */
-	if (is_below && strcmp(path + length, "/") != 0 && !strstr(path, "/.."))
-		snprintf(group.path, sizeof group.path, "%s", path + length);
-	*ret = group;
-	return 0;
-}
 
 /* Processors that one folder of the hierarchy allows; 0 if it sets no quota. */
 static double folder_quota(
@@ -148,13 +43,13 @@ static double folder_quota(
 }
 
 /* The mount point and the group's path, cut to `length` bytes of that path. */
-static void folder_at(const struct group *group, size_t length, char *ret, size_t size)
+static void folder_at(const struct cgroup *group, size_t length, char *ret, size_t size)
 {
 	snprintf(ret, size, "%s%.*s", group->mount_point, (int)length, group->path);
 }
 
 /* The length of the path of the group above; SIZE_MAX above the mount point. */
-static size_t parent_length(const struct group *group, size_t length)
+static size_t parent_length(const struct cgroup *group, size_t length)
 {
 	if (length == 0)
 		return SIZE_MAX;
@@ -163,10 +58,10 @@ static size_t parent_length(const struct group *group, size_t length)
 	return length > 0 ? length - 1 : 0;
 }
 
-static void read_quota(const char *root, const struct group *group, struct cpu_limits *limits)
+static void read_quota(const char *root, const struct cgroup *group, struct cpu_limits *limits)
 {
 	for (size_t n = strlen(group->path); n != SIZE_MAX; n = parent_length(group, n)) {
-		char folder[2 * CPU_LIMITS_PATH_BYTES], file[CPU_LIMITS_FILE_BYTES] = "";
+		char folder[2 * CGROUP_PATH_BYTES], file[CPU_LIMITS_FILE_BYTES] = "";
 		folder_at(group, n, folder, sizeof folder);
 		double quota = folder_quota(root, group->is_v2, folder, file);
 		if (quota > 0 && (limits->quota == 0 || quota < limits->quota)) {
@@ -190,11 +85,11 @@ static uint32_t count_processors(const char *root, const char *file)
 }
 
 /* The nearest group with a cpuset: those without the controller have no such file. */
-static void read_cpuset(const char *root, const struct group *group, struct cpu_limits *limits)
+static void read_cpuset(const char *root, const struct cgroup *group, struct cpu_limits *limits)
 {
 	const char *name = group->is_v2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus";
 	for (size_t n = strlen(group->path); n != SIZE_MAX; n = parent_length(group, n)) {
-		char folder[2 * CPU_LIMITS_PATH_BYTES], file[CPU_LIMITS_FILE_BYTES];
+		char folder[2 * CGROUP_PATH_BYTES], file[CPU_LIMITS_FILE_BYTES];
 		folder_at(group, n, folder, sizeof folder);
 		snprintf(file, sizeof file, "%s/%s", folder, name);
 		uint32_t count = count_processors(root, file);
@@ -241,14 +136,14 @@ void cpu_limits_read_process(const char *root, pid_t pid, struct cpu_limits *ret
 			ret->online = (uint32_t)online;
 		ret->affinity = cpu_limits_affinity(pid);
 	}
-	struct group group;
-	if (find_group(root, pid, "", &group) == 0) {
+	struct cgroup group;
+	if (cgroup_find(root, pid, "", &group) == 0) {
 		read_quota(root, &group, ret);
 		read_cpuset(root, &group, ret);
 	}
-	if (find_group(root, pid, "cpu", &group) == 0)
+	if (cgroup_find(root, pid, "cpu", &group) == 0)
 		read_quota(root, &group, ret);
-	if (find_group(root, pid, "cpuset", &group) == 0)
+	if (cgroup_find(root, pid, "cpuset", &group) == 0)
 		read_cpuset(root, &group, ret);
 }
 

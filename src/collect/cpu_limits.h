@@ -2,7 +2,8 @@
 /*
  * How many processors this process may really use: its affinity mask, the cpuset of its control
  * group, and the CPU time quotas of its group and of every group above it. In a container the
- * quota is the truth: a machine of 64 cores with cpu.max "200000 100000" has two.
+ * quota is the truth: a machine of 64 cores with cpu.max "200000 100000" has two. A group obeys the
+ * quotas of all groups above it, so every one up to the mount point is read.
  *
  * Both hierarchies are read: version 2 (cpu.max, cpuset.cpus.effective) and version 1
  * (cpu.cfs_quota_us, cpuset.effective_cpus), wherever they are mounted.
@@ -10,12 +11,13 @@
 #ifndef COLLECT_CPU_LIMITS_H
 #define COLLECT_CPU_LIMITS_H
 
+#include "collect/cgroup.h"
+
 #include <stdint.h>
 #include <sys/types.h>
 
 enum {
-	CPU_LIMITS_PATH_BYTES = 512, /* of a mount point, and of a group's path below it */
-	CPU_LIMITS_FILE_BYTES = 2 * CPU_LIMITS_PATH_BYTES + 32,
+	CPU_LIMITS_FILE_BYTES = 2 * CGROUP_PATH_BYTES + 32,
 };
 
 struct cpu_limits {

@@ -4,9 +4,12 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "collect/printed.h"
+#include "collect/readfile.h"
+#include "collect/tree.h"
 #include "collect/uprobe.h"
 #include "preload/tune_page.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -27,8 +30,8 @@ struct rate {
 	struct perf_event_attr
 		*events; /* of RATE_EVENT; several places may have the same static probe */
 	size_t event_count;
-	int *fds; /* of each event: one, or one for each cpu */
-	size_t fd_count;
+	int *fds; /* of each event: one for each thread that was there, or for each cpu */
+	size_t fd_count, fd_capacity;
 	char *text; /* file of a uprobe, or the command; owned */
 	struct printed *printed;
 	uint64_t last_count, last_ns;
@@ -123,6 +126,32 @@ static int parse_switches(struct rate *rate, const char *spec, struct err *err)
 	return code;
 }
 
+/* The tracepoint's number, where its file system is mounted. */
+static int parse_syscalls(struct rate *rate, const char *spec, struct err *err)
+{
+	static const char *const files[] = {
+		"/sys/kernel/tracing/events/raw_syscalls/sys_enter/id",
+		"/sys/kernel/debug/tracing/events/raw_syscalls/sys_enter/id",
+	};
+	(void)spec;
+	double id = 0;
+	int code = -ENOENT;
+	for (size_t i = 0; i < ARRAY_SIZE(files) && code == -ENOENT; i++)
+		code = readfile_number("", files[i], &id);
+	if (code < 0)
+		return err_set(err, code == -ENOENT ? -EOPNOTSUPP : code,
+			"system calls cannot be counted: %s",
+			code != -ENOENT  ? "as root they can"
+			: geteuid() == 0 ? "mount -t tracefs nodev /sys/kernel/tracing"
+					 : "that is for root, with tracefs mounted");
+	code = add_event(rate, err);
+	if (code == 0)
+		*rate->events = (struct perf_event_attr){ .size = sizeof *rate->events,
+			.type = PERF_TYPE_TRACEPOINT,
+			.config = (uint64_t)id };
+	return code;
+}
+
 static int parse_command(struct rate *rate, const char *spec, struct err *err)
 {
 	rate->kind = RATE_COMMAND;
@@ -155,6 +184,7 @@ static int parse(struct rate *rate, const char *spec, struct err *err)
 		{ "usdt:", parse_usdt },
 		{ PRINT, parse_print },
 		{ "switches", parse_switches },
+		{ "syscalls", parse_syscalls },
 		{ "command:", parse_command },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++) {
@@ -166,7 +196,7 @@ static int parse(struct rate *rate, const char *spec, struct err *err)
 	}
 	return err_set(err, -EINVAL,
 		"no metric '%s': regions, ticks, uprobe:FILE:FUNCTION, usdt:FILE:PROVIDER:NAME, "
-		"print:REGEX, switches, command:COMMAND",
+		"print:REGEX, switches, syscalls, command:COMMAND",
 		spec);
 }
 
@@ -199,36 +229,71 @@ static int count(const struct rate *rate, uint64_t *ret)
 	return 0;
 }
 
-static int open_event(struct rate *rate, struct perf_event_attr *event, pid_t pid, int cpu)
+static int open_event(struct rate *rate, struct perf_event_attr *event, pid_t tid, int cpu)
 {
-	long fd = syscall(SYS_perf_event_open, event, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (mem_grow(&rate->fds, &rate->fd_capacity, rate->fd_count + 1, sizeof *rate->fds) < 0)
+		return -ENOMEM;
+	long fd = syscall(SYS_perf_event_open, event, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	rate->fds[rate->fd_count++] = (int)fd;
 	return 0;
 }
 
+/* An event counts one thread and what that starts from now on: so one for each that is there. */
+static int open_threads(struct rate *rate, struct perf_event_attr *event, pid_t pid)
+{
+	char path[64];
+	(void)snprintf(path, sizeof path, "/proc/%d/task", pid); /* fits */
+	DIR *folder = opendir(path);
+	const struct dirent *entry;
+	int code = 0;
+	while (code == 0 && folder && (entry = readdir(folder))) {
+		pid_t tid = (pid_t)atoi(entry->d_name);
+		code = tid > 0 ? open_event(rate, event, tid, -1) : 0;
+		if (code == -ESRCH)
+			code = 0;
+	}
+	if (folder)
+		(void)closedir(folder); /* read only */
+	return code;
+}
+
+static int open_program(struct rate *rate, struct perf_event_attr *event, pid_t pid)
+{
+	AUTO_RELEASE(tree) struct tree tree = { 0 };
+	event->inherit = 1;
+	int code = tree_read(&tree, pid);
+	if (code == 0)
+		code = open_threads(rate, event, pid);
+	for (size_t i = 0; code == 0 && i < tree.count; i++)
+		code = open_threads(rate, event, tree.pids[i]);
+	return code;
+}
+
 /*
  * A uprobe must not be inherited: the kernel would read its path in the new thread's memory, and the thread
  * would not be made. So it counts on every cpu, whoever calls.
  */
+static int open_everywhere(struct rate *rate, struct perf_event_attr *event)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	int code = 0;
+	for (int cpu = 0; cpu < cpus && code == 0; cpu++) {
+		code = open_event(rate, event, -1, cpu);
+		if (code == -ENODEV)
+			code = 0; /* this one is off */
+	}
+	return code;
+}
+
 static int open_events(struct rate *rate, pid_t pid)
 {
 	bool is_uprobe = rate->text != NULL;
-	long cpus = is_uprobe ? sysconf(_SC_NPROCESSORS_CONF) : 1;
-	rate->fds = calloc((size_t)cpus * rate->event_count, sizeof *rate->fds);
-	if (!rate->fds)
-		return -ENOMEM;
 	int code = 0;
-	for (size_t i = 0; i < rate->event_count && code == 0; i++) {
-		rate->events[i].inherit = !is_uprobe;
-		code = is_uprobe ? 0 : open_event(rate, &rate->events[i], pid, -1);
-		for (int cpu = 0; is_uprobe && cpu < cpus && code == 0; cpu++) {
-			code = open_event(rate, &rate->events[i], -1, cpu);
-			if (code == -ENODEV)
-				code = 0; /* this one is off */
-		}
-	}
+	for (size_t i = 0; i < rate->event_count && code == 0; i++)
+		code = is_uprobe ? open_everywhere(rate, &rate->events[i])
+				 : open_program(rate, &rate->events[i], pid);
 	return code;
 }
 

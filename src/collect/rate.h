@@ -9,6 +9,7 @@
  *	usdt:FILE:PROVIDER:NAME	passes of a static probe (USDT); as root
  *	print:REGEX		the rate is what the program prints, in the group of an extended regular expression
  *	switches		context switches: a last resort, for programs that wait for each unit of work
+ *	syscalls		system calls: another, for programs that make some for each unit of work; as root
  *	command:COMMAND		the rate is the last number that a shell command prints
  */
 #ifndef COLLECT_RATE_H

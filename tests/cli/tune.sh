@@ -49,8 +49,8 @@ own=$(taskset -p "$program" | sed 's/.*: //')
 export XDG_RUNTIME_DIR=$PWD/run
 mkdir "$XDG_RUNTIME_DIR"
 first=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
-tune_until_set() {
-	taskset -c "$first" "$CORECAST" tune -p "$program" -m 'command:sh ./rate' -s affinity --min 1 --max 1 -i 0.02 \
+tune_until_set() { # ACTUATOR
+	taskset -c "$first" "$CORECAST" tune -p "$program" -m 'command:sh ./rate' -s "$1" --min 1 --max 1 -i 0.02 \
 		2>messages &
 	tuner=$!
 	for _ in $(seq 500); do
@@ -61,8 +61,18 @@ tune_until_set() {
 	done
 	return 1
 }
-if [ "$first" != "$last" ]; then
-	tune_until_set
+hows=affinity
+if "$CORECAST" tune -m 'command:sh ./rate' -s cpuset --max 1 -i 0.02 -- sleep 0.1 2>messages; then
+	hows='affinity cpuset'
+else
+	grep -E 'Delegate=cpuset|mounts none' messages # nothing else is in the way
+fi
+if [ "$first" = "$last" ]; then
+	hows=
+fi
+for how in $hows; do
+	tune_until_set "$how"
+	groups=$(cat "/proc/$program/cgroup")
 	"$CORECAST" tune -p "$program" -m 'command:sh ./rate' -s affinity --max 1 2>stderr && exit 1
 	grep -q 'under the control of another corecast' stderr
 	kill -9 "$tuner"
@@ -74,12 +84,26 @@ if [ "$first" != "$last" ]; then
 		sleep 0.01
 	done
 	[ "$(taskset -p "$program" | sed 's/.*: //')" = "$own" ]
-	tune_until_set
+	tune_until_set "$how"
 	# shellcheck disable=SC2046 # several numbers
 	kill -9 "$tuner" $(cat "/proc/$tuner/task/$tuner/children" || true)
 	wait "$tuner" || true
 	"$CORECAST" tune -m 'command:sh ./rate' -s affinity --max 1 -i 0.02 -- sleep 0.1 2>messages
 	[ "$(taskset -p "$program" | sed 's/.*: //')" = "$own" ]
+	# It is in the group again in which it was, and so is what it starts.
+	diff "/proc/$program/cgroup" "/proc/$$/cgroup"
+	[ "$how" != cpuset ] || [[ "$groups" = */corecast-"$program"* ]]
+done
+# A quota bounds the search, whichever way the program is kept.
+cpu=$(awk '$(NF - 2) == "cgroup" && $NF ~ /(^|,)cpu(,|$)/ { print $5; exit }' /proc/self/mountinfo)
+if [ -n "$cpu" ] && mkdir "$cpu/corecast-test-$$" 2>mkdir.stderr; then
+	echo 100000 >"$cpu/corecast-test-$$/cpu.cfs_quota_us"
+	for how in $hows; do
+		"$BASH" -c 'echo $$ >"$1/tasks" && shift && exec "$@"' - "$cpu/corecast-test-$$" \
+			"$CORECAST" tune -m 'command:sh ./rate' -s "$how" -i 0.02 --json -- sleep 0.2 2>messages |
+			jq -e '.measured | map(.threads) == [1]' >bounded
+	done
+	rmdir "$cpu/corecast-test-$$"
 fi
 # Its own cores bound the search.
 taskset -cp "$last" "$program" >own
@@ -129,6 +153,17 @@ if [ -n "$has_names" ] && [ "$(id -u)" -eq 0 ] && [ -e /sys/bus/event_source/dev
 	"$CORECAST" tune -m "usdt:$usdt:corecast_test:none" -- true 2>stderr && exit 1
 	grep -q "has no probe 'corecast_test:none' (readelf -n" stderr
 fi
+
+# The last resorts: what it asks of the kernel.
+echo 'while ! grep -q holding log.csv; do cat log.csv >copy; sleep 0.001; done' >program
+for metric in switches syscalls; do
+	: >log.csv
+	if ! "$CORECAST" tune -m "$metric" --max 1 -i 0.05 --log log.csv --json -- sh ./program 2>stderr >found; then
+		grep -E 'as root|tracefs|Permission denied|Operation not permitted' stderr >why
+		continue
+	fi
+	jq -e '.measured[0].rate_per_s > 0' found >positive
+done
 
 # A pool whose workers ask: those that are too many wait, from the begin on, and go on when tuning is killed.
 : >log.csv
