@@ -19,7 +19,8 @@
 struct values {
 	const char *output;
 	uint32_t cores;
-	bool json, show;
+	double took_s;
+	bool json, show, is_forced;
 	const char *svg, *html;
 };
 
@@ -28,6 +29,12 @@ static const struct option_spec options[] = {
 	{ 'o', "output", "FILE", "where the model goes (YAML)", OPTION_STRING, FIELD(output) },
 	{ 0, "cores", "N", "cores that the run had (default: as the recording says)", OPTION_U32,
 		FIELD(cores) },
+	{ 0, "took", "SECONDS",
+		"wall time of the same run without a recorder, whose cost is taken off",
+		OPTION_DOUBLE, FIELD(took_s) },
+	{ 0, "force", NULL,
+		"a model also of what does not show locks: waits at them sleep as recorded",
+		OPTION_FLAG, FIELD(is_forced) },
 	{ 0, "show", NULL, "show a model (APP.yaml), or that of a recording, with its graphs",
 		OPTION_FLAG, FIELD(show) },
 	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
@@ -59,7 +66,12 @@ static int read_run(const char *path, const struct values *v, struct symbols *sy
 	AUTO(trace_reader) struct trace_reader *reader = NULL;
 	AUTO(build) struct build *build = NULL;
 	struct build_opts opts = {
-		.name = file_name(path), .cores = v->cores, .find = find_place, .context = symbols
+		.name = file_name(path),
+		.cores = v->cores,
+		.took_s = v->took_s,
+		.is_forced = v->is_forced,
+		.find = find_place,
+		.context = symbols,
 	};
 	int code = timeline_open(path, &reader, err);
 	if (code < 0)
@@ -147,6 +159,8 @@ static int run(const struct command *command, int argc, char **argv)
 		return status;
 	if (operands.program || operands.count != 1)
 		return command_usage_error(command, "say which recording: RUN.cct");
+	if (v.took_s < 0)
+		return command_usage_error(command, "--took needs a time above 0");
 	if (!v.output && !v.show)
 		return command_usage_error(command, "say where the model goes: -o APP.yaml");
 	struct err err;

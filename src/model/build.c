@@ -211,6 +211,10 @@ static int describe_run(struct build *build)
 		cpu_ns += build->trace.threads[i].cpu_ns;
 	recorded->is_known = true;
 	recorded->duration_s = (double)span_ns * 1e-9;
+	if (build->event_cost_ns > 0) {
+		recorded->duration_s = build->opts.took_s;
+		span_ns = (uint64_t)(recorded->duration_s * 1e9);
+	}
 	recorded->cores = build->opts.cores;
 	if (span_ns > 0 && build->opts.cores > 0)
 		recorded->core_utilisation = (double)cpu_ns / ((double)span_ns * build->opts.cores);
@@ -218,6 +222,8 @@ static int describe_run(struct build *build)
 		recorded->core_utilisation = 1;
 	build->model->hardware.switch_time.value =
 		median(build->trace.wait_costs_s, build->trace.wait_cost_count);
+	if (!build->has_limit && build->requests.begun > 0 && build->trace.descriptors < UINT32_MAX)
+		recorded->descriptors = (uint32_t)build->trace.descriptors;
 	recorded->throughput_per_s = build->requests.throughput_per_s;
 	recorded->response_s = build->requests.response_s;
 	if (!build->trace.program)
@@ -244,7 +250,9 @@ static int add_taken(struct build *build)
 		return 0;
 	if (asprintf(&text,
 		    "other programs had %.0f%% of the processors' time that this one could have "
-		    "used: it took longer than its model",
+		    "used, or its threads waited for what is not recorded (locks of its own "
+		    "making): "
+		    "it took longer than its model",
 		    100 * build->taken) < 0)
 		return -ENOMEM;
 	return model_add_note(build->model, text);
@@ -265,9 +273,31 @@ static int add_unsteadiness(struct build *build)
 	return model_add_note(build->model, text);
 }
 
+/* A frequency or other users that changed between the two runs look like a cost, too. */
+static int add_cost(struct build *build)
+{
+	AUTO_FREE char *text = NULL;
+	if (!(build->opts.took_s > 0))
+		return 0;
+	int length = build->event_cost_ns > 0
+			     ? asprintf(&text,
+				       "CPU times are less what recording cost: %.0f ns for each "
+				       "event, then %.1f%% of what was left",
+				       build->event_cost_ns, 100 * (1 - build->cost_factor))
+			     : asprintf(&text, "the run without a recorder took no less time: "
+					       "CPU times are as recorded");
+	return length < 0 ? -ENOMEM : model_add_note(build->model, text);
+}
+
 static int add_notes(struct build *build)
 {
 	int code = add_note(build, build->trace.lost, "events were not recorded");
+	if (code == 0)
+		code = add_cost(build);
+	if (code == 0)
+		code = add_note(build, build->trace.futexes,
+			"events come from the kernel, which does not see locks: where threads "
+			"waited they sleep as long as recorded, whatever else changes");
 	if (code == 0)
 		code = add_note(build, build->channels.unknown_waits,
 			"waits at conditions whose meaning was not found: they sleep as long as "
@@ -314,12 +344,13 @@ static void leave_out_switches(struct build *build)
 static int make(struct build *build, struct err *err)
 {
 	int code = build_taken(build);
+	build_take_off(build);
 	if (code == 0)
 		code = build_steps_by_meaning(&build->trace, build->meaning, &build->channels);
 	if (code == 0)
 		code = build_requests_find(&build->trace, &build->requests);
 	if (code == 0)
-		build_limits_find(&build->trace);
+		build->has_limit = build_limits_find(&build->trace);
 	if (code == 0)
 		code = build_disk_find(&build->trace, &build->disk);
 	if (code == 0)
@@ -354,10 +385,11 @@ int build_model(struct build *build, struct model **ret, struct err *err)
 		return err_set(err, -ENODATA,
 			"the recording holds no operation of any thread: record it with 'corecast "
 			"record --via preload'");
-	if (build->trace.futexes > 0)
+	if (build->trace.futexes > 0 && !build->opts.is_forced)
 		return err_set(err, -ENODATA,
 			"the recording comes from the kernel, which does not see locks: record "
-			"with 'corecast record --via preload'");
+			"with 'corecast record --via preload', or --force a model whose threads "
+			"sleep where they waited");
 	build->model = model_new();
 	if (!build->model)
 		return err_set(err, -ENOMEM, "out of memory");

@@ -31,6 +31,8 @@ struct build_place {
 struct build_opts {
 	const char *name; /* of the model; borrowed until build_free() */
 	uint32_t cores; /* that the run had; 0: not known */
+	double took_s; /* that the same run takes without a recorder; 0: not known */
+	bool is_forced; /* a model also of a recording in which locks were not seen: waits at them sleep */
 	/* May be NULL: then code and objects have numbers. */
 	struct build_place (*find)(void *context, const char *module, uint64_t address);
 	void *context;
@@ -51,7 +53,7 @@ void build_set_cores(struct build *build, uint32_t cores);
 
 /*
  * After the finish, once. The caller frees *ret, which passes model_check(). -ENODATA: there is nothing
- * to build from (no threads, or a recording from the kernel, which does not see locks); -ENOMEM.
+ * to build from (no threads, or, unless forced, a recording from the kernel, which does not see locks); -ENOMEM.
  */
 int build_model(struct build *build, struct model **ret, struct err *err);
 

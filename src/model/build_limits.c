@@ -44,7 +44,7 @@ static void mark_failures(struct build_thread *thread)
 	}
 }
 
-void build_limits_find(struct build_trace *trace)
+bool build_limits_find(struct build_trace *trace)
 {
 	bool is_kept = is_reached(trace);
 	for (size_t i = 0; i < trace->thread_count; i++)
@@ -52,4 +52,5 @@ void build_limits_find(struct build_trace *trace)
 			mark_failures(&trace->threads[i]);
 		else
 			leave_out(&trace->threads[i]);
+	return is_kept;
 }

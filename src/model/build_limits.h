@@ -9,9 +9,9 @@
 #include "model/build_trace.h"
 
 /*
- * Leaves out STEP_TAKE and STEP_GIVE if nothing was ever refused. Else the request of a thread that was
+ * Whether something was refused. Leaves out STEP_TAKE and STEP_GIVE if nothing was ever refused. Else the request of a thread that was
  * refused something ends in an error: STEP_END becomes STEP_FAIL.
  */
-void build_limits_find(struct build_trace *trace);
+bool build_limits_find(struct build_trace *trace);
 
 #endif

@@ -396,6 +396,8 @@ static int add_descriptor(struct build_trace *trace, uint32_t index, const struc
 	struct build_step step = begin_step(&trace->threads[index], &trace->live[index], event,
 		is_release ? STEP_GIVE : STEP_TAKE);
 	struct event all = *event;
+	if (!is_release && event->value > trace->descriptors)
+		trace->descriptors = event->value;
 	all.object = BUILD_DESCRIPTORS;
 	int code = object_of(trace, &all, &step.object);
 	step.flags |= event->kind == EVENT_TRY_FAILED ? STEP_REFUSED : 0;

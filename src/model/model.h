@@ -242,6 +242,8 @@ struct model_recorded {
 	double core_utilisation; /* mean share of them that was busy, 0 to 1 */
 	double throughput_per_s; /* of requests */
 	double response_s; /* mean */
+	uint32_t
+		descriptors; /* that the program may have open, if it never had them all: else a limit says it */
 	const char **notes; /* what a reader of results must know: "the workload changed", ... */
 	size_t note_count, note_capacity;
 };

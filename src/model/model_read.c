@@ -300,7 +300,7 @@ static int read_notes(const struct reader *r, const struct yaml_node *node)
 static int read_recorded(const struct reader *r, struct yaml_node *map)
 {
 	struct model_recorded *recorded = &r->model->recorded;
-	double cores = 0;
+	double cores = 0, descriptors = 0;
 	int code = reader_map(r, map, "'recorded'");
 	if (code == 0)
 		code = reader_text(r, map, "program", &recorded->program);
@@ -315,11 +315,16 @@ static int read_recorded(const struct reader *r, struct yaml_node *map)
 		code = reader_number(r, map, "throughput", MODEL_RATE, &recorded->throughput_per_s);
 	if (code == 0)
 		code = reader_number(r, map, "response", MODEL_TIME, &recorded->response_s);
+	if (code == 0)
+		code = reader_number(r, map, "descriptors", MODEL_NUMBER, &descriptors);
 	if (code < 0)
 		return code;
 	if (!(cores >= 0 && cores <= 1e6))
 		return reader_fail(r, map->line, "'cores' is a count");
+	if (!(descriptors >= 0 && descriptors <= UINT32_MAX))
+		return reader_fail(r, map->line, "'descriptors' is a count");
 	recorded->cores = (uint32_t)cores;
+	recorded->descriptors = (uint32_t)descriptors;
 	recorded->is_known = true;
 	const struct yaml_node *notes = reader_take(map, "notes");
 	code = notes ? read_notes(r, notes) : 0;

@@ -417,6 +417,7 @@ static void write_recorded(FILE *out, const struct model_recorded *recorded)
 		{ "cores", recorded->cores, MODEL_NUMBER },
 		{ "throughput", recorded->throughput_per_s, MODEL_RATE },
 		{ "response", recorded->response_s, MODEL_TIME },
+		{ "descriptors", recorded->descriptors, MODEL_NUMBER },
 	};
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		if (fields[i].value > 0)

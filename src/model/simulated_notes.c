@@ -125,6 +125,14 @@ static bool is_newly_busy(
 	       setting->objects[object].utilisation.mean > 0.9;
 }
 
+/* Each request that waits, or has been accepted and waits, holds a descriptor, or a place of the kernel's. */
+static bool is_out_of_descriptors(
+	const struct simulated *simulated, const struct simulated_setting *setting, size_t object)
+{
+	uint32_t most = simulated->model->recorded.descriptors;
+	return simulated->has_requests && most > 0 && setting->objects[object].peak > most;
+}
+
 static int add_object_notes(struct simulated *simulated, size_t index)
 {
 	const struct model_object *object = &simulated->model->objects[index];
@@ -140,6 +148,17 @@ static int add_object_notes(struct simulated *simulated, size_t index)
 			model_object_word(object->kind), name.text,
 			100 * object->recorded.waited_share);
 		return add_note_on(simulated, is_newly_contended, index, text);
+	}
+	if (object->kind == MODEL_QUEUE) {
+		snprintf(text, sizeof text,
+			"more than %u requests wait in queue '%s' at a time, and the program may "
+			"have "
+			"%u descriptors, which the recording did not reach: what it does without "
+			"was "
+			"not seen. Record it above saturation.",
+			simulated->model->recorded.descriptors, name.text,
+			simulated->model->recorded.descriptors);
+		return add_note_on(simulated, is_out_of_descriptors, index, text);
 	}
 	if (object->kind != MODEL_DISK)
 		return 0;

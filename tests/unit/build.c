@@ -57,16 +57,20 @@ static void locked(struct script *s, uint32_t tid, uint64_t lock, uint64_t site)
 	op(s, tid, EVENT_RELEASE, WHAT_MUTEX, lock, site + 1);
 }
 
-static struct script begin(uint32_t workers)
+static struct script begin_with(const struct build_opts *opts, uint32_t workers)
 {
 	struct script s = { 0 };
-	struct build_opts opts = { .name = "test", .cores = 4 };
-	assert_int_equal(build_new(&opts, &s.build), 0);
+	assert_int_equal(build_new(opts, &s.build), 0);
 	s.sink = build_sink(s.build);
 	start(&s, MAIN);
 	for (uint32_t i = 1; i <= workers; i++)
 		start(&s, i);
 	return s;
+}
+
+static struct script begin(uint32_t workers)
+{
+	return begin_with(&(struct build_opts){ .name = "test", .cores = 4 }, workers);
 }
 
 static struct model *finish(struct script *s, uint32_t workers)
@@ -514,6 +518,48 @@ static void a_kernel_recording_is_refused(void **state)
 	build_free(s.build);
 }
 
+static void a_kernel_recording_can_be_forced(void **state)
+{
+	(void)state;
+	struct build_opts opts = { .name = "test", .cores = 4, .is_forced = true };
+	struct script s = begin_with(&opts, 1);
+	op(&s, 1, EVENT_WAIT, WHAT_FUTEX, 5, 0);
+	s.now_ns += 50000;
+	op(&s, 1, EVENT_PASS, WHAT_FUTEX, 5, 0);
+	AUTO(model) struct model *model = finish(&s, 1);
+	const struct model_fragment *sleep = fragment_of(model, 1, MODEL_SLEEP);
+	assert_non_null(sleep);
+	assert_true(fabs(sleep->time.a.value - 51e-6) < 1e-9);
+	assert_true(has_note(model, "the kernel, which does not see locks"));
+}
+
+/* 100 times 10 us of work of which 2 us are the recorder's, and a section of 500 ns, all of which are. */
+static void what_recording_cost_is_taken_off(void **state)
+{
+	(void)state;
+	static const struct {
+		double took_s, cpu_s; /* 1.05 ms were recorded */
+	} cases[] = { { 0, 1050e-6 }, { 0.84e-3, 840e-6 }, { 0.42e-3, 420e-6 }, { 9, 1050e-6 } };
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct build_opts opts = { .name = "test", .cores = 1, .took_s = cases[i].took_s };
+		struct script s = begin_with(&opts, 0);
+		for (int j = 0; j < 100; j++) {
+			work(&s, MAIN, 9999);
+			s.now_ns += 9000;
+			op(&s, MAIN, EVENT_PASS, WHAT_MUTEX, LOCK, 4);
+			work(&s, MAIN, 499);
+			s.now_ns -= 500;
+			op(&s, MAIN, EVENT_RELEASE, WHAT_MUTEX, LOCK, 5);
+		}
+		AUTO(model) struct model *model = finish(&s, 0);
+		struct model_fit fit;
+		assert_int_equal(model_fit_run(model, &fit), 0);
+		assert_true(fabs(fit.simulated_cpu_s / cases[i].cpu_s - 1) < 0.01);
+		assert_int_equal(has_note(model, "what recording cost"), i == 1 || i == 2);
+		assert_int_equal(has_note(model, "no less time"), i == 3);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -533,6 +579,8 @@ int main(void)
 		cmocka_unit_test(a_device_is_told_from_its_queue),
 		cmocka_unit_test(a_limit_that_was_reached_is_modelled),
 		cmocka_unit_test(a_kernel_recording_is_refused),
+		cmocka_unit_test(a_kernel_recording_can_be_forced),
+		cmocka_unit_test(what_recording_cost_is_taken_off),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,8 @@ static const char *const queue_model =
 	"threads: { w: { count: workers, fragments: { get: { get: q, next: lock },\n"
 	"  lock: { lock: m }, work: { cpu: think, unlock: m },\n"
 	"  done: { do: end_request, next: get } } } }\n"
-	"recorded: { cores: 1, duration: 9 s, utilisation: 50%, response: 15 ms,\n"
+	"recorded: { cores: 1, duration: 9 s, utilisation: 50%, response: 15 ms, descriptors: "
+	"100,\n"
 	"  notes: [the workload changed] }\n";
 
 static void values_are_read_as_people_write_them(void **state)
@@ -159,6 +160,7 @@ static void leaving_what_was_recorded_is_said(void **state)
 		assert_int_equal(says(simulated, "mutex 'm'"), !cases[i].is_calm);
 		assert_int_equal(says(simulated, "At the recorded setting"), i == 1);
 		assert_true(says(simulated, "the workload changed"));
+		assert_int_equal(says(simulated, "100 descriptors"), cases[i].grows);
 		free(runs.rows);
 		free(runs.runs);
 	}
