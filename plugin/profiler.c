@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The plugin: what QEMU calls. `-plugin FILE[,backend=NAME],out=RAW[,page=PAGE][,trace=on]`; PAGE is that of preload/profile_page.h,
- * without which each thread is one stretch; trace: a full trace (trace_raw.h) instead of micro-traces.
+ * without which each thread is one stretch; trace: also a full trace (trace_raw.h).
  *
  * Each executed block costs one short function: two comparisons and additions of vectors; its first access calls it
  * where that is sure to be called once. Whatever is rare waits for one of the comparisons: another stretch, or

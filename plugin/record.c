@@ -27,6 +27,10 @@ enum {
 	CAPACITY = CHUNK_WORDS + WORDS_BEYOND,
 };
 
+/*
+ * One buffer of words for each thread. With a full trace it has all of them, is written chunk by chunk, and a micro-trace
+ * is a part of it, for which it is emptied first; else it has the micro-trace only.
+ */
 static bool everything;
 static atomic_uint_fast64_t micro_traces;
 
@@ -72,13 +76,6 @@ static void write_chunk(struct vcpu *vcpu)
 	recorder->used = 0;
 }
 
-void record_make_room(struct vcpu *vcpu)
-{
-	struct recorder *recorder = &vcpu->thread->recorder;
-	if (everything && recorder->used + 1 >= recorder->capacity)
-		write_chunk(vcpu);
-}
-
 static bool is_block(uint64_t word)
 {
 	return word >> TRACE_TAG_SHIFT == TRACE_BLOCK_WORD;
@@ -114,13 +111,21 @@ static uint32_t expand_block(const struct recorder *recorder, uint32_t at, const
 	return end;
 }
 
+static void stop_words(struct vcpu *vcpu)
+{
+	vcpu->mode &= ~(uint32_t)VCPU_RECORDS;
+	vcpu->looks &= (uint8_t)~LOOKS_RECORDER;
+}
+
 /* Ends the micro-trace before `next` (NULL: unknown) and writes it. */
 static void finish_micro(struct vcpu *vcpu, const struct block *next)
 {
 	struct recorder *recorder = &vcpu->thread->recorder;
 	static _Thread_local struct raw_op ops[MICRO_INSTRUCTIONS + 2 * BLOCK_MAX];
-	uint32_t count = 0;
-	for (uint32_t at = 0; at < recorder->used && count < MICRO_INSTRUCTIONS;)
+	uint32_t count = 0, at = 0;
+	while (at < recorder->used && !is_block(recorder->words[at]))
+		at++; /* addresses of the block before */
+	while (at < recorder->used && count < MICRO_INSTRUCTIONS)
 		at = expand_block(recorder, at, next, ops, &count);
 	struct raw_micro micro = { .stretch = vcpu->stretch,
 		.thread = vcpu->thread->number,
@@ -131,25 +136,36 @@ static void finish_micro(struct vcpu *vcpu, const struct block *next)
 		out_record(RAW_MICRO, &micro, sizeof(micro), ops, micro.count * sizeof(*ops));
 		micro_traces++;
 	}
-	vcpu->mode &= ~(uint32_t)VCPU_RECORDS;
-	vcpu->looks &= (uint8_t)~LOOKS_RECORDER;
+	recorder->is_micro = false;
+	if (everything)
+		return;
 	recorder->used = 0;
+	stop_words(vcpu);
 }
 
 static void start_words(struct vcpu *vcpu)
 {
 	struct recorder *recorder = &vcpu->thread->recorder;
 	recorder->used = 0;
-	recorder->instructions = 0;
 	recorder->has_block = false; /* addresses of the block before are not its own */
 	vcpu->mode |= VCPU_RECORDS;
 	vcpu->looks |= LOOKS_RECORDER;
 }
 
+void record_make_room(struct vcpu *vcpu)
+{
+	struct recorder *recorder = &vcpu->thread->recorder;
+	if (!everything || recorder->used + 1 < recorder->capacity)
+		return;
+	if (recorder->is_micro)
+		finish_micro(vcpu, NULL);
+	write_chunk(vcpu);
+}
+
 void record_enter(struct vcpu *vcpu)
 {
 	struct recorder *recorder = &vcpu->thread->recorder;
-	if (!everything && vcpu->sum)
+	if (vcpu->sum)
 		recorder->entered_at = vcpu->sum->instructions;
 	if (!everything || !recorder->words)
 		return;
@@ -163,32 +179,32 @@ static void leave_micro(struct vcpu *vcpu)
 	struct recorder *recorder = &vcpu->thread->recorder;
 	bool is_rest =
 		recorder->class_at != recorder->entered_at && recorder->instructions < MICRO_LEAST;
-	if (is_rest && vcpu->sum) {
-		vcpu->sum->next_micro = vcpu->sum->instructions;
-		recorder->used = 0;
+	if (!is_rest || !vcpu->sum) {
+		finish_micro(vcpu, NULL);
+		return;
 	}
-	finish_micro(vcpu, NULL);
+	vcpu->sum->next_micro = vcpu->sum->instructions;
+	recorder->is_micro = false;
 }
 
 void record_leave(struct vcpu *vcpu)
 {
 	if (!(vcpu->mode & VCPU_RECORDS))
 		return;
-	if (!everything) {
+	if (vcpu->thread->recorder.is_micro)
 		leave_micro(vcpu);
-		return;
+	if (everything) {
+		write_chunk(vcpu);
+		vcpu->thread->recorder.stretches++;
 	}
-	write_chunk(vcpu);
-	vcpu->thread->recorder.stretches++;
-	vcpu->mode &= ~(uint32_t)VCPU_RECORDS;
-	vcpu->looks &= (uint8_t)~LOOKS_RECORDER;
+	stop_words(vcpu);
 }
 
 uint64_t record_look(struct vcpu *vcpu)
 {
 	struct recorder *recorder = &vcpu->thread->recorder;
 	struct sum *sum = vcpu->sum;
-	if (everything || !sum || !recorder->words || vcpu->mode & VCPU_RECORDS)
+	if (!sum || !recorder->words || recorder->is_micro)
 		return UINT64_MAX;
 	if (sum->instructions < sum->next_micro)
 		return sum->next_micro - sum->instructions;
@@ -201,7 +217,12 @@ uint64_t record_look(struct vcpu *vcpu)
 	sum->next_micro = sum->instructions + gap;
 	recorder->at = vcpu->slot->instructions;
 	recorder->class_at = sum->instructions;
-	start_words(vcpu);
+	recorder->instructions = 0;
+	recorder->is_micro = true;
+	if (everything)
+		write_chunk(vcpu);
+	else
+		start_words(vcpu);
 	return gap;
 }
 
@@ -210,13 +231,14 @@ void record_block(struct vcpu *vcpu, const struct block *block)
 	struct recorder *recorder = &vcpu->thread->recorder;
 	if (block_goes_on(block, vcpu->previous))
 		return;
-	if (everything) {
-		if (recorder->used >= CHUNK_WORDS)
-			write_chunk(vcpu);
-	} else if (recorder->instructions >= MICRO_INSTRUCTIONS || recorder->used >= MICRO_WORDS) {
+	bool is_full =
+		recorder->instructions >= MICRO_INSTRUCTIONS || recorder->used >= MICRO_WORDS;
+	if (recorder->is_micro && is_full)
 		finish_micro(vcpu, block);
+	if (!(vcpu->mode & VCPU_RECORDS))
 		return;
-	}
+	if (everything && recorder->used >= CHUNK_WORDS)
+		write_chunk(vcpu);
 	recorder->instructions += block->count;
 	recorder->has_block = true;
 	if (recorder->used < recorder->capacity)

@@ -39,6 +39,7 @@ struct recorder {
 	uint32_t used, capacity;
 	uint32_t instructions; /* of this micro-trace */
 	bool has_block; /* since it started */
+	bool is_micro; /* a micro-trace is recorded */
 	uint64_t at, class_at; /* as in raw_micro */
 	uint64_t entered_at; /* as class_at, when the stretch began */
 	uint64_t begin_ns, stretches; /* as in trace_chunk */

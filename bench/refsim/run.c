@@ -85,13 +85,19 @@ static int result(const struct running *running, struct refrun_result *ret, stru
 	return 0;
 }
 
+/* A processor that says nothing of cores has one for each thread. */
+static uint32_t cores_of(const struct refrun_input *input)
+{
+	return input->processor->cores ? input->processor->cores : input->threads;
+}
+
 int refrun(const struct refrun_input *input, const struct event_sink *sink,
 	struct refrun_result *ret, struct err *err)
 {
 	struct running running = { .input = input };
 	const struct processor *processor = input->processor;
 	struct replay_run run = {
-		.cores = input->threads,
+		.cores = cores_of(input),
 		.sink = sink,
 		.begin = begin,
 		.begin_context = &running,
@@ -100,6 +106,7 @@ int refrun(const struct refrun_input *input, const struct event_sink *sink,
 		.operation_ns =
 			(uint64_t)(processor->lock_cycles / 2 / processor->frequency_hz * 1e9),
 		.wake_ns = (uint64_t)processor->wake_ns,
+		.transfer_ns = (uint64_t)processor->transfer_ns,
 	};
 	int code = input->threads > REPLAY_CORES_MAX
 			   ? err_set(err, -E2BIG, "more than %d threads", REPLAY_CORES_MAX)

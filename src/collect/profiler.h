@@ -24,8 +24,7 @@ struct profiler_opts {
 	const char *backend; /* "auto", "qemu" or "valgrind" */
 	bool is_run_plainly; /* also, first, for the time that it takes */
 	uint64_t trace_bytes_max; /* of the raw timeline */
-	const char *
-		instructions; /* file for a full trace (plugin/trace_raw.h), then without micro-traces; NULL: none */
+	const char *instructions; /* file for a full trace, too (plugin/trace_raw.h); NULL: none */
 };
 
 struct profiler_result {

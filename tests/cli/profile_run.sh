@@ -86,3 +86,8 @@ for program in openmp_loop cpp_producer; do
 		whole "$programs/$program" -t 2 -s 0.02
 	fi
 done
+
+# With every instruction, a profile is as without: it has the samples that predictions are made of.
+"$CORECAST" profile --force --instructions trace -o run.ccp --json -- "$programs/hot_lock" -t 2 -s 0.002 2>stderr | sed -n '/^{/,$p' >json
+jq -e '.quality.micro_traces > 3 and .quality.unmatched == 0 and .quality.lost == 0' json >/dev/null
+[ "$(stat -c %s trace)" -gt "$(($(jq .instructions json) / 5))" ] # a word for each block
