@@ -4,23 +4,27 @@
 #include "boost_session.h"
 #include "command.h"
 
+#include "collect/preloadable.h"
+#include "collect/rate.h"
 #include "report/json.h"
 #include "report/report.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+static const double ALTERNATE_MIN_S = 0.02, ALTERNATE_S = 0.5;
 static const double SLICE_MIN_MS = 1, SLICE_MAX_MS = 10000, DURATION_MAX_S = 1e9, RATIO_MAX = 1e6;
 enum { NICE_STEPS = 20, NICE_STEPS_MAX = 39, ROWS_FOR_PEOPLE = 10 };
 
 struct values {
-	const char *set, *policy;
+	const char *set, *policy, *metric;
 	uint32_t pid, nice;
-	double duration_s, slice_ms, alpha, beta;
-	bool is_dry, is_verbose, json;
+	double duration_s, slice_ms, alpha, beta, alternate_s;
+	bool is_dry, is_verbose, is_guarded, json;
 };
 
 #define FIELD(name) offsetof(struct values, name)
@@ -44,6 +48,14 @@ static const struct option_spec options[] = {
 		FIELD(beta) },
 	{ 0, "nice", "STEPS", "with nice: how far below the thread's own value (default: 20)",
 		OPTION_U32, FIELD(nice) },
+	{ 0, "alternate", "S",
+		"with and without it in turn, S seconds each; tells the gain and its interval",
+		OPTION_DOUBLE, FIELD(alternate_s) },
+	{ 0, "guard", NULL, "the same, and off while it is shown to cost, on while it pays",
+		OPTION_FLAG, FIELD(is_guarded) },
+	{ 'm', "metric", "METRIC",
+		"for these two: what is to be fast, as of corecast tune (default: ticks)",
+		OPTION_STRING, FIELD(metric) },
 	{ 0, "dry-run", NULL, "change nothing; tell what would be done", OPTION_FLAG,
 		FIELD(is_dry) },
 	{ 0, "verbose", NULL, "a line on standard error for each change", OPTION_FLAG,
@@ -53,7 +65,8 @@ static const struct option_spec options[] = {
 	{ 0 },
 };
 
-static json_t *to_json(const struct values *v, const struct boost_session_result *r)
+static json_t *to_json(const struct values *v, const struct boost_session_result *r,
+	const struct boost_trial *trial)
 {
 	json_t *threads = json_array();
 	for (size_t i = 0; i < r->tally_count; i++) {
@@ -64,12 +77,13 @@ static json_t *to_json(const struct values *v, const struct boost_session_result
 				json_text(t->name), "critical_s", json_number(t->held_s), "fast_s",
 				json_number(t->fast_s), "times", (json_int_t)t->times));
 	}
-	return json_pack("{s:i, s:s, s:s, s:b, s:o, s:I, s:I, s:I, s:o, s:I, s:o}", "version", 1,
-		"policy", v->policy, "set", v->set, "is_dry_run", v->is_dry, "seconds",
-		json_number(r->seconds), "slices", (json_int_t)r->slices, "late_slices",
+	return json_pack("{s:i, s:s, s:s, s:b, s:o, s:I, s:I, s:I, s:o, s:o, s:I, s:o, s:o}",
+		"version", 1, "policy", v->policy, "set", v->set, "is_dry_run", v->is_dry,
+		"seconds", json_number(r->seconds), "slices", (json_int_t)r->slices, "late_slices",
 		(json_int_t)r->late, "changes", (json_int_t)r->changes, "fast_s",
-		json_number(r->fast_s), "lost_threads", (json_int_t)r->lost_threads, "threads",
-		threads);
+		json_number(r->fast_s), "energy_j", json_number(r->joules), "lost_threads",
+		(json_int_t)r->lost_threads, "trial", trial ? boost_trial_json(trial) : json_null(),
+		"threads", threads);
 }
 
 static void print_text(const struct values *v, const struct boost_session_result *r)
@@ -85,26 +99,59 @@ static void print_text(const struct values *v, const struct boost_session_result
 			r->tallies[i].fast_s, r->tallies[i].times);
 	if (r->tally_count > ROWS_FOR_PEOPLE)
 		fprintf(stderr, "corecast: and %zu more\n", r->tally_count - ROWS_FOR_PEOPLE);
+	if (!isnan(r->joules) && r->seconds > 0)
+		fprintf(stderr, "corecast: the processors took %.1f J, %.1f W\n", r->joules,
+			r->joules / r->seconds);
 	if (r->lost_threads > 0)
 		fprintf(stderr, "corecast: %llu threads were not seen: too many at a time\n",
 			(unsigned long long)r->lost_threads);
 }
 
-static int print_result(const struct values *v, struct boost_session *session, struct err *err)
+static int print_result(const struct values *v, struct boost_session *session,
+	const struct boost_trial *trial, struct err *err)
 {
 	struct boost_session_result r = boost_session_result(session);
 	if (!v->json) {
 		print_text(v, &r);
+		if (trial)
+			boost_trial_print(trial, stderr);
 		return 0;
 	}
 	AUTO_RELEASE(strbuf) struct strbuf out = { 0 };
-	json_add(&out, to_json(v, &r));
+	json_add(&out, to_json(v, &r, trial));
 	return report_save(&out, "-", err);
+}
+
+static int run_alongside(struct boost_session *session, const struct boost_trial *trial,
+	const struct values *v, char **program, int *ret_status, struct err *err)
+{
+	struct alongside alongside = { .doing = "boosting",
+		.begin = boost_session_begin,
+		.run = boost_session_run,
+		.context = session };
+	if (trial) {
+		alongside.environment_count = boost_trial_environment(trial, alongside.environment);
+		alongside.stdout_fd = boost_trial_output(trial);
+	}
+	return program ? alongside_program(&alongside, program, ret_status, err)
+		       : alongside_process(&alongside, (pid_t)v->pid, v->duration_s, err);
+}
+
+static int new_trial(
+	const struct values *v, char **program, struct boost_trial **ret, struct err *err)
+{
+	const struct boost_trial_opts opts = {
+		.metric = v->metric, .slice_s = v->alternate_s, .is_guarded = v->is_guarded
+	};
+	int code = program && rate_needs_page(v->metric) ? preloadable_check(program[0], err) : 0;
+	return code < 0 ? code : boost_trial_new(&opts, ret, err);
 }
 
 static int boost(const struct values *v, char **program)
 {
 	struct err err;
+	AUTO(boost_trial) struct boost_trial *trial = NULL;
+	int status = 0, code = v->alternate_s > 0 ? new_trial(v, program, &trial, &err) : 0;
 	const struct boost_session_opts opts = {
 		.policy = boost_policy_by_name(v->policy),
 		.settings = { .alpha = v->alpha, .beta = v->beta },
@@ -112,23 +159,35 @@ static int boost(const struct values *v, char **program)
 		.nice_steps = (int)v->nice,
 		.slice_s = 1e-3 * v->slice_ms,
 		.is_dry = v->is_dry,
+		.trial = trial,
 		.messages = v->is_verbose ? stderr : NULL,
 	};
 	AUTO(boost_session) struct boost_session *session = NULL;
-	int status = 0;
-	int code = boost_session_new(&opts, &session, &err);
-	const struct alongside alongside = { .doing = "boosting",
-		.begin = boost_session_begin,
-		.run = boost_session_run,
-		.context = session };
 	if (code == 0)
-		code = program ? alongside_program(&alongside, program, &status, &err)
-			       : alongside_process(&alongside, (pid_t)v->pid, v->duration_s, &err);
+		code = boost_session_new(&opts, &session, &err);
 	if (code == 0)
-		code = print_result(v, session, &err);
+		code = run_alongside(session, trial, v, program, &status, &err);
+	if (code == 0)
+		code = print_result(v, session, trial, &err);
 	if (code < 0)
 		return command_failure(&err);
 	return program ? command_program_status(program[0], status) : EXIT_SUCCESS;
+}
+
+static int check_trial(const struct command *command, const struct values *v, bool has_program)
+{
+	if (v->alternate_s != 0 &&
+		!(v->alternate_s >= ALTERNATE_MIN_S && v->alternate_s <= DURATION_MAX_S))
+		return command_usage_error(command, "--alternate: 0.02 seconds at least");
+	if (!has_program && v->alternate_s > 0 &&
+		(rate_needs_page(v->metric) || rate_needs_output(v->metric)))
+		return command_usage_error(command,
+			"-p: of a program that runs already, --metric uprobe, usdt, switches, "
+			"syscalls or command can be measured");
+	if (v->is_dry && v->alternate_s > 0)
+		return command_usage_error(
+			command, "--dry-run: changes nothing, so that nothing can be compared");
+	return 0;
 }
 
 static int check_values(const struct command *command, const struct values *v)
@@ -157,7 +216,11 @@ static int check_values(const struct command *command, const struct values *v)
 
 static int run(const struct command *command, int argc, char **argv)
 {
-	struct values v = { .set = "nice", .policy = "resume", .slice_ms = 10, .nice = NICE_STEPS };
+	struct values v = { .set = "nice",
+		.policy = "resume",
+		.metric = "ticks",
+		.slice_ms = 10,
+		.nice = NICE_STEPS };
 	struct operands operands;
 	int status = 0;
 	if (!options_parse(command, argc, argv, &v, &operands, &status))
@@ -169,7 +232,11 @@ static int run(const struct command *command, int argc, char **argv)
 	if (has_program == (v.pid != 0) || v.pid > INT32_MAX)
 		return command_usage_error(
 			command, "needs a program: either -- PROGRAM ARGS..., or -p PID");
+	if (v.alternate_s == 0 && v.is_guarded)
+		v.alternate_s = ALTERNATE_S;
 	status = check_values(command, &v);
+	if (status == 0)
+		status = check_trial(command, &v, has_program);
 	return status != 0 ? status : boost(&v, has_program ? operands.program : NULL);
 }
 

@@ -18,6 +18,9 @@ enum { THREADS_MAX = 16384 };
 /* How fast it reacts to threads that come and go: a look costs two system calls. */
 static const double GLANCE_S = 0.001;
 
+/* While it is off: records of ended threads are taken, counters of energy do not wrap unseen. */
+static const double LOOK_S = 1;
+
 struct boost_session {
 	struct boost_session_opts opts;
 	struct bpf_watch *watch;
@@ -25,6 +28,9 @@ struct boost_session {
 	struct live live;
 	struct undo *undo; /* NULL: dry, or not begun */
 	struct favour favour;
+	struct rapl *rapl; /* NULL: no energy here */
+	bool is_off; /* by the trial */
+	double looked_s;
 	struct boost_thread *threads; /* of the last slice */
 	size_t thread_count, thread_capacity;
 	struct boost_state state;
@@ -61,6 +67,7 @@ void boost_session_free(struct boost_session *session)
 		return;
 	undo_close(session->undo);
 	bpf_watch_free(session->watch);
+	rapl_free(session->rapl);
 	bpf_snapshot_release(&session->snapshot);
 	live_release(&session->live);
 	free(session->threads);
@@ -78,6 +85,7 @@ int boost_session_begin(void *context, pid_t pid, struct err *err)
 			"cannot make a thread faster by %s: %s (--dry-run shows what it would do)",
 			session->opts.method->name, reason);
 	code = bpf_watch_open(&watch, &session->watch, err);
+	(void)rapl_new("", &session->rapl, NULL); /* without it, no energy is told */
 	if (code < 0 || session->opts.is_dry)
 		return code;
 	code = undo_open(NULL, pid, &session->undo, err);
@@ -205,15 +213,29 @@ static int react(struct boost_session *session, struct err *err)
 	return act(session, err);
 }
 
-static int end_slice(struct boost_session *session, struct err *err)
+/* What the threads did since the last look. */
+static int look(struct boost_session *session, struct err *err)
 {
+	double joules;
 	int code = bpf_watch_read(session->watch, &session->snapshot, err);
 	if (code < 0)
 		return code;
+	if (session->rapl && session->last_s - session->looked_s >= LOOK_S)
+		(void)rapl_read(session->rapl, &joules); /* it is read again in the end */
+	session->looked_s = session->last_s;
+	return live_update(&session->live, &session->snapshot) < 0
+		       ? err_set(err, -ENOMEM, "out of memory")
+		       : 0;
+}
+
+static int end_slice(struct boost_session *session, struct err *err)
+{
+	int code = look(session, err);
+	if (code < 0)
+		return code;
 	const struct live_rows *rows = &session->live.threads;
-	if (live_update(&session->live, &session->snapshot) < 0 ||
-		mem_grow(&session->threads, &session->thread_capacity, rows->count,
-			sizeof *session->threads) < 0)
+	if (mem_grow(&session->threads, &session->thread_capacity, rows->count,
+		    sizeof *session->threads) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < rows->count; i++)
 		session->threads[i] = (struct boost_thread){ .id = rows->items[i].tid,
@@ -226,6 +248,32 @@ static int end_slice(struct boost_session *session, struct err *err)
 		.only = BOOST_NONE };
 	session->opts.policy->slice(&session->opts.settings, &view, &session->state);
 	return 0;
+}
+
+/* Switched off, nobody is fast and nobody looks. */
+static int follow_trial(struct boost_session *session, struct err *err)
+{
+	bool is_on = true;
+	int code = session->opts.trial
+			   ? boost_trial_poll(session->opts.trial, session->last_s, &is_on, err)
+			   : 0;
+	if (code < 0 || is_on != session->is_off)
+		return code;
+	session->is_off = !is_on;
+	session->state = (struct boost_state){ BOOST_NONE, BOOST_NONE };
+	return session->is_off ? act(session, err) : look(session, err);
+}
+
+static int pass(struct boost_session *session, bool is_over, struct err *err)
+{
+	int code = follow_trial(session, err);
+	if (code < 0)
+		return code;
+	if (session->is_off)
+		return session->last_s - session->looked_s < LOOK_S ? 0 : look(session, err);
+	if (is_over)
+		code = end_slice(session, err);
+	return code < 0 ? code : react(session, err);
 }
 
 /* False: stop_fd became readable. */
@@ -248,16 +296,18 @@ static int run(struct boost_session *session, int stop_fd, struct err *err)
 	double slice_s = session->opts.slice_s, next = session->start_s + slice_s;
 	double glance_s = needs_glances(session) ? GLANCE_S : slice_s;
 	int code = 0;
-	while (code == 0 && sleep_until(fmin(clock_s() + glance_s, next), stop_fd)) {
+	for (;;) {
+		double until = session->is_off ? next : fmin(clock_s() + glance_s, next);
+		if (code < 0 || !sleep_until(until, stop_fd))
+			break;
 		account_time(session);
-		if (session->last_s >= next) {
-			code = end_slice(session, err);
+		bool is_over = session->last_s >= next;
+		if (is_over) {
 			uint64_t behind = (uint64_t)((session->last_s - next) / slice_s);
 			session->late += behind;
 			next += slice_s * (double)(behind + 1);
 		}
-		if (code == 0)
-			code = react(session, err);
+		code = pass(session, is_over, err);
 	}
 	account_time(session);
 	return code;
@@ -266,11 +316,15 @@ static int run(struct boost_session *session, int stop_fd, struct err *err)
 int boost_session_run(void *context, pid_t pid, int stop_fd, struct err *err)
 {
 	struct boost_session *session = context;
-	(void)pid; /* is in the account */
 	/* Of this thread: who chooses must not wait for those that it chooses. Without privilege it may. */
 	(void)setpriority(PRIO_PROCESS, 0, PRIO_MIN);
-	session->start_s = session->last_s = clock_s();
-	int code = run(session, stop_fd, err);
+	session->start_s = session->last_s = session->looked_s = clock_s();
+	int code = 0;
+	if (session->opts.trial)
+		code = boost_trial_start(
+			session->opts.trial, pid, session->start_s, session->rapl, err);
+	if (code == 0)
+		code = run(session, stop_fd, err);
 	undo_close(session->undo);
 	session->undo = NULL;
 	return code;
@@ -286,6 +340,8 @@ static int compare_tallies(const void *a, const void *b)
 
 struct boost_session_result boost_session_result(struct boost_session *session)
 {
+	double joules;
+	bool has_energy = session->rapl && rapl_read(session->rapl, &joules) == 0;
 	if (session->tally_count > 1)
 		qsort(session->tallies, session->tally_count, sizeof *session->tallies,
 			compare_tallies);
@@ -294,6 +350,7 @@ struct boost_session_result boost_session_result(struct boost_session *session)
 		.changes = session->changes,
 		.late = session->late,
 		.fast_s = session->fast_s,
+		.joules = has_energy ? joules : NAN,
 		.lost_threads = session->live.lost_threads,
 		.tallies = session->tallies,
 		.tally_count = session->tally_count };

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "boost_trial.h"
 #include "collect/favour.h"
 #include "tune/boost.h"
 
@@ -21,6 +22,7 @@ struct boost_session_opts {
 	int nice_steps;
 	double slice_s;
 	bool is_dry; /* nothing is changed */
+	struct boost_trial *trial; /* borrowed; NULL: boosted all the time */
 	FILE *messages; /* a line for each change; NULL: none */
 };
 
@@ -37,6 +39,7 @@ struct boost_session_result {
 	uint64_t slices, changes;
 	uint64_t late; /* slices that were over when we came to look */
 	double fast_s; /* while anybody was fast */
+	double joules; /* of the machine's processors meanwhile; NAN: not measured */
 	uint64_t lost_threads; /* that the account does not know */
 	const struct boost_tally *tallies; /* longest held first; the session's */
 	size_t tally_count;

@@ -8,10 +8,13 @@
  *	-t THREADS		how many
  *	-s SCALE		times as many repetitions
  *	--fix			without the plant
+ *	--ticks			tells microseconds of work by corecast_tick(), each millisecond
  *	--speedup NAME=FACTOR	the work of the thread, or part, of that name takes 1/FACTOR of its steps
  */
 #ifndef PLANT_H
 #define PLANT_H
+
+#include <corecast/probe.h>
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -23,12 +26,13 @@
 #include <time.h>
 
 enum { PLANT_THREADS_MAX = 1024, PLANT_STEPS_PER_US = 330 };
+enum { PLANT_STEPS_PER_TICK = 1000 * PLANT_STEPS_PER_US };
 
 struct plant {
 	const char *program;
 	int threads;
 	double scale;
-	bool is_fixed;
+	bool is_fixed, has_ticks;
 	const char *faster; /* NAME of --speedup with its FACTOR, NULL if none */
 	size_t faster_length;
 	double factor;
@@ -44,7 +48,9 @@ static inline double plant_now_s(void)
 
 static inline void plant_usage(FILE *out, const char *program, const char *summary)
 {
-	fprintf(out, "Usage: %s [-t THREADS] [-s SCALE] [--fix] [--speedup NAME=FACTOR]\n\n%s\n",
+	fprintf(out,
+		"Usage: %s [-t THREADS] [-s SCALE] [--fix] [--ticks] [--speedup "
+		"NAME=FACTOR]\n\n%s\n",
 		program, summary);
 	exit(out == stdout ? 0 : 2);
 }
@@ -68,10 +74,11 @@ static inline struct plant plant_begin(int argc, char **argv, const char *summar
 	static const struct option options[] = {
 		{ "fix", no_argument, NULL, 'f' },
 		{ "speedup", required_argument, NULL, 'x' },
+		{ "ticks", no_argument, NULL, 'k' },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct plant plant = { strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0], 4, 1,
-		false, NULL, 0, 1, 0 };
+		false, false, NULL, 0, 1, 0 };
 	int option;
 	bool is_wrong = false;
 	while ((option = getopt_long(argc, argv, "ht:s:", options, NULL)) != -1) {
@@ -80,6 +87,8 @@ static inline struct plant plant_begin(int argc, char **argv, const char *summar
 			plant_usage(stdout, plant.program, summary);
 		else if (option == 'f')
 			plant.is_fixed = true;
+		else if (option == 'k')
+			plant.has_ticks = true;
 		else if (option == 'x')
 			is_wrong |= !plant_parse_speedup(optarg, &plant);
 		else if (option == 't')
@@ -124,9 +133,17 @@ static inline __attribute__((always_inline)) uint64_t plant_work(
 			 memcmp(name, plant->faster, plant->faster_length) == 0;
 	uint64_t value = item + 1;
 	int64_t steps = (int64_t)(us * PLANT_STEPS_PER_US / (is_faster ? plant->factor : 1));
-	while (steps-- > 0) {
-		value = plant_mix(value);
-		__asm__ volatile("" : "+r"(value)); /* no step may be left out */
+	while (steps > 0) {
+		int64_t part = PLANT_STEPS_PER_TICK;
+		if (part > steps)
+			part = steps;
+		steps -= part;
+		for (int64_t step = 0; step < part; step++) {
+			value = plant_mix(value);
+			__asm__ volatile("" : "+r"(value)); /* no step may be left out */
+		}
+		if (plant->has_ticks)
+			corecast_tick((uint64_t)part / PLANT_STEPS_PER_US);
 	}
 	return plant_mix(item + 1);
 }

@@ -2,6 +2,7 @@
 /* What the machine offers: cores, limits on them, waiting times, clocks, energy. */
 #include "collect/doctor_checks.h"
 
+#include "collect/rapl.h"
 #include "collect/readfile.h"
 
 #include <errno.h>
@@ -152,20 +153,21 @@ void doctor_check_frequency(const struct doctor_place *place, struct doctor_find
 
 void doctor_check_energy(const struct doctor_place *place, struct doctor_finding *finding)
 {
-	double energy_uj;
-	int r = readfile_number(
-		place->root, "/sys/class/powercap/intel-rapl:0/energy_uj", &energy_uj);
-	if (r == 0) {
-		DOCTOR_SAY(finding->summary, "RAPL, through powercap");
+	AUTO(rapl) struct rapl *rapl = NULL;
+	int code = rapl_new(place->root, &rapl, NULL);
+	DOCTOR_SAY(finding->detail, "corecast boost: energy with and without it");
+	if (code == 0) {
+		size_t packages = rapl_packages(rapl);
+		DOCTOR_SAY(finding->summary, "RAPL of %zu package%s, through powercap", packages,
+			packages == 1 ? "" : "s");
 		return;
 	}
-	bool is_forbidden = r == -EACCES || r == -EPERM;
+	bool is_forbidden = code == -EACCES;
 	finding->status = is_forbidden ? DOCTOR_LIMITED : DOCTOR_MISSING;
 	DOCTOR_SAY(
 		finding->summary, "%s", is_forbidden ? "RAPL, for root only" : "no RAPL counters");
-	DOCTOR_SAY(finding->detail, "no command of this version reports energy");
 	DOCTOR_SAY(finding->lost, "energy of a run");
-	DOCTOR_SAY(finding->instead, "time only");
+	DOCTOR_SAY(finding->instead, "time only; a machine file's power model");
 	if (is_forbidden)
 		DOCTOR_SAY(finding->command,
 			"sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj");

@@ -16,6 +16,9 @@ fails --set magic -- true
 fails --nice 0 -- true
 fails --slice 0 -- true
 fails --beta 2 -- true
+fails --alternate 0.001 -- true
+fails --alternate 1 -p 1
+fails --alternate 1 --dry-run -- true
 
 "$CORECAST" boost --dry-run --json -- true >result 2>stderr || true
 if [ -s stderr ]; then
@@ -152,6 +155,17 @@ begin --slice 300
 kill -9 "$program"
 wait "$booster"
 [ -z "$(ls "$XDG_RUNTIME_DIR/corecast")" ]
+awk 'length($0) > 80 { print "wide: " $0; bad = 1 } END { exit bad }' stderr
+
+# With and without it in turn, by a number that the program prints; a guard begins in the same way.
+cat >program <<'END'
+for i in $(seq 60); do echo "rate 100"; sleep 0.01; done
+END
+"$CORECAST" boost --alternate 0.04 -m 'print:rate ([0-9]+)' --json -- sh ./program 2>stderr | grep -v '^rate' |
+	jq -c '[.trial.metric, .trial.rate.pairs > 1, .trial.rate.gain, .trial.with_per_s, .trial.verdict]'
+"$CORECAST" boost --guard --alternate 0.04 -m 'print:rate ([0-9]+)' -- sh ./program 2>stderr >result
+grep -E 'gain of boosting: [+]0.0%|too short a run' stderr >found
+grep '^corecast: boosting was ' stderr
 awk 'length($0) > 80 { print "wide: " $0; bad = 1 } END { exit bad }' stderr
 
 # Thousands of threads a second: memory does not follow them.

@@ -97,6 +97,7 @@ static void a_machine_that_tells_nothing_is_no_failure(void **state)
 	expect(doctor, "waiting", DOCTOR_MISSING, "schedstat", "CONFIG_SCHED_INFO");
 	expect(doctor, "BPF", DOCTOR_MISSING, "no BTF", "linux-image");
 	expect(doctor, "frequency", DOCTOR_MISSING, "not there", "modprobe");
+	expect(doctor, "energy", DOCTOR_MISSING, "no RAPL", "modprobe");
 }
 
 static void a_containers_quota_is_told_with_its_file(void **state)
