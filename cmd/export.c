@@ -161,6 +161,10 @@ static void warn(const char *path, const struct trace_quality *quality)
 	if (quality->lost)
 		fprintf(stderr, "corecast: %s: %llu events were not recorded or cannot be read\n",
 			path, (unsigned long long)quality->lost);
+	if (quality->left_out)
+		fprintf(stderr,
+			"corecast: %s: %.1f%% of the free locks are in it, in bursts (--budget)\n",
+			path, 100 * trace_free_share(quality));
 	if (quality->torn_chunks)
 		fprintf(stderr, "corecast: %s: %llu parts of the file are damaged\n", path,
 			(unsigned long long)quality->torn_chunks);

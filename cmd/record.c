@@ -3,6 +3,7 @@
 #include "command.h"
 
 #include "base/mem.h"
+#include "base/number.h"
 #include "collect/recorder.h"
 
 #include <errno.h>
@@ -17,10 +18,11 @@ enum {
 	SAMPLES_HZ = 997,
 	SAMPLES_HZ_MAX = 10000,
 	SAMPLES_UNSET = UINT32_MAX,
+	PAIRS_MAX = 1000000,
 };
 
 struct record_options {
-	const char *output, *via;
+	const char *output, *via, *budget;
 	uint32_t limit_mib, pid, samples_hz;
 	double duration_s;
 	bool disk, force;
@@ -44,11 +46,50 @@ static const struct option_spec options[] = {
 		"note what runs so many times in each second that a thread runs (default: 997; 0: "
 		"never)",
 		OPTION_U32, FIELD(samples_hz) },
+	{ 0, "budget", "PERCENT%|none|N/M",
+		"what recording may add to a thread's time: above it free locks are recorded in "
+		"bursts (default: 5%; none: record all of them; N/M: N of every M)",
+		OPTION_STRING, FIELD(budget) },
 	{ 0, "size-limit", "MIB", "stop recording, not the program, at this size (default: 1024)",
 		OPTION_U32, FIELD(limit_mib) },
 	{ 0, "force", NULL, "replace the file that is there", OPTION_FLAG, FIELD(force) },
 	{ 0 },
 };
+
+/* "N/M". 0 or -EINVAL. */
+static int parse_turns(const char *text, struct record_opts *ret)
+{
+	uint32_t recorded = 0, all = 0;
+	char first[16] = "";
+	size_t length = strcspn(text, "/");
+	if (length >= sizeof first || text[length] == '\0')
+		return -EINVAL;
+	memcpy(first, text, length);
+	if (number_parse_u32(first, &recorded) < 0 ||
+		number_parse_u32(text + length + 1, &all) < 0 || recorded == 0 || recorded >= all ||
+		all > PAIRS_MAX)
+		return -EINVAL;
+	ret->burst_pairs = recorded;
+	ret->gap_pairs = all - recorded;
+	return 0;
+}
+
+/* "5%", "none", "100/1000". 0 or -EINVAL. */
+static int parse_budget(const char *text, struct record_opts *ret)
+{
+	char number[16] = "";
+	double percent = 0;
+	size_t length = strlen(text);
+	if (strcmp(text, "none") == 0)
+		return 0;
+	if (length == 0 || length >= sizeof number || text[length - 1] != '%')
+		return parse_turns(text, ret);
+	memcpy(number, text, length - 1);
+	if (number_parse_double(number, &percent) < 0 || !(percent > 0 && percent <= 1000))
+		return -EINVAL;
+	ret->budget_ppm = (uint32_t)(percent * 10000 + 0.5);
+	return ret->budget_ppm > 0 ? 0 : -EINVAL;
+}
 
 static double mebibytes(uint64_t bytes)
 {
@@ -81,9 +122,13 @@ static void print_summary(const char *path, const struct record_result *result)
 	fprintf(stderr, "corecast: who held the others up: corecast criticality %s\n", path);
 }
 
-static int record(const struct record_options *values, char **program)
+static int record(
+	const struct record_options *values, const struct record_opts *budget, char **program)
 {
 	const struct record_opts opts = {
+		.budget_ppm = budget->budget_ppm,
+		.burst_pairs = budget->burst_pairs,
+		.gap_pairs = budget->gap_pairs,
 		.argv = program,
 		.pid = (pid_t)values->pid,
 		.duration_s = values->duration_s,
@@ -117,6 +162,7 @@ static int run(const struct command *command, int argc, char **argv)
 	struct record_options values = {
 		.output = "corecast.cct",
 		.via = "auto",
+		.budget = "5%",
 		.limit_mib = LIMIT_MIB,
 		.samples_hz = SAMPLES_UNSET,
 	};
@@ -142,7 +188,13 @@ static int run(const struct command *command, int argc, char **argv)
 		return command_usage_error(command, "--samples: %d at most", SAMPLES_HZ_MAX);
 	if (values.limit_mib == 0)
 		return command_usage_error(command, "--size-limit: 1 at least");
-	return record(&values, has_program ? operands.program : NULL);
+	struct record_opts budget = { 0 };
+	if (parse_budget(values.budget, &budget) < 0)
+		return command_usage_error(command,
+			"--budget: '%s' is neither a percentage above 0, nor none, nor N/M with N "
+			"below M",
+			values.budget);
+	return record(&values, &budget, has_program ? operands.program : NULL);
 }
 
 extern const struct command cmd_record;

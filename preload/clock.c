@@ -101,6 +101,7 @@ void cpu_clock_read(struct cpu_clock *clock, uint64_t now_ns)
 		clock->lead_ns = *clock->counted + 1 - now_ns; /* 0 is unknown */
 		return;
 	}
+	clock->readings++;
 	arm(clock); /* first: a switch from here on is seen the next time */
 	/* Before the system call, at whose return the kernel likes to give the core away. */
 	uint64_t time_ns = clock_ns();

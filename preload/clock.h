@@ -58,6 +58,7 @@ struct cpu_clock {
 	uint64_t seen_ns; /* when it was last asked */
 	uint64_t lead_ns; /* CPU time less the run's clock, modulo 2^64 */
 	uint64_t cpu_ns; /* the last answer: it never falls */
+	uint32_t readings; /* of the kernel's clock, so far */
 	const volatile uint64_t *counted; /* instructions of a profiled thread; NULL: it is not */
 };
 

@@ -6,6 +6,7 @@
  */
 #include "real.h"
 #include "trace.h"
+#include "traced_thread.h"
 
 #include <errno.h>
 
@@ -56,20 +57,35 @@ static bool is_inner(const pthread_mutex_t *mutex)
 static int got_mutex(const pthread_mutex_t *mutex, int result, const void *caller)
 {
 	bool is_ours = result == 0 || result == EOWNERDEAD;
-	if (is_tracing() && is_ours && !is_inner(mutex))
+	if (is_tracing() && is_ours && !is_inner(mutex)) {
 		trace_acquired(SYNC_LOCK, mutex, 0, caller);
-	else
+		if (self.budget.is_on)
+			budget_took(mutex, caller, true);
+	} else {
 		profiled_resume();
+	}
 	return result;
+}
+
+/* As waited(). */
+static int waited_for_mutex(
+	struct wait *wait, const pthread_mutex_t *mutex, int result, const void *caller)
+{
+	bool is_ours = result == 0 || result == EOWNERDEAD;
+	if (self.budget.is_on && is_ours)
+		budget_took(mutex, caller, false);
+	return waited(wait, result);
 }
 
 EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
+	if (budget_takes(mutex, CALLER))
+		return 0;
 	int result = try_mutex(mutex);
 	if (__builtin_expect(result != EBUSY, 1))
 		return got_mutex(mutex, result, CALLER);
 	WAIT(SYNC_LOCK, mutex);
-	return waited(&wait_, real()->pthread_mutex_lock(mutex));
+	return waited_for_mutex(&wait_, mutex, real()->pthread_mutex_lock(mutex), CALLER);
 }
 
 EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *deadline)
@@ -78,7 +94,8 @@ EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec
 	if (result != EBUSY)
 		return got_mutex(mutex, result, CALLER);
 	WAIT(SYNC_LOCK, mutex);
-	return waited(&wait_, real()->pthread_mutex_timedlock(mutex, deadline));
+	return waited_for_mutex(
+		&wait_, mutex, real()->pthread_mutex_timedlock(mutex, deadline), CALLER);
 }
 
 EXPORT int pthread_mutex_clocklock(
@@ -88,11 +105,14 @@ EXPORT int pthread_mutex_clocklock(
 	if (result != EBUSY)
 		return got_mutex(mutex, result, CALLER);
 	WAIT(SYNC_LOCK, mutex);
-	return waited(&wait_, real()->pthread_mutex_clocklock(mutex, clock, deadline));
+	return waited_for_mutex(
+		&wait_, mutex, real()->pthread_mutex_clocklock(mutex, clock, deadline), CALLER);
 }
 
 EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
+	if (self.trying == TRY_NONE && budget_takes(mutex, CALLER))
+		return 0;
 	int result = trial()->pthread_mutex_trylock(mutex);
 	if (result == EBUSY)
 		try_failed(SYNC_LOCK, mutex, CALLER);
@@ -114,7 +134,7 @@ static bool is_awaited(const pthread_mutex_t *mutex)
 
 EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
-	if (!is_tracing() || is_inner(mutex))
+	if (!is_tracing() || is_inner(mutex) || (self.budget.held_count > 0 && budget_gives(mutex)))
 		return real()->pthread_mutex_unlock(mutex);
 	uint64_t time_ns = is_awaited(mutex) ? releases(mutex) : trace_now();
 	int result = real()->pthread_mutex_unlock(mutex);

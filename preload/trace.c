@@ -70,6 +70,7 @@ static void start_thread(struct birth birth, const void *routine, const void *ca
 	self.slot = profiled_claim(self.tid);
 	self.stretch = PROFILE_NOT_COUNTED;
 	cpu_clock_start(&self.cpu, self.slot ? &self.slot->instructions : NULL);
+	budget_start();
 	uint64_t time_ns = clock_ns();
 	uint64_t since_ns = birth.time_ns && birth.time_ns < time_ns ? birth.time_ns : time_ns;
 	(void)lane_take(&self.lane, since_ns, self.tid); /* without one its events are lost */
@@ -101,6 +102,7 @@ bool thread_enter_slowly(void)
 static void end_thread(void)
 {
 	modules_note();
+	budget_end();
 	uint64_t time_ns = now();
 	put(time_ns, (struct head){ TRACE_THREAD_EXIT, TRACE_WHAT_NONE, 0 }, 0, NULL, 0);
 	wake_note((const void *)pthread_self(), time_ns, self.tid);
@@ -265,6 +267,7 @@ bool trace_attach(const char *path)
 	const struct trace_header *header = lanes_header();
 	run_clock = (struct run_clock){ header->clock_base_ticks, header->clock_base_ns,
 		header->clock_mult, header->clock_shift };
+	budget_attach(header);
 	own_process = page;
 	begin_process((struct birth){ 0 });
 	modules_note();

@@ -78,7 +78,7 @@
 #define TRACE_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
 
 enum {
-	TRACE_VERSION = 2, /* 1: without rows of kind TRACE_AGAIN */
+	TRACE_VERSION = 3, /* 2: without TRACE_LEFT_OUT; 1: nor rows of kind TRACE_AGAIN */
 	TRACE_HEADER_BYTES = 4096, /* a page: chunks stay aligned to pages in memory maps */
 	TRACE_HEAD_BYTES = 64,
 	TRACE_RECORD_BYTES = 48,
@@ -115,6 +115,7 @@ enum trace_kind {
 	TRACE_DISK_END,
 	TRACE_INIT, /* an object was initialised */
 	TRACE_FRAME, /* of the thread's stack, from `object` to `value`: locks in it have names */
+	TRACE_LEFT_OUT, /* value: free mutexes taken and not recorded; object: how many follow that are */
 	TRACE_KINDS,
 	TRACE_AGAIN = 255, /* raw files only: no event itself, see trace_again() */
 };
@@ -208,7 +209,14 @@ struct trace_header {
 	uint64_t torn_chunks; /* closed files: how many those were */
 	/* What the recorded program could use (affinity, cpuset, quota), and the machine had; 0: unknown. */
 	uint32_t cores, cores_online;
-	uint64_t reserved[2];
+	/*
+	 * Of a thread's CPU time, in millionths, that recording it may take: then free mutexes are
+	 * recorded in bursts. 0: everything is, unless gap_pairs is not 0.
+	 */
+	uint32_t budget_ppm;
+	uint32_t burst_pairs,
+		gap_pairs; /* recorded, then left out, whatever they cost; 0: by budget */
+	uint32_t reserved;
 	/* From here on shared by the processes of the run: a cache line of its own. */
 	uint32_t chunks_taken; /* may run past chunks_max */
 	uint32_t lanes_taken;

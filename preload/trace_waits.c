@@ -26,6 +26,8 @@ static bool open_wait(struct wait *wait, uint32_t kind, const void *object, cons
 
 static void put_wait(struct wait *wait, uint64_t value)
 {
+	if (self.budget.held_count > 0)
+		budget_tell_held();
 	self.before = (struct before){ self.lane.last_ns, self.lead_ns, self.cpu_ns, self.stretch,
 		self.again };
 	if (wait->kind == SINK_IO)
@@ -50,6 +52,8 @@ void trace_wait_begin(
 		wait->place = wake_arrive(object, &wait->start_ns, self.tid);
 	else if (kind == SYNC_JOIN)
 		value = trace_tid_of(object);
+	else if (kind == SYNC_LOCK && self.budget.is_on)
+		wake_wait(object, wait->start_ns);
 	put_wait(wait, value);
 	leave();
 }
@@ -60,6 +64,10 @@ void trace_wait_begin_cond(
 	if (!open_wait(wait, SYNC_COND, cond, caller))
 		return;
 	wait->mutex = mutex;
+	if (self.budget.held_count > 0) {
+		budget_tell_held();
+		budget_forget(mutex);
+	}
 	wake_note(mutex, wait->start_ns, self.tid);
 	put(wait->start_ns, head_of(TRACE_RELEASE, SYNC_LOCK, TRACE_IMPLICIT), (uintptr_t)mutex,
 		caller, 0);
@@ -94,6 +102,7 @@ static struct wake find_waker(const struct wait *wait)
 
 static void put_pass(const struct wait *wait, uint64_t time_ns, struct wake wake)
 {
+	self.budget.waits++;
 	uint32_t flags = TRACE_WAITED | (wait->is_shared ? TRACE_SHARED : 0) |
 			 (wait->has_failed ? TRACE_TIMED_OUT : 0);
 	wake.time_ns = within(wake.time_ns, wait->start_ns, time_ns);
@@ -195,6 +204,12 @@ void trace_wait_end(struct wait *wait)
 	if (self.current == wait)
 		self.current = NULL;
 	leave();
+	if (!self.budget.is_on)
+		return;
+	if (wait->kind == SYNC_COND)
+		budget_took(wait->mutex, wait->caller, false);
+	else if (wait->kind == SYNC_LOCK && !wait->has_failed)
+		wake_got(wait->object);
 }
 
 /* The last to arrive: it was awaited, and did not wait. */

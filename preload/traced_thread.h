@@ -11,8 +11,10 @@
 #ifndef PRELOAD_TRACED_THREAD_H
 #define PRELOAD_TRACED_THREAD_H
 
+#include "budget.h"
 #include "lane.h"
 #include "profiled.h"
+#include "real.h"
 #include "trace.h"
 #include "wakes.h"
 
@@ -51,6 +53,7 @@ struct before {
 };
 
 struct thread {
+	struct budget budget;
 	struct lane lane;
 	struct cpu_clock cpu;
 	uint64_t lead_ns; /* of `cpu`, in the last row */
@@ -301,6 +304,25 @@ static inline void leave(void)
 	self.is_busy = false;
 	if (__builtin_expect(self.slot != NULL, 0))
 		self.slot->stretch = self.stretch;
+}
+
+/*
+ * In a gap (budget.h): takes the mutex if it is free, and leaves that out. False: the general way is to be
+ * taken, which finds out what is the matter.
+ */
+static inline bool budget_takes(pthread_mutex_t *mutex, const void *caller)
+{
+	enum { SIMPLE_KINDS = 4 }; /* normal, recursive, error-checking, adaptive; no option */
+	struct budget *budget = &self.budget;
+	if (__builtin_expect(budget->slice == 0, 1) || budget->held_count == BUDGET_HELD ||
+		(unsigned)mutex->__data.__kind >= SIMPLE_KINDS ||
+		real_functions.pthread_mutex_trylock(mutex) != 0)
+		return false;
+	if (mutex->__data.__kind == PTHREAD_MUTEX_RECURSIVE_NP && mutex->__data.__count > 1)
+		return true;
+	budget->slice--;
+	budget->held[budget->held_count++] = (struct held_lock){ mutex, caller, false };
+	return true;
 }
 
 /* Between trace_park() and trace_unpark(). */

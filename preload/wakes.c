@@ -19,6 +19,7 @@ struct slot {
 	uint64_t end_ns;
 	uint32_t tid, end_tid;
 	uint32_t parties; /* threads that meet at the barrier; 0: unknown */
+	uint64_t wait_ns; /* when the first of those who wait for the lock came; 0: unknown */
 } __attribute__((aligned(64)));
 
 static struct slot table[SETS][WAYS];
@@ -53,6 +54,7 @@ static struct slot *claim(const void *object)
 	oldest->end_place = 0;
 	oldest->end_ns = 0;
 	oldest->parties = 0;
+	oldest->wait_ns = 0;
 	__atomic_store_n(&oldest->object, object, __ATOMIC_RELEASE);
 	return oldest;
 }
@@ -71,6 +73,28 @@ struct wake wake_find(const void *object)
 		return (struct wake){ 0 };
 	uint64_t time_ns = __atomic_load_n(&slot->time_ns, __ATOMIC_ACQUIRE);
 	return (struct wake){ time_ns, slot->tid };
+}
+
+void wake_wait(const void *lock, uint64_t time_ns)
+{
+	struct slot *slot = claim(lock);
+	if (slot->wait_ns <= slot->time_ns)
+		slot->wait_ns = time_ns;
+}
+
+void wake_got(const void *lock)
+{
+	struct slot *slot = find(lock);
+	if (slot)
+		slot->wait_ns = 0;
+}
+
+uint64_t wake_held_since(const void *lock)
+{
+	const struct slot *slot = find(lock);
+	if (!slot)
+		return 0;
+	return slot->wait_ns > slot->time_ns ? slot->wait_ns : slot->time_ns;
 }
 
 void wake_parties(const void *barrier, uint32_t parties)

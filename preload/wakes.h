@@ -21,6 +21,15 @@ void wake_note(const void *object, uint64_t time_ns, uint32_t tid);
 struct wake wake_find(const void *object);
 
 /*
+ * A thread begins to wait for a lock, and has it. wake_held_since() is for who holds the lock and did not note
+ * when it took it: not later than the first of those who wait came, not earlier than the last
+ * release; 0 if neither is known.
+ */
+void wake_wait(const void *lock, uint64_t time_ns);
+void wake_got(const void *lock);
+uint64_t wake_held_since(const void *lock);
+
+/*
  * Barriers. The last arrival lets all others go, and is told from those of the next round by a
  * count: wake_arrive() gives the caller's place in it, wake_complete() says that this place was the
  * last of a round, wake_round() finds the last arrival of the round of a place. Where it is known how many meet,

@@ -57,6 +57,9 @@ static int create(const struct record_opts *opts, struct err *err)
 		.cores = cpu_limits_usable(&limits),
 		.cores_online = limits.online,
 		.bytes_max = opts->bytes_max,
+		.budget_ppm = opts->budget_ppm,
+		.burst_pairs = opts->burst_pairs,
+		.gap_pairs = opts->gap_pairs,
 	};
 	struct trace_header header;
 	trace_header_init(&header, &how);

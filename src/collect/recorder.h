@@ -19,6 +19,8 @@ struct record_opts {
 	double duration_s; /* of an attached recording; 0: until the process ends */
 	const char *path; /* of the trace */
 	uint64_t bytes_max; /* of the raw file */
+	/* Of the preload recorder: as in struct trace_header; 0: it records everything. */
+	uint32_t budget_ppm, burst_pairs, gap_pairs;
 	bool has_disk; /* requests to disks, too */
 	uint32_t samples_hz; /* of each running thread's stack; 0: none */
 	bool needs_samples; /* else it is recorded without where they are not possible */

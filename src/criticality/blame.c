@@ -200,6 +200,10 @@ int blame_before(struct blame *blame, const struct account *account, uint32_t in
 		    sizeof *blame->threads) < 0)
 		return -ENOMEM;
 	blame->thread_count = account->thread_count;
+	if (event->kind == EVENT_LEFT_OUT) {
+		hold_burst(blame, account, index, event);
+		return 0;
+	}
 	futex_find_join(blame, index, event);
 	int code = add_code(blame, account, index, event);
 	if (code < 0)

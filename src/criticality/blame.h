@@ -21,6 +21,10 @@
  *	contended	time with at least one waiter: no path through the run is shortened by
  *		more when the object is removed
  *
+ * What a recorder with a budget left out (EVENT_LEFT_OUT) was waited for by nobody, so none of the above
+ * changes but the acquisitions and the time held: both are made up from the free acquisitions that
+ * were recorded, n left out before m recorded ones as n/m of each.
+ *
  * Blames of nested locks overlap; each is at most the elapsed time (shared holders apart).
  *
  * Code: a sample carries the criticality of its thread since that one's previous sample, whatever
@@ -34,6 +38,8 @@
 
 #include "criticality/account.h"
 
+#define SHARE_ONE (1ull << 16)
+
 /* A mutex, barrier, ... that somebody waited for or held. Units as in account.h. */
 struct object {
 	uint32_t pid;
@@ -45,6 +51,8 @@ struct object {
 	uint64_t init_site; /* where it was initialised last; 0: not seen */
 	uint64_t acquisitions, waits, try_failures;
 	uint64_t held_ns, waited_ns, contended_ns;
+	/* Of free acquisitions that the recorder left out, by those that it recorded for them. */
+	uint64_t unseen_shares, unseen_held_ns; /* acquisitions: in 1 / SHARE_ONE */
 	uint64_t blame, loss; /* units */
 	uint64_t serial_ns; /* barrier: length of episodes in which only the last had work to do */
 	uint64_t episodes; /* barrier */
@@ -99,6 +107,7 @@ struct hold {
 	uint32_t object, depth;
 	uint64_t since_ns, blame; /* the object's, when it was taken */
 	uint64_t site;
+	uint64_t shares; /* of those left out that it stands for, in 1 / SHARE_ONE */
 	bool is_shared, is_coming; /* woken to take it */
 };
 
@@ -116,6 +125,8 @@ struct blame_thread {
 	uint32_t sample; /* its last one: index into samples plus one; 0: none yet */
 	uint64_t barrier_ns, barrier_cpu_ns; /* when it last passed a barrier */
 	uint32_t woke; /* futex that it woke somebody at, with nothing since: its index plus one */
+	/* A burst: the next free acquisitions, each of which stands for others that were left out. */
+	uint64_t burst, burst_shares;
 	uint64_t tried; /* object of the last trylock that failed */
 	uint64_t tried_ns;
 };
@@ -131,6 +142,8 @@ struct blame {
 	struct index stacks; /* (id, process) to a small number, from 1 */
 	uint32_t stack_count;
 	uint64_t sample_count;
+	uint64_t free_locks,
+		left_out; /* free acquisitions of mutexes; those that no event tells of */
 };
 
 void blame_release(struct blame *blame);

@@ -68,7 +68,9 @@ int hold_end(struct blame *blame, const struct account *account, uint32_t index,
 	drop_hold(&blame->threads[index], hold);
 	if (ended.is_coming)
 		return 0;
-	object->held_ns += account->now_ns - ended.since_ns;
+	uint64_t held_ns = account->now_ns - ended.since_ns;
+	object->held_ns += held_ns;
+	object->unseen_held_ns += (uint64_t)((unsigned __int128)held_ns * ended.shares / SHARE_ONE);
 	uint64_t units = object->blame - ended.blame;
 	if (units == 0 || (ended.is_shared && !is_last))
 		return 0;
@@ -86,6 +88,15 @@ int hold_end_coming(struct blame *blame, const struct account *account, uint32_t
 	return 0;
 }
 
+/* The free acquisitions that this one stands for. */
+static uint64_t take_shares(struct blame_thread *mine, const struct event *event)
+{
+	if (mine->burst == 0 || !event_is_free_lock(event))
+		return 0;
+	mine->burst--;
+	return mine->burst_shares;
+}
+
 int hold_take(struct blame *blame, const struct account *account, uint32_t index,
 	const struct event *event)
 {
@@ -96,10 +107,14 @@ int hold_take(struct blame *blame, const struct account *account, uint32_t index
 		object->site = event->site;
 	struct hold *hold = find_hold(&blame->threads[index], object_index(blame, object));
 	bool is_shared = event->flags & EVENT_SHARED;
+	uint64_t shares = take_shares(&blame->threads[index], event);
 	object->acquisitions += account->is_inside;
+	object->unseen_shares += account->is_inside ? shares : 0;
+	blame->free_locks += account->is_inside && event_is_free_lock(event);
 	if (!hold)
 		return push_hold(blame, account, index, object,
-			(struct hold){ .site = event->site, .is_shared = is_shared });
+			(struct hold){
+				.site = event->site, .shares = shares, .is_shared = is_shared });
 	if (!hold->is_coming) {
 		hold->depth++;
 		return 0;
@@ -107,8 +122,20 @@ int hold_take(struct blame *blame, const struct account *account, uint32_t index
 	hold->is_coming = false;
 	hold->is_shared = is_shared;
 	hold->site = event->site;
+	hold->shares = shares;
 	hold->since_ns = account->now_ns;
 	return 0;
+}
+
+/* What was left out before it counts as its first acquisitions. */
+void hold_burst(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event)
+{
+	struct blame_thread *mine = &blame->threads[index];
+	bool is_sane = event->object > 0 && event->value < UINT64_MAX / SHARE_ONE;
+	mine->burst = event->object;
+	mine->burst_shares = is_sane ? event->value * SHARE_ONE / event->object : 0;
+	blame->left_out += account->is_inside ? event->value : 0;
 }
 
 int hold_give_back(struct blame *blame, const struct account *account, uint32_t index,

@@ -24,6 +24,9 @@ int hold_take(struct blame *blame, const struct account *account, uint32_t index
 int hold_give_back(struct blame *blame, const struct account *account, uint32_t index,
 	const struct event *event);
 int hold_expect(struct blame *blame, const struct account *account, uint32_t index);
+/* Free locks were left out; those that follow stand for them. */
+void hold_burst(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event);
 /* One hold of a thread is over; all holds are that it was woken for and did not get. */
 int hold_end(struct blame *blame, const struct account *account, uint32_t index, struct hold *hold);
 int hold_end_coming(struct blame *blame, const struct account *account, uint32_t index);

@@ -119,11 +119,12 @@ static void fill_lock(struct result_lock *ret, struct object *object)
 		.site = object->site,
 		.entry = object->entry,
 		.init_site = object->init_site,
-		.acquisitions = object->acquisitions,
+		.acquisitions = object->acquisitions + object->unseen_shares / SHARE_ONE,
+		.recorded = object->acquisitions,
 		.waits = object->waits,
 		.episodes = object->episodes,
 		.try_failures = object->try_failures,
-		.held_ns = object->held_ns,
+		.held_ns = object->held_ns + object->unseen_held_ns,
 		.waited_ns = object->waited_ns,
 		.contended_ns = object->contended_ns,
 		.blame_ns = ns_of(object->blame),
@@ -293,6 +294,8 @@ int collect_results(struct analysis *analysis, struct results *results)
 	results->active_ns = account->now_ns - account->idle_ns;
 	results->events = analysis->events;
 	results->lost = analysis->lost;
+	results->free_locks = analysis->blame.free_locks;
+	results->left_out = analysis->blame.left_out;
 	results->has_cores = account->has_cores;
 	results->cores = analysis->cores;
 	results->served_cores = account->cores;

@@ -33,6 +33,8 @@ struct result_lock {
 	/* Of the stack frame that it lies in: code, begin and canonical address; 0: none known. */
 	uint64_t frame_site, frame_begin, frame;
 	uint64_t acquisitions, waits, episodes, try_failures;
+	uint64_t
+		recorded; /* of the acquisitions: the rest, and its part of held_ns, is estimated */
 	uint64_t held_ns, waited_ns, contended_ns, blame_ns, loss_ns, serial_ns;
 	uint32_t worst_thread; /* index into threads: blamed most for it; INDEX_NONE */
 	uint64_t worst_ns;
@@ -81,6 +83,8 @@ struct results {
 	char *program; /* command line; NULL if unknown */
 	uint64_t elapsed_ns, active_ns, idle_ns; /* elapsed = active + idle */
 	uint64_t events, lost; /* read; that the recorder could not record */
+	uint64_t free_locks,
+		left_out; /* mutexes taken without waiting: read, left out (EVENT_LEFT_OUT) */
 	bool has_samples; /* sites come from samples, else from call sites */
 	uint64_t samples;
 	bool has_cores; /* events say who had a core */
@@ -111,6 +115,13 @@ static inline uint64_t thread_bin_ns(const struct result_thread *thread, uint32_
 	return bin >= thread->first_bin && bin - thread->first_bin < thread->bin_count
 		       ? thread->bins_ns[bin - thread->first_bin]
 		       : 0;
+}
+
+/* Share of the mutexes taken without waiting that the timeline tells of. */
+static inline double results_free_share(const struct results *results)
+{
+	double all = (double)results->free_locks + (double)results->left_out;
+	return results->left_out > 0 ? (double)results->free_locks / all : 1;
 }
 
 void results_free(struct results *results);

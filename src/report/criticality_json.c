@@ -56,6 +56,7 @@ static json_t *lock_json(const struct criticality_view *view, size_t index)
 	json_t *lock = json_pack("{s:o, s:I, s:o, s:o, s:o}", "name", json_text(view->locks[index]),
 		"acquisitions", (json_int_t)l->acquisitions, "held_s", seconds_json(l->held_ns),
 		"waited_s", seconds_json(l->waited_ns), "blame_s", seconds_json(l->blame_ns));
+	lock = json_with(lock, "recorded_acquisitions", json_integer((json_int_t)l->recorded));
 	lock = json_with(lock, "kind", json_string(what_name(l->what)));
 	lock = json_with(lock, "waits", json_integer((json_int_t)l->waits));
 	lock = json_with(lock, "contended_s", seconds_json(l->contended_ns));
@@ -120,6 +121,7 @@ static json_t *view_json(const struct criticality_view *view)
 	if (r->cores > 0)
 		ret = json_with(ret, "cores", json_integer(r->cores));
 	ret = json_with(ret, "events", json_integer((json_int_t)r->events));
+	ret = json_with(ret, "free_share", json_number(results_free_share(r)));
 	ret = json_with(ret, "sites_from", json_string(r->has_samples ? "samples" : "calls"));
 	if (r->has_samples)
 		ret = json_with(ret, "samples", json_integer((json_int_t)r->samples));

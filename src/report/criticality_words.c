@@ -219,6 +219,12 @@ void criticality_quality(struct strbuf *out, const struct criticality_view *view
 	strbuf_addf(out, "%" PRIu64 " events in %s; %" PRIu64 " lost%s.\n", r->events,
 		seconds(r->elapsed_ns).text, r->lost,
 		r->lost ? ": times around the gaps are not exact" : "");
+	if (r->left_out > 0)
+		strbuf_addf(out,
+			"%.1f%% of %" PRIu64 " free locks and unlocks are recorded, in bursts "
+					     "(--budget): times held and "
+			"taken are estimated from them; criticality, waits and blame are not.\n",
+			100 * results_free_share(r), r->free_locks + r->left_out);
 	strbuf_addf(out, "On average %.2f threads were active; for %s none was.\n",
 		mean_parallelism(r), r->idle_ns ? seconds(r->idle_ns).text : "no time");
 	if (r->has_samples)

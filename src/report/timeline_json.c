@@ -97,10 +97,11 @@ int timeline_json_write(FILE *out, struct trace_reader *reader, struct err *err)
 		" \"cores\": %u, \"cores_online\": %u, \"threads\": %" PRIu64
 		", \"processes\": %" PRIu64 ", \"lost_events\": %" PRIu64
 		", \"torn_chunks\": %" PRIu64 ",\n"
+		" \"free_locks\": %" PRIu64 ", \"left_out\": %" PRIu64 ",\n"
 		" \"was_ended\": %s, \"was_full\": %s\n}\n",
 		quality->start_ns, quality->end_ns, quality->start_unix_ns, quality->cores,
 		quality->cores_online, quality->threads, quality->processes, quality->lost,
-		quality->torn_chunks, quality->is_ended ? "true" : "false",
-		quality->is_full ? "true" : "false");
+		quality->torn_chunks, quality->free_locks, quality->left_out,
+		quality->is_ended ? "true" : "false", quality->is_full ? "true" : "false");
 	return 0;
 }

@@ -36,6 +36,9 @@ void trace_header_init(struct trace_header *header, const struct trace_create_op
 		.sources = opts->sources,
 		.cores = opts->cores,
 		.cores_online = opts->cores_online,
+		.budget_ppm = opts->budget_ppm,
+		.burst_pairs = opts->burst_pairs,
+		.gap_pairs = opts->gap_pairs,
 		.start_ns = opts->is_simulated ? 0 : now_ns(CLOCK_MONOTONIC),
 		.start_unix_ns = opts->is_simulated ? 0 : now_ns(CLOCK_REALTIME),
 	};

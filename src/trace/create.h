@@ -15,6 +15,8 @@ struct trace_create_opts {
 	uint32_t sources; /* enum trace_source */
 	uint64_t bytes_max; /* of the raw file; 0: 16 GiB */
 	uint32_t cores, cores_online; /* of the recorded machine, as struct trace_quality tells */
+	uint32_t budget_ppm, burst_pairs,
+		gap_pairs; /* as in the header; 0: everything is recorded */
 	bool is_simulated; /* times begin at 0, not now */
 };
 

@@ -23,6 +23,11 @@
  *				TRY_FAILED(io): none is left. value: how many there may be
  *	futex			WAIT(value: code that entered the kernel, 0 if unknown) ... PASS
  *
+ * A recorder that has a budget (preload/budget.h) does not record every free mutex: it says how many it
+ * left out, in LEFT_OUT events. What is waited for is always there, and so is what held it up: a lock of
+ * those left out that others come to wait for, or that is held while its thread waits, has a PASS at the
+ * moment from which that is known.
+ *
  * A request to a disk is no state of its thread, which may go on meanwhile. `object` numbers it:
  *
  *	DISK_QUEUE		the thread hands it to the kernel
@@ -66,6 +71,9 @@ enum event_kind {
 	EVENT_INIT, /* `object` was initialised; site: by whom */
 	EVENT_FRAME, /* a call on the thread's stack: object: where its frame begins; value: where
 			that ends, the canonical frame address; site: where in the function */
+	EVENT_LEFT_OUT, /* value: mutexes that the thread took without waiting since its last such
+			   event, or its start, and gave back, of which no event tells; object: how many
+			   of the next ones are recorded for these, too (0: none, its end) */
 	EVENT_KINDS,
 };
 
@@ -162,7 +170,15 @@ static inline bool event_is_aside(const struct event *event)
 {
 	return event->kind == EVENT_SAMPLE || event_kind_is_disk(event->kind) ||
 	       (event->kind == EVENT_NAME && event->what == WHAT_STACK) ||
-	       event->kind == EVENT_INIT || event->kind == EVENT_FRAME;
+	       event->kind == EVENT_INIT || event->kind == EVENT_FRAME ||
+	       event->kind == EVENT_LEFT_OUT;
+}
+
+/* A mutex that was taken without waiting: what a recorder with a budget may leave out. */
+static inline bool event_is_free_lock(const struct event *event)
+{
+	return event->kind == EVENT_PASS && event->what == WHAT_MUTEX &&
+	       !(event->flags & (EVENT_WAITED | EVENT_IMPLICIT | EVENT_TIMED_OUT | EVENT_BEFORE));
 }
 
 #endif

@@ -23,7 +23,8 @@ static_assert(
 		(int)TRACE_WHATS == (int)WHAT_COUNT && (int)TRACE_PROGRAM == (int)WHAT_PROGRAM &&
 		(int)TRACE_FUTEX == (int)WHAT_FUTEX && (int)TRACE_WAITED == (int)EVENT_WAITED &&
 		(int)TRACE_BEFORE == (int)EVENT_BEFORE &&
-		(int)TRACE_IO_OTHER == (int)EVENT_IO_OTHER && (int)TRACE_FRAME == (int)EVENT_FRAME,
+		(int)TRACE_IO_OTHER == (int)EVENT_IO_OTHER &&
+		(int)TRACE_FRAME == (int)EVENT_FRAME && (int)TRACE_LEFT_OUT == (int)EVENT_LEFT_OUT,
 	"numbers of the file");
 
 /*
@@ -303,6 +304,10 @@ int trace_reader_next(struct trace_reader *reader, struct event *ret, struct err
 	reader->quality.events++;
 	if (ret->kind == EVENT_LOST)
 		reader->quality.lost += ret->value;
+	else if (ret->kind == EVENT_LEFT_OUT)
+		reader->quality.left_out += ret->value;
+	else if (event_is_free_lock(ret))
+		reader->quality.free_locks++;
 	return 1;
 }
 
@@ -316,6 +321,12 @@ int trace_reader_replay(struct trace_reader *reader, const struct event_sink *si
 			return code;
 	}
 	return code < 0 ? code : sink_finish(sink, reader->quality.end_ns, err);
+}
+
+double trace_free_share(const struct trace_quality *quality)
+{
+	double all = (double)quality->free_locks + (double)quality->left_out;
+	return quality->left_out > 0 ? (double)quality->free_locks / all : 1;
 }
 
 const struct trace_quality *trace_reader_quality(const struct trace_reader *reader)

@@ -37,6 +37,8 @@ struct trace_quality {
 	 * recorder when recording began), and that the machine had; 0: unknown.
 	 */
 	uint32_t cores, cores_online;
+	/* Mutexes taken without waiting that are in the stream, and that a budget left out of it. */
+	uint64_t free_locks, left_out;
 	bool is_closed; /* compressed: the run was closed in order */
 	bool is_ended; /* the recorder saw the end of the run */
 	bool is_full; /* the limit or the end of the disk was reached */
@@ -59,6 +61,13 @@ int trace_reader_next(struct trace_reader *reader, struct event *ret, struct err
 /* All events that are left into the sink, then finish(). 0, or the first failure of either. */
 int trace_reader_replay(
 	struct trace_reader *reader, const struct event_sink *sink, struct err *err);
+
+/*
+ * Share of the mutexes taken without waiting that the stream tells of: 1 unless the recorder had a budget
+ * and needed it. Below 1 the critical sections that nobody waited for are a sample, in bursts, and
+ * what is left out is part of its thread's time between events; waits are complete.
+ */
+double trace_free_share(const struct trace_quality *quality);
 
 const struct trace_quality *trace_reader_quality(const struct trace_reader *reader);
 

@@ -33,6 +33,7 @@ static const char *const kind_words[] = {
 	[EVENT_DISK_END] = "disk_end",
 	[EVENT_INIT] = "init",
 	[EVENT_FRAME] = "frame",
+	[EVENT_LEFT_OUT] = "left_out",
 };
 
 static const char *const what_words[] = {

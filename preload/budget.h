@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread that takes free mutexes so often that recording them costs more than the trace's budget
+ * records them in bursts only:
+ *
+ *	        burst_pairs recorded         gap_pairs not recorded
+ *	BURST ----------------------> GAP ----------------------------> BURST, and LEFT_OUT says how many
+ *	  ^                            |     (or 0.1 s are over)
+ *	  +---- within the budget -----+
+ *
+ * What somebody waits for is always recorded, also in a gap. The locks that a thread holds are known
+ * to it, so one that was left out gets its PASS as soon as it matters: when it is released and others
+ * wait for it, when its holder is about to wait, and when a burst begins.
+ *
+ * The length of a gap follows from what the burst before it cost: see budget.c.
+ */
+#ifndef PRELOAD_BUDGET_H
+#define PRELOAD_BUDGET_H
+
+#include "trace_record.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	BUDGET_HELD = 8, /* locks that a thread holds at once; more are always recorded */
+};
+
+struct held_lock {
+	const void *object, *caller;
+	bool is_recorded;
+};
+
+struct budget {
+	uint32_t slice; /* of a gap, that is left before the clock is looked at; 0: recording */
+	uint32_t held_count;
+	struct held_lock held[BUDGET_HELD];
+	bool is_on, is_over; /* it was more than the budget, when last looked at */
+	uint32_t slice_pairs; /* what slice was */
+	uint32_t gap; /* left behind the slice */
+	uint32_t burst; /* free locks to be recorded before the next gap */
+	uint32_t waits; /* recorded since the burst began */
+	uint32_t readings; /* of the CPU clock, at its beginning */
+	uint64_t left_out; /* not yet told */
+	uint64_t begun_cpu_ns; /* of the burst */
+	uint64_t gap_ns; /* when the gap began */
+	uint64_t random;
+};
+
+/* How much the trace allows, and what things cost here: when the library has the file. */
+void budget_attach(const struct trace_header *header);
+
+/* A thread begins to record, and ends: enter() came before. */
+void budget_start(void);
+void budget_end(void);
+
+/* Free locks that are held and not recorded get their PASS: enter() came before. */
+void budget_tell_held(void);
+
+/* The thread got a mutex, which was recorded. */
+void budget_took(const void *mutex, const void *caller, bool was_free);
+
+/* It gives the mutex back: true if nothing is to be recorded of that. */
+bool budget_gives(const pthread_mutex_t *mutex);
+
+/* It is about to wait at a condition, and gives the mutex back there: that is recorded. */
+void budget_forget(const void *mutex);
+
+#endif
