@@ -11,6 +11,7 @@
 #include "report/text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -79,43 +80,84 @@ static void take(struct told *told, double value, const char *what, double scale
 	tell(&told->measured, what);
 }
 
+/* A hit is a whole number of cycles, and never sooner than one level nearer. */
+static void take_latency(
+	struct told *told, double ns, unsigned level, const char *name, struct processor *p)
+{
+	struct cache *cache = &p->levels[level];
+	char text[32];
+	snprintf(text, sizeof text, "%s.latency", name);
+	double cycles = ns * p->frequency_hz / 1e9;
+	if (!(cycles > 0 && cycles <= DISTURBED * cache_latency_cycles(cache, p))) {
+		tell(&told->assumed, text);
+		return;
+	}
+	double before = level > 0 ? cache_latency_cycles(&p->levels[level - 1], p) : 0;
+	cache->latency = (uint32_t)(cycles + 0.5 > before + 1 ? cycles + 0.5 : before + 1);
+	cache->latency_ns = 0;
+	tell(&told->measured, text);
+}
+
+/* As large as measured where that is less than the machine says of itself. */
+static void take_size(
+	struct told *told, uint64_t claimed, uint64_t bytes, const char *name, struct cache *cache)
+{
+	static const uint64_t kib = 1 << 10, mib = 1 << 20;
+	cache->bytes = claimed;
+	if (bytes > 0 && bytes < claimed) {
+		char text[64];
+		uint64_t unit = bytes >= 4 * mib ? mib : kib;
+		cache->bytes = bytes / unit * unit;
+		snprintf(text, sizeof text, "%s.size (of %" PRIu64 " MiB built in)", name,
+			claimed / mib);
+		tell(&told->measured, text);
+	}
+	/* As many ways as the base's, if the size has so many. */
+	while (cache->ways > 1 && (uint64_t)cache->ways * 64 > cache->bytes)
+		cache->ways /= 2;
+}
+
+/* A rate of bytes, as precise as it is known. */
+static double rounded_rate(double bytes_per_s)
+{
+	return floor(bytes_per_s / 1e8 + 1) * 1e8;
+}
+
 static void take_caches(struct told *told, const struct machine *machine,
-	const struct machine_speed *speed, struct processor *p)
+	const struct memory_speed *speed, struct processor *p)
 {
 	const struct machine_topology *t = &machine->topology;
 	const struct {
 		uint64_t bytes;
 		uint32_t cores;
-	} levels[MACHINE_SPEED_LEVELS] = { { t->l1d_bytes, 1 }, { t->l2_bytes, t->l2_cores },
+	} levels[MEMORY_LEVELS] = { { t->l1d_bytes, 1 }, { t->l2_bytes, t->l2_cores },
 		{ t->l3_bytes, t->l3_cores } };
 	static const char *const names[] = { "l1", "l2", "l3" };
-	double hz = p->frequency_hz;
-	for (unsigned i = 0; i < MACHINE_SPEED_LEVELS; i++) {
-		char text[32];
+	unsigned last = 0;
+	for (unsigned i = 0; i < MEMORY_LEVELS; i++) {
 		if (levels[i].bytes == 0) {
 			tell(&told->assumed, names[i]);
 			continue;
 		}
 		struct cache *cache = &p->levels[i];
-		cache->bytes = levels[i].bytes;
+		take_size(told, levels[i].bytes, speed->levels.bytes[i], names[i], cache);
 		cache->shared_by = levels[i].cores > 0 ? levels[i].cores : cache->shared_by;
-		/* As many ways as the base's, if the size has so many. */
-		while (cache->ways > 1 && (uint64_t)cache->ways * 64 > cache->bytes)
-			cache->ways /= 2;
-		snprintf(text, sizeof text, "%s.latency", names[i]);
-		double cycles = speed->level_ns[i] * hz / 1e9;
-		if (cycles > 0 && cycles <= DISTURBED * cache_latency_cycles(cache, p)) {
-			double before = i > 0 ? cache_latency_cycles(&p->levels[i - 1], p) : 0;
-			/* A hit is a whole number of cycles, and never sooner than one level nearer. */
-			cache->latency =
-				(uint32_t)(cycles + 0.5 > before + 1 ? cycles + 0.5 : before + 1);
-			cache->latency_ns = 0;
-			tell(&told->measured, text);
-		} else {
-			tell(&told->assumed, text);
-		}
+		take_latency(told, speed->levels.ns[i], i, names[i], p);
+		last = i;
 	}
-	tell(&told->measured, "cache sizes (hwloc)");
+	tell(&told->measured, "other cache sizes (hwloc)");
+	if (last > 0 && speed->level_bytes_per_s > 0) {
+		char text[32];
+		p->levels[last].bytes_per_s = rounded_rate(speed->level_bytes_per_s);
+		snprintf(text, sizeof text, "%s.bandwidth", names[last]);
+		tell(&told->measured, text);
+	}
+	if (speed->lifetime_ns > 0) {
+		char text[32];
+		p->levels[last].lifetime_ns = floor(speed->lifetime_ns / 1e5 + 0.5) * 1e5;
+		snprintf(text, sizeof text, "%s.lifetime", names[last]);
+		tell(&told->measured, text);
+	}
 }
 
 static int fill(const struct machine *machine, const struct machine_speed *speed, struct told *told,
@@ -131,12 +173,17 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	if (hz > 0)
 		p->frequency_hz = floor(hz / 1e7 + 0.5) * 1e7;
 	tell(hz > 0 ? &told->measured : &told->assumed, "frequency");
-	take_caches(told, machine, speed, p);
-	take(told, speed->memory_ns, "memory.latency", 1, &p->memory_ns);
+	const struct memory_speed *memory = &speed->memory;
+	take_caches(told, machine, memory, p);
+	take(told, memory->levels.memory_ns, "memory.latency", 1, &p->memory_ns);
 	/* Few cores reach less than all of the processor's, however undisturbed. */
-	if (speed->bytes_per_s > 0)
-		p->memory_bytes_per_s = floor(speed->bytes_per_s / 1e8 + 1) * 1e8;
-	tell(speed->bytes_per_s > 0 ? &told->measured : &told->assumed, "memory.bandwidth");
+	if (memory->bytes_per_s > 0)
+		p->memory_bytes_per_s = rounded_rate(memory->bytes_per_s);
+	tell(memory->bytes_per_s > 0 ? &told->measured : &told->assumed, "memory.bandwidth");
+	if (memory->core_bytes_per_s > 0) {
+		p->core_bytes_per_s = rounded_rate(memory->core_bytes_per_s);
+		tell(&told->measured, "memory.core_bandwidth");
+	}
 	take(told, speed->transfer_ns, "memory.transfer", 1, &p->transfer_ns);
 	take(told, speed->lock_ns, "threads.lock", p->frequency_hz / 1e9, &p->lock_cycles);
 	take(told, speed->wake_ns, "threads.wake", 1, &p->wake_ns);

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * How fast this machine is, measured: what a machine file (docs/formats/machine.md) says of it. Some seconds of
- * work; the least of several tries is taken where others on the machine can only make it longer.
- *
- * A latency is that of a load whose address is the result of the load before, over lines in random order on
- * huge pages where the kernel gives them. What could not be measured is 0.
+ * work; the least of several tries is taken where others on the machine can only make it longer. What could not be
+ * measured is 0.
  */
 #ifndef COLLECT_MACHINE_SPEED_H
 #define COLLECT_MACHINE_SPEED_H
 
 #include "base/err.h"
 #include "collect/machine.h"
-
-enum { MACHINE_SPEED_LEVELS = 3 };
+#include "collect/memory_speed.h"
 
 struct machine_speed {
 	double hz; /* of a core at work: by a chain of multiplications whose latency in cycles is known */
-	double level_ns[MACHINE_SPEED_LEVELS]; /* of a hit in each cache level */
-	double memory_ns;
-	double bytes_per_s; /* that all usable cores together read from memory */
+	struct memory_speed memory;
 	double lock_ns; /* of a free mutex's lock and unlock, in a process of several threads */
 	double transfer_ns; /* of a line that another core has written */
 	double wake_ns; /* from posting a semaphore to the other thread's running on */

@@ -12,6 +12,16 @@ static double cycles(const struct processor *processor, double ns)
 	return ns * processor->frequency_hz / 1e9;
 }
 
+/* No faster than so many bytes a second; 0: no limit. */
+static void set_rate(
+	struct core_service *service, const struct processor *processor, double bytes_per_s)
+{
+	double gap =
+		bytes_per_s > 0 ? PROFILE_LINE_BYTES * processor->frequency_hz / bytes_per_s : 0;
+	if (service->level_gap < gap)
+		service->level_gap = gap;
+}
+
 /* How far apart prefetched lines are that come through `missed` levels. */
 static void set_gaps(struct core_memory *memory, struct core_service *service)
 {
@@ -25,11 +35,12 @@ static void set_gaps(struct core_memory *memory, struct core_service *service)
 	uint32_t distance = processor->prefetch_distance ? processor->prefetch_distance : 1;
 	service->stream_gap = latency / distance;
 	service->level_gap = room ? latency / room : 0;
-	if (service->component != CORE_MEMORY || processor->memory_bytes_per_s <= 0)
-		return;
-	double line = PROFILE_LINE_BYTES * processor->frequency_hz / processor->memory_bytes_per_s;
-	if (service->level_gap < line)
-		service->level_gap = line;
+	if (service->component == CORE_MEMORY) {
+		set_rate(service, processor, processor->memory_bytes_per_s);
+		set_rate(service, processor, processor->core_bytes_per_s);
+	} else if (service->component != CORE_COHERENCE) {
+		set_rate(service, processor, processor->levels[service->missed].bytes_per_s);
+	}
 }
 
 static void set_service(struct core_memory *memory, uint32_t index, double latency, uint32_t missed,

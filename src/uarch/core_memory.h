@@ -5,7 +5,7 @@
  *
  * A stream's line arrives when the prefetcher, `distance` lines ahead, can have it: no earlier than latency /
  * distance after the line before, which is as fast as `distance` lines under way allow; nor than the level's room
- * for misses, or memory's bandwidth, allow for all streams together. A slow stream gains at most one latency.
+ * for misses, or what one core gets from it in a second, allow for all streams together. A slow stream gains at most one latency.
  */
 #ifndef UARCH_CORE_MEMORY_H
 #define UARCH_CORE_MEMORY_H

@@ -51,8 +51,11 @@ static const struct quantity {
 		{ name, "latency", MACHINE_LATENCY, AT(at), MACHINE_CACHE, 1, 100000, true },      \
 		{ name, "shared_by", MACHINE_COUNT, AT(at.shared_by), MACHINE_U32, 1, 1024,        \
 			false },                                                                   \
+		{ name, "misses", MACHINE_COUNT, AT(at.misses), MACHINE_U32, 0, 65536, false },    \
+		{ name, "bandwidth", MACHINE_BYTES_PER_S, AT(at.bytes_per_s), MACHINE_DOUBLE, 1e3, \
+			1e15, false },                                                             \
 	{                                                                                          \
-		name, "misses", MACHINE_COUNT, AT(at.misses), MACHINE_U32, 0, 65536, false         \
+		name, "lifetime", MACHINE_NS, AT(at.lifetime_ns), MACHINE_DOUBLE, 1, 1e12, false   \
 	}
 
 static const struct machine_field fields[] = {
@@ -79,6 +82,8 @@ static const struct machine_field fields[] = {
 	{ "memory", "latency", MACHINE_NS, AT(memory_ns), MACHINE_DOUBLE, 0.1, 1e6, true },
 	{ "memory", "bandwidth", MACHINE_BYTES_PER_S, AT(memory_bytes_per_s), MACHINE_DOUBLE, 1e3,
 		1e15, false },
+	{ "memory", "core_bandwidth", MACHINE_BYTES_PER_S, AT(core_bytes_per_s), MACHINE_DOUBLE,
+		1e3, 1e15, false },
 	{ "memory", "transfer", MACHINE_NS, AT(transfer_ns), MACHINE_DOUBLE, 0.1, 1e6, true },
 	{ "memory", "prefetch", MACHINE_PREFETCH, AT(prefetch), MACHINE_U32, 0, PREFETCH_KINDS - 1,
 		false },

@@ -8,8 +8,13 @@
 #include "uarch/predict_parts.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Until no pace changes by more, or so often. */
+static const double SAME_PACE = 0.02;
+enum { PACE_ROUNDS = 8 };
 
 /* The class with micro-traces, of the same stretch, that executes most. */
 static size_t find_like(const struct rppm *rppm, size_t index)
@@ -202,6 +207,47 @@ static void fill_others(
 	prediction->own_share = all > 0 ? weight / all : 0;
 }
 
+static bool has_lifetimes(const struct processor *processor)
+{
+	for (uint32_t i = 0; i < processor->level_count; i++)
+		if (processor->levels[i].lifetime_ns > 0)
+			return true;
+	return false;
+}
+
+/* How long a thread takes from one access to its next. Whether that has changed since the last time, for any class. */
+static bool see_pace(
+	struct rppm *rppm, const struct processor *processor, const struct prediction *prediction)
+{
+	bool has_changed = false;
+	for (size_t i = 0; i < prediction->class_count; i++) {
+		const struct profile_class *class = &rppm->profile->classes[i];
+		double accesses = share(class->loads + class->stores, class->instructions);
+		double *now = &rppm->answer.access_ns[i], before = *now;
+		if (rppm->classes[i].like != i || accesses == 0)
+			continue;
+		*now = prediction->classes[i].cpi / accesses * 1e9 / processor->frequency_hz;
+		has_changed |= fabs(*now - before) > SAME_PACE * *now;
+	}
+	return has_changed;
+}
+
+static int play_classes(struct rppm *rppm, struct core *core, const struct processor *processor,
+	struct class_curve *curves, struct prediction *prediction)
+{
+	statstack_ask(rppm->statstack, processor, &rppm->answer);
+	for (size_t i = 0; i < prediction->class_count; i++) {
+		if (rppm->classes[i].like != i)
+			continue;
+		int code =
+			play_curve(rppm, core, i, processor, &curves[i], &prediction->classes[i]);
+		if (code < 0)
+			return code;
+		prediction->classes[i].is_own = true;
+	}
+	return 0;
+}
+
 int predict_classes(struct rppm *rppm, const struct processor *processor,
 	struct class_curve *curves, struct prediction *prediction, struct err *err)
 {
@@ -209,15 +255,15 @@ int predict_classes(struct rppm *rppm, const struct processor *processor,
 	int code = core_new(processor, &core);
 	if (code < 0)
 		return err_set(err, code, "this processor has no core that could be played");
-	statstack_ask(rppm->statstack, processor, &rppm->answer);
-	for (size_t i = 0; i < prediction->class_count; i++) {
-		if (rppm->classes[i].like != i)
-			continue;
-		code = play_curve(rppm, core, i, processor, &curves[i], &prediction->classes[i]);
-		if (code < 0)
-			return err_set(err, code, "out of memory");
-		prediction->classes[i].is_own = true;
-	}
+	memset(rppm->answer.access_ns, 0, prediction->class_count * sizeof *rppm->answer.access_ns);
+	code = play_classes(rppm, core, processor, curves, prediction);
+	/* Lines that do not live for ever are gone the sooner, in accesses, the slower the class is, which is slower then. */
+	for (unsigned round = 0; code == 0 && round < PACE_ROUNDS && has_lifetimes(processor) &&
+				 see_pace(rppm, processor, prediction);
+		round++)
+		code = play_classes(rppm, core, processor, curves, prediction);
+	if (code < 0)
+		return err_set(err, code, "out of memory");
 	fill_others(rppm, curves, prediction);
 	return 0;
 }

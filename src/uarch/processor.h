@@ -23,6 +23,8 @@ struct cache {
 	uint32_t shared_by; /* cores that share one; 1: private */
 	uint32_t
 		misses; /* outstanding at a time (MSHRs); 0: as many as there are loads in flight */
+	double bytes_per_s; /* that one core streams from it; 0: as its latency allows */
+	double lifetime_ns; /* of a line that is left alone: others take its place; 0: nobody does */
 };
 
 /* Units that execute a class of micro-operations. */
@@ -89,6 +91,7 @@ struct processor {
 	uint32_t level_count;
 	double memory_ns; /* from issue of a load to its use, beyond all caches, without load */
 	double memory_bytes_per_s; /* all cores; 0: not limited */
+	double core_bytes_per_s; /* that one core streams from memory; 0: as its latency allows */
 	double transfer_ns; /* of a line that another core has written and not given back */
 	enum prefetch_kind prefetch;
 	uint32_t prefetch_distance; /* lines ahead */

@@ -9,6 +9,8 @@
  * own accesses, which another thread's write makes infinite; shared ones from distances in all accesses. Sets after
  * Hill and Smith (1989). docs/models/statstack.md has the assumptions and how well it does.
  *
+ * Caches where others take lines away (`lifetime`) miss what is not touched again in time.
+ *
  * Caches are LRU, inclusive, of lines of PROFILE_LINE_BYTES, and allocate on writes; there is no prefetching.
  */
 #ifndef UARCH_STATSTACK_H
@@ -38,6 +40,9 @@ struct statstack_class {
 struct statstack_answer {
 	struct statstack_class *classes; /* by index of the profile's class */
 	struct statstack_odds *codes; /* by statstack_find */
+	/* By class: from one access of a thread to its next, for caches whose lines have a lifetime. Set by who asks;
+	 * all 0 at first: not known, and lines stay. */
+	double *access_ns;
 	void *scratch;
 };
 

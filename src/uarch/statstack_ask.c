@@ -16,6 +16,7 @@ struct bin_misses {
 struct level {
 	bool is_shared, is_unified;
 	double foreign; /* share of the other threads that use another one of its kind */
+	double lifetime_ns;
 	struct cache_sets cache;
 	struct bin_misses data, fetch; /* of one class */
 };
@@ -36,9 +37,10 @@ int statstack_answer_init(struct statstack_answer *answer, const struct statstac
 	*answer = (struct statstack_answer){
 		.classes = calloc(statstack->class_count + 1, sizeof(*answer->classes)),
 		.codes = calloc(statstack->code_count + 1, sizeof(*answer->codes)),
+		.access_ns = calloc(statstack->class_count + 1, sizeof(*answer->access_ns)),
 		.scratch = calloc(1, sizeof(struct scratch)),
 	};
-	if (answer->classes && answer->codes && answer->scratch)
+	if (answer->classes && answer->codes && answer->access_ns && answer->scratch)
 		return 0;
 	statstack_answer_release(answer);
 	return -ENOMEM;
@@ -48,6 +50,7 @@ void statstack_answer_release(struct statstack_answer *answer)
 {
 	free(answer->classes);
 	free(answer->codes);
+	free(answer->access_ns);
 	free(answer->scratch);
 	*answer = (struct statstack_answer){ 0 };
 }
@@ -70,6 +73,7 @@ static void level_init(
 		sharers = threads;
 	double others = 1 + (1 - common) * (threads / sharers - 1);
 	level->is_shared = sharers > 1;
+	level->lifetime_ns = cache->lifetime_ns;
 	level->foreign = threads > 1 ? (threads - sharers) / (threads - 1) : 0;
 	cache_sets_init(
 		&level->cache, cache_lines(cache) * (level->is_shared ? others : 1), cache->ways);
@@ -107,7 +111,21 @@ static void misses_fill(
 		misses->at[count] = 1;
 }
 
-static void level_misses(struct level *level, const struct class_reuse *class)
+/* Lines that are touched again after more accesses than they live for are gone. */
+static void misses_age(struct bin_misses *misses, double accesses)
+{
+	for (unsigned bin = 0; bin < REUSE_INFINITE; bin++) {
+		double from = reuse_edge(bin), to = reuse_edge(bin + 1);
+		double gone = to > accesses ? (to - accesses) / (to - from) : 0;
+		if (gone > 1)
+			gone = 1;
+		misses->at[bin] = (float)(1 - (1 - (double)misses->at[bin]) * (1 - gone));
+	}
+}
+
+/* `access_ns`: between accesses of a thread; 0: not known. */
+static void level_misses(
+	struct level *level, const struct class_reuse *class, double access_ns, double threads)
 {
 	const struct lines_curve *curves = class->curves;
 	enum curve_kind data = level->is_shared    ? CURVE_DATA_GLOBAL
@@ -116,6 +134,9 @@ static void level_misses(struct level *level, const struct class_reuse *class)
 	misses_fill(&level->data, &level->cache, &curves[data]);
 	misses_fill(&level->fetch, &level->cache,
 		&curves[level->is_shared ? CURVE_FETCH_GLOBAL : CURVE_FETCH_PRIVATE]);
+	if (level->lifetime_ns > 0 && access_ns > 0)
+		misses_age(&level->data,
+			level->lifetime_ns / access_ns * (level->is_shared ? threads : 1));
 }
 
 static double sum_bins(const double *share, const struct bin_misses *misses)
@@ -238,9 +259,10 @@ static void ask_class(const struct statstack *statstack, struct scratch *scratch
 	const struct class_reuse *class, struct statstack_answer *answer)
 {
 	struct statstack_class *ret = &answer->classes[class - statstack->classes];
+	double access_ns = answer->access_ns[class - statstack->classes];
 	*ret = (struct statstack_class){ 0 };
 	for (unsigned i = 0; i < scratch->level_count; i++)
-		level_misses(&scratch->levels[i], class);
+		level_misses(&scratch->levels[i], class, access_ns, statstack->threads);
 	misses_fill(&scratch->fetch, &scratch->instruction, &class->curves[CURVE_FETCH]);
 	if (scratch->has_others)
 		misses_fill(&scratch->held, &scratch->holders, &class->curves[CURVE_DATA_GLOBAL]);

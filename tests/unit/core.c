@@ -314,6 +314,15 @@ static void a_prefetched_stream_goes_at_the_speed_of_the_prefetcher(void **state
 	processor.memory_bytes_per_s = 1e9; /* a byte in a cycle */
 	result = play(&script, &processor, (struct core_input){ 0 }, always_memory);
 	assert_near(result.cpi, LINE / 2., 0.02);
+	processor.core_bytes_per_s = 0.5e9; /* of which one core gets half */
+	result = play(&script, &processor, (struct core_input){ 0 }, always_memory);
+	assert_near(result.cpi, LINE, 0.02);
+	const struct core_odds always_last = { .beyond = { 1, 1, 0 } };
+	result = play(&script, &processor, (struct core_input){ 0 }, always_last);
+	assert_near(result.cpi, 40 / 32., 0.02);
+	processor.levels[2].bytes_per_s = 8e9;
+	result = play(&script, &processor, (struct core_input){ 0 }, always_last);
+	assert_near(result.cpi, LINE / 8. / 2, 0.02);
 }
 
 /* Five dependent operations, then a branch on the last: resolved in 1 + 5 + 1 cycles. */

@@ -157,6 +157,31 @@ static void random_accesses_hit_as_much_as_fits(void **state)
 	}
 }
 
+/* With N lines at random the next access to one is later than after r others with the probability e^(-r / N). */
+static void lines_with_a_lifetime_are_gone_after_it(void **state)
+{
+	(void)state;
+	enum { LINES = 20000, LIFETIME = 10000 };
+	struct processor processor = machine;
+	struct stream stream = { .processor = &processor };
+	struct rng rng;
+	rng_init(&rng, 1);
+	begin(&stream, 1, 1, 1);
+	exact_reuse_enter(stream.reuse, 0, 0);
+	for (unsigned i = 0; i < 300000; i++)
+		touch(&stream, 0, 0, rng_below(&rng, LINES) * LINE, false);
+	answer(&stream);
+	const double *beyond = stream.answer.classes[0].access.beyond;
+	double before = beyond[2];
+	processor.levels[2].lifetime_ns = 3 * LIFETIME;
+	statstack_ask(stream.statstack, stream.processor, &stream.answer);
+	assert_true(beyond[2] == before); /* how fast the program is, is not known */
+	stream.answer.access_ns[0] = 3;
+	statstack_ask(stream.statstack, stream.processor, &stream.answer);
+	assert_near(beyond[2], exp(-(double)LIFETIME / LINES), 0.03, "lifetime");
+	end(&stream);
+}
+
 /* A naive product of matrices: one operand by rows, one by columns; three instructions. */
 static void a_matrix_product_by_instruction(void **state)
 {
@@ -375,6 +400,7 @@ int main(void)
 		cmocka_unit_test(full_caches_miss_from_their_size_on),
 		cmocka_unit_test(a_loop_misses_where_it_does_not_fit),
 		cmocka_unit_test(random_accesses_hit_as_much_as_fits),
+		cmocka_unit_test(lines_with_a_lifetime_are_gone_after_it),
 		cmocka_unit_test(a_matrix_product_by_instruction),
 		cmocka_unit_test(stretches_are_filled_by_what_runs_between),
 		cmocka_unit_test(threads_share_the_last_level),
