@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "plugin/profile_raw.h"
 #include "uarch/branches.h"
 
 #include <errno.h>
@@ -160,8 +161,7 @@ static int make_up_rows(struct rows *rows)
 /* The features with 64 outcomes of a branch are for who has so long a history. */
 static bool sees(int kind, int feature)
 {
-	enum { WHOLE_LOOPS = 4, LEAST_OF_ALL = PROFILE_HISTORIES + 1 };
-	return kind == PREDICTOR_TAGE || (feature != WHOLE_LOOPS && feature != LEAST_OF_ALL);
+	return kind == PREDICTOR_TAGE || (feature != RAW_WHOLE_LOOPS && feature != RAW_FAR_CHOICE);
 }
 
 /* Non-negative least squares by turns of one coefficient, on the normal equations. */

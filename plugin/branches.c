@@ -2,6 +2,7 @@
 #include "branches.h"
 
 #include "entropy.h"
+#include "foresight.h"
 #include "hash.h"
 #include "out.h"
 
@@ -15,7 +16,8 @@ enum {
 	WINDOW = 200000,
 	WINDOW_EVERY = 40,
 	WINDOWS_OFTEN = 16, /* after so many, rarer: in proportion to what has been executed */
-	LONGEST_HISTORY = 12, /* of all branches */
+	LONGEST_HISTORY = 24, /* of all branches */
+	LONGEST_PLAIN = 12, /* a pattern, in a key */
 	TABLE_FIRST_BITS = 12,
 	TABLE_LAST_BITS = 18, /* 4 MB a thread; when it is full it is written */
 	LOCAL_FIRST = 4096,
@@ -26,19 +28,25 @@ enum {
 struct history {
 	bool is_local;
 	uint8_t bits;
+	bool is_choice;
 };
 
 static const struct history histories[RAW_HISTORIES] = RAW_HISTORY_TABLE;
 
 struct pattern {
 	uint64_t key; /* sum, code, history, pattern; 0: free */
-	uint32_t visits, taken;
+	uint32_t visits, taken : 30, counter : 2; /* foresight.h */
+};
+
+struct branch {
+	uint64_t past; /* its last outcomes */
+	struct foresight foresight;
 };
 
 struct branches {
 	struct pattern *table;
 	uint32_t bits, used;
-	uint64_t *local; /* by code: its last outcomes */
+	struct branch *local; /* by code */
 	uint32_t local_count;
 	uint32_t global;
 	uint32_t known; /* outcomes in `global` */
@@ -68,10 +76,14 @@ static bool grow(struct branches *branches)
 }
 
 static void write_sum(
-	const struct thread *thread, const struct sum *sum, const struct raw_branches *first)
+	const struct thread *thread, struct sum *sum, const struct raw_branches *first)
 {
 	for (uint32_t i = 0; i < RAW_HISTORIES; i++) {
 		struct raw_branches branches = first[i];
+		branches.missed = sum->missed_halves[i] / 2.0;
+		sum->missed_halves[i] = 0;
+		if (histories[i].is_choice)
+			branches.executions = first[0].executions;
 		if (branches.executions == 0)
 			continue;
 		branches.stretch = sum->stretch;
@@ -98,7 +110,7 @@ static void write_table(struct thread *thread)
 		total->entropy += entropy_leave_one_out(pattern->visits, pattern->taken);
 		total->floor_entropy += entropy_plug_in(pattern->visits, pattern->taken);
 	}
-	for (const struct sum *sum = thread->sums; sum; sum = sum->next)
+	for (struct sum *sum = thread->sums; sum; sum = sum->next)
 		write_sum(thread, sum, &totals[(size_t)sum->index * RAW_HISTORIES]);
 	free(totals);
 	memset(branches->table, 0, (size_t)sizeof(*branches->table) << branches->bits);
@@ -135,7 +147,8 @@ static bool make_room(struct thread *thread)
 	return grow(branches);
 }
 
-static void visit(struct branches *branches, uint64_t key, bool is_taken)
+/* Half misses of the pattern's counter. */
+static unsigned visit(struct branches *branches, uint64_t key, bool is_taken)
 {
 	key++;
 	uint32_t mask = (1u << branches->bits) - 1;
@@ -145,17 +158,21 @@ static void visit(struct branches *branches, uint64_t key, bool is_taken)
 	struct pattern *pattern = &branches->table[at];
 	branches->used += !pattern->key;
 	pattern->key = key;
+	unsigned counter = pattern->counter;
+	unsigned missed = foresight_count(pattern->visits, &counter, is_taken);
+	pattern->counter = counter & 3;
 	pattern->visits++;
 	pattern->taken += is_taken;
+	return missed;
 }
 
-/* The last outcomes of a branch; NULL without memory. */
-static uint64_t *local_history(struct branches *branches, uint32_t code)
+/* NULL without memory. */
+static struct branch *find_branch(struct branches *branches, uint32_t code)
 {
 	if (code < branches->local_count)
 		return &branches->local[code];
 	uint32_t count = code + code / 2 + LOCAL_FIRST;
-	uint64_t *local = realloc(branches->local, count * sizeof(*local));
+	struct branch *local = realloc(branches->local, count * sizeof(*local));
 	if (!local)
 		return NULL;
 	memset(local + branches->local_count, 0, (count - branches->local_count) * sizeof(*local));
@@ -169,8 +186,9 @@ static uint64_t pattern_key(const struct sum *sum, uint32_t code, unsigned histo
 {
 	unsigned bits = histories[history].bits;
 	uint64_t key = (uint64_t)sum->index << 42 | history << 12;
-	if (bits <= LONGEST_HISTORY)
-		return key | (uint64_t)(code & 0x7ffffff) << 15 | (past & ((1u << bits) - 1));
+	past = bits < 64 ? past & ((UINT64_C(1) << bits) - 1) : past;
+	if (bits <= LONGEST_PLAIN)
+		return key | (uint64_t)(code & 0x7ffffff) << 15 | past;
 	uint64_t hash = (past ^ past >> 29) * UINT64_C(0x9e3779b97f4a7c15);
 	hash = ((hash ^ hash >> 32) + code) * UINT64_C(0xbf58476d1ce4e5b9) >> 25;
 	return key | hash >> 12 << 15 | (hash & 0xfff);
@@ -183,21 +201,24 @@ void branches_block(struct vcpu *vcpu, const struct block *next)
 	if (!previous->ends_in_branch || !make_room(vcpu->thread))
 		return;
 	uint32_t code = previous->places[previous->count - 1].code;
-	uint64_t *local = local_history(branches, code);
-	if (!local)
+	struct branch *branch = find_branch(branches, code);
+	if (!branch)
 		return;
 	bool is_taken = next->address != previous->end;
 	if (branches->known >= LONGEST_HISTORY) {
-		for (unsigned i = 0; i < RAW_HISTORIES; i++) {
-			uint64_t past = histories[i].is_local ? *local : branches->global;
-			visit(branches, pattern_key(vcpu->sum, code, i, past), is_taken);
+		unsigned halves[RAW_PATTERNS];
+		for (unsigned i = 0; i < RAW_PATTERNS; i++) {
+			uint64_t past = histories[i].is_local ? branch->past : branches->global;
+			halves[i] =
+				visit(branches, pattern_key(vcpu->sum, code, i, past), is_taken);
 		}
+		foresight_choose(&branch->foresight, halves, vcpu->sum->missed_halves);
 		branches->outcomes++;
 		vcpu->sum->outcomes++;
 	}
 	branches->known++;
 	branches->global = branches->global << 1 | is_taken;
-	*local = *local << 1 | is_taken;
+	branch->past = branch->past << 1 | is_taken;
 }
 
 static void set_window(struct vcpu *vcpu, bool is_open)

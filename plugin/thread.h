@@ -29,6 +29,7 @@ struct sum {
 	uint64_t fetch_in; /* as sample_in, of fetches */
 	double fetch_weight;
 	uint64_t outcomes; /* of branches that were looked at, since the thread's start */
+	uint32_t missed_halves[RAW_HISTORIES]; /* of them (foresight.h), since they were written */
 	uint32_t index; /* of the thread's */
 	struct sum *next; /* of the thread's, the newest first */
 };

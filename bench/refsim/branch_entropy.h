@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a profile would have of a stream of branches: for each kind of history both estimates of linear entropy, from
- * windows of the stream as the profiler looks at it.
+ * What a profile would have of a stream of branches: for each kind of history both estimates of linear entropy and what
+ * counters miss, from windows of the stream as the profiler looks at it.
  */
 #ifndef BENCH_REFSIM_BRANCH_ENTROPY_H
 #define BENCH_REFSIM_BRANCH_ENTROPY_H

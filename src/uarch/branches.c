@@ -3,12 +3,7 @@
 
 #include "uarch/branches_map.h"
 
-enum { GLOBAL_LONGEST = 3, WHOLE_LOOPS = 4, LOCAL = 5 };
-
-static double floor_rate(const struct profile_branches *branches)
-{
-	return branches->floor_entropy / 2;
-}
+enum { GLOBAL_LONGEST = 3, LOCAL = 5 };
 
 static double unsure_rate(const struct profile_branches *branches)
 {
@@ -19,19 +14,12 @@ static double unsure_rate(const struct profile_branches *branches)
 void branches_features(
 	const struct profile_branches branches[PROFILE_HISTORIES], double ret[BRANCHES_FEATURES])
 {
-	double least = 1;
-	for (unsigned i = 0; i < PROFILE_HISTORIES; i++) {
-		/* Of patterns so long that most come only once, the floor knows nothing. */
-		ret[i] = i == WHOLE_LOOPS ? branches[i].entropy / 2 : floor_rate(&branches[i]);
-		if (i != WHOLE_LOOPS && ret[i] < least)
-			least = ret[i];
-	}
+	for (unsigned i = 0; i < PROFILE_HISTORIES; i++)
+		ret[i] = branches[i].missed;
 	double *more = &ret[PROFILE_HISTORIES];
-	more[0] = least;
-	more[1] = ret[WHOLE_LOOPS] < least ? ret[WHOLE_LOOPS] : least;
-	more[2] = unsure_rate(&branches[GLOBAL_LONGEST]);
-	more[3] = unsure_rate(&branches[LOCAL]);
-	more[4] = unsure_rate(&branches[0]);
+	more[0] = unsure_rate(&branches[GLOBAL_LONGEST]);
+	more[1] = unsure_rate(&branches[LOCAL]);
+	more[2] = unsure_rate(&branches[0]);
 }
 
 static double map_rate(const double *map, const double *features)

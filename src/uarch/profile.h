@@ -25,9 +25,9 @@
 #include <stdint.h>
 
 enum {
-	PROFILE_VERSION = 1,
+	PROFILE_VERSION = 2,
 	PROFILE_LINE_BYTES = 64, /* of the cache lines in which reuse is counted */
-	PROFILE_HISTORIES = 6, /* kinds of branch history: see profile_history */
+	PROFILE_HISTORIES = 8, /* kinds of branch history: see profile_history */
 	PROFILE_NO_CODE = UINT32_MAX,
 	/* Of all micro-traces, and of one: a file may not make its reader ask for more. */
 	PROFILE_OPS_MAX = 1 << 26,
@@ -65,10 +65,14 @@ struct profile_reuse {
 	double count; /* accesses */
 };
 
-/* Linear entropy of the outcomes of conditional branches, given a history (De Pestel et al., ISPASS 2015). */
+/*
+ * Outcomes of conditional branches, given a history: their linear entropy (De Pestel et al., ISPASS 2015), and what
+ * counters miss that never run out of room (plugin/foresight.h).
+ */
 struct profile_history {
 	bool is_local; /* of the same branch; else of all branches of the thread */
 	uint8_t bits; /* outcomes */
+	bool is_choice; /* for each branch of the best history before this one, up to these bits: only misses */
 };
 extern const struct profile_history profile_histories[PROFILE_HISTORIES];
 
@@ -76,6 +80,7 @@ struct profile_branches {
 	double executions; /* of those that the entropy was taken of */
 	double entropy; /* mean of 2 min(p, 1 - p), weighted by executions: 0 to 1 */
 	double floor_entropy; /* the same, less what few visits of a pattern add by chance */
+	double missed; /* executions that two-bit counters would miss, one for each branch and pattern: 0 to 1 */
 };
 
 struct profile_class {

@@ -193,7 +193,7 @@ static int take_branches(struct importing *importing, const unsigned char *paylo
 	struct raw_branches raw;
 	memcpy(&raw, payload, sizeof raw);
 	if (raw.history >= PROFILE_HISTORIES || !is_count(raw.executions) ||
-		!is_count(raw.entropy) || !is_count(raw.floor_entropy))
+		!is_count(raw.entropy) || !is_count(raw.floor_entropy) || !is_count(raw.missed))
 		return err_set(err, -EINVAL, "branches with history %u, %g executions", raw.history,
 			raw.executions);
 	int code = grow_one(&importing->branches, &importing->branches_capacity,

@@ -254,10 +254,12 @@ static int take_branches(struct reading *reading, sqlite3_stmt *row, struct err 
 	branches->executions = sqlite3_column_double(row, 2);
 	branches->entropy = sqlite3_column_double(row, 3);
 	branches->floor_entropy = sqlite3_column_double(row, 4);
+	branches->missed = sqlite3_column_double(row, 5);
 	if (!is_count(branches->executions) || !(branches->entropy >= 0) ||
 		!(branches->entropy <= 1) || !(branches->floor_entropy >= 0) ||
-		!(branches->floor_entropy <= 1))
-		return bad(reading, err, "an entropy that is not between 0 and 1");
+		!(branches->floor_entropy <= 1) || !(branches->missed >= 0) ||
+		!(branches->missed <= 1))
+		return bad(reading, err, "an entropy or misses that are not between 0 and 1");
 	return 0;
 }
 
@@ -411,7 +413,7 @@ static int read_tables(struct reading *reading, struct err *err)
 		  " stores, fetches, first_touches, first_touches_global FROM classes ORDER BY id",
 			take_class },
 		{ "SELECT class, code_class, instructions FROM mix", take_mix },
-		{ "SELECT class, history, executions, entropy, floor_entropy FROM branches",
+		{ "SELECT class, history, executions, entropy, floor_entropy, missed FROM branches",
 			take_branches },
 		{ "SELECT id, address, class, flags, bytes, data_bytes, reads, address_reads, "
 		  "writes"

@@ -282,6 +282,7 @@ static void settle_branches(struct importing *importing)
 		to->executions += sums->executions;
 		to->entropy += sums->entropy;
 		to->floor_entropy += sums->floor_entropy;
+		to->missed += sums->missed;
 	}
 	for (size_t i = 0; i < profile->class_count; i++)
 		for (int h = 0; h < PROFILE_HISTORIES; h++) {
@@ -289,6 +290,7 @@ static void settle_branches(struct importing *importing)
 			double executions = branches->executions > 0 ? branches->executions : 1;
 			branches->entropy = fmin(branches->entropy / executions, 1);
 			branches->floor_entropy = fmin(branches->floor_entropy / executions, 1);
+			branches->missed = fmin(branches->missed / executions, 1);
 		}
 }
 

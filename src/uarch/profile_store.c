@@ -141,8 +141,9 @@ static int put_branches(sqlite3 *db, sqlite3_stmt *insert, int64_t index,
 	for (int i = 0; code == 0 && i < PROFILE_HISTORIES; i++) {
 		const struct profile_branches *branches = &class->branches[i];
 		if (branches->executions > 0)
-			code = put_row(db, insert, err, "iiddd", index, (int64_t)i,
-				branches->executions, branches->entropy, branches->floor_entropy);
+			code = put_row(db, insert, err, "iidddd", index, (int64_t)i,
+				branches->executions, branches->entropy, branches->floor_entropy,
+				branches->missed);
 	}
 	return code;
 }
@@ -155,7 +156,8 @@ static int put_classes(sqlite3 *db, const struct profile *profile, struct err *e
 	if (code == 0)
 		code = prepare(db, "INSERT INTO mix VALUES (?, ?, ?)", &mix, err);
 	if (code == 0)
-		code = prepare(db, "INSERT INTO branches VALUES (?, ?, ?, ?, ?)", &branches, err);
+		code = prepare(
+			db, "INSERT INTO branches VALUES (?, ?, ?, ?, ?, ?)", &branches, err);
 	for (size_t i = 0; code == 0 && i < profile->class_count; i++) {
 		const struct profile_class *class = &profile->classes[i];
 		code = put_row(db, insert, err, "iiittiiiiiiii", (int64_t)i,
@@ -197,10 +199,11 @@ static int put_meanings(sqlite3 *db, struct err *err)
 		if (reuse_bin_least(i) <= INT64_MAX)
 			code = put_row(db, bin, err, "ii", (int64_t)i, (int64_t)reuse_bin_least(i));
 	if (code == 0)
-		code = prepare(db, "INSERT INTO histories VALUES (?, ?, ?)", &history, err);
+		code = prepare(db, "INSERT INTO histories VALUES (?, ?, ?, ?)", &history, err);
 	for (int i = 0; code == 0 && i < PROFILE_HISTORIES; i++)
-		code = put_row(db, history, err, "iii", (int64_t)i,
-			(int64_t)profile_histories[i].is_local, (int64_t)profile_histories[i].bits);
+		code = put_row(db, history, err, "iiii", (int64_t)i,
+			(int64_t)profile_histories[i].is_local, (int64_t)profile_histories[i].bits,
+			(int64_t)profile_histories[i].is_choice);
 	return code;
 }
 

@@ -144,8 +144,9 @@ static void fill_class(struct profile *p, size_t index)
 	class->mix[CODE_ALU] = class->instructions - 3 * tenth;
 	class->fetches = tenth;
 	for (unsigned i = 0; i < PROFILE_HISTORIES; i++)
-		class->branches[i] =
-			(struct profile_branches){ .executions = (double)tenth, .entropy = 0.1 };
+		class->branches[i] = (struct profile_branches){
+			.executions = (double)tenth, .entropy = 0.1, .missed = 0.05
+		};
 	p->micro[p->micro_count] = (struct micro_trace){ .class = (uint32_t)index,
 		.count = OPS,
 		.ops = p->micro_ops,

@@ -93,6 +93,7 @@ static void add_record(struct sums *sums, uint32_t kind, const void *payload)
 		sums->branches[branches->history].executions += branches->executions;
 		sums->branches[branches->history].entropy += branches->entropy;
 		sums->branches[branches->history].floor_entropy += branches->floor_entropy;
+		sums->branches[branches->history].missed += branches->missed;
 		break;
 	case RAW_MICRO:
 		sums->micro_traces++;
@@ -179,16 +180,21 @@ static void alternation_is_foreseen_by_history(void **state)
 	(void)state;
 	struct sums sums;
 	profile_or_skip(&sums);
-	const struct raw_branches *none = &sums.branches[0], *four = &sums.branches[1];
+	const struct raw_branches *none = &sums.branches[0], *eight = &sums.branches[1];
 	assert_true(none->executions > 2.9 * ALTERNATIONS);
 	assert_true(none->executions <= BRANCHES);
 	/* Half of the alternating branch's outcomes go one way, and each walk ends once. */
 	double ends = (none->executions - 2.0 * ALTERNATIONS) * 2 / LINES;
 	assert_true(none->floor_entropy > 0.98 * (ALTERNATIONS + 0.8 * ends));
 	assert_true(none->floor_entropy < 1.02 * (ALTERNATIONS + 1.2 * ends));
-	assert_true(four->floor_entropy < 1.3 * ends);
-	assert_true(four->entropy < 1.3 * ends + 200);
-	assert_true(four->entropy >= four->floor_entropy);
+	assert_true(eight->floor_entropy < 1.3 * ends);
+	assert_true(eight->entropy < 1.3 * ends + 200);
+	assert_true(eight->entropy >= eight->floor_entropy);
+	/* A counter of an alternating branch misses half of it or all. */
+	assert_true(none->missed > 0.45 * ALTERNATIONS);
+	assert_true(eight->missed < 1.3 * ends + 200);
+	assert_true(sums.branches[RAW_CHOICE].missed < eight->missed + 0.05 * ALTERNATIONS);
+	assert_true(sums.branches[RAW_CHOICE].executions == none->executions);
 }
 
 static void lines_of_instructions_are_few(void **state)

@@ -42,7 +42,7 @@ static void make_raw(struct strbuf *raw)
 		struct raw_micro head;
 		struct raw_op ops[2];
 	} micro = { { after_lock(), 7, 2, 100 }, { { 0, 0, 1 }, { 0xabc, 1, 0 } } };
-	const struct raw_branches branches = { after_lock(), 7, 2, 10, 4, 3 };
+	const struct raw_branches branches = { after_lock(), 7, 2, 10, 4, 3, 1 };
 	const struct raw_quality quality = {
 		.reuse_rate = 1000, .micro_period = 5, .micro_traces = 1
 	};
@@ -89,6 +89,7 @@ static void parts_add_up(void **state)
 	assert_float_equal(branches->executions, 20, 0);
 	assert_float_equal(branches->entropy, 0.4, 1e-12);
 	assert_float_equal(branches->floor_entropy, 0.3, 1e-12);
+	assert_float_equal(branches->missed, 0.1, 1e-12);
 }
 
 static void samples_belong_to_classes(void **state)
