@@ -1,36 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* sim: every operation, without cores and with; programs that are wrong. */
+/* sim: every operation, without cores and with. */
 #include "cmocka_all.h"
 
-#include "sim_script.h"
+#include "sim_trial.h"
 
 #include <errno.h>
-
-static struct sim *new_sim(const struct sim_options *options, struct script *script)
-{
-	struct sim *sim = NULL;
-	struct sim_program program = script_program(script);
-	assert_int_equal(sim_new(options, &program, &sim, NULL), 0);
-	return sim;
-}
-
-static void add_threads(
-	struct sim *sim, struct script *script, uint32_t count, const struct sim_op *const *ops)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t tid;
-		assert_int_equal(sim_add_thread(sim, NULL, NULL, &tid), 0);
-		script->ops[tid] = ops[i];
-	}
-}
-
-static void run_well(struct sim *sim)
-{
-	struct err err = { 0 };
-	int code = sim_run(sim, &err);
-	if (code < 0)
-		fail_msg("%d: %s", code, err.text);
-}
 
 static void a_mutex_is_given_in_order(void **state)
 {
@@ -60,51 +34,6 @@ static void a_mutex_is_given_in_order(void **state)
 	assert_true(stats.mean_length == 57.0 / 30);
 	sim_free(sim);
 }
-
-/* A simulation of scripts: made, run and freed by one test. */
-struct trial {
-	struct script script;
-	struct sim *sim;
-	uint32_t object;
-};
-
-static void trial_begin(struct trial *trial, struct sim_options options)
-{
-	*trial = (struct trial){ 0 };
-	trial->sim = new_sim(&options, &trial->script);
-}
-
-static void trial_run(struct trial *trial, uint32_t count, const struct sim_op *const *ops)
-{
-	add_threads(trial->sim, &trial->script, count, ops);
-	run_well(trial->sim);
-}
-
-/* The text of the error with which it ends. */
-static void trial_fails(struct trial *trial, uint32_t count, const struct sim_op *const *ops,
-	int code, const char *text)
-{
-	struct err err = { 0 };
-	add_threads(trial->sim, &trial->script, count, ops);
-	assert_int_equal(sim_run(trial->sim, &err), code);
-	assert_string_equal(err.text, text);
-	sim_free(trial->sim);
-}
-
-static struct sim_object_stats stats_of(
-	struct trial *trial, enum sim_object_kind kind, uint32_t object)
-{
-	struct sim_object_stats stats;
-	sim_object_stats(trial->sim, kind, object, &stats);
-	return stats;
-}
-
-#define THREADS(...)                                                                               \
-	sizeof((const struct sim_op *[]){ __VA_ARGS__ }) / sizeof(struct sim_op *),                \
-		(const struct sim_op *[])                                                          \
-	{                                                                                          \
-		__VA_ARGS__                                                                        \
-	}
 
 static void a_free_mutex_belongs_to_who_asks_first(void **state)
 {
@@ -232,11 +161,6 @@ static void a_barrier_lets_go_with_the_last(void **state)
 	assert_int_equal(t.script.results[2][3].waited_ns, 5);
 	sim_free(t.sim);
 }
-
-#define COND_WAIT(cond, mutex, timeout)                                                            \
-	{                                                                                          \
-		.kind = SIM_COND_WAIT, .object = (cond), .other = (mutex), .amount = (timeout)     \
-	}
 
 static void a_condition_returns_with_its_mutex(void **state)
 {
@@ -425,147 +349,6 @@ static void who_waited_long_takes_the_core_when_woken(void **state)
 	sim_free(t.sim);
 }
 
-/* Programs that are wrong. */
-
-static void a_circle_of_locks_is_explained(void **state)
-{
-	(void)state;
-	static const struct sim_op a[] = { OP(LOCK, 0), COMPUTE(5), OP(LOCK, 1), EXIT };
-	static const struct sim_op b[] = { OP(LOCK, 1), COMPUTE(6), OP(LOCK, 0), EXIT };
-	static const struct sim_op idle[] = { COMPUTE(1000), EXIT };
-	struct trial t;
-	trial_begin(&t, (struct sim_options){ 0 });
-	uint32_t tid;
-	assert_int_equal(sim_add_mutex(t.sim, "accounts", &t.object), 0);
-	assert_int_equal(sim_add_mutex(t.sim, NULL, &t.object), 0);
-	assert_int_equal(sim_add_thread(t.sim, "teller", NULL, &tid), 0);
-	t.script.ops[tid] = idle;
-	trial_fails(&t, THREADS(a, b), -EDEADLK,
-		"deadlock at 0.000000006 s: thread 3 waits for mutex 'accounts', which thread 2 "
-		"holds; "
-		"thread 2 waits for mutex 1, which thread 3 holds");
-}
-
-static void a_lock_taken_twice_is_explained(void **state)
-{
-	(void)state;
-	static const struct sim_op a[] = { OP(LOCK, 0), OP(LOCK, 0), EXIT };
-	struct trial t;
-	trial_begin(&t, (struct sim_options){ 0 });
-	assert_int_equal(sim_add_mutex(t.sim, "m", &t.object), 0);
-	trial_fails(&t, THREADS(a), -EDEADLK,
-		"deadlock at 0.000000000 s: thread 1 waits for mutex 'm', which thread 1 holds");
-}
-
-static void waiting_for_ever_is_explained(void **state)
-{
-	(void)state;
-	static const struct sim_op a[] = { OP(BARRIER, 0), EXIT };
-	static const struct sim_op b[] = { OP(GET, 0), EXIT };
-	static const struct sim_op c[] = { OP(LOCK, 0), EXIT };
-	static const struct sim_op d[] = { COMPUTE(1), OP(LOCK, 0), EXIT };
-	static const struct sim_op e[] = { OP(JOIN, 1), EXIT };
-	struct trial t;
-	trial_begin(&t, (struct sim_options){ .cores = 1 });
-	assert_int_equal(sim_add_barrier(t.sim, "phase", 3, &t.object), 0);
-	assert_int_equal(sim_add_queue(t.sim, "jobs", 0, &t.object), 0);
-	assert_int_equal(sim_add_mutex(t.sim, NULL, &t.object), 0);
-	trial_fails(&t, THREADS(a, b, c, d, e), -EDEADLK,
-		"deadlock at 0.000000001 s: thread 1 waits for barrier 'phase', where 1 of 3 are; "
-		"thread 2 waits for queue 'jobs', which is empty; "
-		"thread 4 waits for mutex 0, which thread 3 holds and has exited; "
-		"thread 5 waits for the end of thread 1");
-}
-
-static void giving_back_what_another_holds_is_an_error(void **state)
-{
-	(void)state;
-	static const struct sim_op a[] = { OP(LOCK, 0), COMPUTE(5), EXIT };
-	static const struct sim_op b[] = { COMPUTE(1), OP(UNLOCK, 0), EXIT };
-	static const struct sim_op c[] = { OP(SPIN_UNLOCK, 0), EXIT };
-	static const struct sim_op d[] = { OP(RW_UNLOCK, 0), EXIT };
-	static const struct sim_op e[] = { COND_WAIT(0, 0, 0), EXIT };
-	static const struct {
-		const struct sim_op *ops;
-		const char *text;
-	} cases[] = {
-		{ b, "at 0.000000001 s, thread 2 gives back mutex 'm', which thread 1 holds" },
-		{ c, "at 0.000000000 s, thread 2 gives back spin lock 0, which nobody holds" },
-		{ d, "at 0.000000000 s, thread 2 gives back read-write lock 0, which nobody "
-		     "holds" },
-		{ e, "at 0.000000000 s, thread 2 gives back mutex 'm', which thread 1 holds" },
-	};
-	for (size_t i = 0; i < 4; i++) {
-		struct trial t;
-		trial_begin(&t, (struct sim_options){ 0 });
-		assert_int_equal(sim_add_mutex(t.sim, "m", &t.object), 0);
-		assert_int_equal(sim_add_spin(t.sim, NULL, &t.object), 0);
-		assert_int_equal(sim_add_rwlock(t.sim, NULL, false, &t.object), 0);
-		assert_int_equal(sim_add_cond(t.sim, NULL, &t.object), 0);
-		trial_fails(&t, THREADS(a, cases[i].ops), -EPERM, cases[i].text);
-	}
-}
-
-static void what_is_not_there_is_an_error(void **state)
-{
-	(void)state;
-	/* Every operation on object 99: those that have one fail, and none crashes. */
-	for (int kind = 0; kind < SIM_OP_KINDS; kind++) {
-		struct sim_op ops[] = {
-			{ .kind = (enum sim_op_kind)kind, .object = 99, .other = 99 }, EXIT
-		};
-		struct trial t;
-		struct err err = { 0 };
-		uint32_t tid;
-		trial_begin(&t, (struct sim_options){ 0 });
-		assert_int_equal(sim_add_thread(t.sim, NULL, NULL, &tid), 0);
-		t.script.ops[tid] = ops;
-		t.script.starts[99 % SCRIPT_THREADS] = ops + 1;
-		if (kind == SIM_SPAWN)
-			ops[0].other = 99 % SCRIPT_THREADS;
-		int code = sim_run(t.sim, &err);
-		bool has_object = kind >= SIM_LOCK && kind <= SIM_DISK;
-		has_object |= kind == SIM_JOIN || kind == SIM_TAKE || kind == SIM_GIVE;
-		assert_int_equal(code, has_object ? -EINVAL : 0);
-		sim_free(t.sim);
-	}
-}
-
-static void a_loop_without_time_is_an_error(void **state)
-{
-	(void)state;
-	struct trial t;
-	static const struct sim_op a[] = { COMPUTE(1), OP(YIELD, 0), EXIT };
-	trial_begin(&t, (struct sim_options){ 0 });
-	t.script.hook = NULL;
-	t.script.is_endless = true;
-	trial_fails(&t, THREADS(a), -ELOOP,
-		"at 0.000000001 s, thread 1 makes more than 10000000 operations while no time "
-		"passes");
-}
-
-static void limits_on_the_run_hold(void **state)
-{
-	(void)state;
-	static const struct sim_op a[] = { COMPUTE(10), COMPUTE(10), COMPUTE(10), EXIT };
-	struct trial t;
-	trial_begin(&t, (struct sim_options){ .event_limit = 2 });
-	trial_fails(&t, THREADS(a), -E2BIG, "more than 2 events: the simulation was stopped");
-	trial_begin(&t, (struct sim_options){ .stop_ns = 15 });
-	trial_run(&t, THREADS(a));
-	assert_int_equal(sim_now(t.sim), 15);
-	struct sim_thread_stats stats;
-	sim_thread_stats(t.sim, 1, &stats);
-	assert_int_equal(stats.ran_ns, 15);
-	assert_int_equal(stats.work_ns, 15);
-	sim_free(t.sim);
-	static const struct sim_op b[] = { COMPUTE(7), OP(STOP, 0), EXIT };
-	trial_begin(&t, (struct sim_options){ 0 });
-	trial_run(&t, THREADS(a, b));
-	assert_int_equal(sim_now(t.sim), 7);
-	sim_free(t.sim);
-}
-
 struct ticks {
 	uint32_t count, limit; /* limit: fails then; 0: never */
 };
@@ -633,14 +416,7 @@ int main(void)
 		cmocka_unit_test(a_thread_is_spawned_and_joined),
 		cmocka_unit_test(being_woken_takes_its_time),
 		cmocka_unit_test(who_waited_long_takes_the_core_when_woken),
-		cmocka_unit_test(a_circle_of_locks_is_explained),
-		cmocka_unit_test(a_lock_taken_twice_is_explained),
-		cmocka_unit_test(waiting_for_ever_is_explained),
-		cmocka_unit_test(giving_back_what_another_holds_is_an_error),
-		cmocka_unit_test(what_is_not_there_is_an_error),
-		cmocka_unit_test(a_loop_without_time_is_an_error),
-		cmocka_unit_test(limits_on_the_run_hold),
 		cmocka_unit_test(a_tick_steers_by_the_clock),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests_name("sim_ops", tests, NULL, NULL);
 }

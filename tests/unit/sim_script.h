@@ -56,6 +56,11 @@ static inline struct sim_program script_program(struct script *script)
 	{                                                                                          \
 		.kind = SIM_SLEEP, .amount = (ns)                                                  \
 	}
+#define COND_WAIT(cond, mutex, timeout)                                                            \
+	{                                                                                          \
+		.kind = SIM_COND_WAIT, .object = (cond), .other = (mutex), .amount = (timeout)     \
+	}
+
 #define EXIT                                                                                       \
 	{                                                                                          \
 		.kind = SIM_EXIT                                                                   \

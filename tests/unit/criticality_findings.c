@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* criticality: blame, samples and findings; timelines made by hand. */
+#include "cmocka_all.h"
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "criticality_fixture.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Four threads that do nothing but take turns at a lock: 1 ms each, all others wait. */
+static struct results *turns_at_a_lock(enum event_what what)
+{
+	struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	struct event name = { .kind = EVENT_NAME, .what = (uint8_t)what, .object = 5 };
+	name.text = "hot";
+	send(a, name);
+	for (uint32_t i = 0; i < 4; i++)
+		at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 1);
+	at(a, 0, MAIN, EVENT_PASS, what, 5);
+	for (uint32_t i = 1; i < 4; i++)
+		at(a, 0, MAIN + i, EVENT_WAIT, what, 5);
+	uint64_t now = 0;
+	for (uint32_t k = 0; k < 40; k++) {
+		uint32_t holder = MAIN + k % 4, next = MAIN + (k + 1) % 4;
+		now += MS;
+		at(a, now, holder, EVENT_RELEASE, what, 5);
+		at(a, now, next, EVENT_WOKEN, what, 5);
+		at(a, now, holder, EVENT_WAIT, what, 5);
+		flagged(a, now, next, EVENT_PASS, what, 5, EVENT_WAITED);
+	}
+	struct results *results = finish(a, now);
+	analysis_free(a);
+	return results;
+}
+
+static void a_hot_lock_is_found_and_costs_what_it_serialises(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = turns_at_a_lock(WHAT_MUTEX);
+	assert_exact(r);
+	assert_int_equal(r->locks[0].held_ns, 40 * MS);
+	assert_int_equal(r->locks[0].waited_ns, 3 * 40 * MS);
+	assert_int_equal(r->locks[0].blame_ns, 40 * MS);
+	assert_int_equal(r->locks[0].loss_ns, 30 * MS);
+	assert_int_equal(r->locks[0].acquisitions, 41);
+	assert_int_equal(r->findings[0].kind, FINDING_LOCK);
+	assert_string_equal(r->locks[r->findings[0].lock].name, "hot");
+	assert_true(r->findings[0].is_clear);
+	/* Each thread's own work is 10 of the 40 ms. */
+	assert_true(fabs(r->findings[0].bound - 4) < 1e-9);
+}
+
+static void waiting_at_a_spin_lock_is_spinning(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = turns_at_a_lock(WHAT_SPIN);
+	assert_int_equal(r->findings[0].kind, FINDING_SPIN);
+}
+
+/* As the kernel sees it: the waiter's WAIT, and who woke it. */
+static void futex(struct analysis *a, uint64_t time_ns, uint32_t tid, enum event_kind kind,
+	uint64_t object, uint32_t waker)
+{
+	send(a, (struct event){ .time_ns = time_ns,
+			.tid = tid,
+			.kind = (uint8_t)kind,
+			.what = WHAT_FUTEX,
+			.object = object,
+			.value = waker });
+}
+
+static void a_futex_is_what_it_is_used_for(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	for (uint32_t i = 0; i < 3; i++)
+		at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 0);
+	futex(a, 0, MAIN, EVENT_WAIT, 9, 0); /* for the end of MAIN + 2 */
+	for (uint64_t k = 0; k < 20; k++) {
+		uint32_t holder = MAIN + 1 + k % 2, other = MAIN + 2 - k % 2;
+		futex(a, k * MS, other, EVENT_WAIT, 5, 0);
+		futex(a, (k + 1) * MS, other, EVENT_WOKEN, 5, holder);
+	}
+	at(a, 20 * MS, MAIN + 2, EVENT_THREAD_EXIT, WHAT_NONE, 0);
+	futex(a, 20 * MS, MAIN, EVENT_WOKEN, 9, MAIN + 2);
+	AUTO(results) struct results *r = finish(a, 20 * MS);
+	assert_int_equal(r->lock_count, 2);
+	assert_int_equal(r->locks[0].address, 5);
+	assert_int_equal(r->locks[0].what, WHAT_FUTEX);
+	assert_int_equal(r->locks[1].what, WHAT_JOIN);
+	assert_int_equal(r->findings[0].kind, FINDING_LOCK);
+	assert_int_equal(r->findings[0].lock, 0);
+	results_set_futex(r, 0, WHAT_BARRIER);
+	assert_int_equal(results_find_again(r), 0);
+	assert_int_equal(r->findings[0].kind, FINDING_BARRIER);
+}
+
+/* n rounds; thread `late` takes `late_ms` to the barrier, the others 1 ms. */
+static struct results *rounds_at_a_barrier(uint64_t late_ms, uint64_t others_us)
+{
+	struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	for (uint32_t i = 0; i < 4; i++)
+		at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 1);
+	uint64_t now = 0;
+	for (unsigned round = 0; round < 10; round++) {
+		for (uint32_t i = 0; i < 3; i++)
+			at(a, now + others_us * US, MAIN + i, EVENT_WAIT, WHAT_BARRIER, 5);
+		now += late_ms * MS;
+		flagged(a, now, MAIN + 3, EVENT_PASS, WHAT_BARRIER, 5, 0);
+		for (uint32_t i = 0; i < 3; i++)
+			flagged(a, now, MAIN + i, EVENT_PASS, WHAT_BARRIER, 5, EVENT_WAITED);
+	}
+	struct results *results = finish(a, now);
+	analysis_free(a);
+	return results;
+}
+
+static void the_last_at_a_barrier_is_blamed(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = rounds_at_a_barrier(4, 1000);
+	assert_int_equal(r->locks[0].blame_ns, 30 * MS);
+	assert_int_equal(r->locks[0].episodes, 10);
+	assert_int_equal(r->findings[0].kind, FINDING_BARRIER);
+	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN + 3);
+	/* Without its work the others need 10 of the 40 ms; spread evenly, 17.5. */
+	assert_true(fabs(r->findings[0].bound - 4) < 1e-9);
+	assert_int_equal(r->findings[0].lock, 0);
+}
+
+static void others_with_nothing_to_do_make_a_serial_phase(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = rounds_at_a_barrier(4, 1);
+	assert_int_equal(r->findings[0].kind, FINDING_SERIAL);
+	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN + 3);
+}
+
+static void balanced_threads_are_not_blamed(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = rounds_at_a_barrier(1, 990);
+	assert_int_equal(r->findings[0].kind, FINDING_NONE);
+	assert_int_equal(r->finding_count, 1);
+}
+
+/* Two busy threads beside a logger on a condition, a timer, and main in join. */
+static void threads_idle_by_design_are_not_blamed(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	for (uint32_t i = 0; i < 5; i++)
+		at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, i);
+	at(a, 0, MAIN, EVENT_WAIT, WHAT_JOIN, 0);
+	at(a, 0, MAIN + 1, EVENT_WAIT, WHAT_COND, 5);
+	at(a, 0, MAIN + 2, EVENT_WAIT, WHAT_SLEEP, 0);
+	for (uint64_t i = 1; i < 100; i++) {
+		at(a, i * MS, MAIN + 2, EVENT_PASS, WHAT_SLEEP, 0);
+		at(a, i * MS + 20 * US, MAIN + 2, EVENT_WAIT, WHAT_SLEEP, 0);
+		if (i % 10)
+			continue;
+		at(a, i * MS + 30 * US, MAIN + 3, EVENT_RELEASE, WHAT_COND, 5);
+		flagged(a, i * MS + 30 * US, MAIN + 1, EVENT_PASS, WHAT_COND, 5, EVENT_WAITED);
+		at(a, i * MS + 50 * US, MAIN + 1, EVENT_WAIT, WHAT_COND, 5);
+	}
+	AUTO(results) struct results *r = finish(a, 100 * MS);
+	assert_int_equal(r->findings[0].kind, FINDING_NONE);
+	assert_exact(r);
+}
+
+/* The slow stage takes 4 ms for an item, the next 1 ms; it waits for signals meanwhile. */
+static void the_slow_stage_of_a_pipeline_is_found(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 1);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 1);
+	at(a, 0, MAIN + 1, EVENT_WAIT, WHAT_COND, 5);
+	for (uint64_t i = 1; i <= 20; i++) {
+		at(a, 4 * i * MS, MAIN, EVENT_RELEASE, WHAT_COND, 5);
+		at(a, 4 * i * MS, MAIN + 1, EVENT_WOKEN, WHAT_COND, 5);
+		flagged(a, 4 * i * MS + US, MAIN + 1, EVENT_PASS, WHAT_COND, 5, EVENT_WAITED);
+		at(a, (4 * i + 1) * MS, MAIN + 1, EVENT_WAIT, WHAT_COND, 5);
+	}
+	AUTO(results) struct results *r = finish(a, 81 * MS);
+	assert_int_equal(r->findings[0].kind, FINDING_PIPELINE);
+	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN);
+	/* Alone for 4 ms once, then for 3 of every 4: what it was waited for. */
+	assert_true(llabs((long long)r->locks[0].blame_ns - (4 + 19 * 3) * MS) < US);
+}
+
+static void one_thread_after_the_other_is_serial(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 60 * MS, MAIN, EVENT_WAIT, WHAT_JOIN, 0);
+	for (uint32_t i = 1; i < 5; i++)
+		at(a, 60 * MS, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 7);
+	for (uint32_t i = 1; i < 5; i++)
+		at(a, 90 * MS, MAIN + i, EVENT_THREAD_EXIT, WHAT_NONE, 0);
+	AUTO(results) struct results *r = finish(a, 90 * MS);
+	assert_int_equal(r->findings[0].kind, FINDING_SERIAL);
+	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN);
+}
+
+static void a_lock_held_through_a_sleep_is_blamed_for_the_idle_time(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN, EVENT_PASS, WHAT_MUTEX, 5);
+	at(a, 0, MAIN + 1, EVENT_WAIT, WHAT_MUTEX, 5);
+	at(a, 0, MAIN, EVENT_WAIT, WHAT_SLEEP, 0);
+	at(a, 800, MAIN, EVENT_PASS, WHAT_SLEEP, 0);
+	at(a, 800, MAIN, EVENT_RELEASE, WHAT_MUTEX, 5);
+	flagged(a, 800, MAIN + 1, EVENT_PASS, WHAT_MUTEX, 5, EVENT_WAITED);
+	AUTO(results) struct results *r = finish(a, 1000);
+	assert_int_equal(r->locks[0].blame_ns, 800);
+	assert_int_equal(r->findings[0].kind, FINDING_LOCK);
+}
+
+static void trylock_loops_count_as_waiting_until_they_stop(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN, EVENT_PASS, WHAT_MUTEX, 5);
+	for (uint64_t i = 1; i <= 100; i++)
+		at(a, i * US, MAIN + 1, EVENT_TRY_FAILED, WHAT_MUTEX, 5);
+	/* From 2 us, the second failure, to 110 us, 10 after the last. */
+	AUTO(results) struct results *r = finish(a, 200 * US);
+	assert_int_equal(thread_of(r, MAIN + 1)->waited_ns[WHAT_MUTEX], 108 * US);
+	assert_int_equal(r->locks[0].try_failures, 100);
+	assert_int_equal(r->findings[0].kind, FINDING_SPIN);
+	assert_exact(r);
+}
+
+static void samples_carry_the_criticality_of_their_thread(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 500, MAIN + 1, EVENT_WAIT, WHAT_COND, 5);
+	struct event sample = { .kind = EVENT_SAMPLE, .tid = MAIN, .time_ns = 500, .site = 0xa };
+	send(a, sample);
+	sample.time_ns = 900;
+	sample.site = 0xb;
+	send(a, sample);
+	AUTO(results) struct results *r = finish(a, 900);
+	assert_true(r->has_samples);
+	/* The other thread was never sampled: its 250 ns go to where it started, which is unknown. */
+	assert_int_equal(r->site_count, 3);
+	assert_int_equal(r->sites[0].address, 0xb);
+	assert_int_equal(r->sites[0].blame_ns, 400);
+	assert_int_equal(r->sites[0].alone_ns, 400);
+	assert_int_equal(r->sites[1].blame_ns, 250);
+	assert_int_equal(r->sites[2].blame_ns, 250);
+	assert_int_equal(r->sites[1].alone_ns + r->sites[2].alone_ns, 0);
+}
+
+/* Whatever waits, samples and unknown threads there are. */
+static void the_blame_of_sampled_code_is_all_that_accrued(void **state)
+{
+	(void)state;
+	static const uint8_t kinds[] = { EVENT_WAIT, EVENT_PASS, EVENT_SAMPLE, EVENT_SAMPLE,
+		EVENT_RELEASE, EVENT_THREAD_EXIT, EVENT_RUN, EVENT_PREEMPT };
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct rng rng;
+		rng_init(&rng, seed);
+		AUTO(analysis)
+		struct analysis *a = new_analysis((struct analysis_opts){ .needs_core = seed % 2 });
+		uint64_t now = 0, sum = 0;
+		at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+		for (unsigned k = 0; k < 2000; k++) {
+			now += rng_below(&rng, 4000);
+			send(a, (struct event){ .time_ns = now,
+					.tid = MAIN + (uint32_t)rng_below(&rng, 7),
+					.kind = kinds[rng_below(&rng, ARRAY_SIZE(kinds))],
+					.what = WHAT_MUTEX,
+					.object = rng_below(&rng, 3),
+					.site = rng_below(&rng, 5) });
+		}
+		send(a, (struct event){ .time_ns = now, .tid = MAIN, .kind = EVENT_SAMPLE });
+		AUTO(results) struct results *r = finish(a, now + 500);
+		assert_true(r->has_samples);
+		for (size_t i = 0; i < r->site_count; i++)
+			sum += r->sites[i].blame_ns;
+		assert_int_equal(sum, r->active_ns);
+	}
+}
+
+/* One thread, whose samples at known times have known weights, also across a wait. */
+static void a_sample_is_worth_what_accrued_since_the_one_before(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	struct event stack = {
+		.tid = MAIN, .kind = EVENT_NAME, .what = WHAT_STACK, .object = 7, .text = "10 20"
+	};
+	struct event sample = { .tid = MAIN, .kind = EVENT_SAMPLE, .object = 7 };
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	send(a, stack);
+	sample.time_ns = 100;
+	sample.site = 0xa;
+	send(a, sample);
+	at(a, 300, MAIN, EVENT_WAIT, WHAT_SLEEP, 0);
+	at(a, 1000, MAIN, EVENT_PASS, WHAT_SLEEP, 0);
+	sample.time_ns = 1050;
+	sample.site = 0xb;
+	send(a, sample);
+	sample.site = 0xc;
+	sample.object = 8; /* nobody said which stack that is */
+	send(a, sample);
+	at(a, 1100, MAIN, EVENT_THREAD_EXIT, WHAT_NONE, 0);
+	AUTO(results) struct results *r = finish(a, 1200);
+	assert_int_equal(r->samples, 3);
+	assert_int_equal(r->site_count, 3);
+	assert_int_equal(r->sites[0].address, 0xb);
+	assert_int_equal(r->sites[0].blame_ns, 250);
+	assert_int_equal(r->sites[1].address, 0xa);
+	assert_int_equal(r->sites[1].blame_ns, 100);
+	assert_int_equal(r->sites[2].address, 0xc);
+	assert_int_equal(r->sites[2].blame_ns, 50);
+	assert_int_equal(r->sites[2].stack, INDEX_NONE);
+	const struct result_stack *found = &r->stacks[r->sites[0].stack];
+	assert_int_equal(found->frame_count, 2);
+	assert_int_equal(found->frames[1], 0x20);
+}
+
+static void an_empty_timeline_finds_nothing(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	AUTO(results) struct results *r = finish(a, 0);
+	assert_int_equal(r->finding_count, 1);
+	assert_int_equal(r->findings[0].kind, FINDING_NONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_hot_lock_is_found_and_costs_what_it_serialises),
+		cmocka_unit_test(a_futex_is_what_it_is_used_for),
+		cmocka_unit_test(waiting_at_a_spin_lock_is_spinning),
+		cmocka_unit_test(the_last_at_a_barrier_is_blamed),
+		cmocka_unit_test(others_with_nothing_to_do_make_a_serial_phase),
+		cmocka_unit_test(balanced_threads_are_not_blamed),
+		cmocka_unit_test(threads_idle_by_design_are_not_blamed),
+		cmocka_unit_test(the_slow_stage_of_a_pipeline_is_found),
+		cmocka_unit_test(one_thread_after_the_other_is_serial),
+		cmocka_unit_test(a_lock_held_through_a_sleep_is_blamed_for_the_idle_time),
+		cmocka_unit_test(trylock_loops_count_as_waiting_until_they_stop),
+		cmocka_unit_test(samples_carry_the_criticality_of_their_thread),
+		cmocka_unit_test(the_blame_of_sampled_code_is_all_that_accrued),
+		cmocka_unit_test(a_sample_is_worth_what_accrued_since_the_one_before),
+		cmocka_unit_test(an_empty_timeline_finds_nothing),
+	};
+	return cmocka_run_group_tests_name("criticality_findings", tests, NULL, NULL);
+}
