@@ -200,7 +200,7 @@ static bool issue_load(struct refcore *core, struct entry *entry, uint64_t numbe
 {
 	const struct cache *first = &core->processor->levels[0];
 	const struct store *store = older_store(core, number, entry->address);
-	if (store && store->drained == NEVER) {
+	if (store && store->drained > core->clock) {
 		if (!is_done(core, store->number))
 			return false; /* its data is not there yet */
 		entry->ready = core->clock + first->latency;
@@ -218,7 +218,10 @@ static bool issue_load(struct refcore *core, struct entry *entry, uint64_t numbe
 
 static bool issue_alone(struct refcore *core, struct entry *entry, uint64_t number)
 {
-	if (entry->is_load_too && !entry->is_asked) {
+	bool has_lost = entry->is_asked && number == core->oldest &&
+			entry->line_ready <= core->clock &&
+			refmemory_has_lost(core->memory, core->number, entry->address);
+	if (entry->is_load_too && (!entry->is_asked || has_lost)) {
 		struct refmemory_answer answer = refmemory_access(core->memory, core->number,
 			entry->address, REFCACHE_WRITE, REFMEMORY_NONE, core->clock);
 		if (answer.is_refused)

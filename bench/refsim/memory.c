@@ -8,6 +8,7 @@
 enum {
 	FLIGHTS = 256, /* lines on their way to one core, by hash: above what any core has */
 	STREAMS = 256, /* instructions that the prefetcher of a core knows */
+	SHARED = 4096, /* lines that go from core to core, by hash */
 	WINDOWS = 4096, /* in which lines from memory are booked */
 	WINDOW_CYCLES = 64,
 	LINE_BYTES = 64,
@@ -18,6 +19,12 @@ enum {
 struct flight {
 	uint64_t line, ready;
 	uint32_t level; /* that it comes from */
+	bool is_transfer;
+};
+
+/* A line that one core took from another. */
+struct shared {
+	uint64_t line, asked, ready; /* cycles */
 };
 
 struct stream {
@@ -41,6 +48,7 @@ struct refmemory {
 	struct refcache *caches;
 	struct core_side *cores;
 	struct window windows[WINDOWS];
+	struct shared shared[SHARED];
 	uint64_t latency[PROCESSOR_LEVELS_MAX + 1]; /* cycles, by level */
 	uint64_t transfer; /* cycles */
 	double window_lines; /* that memory hands over in a window; 0: no limit */
@@ -145,11 +153,23 @@ static bool is_full(const struct refmemory *memory, const struct core_side *side
 	return false;
 }
 
-static uint64_t time_of(struct refmemory *memory, struct refcache_found found, uint64_t cycle)
+/* A line goes on to who asks next when it has come to who asked before. */
+static uint64_t transfer(struct refmemory *memory, uint64_t line, uint64_t latency, uint64_t cycle)
+{
+	struct shared *shared = &memory->shared[(line * UINT64_C(0x9e3779b97f4a7c15)) >> 52];
+	bool is_behind = shared->line == line && shared->asked <= cycle && shared->ready > cycle;
+	uint64_t from = is_behind ? shared->ready : cycle;
+	uint64_t ready = from + (memory->transfer > latency ? memory->transfer : latency);
+	*shared = (struct shared){ line, cycle, ready };
+	return ready;
+}
+
+static uint64_t time_of(
+	struct refmemory *memory, struct refcache_found found, uint64_t line, uint64_t cycle)
 {
 	uint64_t latency = memory->latency[found.level];
 	if (found.is_transfer)
-		return cycle + (memory->transfer > latency ? memory->transfer : latency);
+		return transfer(memory, line, latency, cycle);
 	if (found.level == memory->processor->level_count)
 		latency += book_line(memory, cycle);
 	return cycle + latency;
@@ -184,7 +204,8 @@ static void prefetch(
 			continue;
 		struct refcache_found found = refcache_prefetch(memory->caches, core, next);
 		if (found.level != 0)
-			*flight = (struct flight){ line, time_of(memory, found, cycle), 0 };
+			*flight = (struct flight){ line, time_of(memory, found, line, cycle), 0,
+				found.is_transfer };
 	}
 }
 
@@ -195,6 +216,10 @@ struct refmemory_answer refmemory_access(struct refmemory *memory, uint32_t core
 	uint64_t line = address / LINE_BYTES;
 	struct flight *flight = flight_slot(side, line);
 	bool is_coming = flight->line == line && flight->ready > cycle;
+	if (is_coming && flight->is_transfer && kind != REFCACHE_FETCH)
+		return (struct refmemory_answer){
+			.level = flight->level, .ready = flight->ready, .is_transfer = true
+		};
 	if (kind != REFCACHE_FETCH && !is_coming &&
 		is_full(memory, side, refcache_level(memory->caches, core, address), cycle))
 		return (struct refmemory_answer){ .is_refused = true };
@@ -208,14 +233,20 @@ struct refmemory_answer refmemory_access(struct refmemory *memory, uint32_t core
 		answer.level = flight->level;
 		answer.ready = flight->ready;
 	} else {
-		answer.ready = time_of(memory, found, cycle);
+		answer.ready = time_of(memory, found, line, cycle);
 		if (found.level != 0 && kind != REFCACHE_FETCH)
-			*flight = (struct flight){ line, answer.ready, found.level };
+			*flight = (struct flight){ line, answer.ready, found.level,
+				found.is_transfer };
 	}
 	if (memory->processor->prefetch == PREFETCH_STRIDE && kind == REFCACHE_READ &&
 		code != REFMEMORY_NONE)
 		prefetch(memory, core, code, address, cycle);
 	return answer;
+}
+
+bool refmemory_has_lost(const struct refmemory *memory, uint32_t core, uint64_t address)
+{
+	return refcache_level(memory->caches, core, address) != 0;
 }
 
 const struct refcache *refmemory_caches(const struct refmemory *memory)

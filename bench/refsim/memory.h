@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The reference simulator's memory: caches (refcache.h) with times. A line that is on its way is waited for, not asked for
- * again; each private level has so many misses outstanding at a time; memory hands over so many lines in a
+ * again, and goes from core to core one transfer after the other; what a core asks for while a line comes to it from
+ * another one is served before the line goes on. Each private level has so many misses outstanding at a time; memory hands over so many lines in a
  * stretch of time. Cores may be asked out of step by some hundred cycles: lines are booked into the window of
  * their time, so that who is ahead does not delay who is behind.
  */
@@ -30,6 +31,9 @@ CLEANUP_DEFINE(refmemory, refmemory_free)
 /* `code`: index of the instruction, for the prefetcher; REFMEMORY_NONE: none. */
 struct refmemory_answer refmemory_access(struct refmemory *memory, uint32_t core, uint64_t address,
 	enum refcache_kind kind, uint32_t code, uint64_t cycle);
+
+/* Whether a line that the core has asked for is no longer near: another one has written it since, or it was evicted. */
+bool refmemory_has_lost(const struct refmemory *memory, uint32_t core, uint64_t address);
 
 const struct refcache *refmemory_caches(const struct refmemory *memory);
 

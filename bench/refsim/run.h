@@ -20,7 +20,8 @@
 #include "bench/refsim/core.h"
 #include "model/replay.h"
 
-enum { REFRUN_TURN = 250, REFRUN_OPS = 4 * REFRUN_TURN };
+/* Instructions in a row: no longer than lines take from core to core, or cores would keep them for too long. */
+enum { REFRUN_TURN = 100, REFRUN_OPS = 4 * REFRUN_TURN };
 
 struct refrun_input {
 	const struct processor *processor;

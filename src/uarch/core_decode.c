@@ -149,8 +149,10 @@ static int add_access(
 	if (rc < 0)
 		return rc;
 	struct core_access *access = &program->accesses[program->access_count];
-	*access =
-		(struct core_access){ .slot = slot, .line = (uint32_t)*line, .is_first = rc == 1 };
+	uint64_t name = address / PROFILE_LINE_BYTES * UINT64_C(0x9e3779b97f4a7c15) >> 48;
+	*access = (struct core_access){
+		.slot = slot, .line = (uint32_t)*line, .name = (uint16_t)name, .is_first = rc == 1
+	};
 	if (rc == 1)
 		trace->lines++;
 	const struct core_class *class = &program->classes[decoder->class];
@@ -301,9 +303,12 @@ static int decode_load(struct core_decoder *decoder, struct instruction *now)
 {
 	struct operands operands = { .count = 0 };
 	operands_of_registers(decoder, now->code->address_reads, &operands);
+	unsigned registers = operands.count;
 	int rc = operands_of_memory(decoder, now->address, now->code->data_bytes, &operands);
 	if (rc != 0)
 		return rc;
+	if (operands.count > registers)
+		decoder->program->accesses[now->access].is_stored = 1;
 	if (is_plain_access(now->code) && now->code->flags & CODE_CONDITIONAL)
 		operands_of_registers(decoder, now->code->reads, &operands);
 	struct core_uop uop = { .access = now->access,

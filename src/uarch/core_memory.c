@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SHARERS_MAX = 64, LONG_AGO = -1000000 };
+
 static double cycles(const struct processor *processor, double ns)
 {
 	return ns * processor->frequency_hz / 1e9;
@@ -120,6 +122,9 @@ static void set_thresholds(struct core_memory *memory, const struct core_slot *s
 		sum = sum < 1 ? sum : 1;
 		set_threshold(slot, sum, &thresholds->first[s], &thresholds->later[s]);
 	}
+	/* Of n cores that write a line in no order, another one was the last to in (n - 1) / n. */
+	double others = odds->transfer < 1 ? odds->transfer / (1 - odds->transfer) : SHARERS_MAX;
+	thresholds->passed = (float)(others < 1 ? 1 : others < SHARERS_MAX ? others : SHARERS_MAX);
 }
 
 int core_memory_start(struct core_memory *memory, const struct core_program *program,
@@ -143,6 +148,8 @@ int core_memory_start(struct core_memory *memory, const struct core_program *pro
 	}
 	memset(memory->busy_until, 0, sizeof(memory->busy_until));
 	memset(memory->level_fill, 0, sizeof(memory->level_fill));
+	for (uint32_t i = 0; i < CORE_SHARED_LINES; i++)
+		memory->shared[i] = (struct core_shared){ LONG_AGO, LONG_AGO };
 	memory->lines_fetched = memory->fetch_cycles = memory->busy_cycles = 0;
 	memory->memory_until = 0;
 	return 0;
@@ -208,27 +215,65 @@ static int64_t fetch_stream(
 	return (int64_t)(*stream + 0.5);
 }
 
-int64_t core_memory_access(struct core_memory *memory, const struct core_access *access,
-	int64_t start, enum core_component *ret_component)
+/*
+ * Since the line came the last time, others have written it: half way on average. It has to have come to each of them
+ * before it comes back. What is asked for while it comes is served by that coming: all stores that wait for a line
+ * are done when it is there, before it goes on. A load that started before a store that is older asked found it here.
+ */
+static void fetch_shared(struct core_memory *memory, const struct core_access *access,
+	const struct core_service *service, int64_t start, struct core_line *line)
 {
-	struct core_line *line = &memory->lines[access->line];
+	struct core_shared *shared = &memory->shared[access->name % CORE_SHARED_LINES];
+	if (start > shared->fill) {
+		double passed = (double)memory->thresholds[access->slot].passed;
+		int64_t gone = shared->fill + (start - shared->fill) / 2 +
+			       (int64_t)(passed * (double)service->latency);
+		int64_t fill = fetch(memory, service, start);
+		shared->asked = start;
+		shared->fill = fill > gone + service->latency ? fill : gone + service->latency;
+	}
+	line->asked = shared->asked;
+	line->fill = shared->fill;
+}
+
+/* Index of who serves an access; service_count: the first level. */
+static uint32_t service_of(const struct core_memory *memory, const struct core_access *access)
+{
 	const struct core_thresholds *thresholds = &memory->thresholds[access->slot];
 	const float *odds = access->is_first ? thresholds->first : thresholds->later;
 	uint32_t s = 0;
 	while (s < memory->service_count && access->draw >= odds[s])
 		s++;
+	return s;
+}
+
+bool core_memory_is_shared(const struct core_memory *memory, const struct core_access *access)
+{
+	return service_of(memory, access) == CORE_FROM_CORE;
+}
+
+int64_t core_memory_access(struct core_memory *memory, const struct core_access *access,
+	int64_t start, enum core_component *ret_component)
+{
+	struct core_line *line = &memory->lines[access->line];
+	uint32_t s = service_of(memory, access);
 	if (s < memory->service_count) {
 		const struct core_service *service = &memory->services[s];
 		bool is_ahead = access->is_stream && memory->processor->prefetch == PREFETCH_STRIDE;
-		line->fill = is_ahead ? fetch_stream(memory, access, s, start)
-				      : fetch(memory, service, start);
+		if (s == CORE_FROM_CORE)
+			fetch_shared(memory, access, service, start, line);
+		else
+			line->fill = is_ahead ? fetch_stream(memory, access, s, start)
+					      : fetch(memory, service, start);
 		line->latency = service->latency;
 		line->component = service->component;
 		memory->lines_fetched += s == CORE_FROM_MEMORY;
 	}
 	int64_t hit = start + memory->hit_latency, fill = line->fill;
 	/* Its line is under way for an access that is older and yet started later. */
-	if (fill > start + line->latency && s == memory->service_count)
+	if (line->component == CORE_COHERENCE)
+		fill = start < line->asked ? 0 : fill;
+	else if (fill > start + line->latency && s == memory->service_count)
 		fill = start + line->latency;
 	*ret_component = fill > hit ? line->component : CORE_BASE;
 	return fill > hit ? fill : hit;

@@ -6,11 +6,16 @@
  * A stream's line arrives when the prefetcher, `distance` lines ahead, can have it: no earlier than latency /
  * distance after the line before, which is as fast as `distance` lines under way allow; nor than the level's room
  * for misses, or what one core gets from it in a second, allow for all streams together. A slow stream gains at most one latency.
+ *
+ * A line that another core writes is one line: it goes from core to core, one transfer after the other, and who asks
+ * for it while it comes to him has asked once.
  */
 #ifndef UARCH_CORE_MEMORY_H
 #define UARCH_CORE_MEMORY_H
 
 #include "uarch/core_parts.h"
+
+#include <stdbool.h>
 
 enum {
 	CORE_FROM_MEMORY,
@@ -18,6 +23,7 @@ enum {
 	CORE_FROM_LEVEL, /* the last level, then those before it */
 	CORE_SERVICES = CORE_FROM_LEVEL + PROCESSOR_LEVELS_MAX - 1,
 	CORE_MISSES_MAX = 128, /* more room for misses counts as no limit */
+	CORE_SHARED_LINES = 1024, /* written by several cores: by the hash of their name */
 };
 
 struct core_service {
@@ -31,11 +37,18 @@ struct core_service {
 /* draw < odds[s] for the first such s: service s; for none: the first level has it. */
 struct core_thresholds {
 	float first[CORE_SERVICES], later[CORE_SERVICES];
+	float passed; /* to how many other cores a line goes, one after the other, before it comes back */
 };
 
 struct core_line {
 	int64_t fill, latency;
+	int64_t asked; /* if others write it: before, it was here */
 	enum core_component component;
+};
+
+/* A line that other cores write: when it was asked for the last time, and came. */
+struct core_shared {
+	int64_t asked, fill;
 };
 
 struct core_memory {
@@ -49,6 +62,7 @@ struct core_memory {
 	struct core_thresholds *thresholds; /* by slot */
 	double *stream_fill; /* by slot */
 	size_t slot_capacity, stream_capacity;
+	struct core_shared shared[CORE_SHARED_LINES]; /* by the hash of their name */
 	struct core_line *lines; /* of the trace */
 	size_t line_capacity;
 	double lines_fetched, fetch_cycles,
@@ -65,6 +79,9 @@ int core_memory_start(struct core_memory *memory, const struct core_program *pro
 
 /* Before a trace of it is played. */
 void core_memory_start_trace(struct core_memory *memory, const struct core_trace *trace);
+
+/* Whether another core has the line, and writes it. */
+bool core_memory_is_shared(const struct core_memory *memory, const struct core_access *access);
 
 /* When an access that starts at `start` has its line; *ret_component: who it waits for, CORE_BASE on a hit. */
 int64_t core_memory_access(struct core_memory *memory, const struct core_access *access,

@@ -52,8 +52,10 @@ struct core_access {
 	uint32_t slot; /* of its code in the class */
 	uint32_t line; /* in the trace */
 	float draw; /* in [0, 1) */
-	uint8_t is_first; /* touch of its line in the trace */
-	uint8_t is_stream; /* its address is the one that a steady stride leads to */
+	uint16_t name; /* of its line, in all traces: a hash */
+	uint8_t is_first : 1; /* touch of its line in the trace */
+	uint8_t is_stream : 1; /* its address is the one that a steady stride leads to */
+	uint8_t is_stored : 1; /* a load of a word that an older store of the traces writes */
 };
 
 struct core_trace {

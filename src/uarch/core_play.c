@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { WARM_WINDOWS = 1 }; /* reorder buffers that are filled before counting begins */
 
@@ -26,8 +27,9 @@ struct core {
 	struct core_ports ports;
 	struct queue window, loads, stores;
 	int64_t *done;
-	size_t done_capacity;
-	int64_t registers[CORE_REGISTERS];
+	int64_t *left; /* of stores, like done[]: when they have gone to the first level */
+	size_t done_capacity, left_capacity;
+	int64_t registers[CORE_REGISTERS], left_registers[CORE_REGISTERS];
 	int64_t dispatch_at, commit_at, front_ready, drained_at, accesses_after;
 	uint32_t dispatched, committed; /* in these cycles */
 	uint64_t uops; /* dispatched since the start */
@@ -118,6 +120,7 @@ void core_free(struct core *core)
 	queue_release(&core->loads);
 	queue_release(&core->stores);
 	free(core->done);
+	free(core->left);
 	free(core);
 }
 
@@ -190,19 +193,24 @@ static int64_t operands_ready(
  * Behind all that is older, drained stores included; but the line is asked for as soon as the address is known: a Xeon of
  * 2024 does independent atomic additions to lines of its third level, 50 ns away, in 6 to 30 ns each. Younger loads come
  * behind a fence, but not behind an atomic operation: cores read ahead of those and take it back if another core has
- * written in between.
+ * written in between. A line that others write is asked for when all that is older is done: they would take it again.
  */
 static int64_t execute_serial(struct core *core, const struct core_uop *uop,
 	const struct core_access *access, int64_t ready, enum core_component *ret_component)
 {
 	enum core_component component = CORE_BASE;
-	int64_t line = access ? core_memory_access(&core->memory, access, ready, &component) : 0;
+	bool is_shared = access && core_memory_is_shared(&core->memory, access);
+	int64_t line = 0;
+	if (access && !is_shared)
+		line = core_memory_access(&core->memory, access, ready, &component);
 	if (core->commit_at > ready)
 		ready = core->commit_at;
 	if (core->drained_at > ready) {
 		ready = core->drained_at;
 		*ret_component = core->drain_reason;
 	}
+	if (is_shared)
+		line = core_memory_access(&core->memory, access, ready, &component);
 	if (component != CORE_BASE && line > ready) {
 		ready = line;
 		*ret_component = component;
@@ -215,8 +223,19 @@ static int64_t execute_serial(struct core *core, const struct core_uop *uop,
 	return done;
 }
 
-static int64_t execute(struct core *core, const struct core_uop *uop, unsigned unit,
-	const struct core_access *access, int64_t ready, enum core_component *ret_component)
+/* Whether a store that a load waits for has not yet gone to the first level: its data comes from the store queue. */
+static bool is_forwarded(
+	const struct core *core, const uint16_t *operands, unsigned count, int64_t at)
+{
+	bool is_forwarded = false;
+	for (unsigned i = 0; i < count; i++)
+		is_forwarded |= core->left[operands[i]] > at;
+	return is_forwarded;
+}
+
+static int64_t execute(struct core *core, const struct core_uop *uop, const uint16_t *operands,
+	unsigned unit, const struct core_access *access, int64_t ready,
+	enum core_component *ret_component)
 {
 	*ret_component = CORE_BASE;
 	if (uop->flags & CORE_SERIAL)
@@ -224,6 +243,9 @@ static int64_t execute(struct core *core, const struct core_uop *uop, unsigned u
 	if (uop->flags & CORE_LOAD && core->accesses_after > ready)
 		ready = core->accesses_after;
 	int64_t at = core_ports_book(&core->ports, unit, ready);
+	if (uop->flags & CORE_LOAD && access->is_stored &&
+		is_forwarded(core, operands, uop->operand_count, at))
+		return at + core->memory.hit_latency;
 	if (uop->flags & CORE_LOAD)
 		return core_memory_access(&core->memory, access, at, ret_component);
 	if (uop->flags & CORE_STORE)
@@ -255,7 +277,7 @@ static int64_t commit(struct core *core, int64_t dispatched, enum core_component
 }
 
 /* After commit stores go to the first level in order, one in a cycle, or two to one line where two ports store. */
-static void drain(struct core *core, const struct core_access *access, int64_t committed)
+static int64_t drain(struct core *core, const struct core_access *access, int64_t committed)
 {
 	enum core_component component = CORE_BASE;
 	int64_t line = core_memory_access(&core->memory, access, committed, &component);
@@ -272,11 +294,12 @@ static void drain(struct core *core, const struct core_access *access, int64_t c
 		core->drain_reason = component;
 	core->drained_at = at;
 	queue_push(&core->stores, at, core->drain_reason);
+	return at;
 }
 
-/* A micro-operation's place in the queues, after it has committed. */
+/* A micro-operation's place in the queues, after it has committed. *ret_left: when a store has gone. */
 static void leave(struct core *core, const struct core_uop *uop, const struct core_access *access,
-	bool takes_place, int64_t committed)
+	bool takes_place, int64_t committed, int64_t *ret_left)
 {
 	struct queue *window = &core->window;
 	if (takes_place)
@@ -285,12 +308,11 @@ static void leave(struct core *core, const struct core_uop *uop, const struct co
 		window->free_at[window->next ? window->next - 1 : window->size - 1] = committed;
 	if (uop->flags & CORE_LOAD)
 		queue_push(&core->loads, committed, CORE_BASE);
-	if (uop->flags & CORE_STORE)
-		drain(core, access, committed);
+	*ret_left = uop->flags & CORE_STORE ? drain(core, access, committed) : 0;
 }
 
 static void play_uop(struct core *core, const struct core_program *program,
-	const struct core_uop *uop, int64_t *ret_done)
+	const struct core_uop *uop, size_t index)
 {
 	enum core_component reason = CORE_BASE, component = CORE_BASE;
 	const struct core_access *access =
@@ -301,13 +323,14 @@ static void play_uop(struct core *core, const struct core_program *program,
 	if (uop->flags & CORE_FIRST && core->has_fetch_misses)
 		fetch_instruction(core);
 	int64_t dispatched = dispatch(core, uop, unit, !rides, &reason);
-	int64_t ready = operands_ready(
-		core, program->operands + uop->operand, uop->operand_count, dispatched + 1);
+	const uint16_t *operands = program->operands + uop->operand;
+	int64_t ready = operands_ready(core, operands, uop->operand_count, dispatched + 1);
 	int64_t done = ready; /* a branch that rides has been executed by its compare */
 	if (!rides || !(uop->flags & CORE_PREDICTED))
-		done = execute(core, uop, unit, access, ready, &component);
-	*ret_done = done;
-	leave(core, uop, access, !rides, commit(core, dispatched, reason, done, component, !rides));
+		done = execute(core, uop, operands, unit, access, ready, &component);
+	core->done[index] = done;
+	int64_t committed = commit(core, dispatched, reason, done, component, !rides);
+	leave(core, uop, access, !rides, committed, &core->left[index]);
 	if ((uop->flags & CORE_PREDICTED && uop->draw < core->mispredicted) ||
 		(uop->flags & CORE_INDIRECT && uop->draw < core->jump_surprise))
 		hold_front(core, done + core->processor.front_end, CORE_BRANCH);
@@ -318,15 +341,16 @@ static void play_trace(struct core *core, const struct core_program *program,
 	const struct core_trace *trace, uint32_t from)
 {
 	core_memory_start_trace(&core->memory, trace);
-	for (unsigned i = 0; i < CORE_REGISTERS; i++)
-		core->done[i] = core->registers[i];
-	for (uint32_t i = 0; i < from; i++)
-		core->done[CORE_REGISTERS + i] = 0;
+	memcpy(core->done, core->registers, sizeof(core->registers));
+	memcpy(core->left, core->left_registers, sizeof(core->left_registers));
+	memset(core->done + CORE_REGISTERS, 0, from * sizeof(*core->done));
+	memset(core->left + CORE_REGISTERS, 0, from * sizeof(*core->left));
 	for (uint32_t i = from; i < trace->uop_count; i++)
-		play_uop(core, program, &program->uops[trace->uop + i],
-			&core->done[CORE_REGISTERS + i]);
-	for (unsigned i = 0; i < CORE_REGISTERS; i++)
+		play_uop(core, program, &program->uops[trace->uop + i], CORE_REGISTERS + i);
+	for (unsigned i = 0; i < CORE_REGISTERS; i++) {
 		core->registers[i] = core->done[trace->last_writer[i]];
+		core->left_registers[i] = core->left[trace->last_writer[i]];
+	}
 }
 
 static void start_fetch(struct core *core, const struct core_input *input)
@@ -354,14 +378,17 @@ static int start_class(struct core *core, const struct core_program *program,
 	if (rc == 0)
 		rc = mem_grow(&core->done, &core->done_capacity, CORE_REGISTERS + program->uops_max,
 			sizeof(*core->done));
+	if (rc == 0)
+		rc = mem_grow(&core->left, &core->left_capacity, CORE_REGISTERS + program->uops_max,
+			sizeof(*core->left));
 	if (rc != 0)
 		return rc;
 	core_ports_start(&core->ports, &core->processor, class->units);
 	queue_start(&core->window);
 	queue_start(&core->loads);
 	queue_start(&core->stores);
-	for (unsigned i = 0; i < CORE_REGISTERS; i++)
-		core->registers[i] = 0;
+	memset(core->registers, 0, sizeof(core->registers));
+	memset(core->left_registers, 0, sizeof(core->left_registers));
 	for (unsigned i = 0; i < CORE_COMPONENTS; i++)
 		core->stack[i] = 0;
 	core->dispatch_at = core->commit_at = core->front_ready = core->drained_at = 0;

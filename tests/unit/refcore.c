@@ -198,6 +198,35 @@ static void atomic_operations_do_not_overlap(void **state)
 		each >= 16 && each <= 18); /* their lines are there before they are the oldest */
 }
 
+/* Two cores in turn: a line goes on when it has come, and comes once for all that is asked meanwhile. */
+static void a_line_goes_from_core_to_core(void **state)
+{
+	(void)state;
+	enum { ADDRESS = 1 << 20, TRANSFER = 200 };
+	struct processor processor = example();
+	processor.transfer_ns = TRANSFER;
+	AUTO(refmemory) struct refmemory *memory = NULL;
+	assert_int_equal(refmemory_new(&processor, 2, &memory, NULL), 0);
+	static const struct {
+		uint32_t core;
+		uint64_t asked, ready;
+	} asks[] = {
+		{ 0, 0, MEMORY_NS },
+		{ 1, 1000, 1000 + TRANSFER },
+		{ 0, 1010, 1000 + 2 * TRANSFER },
+		{ 1, 1050, 1000 + TRANSFER },
+		{ 1, 1250, 1000 + 3 * TRANSFER },
+		{ 0, 1300, 1000 + 2 * TRANSFER },
+	};
+	for (size_t i = 0; i < sizeof(asks) / sizeof(*asks); i++)
+		assert_int_equal(refmemory_access(memory, asks[i].core, ADDRESS, REFCACHE_WRITE,
+					 REFMEMORY_NONE, asks[i].asked)
+					 .ready,
+			asks[i].ready);
+	assert_true(refmemory_has_lost(memory, 0, ADDRESS));
+	assert_false(refmemory_has_lost(memory, 1, ADDRESS));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +239,7 @@ int main(void)
 		cmocka_unit_test(a_misprediction_costs_resolution_and_refill),
 		cmocka_unit_test(a_store_gives_its_value_to_the_load_after_it),
 		cmocka_unit_test(atomic_operations_do_not_overlap),
+		cmocka_unit_test(a_line_goes_from_core_to_core),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

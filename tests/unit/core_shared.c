@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The core model on lines that other cores write, and on stores that wait for theirs. */
+#include "core_script.h"
+
+enum { TRANSFER = 100, STORES = 20, LOCKED = 20 };
+
+/* However often others write it: all that the store queue holds goes each time that the line is here. */
+static void stores_that_wait_for_a_shared_line_leave_together(void **state)
+{
+	(void)state;
+	struct script script = {
+		.codes = { { .class = CODE_MOVE, .flags = CODE_STORE, .data_bytes = 8 } }
+	};
+	repeat(&script, 1);
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = 4096 + 8 * (i % 8);
+	struct processor processor = eight_wide();
+	processor.transfer_ns = TRANSFER;
+	processor.store_queue = STORES;
+	struct core_odds odds = { .beyond = { 0.5, 0.5, 0 }, .transfer = 0.5 };
+	struct core_result result = play(&script, &processor, (struct core_input){ 0 }, odds);
+	/* To the other core and back, for a queue full and one or two of those behind it. */
+	assert_near(result.cpi, 2. * TRANSFER / (STORES + 2), 0.1);
+	assert_true(result.stack[CORE_COHERENCE] > 0.9 * result.cpi);
+}
+
+/* A line that is asked for early would be taken again before the operation's turn. */
+static void an_atomic_operation_on_a_shared_line_waits_for_it(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_ATOMIC,
+					 .flags = CODE_LOAD | CODE_STORE,
+					 .data_bytes = 8 } } };
+	repeat(&script, 1);
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = LINE * (1 + (uint64_t)i);
+	struct processor processor = eight_wide();
+	processor.transfer_ns = TRANSFER;
+	processor.units[CODE_ATOMIC].latency = LOCKED;
+	struct core_odds odds = { .beyond = { 0.5, 0.5, 0 }, .transfer = 0.5 };
+	assert_near(play(&script, &processor, (struct core_input){ 0 }, odds).cpi,
+		LOCKED + TRANSFER / 2., 0.02);
+	odds = (struct core_odds){ .beyond = { 0.5, 0.5, 0.5 } };
+	assert_near(play(&script, &processor, (struct core_input){ 0 }, odds).cpi, LOCKED, 0.05);
+}
+
+/* Each line comes from memory, but what a load reads is still in the store queue. */
+static void a_store_that_waits_for_its_line_gives_its_data_to_loads(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_MOVE,
+						    .flags = CODE_STORE,
+						    .data_bytes = 8,
+						    .reads = BIT(1) },
+					 { .class = CODE_MOVE,
+						 .flags = CODE_LOAD,
+						 .data_bytes = 8,
+						 .writes = BIT(1) } } };
+	repeat(&script, 2);
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = LINE * (1 + (uint64_t)(i / 2) * 7919 % 65536);
+	struct processor processor = eight_wide();
+	processor.store_queue = 256;
+	struct core_result result =
+		play(&script, &processor, (struct core_input){ 0 }, always_memory);
+	assert_near(result.cpi, 4 / 2., 0.05);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stores_that_wait_for_a_shared_line_leave_together),
+		cmocka_unit_test(an_atomic_operation_on_a_shared_line_waits_for_it),
+		cmocka_unit_test(a_store_that_waits_for_its_line_gives_its_data_to_loads),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
