@@ -4,6 +4,7 @@
 #include "boost_session.h"
 #include "command.h"
 
+#include "collect/bpf_check.h"
 #include "collect/preloadable.h"
 #include "collect/rate.h"
 #include "report/json.h"
@@ -21,7 +22,7 @@ static const double SLICE_MIN_MS = 1, SLICE_MAX_MS = 10000, DURATION_MAX_S = 1e9
 enum { NICE_STEPS = 20, NICE_STEPS_MAX = 39, ROWS_FOR_PEOPLE = 10 };
 
 struct values {
-	const char *set, *policy, *metric;
+	const char *set, *policy, *metric, *via;
 	uint32_t pid, nice;
 	double duration_s, slice_ms, alpha, beta, alternate_s;
 	bool is_dry, is_verbose, is_guarded, json;
@@ -36,6 +37,10 @@ static const struct option_spec options[] = {
 	{ 'p', "pid", "PID", "a program that runs already", OPTION_U32, FIELD(pid) },
 	{ 'd', "duration", "S", "with -p: end after S seconds (default: when the program ends)",
 		OPTION_DOUBLE, FIELD(duration_s) },
+	{ 0, "via", "auto|bpf|preload",
+		"who tells which threads wait: the kernel, or the preload library, without "
+		"privilege (default: auto)",
+		OPTION_STRING, FIELD(via) },
 	{ 0, "policy", "resume|dynamic",
 		"the choice stands for its slice, or ends when the thread is scheduled out, as "
 		"published (default: resume)",
@@ -77,10 +82,10 @@ static json_t *to_json(const struct values *v, const struct boost_session_result
 				json_text(t->name), "critical_s", json_number(t->held_s), "fast_s",
 				json_number(t->fast_s), "times", (json_int_t)t->times));
 	}
-	return json_pack("{s:i, s:s, s:s, s:b, s:o, s:I, s:I, s:I, s:o, s:o, s:I, s:o, s:o}",
-		"version", 1, "policy", v->policy, "set", v->set, "is_dry_run", v->is_dry,
-		"seconds", json_number(r->seconds), "slices", (json_int_t)r->slices, "late_slices",
-		(json_int_t)r->late, "changes", (json_int_t)r->changes, "fast_s",
+	return json_pack("{s:i, s:s, s:s, s:s, s:b, s:o, s:I, s:I, s:I, s:o, s:o, s:I, s:o, s:o}",
+		"version", 1, "policy", v->policy, "via", v->via, "set", v->set, "is_dry_run",
+		v->is_dry, "seconds", json_number(r->seconds), "slices", (json_int_t)r->slices,
+		"late_slices", (json_int_t)r->late, "changes", (json_int_t)r->changes, "fast_s",
 		json_number(r->fast_s), "energy_j", json_number(r->joules), "lost_threads",
 		(json_int_t)r->lost_threads, "trial", trial ? boost_trial_json(trial) : json_null(),
 		"threads", threads);
@@ -111,6 +116,9 @@ static int print_result(const struct values *v, struct boost_session *session,
 	const struct boost_trial *trial, struct err *err)
 {
 	struct boost_session_result r = boost_session_result(session);
+	if (!r.has_seen)
+		return err_set(err, -ENODATA,
+			"nothing was seen: the program never loaded the library (--via bpf)");
 	if (!v->json) {
 		print_text(v, &r);
 		if (trial)
@@ -129,10 +137,12 @@ static int run_alongside(struct boost_session *session, const struct boost_trial
 		.begin = boost_session_begin,
 		.run = boost_session_run,
 		.context = session };
+	size_t count = boost_session_environment(session, alongside.environment);
 	if (trial) {
-		alongside.environment_count = boost_trial_environment(trial, alongside.environment);
+		count += boost_trial_environment(trial, alongside.environment + count);
 		alongside.stdout_fd = boost_trial_output(trial);
 	}
+	alongside.environment_count = count;
 	return program ? alongside_program(&alongside, program, ret_status, err)
 		       : alongside_process(&alongside, (pid_t)v->pid, v->duration_s, err);
 }
@@ -147,17 +157,36 @@ static int new_trial(
 	return code < 0 ? code : boost_trial_new(&opts, ret, err);
 }
 
-static int boost(const struct values *v, char **program)
+/* Who keeps the account: the kernel where it can. */
+static int choose_source(struct values *v, char **program, struct err *err)
+{
+	int code = strcmp(v->via, "preload") == 0 ? 0 : bpf_check(err);
+	if (code < 0 && strcmp(v->via, "auto") == 0 && program) {
+		fputs("corecast: no BPF here (corecast doctor): the preload library tells who "
+		      "waits\n",
+			stderr);
+		v->via = "preload";
+	}
+	if (strcmp(v->via, "preload") == 0)
+		return preloadable_check(program[0], err);
+	v->via = "bpf";
+	return code;
+}
+
+static int boost(struct values *v, char **program)
 {
 	struct err err;
 	AUTO(boost_trial) struct boost_trial *trial = NULL;
-	int status = 0, code = v->alternate_s > 0 ? new_trial(v, program, &trial, &err) : 0;
+	int status = 0, code = choose_source(v, program, &err);
+	if (code == 0 && v->alternate_s > 0)
+		code = new_trial(v, program, &trial, &err);
 	const struct boost_session_opts opts = {
 		.policy = boost_policy_by_name(v->policy),
 		.settings = { .alpha = v->alpha, .beta = v->beta },
 		.method = favour_method_by_name(v->set),
 		.nice_steps = (int)v->nice,
 		.slice_s = 1e-3 * v->slice_ms,
+		.is_by_preload = strcmp(v->via, "preload") == 0,
 		.is_dry = v->is_dry,
 		.trial = trial,
 		.messages = v->is_verbose ? stderr : NULL,
@@ -172,6 +201,17 @@ static int boost(const struct values *v, char **program)
 	if (code < 0)
 		return command_failure(&err);
 	return program ? command_program_status(program[0], status) : EXIT_SUCCESS;
+}
+
+static int check_via(const struct command *command, const struct values *v, bool has_program)
+{
+	bool is_preload = strcmp(v->via, "preload") == 0;
+	if (!is_preload && strcmp(v->via, "bpf") != 0 && strcmp(v->via, "auto") != 0)
+		return command_usage_error(command, "--via: there is no '%s'", v->via);
+	if (is_preload && !has_program)
+		return command_usage_error(command,
+			"-p: the preload library cannot get into a program that runs already");
+	return 0;
 }
 
 static int check_trial(const struct command *command, const struct values *v, bool has_program)
@@ -219,6 +259,7 @@ static int run(const struct command *command, int argc, char **argv)
 	struct values v = { .set = "nice",
 		.policy = "resume",
 		.metric = "ticks",
+		.via = "auto",
 		.slice_ms = 10,
 		.nice = NICE_STEPS };
 	struct operands operands;
@@ -235,6 +276,8 @@ static int run(const struct command *command, int argc, char **argv)
 	if (v.alternate_s == 0 && v.is_guarded)
 		v.alternate_s = ALTERNATE_S;
 	status = check_values(command, &v);
+	if (status == 0)
+		status = check_via(command, &v, has_program);
 	if (status == 0)
 		status = check_trial(command, &v, has_program);
 	return status != 0 ? status : boost(&v, has_program ? operands.program : NULL);

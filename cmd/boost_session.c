@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "collect/live.h"
+#include "collect/preload_watch.h"
 #include "collect/readfile.h"
 
 #include <errno.h>
@@ -23,7 +24,8 @@ static const double LOOK_S = 1;
 
 struct boost_session {
 	struct boost_session_opts opts;
-	struct bpf_watch *watch;
+	struct bpf_watch *watch; /* or: */
+	struct preload_watch *preload;
 	struct bpf_snapshot snapshot;
 	struct live live;
 	struct undo *undo; /* NULL: dry, or not begun */
@@ -51,14 +53,22 @@ static double clock_s(void)
 int boost_session_new(
 	const struct boost_session_opts *opts, struct boost_session **ret, struct err *err)
 {
-	struct boost_session *session = calloc(1, sizeof *session);
+	AUTO(boost_session) struct boost_session *session = calloc(1, sizeof *session);
 	if (!session)
 		return err_set(err, -ENOMEM, "out of memory");
 	session->opts = *opts;
 	session->state = (struct boost_state){ BOOST_NONE, BOOST_NONE };
 	session->fast = BOOST_NONE;
-	*ret = session;
+	int code = opts->is_by_preload ? preload_watch_new(&session->preload, err) : 0;
+	if (code < 0)
+		return code;
+	*ret = TAKE(session);
 	return 0;
+}
+
+size_t boost_session_environment(const struct boost_session *session, const char **ret)
+{
+	return session->preload ? preload_watch_environment(session->preload, ret) : 0;
 }
 
 void boost_session_free(struct boost_session *session)
@@ -67,11 +77,30 @@ void boost_session_free(struct boost_session *session)
 		return;
 	undo_close(session->undo);
 	bpf_watch_free(session->watch);
+	preload_watch_free(session->preload);
 	rapl_free(session->rapl);
 	bpf_snapshot_release(&session->snapshot);
 	live_release(&session->live);
 	free(session->threads);
 	free(session);
+}
+
+/* From here on what is changed is taken back; so is the file that is shared. */
+static int begin_changes(struct boost_session *session, pid_t pid, struct err *err)
+{
+	struct alteration page;
+	int code = undo_open(NULL, pid, &session->undo, err);
+	if (code < 0)
+		return code;
+	session->favour = (struct favour){ .method = session->opts.method,
+		.opts = { .root = "",
+			.nice_steps = session->opts.nice_steps,
+			.nice_lowest = favour_nice_lowest("") },
+		.undo = session->undo };
+	if (session->preload &&
+		alteration_of_page(preload_watch_path(session->preload), &page) == 0)
+		(void)undo_make(session->undo, &page); /* there is room for one */
+	return 0;
 }
 
 int boost_session_begin(void *context, pid_t pid, struct err *err)
@@ -84,15 +113,10 @@ int boost_session_begin(void *context, pid_t pid, struct err *err)
 		return err_set(err, code,
 			"cannot make a thread faster by %s: %s (--dry-run shows what it would do)",
 			session->opts.method->name, reason);
-	code = bpf_watch_open(&watch, &session->watch, err);
+	if (!session->preload)
+		code = bpf_watch_open(&watch, &session->watch, err);
 	(void)rapl_new("", &session->rapl, NULL); /* without it, no energy is told */
-	if (code < 0 || session->opts.is_dry)
-		return code;
-	code = undo_open(NULL, pid, &session->undo, err);
-	session->favour = (struct favour){ .method = session->opts.method,
-		.opts = { .root = "", .nice_steps = session->opts.nice_steps },
-		.undo = session->undo };
-	return code;
+	return code < 0 || session->opts.is_dry ? code : begin_changes(session, pid, err);
 }
 
 static const struct boost_thread *find_thread(const struct boost_session *session, uint32_t tid)
@@ -111,6 +135,15 @@ static pid_t process_of(const struct boost_session *session, uint32_t tid)
 	return 0; /* younger than the last slice */
 }
 
+/* A thread is given its name after it has started; of one that has ended the last stays. */
+static void read_name(struct boost_tally *tally)
+{
+	char path[64];
+	(void)snprintf(path, sizeof path, "/proc/%u/comm", tally->tid); /* fits; of threads too */
+	if (tally->tid)
+		(void)readfile_line("", path, tally->name, sizeof tally->name);
+}
+
 static struct boost_tally *tally_of(struct boost_session *session, uint32_t tid)
 {
 	for (size_t i = 0; i < session->tally_count; i++)
@@ -123,11 +156,8 @@ static struct boost_tally *tally_of(struct boost_session *session, uint32_t tid)
 		*tally = (struct boost_tally){ .name = "(others)" };
 		return tally;
 	}
-	char path[64];
-	*tally = (struct boost_tally){ .tid = tid };
-	(void)snprintf(path, sizeof path, "/proc/%u/comm", tid); /* fits; of threads too */
-	if (readfile_line("", path, tally->name, sizeof tally->name) < 0)
-		(void)snprintf(tally->name, sizeof tally->name, "(ended)");
+	*tally = (struct boost_tally){ .tid = tid, .name = "(ended)" };
+	read_name(tally);
 	return tally;
 }
 
@@ -179,8 +209,10 @@ static int act(struct boost_session *session, struct err *err)
 	session->fast = wanted;
 	session->changes++;
 	struct boost_tally *tally = wanted == BOOST_NONE ? NULL : tally_of(session, wanted);
-	if (tally)
+	if (tally) {
 		tally->times++;
+		read_name(tally);
+	}
 	if (session->opts.messages)
 		tell(session, tally);
 	return 0;
@@ -200,11 +232,12 @@ static bool needs_glances(const struct boost_session *session)
 static int react(struct boost_session *session, struct err *err)
 {
 	struct bpf_glance glance = { .is_active = true };
-	uint32_t held = session->state.held;
+	uint32_t held = session->state.held, asked = held == BOOST_NONE ? 0 : held;
 	int code = 0;
 	if (needs_glances(session))
-		code = bpf_watch_glance(
-			session->watch, held == BOOST_NONE ? 0 : held, &glance, err);
+		code = session->preload
+			       ? preload_watch_glance(session->preload, asked, &glance, err)
+			       : bpf_watch_glance(session->watch, asked, &glance, err);
 	if (code < 0)
 		return code;
 	const struct boost_view view = { .only = or_none(glance.only),
@@ -217,7 +250,8 @@ static int react(struct boost_session *session, struct err *err)
 static int look(struct boost_session *session, struct err *err)
 {
 	double joules;
-	int code = bpf_watch_read(session->watch, &session->snapshot, err);
+	int code = session->preload ? preload_watch_read(session->preload, &session->snapshot, err)
+				    : bpf_watch_read(session->watch, &session->snapshot, err);
 	if (code < 0)
 		return code;
 	if (session->rapl && session->last_s - session->looked_s >= LOOK_S)
@@ -351,6 +385,7 @@ struct boost_session_result boost_session_result(struct boost_session *session)
 		.late = session->late,
 		.fast_s = session->fast_s,
 		.joules = has_energy ? joules : NAN,
+		.has_seen = !session->preload || preload_watch_has_seen(session->preload),
 		.lost_threads = session->live.lost_threads,
 		.tallies = session->tallies,
 		.tally_count = session->tally_count };

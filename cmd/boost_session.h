@@ -21,6 +21,7 @@ struct boost_session_opts {
 	const struct favour_method *method;
 	int nice_steps;
 	double slice_s;
+	bool is_by_preload; /* the account, of a program that we start; else by BPF */
 	bool is_dry; /* nothing is changed */
 	struct boost_trial *trial; /* borrowed; NULL: boosted all the time */
 	FILE *messages; /* a line for each change; NULL: none */
@@ -41,6 +42,7 @@ struct boost_session_result {
 	double fast_s; /* while anybody was fast */
 	double joules; /* of the machine's processors meanwhile; NAN: not measured */
 	uint64_t lost_threads; /* that the account does not know */
+	bool has_seen; /* any thread */
 	const struct boost_tally *tallies; /* longest held first; the session's */
 	size_t tally_count;
 };
@@ -51,6 +53,9 @@ int boost_session_new(
 	const struct boost_session_opts *opts, struct boost_session **ret, struct err *err);
 void boost_session_free(struct boost_session *session);
 CLEANUP_DEFINE(boost_session, boost_session_free)
+
+/* For the program: "NAME=value", borrowed; how many. Room for two is needed. */
+size_t boost_session_environment(const struct boost_session *session, const char **ret);
 
 /* As alongside.h has them. */
 int boost_session_begin(void *context, pid_t pid, struct err *err);

@@ -7,6 +7,7 @@
  * whichever thread does that. Descriptors are a limit that a program may reach: opening one is a PASS,
  * closing it a RELEASE, and finding none left a TRY_FAILED.
  */
+#include "live.h"
 #include "real.h"
 #include "sink.h"
 #include "trace.h"
@@ -67,10 +68,10 @@ EXPORT int thrd_sleep(const struct timespec *duration, struct timespec *left)
 #define BLOCKS(result, name, io, descriptor, parameters, arguments)                                \
 	EXPORT result name parameters                                                              \
 	{                                                                                          \
-		if (!is_tracing())                                                                 \
+		if (!is_tracing() && !is_live())                                                   \
 			return real()->name arguments;                                             \
 		WAIT(SINK_IO, (const void *)(intptr_t)(descriptor));                               \
-		if ((io) != TRACE_IO_UNKNOWN)                                                      \
+		if (is_tracing() && (io) != TRACE_IO_UNKNOWN)                                      \
 			trace_wait_tell(&wait_, io);                                               \
 		return real()->name arguments;                                                     \
 	}

@@ -9,6 +9,7 @@
  */
 #include "ompt.h"
 
+#include "live.h"
 #include "omp.h"
 #include "stack.h"
 #include "trace.h"
@@ -69,6 +70,8 @@ static struct birth open_wait(struct omp_wait *wait)
 	wait->start_ns = clock_ns();
 	wait->is_open = true;
 	omp_is_waiting = true;
+	if (is_live())
+		live_pause();
 	return is_tracing() ? trace_park(SYNC_OMP, wait->object, wait->caller)
 			    : (struct birth){ 0 };
 }
@@ -82,6 +85,10 @@ static void close_wait(struct omp_wait *wait, struct birth by, uint64_t until_ns
 	omp_is_waiting = false;
 	if (is_tracing()) {
 		trace_unpark(by);
+		return;
+	}
+	if (is_live()) {
+		live_resume();
 		return;
 	}
 	uint64_t end_ns = clock_ns();

@@ -2,6 +2,8 @@
 #include "sink.h"
 
 #include "aggregate.h"
+#include "live.h"
+#include "live_page.h"
 #include "omp.h"
 #include "trace.h"
 
@@ -19,6 +21,8 @@ void wait_begin(struct wait *wait, uint32_t kind, const void *object, const void
 		trace_wait_begin(wait, kind, object, 0, caller);
 	else if (sink_mode == SINK_AGGREGATES)
 		aggregate_wait_begin(wait, kind, object, caller);
+	else if (sink_mode == SINK_LIVE)
+		live_wait_begin(wait);
 }
 
 void wait_begin_shared(struct wait *wait, uint32_t kind, const void *object, const void *caller)
@@ -30,6 +34,8 @@ void wait_begin_shared(struct wait *wait, uint32_t kind, const void *object, con
 		trace_wait_begin(wait, kind, object, TRACE_SHARED, caller);
 	else if (sink_mode == SINK_AGGREGATES)
 		aggregate_wait_begin(wait, kind, object, caller);
+	else if (sink_mode == SINK_LIVE)
+		live_wait_begin(wait);
 }
 
 void wait_begin_cond(struct wait *wait, const void *cond, const void *mutex, const void *caller)
@@ -41,6 +47,8 @@ void wait_begin_cond(struct wait *wait, const void *cond, const void *mutex, con
 		trace_wait_begin_cond(wait, cond, mutex, caller);
 	else if (sink_mode == SINK_AGGREGATES)
 		aggregate_wait_begin(wait, SYNC_COND, cond, caller);
+	else if (sink_mode == SINK_LIVE)
+		live_wait_begin(wait);
 }
 
 void wait_end(struct wait *wait)
@@ -51,6 +59,8 @@ void wait_end(struct wait *wait)
 		trace_wait_end(wait);
 	else if (sink_mode == SINK_AGGREGATES)
 		aggregate_wait_end(wait);
+	else if (sink_mode == SINK_LIVE)
+		live_wait_end(wait);
 }
 
 void wait_discard(struct wait *wait)
@@ -61,6 +71,8 @@ void wait_discard(struct wait *wait)
 		trace_wait_discard(wait);
 	else if (sink_mode == SINK_AGGREGATES)
 		aggregate_wait_discard(wait);
+	else if (sink_mode == SINK_LIVE)
+		live_wait_end(wait);
 }
 
 void task_begin(struct task *task)
@@ -70,6 +82,8 @@ void task_begin(struct task *task)
 		trace_task_begin(task);
 	else if (sink_mode == SINK_AGGREGATES)
 		aggregate_task_begin(task);
+	else if (sink_mode == SINK_LIVE)
+		live_task_begin(task);
 }
 
 void task_end(struct task *task)
@@ -80,12 +94,16 @@ void task_end(struct task *task)
 		trace_task_end(task);
 	else if (sink_mode == SINK_AGGREGATES)
 		aggregate_task_end(task);
+	else if (sink_mode == SINK_LIVE)
+		live_task_end(task);
 }
 
 void wait_add(uint32_t kind, uint64_t waits, uint64_t wait_ns, const void *caller)
 {
 	if (sink_mode == SINK_AGGREGATES)
 		aggregate_wait_add(kind, waits, wait_ns, caller);
+	else if (sink_mode == SINK_LIVE)
+		live_wait_add(wait_ns);
 }
 
 void try_failed(uint32_t kind, const void *object, const void *caller)
@@ -107,6 +125,7 @@ __attribute__((constructor)) static void set_up(void)
 	int kept = errno;
 	const char *trace = getenv(TRACE_PATH_VARIABLE);
 	const char *sync = getenv(SYNC_PATH_VARIABLE);
+	const char *live = getenv(LIVE_PAGE_ENVIRONMENT);
 	const char *profile = trace ? getenv(PROFILE_PAGE_ENVIRONMENT) : NULL;
 	if (profile)
 		(void)profiled_attach(profile); /* without it, it is a trace like others */
@@ -114,6 +133,11 @@ __attribute__((constructor)) static void set_up(void)
 		sink_mode = SINK_TRACES;
 	else if (sync && aggregate_attach(sync))
 		sink_mode = SINK_AGGREGATES;
+	else if (live) {
+		sink_mode = SINK_LIVE; /* before the first of its threads is told */
+		if (!live_attach(live))
+			sink_mode = SINK_OFF;
+	}
 	errno = kept;
 }
 
@@ -123,4 +147,6 @@ __attribute__((destructor)) static void tear_down(void)
 		trace_detach();
 	else if (sink_mode == SINK_AGGREGATES)
 		aggregate_detach();
+	else if (sink_mode == SINK_LIVE)
+		live_detach();
 }

@@ -12,7 +12,8 @@
  * by an exception (this library is built with -fexceptions). errno is kept.
  *
  * What becomes of it is decided once, when the library is loaded: waits are added up by call site
- * (aggregate.c), or everything is written to a trace file (trace.c), or nothing happens.
+ * (aggregate.c), or everything is written to a trace file (trace.c), or who waits now is told (live.c), or
+ * nothing happens.
  */
 #ifndef PRELOAD_SINK_H
 #define PRELOAD_SINK_H
@@ -39,6 +40,7 @@ enum sink_mode {
 	SINK_OFF,
 	SINK_AGGREGATES,
 	SINK_TRACES,
+	SINK_LIVE,
 };
 
 extern HIDDEN enum sink_mode sink_mode;

@@ -3,6 +3,7 @@
  * Threads as a trace knows them: who created each, where and when, what it runs, how it is called;
  * and the ends of processes that no destructor sees.
  */
+#include "live.h"
 #include "real.h"
 #include "trace.h"
 
@@ -32,11 +33,11 @@ struct start {
 
 static struct start *start_new(const void *caller)
 {
-	if (!is_tracing())
+	if (!is_tracing() && !is_live())
 		return NULL;
 	struct start *start = calloc(1, sizeof(*start));
-	if (!start)
-		return NULL;
+	if (!start || is_live())
+		return start;
 	start->birth = trace_birth();
 	trace_frames(caller);
 	start->caller = caller;
@@ -51,6 +52,10 @@ static struct start *start_new(const void *caller)
 static void begin(const struct start *start, const void *routine)
 {
 	char name[NAME_BYTES];
+	if (is_live()) {
+		live_thread_start();
+		return;
+	}
 	trace_thread_start(start->birth, routine, start->caller);
 	read_name(name);
 	if (is_tracing() && strncmp(name, start->name, NAME_BYTES) != 0)
@@ -133,18 +138,24 @@ EXPORT int prctl(int operation, ...)
 
 /* These end the process without its destructors. */
 
-EXPORT void _exit(int status)
+static void end_process(void)
 {
 	if (is_tracing())
 		trace_detach();
+	else if (is_live())
+		live_detach();
+}
+
+EXPORT void _exit(int status)
+{
+	end_process();
 	real()->_exit(status);
 	__builtin_unreachable();
 }
 
 EXPORT void _Exit(int status)
 {
-	if (is_tracing())
-		trace_detach();
+	end_process();
 	real()->_Exit(status);
 	__builtin_unreachable();
 }

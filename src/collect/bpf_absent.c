@@ -56,8 +56,3 @@ int bpf_watch_drain(struct bpf_watch *watch,
 	(void)context;
 	return -EOPNOTSUPP;
 }
-
-void bpf_snapshot_release(struct bpf_snapshot *snapshot)
-{
-	(void)snapshot;
-}

@@ -19,12 +19,6 @@ struct bpf_watch {
 	void *take_context;
 };
 
-void bpf_snapshot_release(struct bpf_snapshot *snapshot)
-{
-	free(snapshot->threads);
-	*snapshot = (struct bpf_snapshot){ 0 };
-}
-
 static int take_event(void *context, void *data, size_t size)
 {
 	struct bpf_watch *watch = context;

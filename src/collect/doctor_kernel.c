@@ -47,7 +47,7 @@ void doctor_check_boost(const struct doctor_place *place, struct doctor_finding 
 				&lost, "%s%s: %s", lost.length > 0 ? "; " : "", (*m)->name, reason);
 	}
 	DOCTOR_SAY(finding->summary, "by %s", there.length > 0 ? there.text : "nothing");
-	DOCTOR_SAY(finding->detail, "corecast boost --set METHOD; it needs BPF too");
+	DOCTOR_SAY(finding->detail, "corecast boost --set METHOD");
 	if (lost.length == 0)
 		return;
 	finding->status = there.length > 0 ? DOCTOR_LIMITED : DOCTOR_MISSING;

@@ -34,9 +34,17 @@ static int nice_limit(const char *root)
 	return limit;
 }
 
+int favour_nice_lowest(const char *root)
+{
+	if (has_capability(root, CAP_SYS_NICE))
+		return NICE_LOWEST;
+	int lowest = 20 - nice_limit(root);
+	return lowest < NICE_LOWEST ? NICE_LOWEST : lowest;
+}
+
 static int check_nice(const char *root, char reason[FAVOUR_REASON_BYTES])
 {
-	if (has_capability(root, CAP_SYS_NICE) || nice_limit(root) >= NICE_STEPS)
+	if (favour_nice_lowest(root) < 0)
 		return 0;
 	(void)snprintf(reason, FAVOUR_REASON_BYTES,
 		"for root only (or CAP_SYS_NICE, or RLIMIT_NICE of %d: ulimit -e %d)", NICE_STEPS,
@@ -47,11 +55,13 @@ static int check_nice(const char *root, char reason[FAVOUR_REASON_BYTES])
 static int nice_alteration(
 	const struct favour_opts *opts, pid_t pid, pid_t tid, struct alteration *ret)
 {
+	int lowest = opts->nice_lowest ? opts->nice_lowest : NICE_LOWEST;
 	int code = alteration_of_nice(pid, tid, NICE_LOWEST, ret);
 	if (code < 0)
 		return code;
-	int value = ret->value_before - opts->nice_steps;
-	return alteration_of_nice(pid, tid, value < NICE_LOWEST ? NICE_LOWEST : value, ret);
+	int before = ret->value_before, value = before - opts->nice_steps;
+	value = value < lowest ? lowest : value;
+	return alteration_of_nice(pid, tid, value < before ? value : before, ret);
 }
 
 static int check_frequency(const char *root, char reason[FAVOUR_REASON_BYTES])

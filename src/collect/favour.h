@@ -20,6 +20,7 @@ struct favour_opts {
 	const char *
 		root; /* "" for the machine itself; tests give a folder with files of /proc and /sys */
 	int nice_steps; /* of nice: how far below the thread's own value; 1 to 39 */
+	int nice_lowest; /* of nice: not below this, favour_nice_lowest(); 0: -20 */
 };
 
 struct favour_method {
@@ -36,6 +37,9 @@ struct favour_method {
 /* Ends with a NULL. */
 extern const struct favour_method *const favour_methods[];
 const struct favour_method *favour_method_by_name(const char *name);
+
+/* The lowest nice value that this user may give: -20 with privilege, else what RLIMIT_NICE says; 20: none. */
+int favour_nice_lowest(const char *root);
 
 struct favour {
 	const struct favour_method *method;

@@ -9,6 +9,12 @@
 
 static const double unit_s = 1e-9 / (1 << WATCH_FRACTION_BITS);
 
+void bpf_snapshot_release(struct bpf_snapshot *snapshot)
+{
+	free(snapshot->threads);
+	*snapshot = (struct bpf_snapshot){ 0 };
+}
+
 void live_rows_release(struct live_rows *rows)
 {
 	free(rows->items);

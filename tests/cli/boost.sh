@@ -20,6 +20,18 @@ fails --alternate 0.001 -- true
 fails --alternate 1 -p 1
 fails --alternate 1 --dry-run -- true
 
+fails --via magic -- true
+fails --via preload -p 1
+
+# The preload library tells who waits, to whoever asks: no privilege.
+skewed=$CORECAST_BUILD/examples/bottlenecks/skewed_barrier
+"$CORECAST" boost --via preload --dry-run --json -- "$skewed" -t 3 >result
+grep -v '^[cs]' result | jq -c '[.via, .is_dry_run, .threads[0].name, .changes > 0, .lost_threads]'
+grep -v '^[cs]' result | jq -e '.threads[0].critical_s > 0' >checks
+"$CORECAST" boost --via preload --dry-run -- "$CORECAST_BUILD/tests/programs/churn" 4000 2>stderr |
+	awk 'NR == 1 { early = $1 } NR == 2 && $1 > early + 32768 { print early, $1 } END { print NR " readings" }'
+fails --via preload --dry-run -- "$CORECAST_BUILD/tests/programs/turns" 2 1 1 | sed "s|$CORECAST_BUILD|BUILD|"
+
 "$CORECAST" boost --dry-run --json -- true >result 2>stderr || true
 if [ -s stderr ]; then
 	sed 's/^corecast: //' stderr

@@ -95,6 +95,22 @@ static void a_favour_is_taken_back(void **state)
 	assert_int_equal(nice_of(f->victim), before);
 }
 
+/* Where RLIMIT_NICE allows some steps, those are taken. */
+static void a_favour_keeps_within_the_limit(void **state)
+{
+	struct fixture *f = *state;
+	int before = nice_of(f->victim);
+	struct alteration a;
+	struct favour_opts opts = { .root = "", .nice_steps = 7, .nice_lowest = before - 2 };
+	if (before != 0)
+		skip();
+	const struct favour_method *nice = favour_method_by_name("nice");
+	assert_int_equal(nice->alteration(&opts, f->victim, f->victim, &a), 0);
+	assert_int_equal(a.value, before - 2);
+	opts.nice_lowest = before + 3;
+	assert_int_equal(nice->alteration(&opts, f->victim, f->victim, &a), -EALREADY);
+}
+
 static void who_is_gone_is_no_failure(void **state)
 {
 	struct fixture *f = *state;
@@ -408,6 +424,12 @@ static void what_is_missing_is_told(void **state)
 	put_text(root, "/proc/self/limits",
 		"Max nice priority         40                   40                   ");
 	assert_int_equal(favour_method_by_name("nice")->check(root, reason), 0);
+	assert_int_equal(favour_nice_lowest(root), -20);
+	put_text(root, "/proc/self/limits", "Max nice priority         25                   25");
+	assert_int_equal(favour_method_by_name("nice")->check(root, reason), 0);
+	assert_int_equal(favour_nice_lowest(root), -5);
+	put_text(root, "/proc/self/limits", "Max nice priority         20                   20");
+	assert_int_equal(favour_method_by_name("nice")->check(root, reason), -EPERM);
 	put_text(root, "/proc/self/limits", "");
 	put_text(root, "/proc/self/status", "CapEff: 0000000000800000");
 	assert_int_equal(favour_method_by_name("nice")->check(root, reason), 0);
@@ -423,6 +445,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_VICTIM(a_favour_is_taken_back),
+		WITH_VICTIM(a_favour_keeps_within_the_limit),
 		WITH_VICTIM(who_is_gone_is_no_failure),
 		WITH_VICTIM(one_at_a_time_changes_a_process),
 		WITH_VICTIM(there_is_no_such_process),
