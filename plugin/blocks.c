@@ -51,6 +51,8 @@ static bool writes_all;
 static struct line_set lines; /* with instructions */
 static pthread_mutex_t translation = PTHREAD_MUTEX_INITIALIZER;
 
+const struct block blocks_none = { .end = UINT64_MAX, .last_line = UINT64_MAX };
+
 static struct code_entry *code_at(uint32_t index)
 {
 	return &code_chunks[index >> CHUNK_BITS][index & (CHUNK - 1)];
@@ -69,6 +71,44 @@ const struct block *blocks_get(uint32_t id)
 const struct raw_code *blocks_code(uint32_t code)
 {
 	return &code_at(code)->code;
+}
+
+const struct raw_code *block_code(const struct block *block, uint32_t index)
+{
+	return blocks_code(block->places[index].code);
+}
+
+static bool has_operand(const struct raw_code *code)
+{
+	return code->flags & (CODE_LOAD | CODE_STORE);
+}
+
+bool block_has_operand(const struct block *block, uint32_t index)
+{
+	return has_operand(block_code(block, index));
+}
+
+/* The emulator splits vectors. */
+bool block_makes_one_call(const struct block *block, uint32_t index)
+{
+	const struct raw_code *code = block_code(block, index);
+	bool is_either = !(code->flags & CODE_LOAD) != !(code->flags & CODE_STORE);
+	bool is_small = code->data_bytes == 1 || code->data_bytes == 2 || code->data_bytes == 4 ||
+			code->data_bytes == 8;
+	switch (code->class) {
+	case CODE_MOVE:
+	case CODE_ALU:
+	case CODE_SHIFT:
+	case CODE_MULTIPLY:
+	case CODE_DIVIDE:
+	case CODE_JUMP:
+	case CODE_FP_ADD:
+	case CODE_FP_MULTIPLY:
+	case CODE_FP_DIVIDE:
+		return is_either && is_small && !(code->flags & CODE_CONDITIONAL);
+	default:
+		return false;
+	}
 }
 
 uint64_t blocks_undecoded(void)
@@ -127,11 +167,6 @@ static void add_lane(struct block *block, unsigned lane, unsigned count)
 	((uint16_t *)block->counts)[lane] += (uint16_t)count;
 }
 
-static bool has_operand(const struct raw_code *code)
-{
-	return code->flags & (CODE_LOAD | CODE_STORE);
-}
-
 static void count_code(struct block *block, const struct raw_code *code)
 {
 	/* Repeated as often as the program finds out: its accesses are counted one by one. */
@@ -141,6 +176,21 @@ static void count_code(struct block *block, const struct raw_code *code)
 	add_lane(block, LANE_LOADS, !is_string && code->flags & CODE_LOAD);
 	add_lane(block, LANE_STORES, !is_string && code->flags & CODE_STORE);
 	block->accesses += !is_string && has_operand(code);
+}
+
+/* Where a conditional jump may go; 0: the instruction is none. */
+static uint64_t branch_target(const struct qemu_plugin_insn *insn)
+{
+	const uint8_t *bytes = qemu_plugin_insn_data(insn);
+	size_t size = qemu_plugin_insn_size(insn);
+	uint64_t end = qemu_plugin_insn_vaddr(insn) + size;
+	int32_t far = 0;
+	if (size == 2 && bytes[0] >> 4 == 7)
+		return end + (uint64_t)(int8_t)bytes[1];
+	if (size != 6 || bytes[0] != 0x0f || bytes[1] >> 4 != 8)
+		return 0;
+	memcpy(&far, bytes + 2, sizeof(far));
+	return end + (uint64_t)far;
 }
 
 static bool fill_block(struct block *block, const struct qemu_plugin_tb *tb)
@@ -162,6 +212,10 @@ static bool fill_block(struct block *block, const struct qemu_plugin_tb *tb)
 	block->end = last->address + last->bytes;
 	block->first_line = block->address >> LINE_BITS;
 	block->last_line = (block->end - 1) >> LINE_BITS;
+	block->loops = !block->has_string && branch_target(qemu_plugin_tb_get_insn(
+						     tb, block->count - 1)) == block->address;
+	bool is_plain = block->first_line == block->last_line && !block->loops;
+	block->only_line = is_plain ? block->first_line : UINT64_MAX - 1;
 	block->line_words[0] = (uint8_t)(block->first_line / 64 % BLOCK_FILTER_WORDS);
 	block->line_words[1] = (uint8_t)(block->last_line / 64 % BLOCK_FILTER_WORDS);
 	for (uint64_t line = block->first_line; line <= block->last_line; line++) {
@@ -170,6 +224,7 @@ static bool fill_block(struct block *block, const struct qemu_plugin_tb *tb)
 									  << (line % 64);
 	}
 	block->ends_in_branch = last->class == CODE_BRANCH;
+	block->is_rare = block->has_string || block->new_lines;
 	block->is_string = block->count == 1 && last->class == CODE_STRING;
 	return true;
 }

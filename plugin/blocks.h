@@ -34,6 +34,8 @@ struct block {
 	lanes counts[LANE_PARTS];
 	uint64_t address, end; /* of the code */
 	uint64_t first_line, last_line; /* of instructions */
+	/* The same, if all are in one; of other blocks, and those that loop, UINT64_MAX - 1. */
+	uint64_t only_line;
 	uint64_t line_masks[2]; /* their bits in two words of a filter (fetch.h) */
 	uint8_t line_words[2];
 	uint32_t count; /* instructions */
@@ -41,10 +43,15 @@ struct block {
 	uint32_t id;
 	uint16_t new_lines; /* that no block before had; 0 once that has been counted */
 	bool ends_in_branch; /* conditional */
+	bool loops; /* its last instruction may jump to its first */
 	bool has_string; /* one of its instructions is a string instruction */
+	bool is_rare; /* has_string, or new_lines */
 	bool is_string; /* a string instruction, alone: executed again for each element */
 	struct place *places;
 };
+
+/* Before all others. */
+extern const struct block blocks_none;
 
 /* Whether the block is the next element of the string instruction that ended `previous`, not an instruction of its own. */
 static inline bool block_goes_on(const struct block *block, const struct block *previous)
@@ -63,6 +70,11 @@ const struct block *blocks_get(uint32_t id);
 
 /* The instruction of a code's index. */
 const struct raw_code *blocks_code(uint32_t code);
+
+/* An instruction of a block; whether it accesses memory; whether each execution makes exactly one call of the emulator. */
+const struct raw_code *block_code(const struct block *block, uint32_t index);
+bool block_has_operand(const struct block *block, uint32_t index);
+bool block_makes_one_call(const struct block *block, uint32_t index);
 
 /* Instructions that the decoder did not know. */
 uint64_t blocks_undecoded(void);

@@ -105,15 +105,16 @@ static void look_at_line(struct vcpu *vcpu, uint64_t line, uint64_t clock)
 	set_filter(vcpu, line);
 }
 
-void fetch_look(struct vcpu *vcpu, const struct block *block, uint64_t changes)
+void fetch_look(struct vcpu *vcpu, uint64_t last_line, const struct block *block)
 {
-	for (uint64_t left = changes; left > 0; left--)
+	for (uint64_t left = fetch_changes(last_line, block); left > 0; left--)
 		look_at_line(vcpu, block->last_line - left + 1, vcpu->fetches - left);
 }
 
 void fetch_first(struct vcpu *vcpu, struct block *block)
 {
 	uint32_t lines = __atomic_exchange_n(&block->new_lines, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&block->is_rare, block->has_string, __ATOMIC_RELAXED);
 	if (lines && vcpu->sum)
 		reuse_add(vcpu->thread, vcpu->sum, NO_CODE, RAW_FETCH, RAW_REUSE_INFINITE, lines);
 }

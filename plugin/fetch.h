@@ -8,22 +8,23 @@
 
 #include "thread.h"
 
-/* The last `changes` lines of the block are fetched: one may be watched, or is to be sampled. */
-void fetch_look(struct vcpu *vcpu, const struct block *block, uint64_t changes);
-
-/* `block` is executed after `previous`. */
-static inline void fetch_block(
-	struct vcpu *vcpu, const struct block *previous, const struct block *block)
+/* Lines that a block changes to, after one that ended in `last_line`. */
+static inline uint64_t fetch_changes(uint64_t last_line, const struct block *block)
 {
-	uint64_t changes =
-		block->last_line - block->first_line + (previous->last_line != block->first_line);
-	uint64_t fetches = vcpu->fetches += changes;
+	return block->last_line - block->first_line + (last_line != block->first_line);
+}
+
+/* The block is executed after `last_line`. Whether one of its lines may be watched, or is to be sampled. */
+static inline bool fetch_block(struct vcpu *vcpu, uint64_t last_line, const struct block *block)
+{
+	uint64_t fetches = vcpu->fetches += fetch_changes(last_line, block);
 	uint64_t watched = (vcpu->fetch_filter[block->line_words[0]] & block->line_masks[0]) |
 			   (vcpu->fetch_filter[block->line_words[1]] & block->line_masks[1]);
-	bool looks = (watched != 0) | (fetches > vcpu->next_fetch);
-	if (__builtin_expect(looks & (changes != 0), 0))
-		fetch_look(vcpu, block, changes);
+	return (watched != 0) | (fetches > vcpu->next_fetch);
 }
+
+/* Those lines, if any, after fetch_block(). */
+void fetch_look(struct vcpu *vcpu, uint64_t last_line, const struct block *block);
 
 void fetch_enter(struct vcpu *vcpu);
 void fetch_leave(struct vcpu *vcpu);

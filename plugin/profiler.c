@@ -12,10 +12,12 @@
 #include "clock.h"
 #include "code_class.h"
 #include "fetch.h"
+#include "loop.h"
 #include "out.h"
 #include "preload/profile_page.h"
 #include "record.h"
 #include "reuse.h"
+#include "stretch.h"
 #include "thread.h"
 
 #include <fcntl.h>
@@ -33,15 +35,12 @@ QEMU_EXPORT int qemu_plugin_install(
 
 enum {
 	VCPUS = PROFILE_SLOTS,
-	/* Before a lane of 16 bits overflows: a block adds 512 at most. */
-	ATTEND_EVERY = 32000,
 	/* Doubled each time, up to a second. */
 	WRITE_FIRST_NS = 50000000,
 	WRITE_EVERY_NS = 1000000000,
 };
 
 static struct vcpu vcpus[VCPUS];
-static const struct block no_block = { .end = UINT64_MAX, .last_line = UINT64_MAX };
 static unsigned vcpu_end; /* all that have been used are before */
 static struct profile_page *page;
 static pid_t profiled_pid;
@@ -90,45 +89,6 @@ static void start_thread(struct vcpu *vcpu)
 	vcpu->mode |= VCPU_OFF;
 }
 
-static void leave_stretch(struct vcpu *vcpu)
-{
-	vcpu_settle(vcpu);
-	record_leave(vcpu);
-	reuse_leave(vcpu);
-	fetch_leave(vcpu);
-	vcpu->previous = &no_block;
-	vcpu->sum = NULL;
-}
-
-/* When the thread is to be attended to again. */
-static void plan(struct vcpu *vcpu)
-{
-	uint64_t next = ATTEND_EVERY, micro = record_look(vcpu), window = branches_look(vcpu);
-	if (micro < next)
-		next = micro;
-	if (window < next)
-		next = window;
-	vcpu->next_instructions = vcpu->slot->instructions + next;
-}
-
-static void enter_stretch(struct vcpu *vcpu, uint64_t stretch)
-{
-	leave_stretch(vcpu);
-	vcpu->stretch = stretch;
-	vcpu->mode &= ~(uint32_t)VCPU_OFF;
-	if (stretch != PROFILE_NOT_COUNTED)
-		vcpu->sum = thread_sum(vcpu->thread, stretch);
-	if (!vcpu->sum) {
-		vcpu->mode |= VCPU_OFF;
-		return;
-	}
-	vcpu->sum->counts.stretches++;
-	record_enter(vcpu);
-	reuse_enter(vcpu);
-	fetch_enter(vcpu);
-	plan(vcpu);
-}
-
 /* Before a block, when there is something special about the virtual cpu. Whether the block counts. */
 static __attribute__((noinline)) bool attend_before(struct vcpu *vcpu, const struct block *block)
 {
@@ -138,7 +98,7 @@ static __attribute__((noinline)) bool attend_before(struct vcpu *vcpu, const str
 		return vcpu->slot->stretch != PROFILE_NOT_COUNTED;
 	uint64_t stretch = vcpu->slot->stretch;
 	if (stretch != vcpu->stretch)
-		enter_stretch(vcpu, stretch);
+		stretch_enter(vcpu, stretch);
 	if (vcpu->mode & VCPU_RECORDS)
 		record_block(vcpu, block);
 	if (vcpu->mode & VCPU_BRANCHES && vcpu->sum)
@@ -150,14 +110,14 @@ static __attribute__((noinline)) bool attend_before(struct vcpu *vcpu, const str
 static __attribute__((noinline)) void attend_after(struct vcpu *vcpu)
 {
 	if (vcpu->slot->accesses > vcpu->next_access)
-		vcpu->looks |= LOOKS_SAMPLER;
+		vcpu_look(vcpu, LOOKS_SAMPLER);
 	if (vcpu->slot->instructions < vcpu->next_instructions)
 		return;
 	vcpu_settle(vcpu);
-	vcpu->next_instructions = vcpu->slot->instructions + ATTEND_EVERY;
+	vcpu->next_instructions = vcpu->slot->instructions + STRETCH_ATTEND_EVERY;
 	if (!vcpu->sum)
 		return;
-	plan(vcpu);
+	stretch_plan(vcpu);
 	uint64_t now = clock_ns();
 	if (now - vcpu->thread->written_ns < vcpu->thread->write_every_ns)
 		return;
@@ -183,11 +143,19 @@ static __attribute__((noinline)) bool attend_to_rare(struct vcpu *vcpu, struct b
 	return false;
 }
 
-/* The block's part that every execution has. */
-static inline void count_block(struct vcpu *vcpu, const struct block *block)
+static inline bool is_due(const struct vcpu *vcpu, uint64_t instructions, uint64_t accesses)
+{
+	return (accesses > vcpu->next_access) | (instructions >= vcpu->next_instructions);
+}
+
+/*
+ * The block's part that every execution has. Whether more is to be done: change_line(). What is seldom done is called
+ * last everywhere, so that the callbacks, of which a program makes one every few instructions, save no registers.
+ */
+static inline bool count_block(struct vcpu *vcpu, const struct block *block)
 {
 	struct profile_slot *slot = vcpu->slot;
-	const struct block *previous = vcpu->previous;
+	bool changes_line = vcpu->previous->last_line != block->only_line;
 	vcpu->previous = block;
 	for (unsigned i = 0; i < LANE_PARTS; i++)
 		vcpu->counts[i] += block->counts[i];
@@ -195,37 +163,74 @@ static inline void count_block(struct vcpu *vcpu, const struct block *block)
 	uint64_t instructions = slot->instructions + block->count;
 	slot->accesses = accesses;
 	slot->instructions = instructions;
-	if (__builtin_expect(
-		    (accesses > vcpu->next_access) | (instructions >= vcpu->next_instructions), 0))
-		attend_after(vcpu);
-	fetch_block(vcpu, previous, block);
+	return changes_line | is_due(vcpu, instructions, accesses);
+}
+
+static __attribute__((noinline)) void attend(
+	struct vcpu *vcpu, const struct block *previous, const struct block *block)
+{
+	attend_after(vcpu);
+	fetch_look(vcpu, previous->last_line, block);
+}
+
+/* After count_block(): whether to attend(). `previous` was executed before the block. */
+static inline bool change_line(
+	struct vcpu *vcpu, const struct block *previous, const struct block *block)
+{
+	bool is_watched = fetch_block(vcpu, previous->last_line, block);
+	return is_watched | is_due(vcpu, vcpu->slot->instructions, vcpu->slot->accesses);
+}
+
+static inline bool begins_loop(
+	const struct vcpu *vcpu, const struct block *previous, const struct block *block)
+{
+	return block->loops & (previous == block) & (vcpu->mode == 0);
+}
+
+static __attribute__((noinline)) void on_other_line(
+	struct vcpu *vcpu, const struct block *previous, const struct block *block)
+{
+	if (change_line(vcpu, previous, block))
+		attend(vcpu, previous, block);
+	else if (begins_loop(vcpu, previous, block))
+		loop_enter(vcpu, block);
 }
 
 static __attribute__((noinline)) void on_special_block(struct vcpu *vcpu, struct block *block)
 {
 	if (vcpu->mode == VCPU_OFF && vcpu->slot->stretch == PROFILE_NOT_COUNTED)
 		return; /* the recorder in the program: many blocks */
+	if (vcpu->mode & VCPU_LOOPS)
+		loop_leave(vcpu);
 	if ((vcpu->slot->stretch != vcpu->stretch || vcpu->mode) && !attend_before(vcpu, block))
 		return;
-	if ((block->new_lines || block->has_string) && !attend_to_rare(vcpu, block))
+	if (block->is_rare && !attend_to_rare(vcpu, block))
 		return;
-	count_block(vcpu, block);
+	const struct block *previous = vcpu->previous;
+	if (count_block(vcpu, block))
+		on_other_line(vcpu, previous, block);
 }
 
-static inline void execute_block(struct vcpu *vcpu, struct block *block)
+static inline bool is_special(const struct vcpu *vcpu, const struct block *block)
 {
-	bool is_special = (vcpu->slot->stretch != vcpu->stretch) | (vcpu->mode != 0) |
-			  (block->new_lines != 0) | block->has_string;
-	if (__builtin_expect(is_special, 0))
-		on_special_block(vcpu, block);
-	else
-		count_block(vcpu, block);
+	return (vcpu->slot->stretch != vcpu->stretch) | ((vcpu->mode | block->is_rare) != 0);
 }
 
 static void on_block(unsigned index, void *userdata)
 {
-	if (__builtin_expect(index < VCPUS, 1))
-		execute_block(&vcpus[index], userdata);
+	struct block *block = userdata;
+	if (__builtin_expect(index >= VCPUS, 0))
+		return;
+	struct vcpu *vcpu = &vcpus[index];
+	if (is_in_loop(vcpu, block))
+		return;
+	if (__builtin_expect(is_special(vcpu, block), 0)) {
+		on_special_block(vcpu, block);
+		return;
+	}
+	const struct block *previous = vcpu->previous;
+	if (count_block(vcpu, block))
+		on_other_line(vcpu, previous, block);
 }
 
 /* An access that may be to a watched line, or is recorded or sampled. */
@@ -236,6 +241,7 @@ static __attribute__((noinline)) void look_at_access(
 	uint64_t line = address >> REUSE_LINE_BITS;
 	if (!vcpu->sum)
 		return;
+	loop_settle(vcpu);
 	bool again = place == vcpu->last_place && line == vcpu->last_line &&
 		     slot->accesses == vcpu->last_clock;
 	vcpu->last_place = place;
@@ -249,15 +255,61 @@ static __attribute__((noinline)) void look_at_access(
 	if (vcpu->looks & LOOKS_SAMPLER && !again && clock >= vcpu->next_access) {
 		reuse_sample(vcpu, line, clock);
 		if (slot->accesses <= vcpu->next_access)
-			vcpu->looks &= (uint8_t)~LOOKS_SAMPLER;
+			vcpu_look_no_more(vcpu, LOOKS_SAMPLER);
 	}
+}
+
+static inline bool is_looked_at(uint64_t address)
+{
+	return __builtin_expect(reuse_filtered(address >> REUSE_LINE_BITS), 0) ||
+	       __builtin_expect(vcpu_lookers != 0, 0);
+}
+
+static inline void count_access(
+	struct vcpu *vcpu, const struct place *place, uint64_t address, qemu_plugin_meminfo_t info)
+{
+	if (is_looked_at(address))
+		look_at_access(vcpu, place, address, info);
 }
 
 static void on_access(unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
 {
-	struct vcpu *vcpu = &vcpus[index % VCPUS];
-	if (__builtin_expect(vcpu->looks | reuse_filtered(address >> REUSE_LINE_BITS), 0))
-		look_at_access(vcpu, userdata, address, info);
+	if (is_looked_at(address))
+		look_at_access(&vcpus[index % VCPUS], userdata, address, info);
+}
+
+/* The ways that are seldom taken, with the access at their end. */
+static __attribute__((noinline)) void on_special_access(
+	struct vcpu *vcpu, const struct place *place, uint64_t address, qemu_plugin_meminfo_t info)
+{
+	on_special_block(vcpu, place->block);
+	count_access(vcpu, place, address, info);
+}
+
+static __attribute__((noinline)) void attend_access(struct vcpu *vcpu, const struct place *place,
+	uint64_t address, qemu_plugin_meminfo_t info, const struct block *previous)
+{
+	attend(vcpu, previous, place->block);
+	count_access(vcpu, place, address, info);
+}
+
+static __attribute__((noinline)) void begin_loop_access(
+	struct vcpu *vcpu, const struct place *place, uint64_t address, qemu_plugin_meminfo_t info)
+{
+	loop_enter(vcpu, place->block);
+	count_access(vcpu, place, address, info);
+}
+
+static __attribute__((noinline)) void on_other_line_access(struct vcpu *vcpu,
+	const struct place *place, uint64_t address, qemu_plugin_meminfo_t info,
+	const struct block *previous)
+{
+	if (__builtin_expect(change_line(vcpu, previous, place->block), 0))
+		attend_access(vcpu, place, address, info, previous);
+	else if (__builtin_expect(begins_loop(vcpu, previous, place->block), 0))
+		begin_loop_access(vcpu, place, address, info);
+	else
+		count_access(vcpu, place, address, info);
 }
 
 /* The first access of a block stands for the block's execution, too: one call less. */
@@ -267,8 +319,20 @@ static void on_block_access(
 	const struct place *place = userdata;
 	if (__builtin_expect(index >= VCPUS, 0))
 		return;
-	execute_block(&vcpus[index], place->block);
-	on_access(index, info, address, userdata);
+	struct vcpu *vcpu = &vcpus[index];
+	if (is_in_loop(vcpu, place->block)) {
+		count_access(vcpu, place, address, info);
+		return;
+	}
+	if (__builtin_expect(is_special(vcpu, place->block), 0)) {
+		on_special_access(vcpu, place, address, info);
+		return;
+	}
+	const struct block *previous = vcpu->previous;
+	if (count_block(vcpu, place->block))
+		on_other_line_access(vcpu, place, address, info, previous);
+	else
+		count_access(vcpu, place, address, info);
 }
 
 /* Of a string instruction, which may have any number: counted here, one for each line that it comes to. */
@@ -304,44 +368,6 @@ static bool is_recorder(uint64_t address)
 	       address >= page->recorder_begin;
 }
 
-static const struct raw_code *code_of(const struct block *block, uint32_t index)
-{
-	return blocks_code(block->places[index].code);
-}
-
-static enum code_class class_of(const struct block *block, uint32_t index)
-{
-	return code_of(block, index)->class;
-}
-
-static bool has_operand(const struct block *block, uint32_t index)
-{
-	return code_of(block, index)->flags & (CODE_LOAD | CODE_STORE);
-}
-
-/* Whether each execution of the instruction makes exactly one call: the emulator splits vectors. */
-static bool makes_one_call(const struct block *block, uint32_t index)
-{
-	const struct raw_code *code = code_of(block, index);
-	bool is_either = !(code->flags & CODE_LOAD) != !(code->flags & CODE_STORE);
-	bool is_small = code->data_bytes == 1 || code->data_bytes == 2 || code->data_bytes == 4 ||
-			code->data_bytes == 8;
-	switch (code->class) {
-	case CODE_MOVE:
-	case CODE_ALU:
-	case CODE_SHIFT:
-	case CODE_MULTIPLY:
-	case CODE_DIVIDE:
-	case CODE_JUMP:
-	case CODE_FP_ADD:
-	case CODE_FP_MULTIPLY:
-	case CODE_FP_DIVIDE:
-		return is_either && is_small && !(code->flags & CODE_CONDITIONAL);
-	default:
-		return false;
-	}
-}
-
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	(void)id;
@@ -351,16 +377,16 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	if (!block)
 		return;
 	uint32_t first = 0;
-	while (first < block->count && !has_operand(block, first))
+	while (first < block->count && !block_has_operand(block, first))
 		first++;
-	bool access_tells = first < block->count && makes_one_call(block, first);
+	bool access_tells = first < block->count && block_makes_one_call(block, first);
 	if (!access_tells)
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, block);
 	for (uint32_t i = first; i < block->count; i++) {
-		if (!has_operand(block, i))
+		if (!block_has_operand(block, i))
 			continue;
 		qemu_plugin_vcpu_mem_cb_t call = on_access;
-		if (class_of(block, i) == CODE_STRING)
+		if (block_code(block, i)->class == CODE_STRING)
 			call = on_string_access;
 		else if (i == first && access_tells)
 			call = on_block_access;
@@ -381,7 +407,7 @@ static void on_vcpu_init(qemu_plugin_id_t id, unsigned index)
 	vcpu->earlier_accesses = earlier;
 	vcpu->index = (uint16_t)index;
 	vcpu->slot = &vcpu->own;
-	vcpu->previous = &no_block;
+	vcpu->previous = &blocks_none;
 	if (page) /* the program's recorder will say when to begin */
 		vcpu->own.stretch = PROFILE_NOT_COUNTED;
 	vcpu->mode = VCPU_UNSTARTED;
@@ -395,7 +421,7 @@ static void on_vcpu_init(qemu_plugin_id_t id, unsigned index)
 static void end_thread(struct vcpu *vcpu)
 {
 	if (vcpu->thread) {
-		leave_stretch(vcpu);
+		stretch_leave(vcpu);
 		record_end(vcpu);
 		reuse_end(vcpu);
 		thread_write(vcpu, true);
@@ -475,7 +501,8 @@ static void forget_process(unsigned index)
 		vcpus[i].thread = NULL;
 		vcpus[i].sum = NULL;
 		vcpus[i].mode = VCPU_IGNORED;
-		vcpus[i].looks = 0;
+		vcpus[i].loop = NULL;
+		vcpu_look_no_more(&vcpus[i], LOOKS_RECORDER | LOOKS_SAMPLER);
 		vcpus[i].next_access = vcpus[i].next_fetch = UINT64_MAX;
 	}
 	vcpus[index].own = *vcpus[index].slot;

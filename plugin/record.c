@@ -114,7 +114,7 @@ static uint32_t expand_block(const struct recorder *recorder, uint32_t at, const
 static void stop_words(struct vcpu *vcpu)
 {
 	vcpu->mode &= ~(uint32_t)VCPU_RECORDS;
-	vcpu->looks &= (uint8_t)~LOOKS_RECORDER;
+	vcpu_look_no_more(vcpu, LOOKS_RECORDER);
 }
 
 /* Ends the micro-trace before `next` (NULL: unknown) and writes it. */
@@ -149,7 +149,7 @@ static void start_words(struct vcpu *vcpu)
 	recorder->used = 0;
 	recorder->has_block = false; /* addresses of the block before are not its own */
 	vcpu->mode |= VCPU_RECORDS;
-	vcpu->looks |= LOOKS_RECORDER;
+	vcpu_look(vcpu, LOOKS_RECORDER);
 }
 
 void record_make_room(struct vcpu *vcpu)

@@ -220,7 +220,7 @@ void reuse_leave(struct vcpu *vcpu)
 	if (vcpu->sum)
 		vcpu->sum->sample_in = vcpu->next_access > clock ? vcpu->next_access - clock : 0;
 	vcpu->next_access = UINT64_MAX;
-	vcpu->looks &= (uint8_t)~LOOKS_SAMPLER;
+	vcpu_look_no_more(vcpu, LOOKS_SAMPLER);
 }
 
 void reuse_sample(struct vcpu *vcpu, uint64_t line, uint64_t clock)
@@ -269,6 +269,10 @@ static void touch(struct vcpu *vcpu, const struct place *place, uint64_t line)
 {
 	struct thread *thread = vcpu->thread;
 	unsigned bits = shared.select_bits;
+	uint64_t *often = &thread->touched_often[hash_bits(line, TOUCHED_OFTEN_BITS)];
+	if (*often == line)
+		return;
+	*often = line;
 	if (!line_set_add(&thread->touched, line))
 		return;
 	double lines = (double)(UINT64_C(1) << bits);

@@ -2,6 +2,7 @@
 #include "thread.h"
 
 #include "branches.h"
+#include "fetch.h"
 #include "out.h"
 #include "reuse.h"
 
@@ -12,8 +13,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { FIRST_TABLE_BITS = 4 };
+enum {
+	FIRST_TABLE_BITS = 4,
+	LANES_HOLD = 65535, /* each instruction adds 1 at most */
+};
 
+uint32_t vcpu_lookers;
 static atomic_uint thread_count;
 static atomic_uint_fast64_t instructions_written;
 
@@ -101,9 +106,37 @@ struct sum *thread_sum(struct thread *thread, uint64_t stretch)
 	return sum;
 }
 
+/* Lanes are 16 bits, and stretches often end before they have counted a hundred. */
+static void expand(struct sum *sum)
+{
+	uint16_t counts[RAW_MIX];
+	memcpy(counts, sum->pending, sizeof(counts));
+	sum->counts.loads += counts[LANE_LOADS];
+	sum->counts.stores += counts[LANE_STORES];
+	for (unsigned i = 0; i < LANE_LOADS; i++)
+		sum->counts.mix[i] += counts[i];
+	memset(sum->pending, 0, sizeof(sum->pending));
+	sum->pending_instructions = 0;
+}
+
+void loop_settle(struct vcpu *vcpu)
+{
+	const struct block *block = vcpu->loop;
+	uint32_t times = vcpu->loop_times - vcpu->loop_left;
+	if (!block || times == 0)
+		return;
+	for (unsigned i = 0; i < LANE_PARTS; i++)
+		vcpu->counts[i] += block->counts[i] * (uint16_t)times;
+	vcpu->slot->instructions += (uint64_t)times * block->count;
+	vcpu->slot->accesses += (uint64_t)times * block->accesses;
+	vcpu->fetches += times * fetch_changes(block->last_line, block);
+	vcpu->loop_times = vcpu->loop_left;
+}
+
 void vcpu_settle(struct vcpu *vcpu)
 {
 	struct sum *sum = vcpu->sum;
+	loop_settle(vcpu);
 	uint64_t instructions = vcpu->slot->instructions - vcpu->counted_instructions;
 	uint64_t accesses = vcpu->slot->accesses - vcpu->counted_accesses;
 	vcpu->counted_instructions = vcpu->slot->instructions;
@@ -111,17 +144,16 @@ void vcpu_settle(struct vcpu *vcpu)
 	uint64_t fetches = vcpu->fetches - vcpu->counted_fetches;
 	vcpu->counted_fetches = vcpu->fetches;
 	if (sum) {
-		uint16_t counts[RAW_MIX];
-		memcpy(counts, vcpu->counts, sizeof(counts));
+		if (sum->pending_instructions + instructions > LANES_HOLD)
+			expand(sum);
+		for (unsigned i = 0; i < LANE_PARTS; i++)
+			sum->pending[i] += vcpu->counts[i];
+		sum->pending_instructions += (uint32_t)instructions;
 		sum->instructions += instructions;
 		sum->accesses += accesses;
 		sum->fetches += fetches;
 		sum->counts.instructions += instructions;
-		sum->counts.loads += counts[LANE_LOADS];
-		sum->counts.stores += counts[LANE_STORES];
 		sum->counts.fetches += fetches;
-		for (unsigned i = 0; i < LANE_LOADS; i++)
-			sum->counts.mix[i] += counts[i];
 	}
 	memset(vcpu->counts, 0, sizeof(vcpu->counts));
 }
@@ -129,6 +161,7 @@ void vcpu_settle(struct vcpu *vcpu)
 static void write_sum(const struct thread *thread, struct sum *sum)
 {
 	struct raw_counts *counts = &sum->counts;
+	expand(sum);
 	if (counts->stretches == 0 && counts->instructions == 0)
 		return;
 	instructions_written += counts->instructions;

@@ -18,7 +18,9 @@
 
 /* Counts of one stretch that are not yet written; written, they begin again. */
 struct sum {
+	lanes pending[LANE_PARTS]; /* not yet in `counts` */
 	uint64_t stretch;
+	uint32_t pending_instructions;
 	uint64_t instructions; /* since the thread's start: not set to 0 when written */
 	struct raw_counts counts;
 	uint64_t next_micro; /* `instructions` at which a micro-trace is due */
@@ -75,6 +77,8 @@ struct fetch_state {
 
 struct branches;
 
+enum { TOUCHED_OFTEN_BITS = 8, TOUCHED_OFTEN = 1 << TOUCHED_OFTEN_BITS };
+
 struct thread {
 	uint32_t number, pid, tid;
 	struct sum **table; /* by stretch, open addressing */
@@ -86,6 +90,7 @@ struct thread {
 	struct recorder recorder;
 	struct reuse_table reuse;
 	struct line_set touched;
+	uint64_t touched_often[TOUCHED_OFTEN]; /* some of those, by hash; 0: none */
 	struct fetch_state fetch;
 	struct branches *branches; /* of branches.h */
 };
@@ -96,6 +101,7 @@ enum vcpu_mode {
 	VCPU_IGNORED = 4, /* a process that is not profiled: only its clock goes on */
 	VCPU_RECORDS = 8, /* record.h sees each block */
 	VCPU_BRANCHES = 16, /* branches.h does */
+	VCPU_LOOPS = 32, /* loop.h counts */
 };
 
 /* Who wants to see each access, beside those of watched lines. */
@@ -112,6 +118,8 @@ struct vcpu {
 	uint64_t next_instructions, next_access, next_fetch;
 	uint64_t fetches; /* of lines of instructions */
 	const struct block *previous; /* executed before; no_block: unknown */
+	const struct block *loop; /* NULL: none */
+	uint32_t loop_left, loop_times; /* until something is due; when last settled */
 	uint32_t mode; /* enum vcpu_mode; 0: counts */
 	uint16_t index; /* of the virtual cpu */
 	uint8_t looks; /* enum vcpu_looks */
@@ -132,6 +140,24 @@ struct vcpu {
 
 /* Its address is computed for each block and access. */
 static_assert(sizeof(struct vcpu) == 1024, "a power of 2");
+
+/* How many virtual cpus have `looks`: none, nearly always. */
+extern uint32_t vcpu_lookers;
+
+static inline void vcpu_look(struct vcpu *vcpu, enum vcpu_looks who)
+{
+	if (!vcpu->looks)
+		(void)__atomic_add_fetch(&vcpu_lookers, 1, __ATOMIC_RELAXED);
+	vcpu->looks |= (uint8_t)who;
+}
+
+static inline void vcpu_look_no_more(struct vcpu *vcpu, enum vcpu_looks who)
+{
+	bool looked = vcpu->looks;
+	vcpu->looks &= (uint8_t)~who;
+	if (looked && !vcpu->looks)
+		(void)__atomic_sub_fetch(&vcpu_lookers, 1, __ATOMIC_RELAXED);
+}
 
 /* A random number of the thread's own sequence (xorshift64*). */
 static inline uint64_t thread_random(struct thread *thread)
@@ -155,6 +181,9 @@ void thread_free(struct thread *thread);
 
 /* The sum of a stretch, made if it is new. NULL without memory. */
 struct sum *thread_sum(struct thread *thread, uint64_t stretch);
+
+/* Counts what the virtual cpu's loop (loop.h) has executed since the last time. */
+void loop_settle(struct vcpu *vcpu);
 
 /* Adds what the virtual cpu has counted since the last time to its sum. */
 void vcpu_settle(struct vcpu *vcpu);
