@@ -76,13 +76,19 @@ void budget_attach(const struct trace_header *header)
 	limits.cpu_clock_ns = cost_of_cpu_clock();
 }
 
+static struct budget_mark mark(void)
+{
+	const struct budget *budget = &self.budget;
+	uint32_t here = budget->slice_pairs > 0 ? budget->slice_pairs - budget->slice
+						: limits.burst - budget->burst;
+	return (struct budget_mark){ self.cpu_ns, budget->pairs + here, budget->waits,
+		self.cpu.readings };
+}
+
 static void begin_burst(void)
 {
-	struct budget *budget = &self.budget;
-	budget->burst = limits.burst;
-	budget->waits = 0;
-	budget->readings = self.cpu.readings;
-	budget->begun_cpu_ns = self.cpu_ns;
+	self.budget.burst = limits.burst;
+	self.budget.burst_mark = mark();
 }
 
 void budget_start(void)
@@ -90,6 +96,7 @@ void budget_start(void)
 	self.budget = (struct budget){ .is_on = limits.ppm > 0 || limits.gap > 0,
 		.random = self.tid * 0x9e3779b97f4a7c15ull };
 	begin_burst();
+	self.budget.look_mark = mark();
 }
 
 /* Between 3/4 and 5/4 of it: what a program does in turns must not meet every burst. */
@@ -100,23 +107,44 @@ static uint32_t varied(uint64_t pairs)
 	return (uint32_t)(pairs * 3 / 4 + (pairs / 2 * (budget->random >> 48) >> 16));
 }
 
+/* What the thread did since, and what of its time that cost where all is recorded. */
+struct spent {
+	uint64_t pairs, pairs_ns, waits_ns, allowed_ns;
+};
+
+static struct spent spent_since(const struct budget_mark *since)
+{
+	struct budget_mark here = mark();
+	struct spent spent = { .pairs = here.pairs - since->pairs };
+	spent.pairs_ns = spent.pairs * (2 * limits.clock_ns + PAIR_NS);
+	spent.waits_ns = (uint64_t)(here.waits - since->waits) * (2 * limits.clock_ns + WAIT_NS) +
+			 (uint64_t)(here.readings - since->readings) * limits.cpu_clock_ns;
+	uint64_t took_ns = here.cpu_ns - since->cpu_ns, own_ns = spent.pairs_ns + spent.waits_ns;
+	if (took_ns > own_ns)
+		spent.allowed_ns = (took_ns - own_ns) * limits.ppm / MILLION;
+	return spent;
+}
+
 /* Free locks to leave out, now that a burst is over; 0: it is within the budget. */
 static uint32_t gap_after_burst(void)
 {
-	struct budget *budget = &self.budget;
-	uint64_t took_ns = self.cpu_ns - budget->begun_cpu_ns;
-	uint64_t pairs = limits.burst, pair_ns = 2 * limits.clock_ns + PAIR_NS;
-	uint64_t waits_ns = budget->waits * (2 * limits.clock_ns + WAIT_NS) +
-			    (self.cpu.readings - budget->readings) * limits.cpu_clock_ns;
-	uint64_t own_ns = pairs * pair_ns + waits_ns, rest_ns = pairs * SKIP_NS + waits_ns;
-	uint64_t plain_ns = took_ns > own_ns ? took_ns - own_ns : 0;
-	uint64_t allowed_ns = plain_ns * limits.ppm / MILLION;
-	uint64_t most = pairs * GAP_BURSTS, gap = most;
-	if (own_ns <= allowed_ns)
+	struct spent spent = spent_since(&self.budget.burst_mark);
+	uint64_t own_ns = spent.pairs_ns + spent.waits_ns;
+	uint64_t rest_ns = spent.pairs * SKIP_NS + spent.waits_ns;
+	uint64_t most = (uint64_t)limits.burst * GAP_BURSTS, gap = most;
+	if (own_ns <= spent.allowed_ns)
 		return 0;
-	if (allowed_ns > rest_ns)
-		gap = pairs * (own_ns - allowed_ns) / (allowed_ns - rest_ns);
+	if (spent.allowed_ns > rest_ns)
+		gap = spent.pairs * (own_ns - spent.allowed_ns) / (spent.allowed_ns - rest_ns);
 	return varied(gap < most ? gap : most);
+}
+
+void budget_look(void)
+{
+	struct budget *budget = &self.budget;
+	struct spent spent = spent_since(&budget->look_mark);
+	budget->is_over = limits.ppm > 0 && spent.pairs_ns + spent.waits_ns > spent.allowed_ns;
+	budget->look_mark = mark();
 }
 
 static void begin_slice(void)
@@ -131,9 +159,10 @@ static void end_burst(void)
 {
 	struct budget *budget = &self.budget;
 	budget->gap = limits.gap > 0 ? limits.gap : gap_after_burst();
-	budget->is_over = budget->gap > 0;
 	budget->gap_ns = self.lane.last_ns;
-	if (budget->is_over)
+	budget->pairs += limits.burst;
+	budget->burst = limits.burst;
+	if (budget->gap > 0)
 		begin_slice();
 	else
 		begin_burst();
@@ -152,6 +181,7 @@ static void end_slice(void)
 {
 	struct budget *budget = &self.budget;
 	budget->left_out += budget->slice_pairs;
+	budget->pairs += budget->slice_pairs;
 	budget->slice_pairs = 0;
 	bool is_long = limits.gap == 0 && self.lane.last_ns - budget->gap_ns > GAP_MAX_NS;
 	if (budget->gap > 0 && !is_long) {

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 enum {
+	BUDGET_WAITS = 256,
 	BUDGET_HELD = 8, /* locks that a thread holds at once; more are always recorded */
 };
 
@@ -32,18 +33,27 @@ struct held_lock {
 	bool is_recorded;
 };
 
+/* What a thread had done by then. */
+struct budget_mark {
+	uint64_t cpu_ns, pairs;
+	uint32_t waits, readings;
+};
+
 struct budget {
 	uint32_t slice; /* of a gap, that is left before the clock is looked at; 0: recording */
 	uint32_t held_count;
 	struct held_lock held[BUDGET_HELD];
-	bool is_on, is_over; /* it was more than the budget, when last looked at */
+	bool is_on;
+	bool is_over; /* pairs and waits would take more than the budget, when last looked at */
 	uint32_t slice_pairs; /* what slice was */
 	uint32_t gap; /* left behind the slice */
 	uint32_t burst; /* free locks to be recorded before the next gap */
-	uint32_t waits; /* recorded since the burst began */
-	uint32_t readings; /* of the CPU clock, at its beginning */
+	uint32_t waits; /* and calls that might have been, so far */
+	uint32_t turn; /* of waits whose CPU time is read or estimated */
+	uint64_t pairs; /* before this burst or slice */
+	struct budget_mark burst_mark,
+		look_mark; /* when the burst began, the thread was looked at */
 	uint64_t left_out; /* not yet told */
-	uint64_t begun_cpu_ns; /* of the burst */
 	uint64_t gap_ns; /* when the gap began */
 	uint64_t random;
 };
@@ -57,6 +67,12 @@ void budget_end(void);
 
 /* Free locks that are held and not recorded get their PASS: enter() came before. */
 void budget_tell_held(void);
+
+/*
+ * After each BUDGET_WAITS waits: whether the thread is over its budget with everything it does. Then it reads its
+ * CPU clock at fewer waits, and does not record calls at descriptors that do not block.
+ */
+void budget_look(void);
 
 /* The thread got a mutex, which was recorded. */
 void budget_took(const void *mutex, const void *caller, bool was_free);

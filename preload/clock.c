@@ -2,6 +2,8 @@
 #include "clock.h"
 
 #include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #if __has_include(<sys/rseq.h>)
 #include <sys/rseq.h>
@@ -16,6 +18,7 @@ enum {
 };
 
 struct run_clock run_clock;
+bool kernel_shows_sleep;
 
 #ifdef HAS_RSEQ
 /*
@@ -89,14 +92,49 @@ void cpu_clock_start(struct cpu_clock *clock, const volatile uint64_t *counted)
 		clock->witness = cs;
 		clock->armed = (uintptr_t)&descriptor;
 		clock->quiet_ns = QUIET_NS;
+		clock->shows_sleep = kernel_shows_sleep;
 	}
 #endif
 	clock->seen_ns = clock_ns();
 	cpu_clock_read(clock, clock->seen_ns);
 }
 
+void cpu_clock_set(struct cpu_clock *clock, uint64_t now_ns, uint64_t cpu_ns)
+{
+	clock->readings++;
+	arm(clock);
+	clock->lead_ns = cpu_ns - now_ns;
+	clock->seen_ns = now_ns;
+}
+
+#ifdef HAS_RSEQ
+/* The kernel has looked at the section: nothing stands there any more. */
+static bool shows_a_sleep(volatile uint64_t *cs)
+{
+	const struct timespec moment = { .tv_nsec = 1 };
+	*cs = (uintptr_t)&descriptor;
+	(void)syscall(SYS_nanosleep, &moment, NULL); /* else nothing is shown */
+	return *cs != (uintptr_t)&descriptor;
+}
+
+bool cpu_clock_try_sleep(void)
+{
+	volatile uint64_t *cs = rseq_cs();
+	return cs && shows_a_sleep(cs) && shows_a_sleep(cs);
+}
+#else
+bool cpu_clock_try_sleep(void)
+{
+	return false;
+}
+#endif
+
 void cpu_clock_read(struct cpu_clock *clock, uint64_t now_ns)
 {
+	if (clock->puts_off) {
+		cpu_clock_set(clock, now_ns, clock->cpu_ns);
+		return;
+	}
 	if (clock->counted) {
 		clock->lead_ns = *clock->counted + 1 - now_ns; /* 0 is unknown */
 		return;

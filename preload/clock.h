@@ -28,6 +28,7 @@ struct run_clock {
 };
 
 extern __attribute__((visibility("hidden"))) struct run_clock run_clock;
+extern __attribute__((visibility("hidden"))) bool kernel_shows_sleep; /* cpu_clock_try_sleep() */
 
 static inline uint64_t clock_monotonic_ns(void)
 {
@@ -58,7 +59,9 @@ struct cpu_clock {
 	uint64_t seen_ns; /* when it was last asked */
 	uint64_t lead_ns; /* CPU time less the run's clock, modulo 2^64 */
 	uint64_t cpu_ns; /* the last answer: it never falls */
-	uint32_t readings; /* of the kernel's clock, so far */
+	uint32_t readings; /* of the kernel's clock, so far, or put off */
+	bool shows_sleep; /* a thread that slept is seen like one that lost its core */
+	bool puts_off; /* does not read: until it does so again, it stands still where it would have */
 	const volatile uint64_t *counted; /* instructions of a profiled thread; NULL: it is not */
 };
 
@@ -67,8 +70,23 @@ void cpu_clock_start(struct cpu_clock *clock, const volatile uint64_t *counted);
 
 void cpu_clock_read(struct cpu_clock *clock, uint64_t now_ns);
 
+/* From here on it goes on from this time, without a reading. */
+void cpu_clock_set(struct cpu_clock *clock, uint64_t now_ns, uint64_t cpu_ns);
+
+/*
+ * Whether the kernel shows a thread that sleeps as one that loses its core: not all do. Sleeps twice; false
+ * where that did not tell.
+ */
+bool cpu_clock_try_sleep(void);
+
 /* In real ns, also of a profiled thread. */
 uint64_t cpu_clock_real_ns(struct cpu_clock *clock, uint64_t now_ns);
+
+/* True if the thread has kept its core since the clock was last asked or set: it did not sleep either. */
+static inline bool cpu_clock_is_awake(const struct cpu_clock *clock)
+{
+	return clock->shows_sleep && *clock->witness == clock->armed;
+}
 
 /* True if the thread may have lost its core since the last time. */
 static inline bool cpu_clock_is_stale(const struct cpu_clock *clock, uint64_t now_ns)

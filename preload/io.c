@@ -11,11 +11,13 @@
 #include "real.h"
 #include "sink.h"
 #include "trace.h"
+#include "traced_thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 enum {
 	DESCRIPTORS_MAX = 1 << 16, /* higher ones are not followed */
@@ -64,13 +66,61 @@ EXPORT int thrd_sleep(const struct timespec *duration, struct timespec *left)
 	return real()->thrd_sleep(duration, left);
 }
 
+enum blocking {
+	BLOCKING_UNKNOWN,
+	BLOCKING_NEVER,
+	BLOCKING_PERHAPS,
+};
+
+/* By descriptor: was it recorded when it was opened; the number of its request, 0: none. */
+static struct {
+	uint32_t request;
+	bool is_told;
+	uint8_t blocking; /* enum blocking */
+} descriptors[DESCRIPTORS_MAX];
+
+static enum blocking find_out(int fd)
+{
+	struct stat about;
+	int kept = errno;
+	int flags = fcntl(fd, F_GETFL);
+	bool never = flags >= 0 && flags & O_NONBLOCK && fstat(fd, &about) == 0 &&
+		     (S_ISSOCK(about.st_mode) || S_ISFIFO(about.st_mode));
+	enum blocking blocking = never ? BLOCKING_NEVER : BLOCKING_PERHAPS;
+	errno = kept;
+	__atomic_store_n(&descriptors[fd].blocking, blocking, __ATOMIC_RELAXED);
+	return blocking;
+}
+
+/*
+ * Whether a call needs no record, of a thread that is over its budget. Threads share descriptors, and the
+ * line that one stands in with its neighbours: it is written seldom.
+ */
+static inline bool is_left_out(int fd, int io)
+{
+	enum {
+		CALLS = 128
+	}; /* between two looks at the descriptor in question: two system calls */
+	if (__builtin_expect(!self.budget.is_over, 1) || fd < 0 || fd >= DESCRIPTORS_MAX ||
+		(io != TRACE_IO_UNKNOWN && io != TRACE_IO_SOCKET))
+		return false;
+	enum blocking blocking = __atomic_load_n(&descriptors[fd].blocking, __ATOMIC_RELAXED);
+	if (blocking == BLOCKING_UNKNOWN || self.budget.waits % CALLS == 0)
+		blocking = find_out(fd);
+	if (blocking != BLOCKING_NEVER)
+		return false;
+	self.budget.waits++;
+	return true;
+}
+
 /* What is waited for: a descriptor, or -1. What an unknown one is, is looked up when it blocked. */
 #define BLOCKS(result, name, io, descriptor, parameters, arguments)                                \
 	EXPORT result name parameters                                                              \
 	{                                                                                          \
-		if (!is_tracing() && !is_live())                                                   \
+		if (is_left_out(descriptor, io) || (!is_tracing() && !is_live()))                  \
 			return real()->name arguments;                                             \
-		WAIT(SINK_IO, (const void *)(intptr_t)(descriptor));                               \
+		WAIT((io) == TRACE_IO_POLL ? SINK_POLL : SINK_IO,                                  \
+			(const void *)(intptr_t)(descriptor));                                     \
 		if (is_tracing() && (io) != TRACE_IO_UNKNOWN)                                      \
 			trace_wait_tell(&wait_, io);                                               \
 		return real()->name arguments;                                                     \
@@ -144,12 +194,14 @@ BLOCKS(ssize_t, __recv_chk, TRACE_IO_SOCKET, fd,
 BLOCKS(int, __poll_chk, TRACE_IO_POLL, -1,
 	(struct pollfd * fds, nfds_t count, int timeout, size_t room), (fds, count, timeout, room))
 
-/* By descriptor: was it recorded when it was opened; the number of its request, 0: none. */
-static struct {
-	uint32_t request;
-	bool is_told;
-} descriptors[DESCRIPTORS_MAX];
 static uint32_t request_count;
+
+/* It becomes another file. */
+static bool forget(int fd, bool is_told)
+{
+	__atomic_store_n(&descriptors[fd].blocking, BLOCKING_UNKNOWN, __ATOMIC_RELAXED);
+	return __atomic_exchange_n(&descriptors[fd].is_told, is_told, __ATOMIC_RELAXED);
+}
 
 /* A descriptor was opened, or none was left. */
 static int opened(int fd, const void *caller)
@@ -160,7 +212,7 @@ static int opened(int fd, const void *caller)
 		getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return fd;
 	if (fd >= 0)
-		__atomic_store_n(&descriptors[fd].is_told, true, __ATOMIC_RELAXED);
+		forget(fd, true);
 	trace_mark(fd >= 0 ? TRACE_PASS : TRACE_TRY_FAILED, TRACE_IO, fd >= 0 ? (uint64_t)fd : 0,
 		limit.rlim_cur, caller);
 	errno = kept;
@@ -210,7 +262,7 @@ EXPORT int close(int fd)
 	if (!is_tracing() || fd < 0 || fd >= DESCRIPTORS_MAX)
 		return real()->close(fd);
 	uint32_t request = __atomic_exchange_n(&descriptors[fd].request, 0, __ATOMIC_RELAXED);
-	bool is_told = __atomic_exchange_n(&descriptors[fd].is_told, false, __ATOMIC_RELAXED);
+	bool is_told = forget(fd, false);
 	int result = real()->close(fd);
 	if (is_told)
 		trace_mark(TRACE_RELEASE, TRACE_IO, (uint64_t)fd, 0, CALLER);

@@ -103,7 +103,7 @@ bool lanes_attach(const char *path)
 	return true;
 }
 
-const struct trace_header *lanes_header(void)
+struct trace_header *lanes_header(void)
 {
 	return trace_file.header;
 }

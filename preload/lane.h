@@ -35,7 +35,7 @@ struct lane {
  * more that records.
  */
 bool lanes_attach(const char *path);
-const struct trace_header *lanes_header(void);
+struct trace_header *lanes_header(void);
 
 /* In the child of a fork: it has no lanes yet. */
 void lanes_forked(void);

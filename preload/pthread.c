@@ -77,6 +77,13 @@ static int waited_for_mutex(
 	return waited(wait, result);
 }
 
+static __attribute__((noinline)) int wait_for_mutex(pthread_mutex_t *mutex, const void *caller)
+{
+	WAIT_FROM(SYNC_LOCK, mutex, caller);
+	return waited_for_mutex(&wait_, mutex, real()->pthread_mutex_lock(mutex), caller);
+}
+
+/* The ways that are taken often need no frame for a wait. */
 EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
 	if (budget_takes(mutex, CALLER))
@@ -84,8 +91,7 @@ EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 	int result = try_mutex(mutex);
 	if (__builtin_expect(result != EBUSY, 1))
 		return got_mutex(mutex, result, CALLER);
-	WAIT(SYNC_LOCK, mutex);
-	return waited_for_mutex(&wait_, mutex, real()->pthread_mutex_lock(mutex), CALLER);
+	return wait_for_mutex(mutex, CALLER);
 }
 
 EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *deadline)
@@ -134,7 +140,8 @@ static bool is_awaited(const pthread_mutex_t *mutex)
 
 EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
-	if (!is_tracing() || is_inner(mutex) || (self.budget.held_count > 0 && budget_gives(mutex)))
+	if (budget_gives_last(mutex) || !is_tracing() || is_inner(mutex) ||
+		(self.budget.held_count > 0 && budget_gives(mutex)))
 		return real()->pthread_mutex_unlock(mutex);
 	uint64_t time_ns = is_awaited(mutex) ? releases(mutex) : trace_now();
 	int result = real()->pthread_mutex_unlock(mutex);

@@ -33,6 +33,7 @@ enum {
 	SINK_OMP_LOCK = SYNC_KINDS, /* added up as SYNC_OMP */
 	SINK_SLEEP, /* this one and the next: only traced */
 	SINK_IO,
+	SINK_POLL, /* for any of several descriptors */
 	SINK_KINDS,
 };
 
@@ -69,6 +70,7 @@ struct wait {
 	uint32_t site; /* index */
 	uint32_t open; /* index among the open waits; SYNC_OPEN_WAITS: it found no room */
 	bool is_counted;
+	bool is_estimated; /* its CPU time, if it sleeps */
 	bool is_shared; /* the read side of a lock */
 	bool has_failed; /* it ended without what it waited for */
 };
@@ -81,9 +83,11 @@ void wait_end(struct wait *wait);
 /* What was begun turned out not to be a wait: the last to arrive at a barrier, say. */
 void wait_discard(struct wait *wait);
 
-#define WAIT(kind, object)                                                                         \
+#define WAIT_FROM(kind, object, caller)                                                            \
 	__attribute__((cleanup(wait_end))) struct wait wait_;                                      \
-	wait_begin(&wait_, kind, object, CALLER)
+	wait_begin(&wait_, kind, object, caller)
+
+#define WAIT(kind, object) WAIT_FROM(kind, object, CALLER)
 
 /* The read side of a lock. */
 #define WAIT_SHARED(kind, object)                                                                  \

@@ -253,6 +253,16 @@ static void in_child(void)
 	leave();
 }
 
+/* Of the kernel, so of all processes of the run: the first one finds out. */
+static void find_sleep_shown(struct trace_header *header)
+{
+	enum { UNKNOWN, YES, NO };
+	if (__atomic_load_n(&header->shows_sleep, __ATOMIC_RELAXED) == UNKNOWN)
+		__atomic_store_n(
+			&header->shows_sleep, cpu_clock_try_sleep() ? YES : NO, __ATOMIC_RELAXED);
+	kernel_shows_sleep = __atomic_load_n(&header->shows_sleep, __ATOMIC_RELAXED) == YES;
+}
+
 bool trace_attach(const char *path)
 {
 	if (!lanes_attach(path))
@@ -264,9 +274,11 @@ bool trace_attach(const char *path)
 	if (pthread_key_create(&exit_key, at_thread_exit) != 0 ||
 		pthread_atfork(before_fork, NULL, in_child) != 0)
 		return false;
-	const struct trace_header *header = lanes_header();
+	struct trace_header *header = lanes_header();
 	run_clock = (struct run_clock){ header->clock_base_ticks, header->clock_base_ns,
 		header->clock_mult, header->clock_shift };
+	if (header->budget_ppm > 0)
+		find_sleep_shown(header);
 	budget_attach(header);
 	own_process = page;
 	begin_process((struct birth){ 0 });

@@ -216,7 +216,8 @@ struct trace_header {
 	uint32_t budget_ppm;
 	uint32_t burst_pairs,
 		gap_pairs; /* recorded, then left out, whatever they cost; 0: by budget */
-	uint32_t reserved;
+	uint32_t
+		shows_sleep; /* by the first process: 1: the kernel shows rseq that a thread slept; 2: not */
 	/* From here on shared by the processes of the run: a cache line of its own. */
 	uint32_t chunks_taken; /* may run past chunks_max */
 	uint32_t lanes_taken;

@@ -5,6 +5,11 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+enum {
+	MEASURED_WAITS = 16,
+	AVERAGED_WAITS = 8,
+};
+
 static bool open_wait(struct wait *wait, uint32_t kind, const void *object, const void *caller)
 {
 	/* A signal handler that interrupted this library: its wait is part of what it interrupted. */
@@ -24,17 +29,45 @@ static bool open_wait(struct wait *wait, uint32_t kind, const void *object, cons
 	return true;
 }
 
+static bool is_io(const struct wait *wait)
+{
+	return wait->kind == SINK_IO || wait->kind == SINK_POLL;
+}
+
+/* Waits that take little of the processor, whatever they are for: nothing is copied, nobody spins. */
+static bool is_light(const struct wait *wait)
+{
+	return wait->kind == SINK_POLL || wait->kind == SYNC_LOCK || wait->kind == SYNC_COND ||
+	       wait->kind == SYNC_SEM;
+}
+
+/* Reading the CPU clock costs more than the rest of recording a wait: over the budget, one of MEASURED_WAITS does it. */
+static void choose_clock(struct wait *wait)
+{
+	struct budget *budget = &self.budget;
+	if (++budget->waits - budget->look_mark.waits >= BUDGET_WAITS)
+		budget_look();
+	wait->is_estimated = budget->is_over && self.cpu.shows_sleep && is_light(wait) &&
+			     ++budget->turn % MEASURED_WAITS != 0;
+	if (budget->is_over && !wait->is_estimated)
+		cpu_clock_read(&self.cpu, wait->start_ns); /* those before were estimated */
+}
+
 static void put_wait(struct wait *wait, uint64_t value)
 {
+	if (self.budget.is_on)
+		choose_clock(wait);
 	if (self.budget.held_count > 0)
 		budget_tell_held();
 	self.before = (struct before){ self.lane.last_ns, self.lead_ns, self.cpu_ns, self.stretch,
 		self.again };
-	if (wait->kind == SINK_IO)
+	self.cpu.puts_off = wait->is_estimated;
+	if (is_io(wait) || self.budget.is_on)
 		wait->cpu_ns = cpu_clock_real_ns(&self.cpu, wait->start_ns);
 	wait->row = put(wait->start_ns,
 		head_of(TRACE_WAIT, wait->kind, wait->is_shared ? TRACE_SHARED : 0),
 		(uintptr_t)wait->object, wait->caller, value);
+	self.cpu.puts_off = false;
 	if (self.lane.used == ROW)
 		self.before.again = NULL; /* it was on the desk of before */
 	self.current = wait;
@@ -92,6 +125,7 @@ static struct wake find_waker(const struct wait *wait)
 	case SYNC_OMP:
 	case SINK_SLEEP:
 	case SINK_IO:
+	case SINK_POLL:
 		return (struct wake){ 0 };
 	case SYNC_LOCK:
 		return find_unlock(wait);
@@ -102,7 +136,6 @@ static struct wake find_waker(const struct wait *wait)
 
 static void put_pass(const struct wait *wait, uint64_t time_ns, struct wake wake)
 {
-	self.budget.waits++;
 	uint32_t flags = TRACE_WAITED | (wait->is_shared ? TRACE_SHARED : 0) |
 			 (wait->has_failed ? TRACE_TIMED_OUT : 0);
 	wake.time_ns = within(wake.time_ns, wait->start_ns, time_ns);
@@ -140,18 +173,14 @@ void trace_wait_tell(const struct wait *wait, uint64_t value)
 		wait->row->value = value;
 }
 
-/*
- * Takes back the WAIT of a call that did not block, if it is still the last row. It had to be there
- * in case the call never ends.
- */
-static bool take_back(const struct wait *wait, uint64_t time_ns)
+/* The WAIT of a call that did not block had to be there in case the call never ends. */
+static bool can_take_back(const struct wait *wait)
 {
-	struct trace_record *row = wait->row;
-	if (wait->kind != SINK_IO || !row || row + 1 != lane_row(&self.lane))
-		return false;
-	uint64_t cpu_ns = cpu_clock_real_ns(&self.cpu, time_ns) - wait->cpu_ns;
-	if (time_ns - wait->start_ns >= cpu_ns + BLOCKED_NS)
-		return false;
+	return is_io(wait) && wait->row && wait->row + 1 == lane_row(&self.lane);
+}
+
+static void forget_wait(struct trace_record *row)
+{
 	self.lane.used -= ROW;
 	lane_commit(&self.lane, 0);
 	*row = (struct trace_record){ 0 };
@@ -161,6 +190,16 @@ static bool take_back(const struct wait *wait, uint64_t time_ns)
 	self.cpu_ns = self.before.cpu_ns;
 	self.again = self.before.again;
 	self.stretch = self.before.stretch;
+}
+
+static bool take_back(const struct wait *wait, uint64_t time_ns)
+{
+	if (!can_take_back(wait))
+		return false;
+	uint64_t cpu_ns = cpu_clock_real_ns(&self.cpu, time_ns) - wait->cpu_ns;
+	if (time_ns - wait->start_ns >= cpu_ns + BLOCKED_NS)
+		return false;
+	forget_wait(wait->row);
 	return true;
 }
 
@@ -182,12 +221,34 @@ static void look_up(const struct wait *wait)
 	errno = kept;
 }
 
+/* After a wait in which the thread may have slept. */
+static void settle_cpu(const struct wait *wait, uint64_t time_ns)
+{
+	if (!self.cpu.shows_sleep || !is_light(wait) || cpu_clock_is_awake(&self.cpu))
+		return;
+	uint64_t took_ns = time_ns - wait->start_ns;
+	if (wait->is_estimated) {
+		uint64_t typical_ns = self.wait_cpu_ns < took_ns ? self.wait_cpu_ns : took_ns;
+		cpu_clock_set(&self.cpu, time_ns, wait->cpu_ns + typical_ns);
+		return;
+	}
+	cpu_clock_read(&self.cpu, time_ns);
+	int64_t off_ns = (int64_t)(time_ns + self.cpu.lead_ns - wait->cpu_ns - self.wait_cpu_ns);
+	self.wait_cpu_ns += (uint64_t)(off_ns / AVERAGED_WAITS);
+}
+
 static void put_end(const struct wait *wait)
 {
+	if (cpu_clock_is_awake(&self.cpu) && can_take_back(wait)) {
+		forget_wait(wait->row); /* it did not block, whatever the time is */
+		return;
+	}
 	uint64_t time_ns = now();
+	if (self.budget.is_on)
+		settle_cpu(wait, time_ns);
 	if (take_back(wait, time_ns))
 		return;
-	if (wait->kind == SINK_IO && wait->row && wait->row->value == TRACE_IO_UNKNOWN)
+	if (is_io(wait) && wait->row && wait->row->value == TRACE_IO_UNKNOWN)
 		look_up(wait);
 	struct wake wake = find_waker(wait);
 	if (wait->kind == SYNC_COND)

@@ -79,6 +79,7 @@ struct thread {
 	const void *tried; /* object of the last failed try */
 	const void *tried_by;
 	uint64_t tried_ns, tried_cpu_ns;
+	uint64_t wait_cpu_ns; /* that a wait takes in which the thread sleeps, on average */
 	uint32_t exit_rounds; /* of destructors, so far */
 	struct birth fork; /* noted before a fork */
 	/* What trace_frames() told last: calls in a loop tell it once. */
@@ -114,6 +115,7 @@ static inline uint8_t what_of(uint32_t wait_kind)
 		[SINK_OMP_LOCK] = TRACE_MUTEX,
 		[SINK_SLEEP] = TRACE_SLEEP,
 		[SINK_IO] = TRACE_IO,
+		[SINK_POLL] = TRACE_IO,
 	};
 	return whats[wait_kind];
 }
@@ -322,6 +324,21 @@ static inline bool budget_takes(pthread_mutex_t *mutex, const void *caller)
 		return true;
 	budget->slice--;
 	budget->held[budget->held_count++] = (struct held_lock){ mutex, caller, false };
+	return true;
+}
+
+/* As budget_gives(), when that is certain at a glance: the lock that was taken last, and for which nobody waits. */
+static inline bool budget_gives_last(const pthread_mutex_t *mutex)
+{
+	enum { LOCKED = 1 }; /* glibc's, and awaited by nobody */
+	struct budget *budget = &self.budget;
+	if (budget->held_count == 0)
+		return false;
+	const struct held_lock *last = &budget->held[budget->held_count - 1];
+	if (last->object != mutex || last->is_recorded || mutex->__data.__count > 1 ||
+		__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) != LOCKED)
+		return false;
+	budget->held_count--;
 	return true;
 }
 
