@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The plugin: what QEMU calls. `-plugin FILE[,backend=NAME],out=RAW[,page=PAGE][,trace=on]`; PAGE is that of preload/profile_page.h,
- * without which each thread is one stretch; trace: also a full trace (trace_raw.h).
+ * The plugin: what QEMU calls. `-plugin FILE[,backend=NAME],out=RAW[,page=PAGE][,trace=on][,pace=on]`; PAGE is that of preload/profile_page.h,
+ * without which each thread is one stretch; trace: also a full trace (trace_raw.h); pace: see pace.h.
  *
  * Each executed block costs one short function: two comparisons and additions of vectors; its first access calls it
  * where that is sure to be called once. Whatever is rare waits for one of the comparisons: another stretch, or
@@ -14,6 +14,7 @@
 #include "fetch.h"
 #include "loop.h"
 #include "out.h"
+#include "pace.h"
 #include "preload/profile_page.h"
 #include "record.h"
 #include "reuse.h"
@@ -411,6 +412,7 @@ static void on_vcpu_init(qemu_plugin_id_t id, unsigned index)
 	if (page) /* the program's recorder will say when to begin */
 		vcpu->own.stretch = PROFILE_NOT_COUNTED;
 	vcpu->mode = VCPU_UNSTARTED;
+	pace_begin(vcpu);
 	(void)pthread_mutex_lock(&threads_lock);
 	if (index >= vcpu_end)
 		vcpu_end = index + 1;
@@ -475,9 +477,10 @@ static void write_all_threads(void)
 static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t number, uint64_t a1,
 	uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
 {
-	(void)id, (void)a3, (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
+	(void)id, (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
 	if (index >= VCPUS)
 		return;
+	pace_call(&vcpus[index], number, a1, a2, a3);
 	if (number == SYS_prctl && a1 == PROFILE_PRCTL && page)
 		take_slot(&vcpus[index], a2);
 	bool may_end = number == SYS_execve || number == SYS_execveat || number == SYS_kill ||
@@ -493,6 +496,7 @@ static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t number, uint
 static void forget_process(unsigned index)
 {
 	(void)pthread_mutex_init(&threads_lock, NULL);
+	pace_forked();
 	blocks_forked();
 	reuse_forked();
 	out_abandon();
@@ -516,6 +520,8 @@ static void on_syscall_return(qemu_plugin_id_t id, unsigned index, int64_t numbe
 		     number == SYS_clone3;
 	if (forks && result == 0 && index < VCPUS && getpid() != profiled_pid)
 		forget_process(index);
+	if (index < VCPUS)
+		pace_resume(&vcpus[index]);
 }
 
 static void on_end(qemu_plugin_id_t id, void *userdata)
@@ -555,6 +561,10 @@ static int set_option(const char *option)
 	}
 	if (length == 4 && strncmp(option, "page", 4) == 0)
 		return map_page(value);
+	if (strcmp(option, "pace=on") == 0) {
+		pace_init(vcpus, &vcpu_end);
+		return 0;
+	}
 	if (length == 5 && strcmp(option, "trace=on") == 0) {
 		record_everything();
 		blocks_write_all();

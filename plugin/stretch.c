@@ -4,6 +4,7 @@
 #include "branches.h"
 #include "fetch.h"
 #include "loop.h"
+#include "pace.h"
 #include "record.h"
 #include "reuse.h"
 
@@ -20,8 +21,10 @@ void stretch_leave(struct vcpu *vcpu)
 
 void stretch_plan(struct vcpu *vcpu)
 {
-	uint64_t next = STRETCH_ATTEND_EVERY, micro = record_look(vcpu),
-		 window = branches_look(vcpu);
+	uint64_t next = STRETCH_ATTEND_EVERY, pace = pace_look(vcpu);
+	uint64_t micro = record_look(vcpu), window = branches_look(vcpu);
+	if (pace < next)
+		next = pace;
 	if (micro < next)
 		next = micro;
 	if (window < next)
@@ -41,6 +44,7 @@ void stretch_enter(struct vcpu *vcpu, uint64_t stretch)
 		return;
 	}
 	vcpu->sum->counts.stretches++;
+	pace_resume(vcpu);
 	record_enter(vcpu);
 	reuse_enter(vcpu);
 	fetch_enter(vcpu);

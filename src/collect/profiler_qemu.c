@@ -57,8 +57,8 @@ static int begin(const struct profiler_opts *opts, struct profiler_parts *parts,
 	if (code < 0)
 		return code;
 	char *emulator = profiler_format(parts, "%s", found);
-	char *option = profiler_format(parts, "%s,out=%s,page=%s%s", parts->plugin, parts->raw_name,
-		parts->page_name, opts->instructions ? ",trace=on" : "");
+	char *option = profiler_format(parts, "%s,out=%s,page=%s,pace=on%s", parts->plugin,
+		parts->raw_name, parts->page_name, opts->instructions ? ",trace=on" : "");
 	if (!emulator || !option)
 		return err_set(err, -ENOMEM, "out of memory");
 	char *head[7 + 2 * ARRAY_SIZE(parts->assignments)] = { emulator, cpu, max, plugin, option,

@@ -91,3 +91,9 @@ done
 "$CORECAST" profile --force --instructions trace -o run.ccp --json -- "$programs/hot_lock" -t 2 -s 0.002 2>stderr | sed -n '/^{/,$p' >json
 jq -e '.quality.micro_traces > 3 and .quality.unmatched == 0 and .quality.lost == 0' json >/dev/null
 [ "$(stat -c %s trace)" -gt "$(($(jq .instructions json) / 5))" ] # a word for each block
+
+# However few cores there are: threads go at one pace, so that they take the same shares of the jobs that a counter deals out.
+if [ -x "$CORECAST_BUILD/examples/kernels/interpreter" ]; then
+	profile "$CORECAST_BUILD/examples/kernels/interpreter" -n 8 -s 0.6
+	jq -e '[.threads[] | select(.name != "interpreter") | .instructions] | length == 8 and max / (add / length) < 1.3' json >/dev/null
+fi

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "pace.h"
+
+#include "clock.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+enum {
+	/* Where threads have to take turns. */
+	PACE_TURN = 10000,
+	/* Where each has a core they only must not drift apart: by this, or that part of what they did. */
+	PACE_DRIFT = 100000,
+	PACE_DRIFT_PART = 64,
+	PAUSE_NS = 20000,
+	STUCK_NS = 20000000, /* so long without progress is not waited for */
+	/* What is lost by waiting for those: a quarter of the time, and this. */
+	LOST_NS = 200000000,
+	LOST_PART = 4,
+};
+
+/* Of a virtual cpu; written by its own thread, but for `stuck_at`. */
+struct pace {
+	atomic_uint_fast64_t lifted; /* added to its instructions is its progress */
+	atomic_uint_fast64_t stuck_at; /* progress at which it is no longer waited for */
+	atomic_bool waits, is_woken;
+	/* Under the lock: the futex that it waits for, since when of all; 0: none. */
+	uint64_t futex, order;
+};
+
+static struct pace paces[PROFILE_SLOTS];
+static atomic_uint_fast64_t slowest; /* progress of who was last in the field, so far */
+static atomic_uint_fast64_t lost_ns;
+static pthread_mutex_t futex_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t futex_waits;
+static uint64_t begin_ns;
+static unsigned cores;
+static const struct vcpu *all;
+static const unsigned *all_end;
+
+void pace_init(const struct vcpu *vcpus, const unsigned *end)
+{
+	all = vcpus;
+	all_end = end;
+	begin_ns = clock_ns();
+	cpu_set_t set;
+	cores = sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
+}
+
+/* None while a virtual cpu is made. */
+static const struct profile_slot *slot_of(const struct vcpu *vcpu)
+{
+	static const struct profile_slot nobody = { .stretch = PROFILE_NOT_COUNTED };
+	const struct profile_slot *slot = __atomic_load_n(&vcpu->slot, __ATOMIC_RELAXED);
+	return slot ? slot : &nobody;
+}
+
+static uint64_t progress_of(const struct vcpu *vcpu)
+{
+	return paces[vcpu->index].lifted +
+	       __atomic_load_n(&slot_of(vcpu)->instructions, __ATOMIC_RELAXED);
+}
+
+static bool is_behind(uint64_t a, uint64_t b)
+{
+	return (int64_t)(a - b) < 0;
+}
+
+static void lift(const struct vcpu *vcpu)
+{
+	uint64_t progress = progress_of(vcpu), least = slowest;
+	if (is_behind(progress, least))
+		paces[vcpu->index].lifted += least - progress;
+}
+
+void pace_begin(const struct vcpu *vcpu)
+{
+	struct pace *pace = &paces[vcpu->index];
+	pace->is_woken = pace->waits = false;
+	pace->futex = 0;
+	pace->lifted = 0;
+	pace->stuck_at = UINT64_MAX;
+	lift(vcpu);
+}
+
+static void wait_at(struct pace *pace, uint64_t futex)
+{
+	(void)pthread_mutex_lock(&futex_lock);
+	pace->futex = futex;
+	pace->order = futex_waits++;
+	(void)pthread_mutex_unlock(&futex_lock);
+}
+
+/* The kernel wakes who has waited longest. Under the lock. */
+static const struct vcpu *first_at(uint64_t futex)
+{
+	const struct vcpu *found = NULL;
+	for (unsigned i = 0; i < *all_end; i++)
+		if (paces[i].futex == futex &&
+			(!found || paces[i].order < paces[found->index].order))
+			found = &all[i];
+	return found;
+}
+
+/* Whom a thread wakes runs from now on, though it may take long until it has a core. */
+static void wake_at(uint64_t futex, uint64_t count)
+{
+	const struct vcpu *woken = NULL;
+	(void)pthread_mutex_lock(&futex_lock);
+	while (count-- > 0 && (woken = first_at(futex)) != NULL) {
+		paces[woken->index].futex = 0;
+		lift(woken);
+		paces[woken->index].is_woken = true;
+		paces[woken->index].waits = false;
+	}
+	(void)pthread_mutex_unlock(&futex_lock);
+}
+
+void pace_call(const struct vcpu *vcpu, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3)
+{
+	if (!all)
+		return;
+	uint64_t operation = a2 & FUTEX_CMD_MASK;
+	if (number == SYS_futex && (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET))
+		wait_at(&paces[vcpu->index], a1);
+	paces[vcpu->index].waits = true;
+	if (number == SYS_futex && (operation == FUTEX_WAKE || operation == FUTEX_WAKE_BITSET))
+		wake_at(a1, a3 & UINT32_MAX);
+}
+
+void pace_resume(const struct vcpu *vcpu)
+{
+	struct pace *pace = &paces[vcpu->index];
+	if (!all)
+		return;
+	if (pace->futex != 0)
+		wait_at(pace, 0);
+	lift(vcpu);
+	pace->is_woken = pace->waits = false;
+}
+
+/* A thread that is to start has no stretch yet, nor has one that is to go on. */
+static bool runs(const struct vcpu *vcpu, uint64_t progress)
+{
+	const struct pace *pace = &paces[vcpu->index];
+	uint32_t mode = __atomic_load_n(&vcpu->mode, __ATOMIC_RELAXED);
+	uint64_t stretch = __atomic_load_n(&slot_of(vcpu)->stretch, __ATOMIC_RELAXED);
+	bool is_counted = stretch != PROFILE_NOT_COUNTED || mode & VCPU_UNSTARTED || pace->is_woken;
+	return !(mode & VCPU_IGNORED) && is_counted && !pace->waits && pace->stuck_at != progress;
+}
+
+/* Who runs beside this one. */
+struct field {
+	unsigned count;
+	const struct vcpu *last; /* NULL: nobody */
+	uint64_t progress; /* its */
+};
+
+static struct field look_around(const struct vcpu *vcpu)
+{
+	struct field field = { 0 };
+	for (unsigned i = 0; i < *all_end; i++) {
+		const struct vcpu *other = &all[i];
+		uint64_t progress = progress_of(other);
+		if (other == vcpu || !runs(other, progress))
+			continue;
+		field.count++;
+		if (!field.last || is_behind(progress, field.progress)) {
+			field.last = other;
+			field.progress = progress;
+		}
+	}
+	return field;
+}
+
+/* How far ahead a thread of such progress may be. */
+static uint64_t window(const struct field *field, uint64_t progress)
+{
+	if (field->count >= cores)
+		return PACE_TURN;
+	uint64_t part = progress / PACE_DRIFT_PART;
+	return part > PACE_DRIFT ? part : PACE_DRIFT;
+}
+
+static void move_on(uint64_t progress)
+{
+	if (is_behind(slowest, progress))
+		slowest = progress; /* another thread's may be lost: theirs comes again */
+}
+
+static bool may_lose(uint64_t now)
+{
+	return lost_ns < LOST_NS + (now - begin_ns) / LOST_PART;
+}
+
+/* Until it has moved; or it does not. */
+static void wait_for(const struct vcpu *other, uint64_t progress)
+{
+	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	uint64_t begin = clock_ns(), now = begin;
+	while (progress_of(other) == progress && runs(other, progress) && now - begin < STUCK_NS) {
+		(void)nanosleep(&pause, NULL); /* sooner is as well */
+		now = clock_ns();
+	}
+	if (now - begin < STUCK_NS)
+		return;
+	paces[other->index].stuck_at = progress;
+	lost_ns += now - begin;
+}
+
+uint64_t pace_look(const struct vcpu *vcpu)
+{
+	if (!all)
+		return UINT64_MAX;
+	uint64_t mine = progress_of(vcpu);
+	struct field field = look_around(vcpu);
+	while (field.last && is_behind(field.progress + window(&field, mine), mine) &&
+		may_lose(clock_ns())) {
+		wait_for(field.last, field.progress);
+		field = look_around(vcpu);
+	}
+	move_on(field.last && is_behind(field.progress, mine) ? field.progress : mine);
+	return window(&field, mine) / 2;
+}
+
+void pace_forked(void)
+{
+	all = NULL;
+}
