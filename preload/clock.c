@@ -15,6 +15,8 @@ enum {
 	QUIET_NS = 100000,
 	/* Without rseq: no preemption is shorter, and a reading costs a tenth of it. */
 	QUIET_WITHOUT_RSEQ_NS = 5000,
+	/* Longer than to give back what others sleep for, shorter than their turns on the core. */
+	GIVING_BACK_NS = 50000,
 };
 
 struct run_clock run_clock;
@@ -144,6 +146,18 @@ void cpu_clock_read(struct cpu_clock *clock, uint64_t now_ns)
 	/* Before the system call, at whose return the kernel likes to give the core away. */
 	uint64_t time_ns = clock_ns();
 	clock->lead_ns = read_cpu_ns() - time_ns;
+}
+
+void cpu_clock_after(struct cpu_clock *clock, uint64_t now_ns)
+{
+	if (clock->seen_ns == now_ns || clock->counted || !cpu_clock_is_stale(clock, now_ns))
+		return; /* it was known before */
+	cpu_clock_read(clock, now_ns);
+	clock->seen_ns = now_ns;
+	uint64_t time_ns = clock_ns(), cpu_ns = time_ns + clock->lead_ns;
+	/* Its own time since then is that of giving back. */
+	if (time_ns - now_ns > GIVING_BACK_NS && (int64_t)(cpu_ns - clock->cpu_ns) > 0)
+		clock->cpu_ns = cpu_ns;
 }
 
 uint64_t cpu_clock_real_ns(struct cpu_clock *clock, uint64_t now_ns)

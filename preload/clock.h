@@ -108,4 +108,18 @@ static inline uint64_t cpu_clock_at(struct cpu_clock *clock, uint64_t now_ns)
 	return clock->cpu_ns;
 }
 
+/*
+ * Two halves of cpu_clock_at(), for who gives back at now_ns what others wait for: the system call may cost it its
+ * core, which it must not lose while they wait. Nothing may be asked between the two; the first is for before, if
+ * it costs no call.
+ */
+static inline void cpu_clock_before(struct cpu_clock *clock, uint64_t now_ns)
+{
+	if (clock->counted || !cpu_clock_is_stale(clock, now_ns))
+		(void)cpu_clock_at(clock, now_ns);
+}
+
+/* At now_ns, or when it lost its core just after that. */
+void cpu_clock_after(struct cpu_clock *clock, uint64_t now_ns);
+
 #endif

@@ -74,7 +74,7 @@ uint64_t trace_releases(const void *object)
 	uint64_t time_ns = now();
 	/* Its CPU time now: who gives a lock back to others may lose its core to them before it is recorded. */
 	if (self.state == THREAD_RECORDING && !self.is_busy)
-		(void)cpu_clock_at(&self.cpu, time_ns);
+		cpu_clock_before(&self.cpu, time_ns);
 	wake_note(object, time_ns, self.tid);
 	return time_ns;
 }
@@ -89,6 +89,7 @@ void trace_released(
 	 * an OpenMP runtime that waits are part of that.
 	 */
 	char frame = 0;
+	cpu_clock_after(&self.cpu, time_ns);
 	struct head head = head_of(TRACE_RELEASE, kind, flags);
 	bool wakes = kind == SYNC_COND || kind == SYNC_SEM;
 	if (wakes ? !is_parked() : !is_nested(&frame) && !join_held(head, object, time_ns))
