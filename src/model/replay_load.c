@@ -508,7 +508,8 @@ static int load_finish(void *context, uint64_t end_ns, struct err *err)
 	if (code < 0)
 		return err_set(err, code, "out of memory");
 	replay->is_finished = true;
-	return objects_finish(replay, err);
+	code = objects_finish(replay, err);
+	return code < 0 ? code : replay_fit(replay, err);
 }
 
 int replay_new(const struct replay_opts *opts, struct replay **ret, struct err *err)

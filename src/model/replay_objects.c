@@ -334,6 +334,8 @@ static void set_available(struct replay *replay, double used_ns)
 	full_ns -= waking_up(replay, 1);
 	f->available = share(used_ns, spare_ns + full_ns);
 	f->available_spare = f->available_full = f->available_crowded = f->available;
+	replay->could_full_ns = spare_ns + full_ns;
+	replay->lost_full_ns = (1 - f->available) * replay->could_full_ns;
 	double determinant = replay->sums.ss * replay->sums.ff - replay->sums.sf * replay->sums.sf;
 	double least_ns = APART_LEAST * (spare_ns + full_ns);
 	if (!(determinant > 0) || spare_ns < least_ns || full_ns < least_ns)
@@ -345,10 +347,13 @@ static void set_available(struct replay *replay, double used_ns)
 	spare = spare < least ? least : spare > most ? most : spare;
 	spare = spare < 1 ? spare : 1; /* `least` is above where more was used than there was */
 	double full = (used_ns - spare * spare_ns) / full_ns;
-	if (!(full > 0 && spare >= full)) /* who wants less gets no smaller part of it */
+	/* Who wants less gets no smaller part of it, and who wants all gets some. */
+	if (!(full >= APART_LEAST && spare >= full))
 		return;
 	f->available_spare = spare;
 	f->available_full = full < 1 ? full : 1;
+	replay->could_full_ns = full_ns;
+	replay->lost_full_ns = (1 - f->available_full) * full_ns;
 	/* Two threads that share a core beside an idle one do so when there are few: not if never seen. */
 	f->available_crowded = crowded_ns < least_ns ? f->available_spare : f->available_full;
 }

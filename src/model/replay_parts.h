@@ -213,6 +213,9 @@ struct replay {
 	struct {
 		double ss, sf, ff, sc, fc;
 	} sums;
+	/* Of what the cores could have given while all were wanted (or, if the two are not told apart, at any
+	   time), and what of that was not given: see replay_fit.c. */
+	double could_full_ns, lost_full_ns;
 	bool has_begun, has_cores_seen, is_finished, has_exited;
 };
 
@@ -246,6 +249,9 @@ int objects_finish(struct replay *replay, struct err *err);
 int objects_arrive(
 	struct replay *replay, uint32_t thread, uint32_t object, size_t step, uint64_t time_ns);
 int samples_add(struct samples *samples, uint64_t ns);
+
+/* replay_fit.c: what the recorded machine's cores were like. 0, -ENOMEM. */
+int replay_fit(struct replay *replay, struct err *err);
 
 /* replay_emit.c. Names of the recording, then events of the engine as the recording's. */
 struct player;

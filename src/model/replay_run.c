@@ -216,6 +216,7 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 		.speed = speeds,
 		.wake_ns = is_work ? player->run->wake_ns : facts->wake_ns,
 		.switch_ns = is_work ? player->run->switch_ns : facts->block_ns,
+		.wakes_in_place = !is_work && facts->wakes_in_place,
 		.sink = is_work && !player->sink ? NULL : &sink };
 	player->cores = cores;
 	player->speed = facts->available_spare;

@@ -32,6 +32,9 @@ enum { BALANCE_NS = 16000000, OVERLOADED_NS = 50000000 };
 /* sysctl_sched_migration_cost; sd->cache_nice_tries */
 enum { HOT_NS = 500000, REFUSED_MAX = 1 };
 
+/* From one cpu's tick to the next one's, as recorded with the kernel's own events. */
+enum { TICK_TAKES_NS = 10000 };
+
 /* Of a long queue only so many are looked at for one that is eligible. */
 enum { LOOKS_MAX = 32 };
 
@@ -315,13 +318,13 @@ static void renew_deadline(const struct sim *sim, struct sim_thread *thread)
 		thread->deadline_ns = now + slice_of(sim);
 }
 
-/* The first tick of a cpu at or after an instant. Those of all cpus are spread evenly. */
+/* The first tick of a cpu at or after an instant. All have theirs together, but for the time that each takes. */
 static uint64_t next_tick(const struct sim *sim, uint32_t number, uint64_t time_ns)
 {
 	uint64_t tick_ns = sim->tick_ns;
 	if (tick_ns == 0)
 		return time_ns;
-	uint64_t offset_ns = tick_ns * number / sim->cpu_count;
+	uint64_t offset_ns = TICK_TAKES_NS * number % tick_ns;
 	return (time_ns - offset_ns + tick_ns + tick_ns - 1) / tick_ns * tick_ns + offset_ns -
 	       tick_ns;
 }

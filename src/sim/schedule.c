@@ -21,10 +21,11 @@ static uint64_t draw_slice(struct sim *sim)
 static int give(struct sim *sim, uint32_t number, struct sim_thread *thread, bool was_idle)
 {
 	struct cpu *cpu = &sim->cpus[number];
+	bool was_waking = thread->state == THREAD_WAKING; /* that took the switch's time, too */
 	cpu->thread = thread->tid;
 	thread->cpu = number;
 	thread_set_state(sim, thread, THREAD_RUNNING);
-	if (cpu->last != thread->tid)
+	if (cpu->last != thread->tid && !was_waking)
 		thread->switch_left = (double)(int64_t)sim->options.switch_ns;
 	if (sim->options.scheduler == SIM_FAIR)
 		fair_begin_slice(sim, thread);
@@ -89,6 +90,13 @@ static double prospect(const struct sim *sim, uint32_t cpu)
 	return cores_shared_speed(sim, core, cores_busy_siblings(sim, core) + 1);
 }
 
+/* Whether a thread that is woken looks for no other cpu than the one that it had. */
+static bool stays(const struct sim *sim, const struct sim_thread *thread)
+{
+	return sim->options.wakes_in_place && sim->options.scheduler == SIM_FAIR &&
+	       thread->last_cpu != SIM_NONE && cpu_is_allowed(sim, thread, thread->last_cpu);
+}
+
 /* The fastest idle cpu, of equals the one that it had last, else the first; SIM_NONE. */
 static uint32_t find_idle(const struct sim *sim, const struct sim_thread *thread)
 {
@@ -98,6 +106,8 @@ static uint32_t find_idle(const struct sim *sim, const struct sim_thread *thread
 			cpu_is_allowed(sim, thread, last);
 	if (has_last && sim->is_uniform)
 		return last;
+	if (stays(sim, thread))
+		return has_last ? last : SIM_NONE;
 	double best_speed = has_last ? prospect(sim, last) : 0;
 	best = has_last ? last : SIM_NONE;
 	for (size_t i = 0; i < bit_words(sim); i++) {
@@ -211,6 +221,8 @@ int cores_enter(struct sim *sim, struct sim_thread *thread)
 
 bool cores_wakes_up(const struct sim *sim, const struct sim_thread *thread)
 {
+	if (sim->cpu_count > 0 && stays(sim, thread))
+		return !thread->is_kept && bit_is_set(sim->idle, thread->last_cpu);
 	return sim->cpu_count == 0 || (!thread->is_kept && sim->idle_count > sim->waking);
 }
 

@@ -141,9 +141,13 @@ struct sim_options {
 	struct sim_dist
 		quantum; /* round robin; a 0 is 100 ms fixed. Fair: a is the slice; 0: Linux's, by the
 	                    number of cores, which ends with a tick of 4 ms */
+	/* Fair: a thread that is woken goes to the core that it had, idle or not, as where no cores share a cache;
+	   else to an idle one if there is any. */
+	bool wakes_in_place;
 	uint64_t switch_ns; /* cost of a context switch, to the core */
 	uint64_t
-		wake_ns; /* from a wake-up to being runnable, where a core idles that has to wake up first */
+		wake_ns; /* from a wake-up to running, where a core idles that has to wake up first; a switch is
+	                    part of it */
 	uint64_t stop_ns; /* simulated time at which it ends; 0: when all threads have exited */
 	uint64_t event_limit; /* -E2BIG beyond; 0: none */
 	const struct event_sink *sink; /* NULL: none. Borrowed */

@@ -297,6 +297,34 @@ static void a_lock_of_a_condition_cannot_be_left_out(void **state)
 	release(&f);
 }
 
+/*
+ * x is woken on the core that it had, where z goes on: the two share it, beside one that idles, until the tick at
+ * 8 ms. That is no other program's doing.
+ */
+static void what_threads_lose_to_one_another_is_not_lost_to_others(void **state)
+{
+	(void)state;
+	static const char text[] = "time_ns,tid,event,what,object,value,woken_ns,cpu_ns,flags\n"
+				   "0,x,start,,,,,1,\n"
+				   "0,y,start,,,,,1,\n"
+				   "1000000,x,wait,sem,s,,,1000000,\n"
+				   "2000000,z,start,,,y,,1,\n"
+				   "4000000,y,exit,,,,,4000000,\n"
+				   "6000000,z,release,sem,s,,,4000000,\n"
+				   "6000000,x,woken,sem,s,,,,\n"
+				   "8000000,x,pass,sem,s,,6000000,1000000,waited\n"
+				   "14000000,z,exit,,,,,12000000,\n"
+				   "16000000,x,exit,,,,,9000000,\n";
+	struct fixture f = load(text, 2);
+	struct replay_facts facts;
+	replay_facts(f.replay, &facts);
+	assert_true(facts.wakes_in_place);
+	assert_true(facts.available < 0.95);
+	assert_true(facts.available_full > 0.99);
+	assert_in_range(play(&f, 2, NULL, 0), 15900000, 16100000);
+	release(&f);
+}
+
 /* What is not possible in a program is in files: it must not end the replay. */
 static void impossible_events_are_left_out(void **state)
 {
@@ -426,6 +454,7 @@ int main(void)
 		cmocka_unit_test(who_waited_for_ever_ends_there),
 		cmocka_unit_test(unknown_conditions_keep_their_order),
 		cmocka_unit_test(a_lock_of_a_condition_cannot_be_left_out),
+		cmocka_unit_test(what_threads_lose_to_one_another_is_not_lost_to_others),
 		cmocka_unit_test(impossible_events_are_left_out),
 		cmocka_unit_test(replays_repeat_and_vary_with_the_seed),
 		cmocka_unit_test(intervals_hold_the_error_and_the_span),

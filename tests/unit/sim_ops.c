@@ -318,11 +318,33 @@ static void being_woken_takes_its_time(void **state)
 	trial_begin(&t, (struct sim_options){ .wake_ns = 50, .cores = 2, .switch_ns = 3 });
 	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
 	trial_run(&t, THREADS(a, b));
-	/* b: 3 + 5; a: woken at 8, runnable at 58, a's core ran nobody else: goes on at once. */
+	/* b: 3 + 5; a: woken at 8, running at 58, a switch or not. */
 	assert_int_equal(t.script.times[2][1], 8);
 	assert_int_equal(t.script.times[1][0], 58);
 	assert_int_equal(t.script.times[1][2], 58 + 10 + 5 + 50);
 	sim_free(t.sim);
+}
+
+static void woken_threads_may_stay_where_they_were(void **state)
+{
+	(void)state;
+	static const struct sim_op woken[] = { COMPUTE(1), OP(SEM_WAIT, 0), COMPUTE(10), EXIT };
+	static const struct sim_op maker[] = { COMPUTE(2), { .kind = SIM_SPAWN, .other = 3 },
+		COMPUTE(2), EXIT };
+	static const struct sim_op waker[] = { COMPUTE(4), OP(SEM_POST, 0), COMPUTE(20), EXIT };
+	struct sim_options options = { .cores = 2, .quantum = { SIM_FIXED, .a = 300 } };
+	/* The waker has the core that the woken one had, the other core idles. */
+	for (int in_place = 0; in_place < 2; in_place++) {
+		struct trial t;
+		options.wakes_in_place = in_place;
+		trial_begin(&t, options);
+		assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
+		t.script.starts[3] = waker;
+		trial_run(&t, THREADS(woken, maker));
+		assert_int_equal(sim_core_busy_ns(t.sim, 1), in_place ? 4 : 4 + 10);
+		assert_int_equal(sim_now(t.sim), in_place ? 36 : 26);
+		sim_free(t.sim);
+	}
 }
 
 static void who_waited_long_takes_the_core_when_woken(void **state)
@@ -415,6 +437,7 @@ int main(void)
 		cmocka_unit_test(a_limit_refuses),
 		cmocka_unit_test(a_thread_is_spawned_and_joined),
 		cmocka_unit_test(being_woken_takes_its_time),
+		cmocka_unit_test(woken_threads_may_stay_where_they_were),
 		cmocka_unit_test(who_waited_long_takes_the_core_when_woken),
 		cmocka_unit_test(a_tick_steers_by_the_clock),
 	};
