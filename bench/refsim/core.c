@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "bench/refsim/core.h"
 
+#include "bench/refsim/fetch.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -38,6 +40,7 @@ struct store {
 struct refcore {
 	const struct processor *processor;
 	struct refmemory *memory;
+	struct reffetch *fetch;
 	uint32_t number;
 	struct refcore_predictor predictor;
 
@@ -59,7 +62,6 @@ struct refcore {
 	uint64_t blocked_by; /* number of the mispredicted branch that fetch waits for, plus one */
 	uint64_t fetch_from; /* cycle */
 	enum refcore_part fetch_part; /* why it waits until then */
-	uint64_t code_line;
 	struct refcore_counts counts;
 };
 
@@ -77,12 +79,12 @@ int refcore_new(const struct processor *processor, struct refmemory *memory, uin
 		.memory = memory,
 		.number = number,
 		.predictor = predictor,
-		.ring_mask = RING_MAX - 1,
-		.code_line = NEVER };
+		.ring_mask = RING_MAX - 1 };
 	core->ring = calloc(RING_MAX, sizeof(*core->ring));
 	core->waiting = calloc(processor->issue_queue, sizeof(*core->waiting));
 	core->stores = calloc(processor->store_queue, sizeof(*core->stores));
-	if (!core->ring || !core->waiting || !core->stores)
+	core->fetch = reffetch_new(processor, memory, number);
+	if (!core->ring || !core->waiting || !core->stores || !core->fetch)
 		return err_set(err, -ENOMEM, "out of memory");
 	*ret = TAKE(core);
 	return 0;
@@ -95,6 +97,7 @@ void refcore_free(struct refcore *core)
 	free(core->ring);
 	free(core->waiting);
 	free(core->stores);
+	reffetch_free(core->fetch);
 	free(core);
 }
 
@@ -433,15 +436,10 @@ static void dispatch_one(struct refcore *core, const struct micro_op *op, const 
 /* False if the line of the instruction is not there yet. */
 static bool fetch_line(struct refcore *core, const struct code *code)
 {
-	uint64_t line = code->address >> 6;
-	if (line == core->code_line)
+	uint64_t ready = reffetch_line(core->fetch, code->address, core->clock);
+	if (ready <= core->clock)
 		return true;
-	struct refmemory_answer answer = refmemory_access(core->memory, core->number, code->address,
-		REFCACHE_FETCH, REFMEMORY_NONE, core->clock);
-	core->code_line = line;
-	if (answer.level == 0)
-		return true;
-	core->fetch_from = answer.ready;
+	core->fetch_from = ready;
 	core->fetch_part = REFCORE_ICACHE;
 	return false;
 }

@@ -51,6 +51,7 @@ struct core_input {
 	double mispredicted; /* of a conditional branch of the class */
 	double fetch_beyond[PROCESSOR_LEVELS_MAX]; /* per instruction: fetches that the instruction
 		cache has not, [0], and that level n has neither, [n] */
+	double fetches; /* of instruction lines, per instruction */
 	double memory_cycles; /* from issue of a load to its use, under load; 0: without */
 };
 

@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WARM_WINDOWS = 1 }; /* reorder buffers that are filled before counting begins */
+enum {
+	WARM_WINDOWS = 1, /* reorder buffers that are filled before counting begins */
+	FETCHED_MAX = 1024, /* instructions that the front end may be ahead */
+};
 
 /* Places that are given back in order: place n is free when its last user says. */
 struct queue {
@@ -43,6 +46,10 @@ struct core {
 	double fetch_misses[PROCESSOR_LEVELS_MAX]; /* per instruction, that level n + 1 serves */
 	double fetch_latency[PROCESSOR_LEVELS_MAX];
 	bool has_fetch_misses;
+	int64_t passed_at[FETCHED_MAX]; /* cycles: of the last instructions, in a ring */
+	uint32_t instruction;
+	uint32_t ahead; /* instructions that the front end is ahead of dispatch; 0: none */
+	int64_t redirected_at; /* the front end began anew */
 };
 
 const char *core_component_name(enum core_component component)
@@ -133,17 +140,36 @@ static void hold_front(struct core *core, int64_t ready, enum core_component rea
 	core->front_reason = reason;
 }
 
-/* Misses of instruction lines come evenly: each holds the front end for what the next level takes. */
+static void redirect(struct core *core, int64_t ready)
+{
+	core->redirected_at = ready;
+	hold_front(core, ready, CORE_BRANCH);
+}
+
+/*
+ * When the line of the instruction at hand is asked for: when the front end needs it; or, where it runs ahead, when it came
+ * upon it: after it had begun anew, and had got rid of a line so far before this one.
+ */
+static int64_t fetch_start(const struct core *core)
+{
+	if (core->ahead == 0)
+		return core->front_ready > core->dispatch_at ? core->front_ready
+							     : core->dispatch_at;
+	int64_t passed = core->passed_at[(core->instruction - core->ahead) % FETCHED_MAX];
+	return passed > core->redirected_at ? passed : core->redirected_at;
+}
+
+/* Misses of instruction lines come evenly: each holds the front end until it has what the next level takes. */
 static void fetch_instruction(struct core *core)
 {
+	core->passed_at[++core->instruction % FETCHED_MAX] = core->dispatch_at;
 	for (uint32_t i = 0; i < core->processor.level_count; i++) {
 		core->fetch_debt[i] += core->fetch_misses[i];
 		if (core->fetch_debt[i] < 1)
 			continue;
 		core->fetch_debt[i] -= 1;
-		int64_t from = core->front_ready > core->dispatch_at ? core->front_ready
-								     : core->dispatch_at;
-		hold_front(core, from + (int64_t)(core->fetch_latency[i] + 0.5), CORE_ICACHE);
+		hold_front(core, fetch_start(core) + (int64_t)(core->fetch_latency[i] + 0.5),
+			CORE_ICACHE);
 	}
 }
 
@@ -333,7 +359,7 @@ static void play_uop(struct core *core, const struct core_program *program,
 	leave(core, uop, access, !rides, committed, &core->left[index]);
 	if ((uop->flags & CORE_PREDICTED && uop->draw < core->mispredicted) ||
 		(uop->flags & CORE_INDIRECT && uop->draw < core->jump_surprise))
-		hold_front(core, done + core->processor.front_end, CORE_BRANCH);
+		redirect(core, done + core->processor.front_end);
 }
 
 /* Plays a trace from micro-operation `from` on. */
@@ -357,6 +383,14 @@ static void start_fetch(struct core *core, const struct core_input *input)
 {
 	const struct processor *processor = &core->processor;
 	core->has_fetch_misses = input->fetch_beyond[0] > 0;
+	/* What lies between a line and one so far before it, and the instruction after which that was come upon. */
+	double ahead = processor->fetch_ahead > 0 && input->fetches > 0
+			       ? processor->fetch_ahead / input->fetches + 1
+			       : 0;
+	core->ahead = ahead < FETCHED_MAX ? (uint32_t)ahead : FETCHED_MAX - 1;
+	core->instruction = 0;
+	core->redirected_at = 0;
+	memset(core->passed_at, 0, sizeof(core->passed_at));
 	for (uint32_t i = 0; i < processor->level_count; i++) {
 		bool is_last = i + 1 == processor->level_count;
 		double beyond = is_last ? 0 : input->fetch_beyond[i + 1];

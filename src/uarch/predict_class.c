@@ -115,6 +115,7 @@ static struct core_input input_of(struct rppm *rppm, size_t index,
 		rppm->odds[i].transfer = of->transfer;
 	}
 	double fetches = share(class->fetches, class->instructions);
+	input.fetches = fetches;
 	for (unsigned i = 0; i < PROCESSOR_LEVELS_MAX; i++)
 		input.fetch_beyond[i] = fetches * odds->fetch_beyond[i];
 	input.mispredicted = processor->predictor == PREDICTOR_PERFECT

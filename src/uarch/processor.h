@@ -80,6 +80,9 @@ struct processor {
 		memory_queue; /* entries of an issue queue that loads and stores have to themselves; 0:
 				  they wait in the other's */
 	uint32_t front_end; /* cycles to refill it after a misprediction */
+	uint32_t
+		fetch_ahead; /* instruction lines that are fetched down the predicted path before their
+				 turn; 0: the front end asks for a line when it needs it */
 	enum predictor_kind predictor;
 	uint32_t predictor_bytes;
 	struct unit units[CODE_CLASSES]; /* of the operation itself */

@@ -336,6 +336,30 @@ static void instruction_misses_cost_their_latency(void **state)
 	assert_near(result.stack[CORE_ICACHE], expected, 0.1);
 }
 
+/* Every tenth instruction begins a line, which comes from the second level: with one ahead, two are on their way at a time. */
+static void a_front_end_that_runs_ahead_hides_misses_until_it_is_redirected(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_ALU },
+					 { .class = CODE_BRANCH, .reads = BIT(FLAGS) } } };
+	struct processor processor = eight_wide();
+	struct core_input input = { .fetches = 0.1, .fetch_beyond = { 0.1 } };
+	double plain = play_hits(&script, &processor).cpi;
+	processor.fetch_ahead = 20;
+	assert_near(play(&script, &processor, input, never_missed).cpi, plain, 0.02);
+	processor.fetch_ahead = 1;
+	assert_near(play(&script, &processor, input, never_missed).cpi, (14 + 1) / 20., 0.05);
+	/* One branch in a hundred, mispredicted: the refill, and a line that nobody has asked for yet. */
+	processor.fetch_ahead = 20;
+	for (unsigned i = 0; i < OPS; i += 100)
+		script.ops[i].code = 1;
+	input.mispredicted = 1;
+	double resolved =
+		play(&script, &processor, (struct core_input){ .mispredicted = 1 }, never_missed)
+			.cpi;
+	assert_near(play(&script, &processor, input, never_missed).cpi, resolved + 14 / 100., 0.05);
+}
+
 static void fused_operations_take_one_place(void **state)
 {
 	(void)state;
@@ -544,6 +568,7 @@ int main(void)
 		cmocka_unit_test(jumps_are_foretold_by_the_path),
 		cmocka_unit_test(mispredictions_are_counted_by_the_class),
 		cmocka_unit_test(instruction_misses_cost_their_latency),
+		cmocka_unit_test(a_front_end_that_runs_ahead_hides_misses_until_it_is_redirected),
 		cmocka_unit_test(fused_operations_take_one_place),
 		cmocka_unit_test(a_move_at_renaming_costs_nothing_but_its_place),
 		cmocka_unit_test(a_load_gets_what_a_store_before_it_wrote),

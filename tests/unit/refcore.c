@@ -198,6 +198,20 @@ static void atomic_operations_do_not_overlap(void **state)
 		each >= 16 && each <= 18); /* their lines are there before they are the oldest */
 }
 
+/* Four lines of code and a cache for two: each comes from memory, and one ahead halves that. */
+static void lines_of_instructions_are_fetched_ahead(void **state)
+{
+	(void)state;
+	struct processor processor = example();
+	processor.instruction = (struct cache){ .bytes = 2 * LINE, .ways = 2, .shared_by = 1 };
+	struct loop loop = { .code_count = 4 };
+	for (unsigned i = 0; i < 4; i++)
+		loop.codes[i] = (struct code){ .class = CODE_ALU, .address = i * LINE };
+	assert_cycles(&processor, &loop, 4 * MEMORY_NS);
+	processor.fetch_ahead = 1;
+	assert_cycles(&processor, &loop, 4 * MEMORY_NS / 2.0);
+}
+
 /* Two cores in turn: a line goes on when it has come, and comes once for all that is asked meanwhile. */
 static void a_line_goes_from_core_to_core(void **state)
 {
@@ -239,6 +253,7 @@ int main(void)
 		cmocka_unit_test(a_misprediction_costs_resolution_and_refill),
 		cmocka_unit_test(a_store_gives_its_value_to_the_load_after_it),
 		cmocka_unit_test(atomic_operations_do_not_overlap),
+		cmocka_unit_test(lines_of_instructions_are_fetched_ahead),
 		cmocka_unit_test(a_line_goes_from_core_to_core),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
