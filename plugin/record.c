@@ -14,10 +14,11 @@ enum {
 	/* A trace that began within a stretch and got less of it says how such stretches end, not what they do:
 	 * the next of its class is recorded from its begin. */
 	MICRO_LEAST = 100,
-	/* A class's first trace is at its begin, the next ones after so many of its instructions or a 12th of them: a
-	 * trace stands for at most 8% of its class, and their number grows with the logarithm of its length. */
+	/* A class's first trace is at its begin, the next ones after so many of its instructions or a 12th of them, at
+	 * last one in a million (RPPM, III-A): a trace stands for at most 8% of its class. */
 	MICRO_FIRST_GAP = 5000,
 	MICRO_PART = 12,
+	MICRO_LAST_GAP = 1000000,
 	/* So many traces in all double the gaps: a program with ten thousand classes needs fewer of each. */
 	MICRO_MANY = 2000,
 	BLOCK_MAX = 512,
@@ -211,6 +212,8 @@ uint64_t record_look(struct vcpu *vcpu)
 	uint64_t gap = sum->instructions / MICRO_PART;
 	if (gap < MICRO_FIRST_GAP)
 		gap = MICRO_FIRST_GAP;
+	if (gap > MICRO_LAST_GAP)
+		gap = MICRO_LAST_GAP;
 	gap *= 1 + micro_traces / MICRO_MANY;
 	/* Not in step with the program. */
 	gap = gap / 2 + thread_random(vcpu->thread) % gap;

@@ -80,38 +80,40 @@ static void branch_list_release(struct branch_list *list)
 	free(list->branches);
 }
 
-/* Calls `see` for each execution of a branch, in order. */
-typedef void (*branch_fn)(struct branch *branch, struct core_uop *uop, bool is_taken, void *data);
+/* Calls `see` for each execution of a branch, in order; weight: instructions that one of the trace stands for. */
+typedef void (*branch_fn)(struct branch *branch, struct core_uop *uop, double weight, void *data);
 
 static void for_branches(struct core_program *program, const struct core_class *class,
 	struct branch_list *list, branch_fn see, void *data)
 {
 	for (size_t t = class->trace; t < class->trace + class->trace_count; t++) {
 		const struct core_trace *trace = &program->traces[t];
+		double weight = trace->instructions ? trace->weight / trace->instructions : 0;
 		for (uint32_t u = trace->uop; u < trace->uop + trace->uop_count; u++) {
 			struct core_uop *uop = &program->uops[u];
 			if (!(uop->flags & CORE_PREDICTED))
 				continue;
 			const uint64_t *index = map_find(&list->by_code, uop->access, 0);
 			if (index)
-				see(&list->branches[*index], uop, uop->unit == CODE_JUMP, data);
+				see(&list->branches[*index], uop, weight, data);
 		}
 	}
 }
 
-static void count_outcome(struct branch *branch, struct core_uop *uop, bool is_taken, void *data)
+static void count_outcome(struct branch *branch, struct core_uop *uop, double weight, void *data)
 {
-	(void)uop;
+	(void)weight;
 	(void)data;
 	branch->executions++;
-	branch->taken += is_taken;
+	branch->taken += uop->unit == CODE_JUMP;
 }
 
 /* Two-bit counters by the branch's own last outcomes, which begin with what it does most. */
-static void predict_outcome(struct branch *branch, struct core_uop *uop, bool is_taken, void *data)
+static void predict_outcome(struct branch *branch, struct core_uop *uop, double weight, void *data)
 {
-	(void)uop;
+	(void)weight;
 	(void)data;
+	bool is_taken = uop->unit == CODE_JUMP; /* so it is decoded */
 	uint8_t *counter = &branch->counters[branch->past];
 	bool predicted = *counter > COUNTER_MAX / 2;
 	branch->surprises += predicted != is_taken;
@@ -123,22 +125,24 @@ static void predict_outcome(struct branch *branch, struct core_uop *uop, bool is
 }
 
 struct rank {
-	double key;
+	double key, weight;
 	struct core_uop *uop;
 };
 
 struct ranks {
 	struct rank *list;
 	size_t count;
+	double weight; /* of all */
 	struct rng *rng;
 };
 
-static void rank_branch(struct branch *branch, struct core_uop *uop, bool is_taken, void *data)
+static void rank_branch(struct branch *branch, struct core_uop *uop, double weight, void *data)
 {
-	(void)is_taken;
 	struct ranks *ranks = data;
-	double weight = (branch->surprises + 0.5) / (branch->executions + 1.0); /* Laplace */
-	ranks->list[ranks->count++] = (struct rank){ rng_uniform(ranks->rng) / weight, uop };
+	double surprise = (branch->surprises + 0.5) / (branch->executions + 1.0); /* Laplace */
+	ranks->list[ranks->count++] =
+		(struct rank){ rng_uniform(ranks->rng) / surprise, weight, uop };
+	ranks->weight += weight;
 }
 
 static int compare_ranks(const void *a, const void *b)
@@ -194,9 +198,12 @@ static int draw_branches(
 	struct ranks ranks = { .list = ranked, .rng = rng };
 	for_branches(program, class, &list, rank_branch, &ranks);
 	qsort(ranked, ranks.count, sizeof(*ranked), compare_ranks);
-	double shift = rng_uniform(rng);
-	for (size_t i = 0; i < ranks.count; i++)
-		ranked[i].uop->draw = (float)(((double)i + shift) / (double)ranks.count);
+	/* So that of a share of all executions as many are below it, whatever traces stand for. */
+	double before = 0, all = ranks.weight > 0 ? ranks.weight : 1, shift = rng_uniform(rng);
+	for (size_t i = 0; i < ranks.count; i++) {
+		ranked[i].uop->draw = (float)((before + shift * ranked[i].weight) / all);
+		before += ranked[i].weight;
+	}
 	return 0;
 }
 
