@@ -160,6 +160,25 @@ static void take_caches(struct told *told, const struct machine *machine,
 	}
 }
 
+/*
+ * In a set of S bytes on pages of P, at random, the TLB of E entries has a page with the probability E P / S: what small pages
+ * cost more than huge ones is the rest of the walks.
+ */
+static void take_walk(struct told *told, const struct memory_speed *speed, struct tlb *tlb)
+{
+	uint32_t entries = tlb->second_entries > 0 ? tlb->second_entries : tlb->entries;
+	double sum_ns = 0;
+	if (entries == 0)
+		return;
+	for (unsigned i = 0; i < MEMORY_PAGED; i++) {
+		double bytes = (double)speed->paged[i].bytes;
+		double missing = bytes > 0 ? 1 - (double)entries * PROFILE_PAGE_BYTES / bytes : 0;
+		if (missing > 0)
+			sum_ns += (speed->paged[i].small_ns - speed->paged[i].huge_ns) / missing;
+	}
+	take(told, sum_ns / MEMORY_PAGED, "tlb.walk", 1, &tlb->walk_ns);
+}
+
 static int fill(const struct machine *machine, const struct machine_speed *speed, struct told *told,
 	struct processor *p)
 {
@@ -175,6 +194,7 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	tell(hz > 0 ? &told->measured : &told->assumed, "frequency");
 	const struct memory_speed *memory = &speed->memory;
 	take_caches(told, machine, memory, p);
+	take_walk(told, memory, &p->tlb);
 	take(told, memory->levels.memory_ns, "memory.latency", 1, &p->memory_ns);
 	/* Few cores reach less than all of the processor's, however undisturbed. */
 	if (memory->bytes_per_s > 0)
@@ -187,6 +207,9 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	take(told, speed->transfer_ns, "memory.transfer", 1, &p->transfer_ns);
 	take(told, speed->lock_ns, "threads.lock", p->frequency_hz / 1e9, &p->lock_cycles);
 	take(told, speed->wake_ns, "threads.wake", 1, &p->wake_ns);
+	p->fault_ns = floor(memory->fault_ns + 0.5);
+	if (p->fault_ns > 0)
+		tell(&told->measured, "threads.fault");
 	p->power = (struct power){ 0 };
 	/* Behind a hypervisor caches that are not ours may seem slower than memory. */
 	double last = cache_latency_cycles(&p->levels[p->level_count - 1], p);

@@ -118,7 +118,7 @@ enum {
 	RAW_REUSE_INFINITE = RAW_REUSE_BINS - 1,
 };
 
-enum raw_scope { RAW_PRIVATE, RAW_GLOBAL, RAW_FETCH }; /* enum profile_scope */
+enum raw_scope { RAW_PRIVATE, RAW_GLOBAL, RAW_FETCH, RAW_PAGE }; /* enum profile_scope */
 
 static inline unsigned raw_reuse_bin(uint64_t distance)
 {

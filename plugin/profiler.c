@@ -15,6 +15,7 @@
 #include "loop.h"
 #include "out.h"
 #include "pace.h"
+#include "pages.h"
 #include "preload/profile_page.h"
 #include "record.h"
 #include "reuse.h"
@@ -253,8 +254,10 @@ static __attribute__((noinline)) void look_at_access(
 	uint64_t clock = slot->accesses - place->block->accesses + place->access;
 	if (reuse_filtered(line))
 		reuse_access(vcpu, place, line, clock, qemu_plugin_mem_is_store(info), again);
+	if (!again)
+		pages_access(vcpu, place, line, clock);
 	if (vcpu->looks & LOOKS_SAMPLER && !again && clock >= vcpu->next_access) {
-		reuse_sample(vcpu, line, clock);
+		reuse_sample(vcpu, place, line, clock);
 		if (slot->accesses <= vcpu->next_access)
 			vcpu_look_no_more(vcpu, LOOKS_SAMPLER);
 	}
@@ -358,8 +361,9 @@ static void on_string_access(
 	}
 	if (reuse_filtered(line))
 		reuse_access(vcpu, place, line, clock, is_store, false);
+	pages_access(vcpu, place, line, clock);
 	if (clock >= vcpu->next_access)
-		reuse_sample(vcpu, line, clock);
+		reuse_sample(vcpu, place, line, clock);
 }
 
 /* The recorder inside the program is not the program. */
@@ -469,6 +473,7 @@ static void write_all_threads(void)
 		if (!vcpus[i].thread)
 			continue;
 		record_leave(&vcpus[i]);
+		pages_write(&vcpus[i]);
 		thread_write(&vcpus[i], true);
 	}
 	write_quality();

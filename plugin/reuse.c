@@ -3,6 +3,7 @@
 
 #include "hash.h"
 #include "out.h"
+#include "pages.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -26,6 +27,9 @@ enum {
 	SELECT_LAST_BITS = 12,
 	SELECTED_MANY = 2048,
 	TABLE_FIRST_BITS = 8,
+	PAGE_WORDS =
+		1 << (REUSE_FILTER_BITS - 6), /* of the filter: a page's lines are one of them */
+	BUCKETS_PER_WORD = BUCKETS / PAGE_WORDS,
 };
 
 struct watch {
@@ -48,6 +52,8 @@ uint64_t reuse_filter[1 << (REUSE_FILTER_BITS - 6)];
 
 static struct watch watches[WATCHES];
 static struct bucket buckets[BUCKETS];
+static uint16_t page_watches
+	[PAGE_WORDS]; /* pages that are watched, of each word; with its buckets' locks */
 /* Free watches, touched lines of all threads, how lines are selected. */
 static struct {
 	pthread_mutex_t lock;
@@ -102,7 +108,7 @@ static bool is_selected(uint32_t hash)
 /* Clears the hash's bit unless a watch or the selection needs it. With the bucket's lock. */
 static void unfilter(const struct bucket *bucket, uint32_t hash)
 {
-	if (is_selected(hash))
+	if (is_selected(hash) || page_watches[hash >> 6] > 0)
 		return;
 	for (uint32_t at = bucket->first; at; at = watches[at - 1].next) {
 		if (reuse_hash(watches[at - 1].line) == hash)
@@ -137,6 +143,43 @@ void reuse_forked(void)
 	(void)pthread_mutex_init(&shared.lock, NULL);
 	memset(buckets, 0, sizeof(buckets));
 	memset(reuse_filter, 0, sizeof(reuse_filter));
+	memset(page_watches, 0, sizeof(page_watches));
+}
+
+/* Locked from the first on. */
+static struct bucket *lock_word(uint64_t line)
+{
+	struct bucket *first = bucket_of(reuse_hash(line & ~UINT64_C(63)));
+	for (unsigned i = 0; i < BUCKETS_PER_WORD; i++)
+		lock_bucket(&first[i]);
+	return first;
+}
+
+static void unlock_word(struct bucket *first)
+{
+	for (unsigned i = 0; i < BUCKETS_PER_WORD; i++)
+		unlock_bucket(&first[i]);
+}
+
+void reuse_watch_page(uint64_t line)
+{
+	uint32_t word = reuse_hash(line) >> 6;
+	struct bucket *first = lock_word(line);
+	page_watches[word]++;
+	__atomic_store_n(&reuse_filter[word], UINT64_MAX, __ATOMIC_RELAXED);
+	unlock_word(first);
+}
+
+void reuse_unwatch_page(uint64_t line)
+{
+	uint32_t word = reuse_hash(line) >> 6;
+	struct bucket *first = lock_word(line);
+	if (--page_watches[word] == 0)
+		for (uint32_t bit = 0; bit < 64; bit++) {
+			uint32_t hash = word << 6 | bit;
+			unfilter(bucket_of(hash), hash);
+		}
+	unlock_word(first);
 }
 
 /* Removes the watch after *link, and gives it back. With the bucket's lock. */
@@ -223,10 +266,11 @@ void reuse_leave(struct vcpu *vcpu)
 	vcpu_look_no_more(vcpu, LOOKS_SAMPLER);
 }
 
-void reuse_sample(struct vcpu *vcpu, uint64_t line, uint64_t clock)
+void reuse_sample(struct vcpu *vcpu, const struct place *place, uint64_t line, uint64_t clock)
 {
 	double weight = vcpu->sum->sample_weight;
 	draw_sample(vcpu, clock);
+	pages_sample(vcpu, place, line, clock, weight);
 	uint32_t at = take_watch(vcpu->thread);
 	if (!at)
 		return;
@@ -339,6 +383,7 @@ void reuse_access(struct vcpu *vcpu, const struct place *place, uint64_t line, u
 
 void reuse_end(struct vcpu *vcpu)
 {
+	pages_end(vcpu);
 	for (uint32_t i = 0; i < BUCKETS; i++) {
 		if (!buckets[i].first)
 			continue;

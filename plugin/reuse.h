@@ -52,7 +52,11 @@ void reuse_access(struct vcpu *vcpu, const struct place *place, uint64_t line, u
 	bool is_store, bool again);
 
 /* The access is the one to be sampled. */
-void reuse_sample(struct vcpu *vcpu, uint64_t line, uint64_t clock);
+void reuse_sample(struct vcpu *vcpu, const struct place *place, uint64_t line, uint64_t clock);
+
+/* All lines of the page that `line` is in may be watched until as many calls of the second; by any thread. */
+void reuse_watch_page(uint64_t line);
+void reuse_unwatch_page(uint64_t line);
 
 /* Adds to the thread's table: weight accesses of `sum` by `code`, at a distance. */
 void reuse_add(struct thread *thread, struct sum *sum, uint32_t code, enum raw_scope scope,

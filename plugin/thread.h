@@ -75,6 +75,27 @@ struct fetch_state {
 	double thinning; /* as in reuse.c */
 };
 
+/* Watched pages (pages.h). */
+enum {
+	PAGES_WATCHES = 64,
+	PAGES_FILTER_BITS = 10,
+	PAGES_FILTER_WORDS = 1 << (PAGES_FILTER_BITS - 6)
+};
+
+struct page_watch {
+	uint64_t page, clock;
+	struct sum *sum; /* what accessed it */
+	uint32_t code;
+	double weight;
+};
+
+struct page_state {
+	struct page_watch watches[PAGES_WATCHES];
+	uint32_t count;
+	uint32_t thinning_bits; /* samples are so many times halved */
+	uint64_t filter[PAGES_FILTER_WORDS]; /* of the watched ones */
+};
+
 struct branches;
 
 enum { TOUCHED_OFTEN_BITS = 8, TOUCHED_OFTEN = 1 << TOUCHED_OFTEN_BITS };
@@ -92,6 +113,7 @@ struct thread {
 	struct line_set touched;
 	uint64_t touched_often[TOUCHED_OFTEN]; /* some of those, by hash; 0: none */
 	struct fetch_state fetch;
+	struct page_state pages;
 	struct branches *branches; /* of branches.h */
 };
 

@@ -27,7 +27,10 @@ enum {
 	CURVE_TRIES = 5,
 	WAIT_TRIES = 3,
 	STREAMS = 4,
+	PAGED_TRIES = 13,
 	READERS_MAX = 256,
+	FAULT_BYTES = 8 << 20,
+	FAULT_TRIES = 5,
 };
 
 static const size_t ROOM_LEAST = (size_t)64 << 20, ROOM_MOST = (size_t)512 << 20;
@@ -258,6 +261,30 @@ static int measure_levels(const struct machine *machine, const struct room *room
 	return 0;
 }
 
+/* The same loads on small pages and on huge ones, in turn; the middle of each. */
+static void measure_paged(struct memory_speed *ret, uint64_t *state)
+{
+	AUTO_RELEASE(room) struct room small = { 0 }, huge = { 0 };
+	if (room_map(&small, ROOM_LEAST, MADV_NOHUGEPAGE) < 0 ||
+		room_map(&huge, ROOM_LEAST, MADV_HUGEPAGE) < 0)
+		return;
+	for (unsigned i = 0; i < MEMORY_PAGED; i++) {
+		size_t bytes = ROOM_LEAST >> i;
+		double small_ns[PAGED_TRIES], huge_ns[PAGED_TRIES];
+		for (unsigned try = 0; try < PAGED_TRIES; try++) {
+			warm(&small, bytes, state);
+			small_ns[try] = walk_ns(&small, bytes, state);
+			warm(&huge, bytes, state);
+			huge_ns[try] = walk_ns(&huge, bytes, state);
+		}
+		qsort(small_ns, PAGED_TRIES, sizeof small_ns[0], by_value);
+		qsort(huge_ns, PAGED_TRIES, sizeof huge_ns[0], by_value);
+		ret->paged[i].bytes = bytes;
+		ret->paged[i].small_ns = small_ns[PAGED_TRIES / 2];
+		ret->paged[i].huge_ns = huge_ns[PAGED_TRIES / 2];
+	}
+}
+
 /* Four arrays side by side, once. */
 static void read_streams(const struct room *room)
 {
@@ -347,6 +374,23 @@ static void measure_rates(const struct machine *machine, struct memory_speed *re
 	}
 }
 
+static double measure_fault(void)
+{
+	double best_ns = 0;
+	for (int try = 0; try < FAULT_TRIES; try++) {
+		volatile char *fresh = mmap(NULL, FAULT_BYTES, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (fresh == MAP_FAILED)
+			return 0;
+		double began_ns = speed_now_ns();
+		for (size_t i = 0; i < FAULT_BYTES; i += PAGE)
+			fresh[i] = 1;
+		best_ns = speed_least(best_ns, (speed_now_ns() - began_ns) / (FAULT_BYTES / PAGE));
+		(void)munmap((void *)fresh, FAULT_BYTES); /* it was mapped by us */
+	}
+	return best_ns;
+}
+
 int memory_speed_measure(const struct machine *machine, struct memory_speed *ret, struct err *err)
 {
 	const struct machine_topology *t = &machine->topology;
@@ -360,6 +404,8 @@ int memory_speed_measure(const struct machine *machine, struct memory_speed *ret
 		return err_set(err, -ENOMEM, "no memory to measure caches with");
 	room_release(&room);
 	measure_rates(machine, &speed);
+	measure_paged(&speed, &state);
+	speed.fault_ns = measure_fault();
 	*ret = speed;
 	return 0;
 }

@@ -11,6 +11,8 @@
 #include "collect/machine.h"
 #include "collect/memory_curve.h"
 
+enum { MEMORY_PAGED = 2 };
+
 struct memory_speed {
 	/* memory_curve.h's; of the first two levels the latency is that of a chain of pointers. */
 	struct memory_levels levels;
@@ -18,6 +20,12 @@ struct memory_speed {
 	double level_bytes_per_s; /* that one core streams from the last level */
 	double core_bytes_per_s; /* that one core streams from memory */
 	double bytes_per_s; /* that all usable cores together do, on huge pages */
+	/* Loads at random in a set that the TLB has no place for, with small pages and with huge ones; 0 without huge ones. */
+	struct {
+		uint64_t bytes;
+		double small_ns, huge_ns;
+	} paged[MEMORY_PAGED];
+	double fault_ns; /* of the first touch of 4 KiB of fresh memory */
 };
 
 /* 0 or -ENOMEM. */

@@ -111,6 +111,16 @@ static void add_quality(struct strbuf *out, const struct predict_answer *answer)
 			answer->facts->by_order, answer->facts->conditions);
 }
 
+/* It is older than they are, and a processor has a TLB. */
+static bool lacks_pages(const struct predict_answer *answer)
+{
+	for (size_t i = 0; i < answer->point_count; i++)
+		if (answer->points[i].processor.tlb.entries > 0 &&
+			!answer->points[i].prediction.has_pages)
+			return true;
+	return false;
+}
+
 static void add_doubts(struct strbuf *out, const struct predict_answer *answer)
 {
 	const struct prediction *p = &answer->points[0].prediction;
@@ -130,6 +140,9 @@ static void add_doubts(struct strbuf *out, const struct predict_answer *answer)
 			"%.0f%% of the instructions have no micro-traces of their own: they take "
 			"as long as those of other threads in the same place, or of all.\n",
 			100 * (1 - p->own_share));
+	if (lacks_pages(answer))
+		strbuf_add(out, "The profile has no reuse of pages, so that TLBs cost nothing: "
+				"profile again.\n");
 	for (size_t i = 0; i < answer->point_count; i++) {
 		const struct predict_point *point = &answer->points[i];
 		double ready_ns = 0, ran_ns = 0;
@@ -169,6 +182,8 @@ void figure_of_prediction(struct figure *figure, const struct predict_answer *an
 	axis_fit(&figure->x, 0, predict_most_cpi(answer));
 	for (unsigned k = 0; k < PREDICT_PARTS; k++) {
 		double begin = end;
+		if (point->prediction.stack[k] == 0)
+			continue; /* there are more parts than colours */
 		end += point->prediction.stack[k];
 		series_add_box(figure_add(figure, SERIES_BOXES, k, predict_part_name(k), 1), begin,
 			end, 0, 1);

@@ -30,6 +30,8 @@ enum core_component {
 	CORE_LLC, /* ... by the last level */
 	CORE_MEMORY,
 	CORE_COHERENCE, /* ... by another core, which had written the line */
+	CORE_TLB, /* translation of an address, where that takes longer than the line */
+	CORE_SYSTEM, /* page faults: not the core's, but whoever knows of them adds them */
 	CORE_COMPONENTS,
 };
 
@@ -43,6 +45,7 @@ const char *core_component_name(enum core_component component);
 struct core_odds {
 	double beyond[PROCESSOR_LEVELS_MAX];
 	double transfer;
+	double untranslated[2]; /* its page is not in the first level of the TLB, nor in any */
 };
 
 /* What is known of a class on a processor, all as plain numbers. */

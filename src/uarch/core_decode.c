@@ -33,6 +33,7 @@ struct core_decoder {
 	uint64_t carried_words[CORE_WORDS];
 	uint32_t carried_count;
 	struct map lines, words; /* of the trace: line id; index into done[] of the last store */
+	struct map pages; /* of the trace: page id */
 	struct map stored; /* words that the trace stores to */
 	struct map streams; /* of the trace: code to `stream_list` */
 	struct stream *stream_list;
@@ -60,10 +61,12 @@ int core_decoder_new(struct core_program *program, struct core_decoder **ret)
 static void forget_trace(struct core_decoder *decoder)
 {
 	map_release(&decoder->lines);
+	map_release(&decoder->pages);
 	map_release(&decoder->words);
 	map_release(&decoder->streams);
 	map_release(&decoder->stored);
-	decoder->lines = decoder->words = decoder->streams = decoder->stored = (struct map){ 0 };
+	decoder->lines = decoder->pages = decoder->words = decoder->streams = decoder->stored =
+		(struct map){ 0 };
 	decoder->stream_count = 0;
 }
 
@@ -155,9 +158,18 @@ static int add_access(
 	};
 	if (rc == 1)
 		trace->lines++;
+	uint64_t *page = NULL;
+	rc = map_add(&decoder->pages, address / PROFILE_PAGE_BYTES, 0, trace->pages, &page);
+	if (rc < 0)
+		return rc;
+	access->page = (uint32_t)*page;
+	access->is_first_page = rc == 1;
+	if (rc == 1)
+		trace->pages++;
 	const struct core_class *class = &program->classes[decoder->class];
 	program->slots[class->slot + slot].accesses++;
 	program->slots[class->slot + slot].firsts += access->is_first;
+	program->slots[class->slot + slot].page_firsts += access->is_first_page;
 	*ret_access = (uint32_t)program->access_count;
 	return follow_stream(decoder, code, address, program->access_count++);
 }
@@ -520,6 +532,8 @@ static void end_trace(struct core_decoder *decoder, struct core_class *class)
 		program->uops_max = trace->uop_count;
 	if (trace->lines > program->lines_max)
 		program->lines_max = trace->lines;
+	if (trace->pages > program->pages_max)
+		program->pages_max = trace->pages;
 	if (class->slot_count > program->slots_max)
 		program->slots_max = class->slot_count;
 }

@@ -11,6 +11,7 @@
 #include "uarch/core_parts.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 enum { PAST_BITS = 6, PAST_PATTERNS = 1 << PAST_BITS, COUNTER_MAX = 3 };
@@ -26,8 +27,9 @@ static void deal(float *numbers, uint32_t count, struct rng *rng)
 	}
 }
 
-static int draw_accesses(
-	struct core_program *program, const struct core_class *class, struct rng *rng)
+/* Whether they miss, or, of pages, whether they are translated anew. */
+static int draw_accesses(struct core_program *program, const struct core_class *class,
+	bool of_pages, struct rng *rng)
 {
 	AUTO_FREE uint32_t *next = calloc(2 * class->slot_count + 1, sizeof(*next));
 	size_t total = 0;
@@ -39,11 +41,11 @@ static int draw_accesses(
 		return -ENOMEM;
 	uint32_t at = 0;
 	for (size_t i = 0; i < class->slot_count; i++) {
-		uint32_t others = slots[i].accesses - slots[i].firsts;
+		uint32_t firsts = of_pages ? slots[i].page_firsts : slots[i].firsts;
 		next[2 * i] = at;
-		deal(numbers + at, slots[i].firsts, rng);
-		next[2 * i + 1] = at + slots[i].firsts;
-		deal(numbers + at + slots[i].firsts, others, rng);
+		deal(numbers + at, firsts, rng);
+		next[2 * i + 1] = at + firsts;
+		deal(numbers + at + firsts, slots[i].accesses - firsts, rng);
 		at += slots[i].accesses;
 	}
 	for (size_t t = class->trace; t < class->trace + class->trace_count; t++) {
@@ -54,7 +56,9 @@ static int draw_accesses(
 			if (!(uop->flags & (CORE_LOAD | CORE_STORE)) || uop->access == last)
 				continue;
 			struct core_access *access = &program->accesses[uop->access];
-			access->draw = numbers[next[2 * access->slot + !access->is_first]++];
+			bool is_first = of_pages ? access->is_first_page : access->is_first;
+			float draw = numbers[next[2 * access->slot + !is_first]++];
+			*(of_pages ? &access->page_draw : &access->draw) = draw;
 			last = uop->access;
 		}
 	}
@@ -209,7 +213,12 @@ static int draw_branches(
 
 int core_draw(struct core_program *program, const struct core_class *class, struct rng *rng)
 {
-	int rc = draw_accesses(program, class, rng);
+	/* Numbers of their own: translations and misses have nothing to do with one another. */
+	struct rng after = *rng, pages;
+	rng_init(&pages, ~rng_next(&after));
+	int rc = draw_accesses(program, class, false, rng);
+	if (rc == 0)
+		rc = draw_accesses(program, class, true, &pages);
 	if (rc == 0)
 		rc = draw_branches(program, class, rng);
 	return rc;

@@ -81,6 +81,10 @@ void core_memory_init(struct core_memory *memory, const struct processor *proces
 	for (uint32_t level = 0; level < processor->level_count; level++)
 		if (processor->levels[level].misses <= CORE_MISSES_MAX)
 			memory->room[level] = processor->levels[level].misses;
+	double walk = cycles(processor, processor->tlb.walk_ns);
+	memory->walk_latency[CORE_WALK] = (int64_t)(walk + 0.5);
+	memory->walk_latency[CORE_SECOND_TLB] = processor->tlb.second_latency;
+	memory->walks = processor->tlb.walks <= CORE_MISSES_MAX ? processor->tlb.walks : 0;
 }
 
 void core_memory_release(struct core_memory *memory)
@@ -88,6 +92,8 @@ void core_memory_release(struct core_memory *memory)
 	free(memory->thresholds);
 	free(memory->stream_fill);
 	free(memory->lines);
+	free(memory->page_thresholds);
+	free(memory->pages);
 	*memory = (struct core_memory){ 0 };
 }
 
@@ -96,13 +102,21 @@ void core_memory_release(struct core_memory *memory)
  * had already: those only as far as there are more misses than first touches (lines taken by other cores).
  */
 static void set_threshold(
-	const struct core_slot *slot, double odds, float *ret_first, float *ret_later)
+	uint32_t accesses, uint32_t firsts, double odds, float *ret_first, float *ret_later)
 {
-	double misses = odds * slot->accesses, others = slot->accesses - slot->firsts;
-	double first = slot->firsts > 0 ? misses / slot->firsts : 0;
+	double misses = odds * accesses, others = accesses - firsts;
+	double first = firsts > 0 ? misses / firsts : 0;
 	first = first < 1 ? first : 1;
 	*ret_first = (float)first;
-	*ret_later = others > 0 ? (float)((misses - first * slot->firsts) / others) : 0;
+	*ret_later = others > 0 ? (float)((misses - first * firsts) / others) : 0;
+}
+
+static void set_page_thresholds(const struct core_slot *slot, const struct core_odds *odds,
+	struct core_page_thresholds *thresholds)
+{
+	for (unsigned i = 0; i < CORE_TRANSLATIONS; i++)
+		set_threshold(slot->accesses, slot->page_firsts, odds->untranslated[i == CORE_WALK],
+			&thresholds->first[i], &thresholds->later[i]);
 }
 
 static void set_thresholds(struct core_memory *memory, const struct core_slot *slot,
@@ -120,7 +134,8 @@ static void set_thresholds(struct core_memory *memory, const struct core_slot *s
 			sum = odds->beyond[last - 1 - (s - CORE_FROM_LEVEL)];
 		sum = sum > least ? sum : least;
 		sum = sum < 1 ? sum : 1;
-		set_threshold(slot, sum, &thresholds->first[s], &thresholds->later[s]);
+		set_threshold(slot->accesses, slot->firsts, sum, &thresholds->first[s],
+			&thresholds->later[s]);
 	}
 	/* Of n cores that write a line in no order, another one was the last to in (n - 1) / n. */
 	double others = odds->transfer < 1 ? odds->transfer / (1 - odds->transfer) : SHARERS_MAX;
@@ -138,18 +153,27 @@ int core_memory_start(struct core_memory *memory, const struct core_program *pro
 	if (rc == 0)
 		rc = mem_grow(&memory->lines, &memory->line_capacity, program->lines_max + 1,
 			sizeof(*memory->lines));
+	if (rc == 0)
+		rc = mem_grow(&memory->page_thresholds, &memory->page_slot_capacity,
+			program->slots_max + 1, sizeof(*memory->page_thresholds));
+	if (rc == 0)
+		rc = mem_grow(&memory->pages, &memory->page_capacity, program->pages_max + 1,
+			sizeof(*memory->pages));
 	if (rc != 0)
 		return rc;
 	set_services(memory, input->memory_cycles);
 	for (size_t i = 0; i < class->slot_count; i++) {
 		set_thresholds(memory, &program->slots[class->slot + i], &input->odds[i],
 			&memory->thresholds[i]);
+		set_page_thresholds(&program->slots[class->slot + i], &input->odds[i],
+			&memory->page_thresholds[i]);
 		memory->stream_fill[i] = 0;
 	}
 	memset(memory->busy_until, 0, sizeof(memory->busy_until));
 	memset(memory->level_fill, 0, sizeof(memory->level_fill));
 	for (uint32_t i = 0; i < CORE_SHARED_LINES; i++)
 		memory->shared[i] = (struct core_shared){ LONG_AGO, LONG_AGO };
+	memset(memory->walkers, 0, sizeof(memory->walkers));
 	memory->lines_fetched = memory->fetch_cycles = memory->busy_cycles = 0;
 	memory->memory_until = 0;
 	return 0;
@@ -158,16 +182,18 @@ int core_memory_start(struct core_memory *memory, const struct core_program *pro
 void core_memory_start_trace(struct core_memory *memory, const struct core_trace *trace)
 {
 	memset(memory->lines, 0, trace->lines * sizeof(*memory->lines));
+	memset(memory->pages, 0, trace->pages * sizeof(*memory->pages));
+	memory->translated = NULL;
 }
 
 /*
- * The earliest start at which a level has room. Among the places that are free by then, the one that became free last,
+ * The earliest start at which one of so many places is free. Among the places that are free by then, the one that became free last,
  * so that a chain of misses uses one place and leaves the others to what does not depend on it.
  */
-static int64_t *find_place(struct core_memory *memory, uint32_t level, int64_t *start)
+static int64_t *find_place(int64_t *places, uint32_t count, int64_t *start)
 {
-	int64_t *places = memory->busy_until[level], *best = &places[0];
-	for (uint32_t i = 1; i < memory->room[level]; i++) {
+	int64_t *best = &places[0];
+	for (uint32_t i = 1; i < count; i++) {
 		bool fits = places[i] <= *start, best_fits = *best <= *start;
 		if (fits == best_fits ? (fits ? places[i] > *best : places[i] < *best) : fits)
 			best = &places[i];
@@ -182,7 +208,8 @@ static int64_t fetch(struct core_memory *memory, const struct core_service *serv
 	int64_t *places[PROCESSOR_LEVELS_MAX] = { NULL };
 	for (uint32_t level = 0; level < service->missed; level++)
 		if (memory->room[level])
-			places[level] = find_place(memory, level, &start);
+			places[level] =
+				find_place(memory->busy_until[level], memory->room[level], &start);
 	int64_t fill = start + service->latency;
 	for (uint32_t level = 0; level < service->missed; level++)
 		if (places[level])
@@ -213,6 +240,39 @@ static int64_t fetch_stream(
 	*level = later(*level, ahead) + service->level_gap;
 	*stream = later(*stream, *level);
 	return (int64_t)(*stream + 0.5);
+}
+
+int64_t core_memory_translate(struct core_memory *memory, const struct core_access *access,
+	int64_t start, enum core_component *ret_component)
+{
+	*ret_component = CORE_BASE;
+	if (memory->processor->tlb.entries == 0)
+		return start;
+	struct core_page *page = &memory->pages[access->page];
+	const struct core_page_thresholds *thresholds = &memory->page_thresholds[access->slot];
+	const float *odds = access->is_first_page ? thresholds->first : thresholds->later;
+	unsigned by = access == memory->translated ? CORE_TRANSLATIONS : 0;
+	while (by < CORE_TRANSLATIONS && access->page_draw >= odds[by])
+		by++;
+	memory->translated = access;
+	if (by < CORE_TRANSLATIONS) {
+		int64_t from = start;
+		int64_t *walker = by == CORE_WALK && memory->walks > 0
+					  ? find_place(memory->walkers, memory->walks, &from)
+					  : NULL;
+		page->latency = memory->walk_latency[by];
+		page->ready = from + page->latency;
+		if (walker)
+			*walker = page->ready;
+	}
+	int64_t ready = page->ready;
+	/* As of lines below. */
+	if (ready > start + page->latency && by == CORE_TRANSLATIONS)
+		ready = start + page->latency;
+	if (ready <= start)
+		return start;
+	*ret_component = CORE_TLB;
+	return ready;
 }
 
 /*

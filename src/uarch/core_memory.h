@@ -51,6 +51,16 @@ struct core_shared {
 	int64_t asked, fill;
 };
 
+/* Of a page's translation, [0] by a walk, [1] by the TLB's second level. */
+enum { CORE_WALK, CORE_SECOND_TLB, CORE_TRANSLATIONS };
+struct core_page_thresholds {
+	float first[CORE_TRANSLATIONS], later[CORE_TRANSLATIONS];
+};
+
+struct core_page {
+	int64_t ready, latency;
+};
+
 struct core_memory {
 	const struct processor *processor;
 	struct core_service services[CORE_SERVICES];
@@ -65,6 +75,13 @@ struct core_memory {
 	struct core_shared shared[CORE_SHARED_LINES]; /* by the hash of their name */
 	struct core_line *lines; /* of the trace */
 	size_t line_capacity;
+	struct core_page_thresholds *page_thresholds; /* by slot */
+	struct core_page *pages; /* of the trace */
+	size_t page_slot_capacity, page_capacity;
+	const struct core_access *translated; /* the last one: a load and a store share theirs */
+	int64_t walk_latency[CORE_TRANSLATIONS];
+	int64_t walkers[CORE_MISSES_MAX]; /* busy until */
+	uint32_t walks;
 	double lines_fetched, fetch_cycles,
 		busy_cycles; /* from memory; the last two without prefetches */
 	int64_t memory_until;
@@ -82,6 +99,9 @@ void core_memory_start_trace(struct core_memory *memory, const struct core_trace
 
 /* Whether another core has the line, and writes it. */
 bool core_memory_is_shared(const struct core_memory *memory, const struct core_access *access);
+/* When an access whose address is known at `start` may start; *ret_component: CORE_TLB if it waits for that. */
+int64_t core_memory_translate(struct core_memory *memory, const struct core_access *access,
+	int64_t start, enum core_component *ret_component);
 
 /* When an access that starts at `start` has its line; *ret_component: who it waits for, CORE_BASE on a hit. */
 int64_t core_memory_access(struct core_memory *memory, const struct core_access *access,

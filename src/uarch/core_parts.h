@@ -56,11 +56,14 @@ struct core_access {
 	uint8_t is_first : 1; /* touch of its line in the trace */
 	uint8_t is_stream : 1; /* its address is the one that a steady stride leads to */
 	uint8_t is_stored : 1; /* a load of a word that an older store of the traces writes */
+	uint8_t is_first_page : 1; /* touch of its page in the trace */
+	uint32_t page; /* in the trace */
+	float page_draw;
 };
 
 struct core_trace {
 	uint32_t uop, uop_count; /* in `uops` of the program */
-	uint32_t instructions, lines;
+	uint32_t instructions, lines, pages;
 	double weight;
 	uint16_t last_writer[CORE_REGISTERS]; /* index into done[]; its own if it is not written */
 };
@@ -68,7 +71,8 @@ struct core_trace {
 /* An instruction of a class that accesses memory. */
 struct core_slot {
 	uint32_t code;
-	uint32_t accesses, firsts; /* in the class's traces */
+	uint32_t accesses, firsts,
+		page_firsts; /* in the class's traces: all, first touches of lines, of pages */
 };
 
 struct core_class {
@@ -94,7 +98,7 @@ struct core_program {
 	struct core_slot *slots;
 	size_t slot_count, slot_capacity;
 	uint32_t *slot_codes; /* of `slots`: what core_program_codes() answers */
-	size_t lines_max, slots_max, uops_max; /* of a trace, a class, a trace */
+	size_t lines_max, pages_max, slots_max, uops_max; /* of a trace, but slots of a class */
 };
 
 /* core_decode.c: adds a micro-trace to the program, after the class's others. 0 or -ENOMEM. */

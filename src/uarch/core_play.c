@@ -62,6 +62,8 @@ const char *core_component_name(enum core_component component)
 		[CORE_LLC] = "llc",
 		[CORE_MEMORY] = "memory",
 		[CORE_COHERENCE] = "coherence",
+		[CORE_TLB] = "tlb",
+		[CORE_SYSTEM] = "system",
 	};
 	return component < CORE_COMPONENTS ? names[component] : "unknown";
 }
@@ -227,8 +229,12 @@ static int64_t execute_serial(struct core *core, const struct core_uop *uop,
 	enum core_component component = CORE_BASE;
 	bool is_shared = access && core_memory_is_shared(&core->memory, access);
 	int64_t line = 0;
-	if (access && !is_shared)
-		line = core_memory_access(&core->memory, access, ready, &component);
+	enum core_component translation = CORE_BASE;
+	if (access && !is_shared) {
+		line = core_memory_translate(&core->memory, access, ready, &translation);
+		line = core_memory_access(&core->memory, access, line, &component);
+		component = component == CORE_BASE ? translation : component;
+	}
 	if (core->commit_at > ready)
 		ready = core->commit_at;
 	if (core->drained_at > ready) {
@@ -272,10 +278,18 @@ static int64_t execute(struct core *core, const struct core_uop *uop, const uint
 	if (uop->flags & CORE_LOAD && access->is_stored &&
 		is_forwarded(core, operands, uop->operand_count, at))
 		return at + core->memory.hit_latency;
-	if (uop->flags & CORE_LOAD)
-		return core_memory_access(&core->memory, access, at, ret_component);
+	int64_t translated = at;
+	if (uop->flags & (CORE_LOAD | CORE_STORE))
+		translated = core_memory_translate(&core->memory, access, at, ret_component);
+	if (uop->flags & CORE_LOAD) {
+		enum core_component line = CORE_BASE;
+		int64_t done = core_memory_access(&core->memory, access, translated, &line);
+		if (line != CORE_BASE && done - translated > translated - at)
+			*ret_component = line;
+		return done;
+	}
 	if (uop->flags & CORE_STORE)
-		return at;
+		return translated;
 	return unit == CODE_NOP ? at : at + core->processor.units[unit].latency;
 }
 

@@ -167,6 +167,7 @@ int rppm_run(
 	code = predict_classes(rppm, run->processor, curves, &prediction, err);
 	if (code == 0)
 		code = settle_memory(rppm, run, curves, &prediction, err);
+	prediction.has_pages = statstack_has_pages(rppm->statstack);
 	struct predict_run last = *run;
 	last.cores = prediction.cores;
 	if (code == 0)

@@ -85,6 +85,7 @@ struct prediction {
 	size_t thread_count;
 	double stack[PREDICT_PARTS]; /* cycles per instruction, all threads */
 	double instructions;
+	bool has_pages; /* the profile has reuse distances of pages */
 	double unmatched; /* of them: of stretches of no class */
 	double own_share; /* of instructions, that classes with micro-traces of their own have */
 	double memory_bytes; /* to and from memory */

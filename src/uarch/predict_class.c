@@ -113,6 +113,7 @@ static struct core_input input_of(struct rppm *rppm, size_t index,
 			rppm->slots[i] >= 0 ? &rppm->answer.codes[rppm->slots[i]] : &odds->access;
 		memcpy(rppm->odds[i].beyond, of->beyond, sizeof of->beyond);
 		rppm->odds[i].transfer = of->transfer;
+		memcpy(rppm->odds[i].untranslated, of->untranslated, sizeof of->untranslated);
 	}
 	double fetches = share(class->fetches, class->instructions);
 	input.fetches = fetches;
@@ -128,8 +129,20 @@ static struct core_input input_of(struct rppm *rppm, size_t index,
 	return input;
 }
 
+/*
+ * Page faults, cycles per instruction: as many pages are touched for the first time, by any thread, as the lines that
+ * are would fill. Memory of which a line here and there is used has more.
+ */
+static double fault_cycles(const struct profile_class *class, const struct processor *processor)
+{
+	double lines = share(class->first_touches_global, class->instructions);
+	return lines * PROFILE_LINE_BYTES / PROFILE_PAGE_BYTES * processor->fault_ns *
+	       processor->frequency_hz / 1e9;
+}
+
 static int play_class(struct rppm *rppm, struct core *core, size_t index,
-	const struct core_input *input, struct predicted_class *ret)
+	const struct processor *processor, const struct core_input *input,
+	struct predicted_class *ret)
 {
 	struct core_result result = { 0 };
 	int code = core_play(core, rppm->program, index, input, &result);
@@ -138,6 +151,8 @@ static int play_class(struct rppm *rppm, struct core *core, size_t index,
 	ret->cpi = result.cpi;
 	ret->uops = result.uops;
 	memcpy(ret->stack, result.stack, sizeof ret->stack);
+	ret->stack[CORE_SYSTEM] = fault_cycles(&rppm->profile->classes[index], processor);
+	ret->cpi += ret->stack[CORE_SYSTEM];
 	return 0;
 }
 
@@ -147,12 +162,12 @@ static int play_curve(struct rppm *rppm, struct core *core, size_t index,
 	double memory_cycles = processor->memory_ns * processor->frequency_hz / 1e9;
 	struct core_input input = input_of(rppm, index, processor, ret);
 	struct predicted_class loaded = { 0 };
-	int code = play_class(rppm, core, index, &input, ret);
+	int code = play_class(rppm, core, index, processor, &input, ret);
 	curve->cpi_now = curve->cpi[0] = curve->cpi[1] = ret->cpi;
 	if (code < 0 || ret->memory_lines == 0 || processor->memory_bytes_per_s == 0)
 		return code;
 	input.memory_cycles = PREDICT_LOADED * memory_cycles;
-	code = play_class(rppm, core, index, &input, &loaded);
+	code = play_class(rppm, core, index, processor, &input, &loaded);
 	curve->cpi[1] = loaded.cpi > ret->cpi ? loaded.cpi : ret->cpi;
 	return code;
 }
@@ -281,7 +296,7 @@ int predict_classes_queued(struct rppm *rppm, const struct processor *processor,
 			continue;
 		struct core_input input = input_of(rppm, i, processor, class);
 		input.memory_cycles = memory_cycles + curves[i].queue_cycles;
-		code = play_class(rppm, core, i, &input, class);
+		code = play_class(rppm, core, i, processor, &input, class);
 		class->queue_cycles = curves[i].queue_cycles;
 	}
 	if (code < 0)

@@ -21,8 +21,8 @@ const char *const prefetch_names[PREFETCH_KINDS] = {
 	[PREFETCH_STRIDE] = "stride",
 };
 
-static const char *const sections[] = { "", "l1i", "l1", "l2", "l3", "l4", "memory", "threads",
-	"power" };
+static const char *const sections[] = { "", "l1i", "l1", "l2", "l3", "l4", "tlb", "memory",
+	"threads", "power" };
 static const char *const level_names[PROCESSOR_LEVELS_MAX] = { "l1", "l2", "l3", "l4" };
 
 void processor_release(struct processor *processor)
@@ -88,6 +88,14 @@ int processor_check(const struct processor *processor, const char **ret_field, s
 			return mismatch(ret_field, shares[i], err,
 				"shared by fewer cores than the level before it");
 	}
+	const struct tlb *tlb = &processor->tlb;
+	if (tlb->ways > tlb->entries)
+		return mismatch(ret_field, "tlb.ways", err, "more ways than entries");
+	if (tlb->second_ways > tlb->second_entries)
+		return mismatch(ret_field, "tlb.second_ways", err, "more ways than entries");
+	if (tlb->second_entries > 0 && tlb->second_entries < tlb->entries)
+		return mismatch(
+			ret_field, "tlb.second_entries", err, "fewer than the level before it has");
 	if ((uint64_t)processor->instruction.ways * 64 > processor->instruction.bytes)
 		return mismatch(ret_field, "l1i.ways", err, "more ways than lines of 64 bytes");
 	if (processor->memory_ns * processor->frequency_hz / 1e9 <=
@@ -132,6 +140,8 @@ static bool has_section(const struct processor *processor, const char *name)
 	for (uint32_t i = 0; i < PROCESSOR_LEVELS_MAX; i++)
 		if (strcmp(name, level_names[i]) == 0)
 			return i < processor->level_count;
+	if (strcmp(name, "tlb") == 0)
+		return processor->tlb.entries > 0;
 	return strcmp(name, "power") != 0 || processor->power.voltage_count > 0;
 }
 

@@ -27,6 +27,16 @@ struct cache {
 	double lifetime_ns; /* of a line that is left alone: others take its place; 0: nobody does */
 };
 
+/* Where addresses of data are translated, in pages of PROFILE_PAGE_BYTES; both levels are a core's own. */
+struct tlb {
+	uint32_t entries,
+		ways; /* of the first level; 0 entries: translation costs nothing; 0 ways: fully associative */
+	uint32_t second_entries, second_ways; /* 0 entries: there is only one */
+	uint32_t second_latency; /* cycles that a hit there adds */
+	double walk_ns; /* that a walk through the page tables adds */
+	uint32_t walks; /* at a time; 0: no limit */
+};
+
 /* Units that execute a class of micro-operations. */
 struct unit {
 	uint32_t latency; /* cycles; 0: done at renaming, takes no port */
@@ -92,6 +102,7 @@ struct processor {
 	struct cache instruction; /* first level */
 	struct cache levels[PROCESSOR_LEVELS_MAX]; /* data: 0 is the first level */
 	uint32_t level_count;
+	struct tlb tlb;
 	double memory_ns; /* from issue of a load to its use, beyond all caches, without load */
 	double memory_bytes_per_s; /* all cores; 0: not limited */
 	double core_bytes_per_s; /* that one core streams from memory; 0: as its latency allows */
@@ -100,6 +111,7 @@ struct processor {
 	uint32_t prefetch_distance; /* lines ahead */
 	double lock_cycles; /* of a free lock's acquisition and release, atomics included */
 	double wake_ns; /* from letting a thread go to its running again */
+	double fault_ns; /* of the first touch of a page of fresh memory; 0: not counted */
 	struct power power;
 };
 

@@ -27,6 +27,7 @@
 enum {
 	PROFILE_VERSION = 2,
 	PROFILE_LINE_BYTES = 64, /* of the cache lines in which reuse is counted */
+	PROFILE_PAGE_BYTES = 4096, /* of the pages, likewise */
 	PROFILE_HISTORIES = 8, /* kinds of branch history: see profile_history */
 	PROFILE_NO_CODE = UINT32_MAX,
 	/* Of all micro-traces, and of one: a file may not make its reader ask for more. */
@@ -52,6 +53,8 @@ enum profile_scope {
 	PROFILE_GLOBAL,
 	/* Instruction lines, in the thread's own fetches of lines. */
 	PROFILE_FETCH,
+	/* Of pages, in the thread's own accesses, since its last access to the same page. */
+	PROFILE_PAGE,
 	PROFILE_SCOPES,
 };
 

@@ -37,6 +37,7 @@ static const char *const profile_scope_names[PROFILE_SCOPES] = {
 	[PROFILE_PRIVATE] = "private",
 	[PROFILE_GLOBAL] = "global",
 	[PROFILE_FETCH] = "fetch",
+	[PROFILE_PAGE] = "page",
 };
 
 #endif

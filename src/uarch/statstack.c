@@ -91,6 +91,7 @@ static void class_shares(
 {
 	for (size_t i = 0; i < profile->reuse_count; i++) {
 		const struct profile_reuse *row = &profile->reuse[i];
+		statstack->has_pages |= row->scope == PROFILE_PAGE;
 		statstack->classes[row->class].share[row->scope][row->bin] += row->count;
 		samples[(size_t)row->class * PROFILE_SCOPES + row->scope] += row->samples;
 	}
@@ -166,6 +167,8 @@ static void codes_fill(struct statstack *statstack, const struct profile *profil
 			&code->private_rows, &code->infinite_private);
 		double global = code_rows(statstack, profile, i, PROFILE_GLOBAL, &code->global_rows,
 			&code->infinite_global);
+		double pages = 0; /* their infinite distances miss as in any bin */
+		(void)code_rows(statstack, profile, i, PROFILE_PAGE, &code->page_rows, &pages);
 		code->accesses = accesses > 0 ? accesses : global;
 		code->is_load = profile->codes[row->code].flags & CODE_LOAD;
 		if (class->code_count++ == 0)
@@ -206,6 +209,11 @@ int statstack_new(const struct profile *profile, struct statstack **ret, struct 
 		return err_set(err, status, "not enough memory for the profile's reuse distances");
 	*ret = TAKE(statstack);
 	return 0;
+}
+
+bool statstack_has_pages(const struct statstack *statstack)
+{
+	return statstack->has_pages;
 }
 
 void statstack_free(struct statstack *statstack)

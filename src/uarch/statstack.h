@@ -21,12 +21,18 @@
 #include "uarch/processor.h"
 #include "uarch/profile.h"
 
+#include <stdbool.h>
+
+enum { STATSTACK_TLBS = 2 };
+
 /* The probability that one access goes beyond each level: beyond[0] is the first level's miss ratio. */
 struct statstack_odds {
 	double beyond[PROCESSOR_LEVELS_MAX]; /* descending; 0 behind the processor's last level */
 	/* That it goes beyond the private levels and finds its line, written, in another core's
 	 * private cache. Not among those beyond the last level. */
 	double transfer;
+	/* That the page is not in the first level of the TLB, nor in any: 0 if there is none, or the profile knows no pages. */
+	double untranslated[STATSTACK_TLBS];
 };
 
 struct statstack_class {
@@ -61,6 +67,9 @@ CLEANUP_DEFINE(statstack, statstack_free)
  * One that loads and stores the same line makes one access.
  */
 ptrdiff_t statstack_find(const struct statstack *statstack, uint32_t class, uint32_t code);
+
+/* Whether the profile has reuse distances of pages: those made before there were any have none. */
+bool statstack_has_pages(const struct statstack *statstack);
 
 /* 0 or -ENOMEM. For AUTO_RELEASE(statstack_answer); { 0 } is empty. */
 int statstack_answer_init(struct statstack_answer *answer, const struct statstack *statstack);

@@ -30,6 +30,9 @@ struct scratch {
 	struct cache_sets holders;
 	struct bin_misses held;
 	bool has_others;
+	struct cache_sets tlbs[STATSTACK_TLBS];
+	struct bin_misses untranslated[STATSTACK_TLBS];
+	unsigned tlb_count;
 };
 
 int statstack_answer_init(struct statstack_answer *answer, const struct statstack *statstack)
@@ -96,6 +99,12 @@ static void scratch_init(struct scratch *scratch, const struct processor *proces
 	}
 	cache_sets_init(&scratch->instruction, cache_lines(&processor->instruction),
 		processor->instruction.ways);
+	const struct tlb *tlb = &processor->tlb;
+	scratch->tlb_count = !tlb->entries || !statstack->has_pages ? 0
+			     : tlb->second_entries                  ? 2
+								    : 1;
+	cache_sets_init(&scratch->tlbs[0], tlb->entries, tlb->ways);
+	cache_sets_init(&scratch->tlbs[1], tlb->second_entries, tlb->second_ways);
 	scratch->has_others = threads > 1;
 	cache_sets_init(&scratch->holders, private_lines * threads, 0);
 }
@@ -188,6 +197,18 @@ static void keep_order(double *beyond, unsigned count)
 			beyond[i] = beyond[i - 1];
 }
 
+/* Of an instruction none of whose accesses was watched for its page, as of its class. A single TLB is both levels. */
+static void ask_tlbs(struct statstack_odds *ret, const struct scratch *scratch,
+	const struct reuse_row *rows, uint32_t count, const struct class_reuse *class)
+{
+	for (unsigned i = 0; i < scratch->tlb_count; i++)
+		ret->untranslated[i] =
+			count > 0 ? sum_rows(rows, count, &scratch->untranslated[i])
+				  : sum_bins(class->share[PROFILE_PAGE], &scratch->untranslated[i]);
+	if (scratch->tlb_count == 1 || ret->untranslated[1] > ret->untranslated[0])
+		ret->untranslated[1] = ret->untranslated[0];
+}
+
 static void ask_code(struct statstack_odds *ret, const struct scratch *scratch,
 	const struct class_reuse *class, const struct code_reuse *code,
 	const struct reuse_row *rows)
@@ -204,6 +225,7 @@ static void ask_code(struct statstack_odds *ret, const struct scratch *scratch,
 				sum_rows(global, code->global_rows, &level->data), returning);
 	}
 	keep_order(ret->beyond, scratch->level_count);
+	ask_tlbs(ret, scratch, global + code->global_rows, code->page_rows, class);
 	double again = 1 - code->infinite_global;
 	if (!scratch->has_others || scratch->level_count == 0 || returning <= 0 || again <= 0)
 		return;
@@ -216,6 +238,8 @@ static void add_odds(struct statstack_odds *sum, const struct statstack_odds *od
 	for (unsigned i = 0; i < PROCESSOR_LEVELS_MAX; i++)
 		sum->beyond[i] += weight * odds->beyond[i];
 	sum->transfer += weight * odds->transfer;
+	for (unsigned i = 0; i < STATSTACK_TLBS; i++)
+		sum->untranslated[i] += weight * odds->untranslated[i];
 }
 
 static void scale_odds(struct statstack_odds *odds, double factor)
@@ -223,6 +247,9 @@ static void scale_odds(struct statstack_odds *odds, double factor)
 	for (unsigned i = 0; i < PROCESSOR_LEVELS_MAX; i++)
 		odds->beyond[i] = odds->beyond[i] * factor < 1 ? odds->beyond[i] * factor : 1;
 	odds->transfer = odds->transfer * factor < 1 ? odds->transfer * factor : 1;
+	for (unsigned i = 0; i < STATSTACK_TLBS; i++)
+		odds->untranslated[i] =
+			odds->untranslated[i] * factor < 1 ? odds->untranslated[i] * factor : 1;
 }
 
 /* Of a class without rows of its own: from its share of the thread's. */
@@ -241,6 +268,7 @@ static void ask_without_codes(
 					  returning);
 	}
 	keep_order(ret->beyond, scratch->level_count);
+	ask_tlbs(ret, scratch, NULL, 0, class);
 }
 
 static void ask_fetch(
@@ -264,6 +292,9 @@ static void ask_class(const struct statstack *statstack, struct scratch *scratch
 	for (unsigned i = 0; i < scratch->level_count; i++)
 		level_misses(&scratch->levels[i], class, access_ns, statstack->threads);
 	misses_fill(&scratch->fetch, &scratch->instruction, &class->curves[CURVE_FETCH]);
+	for (unsigned i = 0; i < scratch->tlb_count; i++)
+		misses_fill(
+			&scratch->untranslated[i], &scratch->tlbs[i], &class->curves[CURVE_PAGES]);
 	if (scratch->has_others)
 		misses_fill(&scratch->held, &scratch->holders, &class->curves[CURVE_DATA_GLOBAL]);
 	ask_fetch(ret->fetch_beyond, scratch, class);

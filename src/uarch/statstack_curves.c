@@ -52,7 +52,8 @@ static double class_accesses(const struct profile_class *class, enum profile_sco
 static double scope_lines(
 	const struct profile_class *class, enum profile_scope scope, const double *share)
 {
-	return scope == PROFILE_PRIVATE  ? (double)class->first_touches
+	/* Of pages as many as of lines: there are no more. */
+	return scope == PROFILE_PRIVATE || scope == PROFILE_PAGE ? (double)class->first_touches
 	       : scope == PROFILE_GLOBAL ? (double)class->first_touches_global
 					 : share[REUSE_INFINITE] * (double)class->fetches;
 }
@@ -156,6 +157,8 @@ static void class_curves(struct class_reuse *reuse, const struct profile_class *
 		stretch_accesses(class, PROFILE_PRIVATE), &companies[0]);
 	curve_fill(&curves[CURVE_FETCH], reuse->share[PROFILE_FETCH],
 		stretch_accesses(class, PROFILE_FETCH), &companies[1]);
+	curve_fill(&curves[CURVE_PAGES], reuse->share[PROFILE_PAGE],
+		stretch_accesses(class, PROFILE_PAGE), &companies[2]);
 	curve_fill(&global, reuse->share[PROFILE_GLOBAL],
 		threads * stretch_accesses(class, PROFILE_GLOBAL), program);
 	double accesses = class_accesses(class, PROFILE_PRIVATE);
@@ -172,7 +175,7 @@ static void class_curves(struct class_reuse *reuse, const struct profile_class *
 int statstack_curves(
 	struct statstack *statstack, const struct profile *profile, const double *samples)
 {
-	enum { PER_THREAD = 2 };
+	enum { PER_THREAD = 3 };
 	size_t company_count = PER_THREAD * profile->thread_count + 1;
 	AUTO_FREE struct company *companies = calloc(company_count, sizeof(*companies));
 	if (!companies)
@@ -183,6 +186,7 @@ int statstack_curves(
 		struct company *own = &companies[PER_THREAD * class->thread];
 		struct company *to[PROFILE_SCOPES] = { [PROFILE_PRIVATE] = &own[0],
 			[PROFILE_FETCH] = &own[1],
+			[PROFILE_PAGE] = &own[2],
 			[PROFILE_GLOBAL] = program };
 		for (int scope = 0; scope < PROFILE_SCOPES; scope++)
 			if (samples[i * PROFILE_SCOPES + (size_t)scope] > 0)
@@ -199,6 +203,7 @@ int statstack_curves(
 		const struct company *own = &companies[PER_THREAD * class->thread];
 		share_smooth(reuse->share[PROFILE_PRIVATE], seen[PROFILE_PRIVATE], &own[0]);
 		share_smooth(reuse->share[PROFILE_FETCH], seen[PROFILE_FETCH], &own[1]);
+		share_smooth(reuse->share[PROFILE_PAGE], seen[PROFILE_PAGE], &own[2]);
 		share_smooth(reuse->share[PROFILE_GLOBAL], seen[PROFILE_GLOBAL], program);
 		class_curves(reuse, class, own, program, statstack->threads);
 	}

@@ -19,6 +19,7 @@ enum curve_kind {
 	CURVE_FETCH,
 	CURVE_FETCH_PRIVATE,
 	CURVE_FETCH_GLOBAL,
+	CURVE_PAGES, /* of the thread's own accesses */
 	CURVE_KINDS,
 };
 
@@ -33,7 +34,7 @@ struct class_reuse {
 struct code_reuse {
 	uint32_t class, code;
 	size_t first_row;
-	uint32_t private_rows, global_rows; /* in this order */
+	uint32_t private_rows, global_rows, page_rows; /* in this order */
 	double infinite_private, infinite_global; /* share of accesses */
 	double accesses;
 	bool is_load;
@@ -46,6 +47,7 @@ struct reuse_row {
 
 struct statstack {
 	double threads; /* that run at a time, by their shares of the accesses */
+	bool has_pages;
 	double common; /* 0: each thread has lines of its own; 1: all have the same */
 	struct class_reuse *classes;
 	size_t class_count;

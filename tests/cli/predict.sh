@@ -24,7 +24,8 @@ for machine, ghz in zip(d["machines"], (2.5, 5)):
     assert abs(machine["crit_s"] / alone["worker-2"] - 1) < 1e-3
     # Main waits for the workers, worker-1 for worker-2.
     assert threads["main"]["cpi"]["sync"] > threads["worker-1"]["cpi"]["sync"] > threads["worker-2"]["cpi"]["sync"] - 0.01
-    assert set(machine["cpi"]) == {"base", "branch", "icache", "l2", "llc", "memory", "coherence", "sync"}
+    assert set(machine["cpi"]) == {"base", "branch", "icache", "l2", "llc", "memory", "coherence", "tlb",
+        "system", "sync"}
 print([m["name"] for m in d["machines"]], [m["cores"] for m in d["machines"]])
 END
 

@@ -124,6 +124,35 @@ static void a_pointer_chase_waits_for_each_load(void **state)
 	assert_near(result.cpi, 300, 0.001);
 }
 
+static void translations_are_waited_for(void **state)
+{
+	(void)state;
+	struct script chain = { .codes = { { .class = CODE_MOVE,
+					.flags = CODE_LOAD,
+					.data_bytes = 8,
+					.address_reads = BIT(0),
+					.writes = BIT(0) } } };
+	for (unsigned i = 0; i < OPS; i++)
+		chain.ops[i].address = PROFILE_PAGE_BYTES * (1 + (uint64_t)i);
+	struct processor processor = eight_wide();
+	const struct core_odds walked = { .untranslated = { 1, 1 } },
+			       second = { .untranslated = { 1, 0 } },
+			       far = { .beyond = { 1, 1, 1 }, .untranslated = { 1, 1 } };
+	struct core_result result = play(&chain, &processor, (struct core_input){ 0 }, walked);
+	assert_near(result.cpi, 4, 0.001); /* there is no TLB */
+	processor.tlb = (struct tlb){
+		.entries = 64, .second_entries = 1024, .second_latency = 7, .walk_ns = 30
+	};
+	result = play(&chain, &processor, (struct core_input){ 0 }, walked);
+	assert_near(result.cpi, 4 + 30, 0.001);
+	assert_near(result.stack[CORE_TLB], 4 + 30, 0.01);
+	result = play(&chain, &processor, (struct core_input){ 0 }, second);
+	assert_near(result.cpi, 4 + 7, 0.001);
+	result = play(&chain, &processor, (struct core_input){ 0 }, far);
+	assert_near(result.cpi, MEMORY + 30, 0.001);
+	assert_near(result.stack[CORE_MEMORY], MEMORY + 30, 0.01); /* the longer of the two */
+}
+
 /* Loads of lines that nothing depends on; every other instruction an ALU operation. */
 static struct script independent_loads(void)
 {
@@ -198,6 +227,19 @@ static void as_many_accesses_miss_as_the_odds_say(void **state)
 		script.ops[i].address = LINE;
 	result = play(&script, &processor, (struct core_input){ 0 }, odds);
 	assert_near(result.memory_lines, 0.05, 0.03);
+}
+
+static void page_walks_are_so_many_at_a_time(void **state)
+{
+	(void)state;
+	struct script script = independent_loads();
+	for (unsigned i = 0; i < OPS; i += 2)
+		script.ops[i].address = PROFILE_PAGE_BYTES * (1 + (uint64_t)i);
+	struct processor processor = eight_wide();
+	const struct core_odds walked = { .untranslated = { 1, 1 } };
+	processor.tlb = (struct tlb){ .entries = 64, .walk_ns = 60, .walks = 2 };
+	struct core_result result = play(&script, &processor, (struct core_input){ 0 }, walked);
+	assert_near(result.cpi, 60. / 2 / 2, 0.02);
 }
 
 static void a_prefetched_stream_goes_at_the_speed_of_the_prefetcher(void **state)
@@ -562,6 +604,8 @@ int main(void)
 		cmocka_unit_test(independent_misses_fill_the_window_or_the_room_for_misses),
 		cmocka_unit_test(a_chain_of_misses_leaves_room_to_others),
 		cmocka_unit_test(as_many_accesses_miss_as_the_odds_say),
+		cmocka_unit_test(translations_are_waited_for),
+		cmocka_unit_test(page_walks_are_so_many_at_a_time),
 		cmocka_unit_test(a_prefetched_stream_goes_at_the_speed_of_the_prefetcher),
 		cmocka_unit_test(a_misprediction_costs_resolution_and_refill),
 		cmocka_unit_test(mispredictions_fall_on_branches_that_vary),

@@ -97,6 +97,10 @@ static void errors_name_line_and_field(void **state)
 			"f:17: faster than the last cache, in 'memory.latency'" },
 		{ "transfer: 30 ns", "transfer: 30 ns, colour: red",
 			"f:17: memory has no field 'colour'" },
+		{ "memory:", "tlb: { entries: 8, ways: 16, walk: 9 ns }\nmemory:",
+			"f:17: more ways than entries, in 'tlb.ways'" },
+		{ "memory:", "tlb: { entries: 8, ways: 0 }\nmemory:",
+			"f:17: the field 'tlb.walk' is missing" },
 		{ "threads: { lock: 30, wake: 2 us }", "",
 			"f:1: the section 'threads' is missing" },
 	};

@@ -35,7 +35,7 @@ enum {
 struct sums {
 	struct raw_counts counts;
 	struct raw_thread thread;
-	double reuse[3][RAW_REUSE_BINS];
+	double reuse[RAW_PAGE + 1][RAW_REUSE_BINS];
 	struct raw_branches branches[RAW_HISTORIES];
 	uint64_t codes, micro_traces;
 	uint64_t first_address;
@@ -175,6 +175,23 @@ static void distances_are_those_of_the_loops(void **state)
 	assert_true(sums.counts.first_touches <= STACK_AND_DATA_LINES * 3);
 }
 
+static void pages_come_again_sooner_than_their_lines(void **state)
+{
+	(void)state;
+	struct sums sums;
+	profile_or_skip(&sums);
+	double lines = 0, pages = 0, soon = 0;
+	for (int i = 0; i < RAW_REUSE_BINS; i++) {
+		lines += sums.reuse[RAW_PRIVATE][i];
+		pages += sums.reuse[RAW_PAGE][i];
+		soon += i < 8 ? sums.reuse[RAW_PAGE][i] : 0;
+	}
+	/* One in four of the samples of lines: some hundred. */
+	assert_true(pages > 0.7 * lines && pages < 1.3 * lines);
+	/* A walk leaves a page at one step in 64. */
+	assert_true(soon > 0.93 * pages);
+}
+
 static void alternation_is_foreseen_by_history(void **state)
 {
 	(void)state;
@@ -252,6 +269,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_instruction_is_counted),
 		cmocka_unit_test(distances_are_those_of_the_loops),
+		cmocka_unit_test(pages_come_again_sooner_than_their_lines),
 		cmocka_unit_test(alternation_is_foreseen_by_history),
 		cmocka_unit_test(lines_of_instructions_are_few),
 		cmocka_unit_test(a_full_trace_has_everything),

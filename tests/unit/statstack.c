@@ -366,6 +366,54 @@ static void full_caches_miss_from_their_size_on(void **state)
 	assert_near(miss[0], 0.5, 1e-6, "over the edge");
 }
 
+/* N pages at random: of E entries, 1 - E / N are not there. */
+static void pages_at_random_are_translated_as_far_as_there_are_entries(void **state)
+{
+	(void)state;
+	enum { PAGES = 1024, ACCESSES = 1 << 20 };
+	struct profile_thread thread = { .tid = 1 };
+	struct profile_class class = {
+		.stretches = 1, .instructions = ACCESSES, .loads = ACCESSES, .first_touches = PAGES
+	};
+	struct code code = { .flags = CODE_LOAD };
+	struct profile_reuse rows[REUSE_BINS] = { { .samples = ACCESSES, .count = ACCESSES } };
+	size_t count = 1;
+	for (unsigned bin = 0; bin + 1 < REUSE_INFINITE; bin++) {
+		double share = pow(1 - 1.0 / PAGES, (double)reuse_bin_least(bin)) -
+			       pow(1 - 1.0 / PAGES, (double)reuse_bin_least(bin + 1));
+		if (share * ACCESSES >= 1)
+			rows[count++] = (struct profile_reuse){ .scope = PROFILE_PAGE,
+				.bin = (uint16_t)bin,
+				.samples = 100,
+				.count = share * ACCESSES };
+	}
+	struct profile profile = { .threads = &thread,
+		.thread_count = 1,
+		.classes = &class,
+		.class_count = 1,
+		.codes = &code,
+		.code_count = 1,
+		.reuse = rows,
+		.reuse_count = count };
+	struct processor processor = machine;
+	processor.tlb = (struct tlb){ .entries = 64, .second_entries = 512, .second_ways = 8 };
+	AUTO(statstack) struct statstack *statstack = NULL;
+	AUTO_RELEASE(statstack_answer) struct statstack_answer answer = { 0 };
+	struct err err;
+	assert_int_equal(statstack_new(&profile, &statstack, &err), 0);
+	assert_true(statstack_has_pages(statstack));
+	assert_int_equal(statstack_answer_init(&answer, statstack), 0);
+	statstack_ask(statstack, &processor, &answer);
+	const double *untranslated = answer.classes[0].access.untranslated;
+	assert_near(untranslated[0], 1 - 64.0 / PAGES, 0.01, "first level");
+	assert_near(untranslated[1], 1 - 512.0 / PAGES, 0.02, "second level");
+	processor.tlb.second_entries = 0;
+	statstack_ask(statstack, &processor, &answer);
+	assert_true(untranslated[1] == untranslated[0]);
+	statstack_ask(statstack, &machine, &answer);
+	assert_true(untranslated[0] == 0); /* no TLB */
+}
+
 static void rows_of_what_is_not_there_are_refused(void **state)
 {
 	(void)state;
@@ -397,6 +445,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sets_miss_as_the_binomial_says),
+		cmocka_unit_test(pages_at_random_are_translated_as_far_as_there_are_entries),
 		cmocka_unit_test(full_caches_miss_from_their_size_on),
 		cmocka_unit_test(a_loop_misses_where_it_does_not_fit),
 		cmocka_unit_test(random_accesses_hit_as_much_as_fits),
