@@ -224,6 +224,8 @@ static bool fill_block(struct block *block, const struct qemu_plugin_tb *tb)
 									  << (line % 64);
 	}
 	block->ends_in_branch = last->class == CODE_BRANCH;
+	block->ends_in_jump = last->class == CODE_JUMP && last->flags & CODE_INDIRECT &&
+			      !(last->flags & CODE_RETURN);
 	block->is_rare = block->has_string || block->new_lines;
 	block->is_string = block->count == 1 && last->class == CODE_STRING;
 	return true;

@@ -43,6 +43,7 @@ struct block {
 	uint32_t id;
 	uint16_t new_lines; /* that no block before had; 0 once that has been counted */
 	bool ends_in_branch; /* conditional */
+	bool ends_in_jump; /* whose target is predicted: indirect, and no return */
 	bool loops; /* its last instruction may jump to its first */
 	bool has_string; /* one of its instructions is a string instruction */
 	bool is_rare; /* has_string, or new_lines */

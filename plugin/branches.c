@@ -4,6 +4,7 @@
 #include "entropy.h"
 #include "foresight.h"
 #include "hash.h"
+#include "jumps.h"
 #include "out.h"
 
 #include <stdlib.h>
@@ -28,7 +29,7 @@ enum {
 struct history {
 	bool is_local;
 	uint8_t bits;
-	bool is_choice;
+	bool is_choice, is_jump;
 };
 
 static const struct history histories[RAW_HISTORIES] = RAW_HISTORY_TABLE;
@@ -51,6 +52,7 @@ struct branches {
 	uint32_t global;
 	uint32_t known; /* outcomes in `global` */
 	uint64_t outcomes; /* in the table */
+	struct jumps jumps;
 	uint64_t window_end, next_window; /* instructions of the thread */
 	uint32_t windows;
 };
@@ -84,6 +86,8 @@ static void write_sum(
 		sum->missed_halves[i] = 0;
 		if (histories[i].is_choice)
 			branches.executions = first[0].executions;
+		if (histories[i].is_jump)
+			branches.executions = sum->jumps;
 		if (branches.executions == 0)
 			continue;
 		branches.stretch = sum->stretch;
@@ -91,6 +95,7 @@ static void write_sum(
 		branches.history = i;
 		out_record(RAW_BRANCHES, &branches, sizeof(branches), NULL, 0);
 	}
+	sum->jumps = 0;
 }
 
 static void write_table(struct thread *thread)
@@ -131,6 +136,7 @@ void branches_free(struct thread *thread)
 		return;
 	free(thread->branches->table);
 	free(thread->branches->local);
+	jumps_free(&thread->branches->jumps);
 	free(thread->branches);
 	thread->branches = NULL;
 }
@@ -194,10 +200,24 @@ static uint64_t pattern_key(const struct sum *sum, uint32_t code, unsigned histo
 	return key | hash >> 12 << 15 | (hash & 0xfff);
 }
 
+static void follow_jump(struct vcpu *vcpu, const struct block *next)
+{
+	struct sum *sum = vcpu->sum;
+	struct jump_foretold foretold =
+		jumps_follow(&vcpu->thread->branches->jumps, vcpu->previous->end, next->address);
+	sum->jumps++;
+	sum->missed_halves[RAW_LAST_TARGET] += foretold.by_last ? 0 : 2;
+	sum->missed_halves[RAW_PATH_TARGET] += foretold.by_path ? 0 : 2;
+}
+
 void branches_block(struct vcpu *vcpu, const struct block *next)
 {
 	const struct block *previous = vcpu->previous;
 	struct branches *branches = vcpu->thread->branches;
+	if (previous->ends_in_jump)
+		follow_jump(vcpu, next);
+	if (next->address != previous->end)
+		jumps_take(&branches->jumps, next->address);
 	if (!previous->ends_in_branch || !make_room(vcpu->thread))
 		return;
 	uint32_t code = previous->places[previous->count - 1].code;
@@ -229,6 +249,7 @@ static void set_window(struct vcpu *vcpu, bool is_open)
 	vcpu->mode ^= VCPU_BRANCHES;
 	/* What was executed outside is not known. */
 	vcpu->thread->branches->known = 0;
+	vcpu->thread->branches->jumps.taken = 0;
 }
 
 uint64_t branches_look(struct vcpu *vcpu)

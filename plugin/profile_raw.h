@@ -17,7 +17,7 @@
 
 #define RAW_MAGIC UINT64_C(0x0077617263636363) /* "ccccraw" */
 
-enum { RAW_VERSION = 1, RAW_MIX = 24, RAW_HISTORIES = 8 };
+enum { RAW_VERSION = 1, RAW_MIX = 24, RAW_HISTORIES = 10 };
 
 enum raw_kind {
 	RAW_CODE = 1, /* one raw_code: the next index, from 0 */
@@ -133,14 +133,23 @@ static inline unsigned raw_reuse_bin(uint64_t distance)
 
 /*
  * Histories under which branches are looked at: { of the branch itself, not of all; outcomes }. Short and
- * long, so that predictors with little and with much history find theirs. The last two are choices (foresight.h)
- * among those before them: of all but 64 outcomes of the branch itself, and of all.
+ * long, so that predictors with little and with much history find theirs. Then two choices (foresight.h) among those
+ * before them: of all but 64 outcomes of the branch itself, and of all; and targets of indirect jumps that are no
+ * returns, by the jump's last target and by the path to it (jumps.h).
  */
 /* clang-format off */
 #define RAW_HISTORY_TABLE { { false, 0 }, { false, 8 }, { false, 16 }, { false, 24 }, { true, 64 }, { true, 8 }, \
-	{ false, 24, true }, { true, 64, true } }
+	{ false, 24, true }, { true, 64, true }, { true, 1, false, true }, { false, 16, false, true } }
 /* clang-format on */
-enum { RAW_WHOLE_LOOPS = 4, RAW_PATTERNS = 6, RAW_CHOICE = RAW_PATTERNS, RAW_FAR_CHOICE };
+enum {
+	RAW_WHOLE_LOOPS = 4,
+	RAW_PATTERNS = 6,
+	RAW_CHOICE = RAW_PATTERNS,
+	RAW_FAR_CHOICE,
+	RAW_LAST_TARGET,
+	RAW_PATH_TARGET,
+	RAW_OUTCOMES = RAW_LAST_TARGET
+};
 
 static_assert(sizeof(struct raw_code) == 40, "written as it is");
 static_assert(sizeof(struct raw_counts) == 80 - 8 + 8 * RAW_MIX, "written as it is");

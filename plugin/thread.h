@@ -31,7 +31,9 @@ struct sum {
 	uint64_t fetch_in; /* as sample_in, of fetches */
 	double fetch_weight;
 	uint64_t outcomes; /* of branches that were looked at, since the thread's start */
-	uint32_t missed_halves[RAW_HISTORIES]; /* of them (foresight.h), since they were written */
+	uint32_t missed_halves
+		[RAW_HISTORIES]; /* of them (foresight.h, jumps.h), since they were written */
+	uint32_t jumps; /* indirect ones that were looked at, since they were written */
 	uint32_t index; /* of the thread's */
 	struct sum *next; /* of the thread's, the newest first */
 };

@@ -49,7 +49,7 @@ static void sum_up(const struct map *patterns, const uint32_t halves[PROFILE_HIS
 		of->entropy += entropy_leave_one_out(visits, taken);
 		of->floor_entropy += entropy_plug_in(visits, taken);
 	}
-	for (unsigned i = 0; i < PROFILE_HISTORIES && ret[0].executions > 0; i++) {
+	for (unsigned i = 0; i < PROFILE_OUTCOMES && ret[0].executions > 0; i++) {
 		ret[i].executions = ret[0].executions;
 		ret[i].entropy /= ret[i].executions;
 		ret[i].floor_entropy /= ret[i].executions;

@@ -3,7 +3,7 @@
 
 #include "uarch/branches_map.h"
 
-enum { GLOBAL_LONGEST = 3, LOCAL = 5 };
+enum { GLOBAL_LONGEST = 3, LOCAL = 5, LAST_TARGET = PROFILE_OUTCOMES, PATH_TARGET };
 
 static double unsure_rate(const struct profile_branches *branches)
 {
@@ -14,9 +14,9 @@ static double unsure_rate(const struct profile_branches *branches)
 void branches_features(
 	const struct profile_branches branches[PROFILE_HISTORIES], double ret[BRANCHES_FEATURES])
 {
-	for (unsigned i = 0; i < PROFILE_HISTORIES; i++)
+	for (unsigned i = 0; i < PROFILE_OUTCOMES; i++)
 		ret[i] = branches[i].missed;
-	double *more = &ret[PROFILE_HISTORIES];
+	double *more = &ret[PROFILE_OUTCOMES];
 	more[0] = unsure_rate(&branches[GLOBAL_LONGEST]);
 	more[1] = unsure_rate(&branches[LOCAL]);
 	more[2] = unsure_rate(&branches[0]);
@@ -46,4 +46,13 @@ double branches_mispredicted(
 	double rate = map_rate(branches_map[kind][i], features);
 	bool is_between = i + 1 < BRANCHES_SIZES && bytes >= 2 * size;
 	return is_between ? (rate + map_rate(branches_map[kind][i + 1], features)) / 2 : rate;
+}
+
+double branches_jumps_mispredicted(const struct profile_class *class, enum predictor_kind kind)
+{
+	if ((int)kind >= (int)BRANCHES_KINDS)
+		return 0;
+	const struct profile_branches *of =
+		&class->branches[kind == PREDICTOR_BIMODAL ? LAST_TARGET : PATH_TARGET];
+	return of->executions > 0 ? of->missed : -1;
 }

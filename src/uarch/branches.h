@@ -15,7 +15,7 @@
 #include "uarch/profile.h"
 
 enum {
-	BRANCHES_FEATURES = PROFILE_HISTORIES + 3,
+	BRANCHES_FEATURES = PROFILE_OUTCOMES + 3,
 	BRANCHES_KINDS = PREDICTOR_PERFECT, /* those that mispredict */
 	BRANCHES_SIZES = 4, /* 1, 4, 16 and 64 KiB */
 	BRANCHES_SIZE_FIRST = 1024,
@@ -29,6 +29,9 @@ enum {
  */
 void branches_features(
 	const struct profile_branches branches[PROFILE_HISTORIES], double ret[BRANCHES_FEATURES]);
+
+/* Of an indirect jump of the class that is no return: 0 to 1; below 0: none was looked at. */
+double branches_jumps_mispredicted(const struct profile_class *class, enum predictor_kind kind);
 
 /* Of a conditional branch of the class: 0 to 1/2. bytes: of the predictor; beyond the sizes fitted, the nearest. */
 double branches_mispredicted(

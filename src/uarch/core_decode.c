@@ -449,7 +449,9 @@ static int follow_jump(struct core_decoder *decoder, uint32_t code)
 		int rc = core_jumps_follow(&decoder->jumps, decoder->jump_code, code, &jump);
 		if (rc != 0)
 			return rc;
-		uop->draw = jump.is_last ? 1 : jump.is_path ? 0.5F : 0;
+		uop->draw = jump.is_last   ? CORE_BY_LAST
+			    : jump.is_path ? CORE_BY_PATH
+					   : CORE_BY_NONE;
 	}
 	if (decoder->has_taken)
 		core_jumps_take(&decoder->jumps, code);
@@ -464,7 +466,7 @@ static void note_jump(struct core_decoder *decoder, const struct instruction *no
 	if (now->operation && program->uops[program->uop_count - 1].flags & CORE_INDIRECT) {
 		decoder->jump_uop = (uint32_t)program->uop_count - 1;
 		decoder->jump_code = now->code_index;
-		program->uops[decoder->jump_uop].draw = 1;
+		program->uops[decoder->jump_uop].draw = CORE_BY_LAST;
 	}
 }
 

@@ -4,7 +4,7 @@
  * number in [0, 1) and misses when it is below the probability. Numbers are dealt out in strata, so that the misses
  * of an instruction are as many as expected, give or take one. Branches are ranked by how little their own past
  * in the traces says about them, so that mispredictions fall on those that are hard to predict on any processor.
- * Indirect jumps are the decoder's (core_jumps.h).
+ * Indirect jumps likewise, by what foretells them along the traces (core_jumps.h).
  */
 #include "base/mem.h"
 #include "base/rng.h"
@@ -157,6 +157,19 @@ static int compare_ranks(const void *a, const void *b)
 	return (x->uop > y->uop) - (x->uop < y->uop);
 }
 
+/* In the order of their keys, so that of a share of all executions as many are below it, whatever traces stand for. */
+static void deal_ranks(struct ranks *ranks)
+{
+	qsort(ranks->list, ranks->count, sizeof(*ranks->list), compare_ranks);
+	double before = 0, all = ranks->weight > 0 ? ranks->weight : 1,
+	       shift = rng_uniform(ranks->rng);
+	for (size_t i = 0; i < ranks->count; i++) {
+		struct rank *rank = &ranks->list[i];
+		rank->uop->draw = (float)((before + shift * rank->weight) / all);
+		before += rank->weight;
+	}
+}
+
 static int list_branches(const struct core_program *program, const struct core_class *class,
 	struct branch_list *list, size_t *ret_executions)
 {
@@ -201,17 +214,42 @@ static int draw_branches(
 	for_branches(program, class, &list, predict_outcome, NULL);
 	struct ranks ranks = { .list = ranked, .rng = rng };
 	for_branches(program, class, &list, rank_branch, &ranks);
-	qsort(ranked, ranks.count, sizeof(*ranked), compare_ranks);
-	/* So that of a share of all executions as many are below it, whatever traces stand for. */
-	double before = 0, all = ranks.weight > 0 ? ranks.weight : 1, shift = rng_uniform(rng);
-	for (size_t i = 0; i < ranks.count; i++) {
-		ranked[i].uop->draw = (float)((before + shift * ranked[i].weight) / all);
-		before += ranked[i].weight;
-	}
+	deal_ranks(&ranks);
 	return 0;
 }
 
-int core_draw(struct core_program *program, const struct core_class *class, struct rng *rng)
+/* First those that nobody foretells along the traces, then those that only the path does, then the others. */
+static int draw_jumps(struct core_program *program, struct core_class *class, struct rng *rng)
+{
+	AUTO_FREE struct rank *ranked = NULL;
+	size_t capacity = 0;
+	struct ranks ranks = { .rng = rng };
+	double weights[CORE_BY_LAST + 1] = { 0 };
+	for (size_t t = class->trace; t < class->trace + class->trace_count; t++) {
+		const struct core_trace *trace = &program->traces[t];
+		double weight = trace->instructions ? trace->weight / trace->instructions : 0;
+		for (uint32_t u = trace->uop; u < trace->uop + trace->uop_count; u++) {
+			struct core_uop *uop = &program->uops[u];
+			if (!(uop->flags & CORE_INDIRECT))
+				continue;
+			if (mem_grow(&ranked, &capacity, ranks.count + 1, sizeof(*ranked)) < 0)
+				return -ENOMEM;
+			weights[(int)uop->draw] += weight;
+			ranked[ranks.count++] =
+				(struct rank){ (double)uop->draw + rng_uniform(rng), weight, uop };
+			ranks.weight += weight;
+		}
+	}
+	if (ranks.weight <= 0)
+		return 0;
+	class->jumps_unforeseen[0] = weights[CORE_BY_NONE] / ranks.weight;
+	class->jumps_unforeseen[1] = (weights[CORE_BY_NONE] + weights[CORE_BY_PATH]) / ranks.weight;
+	ranks.list = ranked;
+	deal_ranks(&ranks);
+	return 0;
+}
+
+int core_draw(struct core_program *program, struct core_class *class, struct rng *rng)
 {
 	/* Numbers of their own: translations and misses have nothing to do with one another. */
 	struct rng after = *rng, pages;
@@ -221,5 +259,5 @@ int core_draw(struct core_program *program, const struct core_class *class, stru
 		rc = draw_accesses(program, class, true, &pages);
 	if (rc == 0)
 		rc = draw_branches(program, class, rng);
-	return rc;
+	return rc == 0 ? draw_jumps(program, class, rng) : rc;
 }

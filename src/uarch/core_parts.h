@@ -36,14 +36,13 @@ enum core_uop_flags {
 	CORE_PAIRED = 128, /* where they are: does the work of the branch that follows */
 };
 
-/* Jumps have the draw 0 if no predictor foretells them, 1/2 if only the path does, 1 if the last target does. */
-#define CORE_JUMP_BY_PATH 0.25 /* of predictors that know the path */
-#define CORE_JUMP_BY_LAST 0.75 /* of those that take the last target */
+/* What foretells a jump along the traces: its `draw`, until draws are made. */
+enum core_foretold { CORE_BY_NONE, CORE_BY_PATH, CORE_BY_LAST };
 
 struct core_uop {
 	uint32_t operand; /* the first, in `operands` of the program */
 	uint32_t access; /* index, or CORE_NONE */
-	float draw; /* mispredicted if below the ratio; of jumps: 0, 1/2, 1 */
+	float draw; /* mispredicted if below the ratio */
 	uint8_t operand_count, unit, flags;
 	uint8_t pair_unit; /* of CORE_PAIRED, where they are fused */
 };
@@ -81,6 +80,7 @@ struct core_class {
 	size_t instructions;
 	double branch_share; /* of the class's instructions; negative: not known */
 	double branches_played; /* the same in its traces, weighted */
+	double jumps_unforeseen[CORE_BY_LAST]; /* share of indirect jumps: by nobody; but by the path */
 	double units[CORE_UNITS]; /* micro-operations in its traces */
 };
 
@@ -111,6 +111,6 @@ CLEANUP_DEFINE(core_decoder, core_decoder_free)
 
 /* core_draw.c: the draws of a class whose traces are all there. 0 or -ENOMEM. */
 struct rng;
-int core_draw(struct core_program *program, const struct core_class *class, struct rng *rng);
+int core_draw(struct core_program *program, struct core_class *class, struct rng *rng);
 
 #endif

@@ -42,7 +42,7 @@ struct core {
 	double fetch_debt[PROCESSOR_LEVELS_MAX];
 	int64_t stack[CORE_COMPONENTS];
 	double mispredicted; /* of the branches played */
-	double jump_surprise; /* draws of jumps below are mispredicted */
+	double jumps_mispredicted; /* of the indirect ones that are no returns */
 	double fetch_misses[PROCESSOR_LEVELS_MAX]; /* per instruction, that level n + 1 serves */
 	double fetch_latency[PROCESSOR_LEVELS_MAX];
 	bool has_fetch_misses;
@@ -108,9 +108,6 @@ int core_new(const struct processor *processor, struct core **ret)
 		return -ENOMEM;
 	core->processor = *processor;
 	core_memory_init(&core->memory, &core->processor);
-	core->jump_surprise = processor->predictor == PREDICTOR_PERFECT   ? 0
-			      : processor->predictor == PREDICTOR_BIMODAL ? CORE_JUMP_BY_LAST
-									  : CORE_JUMP_BY_PATH;
 	core->stores_in_pairs = __builtin_popcount(processor->store_ports) > 1;
 	if (queue_init(&core->window, processor->rob) != 0 ||
 		queue_init(&core->loads, processor->load_queue) != 0 ||
@@ -372,7 +369,7 @@ static void play_uop(struct core *core, const struct core_program *program,
 	int64_t committed = commit(core, dispatched, reason, done, component, !rides);
 	leave(core, uop, access, !rides, committed, &core->left[index]);
 	if ((uop->flags & CORE_PREDICTED && uop->draw < core->mispredicted) ||
-		(uop->flags & CORE_INDIRECT && uop->draw < core->jump_surprise))
+		(uop->flags & CORE_INDIRECT && uop->draw < core->jumps_mispredicted))
 		redirect(core, done + core->processor.front_end);
 }
 
@@ -419,6 +416,18 @@ static void start_fetch(struct core *core, const struct core_input *input)
 	}
 }
 
+/* What the class's profile says, else its traces. */
+static double jumps_mispredicted(
+	const struct core *core, const struct core_class *class, const struct core_input *input)
+{
+	enum predictor_kind predictor = core->processor.predictor;
+	if (predictor == PREDICTOR_PERFECT)
+		return 0;
+	return input->jumps_mispredicted >= 0
+		       ? input->jumps_mispredicted
+		       : class->jumps_unforeseen[predictor == PREDICTOR_BIMODAL];
+}
+
 static int start_class(struct core *core, const struct core_program *program,
 	const struct core_class *class, const struct core_input *input)
 {
@@ -449,6 +458,7 @@ static int start_class(struct core *core, const struct core_program *program,
 	core->mispredicted = input->mispredicted;
 	if (class->branch_share >= 0 && class->branches_played > 0)
 		core->mispredicted *= class->branch_share / class->branches_played;
+	core->jumps_mispredicted = jumps_mispredicted(core, class, input);
 	start_fetch(core, input);
 	return 0;
 }

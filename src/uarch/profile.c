@@ -8,6 +8,7 @@
 
 /* The table of the profilers' file. */
 static_assert(PROFILE_HISTORIES == (int)RAW_HISTORIES, "each has a record");
+static_assert(PROFILE_OUTCOMES == (int)RAW_OUTCOMES, "before jumps");
 static_assert(REUSE_BINS == (int)RAW_REUSE_BINS && REUSE_EXACT == (int)RAW_REUSE_EXACT, "");
 static_assert(CODE_CLASSES <= (int)RAW_MIX, "each has a count");
 

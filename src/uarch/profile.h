@@ -28,7 +28,8 @@ enum {
 	PROFILE_VERSION = 2,
 	PROFILE_LINE_BYTES = 64, /* of the cache lines in which reuse is counted */
 	PROFILE_PAGE_BYTES = 4096, /* of the pages, likewise */
-	PROFILE_HISTORIES = 8, /* kinds of branch history: see profile_history */
+	PROFILE_HISTORIES = 10, /* kinds of branch history: see profile_history */
+	PROFILE_OUTCOMES = 8, /* of these, of conditional branches */
 	PROFILE_NO_CODE = UINT32_MAX,
 	/* Of all micro-traces, and of one: a file may not make its reader ask for more. */
 	PROFILE_OPS_MAX = 1 << 26,
@@ -76,6 +77,7 @@ struct profile_history {
 	bool is_local; /* of the same branch; else of all branches of the thread */
 	uint8_t bits; /* outcomes */
 	bool is_choice; /* for each branch of the best history before this one, up to these bits: only misses */
+	bool is_jump; /* targets of indirect jumps but returns, by the last target or the path: only misses */
 };
 extern const struct profile_history profile_histories[PROFILE_HISTORIES];
 

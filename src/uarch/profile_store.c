@@ -199,11 +199,12 @@ static int put_meanings(sqlite3 *db, struct err *err)
 		if (reuse_bin_least(i) <= INT64_MAX)
 			code = put_row(db, bin, err, "ii", (int64_t)i, (int64_t)reuse_bin_least(i));
 	if (code == 0)
-		code = prepare(db, "INSERT INTO histories VALUES (?, ?, ?, ?)", &history, err);
+		code = prepare(db, "INSERT INTO histories VALUES (?, ?, ?, ?, ?)", &history, err);
 	for (int i = 0; code == 0 && i < PROFILE_HISTORIES; i++)
-		code = put_row(db, history, err, "iiii", (int64_t)i,
+		code = put_row(db, history, err, "iiiii", (int64_t)i,
 			(int64_t)profile_histories[i].is_local, (int64_t)profile_histories[i].bits,
-			(int64_t)profile_histories[i].is_choice);
+			(int64_t)profile_histories[i].is_choice,
+			(int64_t)profile_histories[i].is_jump);
 	return code;
 }
 

@@ -345,12 +345,17 @@ static void jumps_are_foretold_by_the_path(void **state)
 		script.ops[i].taken = i % 2;
 	}
 	struct processor processor = eight_wide();
+	const struct core_input of_traces = { .jumps_mispredicted = -1 };
+	const struct core_input half = { .jumps_mispredicted = 0.5 };
 	processor.predictor = PREDICTOR_TAGE; /* learns in a dozen jumps of 500 */
-	assert_true(play_hits(&script, &processor).cpi < 1 / 8. + 12 * (FRONT_END + 3) / 1000.);
+	assert_true(play(&script, &processor, of_traces, never_missed).cpi <
+		    1 / 8. + 12 * (FRONT_END + 3) / 1000.);
+	double slow = play(&script, &processor, half, never_missed).stack[CORE_BRANCH];
+	assert_true(slow > 0.5 * 0.5 * FRONT_END && slow < 0.5 * 0.5 * (FRONT_END + 4));
 	processor.predictor = PREDICTOR_BIMODAL;
-	assert_true(play_hits(&script, &processor).cpi > FRONT_END / 2.);
+	assert_true(play(&script, &processor, of_traces, never_missed).cpi > FRONT_END / 2.);
 	processor.predictor = PREDICTOR_PERFECT;
-	assert_near(play_hits(&script, &processor).cpi, 1 / 8., 0.01);
+	assert_near(play(&script, &processor, half, never_missed).cpi, 1 / 8., 0.01);
 }
 
 /* A class with half as many branches as its traces have gets half of the mispredictions. */
