@@ -4,7 +4,8 @@
  * trace: how long it blocked is its wall time less its thread's CPU time.
  *
  * A connection is a request: it begins where accept() returns it and ends where it is closed,
- * whichever thread does that. Descriptors are a limit that a program may reach: opening one is a PASS,
+ * whichever thread does that. What comes over it are requests, too (TRACE_IMPLICIT): each from data that are
+ * read to the next that are written there. Descriptors are a limit that a program may reach: opening one is a PASS,
  * closing it a RELEASE, and finding none left a TRY_FAILED.
  */
 #include "live.h"
@@ -72,9 +73,12 @@ enum blocking {
 	BLOCKING_PERHAPS,
 };
 
-/* By descriptor: was it recorded when it was opened; the number of its request, 0: none. */
+/*
+ * By descriptor: was it recorded when it was opened; the number of the request that the connection is, and
+ * of the one that came over it and has no answer yet; 0: none.
+ */
 static struct {
-	uint32_t request;
+	uint32_t connection, request;
 	bool is_told;
 	uint8_t blocking; /* enum blocking */
 } descriptors[DESCRIPTORS_MAX];
@@ -113,6 +117,85 @@ static inline bool is_left_out(int fd, int io)
 	return true;
 }
 
+/* Numbers of requests over connections begin here, those of connections with 1. */
+#define OVER (UINT32_C(1) << 31)
+
+static uint32_t connection_count, request_count;
+
+static bool is_connection(int fd)
+{
+	return fd >= 0 && fd < DESCRIPTORS_MAX &&
+	       __atomic_load_n(&descriptors[fd].connection, __ATOMIC_RELAXED);
+}
+
+/* Data came: of a connection that is the next request, or the rest of one. */
+static void was_read(int fd, ssize_t bytes, const void *caller)
+{
+	if (bytes <= 0 || !is_connection(fd) ||
+		__atomic_load_n(&descriptors[fd].request, __ATOMIC_RELAXED))
+		return;
+	uint32_t number = OVER | __atomic_add_fetch(&request_count, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&descriptors[fd].request, number, __ATOMIC_RELAXED);
+	trace_request(TRACE_REQUEST_BEGIN, fd, number, TRACE_IMPLICIT, caller);
+}
+
+static void was_written(int fd, ssize_t bytes, const void *caller)
+{
+	if (bytes <= 0 || !is_connection(fd) ||
+		!__atomic_load_n(&descriptors[fd].request, __ATOMIC_RELAXED))
+		return;
+	uint32_t number = __atomic_exchange_n(&descriptors[fd].request, 0, __ATOMIC_RELAXED);
+	if (number)
+		trace_request(TRACE_REQUEST_END, fd, number, TRACE_IMPLICIT, caller);
+}
+
+/* Of calls that wait for one descriptor: what they did there. */
+#define TRANSFERS(done, name, io, parameters, arguments)                                           \
+	EXPORT ssize_t name parameters                                                             \
+	{                                                                                          \
+		if (is_left_out(fd, io) || (!is_tracing() && !is_live()))                          \
+			return real()->name arguments;                                             \
+		ssize_t bytes_done;                                                                \
+		{                                                                                  \
+			WAIT(SINK_IO, (const void *)(intptr_t)fd);                                 \
+			if (is_tracing() && (io) != TRACE_IO_UNKNOWN)                              \
+				trace_wait_tell(&wait_, io);                                       \
+			bytes_done = real()->name arguments;                                       \
+		}                                                                                  \
+		if (is_tracing())                                                                  \
+			done(fd, bytes_done, CALLER);                                              \
+		return bytes_done;                                                                 \
+	}
+
+TRANSFERS(was_read, read, TRACE_IO_UNKNOWN, (int fd, void *to, size_t bytes), (fd, to, bytes))
+TRANSFERS(was_written, write, TRACE_IO_UNKNOWN, (int fd, const void *from, size_t bytes),
+	(fd, from, bytes))
+TRANSFERS(was_read, readv, TRACE_IO_UNKNOWN, (int fd, const struct iovec *parts, int count),
+	(fd, parts, count))
+TRANSFERS(was_written, writev, TRACE_IO_UNKNOWN, (int fd, const struct iovec *parts, int count),
+	(fd, parts, count))
+TRANSFERS(was_read, recv, TRACE_IO_SOCKET, (int fd, void *to, size_t bytes, int flags),
+	(fd, to, bytes, flags))
+TRANSFERS(was_written, send, TRACE_IO_SOCKET, (int fd, const void *from, size_t bytes, int flags),
+	(fd, from, bytes, flags))
+TRANSFERS(was_read, recvfrom, TRACE_IO_SOCKET,
+	(int fd, void *restrict to, size_t bytes, int flags, __SOCKADDR_ARG from,
+		socklen_t *restrict length),
+	(fd, to, bytes, flags, from, length))
+TRANSFERS(was_written, sendto, TRACE_IO_SOCKET,
+	(int fd, const void *from, size_t bytes, int flags, __CONST_SOCKADDR_ARG to,
+		socklen_t length),
+	(fd, from, bytes, flags, to, length))
+TRANSFERS(was_read, recvmsg, TRACE_IO_SOCKET, (int fd, struct msghdr *message, int flags),
+	(fd, message, flags))
+TRANSFERS(was_written, sendmsg, TRACE_IO_SOCKET, (int fd, const struct msghdr *message, int flags),
+	(fd, message, flags))
+/* As compilers call them that check the sizes of buffers. */
+TRANSFERS(was_read, __read_chk, TRACE_IO_UNKNOWN, (int fd, void *to, size_t bytes, size_t room),
+	(fd, to, bytes, room))
+TRANSFERS(was_read, __recv_chk, TRACE_IO_SOCKET,
+	(int fd, void *to, size_t bytes, size_t room, int flags), (fd, to, bytes, room, flags))
+
 /* What is waited for: a descriptor, or -1. What an unknown one is, is looked up when it blocked. */
 #define BLOCKS(result, name, io, descriptor, parameters, arguments)                                \
 	EXPORT result name parameters                                                              \
@@ -126,29 +209,6 @@ static inline bool is_left_out(int fd, int io)
 		return real()->name arguments;                                                     \
 	}
 
-BLOCKS(ssize_t, read, TRACE_IO_UNKNOWN, fd, (int fd, void *to, size_t bytes), (fd, to, bytes))
-BLOCKS(ssize_t, write, TRACE_IO_UNKNOWN, fd, (int fd, const void *from, size_t bytes),
-	(fd, from, bytes))
-BLOCKS(ssize_t, readv, TRACE_IO_UNKNOWN, fd, (int fd, const struct iovec *parts, int count),
-	(fd, parts, count))
-BLOCKS(ssize_t, writev, TRACE_IO_UNKNOWN, fd, (int fd, const struct iovec *parts, int count),
-	(fd, parts, count))
-BLOCKS(ssize_t, recv, TRACE_IO_SOCKET, fd, (int fd, void *to, size_t bytes, int flags),
-	(fd, to, bytes, flags))
-BLOCKS(ssize_t, send, TRACE_IO_SOCKET, fd, (int fd, const void *from, size_t bytes, int flags),
-	(fd, from, bytes, flags))
-BLOCKS(ssize_t, recvfrom, TRACE_IO_SOCKET, fd,
-	(int fd, void *restrict to, size_t bytes, int flags, __SOCKADDR_ARG from,
-		socklen_t *restrict length),
-	(fd, to, bytes, flags, from, length))
-BLOCKS(ssize_t, sendto, TRACE_IO_SOCKET, fd,
-	(int fd, const void *from, size_t bytes, int flags, __CONST_SOCKADDR_ARG to,
-		socklen_t length),
-	(fd, from, bytes, flags, to, length))
-BLOCKS(ssize_t, recvmsg, TRACE_IO_SOCKET, fd, (int fd, struct msghdr *message, int flags),
-	(fd, message, flags))
-BLOCKS(ssize_t, sendmsg, TRACE_IO_SOCKET, fd, (int fd, const struct msghdr *message, int flags),
-	(fd, message, flags))
 BLOCKS(int, connect, TRACE_IO_SOCKET, fd, (int fd, __CONST_SOCKADDR_ARG to, socklen_t length),
 	(fd, to, length))
 BLOCKS(int, poll, TRACE_IO_POLL, -1, (struct pollfd * fds, nfds_t count, int timeout),
@@ -186,15 +246,8 @@ BLOCKS(int, sigtimedwait, TRACE_IO_SIGNAL, -1,
 	(set, info, timeout))
 BLOCKS(int, sigsuspend, TRACE_IO_SIGNAL, -1, (const sigset_t *set), (set))
 
-/* As compilers call them that check the sizes of buffers. */
-BLOCKS(ssize_t, __read_chk, TRACE_IO_UNKNOWN, fd, (int fd, void *to, size_t bytes, size_t room),
-	(fd, to, bytes, room))
-BLOCKS(ssize_t, __recv_chk, TRACE_IO_SOCKET, fd,
-	(int fd, void *to, size_t bytes, size_t room, int flags), (fd, to, bytes, room, flags))
 BLOCKS(int, __poll_chk, TRACE_IO_POLL, -1,
 	(struct pollfd * fds, nfds_t count, int timeout, size_t room), (fds, count, timeout, room))
-
-static uint32_t request_count;
 
 /* It becomes another file. */
 static bool forget(int fd, bool is_told)
@@ -224,9 +277,9 @@ static int accepted(int fd, const void *caller)
 	(void)opened(fd, caller); /* the same descriptor */
 	if (fd < 0 || fd >= DESCRIPTORS_MAX)
 		return fd;
-	uint32_t number = __atomic_add_fetch(&request_count, 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&descriptors[fd].request, number, __ATOMIC_RELAXED);
-	trace_mark(TRACE_REQUEST_BEGIN, TRACE_IO, (uint64_t)fd, number, caller);
+	uint32_t number = __atomic_add_fetch(&connection_count, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&descriptors[fd].connection, number, __ATOMIC_RELAXED);
+	trace_request(TRACE_REQUEST_BEGIN, fd, number, 0, caller);
 	return fd;
 }
 
@@ -261,13 +314,14 @@ EXPORT int close(int fd)
 {
 	if (!is_tracing() || fd < 0 || fd >= DESCRIPTORS_MAX)
 		return real()->close(fd);
-	uint32_t request = __atomic_exchange_n(&descriptors[fd].request, 0, __ATOMIC_RELAXED);
+	uint32_t connection = __atomic_exchange_n(&descriptors[fd].connection, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&descriptors[fd].request, 0, __ATOMIC_RELAXED); /* without an answer */
 	bool is_told = forget(fd, false);
 	int result = real()->close(fd);
 	if (is_told)
 		trace_mark(TRACE_RELEASE, TRACE_IO, (uint64_t)fd, 0, CALLER);
-	if (request)
-		trace_mark(TRACE_REQUEST_END, TRACE_IO, (uint64_t)fd, request, CALLER);
+	if (connection)
+		trace_request(TRACE_REQUEST_END, fd, connection, 0, CALLER);
 	return result;
 }
 

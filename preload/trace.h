@@ -46,6 +46,9 @@ uint32_t trace_own_tid(void);
 /* A moment: marks, and what is recorded as seen. */
 void trace_mark(enum trace_kind kind, enum trace_what what, uint64_t object, uint64_t value,
 	const void *caller);
+/* Of a connection, or (TRACE_IMPLICIT) of what came over one. */
+void trace_request(
+	enum trace_kind kind, int fd, uint32_t number, uint32_t flags, const void *caller);
 void trace_name(enum trace_what what, uint64_t object, uint64_t value, const char *text);
 
 /* An object was initialised. */

@@ -97,6 +97,16 @@ void trace_released(
 	leave();
 }
 
+void trace_request(
+	enum trace_kind kind, int fd, uint32_t number, uint32_t flags, const void *caller)
+{
+	if (!enter())
+		return;
+	put(now(), (struct head){ (uint8_t)kind, TRACE_IO, (uint16_t)flags }, (uint64_t)fd, caller,
+		number);
+	leave();
+}
+
 void trace_mark(enum trace_kind kind, enum trace_what what, uint64_t object, uint64_t value,
 	const void *caller)
 {

@@ -168,6 +168,39 @@ static double median(double *values, size_t count)
  * Arrivals: Poisson if the intervals spread as exponential ones do (squared coefficient of variation 1,
  * of n of them within 3 / sqrt(n) * 2.83: that of an exponential sample's), else as seen, stretched.
  */
+/* Clients that wait for answers: how many, and what they think, can be set. */
+static int add_clients(struct build *build)
+{
+	struct build_requests *requests = &build->requests;
+	uint32_t clients = 0, think = 0, source = 0;
+	double sum = 0;
+	for (size_t i = 0; i < requests->thinking_count; i++)
+		sum += requests->thinking_s[i];
+	double mean = sum / (double)requests->thinking_count;
+	int code = model_add_parameter(build->model, "clients", &clients);
+	if (code == 0)
+		code = model_add_parameter(build->model, "think", &think);
+	if (code == 0)
+		code = model_add_source(build->model, "clients", &source);
+	if (code < 0)
+		return code;
+	build->model->parameters[clients].value = requests->clients;
+	build->model->parameters[clients].note = "connections, each with one request at a time";
+	build->model->parameters[think].unit = MODEL_TIME;
+	build->model->parameters[think].value = mean;
+	build->model->parameters[think].note = "mean time from an answer to the next request";
+	struct model_source *added = &build->model->sources[source];
+	added->kind = MODEL_CLOSED;
+	added->queue = build->objects[requests->arrivals];
+	code = build_formula(build->model, &added->clients, "clients");
+	if (code == 0)
+		code = build_dist(build->model, requests->thinking_s, requests->thinking_count,
+			&added->interval);
+	return code < 0 ? code
+			: build_formula(
+				  build->model, &added->interval.scale, "think / %.17g s", mean);
+}
+
 static int add_source(struct build *build)
 {
 	struct build_requests *requests = &build->requests;
@@ -175,6 +208,8 @@ static int add_source(struct build *build)
 	size_t count = requests->interval_count;
 	if (requests->arrivals == BUILD_NONE || count < 2)
 		return 0;
+	if (requests->clients > 0 && requests->thinking_count > 0)
+		return add_clients(build);
 	double sum = 0, squares = 0;
 	for (size_t i = 0; i < count; i++) {
 		sum += requests->intervals_s[i];
@@ -225,7 +260,9 @@ static int describe_run(struct build *build)
 	if (!build->has_limit && build->requests.begun > 0 && build->trace.descriptors < UINT32_MAX)
 		recorded->descriptors = (uint32_t)build->trace.descriptors;
 	recorded->throughput_per_s = build->requests.throughput_per_s;
-	recorded->response_s = build->requests.response_s;
+	/* Of requests over connections it runs from arrival, which is not recorded. */
+	if (build->requests.clients == 0)
+		recorded->response_s = build->requests.response_s;
 	if (!build->trace.program)
 		return 0;
 	recorded->program = model_text(build->model, build->trace.program);
@@ -293,6 +330,10 @@ static int add_notes(struct build *build)
 {
 	int code = add_note(build, build->trace.lost, "events were not recorded");
 	if (code == 0)
+		code = add_note(build, build->trace.left_out,
+			"free locks were left out to save time, and with them the order of what "
+			"threads do: record with '--budget none' for a model");
+	if (code == 0)
 		code = add_cost(build);
 	if (code == 0)
 		code = add_note(build, build->trace.futexes,
@@ -305,6 +346,10 @@ static int add_notes(struct build *build)
 	if (code == 0)
 		code = add_note(build, build->channels.failed_tries,
 			"tries of locks that failed are left out");
+	if (code == 0)
+		code = add_note(build, build->tries,
+			"locks were taken in the order that others do not, never waited, and are "
+			"taken to be tries: they are left out");
 	if (code == 0 && build->disk.is_guessed)
 		code = model_add_note(build->model, "the disk was always as busy: that it serves "
 						    "one request at a time is a guess");
@@ -359,6 +404,8 @@ static int make(struct build *build, struct err *err)
 		code = build_groups_find(&build->trace, &build->groups);
 	if (code == 0)
 		code = build_classes_find(&build->trace, &build->groups);
+	if (code == 0)
+		code = build_leave_out_tries(build);
 	if (code == 0)
 		code = add_parameters(build);
 	if (code == 0)

@@ -24,20 +24,23 @@ struct places {
 	struct map count; /* different objects, by place */
 	struct map seen; /* by object, and place */
 	struct map first; /* an object, by place */
+	struct map are_common; /* places where two threads take the same object */
 };
 
 static int count_step(const struct build_trace *trace, struct places *places,
-	const struct build_step *step, uint32_t group)
+	const struct build_step *step, uint32_t group, size_t thread)
 {
 	uint64_t *count, *seen, *first, key = place_key(trace, step, group);
 	uint64_t place = step->site * 0x9e3779b97f4a7c15U ^ key;
-	int code = map_add(&places->seen, step->object, place, 0, &seen);
-	if (code <= 0)
-		return code;
-	code = map_add(&places->count, step->site, key, 0, &count);
-	if (code >= 0) {
-		++*count;
-		code = map_add(&places->first, step->site, key, step->object, &first);
+	int code = map_add(&places->seen, step->object, place, thread, &seen);
+	if (code == 0 && *seen != thread)
+		code = map_add(&places->are_common, step->site, key, 1, &first);
+	else if (code > 0) {
+		code = map_add(&places->count, step->site, key, 0, &count);
+		if (code >= 0) {
+			++*count;
+			code = map_add(&places->first, step->site, key, step->object, &first);
+		}
 	}
 	return code < 0 ? code : 0;
 }
@@ -52,11 +55,14 @@ static void join(struct build_trace *trace, uint32_t a, uint32_t b)
 		trace->objects[a].class = b;
 }
 
+/* `threads`: how many the group has. */
 static void join_step(const struct places *places, struct build_trace *trace,
-	const struct build_step *step, uint32_t group)
+	const struct build_step *step, uint32_t group, size_t threads)
 {
 	uint64_t key = place_key(trace, step, group);
-	if (*map_find(&places->count, step->site, key) > CLASS_LEAST)
+	bool are_common = map_find(&places->are_common, step->site, key);
+	uint64_t count = *map_find(&places->count, step->site, key);
+	if (count > CLASS_LEAST || (count == threads && threads > 1 && !are_common))
 		join(trace, (uint32_t)*map_find(&places->first, step->site, key), step->object);
 }
 
@@ -70,15 +76,17 @@ int build_classes_find(struct build_trace *trace, const struct build_groups *gro
 				const struct build_step *step = &trace->threads[i].steps[j];
 				if (!is_lock(trace, step))
 					continue;
+				uint32_t group = groups->of_thread[i];
 				if (pass == 0)
-					code = count_step(
-						trace, &places, step, groups->of_thread[i]);
+					code = count_step(trace, &places, step, group, i);
 				else
-					join_step(&places, trace, step, groups->of_thread[i]);
+					join_step(&places, trace, step, group,
+						groups->items[group].count);
 			}
 	map_release(&places.count);
 	map_release(&places.seen);
 	map_release(&places.first);
+	map_release(&places.are_common);
 	/* Each object directly below the first of its class, for who asks often. */
 	for (uint32_t i = 0; i < trace->object_count; i++)
 		trace->objects[i].class = build_class_of(trace, i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Locks of one class: more than CLASS_LEAST different ones that threads of a group take at one call site
- * (a lock for each bucket of a table). In the model they are one lock of several instances, of which each
+ * (a lock for each bucket of a table), or there each thread its own (that of a queue which others fill). In the model they are one lock of several instances, of which each
  * locking draws one. Instances that are taken unequally often collide as often as
  *
  *	1 / sum of p(i)^2

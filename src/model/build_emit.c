@@ -26,6 +26,7 @@ struct emitter {
 	uint32_t index; /* of the group, here and in the model */
 	uint32_t *fragments; /* of each state */
 	bool is_main;
+	bool is_taker; /* they take requests from outside */
 	bool has_flow; /* its threads put, get or wait for items */
 };
 
@@ -295,7 +296,7 @@ static int add_loop(struct emitter *e, const struct build_state *state, const st
 		least = law->runs[i] < least ? law->runs[i] : least;
 		most = law->runs[i] > most ? law->runs[i] : most;
 	}
-	bool is_shared = law->is_once && e->build->sizes[e->index] != BUILD_NONE &&
+	bool is_shared = law->is_once && !e->is_taker && e->build->sizes[e->index] != BUILD_NONE &&
 			 law->run_count == e->group->count && !build_is_rounds(e->graph, law);
 	uint32_t before = is_shared ? turns_before(e, state, law) : 0;
 	e->build->guessed_splits += is_shared && least == most;
@@ -313,13 +314,9 @@ static bool is_endless(const struct emitter *e, const struct build_law *law)
 {
 	const struct build_requests *requests = &e->build->requests;
 	uint64_t turns = law->run_count;
-	bool is_taker = false;
-	for (size_t i = 0; i < e->graph->state_count; i++)
-		is_taker |= e->graph->states[i].op == STEP_GET &&
-			    e->graph->states[i].object == requests->arrivals;
 	for (size_t i = 0; i < law->run_count; i++)
 		turns += law->runs[i];
-	return is_taker && law->is_once && turns * 10 >= requests->begun * 9;
+	return e->is_taker && law->is_once && turns * 10 >= requests->begun * 9;
 }
 
 /* The laws of a state behind it, the last one first; *to is where it then leads. */
@@ -347,8 +344,10 @@ static int connect_state(struct emitter *e, uint32_t state_index)
 	const struct build_state *state = &e->graph->states[state_index];
 	uint32_t index = e->fragments[state_index], count, to = MODEL_NONE;
 	struct model_edge *edges;
+	/* A server with clients that stay is ended from outside. */
+	bool does_stop = e->is_main && e->build->requests.clients == 0;
 	if (state->op == STEP_EXIT)
-		return set_only_edge(e, index, e->is_main ? MODEL_STOP : MODEL_EXIT);
+		return set_only_edge(e, index, does_stop ? MODEL_STOP : MODEL_EXIT);
 	int code = set_edges(e, state->edges, state->edge_count, state, &edges, &count);
 	if (code == 0 && state->law_count > 0 && count > 0) {
 		code = add_draw(e, "either", edges, count, &to);
@@ -375,7 +374,8 @@ static int accept_request(struct emitter *e, uint32_t state_index)
 {
 	const struct build_state *state = &e->graph->states[state_index];
 	uint32_t index = e->fragments[state_index], begin;
-	if (state->op != STEP_GET || state->object != e->build->requests.arrivals)
+	if (state->op != STEP_GET || state->object != e->build->requests.arrivals ||
+		e->build->requests.clients > 0)
 		return 0;
 	int code = add_fragment(e, "accept", &begin);
 	if (code < 0)
@@ -452,6 +452,15 @@ static bool has_flow(const struct build_graph *graph)
 	return false;
 }
 
+static bool is_taker(const struct build *build, const struct build_graph *graph)
+{
+	for (size_t i = 0; i < graph->state_count; i++)
+		if (graph->states[i].op == STEP_GET && graph->states[i].visits > 0 &&
+			graph->states[i].object == build->requests.arrivals)
+			return true;
+	return false;
+}
+
 int build_emit_group(struct build *build, uint32_t group)
 {
 	const struct build_graph *graph = &build->graphs[group];
@@ -465,6 +474,7 @@ int build_emit_group(struct build *build, uint32_t group)
 		.index = group,
 		.fragments = fragments,
 		.is_main = group == 0 && first->parent == BUILD_NONE,
+		.is_taker = is_taker(build, graph),
 		.has_flow = has_flow(graph) };
 	int code = fragments ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < graph->state_count && code == 0; i++)

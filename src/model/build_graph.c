@@ -15,7 +15,13 @@
  * have at least a medium effect
  * (Cramer's V of 0.3, J. Cohen, "Statistical Power Analysis", 1988, 7.2); more ways in than WAYS_MAX are too many to keep apart.
  */
-enum { SPLIT_ROUNDS = 3, WAYS_MAX = 32, STATES_MAX = 4000, FROM_START = UINT32_MAX - 2 };
+enum {
+	PHASES_MAX = 64,
+	SPLIT_ROUNDS = 3,
+	WAYS_MAX = 32,
+	STATES_MAX = 4000,
+	FROM_START = UINT32_MAX - 2
+};
 static const double significant_deviations = 3, least_effect = 0.09;
 
 /* A way through a state. */
@@ -58,18 +64,32 @@ static uint64_t held_by(const struct build_step *step, uint32_t object)
 	return z ^ (z >> 31);
 }
 
-/* What a step does, and under which locks, whatever comes before and after. */
+/* Whether a request is under way after the step: what is done for it is told from the rest. */
+static bool is_open_after(const struct build_step *step, bool was_open)
+{
+	if (step->op == STEP_BEGIN || (step->op == STEP_GET && step->flags & STEP_FROM_OUTSIDE))
+		return true;
+	return was_open && step->op != STEP_END && step->op != STEP_FAIL;
+}
+
+/* What a step does, under which locks, and in or between requests, whatever comes before and after. */
 static int add_symbols(const struct build_trace *trace, struct build_graph *graph)
 {
 	struct map symbols = { 0 };
 	uint64_t held = 0;
+	bool is_open = false;
 	int code = 0;
 	for (size_t i = 0; i < graph->visit_count && code >= 0; i++) {
 		struct build_visit *visit = &graph->visits[i];
 		const struct build_step *step = visit->step;
-		held = i > 0 && visit->thread == visit[-1].thread ? held : 0;
+		if (i == 0 || visit->thread != visit[-1].thread) {
+			held = 0;
+			is_open = false;
+		}
 		uint64_t *slot, what = (uint64_t)step->op << 32 | build_object_of(trace, step);
 		what |= step->flags & STEP_IN_REFUSED ? (uint64_t)1 << 63 : 0;
+		what |= is_open ? (uint64_t)1 << 62 : 0;
+		is_open = is_open_after(step, is_open);
 		code = map_add(&symbols, step->site ^ held, what, symbols.count, &slot);
 		uint32_t object = build_object_of(trace, step);
 		if (step->op == STEP_LOCK || step->op == STEP_READ_LOCK)
@@ -78,6 +98,58 @@ static int add_symbols(const struct build_trace *trace, struct build_graph *grap
 			held -= held_by(step, object);
 		visit->symbol = visit->state = code < 0 ? 0 : (uint32_t)*slot;
 		uint32_t state;
+		if (code > 0)
+			code = new_state(graph, &state);
+	}
+	map_release(&symbols);
+	return code < 0 ? code : 0;
+}
+
+/* Whether each thread of the group does each thing exactly once, by symbol. */
+static int find_once(const struct build_graph *graph, size_t threads, bool *once, size_t *ret_count)
+{
+	AUTO_FREE size_t *visits = calloc(graph->state_count + 1, sizeof *visits);
+	AUTO_FREE uint32_t *last = calloc(graph->state_count + 1, sizeof *last);
+	if (!visits || !last)
+		return -ENOMEM;
+	for (size_t i = 0; i < graph->visit_count; i++) {
+		const struct build_visit *visit = &graph->visits[i];
+		once[visit->symbol] = visits[visit->symbol] == 0 ||
+				      (once[visit->symbol] && last[visit->symbol] != visit->thread);
+		visits[visit->symbol]++;
+		last[visit->symbol] = visit->thread;
+	}
+	*ret_count = 0;
+	for (size_t i = 0; i < graph->state_count; i++) {
+		once[i] &= visits[i] == threads;
+		*ret_count += once[i];
+	}
+	return 0;
+}
+
+/*
+ * What each thread does once parts its life into phases, so that it is done in its place: loops before and
+ * after it are loops of their own, of which it ends the one.
+ */
+static int add_phases(struct build_graph *graph, size_t threads)
+{
+	AUTO_FREE bool *once = calloc(graph->state_count + 1, sizeof *once);
+	struct map symbols = { 0 };
+	size_t count = 0;
+	int code = once ? find_once(graph, threads, once, &count) : -ENOMEM;
+	if (code < 0 || count == 0 || count > PHASES_MAX)
+		return code;
+	graph->state_count = 0;
+	uint64_t phase = 0;
+	for (size_t i = 0; i < graph->visit_count && code >= 0; i++) {
+		struct build_visit *visit = &graph->visits[i];
+		uint64_t *slot;
+		uint32_t state;
+		phase = i > 0 && visit->thread == visit[-1].thread ? phase : 0;
+		code = map_add(&symbols, visit->symbol, phase, symbols.count, &slot);
+		if (once[visit->symbol])
+			phase = (uint64_t)visit->symbol + 1;
+		visit->symbol = visit->state = code < 0 ? 0 : (uint32_t)*slot;
 		if (code > 0)
 			code = new_state(graph, &state);
 	}
@@ -341,6 +413,8 @@ int build_graph_make(
 				(struct build_visit){ .step = &thread->steps[j], .thread = i };
 	}
 	int code = add_symbols(trace, ret);
+	if (code == 0)
+		code = add_phases(ret, group->count);
 	if (code == 0)
 		code = split_states(ret);
 	if (code == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/build_group.h"
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "model/build_outlier.h"
 
@@ -56,9 +57,87 @@ static bool is_own_lock(const struct build_trace *trace, const struct build_step
 	       !trace->objects[step->object].is_shared;
 }
 
-static int find_uses(
-	const struct build_trace *trace, const struct build_thread *thread, struct uses *ret)
+/*
+ * Of each lock and each start routine: which thread with that routine takes it (index plus 1; 0: several), and a sum
+ * over the places where it does so.
+ */
+struct takers {
+	struct map threads, places;
+	struct map seen; /* object and place: in the sum */
+	uint64_t *sums; /* of all places, by object */
+};
+
+static uint64_t mix(uint64_t a, uint64_t b)
 {
+	uint64_t z = (a ^ b * 0x9e3779b97f4a7c15U) * 0xbf58476d1ce4e5b9U;
+	return z ^ z >> 29;
+}
+
+static int add_taker(struct takers *takers, const struct build_trace *trace, uint32_t index,
+	const struct build_step *step)
+{
+	uint64_t routine = trace->threads[index].routine, place = mix(step->site, routine);
+	uint64_t *taker, *sum, *seen;
+	int code = map_add(&takers->threads, step->object, routine, index + 1, &taker);
+	if (code == 0 && *taker != index + 1)
+		*taker = 0;
+	if (code >= 0)
+		code = map_add(&takers->seen, step->object, place, 1, &seen);
+	if (code <= 0)
+		return code;
+	takers->sums[step->object] += place;
+	code = map_add(&takers->places, step->object, routine, 0, &sum);
+	if (code >= 0)
+		*sum += place;
+	return code < 0 ? code : 0;
+}
+
+static int find_takers(const struct build_trace *trace, struct takers *ret)
+{
+	int code = 0;
+	ret->sums = calloc(trace->object_count + 1, sizeof *ret->sums);
+	if (!ret->sums)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < trace->thread_count; i++)
+		for (size_t j = 0; j < trace->threads[i].step_count && code >= 0; j++) {
+			const struct build_step *step = &trace->threads[i].steps[j];
+			if (step->op == STEP_LOCK || step->op == STEP_READ_LOCK)
+				code = add_taker(ret, trace, i, step);
+		}
+	return code < 0 ? code : 0;
+}
+
+static void takers_release(struct takers *takers)
+{
+	map_release(&takers->threads);
+	map_release(&takers->places);
+	map_release(&takers->seen);
+	free(takers->sums);
+}
+
+/*
+ * The object of a use. Locks that no other thread of its kind takes, and that threads of other kinds take at the
+ * same places, if they do, are the same: that of a thread's own queue, which others fill.
+ */
+static uint32_t object_of_use(const struct takers *takers, const struct build_trace *trace,
+	uint32_t index, const struct build_step *step)
+{
+	uint64_t routine = trace->threads[index].routine;
+	bool is_lock =
+		step->op == STEP_LOCK || step->op == STEP_READ_LOCK || step->op == STEP_UNLOCK;
+	const uint64_t *taker = is_lock ? map_find(&takers->threads, step->object, routine) : NULL;
+	const uint64_t *places = taker ? map_find(&takers->places, step->object, routine) : NULL;
+	if (is_own_lock(trace, step))
+		return OWN_LOCK;
+	if (!places || *taker != index + 1 || trace->threads[index].parent == BUILD_NONE)
+		return step->object;
+	return (uint32_t)OWN_LOCK ^ (uint32_t)(mix(takers->sums[step->object] - *places, 0) >> 33);
+}
+
+static int find_uses(const struct build_trace *trace, const struct takers *takers, uint32_t index,
+	struct uses *ret)
+{
+	const struct build_thread *thread = &trace->threads[index];
 	ret->items = calloc(thread->step_count + 1, sizeof *ret->items);
 	if (!ret->items)
 		return -ENOMEM;
@@ -66,7 +145,7 @@ static int find_uses(
 		const struct build_step *step = &thread->steps[i];
 		if (is_about_objects(step))
 			ret->items[ret->count++] = (struct use){ step->site, step->op,
-				is_own_lock(trace, step) ? (uint32_t)OWN_LOCK : step->object };
+				object_of_use(takers, trace, index, step) };
 	}
 	qsort(ret->items, ret->count, sizeof *ret->items, compare_uses);
 	size_t kept = 0;
@@ -290,7 +369,8 @@ static int add_missing_joins(const struct build_trace *trace, struct build_threa
 		for (size_t i = 0; i < groups->items[group].count; i++) {
 			const struct build_thread *child =
 				&trace->threads[groups->items[group].threads[i]];
-			is_spawned &= child->has_exited && child->end_ns <= thread->end_ns;
+			is_spawned &= child->has_exited && !child->is_cut &&
+				      child->end_ns <= thread->end_ns;
 		}
 		if (!is_spawned)
 			continue;
@@ -308,13 +388,15 @@ static int add_missing_joins(const struct build_trace *trace, struct build_threa
 
 int build_groups_find(struct build_trace *trace, struct build_groups *ret)
 {
-	int code = 0;
+	struct takers takers = { 0 };
+	int code = find_takers(trace, &takers);
 	ret->of_thread = calloc(trace->thread_count + 1, sizeof *ret->of_thread);
 	struct uses *uses = calloc(trace->thread_count + 1, sizeof *uses);
 	if (!ret->of_thread || !uses)
 		code = -ENOMEM;
 	for (uint32_t i = 0; code == 0 && i < trace->thread_count; i++)
-		code = find_uses(trace, &trace->threads[i], &uses[i]);
+		code = find_uses(trace, &takers, i, &uses[i]);
+	takers_release(&takers);
 	for (uint32_t i = 0; code == 0 && i < trace->thread_count; i++) {
 		size_t group = 0;
 		while (group < ret->count && !belongs(trace, uses, &ret->items[group], i))

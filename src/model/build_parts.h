@@ -26,6 +26,7 @@ struct build {
 	uint64_t guessed_splits; /* loops whose work was taken to be shared without evidence */
 	uint64_t guessed_shares; /* fragments, likewise */
 	double taken; /* share of the time on cores that others had */
+	uint64_t tries; /* locks that were left out: taken to be tries */
 	bool has_limit; /* of descriptors: it was reached */
 	double event_cost_ns,
 		cost_factor; /* taken off each step, then all scaled; 0: nothing was */
@@ -61,6 +62,9 @@ double build_unsteadiness(const struct build *build);
 
 /* build_cores.c: sets `taken`. From the steps as recorded, before they change. 0 or -ENOMEM. */
 int build_taken(struct build *build);
+
+/* build_order.c: leaves out locks that must have been tries. After the classes are known. 0 or -ENOMEM. */
+int build_leave_out_tries(struct build *build);
 
 /* build_took.c: takes the recorder's cost off all CPU times, if it is known. */
 void build_take_off(struct build *build);

@@ -16,6 +16,7 @@ struct build_live {
 	uint64_t preempted_ns; /* when it lost its core, 0: it has one */
 	uint64_t lost_ns; /* without a core since the step before */
 	uint32_t region; /* innermost that it is in */
+	uint32_t mutex; /* that its wait at a condition gave back */
 };
 
 void build_trace_release(struct build_trace *trace)
@@ -69,9 +70,10 @@ static int new_thread(struct build_trace *trace, const struct event *event, uint
 		.tid = event->tid,
 		.parent = BUILD_NONE,
 		.start_ns = event->time_ns };
-	trace->live[count] = (struct build_live){
-		.last_ns = event->time_ns, .last_cpu_ns = event->cpu_ns, .region = BUILD_NONE
-	};
+	trace->live[count] = (struct build_live){ .last_ns = event->time_ns,
+		.last_cpu_ns = event->cpu_ns,
+		.region = BUILD_NONE,
+		.mutex = BUILD_NONE };
 	trace->thread_count++;
 	*ret = (uint32_t)count;
 	return 0;
@@ -299,6 +301,19 @@ static uint64_t site_of_lock(const struct build_thread *thread, uint32_t object)
 	return 0;
 }
 
+/* Who waits at a condition for ever has given its mutex back. */
+static int add_last_unlock(struct build_trace *trace, uint32_t index)
+{
+	const struct build_live *live = &trace->live[index];
+	struct build_step step = live->step;
+	if (!live->is_waiting || live->step.op != STEP_COND_WAIT || live->mutex == BUILD_NONE)
+		return 0;
+	step.op = STEP_UNLOCK;
+	step.object = live->mutex;
+	step.site = site_of_lock(&trace->threads[index], step.object);
+	return add_step(trace, index, &step);
+}
+
 static int add_plain(
 	struct build_trace *trace, uint32_t index, const struct event *event, enum step_op op)
 {
@@ -308,6 +323,8 @@ static int add_plain(
 	if (op == STEP_BEGIN || op == STEP_END) {
 		step.section = event->value;
 		step.flags |= event->what == WHAT_IO ? STEP_FROM_OUTSIDE : 0;
+		step.flags |= event->flags & EVENT_IMPLICIT ? STEP_OVER : 0;
+		step.count = event->what == WHAT_IO ? (uint32_t)event->object : 1;
 	}
 	if (op == STEP_TICK)
 		step.count = event->value < UINT32_MAX ? (uint32_t)event->value : UINT32_MAX;
@@ -415,6 +432,9 @@ static int add_of_thread(struct build_trace *trace, uint32_t index, const struct
 	case EVENT_THREAD_EXIT:
 		trace->threads[index].has_exited = true;
 		trace->threads[index].end_ns = event->time_ns;
+		trace->threads[index].is_cut = live->is_waiting;
+		if (live->is_waiting)
+			return 0; /* the rest when the recording ends */
 		return add_plain(trace, index, event, STEP_EXIT);
 	case EVENT_WAIT:
 		add_wait(trace, index, event);
@@ -427,6 +447,8 @@ static int add_of_thread(struct build_trace *trace, uint32_t index, const struct
 		if (event->what == WHAT_IO)
 			return add_descriptor(trace, index, event);
 		op = op_of_release(event);
+		if (op < 0 && event->what == WHAT_MUTEX)
+			return object_of(trace, event, &live->mutex);
 		return op < 0 ? 0 : add_plain(trace, index, event, (enum step_op)op);
 	case EVENT_TRY_FAILED:
 		if (event->what == WHAT_IO)
@@ -465,6 +487,8 @@ static int add_event(void *context, const struct event *event, struct err *err)
 		trace->start_ns = event->time_ns;
 	if (event->kind == EVENT_LOST) {
 		trace->lost += event->value;
+	} else if (event->kind == EVENT_LEFT_OUT) {
+		trace->left_out += event->value;
 	} else if (event->kind == EVENT_NAME) {
 		code = add_name(trace, event);
 	} else if (event->kind != EVENT_WOKEN && event->kind != EVENT_SAMPLE && event->tid != 0) {
@@ -481,14 +505,16 @@ static int add_event(void *context, const struct event *event, struct err *err)
 
 static int finish(void *context, uint64_t end_ns, struct err *err)
 {
-	(void)err;
 	struct build_trace *trace = context;
+	int code = 0;
 	trace->end_ns = end_ns;
-	for (size_t i = 0; i < trace->thread_count; i++)
+	for (uint32_t i = 0; i < trace->thread_count && code == 0; i++) {
+		const struct build_live *live = &trace->live[i];
 		if (!trace->threads[i].has_exited)
-			trace->threads[i].end_ns =
-				trace->live[i].is_waiting ? trace->live[i].step.begin_ns : end_ns;
-	return 0;
+			trace->threads[i].end_ns = live->is_waiting ? live->step.begin_ns : end_ns;
+		code = add_last_unlock(trace, i);
+	}
+	return code < 0 ? err_set(err, code, "out of memory") : 0;
 }
 
 struct event_sink build_trace_sink(struct build_trace *trace)

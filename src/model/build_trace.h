@@ -54,7 +54,8 @@ enum step_flags {
 	STEP_REFUSED = 1, /* GET: closed; TRY_GET: empty; TAKE: none left; COND_WAIT: timed out */
 	STEP_WAITED = 2,
 	STEP_IN_REFUSED = 4, /* in the section of a get that was refused */
-	STEP_FROM_OUTSIDE = 8, /* BEGIN: a connection */
+	STEP_FROM_OUTSIDE = 8, /* BEGIN, END, GET: a connection, or what came over one */
+	STEP_OVER = 16, /* BEGIN, END: the latter */
 };
 
 struct build_step {
@@ -65,7 +66,8 @@ struct build_step {
 	uint64_t section; /* LOCK of a mutex: its number (meaning.h); BEGIN, END: the request's;
 	                     IO: CPU time within the wait, ns */
 	uint32_t object; /* index; SPAWN, JOIN: of a thread; BUILD_NONE */
-	uint32_t count; /* TICK: units; PUT, GET: items; SPAWN: threads; IO: enum event_io */
+	uint32_t count; /* TICK: units; PUT, GET: items; SPAWN: threads; IO: enum event_io;
+	                   BEGIN, END: descriptor, if from outside */
 	uint32_t region; /* index of an object, BUILD_NONE */
 	uint8_t op, flags;
 };
@@ -91,6 +93,7 @@ struct build_thread {
 	uint64_t cpu_ns; /* in all */
 	char *name; /* or NULL */
 	bool has_exited;
+	bool is_cut; /* it waited for something when its process ended */
 	bool has_cpu; /* the recording has its CPU time; else it is the time between steps */
 	struct build_step *steps;
 	size_t step_count, step_capacity;
@@ -115,6 +118,7 @@ struct build_trace {
 	char *program; /* command line, or NULL */
 	uint64_t start_ns, end_ns;
 	uint64_t lost;
+	uint64_t left_out; /* locks that a recorder with a budget did not record */
 	uint64_t sections; /* so far */
 	double *wait_costs_s; /* CPU time of waits that blocked: of the first WAIT_COSTS */
 	size_t wait_cost_count, wait_cost_capacity;

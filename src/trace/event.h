@@ -52,7 +52,8 @@ enum event_kind {
 	EVENT_REGION_BEGIN, /* object: id of a name */
 	EVENT_REGION_END,
 	EVENT_REQUEST_BEGIN, /* value: the request's number; what: WHAT_NONE, or WHAT_IO: from accepting
-				a connection, the descriptor `object`, to closing it */
+				a connection, the descriptor `object`, to closing it;
+				EVENT_IMPLICIT: what came over one, from reading to answering */
 	EVENT_REQUEST_END,
 	EVENT_TICK, /* value: units of work done */
 	EVENT_RUN, /* got a core; value: core, or EVENT_CORE_UNKNOWN */
@@ -118,7 +119,8 @@ enum event_io {
 enum event_flags {
 	EVENT_WAITED = 1, /* PASS: a WAIT came before */
 	EVENT_SHARED = 2, /* read side of a read-write lock */
-	EVENT_IMPLICIT = 4, /* a condition wait's own release and re-acquisition */
+	EVENT_IMPLICIT = 4, /* a condition wait's own release and re-acquisition; of a request: by
+				reading and writing */
 	EVENT_ALL = 8, /* broadcast */
 	EVENT_TIMED_OUT = 16, /* PASS: without what was waited for */
 	EVENT_BEFORE = 32, /* the state when recording began (attached): not a moment */

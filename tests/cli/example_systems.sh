@@ -111,7 +111,7 @@ echo "terminated after $(field answers server)"
 before=("$CORECAST" record -o run.cct --)
 serve -w 2 -- -r 400
 "$CORECAST" export run.cct --to csv -o run.csv
-awk -F, '$4 ~ /^request_/ && $5 == "io" { where[$4 " " $8]++; requests++ }
+awk -F, '$4 ~ /^request_/ && $5 == "io" && $11 != "implicit" { where[$4 " " $8]++; requests++ }
 	$4 == "wait" && $5 == "io" { waits[$8]++ }
 	END {
 		for (i = 1; i <= 40; i++)

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Requests over a connection that stays: from data that are read to the next that are written there.
+cat >server.py <<'END'
+import os, socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1])
+server.listen(1)
+if os.fork() == 0:
+    client = socket.socket(socket.AF_UNIX)
+    client.connect(sys.argv[1])
+    for i in range(3):
+        client.sendall(b"ask")
+        client.recv(99)
+    client.sendall(b"no answer")
+    os._exit(0)
+connection = server.accept()[0]
+while data := connection.recv(99):
+    if data == b"ask":
+        connection.sendall(b"answer")
+connection.close()
+os.wait()
+END
+"$CORECAST" record --via preload --samples 0 -o run.cct -- python3 server.py socket >/dev/null 2>stderr
+"$CORECAST" export run.cct --to csv -o run.csv
+# The event, and whether the request came over the connection; a client makes no requests.
+awk -F, '$4 ~ /^request/ { print $4, $11 }' run.csv

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Models of servers: requests over connections that stay, and what threads do once, for ever, or by trying. */
+#include "build_script.h"
+
+static void request(struct script *s, uint32_t tid, enum event_kind kind, uint64_t descriptor,
+	uint64_t number, uint16_t flags)
+{
+	send(s, (struct event){ .tid = tid,
+			.kind = (uint8_t)kind,
+			.what = WHAT_IO,
+			.object = descriptor,
+			.site = 20,
+			.value = number,
+			.flags = flags });
+}
+
+static void wait_for_input(struct script *s, uint32_t tid)
+{
+	send(s, (struct event){ .tid = tid,
+			.kind = EVENT_WAIT,
+			.what = WHAT_IO,
+			.site = 30,
+			.value = EVENT_IO_POLL });
+}
+
+/* Main hands four connections to two workers, each with a queue and its lock; they answer, and never end. */
+static struct model *serve(uint64_t requests)
+{
+	struct script s = begin(2);
+	for (uint32_t i = 0; i < 4; i++) {
+		request(&s, MAIN, EVENT_REQUEST_BEGIN, 5 + i, 1 + i, 0);
+		locked(&s, MAIN, LOCK + 1 + i % 2, 8);
+		locked(&s, 1 + i % 2, LOCK + 1 + i % 2, 4);
+	}
+	for (uint64_t i = 0; i < requests; i++) {
+		uint32_t tid = 1 + (uint32_t)i % 2;
+		wait_for_input(&s, tid);
+		s.now_ns += 40000;
+		op(&s, tid, EVENT_PASS, WHAT_IO, 0, 30);
+		request(&s, tid, EVENT_REQUEST_BEGIN, 5 + i % 4, 10 + i, EVENT_IMPLICIT);
+		work(&s, tid, 9000);
+		s.now_ns += 9000;
+		locked(&s, tid, LOCK, 6);
+		request(&s, tid, EVENT_REQUEST_END, 5 + i % 4, 10 + i, EVENT_IMPLICIT);
+	}
+	wait_for_input(&s, 1);
+	wait_for_input(&s, 2);
+	for (uint32_t i = 0; i < 4; i++)
+		request(&s, 1 + i % 2, EVENT_REQUEST_END, 5 + i, 1 + i, 0);
+	return finish(&s, 2);
+}
+
+static void requests_over_connections_have_clients_that_think(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *model = serve(400);
+	assert_int_equal(model->group_count, 2); /* the workers' own locks do not part them */
+	assert_int_equal(model->source_count, 1);
+	assert_int_equal(model->sources[0].kind, MODEL_CLOSED);
+	assert_int_not_equal(model_find_parameter(model, "workers"), MODEL_NONE);
+	uint32_t clients = model_find_parameter(model, "clients");
+	uint32_t think = model_find_parameter(model, "think");
+	assert_int_not_equal(clients, MODEL_NONE);
+	assert_int_equal((int)model->parameters[clients].value, 4);
+	/* Three others of 56 us each, and the wait of 41 us before its own. */
+	assert_true(fabs(model->parameters[think].value / (3 * 56e-6 + 42e-6) - 1) < 0.05);
+	assert_null(fragment_of(model, 1, MODEL_SLEEP));
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known && fit.is_open);
+	assert_true(fabs(fit.simulated_per_s / fit.measured_per_s - 1) < 0.1);
+}
+
+/* One request over each connection: the connections are the requests. */
+static void few_requests_over_connections_are_part_of_them(void **state)
+{
+	(void)state;
+	struct script s = begin(0);
+	for (uint64_t i = 1; i <= 50; i++) {
+		wait_for_input(&s, MAIN);
+		s.now_ns += 40000 + i % 7 * 20000;
+		op(&s, MAIN, EVENT_PASS, WHAT_IO, 0, 30);
+		request(&s, MAIN, EVENT_REQUEST_BEGIN, 5, 2 * i, 0);
+		request(&s, MAIN, EVENT_REQUEST_BEGIN, 5, 2 * i + 1, EVENT_IMPLICIT);
+		work(&s, MAIN, 9000);
+		s.now_ns += 9000;
+		request(&s, MAIN, EVENT_REQUEST_END, 5, 2 * i + 1, EVENT_IMPLICIT);
+		request(&s, MAIN, EVENT_REQUEST_END, 5, 2 * i, 0);
+	}
+	AUTO(model) struct model *model = finish(&s, 0);
+	assert_int_equal(model->source_count, 1);
+	assert_int_not_equal(model->sources[0].kind, MODEL_CLOSED);
+	assert_int_not_equal(model_find_parameter(model, "rate"), MODEL_NONE);
+	assert_true(fabs(model->recorded.response_s - 12e-6) < 2e-6);
+}
+
+/* 50 turns, then something that is done once and takes long, then 30 turns more. */
+static void what_is_done_once_is_done_in_its_place(void **state)
+{
+	(void)state;
+	struct script s = begin(0);
+	for (int i = 0; i < 80; i++) {
+		work(&s, MAIN, i < 50 ? 10000 : 20000);
+		s.now_ns += i < 50 ? 10000 : 20000;
+		locked(&s, MAIN, LOCK, 4);
+		if (i != 49)
+			continue;
+		work(&s, MAIN, 2000000);
+		s.now_ns += 2000000;
+		locked(&s, MAIN, OTHER_LOCK, 6);
+	}
+	AUTO(model) struct model *model = finish(&s, 0);
+	for (int i = 0; i < 3; i++) {
+		struct model_fit fit;
+		assert_int_equal(model_fit_run(model, &fit), 0);
+		assert_true(fabs(fit.simulated_cpu_s / fit.measured_cpu_s - 1) < 0.001);
+	}
+}
+
+static void nested(struct script *s, uint32_t tid, uint64_t outer, uint64_t inner, uint64_t site)
+{
+	op(s, tid, EVENT_PASS, WHAT_MUTEX, outer, site);
+	work(s, tid, 5000);
+	locked(s, tid, inner, site + 2);
+	op(s, tid, EVENT_RELEASE, WHAT_MUTEX, outer, site + 1);
+}
+
+static void locks_in_both_orders_are_tries(void **state)
+{
+	(void)state;
+	struct script s = begin(2);
+	for (int i = 0; i < 40; i++) {
+		nested(&s, 1, LOCK, OTHER_LOCK, 4);
+		if (i % 2)
+			nested(&s, 2, OTHER_LOCK, LOCK, 14);
+	}
+	AUTO(model) struct model *model = finish(&s, 2);
+	assert_true(has_note(model, "20 locks were taken in the order that others do not"));
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+	assert_true(fabs(fit.simulated_cpu_s / fit.measured_cpu_s - 1) < 0.01);
+}
+
+static void who_waits_for_ever_holds_no_mutex(void **state)
+{
+	(void)state;
+	struct script s = begin(1);
+	op(&s, 1, EVENT_PASS, WHAT_MUTEX, LOCK, 4);
+	send(&s, (struct event){ .tid = 1,
+			 .kind = EVENT_RELEASE,
+			 .what = WHAT_MUTEX,
+			 .object = LOCK,
+			 .flags = EVENT_IMPLICIT });
+	send(&s, (struct event){ .tid = 1,
+			 .kind = EVENT_WAIT,
+			 .what = WHAT_COND,
+			 .object = 300,
+			 .value = LOCK });
+	locked(&s, MAIN, LOCK, 8);
+	AUTO(model) struct model *model = finish(&s, 1);
+	assert_null(fragment_of(model, 0, MODEL_JOIN)); /* it was ended with the process */
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(requests_over_connections_have_clients_that_think),
+		cmocka_unit_test(few_requests_over_connections_are_part_of_them),
+		cmocka_unit_test(what_is_done_once_is_done_in_its_place),
+		cmocka_unit_test(locks_in_both_orders_are_tries),
+		cmocka_unit_test(who_waits_for_ever_holds_no_mutex),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
