@@ -15,7 +15,7 @@ galaxy=$build/examples/galaxy/galaxy
 record_galaxy() {
 	local i
 	for i in 1 2 3; do
-		"${first[@]}" "$corecast" record --samples 0 --force -o "$work/galaxy.$i.cct" -- \
+		"${first[@]}" "$corecast" record --samples 0 --budget none --force -o "$work/galaxy.$i.cct" -- \
 			"$galaxy" "${galaxy_size[@]}" 2 2 2>"$work/galaxy.log" | sed -n "s/^iteration: \([^ ]*\) s.*/\1 $i/p"
 	done | sort -g | sed -n 2p >"$work/galaxy.recorded"
 	mv "$work/galaxy.$(cut -d' ' -f2 "$work/galaxy.recorded").cct" "$work/galaxy.cct"

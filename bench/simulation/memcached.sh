@@ -1,56 +1,73 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=bash disable=SC2154
-# Memcached, as Debian ships it: the throughput of 16 connections, each with one request under way, over its worker
-# threads; the model is made from 2. The client runs beside it on the same cores.
+# Memcached, as Debian ships it, on one core: throughput and response time of 16 connections, each with one request
+# under way, over its worker threads and the load (the mean time that a connection thinks before its next request, by which
+# it alone would ask for 16 / think); the model is made from 2 threads and 100 us. The client has a core of its own.
+# Its response times hold its own system calls and the way through the kernel; the model's, only the server's part.
 
-memcached_counts=(1 2 3 4 6 8)
+memcached_counts=(1 2 4 8)
+memcached_thinks=(800 400 200 100 50 10) # us
 memcached_repeats=3
-memcached_requests=200000
+memcached_requests=20000
 if [ -n "$quick" ]; then
-	memcached_counts=(1 2 4)
+	memcached_counts=(1 4)
+	memcached_thinks=(400 100)
 	memcached_repeats=1
 fi
 
-# load_memcached COMMAND...: the command's server under load; prints requests/s.
+# load_memcached THINK REQUESTS COMMAND...: the command's server under load; prints requests/s and response, s.
 load_memcached() {
-	local socket=$work/socket seconds server
+	local socket=$work/socket think=$1 requests=$2 server
+	shift 2
 	rm -f "$socket" "$work/pid"
-	"${first[@]}" "$@" -u "$(id -un)" -s "$socket" -P "$work/pid" >"$work/memcached.log" 2>&1 &
+	taskset -c 1 "${first[@]}" "$@" -u "$(id -un)" -s "$socket" -P "$work/pid" >"$work/memcached.log" 2>&1 &
 	server=$!
 	until [ -e "$socket" ] && [ -s "$work/pid" ]; do
 		kill -0 $server
 		sleep 0.02
 	done
-	seconds=$("${first[@]}" "$build/bench/recording/memcached_load" "$socket" 16 $memcached_requests)
+	taskset -c 0 "${first[@]}" "$build/bench/recording/memcached_load" "$socket" 16 "$requests" "$think" |
+		awk -v n="$requests" '{ printf "%.1f,%.9f\n", n / $1, $2 }'
 	kill -TERM "$(<"$work/pid")"
 	wait $server || true
-	awk -v n=$memcached_requests -v s="$seconds" 'BEGIN { printf "%.1f\n", n / s }'
 }
 
 measure_memcached() {
-	local table=$work/memcached.csv repeat count
+	local table=$work/memcached.csv repeat count think
 	command -v memcached >/dev/null || { say 'memcached: not installed' && return; }
-	begin_table "$table" threads,repeat,throughput,load
+	[ "$(nproc)" -ge 2 ] || { say 'memcached: needs two cores' && return; }
+	begin_table "$table" threads,think,repeat,throughput,response,load
 	for ((repeat = 1; repeat <= memcached_repeats; repeat++)); do
-		for count in "${memcached_counts[@]}"; do
-			has_row "$table" "$count" "$repeat" && continue
-			echo "$count,$repeat,$(load_memcached memcached -t "$count"),$(load)" >>"$table"
+		for think in "${memcached_thinks[@]}"; do
+			for count in "${memcached_counts[@]}"; do
+				has_row "$table" "$count" "$think" "$repeat" && continue
+				echo "$count,$think,$repeat,$(load_memcached "$think" $memcached_requests \
+					memcached -t "$count"),$(load)" >>"$table"
+			done
 		done
 	done
-	[ -s "$work/memcached.cct" ] ||
-		load_memcached "$corecast" record --samples 0 --force -o "$work/memcached.cct" -- memcached -t 2 >"$work/memcached.recorded"
+	[ -s "$work/memcached.cct" ] || load_memcached 100 $((3 * memcached_requests)) "$corecast" record --samples 0 \
+		--budget none --force -o "$work/memcached.cct" -- memcached -t 2 >"$work/memcached.recorded"
 	say 'memcached: measured'
 }
 
 predict_memcached() {
-	local threads
+	local both=$work/memcached.both
 	[ -s "$work/memcached.cct" ] || return 0
-	make_model memcached && threads=$(parameter_of memcached mc-worker) || return
-	predict memcached --set "$threads=$(IFS=, && echo "${memcached_counts[*]}")" || return
-	predictions memcached ".set.$threads, .throughput_per_s.mean" >"$work/memcached.predicted"
-	join_tables 1 <(medians "$work/memcached.csv" 1) "$work/memcached.predicted" >"$work/memcached.both"
-	matrix 'memcached: measured and predicted requests/s; columns: threads' '' %.0f \
-		< <(awk -F, '{ print $1 ",measured," $2; print $1 ",predicted," $4 }' "$work/memcached.both")
+	make_model memcached || return
+	predict memcached --set "workers=$(IFS=, && echo "${memcached_counts[*]}")" \
+		--set "think=$(printf '%s us,' "${memcached_thinks[@]}" | sed 's/,$//')" || return
+	predictions memcached '.set.workers, (.set.think * 1e6 | round), .throughput_per_s.mean, .response_s.mean' \
+		>"$work/memcached.predicted"
+	# threads, think, measured throughput, response, load, predicted throughput, response
+	join_tables 2 <(medians "$work/memcached.csv" 2) "$work/memcached.predicted" >"$both"
+	matrix 'memcached: measured requests/ms; columns: mean thinking time [us], rows: threads' '' %.1f \
+		< <(awk -F, '{ print $2 "," $1 "," $3 / 1000 }' "$both")
+	matrix 'relative errors: throughput' '' %.3f < <(awk -F, '{ print $2 "," $1 "," $3 "," $6 }' "$both" | error_of)
+	matrix 'measured response time at the client [us]' '' %.1f < <(awk -F, '{ print $2 "," $1 "," 1e6 * $4 }' "$both")
+	matrix 'predicted response time in the server [us]' '' %.1f < <(awk -F, '{ print $2 "," $1 "," 1e6 * $7 }' "$both")
 	echo
-	cut -d, -f1,2,4 "$work/memcached.both" | error_of | summary 'memcached: throughput' ''
+	cut -d, -f1,2,3,6 "$both" | error_of | summary 'memcached: throughput' ''
+	awk -F, '$2 >= 100' "$both" | cut -d, -f1,2,3,6 | error_of | summary 'memcached: below saturation' ''
+	cut -d, -f1,2,4,7 "$both" | error_of | summary 'memcached: response time' ''
 }

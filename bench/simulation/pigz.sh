@@ -24,7 +24,7 @@ measure_pigz() {
 			echo "$count,$repeat,$(cut -d' ' -f1 "$work/time"),$(load)" >>"$table"
 		done
 	done
-	[ -s "$work/pigz.cct" ] || "${first[@]}" "$corecast" record --samples 0 --force -o "$work/pigz.cct" -- \
+	[ -s "$work/pigz.cct" ] || "${first[@]}" "$corecast" record --samples 0 --budget none --force -o "$work/pigz.cct" -- \
 		pigz -p 2 -c "$work/text" 2>"$work/pigz.log" >/dev/null
 	say 'pigz: measured'
 }

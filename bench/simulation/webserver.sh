@@ -78,7 +78,7 @@ record_webserver() {
 	local rate
 	rate=$(web_rate $web_recorded)
 	serve "$work/web.log" "$rate" $((3 * $(web_requests "$rate"))) \
-		"$corecast" record --samples 0 --force -o "$work/webserver.cct" -- "$build/examples/webserver/webserver" -w 4
+		"$corecast" record --samples 0 --budget none --force -o "$work/webserver.cct" -- "$build/examples/webserver/webserver" -w 4
 }
 
 measure_webserver() {
