@@ -361,11 +361,20 @@ static int end_wait(struct replay *replay, uint32_t index, const struct event *e
 	}
 }
 
-/* What a wait costs: the time to a core, where one was free, and CPU time. */
+/* It did not sleep: it asked again, or looked until it had what it waited for. */
+static bool kept_core(const struct load_thread *thread, const struct event *event)
+{
+	return thread->has_cpu &&
+	       thread->cpu_ns - thread->wait_cpu_ns >= event->time_ns - thread->wait_ns;
+}
+
+/* What a wait costs who sleeps: the time to a core, where one was free, and CPU time. */
 static int observe_costs(
 	struct replay *replay, const struct load_thread *thread, const struct event *event)
 {
 	int code = 0;
+	if (kept_core(thread, event))
+		return 0;
 	if (thread->was_woken && thread->had_core) {
 		code = samples_add(&replay->wake, event->time_ns - thread->woken_ns);
 		replay->wake_count[thread->was_last_core]++;
@@ -373,11 +382,21 @@ static int observe_costs(
 	}
 	bool is_asleep = thread->wait_what != WHAT_SPIN && thread->wait_what != WHAT_COND &&
 			 thread->wait_what != WHAT_BARRIER;
-	/* Who asks again and finds it free has not slept, and its clock was not read. */
-	is_asleep &= thread->cpu_ns > thread->wait_cpu_ns;
 	if (code == 0 && thread->has_cpu && is_asleep)
 		code = samples_add(&replay->block, thread->cpu_ns - thread->wait_cpu_ns);
 	return code;
+}
+
+/*
+ * Taking a lock over from another core takes time, which in the replay, at another moment, it may find free: work, from
+ * when it was given back.
+ */
+static void count_taking_over(struct load_thread *thread, const struct event *event)
+{
+	struct step *step = thread->wait_step ? &thread->steps[thread->wait_step - 1] : NULL;
+	if (step && step->kind == STEP_LOCK && thread->was_woken && kept_core(thread, event) &&
+		event->time_ns > thread->woken_ns)
+		step->work_ns += event->time_ns - thread->woken_ns;
 }
 
 static int pass_waited(struct replay *replay, uint32_t index, const struct event *event)
@@ -385,6 +404,7 @@ static int pass_waited(struct replay *replay, uint32_t index, const struct event
 	struct load_thread *thread = &replay->threads[index];
 	struct load_object *object = &replay->objects[thread->wait_object];
 	thread->work_ns = 0; /* CPU time inside a wait is what waiting costs */
+	count_taking_over(thread, event);
 	int code = observe_costs(replay, thread, event);
 	if (event->flags & EVENT_IMPLICIT && event->what == WHAT_MUTEX) {
 		object->holder = index;

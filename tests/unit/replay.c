@@ -325,6 +325,26 @@ static void what_threads_lose_to_one_another_is_not_lost_to_others(void **state)
 	release(&f);
 }
 
+/* b keeps its core while it waits, and needs 0.4 ms from a's release to having the lock: it will again. */
+static void taking_a_lock_over_is_work(void **state)
+{
+	(void)state;
+	static const char text[] = "time_ns,tid,event,what,object,value,woken_ns,cpu_ns,flags\n"
+				   "0,a,start,,,,,1,\n"
+				   "0,b,start,,,,,1,\n"
+				   "0,a,pass,mutex,m,,,1,\n"
+				   "900000,b,wait,mutex,m,,,900000,\n"
+				   "1000000,a,release,mutex,m,,,1000000,\n"
+				   "1000000,b,woken,mutex,m,a,,,\n"
+				   "1000000,a,exit,,,,,1000000,\n"
+				   "1400000,b,pass,mutex,m,a,1000000,1400000,waited\n"
+				   "2400000,b,release,mutex,m,,,2400000,\n"
+				   "2400000,b,exit,,,,,2400000,\n";
+	struct fixture f = load(text, 2);
+	assert_in_range(play(&f, 2, NULL, 0), 2299900, 2300100);
+	release(&f);
+}
+
 /* What is not possible in a program is in files: it must not end the replay. */
 static void impossible_events_are_left_out(void **state)
 {
@@ -455,6 +475,7 @@ int main(void)
 		cmocka_unit_test(unknown_conditions_keep_their_order),
 		cmocka_unit_test(a_lock_of_a_condition_cannot_be_left_out),
 		cmocka_unit_test(what_threads_lose_to_one_another_is_not_lost_to_others),
+		cmocka_unit_test(taking_a_lock_over_is_work),
 		cmocka_unit_test(impossible_events_are_left_out),
 		cmocka_unit_test(replays_repeat_and_vary_with_the_seed),
 		cmocka_unit_test(intervals_hold_the_error_and_the_span),
