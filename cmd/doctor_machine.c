@@ -26,7 +26,7 @@ static const struct {
 	{ "GenuineIntel", 6, 0x8f, 0x8f, "sapphire-rapids" },
 	{ "GenuineIntel", 6, 0x97, 0x9a, "sapphire-rapids" },
 	{ "GenuineIntel", 6, 0xcf, 0xcf, "sapphire-rapids" },
-	{ "GenuineIntel", 6, 0xad, 0xae, "sapphire-rapids" }, /* Granite Rapids */
+	{ "GenuineIntel", 6, 0xad, 0xae, "granite-rapids" },
 	{ "AuthenticAMD", 0x19, 0x00, 0x0f, "zen3" },
 	{ "AuthenticAMD", 0x19, 0x10, 0x1f, "zen4" },
 	{ "AuthenticAMD", 0x19, 0x20, 0x5f, "zen3" },
@@ -37,14 +37,16 @@ static const struct {
 
 /*
  * A hypervisor may present an older model than the processor is, but hardly other caches: 48 KiB of first level came with
- * Sunny Cove, at least 2 MiB of second level with Golden Cove's servers.
+ * Sunny Cove, at least 2 MiB of second level with Golden Cove's servers, 64 KiB of instructions with Redwood Cove's.
  */
 static const char *nearest(const struct machine *machine)
 {
 	const struct machine_cpu *cpu = &machine->cpu;
 	const struct machine_topology *t = &machine->topology;
 	if (strcmp(cpu->vendor, "GenuineIntel") == 0 && t->l1d_bytes == 48 << 10)
-		return t->l2_bytes >= 2 << 20 ? "sapphire-rapids" : "icelake-sp";
+		return t->l2_bytes < 2 << 20     ? "icelake-sp"
+		       : t->l1i_bytes < 64 << 10 ? "sapphire-rapids"
+						 : "granite-rapids";
 	uint32_t model = cpu->part ? cpu->part : cpu->model;
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (strcmp(known[i].vendor, cpu->vendor) == 0 && known[i].family == cpu->family &&

@@ -101,6 +101,7 @@ bool block_makes_one_call(const struct block *block, uint32_t index)
 	case CODE_SHIFT:
 	case CODE_MULTIPLY:
 	case CODE_DIVIDE:
+	case CODE_DIVIDE_LONG:
 	case CODE_JUMP:
 	case CODE_FP_ADD:
 	case CODE_FP_MULTIPLY:

@@ -12,7 +12,7 @@ enum code_class {
 	CODE_ALU, /* integer add, logic, compare, lea */
 	CODE_SHIFT,
 	CODE_MULTIPLY,
-	CODE_DIVIDE,
+	CODE_DIVIDE, /* of 64 bits: CODE_DIVIDE_LONG */
 	CODE_FP_ADD, /* also compare */
 	CODE_FP_MULTIPLY,
 	CODE_FP_FMA,
@@ -28,6 +28,7 @@ enum code_class {
 	CODE_OTHER,
 	CODE_CONVERT, /* between integers and floating point, and between its precisions */
 	CODE_FP_DIVIDE_SINGLE,
+	CODE_DIVIDE_LONG,
 	CODE_CLASSES,
 };
 

@@ -217,6 +217,11 @@ static enum code_class vector_class(
 	return general ? CODE_SHUFFLE : CODE_MOVE;
 }
 
+static enum code_class by_width(const ZydisDecodedInstruction *insn, enum code_class class)
+{
+	return class == CODE_DIVIDE && insn->operand_width == 64 ? CODE_DIVIDE_LONG : class;
+}
+
 static enum code_class classify(
 	const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands)
 {
@@ -263,7 +268,7 @@ static enum code_class classify(
 			return vector_class(insn, operands, name);
 		if (name[0] == 'v')
 			return find_prefix(vector_names, name + 1);
-		return find_prefix(general_names, name);
+		return by_width(insn, find_prefix(general_names, name));
 	}
 }
 

@@ -111,13 +111,14 @@ static void read_cache(
 
 void machine_topology_read(struct hwloc_topology *topology, struct machine_topology *ret)
 {
-	uint32_t l1d_cores;
+	uint32_t l1i_cores, l1d_cores;
 	*ret = (struct machine_topology){
 		.sockets = count(topology, HWLOC_OBJ_PACKAGE),
 		.numa_nodes = count(topology, HWLOC_OBJ_NUMANODE),
 		.cores = count(topology, HWLOC_OBJ_CORE),
 		.threads = count(topology, HWLOC_OBJ_PU),
 	};
+	read_cache(topology, HWLOC_OBJ_L1ICACHE, &ret->l1i_bytes, &l1i_cores);
 	read_cache(topology, HWLOC_OBJ_L1CACHE, &ret->l1d_bytes, &l1d_cores);
 	read_cache(topology, HWLOC_OBJ_L2CACHE, &ret->l2_bytes, &ret->l2_cores);
 	read_cache(topology, HWLOC_OBJ_L3CACHE, &ret->l3_bytes, &ret->l3_cores);
@@ -130,6 +131,7 @@ static int read_topology(struct machine_topology *ret, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	/* The whole machine: what this process may use of it is in struct cpu_limits. */
 	(void)hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+	(void)hwloc_topology_set_icache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL);
 	int r = hwloc_topology_load(topology);
 	if (r == 0)
 		machine_topology_read(topology, ret);

@@ -139,18 +139,20 @@ static int read_units(const struct reading *g)
 	if (!units)
 		return reader_fail(&g->r, 1, "the field 'units' is missing");
 	int code = reader_map(&g->r, units, "'units'");
-	bool has_convert = false, has_single = false;
+	bool has[CODE_CLASSES] = { false };
 	for (size_t i = 0; code == 0 && i < units->count; i++) {
-		const char *key = units->entries[i].key;
-		has_convert |= strcmp(key, code_class_name(CODE_CONVERT)) == 0;
-		has_single |= strcmp(key, code_class_name(CODE_FP_DIVIDE_SINGLE)) == 0;
+		for (unsigned class = 0; class < CODE_CLASSES; class ++)
+			has[class] |= strcmp(units->entries[i].key, code_class_name(class)) == 0;
 		code = read_unit(g, &units->entries[i]);
 	}
 	/* Finer classes, which a file may leave to the coarser ones. */
-	if (!has_convert)
-		g->processor->units[CODE_CONVERT] = g->processor->units[CODE_FP_ADD];
-	if (!has_single)
-		g->processor->units[CODE_FP_DIVIDE_SINGLE] = g->processor->units[CODE_FP_DIVIDE];
+	static const struct {
+		enum code_class fine, coarse;
+	} finer[] = { { CODE_CONVERT, CODE_FP_ADD }, { CODE_FP_DIVIDE_SINGLE, CODE_FP_DIVIDE },
+		{ CODE_DIVIDE_LONG, CODE_DIVIDE } };
+	for (size_t i = 0; i < ARRAY_SIZE(finer); i++)
+		if (!has[finer[i].fine])
+			g->processor->units[finer[i].fine] = g->processor->units[finer[i].coarse];
 	return code;
 }
 

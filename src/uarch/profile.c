@@ -54,6 +54,7 @@ const char *code_class_name(enum code_class class)
 		[CODE_OTHER] = "other",
 		[CODE_CONVERT] = "convert",
 		[CODE_FP_DIVIDE_SINGLE] = "fp_divide_single",
+		[CODE_DIVIDE_LONG] = "divide_long",
 	};
 	return class < CODE_CLASSES ? names[class] : "unknown";
 }

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Cycles of instructions on this core, for the units of machine files: chains (latency) and independent ones (interval). A
+ * cycle is what a dependent `imul` takes a third of, as on every core since Nehalem and Zen; the least of many short
+ * rounds counts, so that other work on the machine hardly disturbs.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <x86intrin.h>
+
+enum { ITERATIONS = 5000, ROUNDS = 300, IMUL_CYCLES = 3, TIMES = 10 };
+
+#define TEN(x) x "\n" x "\n" x "\n" x "\n" x "\n" x "\n" x "\n" x "\n" x "\n" x "\n"
+
+/* ITERATIONS times ten of `body`; registers and eight words at rsi are free to use. */
+#define LOOP(name, init, body)                                                                     \
+	static void name(void)                                                                     \
+	{                                                                                          \
+		static uint64_t words[64] __attribute__((aligned(64)));                            \
+		asm volatile(init                                                                  \
+			     "\nmov %0, %%rcx\n.p2align 6\n1:\n" TEN(body) "dec %%rcx\njnz 1b"     \
+			     :                                                                     \
+			     : "i"(ITERATIONS), "S"(words)                                         \
+			     : "rax", "rbx", "rcx", "rdx", "rdi", "r8", "xmm0", "xmm1", "memory",  \
+			     "cc");                                                                \
+	}
+
+#define THREES "mov $3, %%ebx\ncvtsi2sd %%ebx, %%xmm1\ncvtsi2sd %%ebx, %%xmm0\nmov $-1, %%r8"
+#define SINGLE THREES "\ncvtsi2ss %%ebx, %%xmm1\ncvtsi2ss %%ebx, %%xmm0"
+
+LOOP(imul_chain, THREES, "imul %%rbx, %%rax")
+LOOP(divide_32, THREES, "mov %%r8d, %%eax\nxor %%edx, %%edx\ndiv %%ebx")
+LOOP(divide_32_chain, THREES, "xor %%edx, %%edx\ndiv %%ebx\nor %%r8d, %%eax")
+LOOP(divide_64, THREES, "mov %%r8, %%rax\nxor %%edx, %%edx\ndiv %%rbx")
+LOOP(divide_64_chain, THREES, "xor %%edx, %%edx\ndiv %%rbx\nor %%r8, %%rax")
+LOOP(add_chain, SINGLE, "addss %%xmm1, %%xmm0")
+LOOP(multiply_chain, SINGLE, "mulss %%xmm1, %%xmm0")
+LOOP(add_multiply_chain, SINGLE, "addss %%xmm1, %%xmm0\nmulss %%xmm1, %%xmm0")
+LOOP(divide_single, SINGLE, "movaps %%xmm1, %%xmm0\ndivss %%xmm1, %%xmm0")
+LOOP(divide_double, THREES, "movapd %%xmm1, %%xmm0\ndivsd %%xmm1, %%xmm0")
+LOOP(root_single, SINGLE, "xorps %%xmm0, %%xmm0\nsqrtss %%xmm1, %%xmm0")
+LOOP(root_single_chain, SINGLE, "sqrtss %%xmm0, %%xmm0")
+LOOP(root_double, THREES, "xorps %%xmm0, %%xmm0\nsqrtsd %%xmm1, %%xmm0")
+LOOP(locked_add, THREES, "lock addq $1, (%%rsi)")
+LOOP(fence, THREES, "mfence")
+LOOP(memory_add, "xor %%edi, %%edi", "addq $1, (%%rsi, %%rdi, 8)")
+LOOP(load_chain, "xor %%edi, %%edi\nmovq $0, (%%rsi)", "mov (%%rsi, %%rdi, 8), %%rdi")
+
+/* Ticks of one of the ten. */
+static double ticks(void (*loop)(void))
+{
+	uint64_t least = UINT64_MAX;
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t start = __rdtsc();
+		loop();
+		uint64_t taken = __rdtsc() - start;
+		least = taken < least ? taken : least;
+	}
+	return (double)least / ITERATIONS / TIMES;
+}
+
+int main(void)
+{
+	static const struct {
+		const char *what;
+		void (*loop)(void);
+	} loops[] = {
+		{ "divide, 32 bits", divide_32 },
+		{ "divide, 32 bits, and or: chain", divide_32_chain },
+		{ "divide, 64 bits", divide_64 },
+		{ "divide, 64 bits, and or: chain", divide_64_chain },
+		{ "fp_add: chain", add_chain },
+		{ "fp_multiply: chain", multiply_chain },
+		{ "fp_add and fp_multiply: chain", add_multiply_chain },
+		{ "fp_divide_single", divide_single },
+		{ "fp_divide", divide_double },
+		{ "square root, single", root_single },
+		{ "square root, single: chain", root_single_chain },
+		{ "square root, double", root_double },
+		{ "atomic", locked_add },
+		{ "fence", fence },
+		{ "add to memory: chain", memory_add },
+		{ "load: chain", load_chain },
+	};
+	double cycle = ticks(imul_chain) / IMUL_CYCLES;
+	for (size_t i = 0; i < sizeof(loops) / sizeof(*loops); i++)
+		printf("%-32s %6.1f\n", loops[i].what, ticks(loops[i].loop) / cycle);
+	return 0;
+}
