@@ -166,7 +166,8 @@ static double median(double *values, size_t count)
 
 /*
  * Arrivals: Poisson if the intervals spread as exponential ones do (squared coefficient of variation 1,
- * of n of them within 3 / sqrt(n) * 2.83: that of an exponential sample's), else as seen, stretched.
+ * of n of them within 3 / sqrt(n) * 2.83: that of an exponential sample's), else as seen, stretched. Those that
+ * had to wait for a descriptor came in bursts, whenever one was free: they are taken to be Poisson.
  */
 /* Clients that wait for answers: how many, and what they think, can be set. */
 static int add_clients(struct build *build)
@@ -227,7 +228,7 @@ static int add_source(struct build *build)
 	build->model->parameters[rate].note = "requests that arrive";
 	struct model_source *clients = &build->model->sources[source];
 	clients->queue = build->objects[requests->arrivals];
-	if ((spread - 1) * (spread - 1) * (double)count < 72) {
+	if (build->has_limit || (spread - 1) * (spread - 1) * (double)count < 72) {
 		clients->kind = MODEL_POISSON;
 		return build_formula(build->model, &clients->rate, "rate");
 	}
@@ -350,6 +351,11 @@ static int add_notes(struct build *build)
 		code = add_note(build, build->tries,
 			"locks were taken in the order that others do not, never waited, and are "
 			"taken to be tries: they are left out");
+	if (code == 0 && build->has_limit && build->requests.begun > 0)
+		code = model_add_note(build->model, "requests had to wait for descriptors, so that "
+						    "it was not seen when they came: "
+						    "'rate' is how many were let in, and that they "
+						    "come at random (Poisson) a guess");
 	if (code == 0 && build->disk.is_guessed)
 		code = model_add_note(build->model, "the disk was always as busy: that it serves "
 						    "one request at a time is a guess");

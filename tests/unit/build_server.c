@@ -94,6 +94,39 @@ static void few_requests_over_connections_are_part_of_them(void **state)
 	assert_true(fabs(model->recorded.response_s - 12e-6) < 2e-6);
 }
 
+/* Connections that are let in by fours, when descriptors are free again. */
+static void who_waited_for_descriptors_came_at_random(void **state)
+{
+	(void)state;
+	struct script s = begin(0);
+	for (uint64_t i = 1; i <= 200; i++) {
+		if (i % 4 == 0) {
+			send(&s, (struct event){ .tid = MAIN,
+					 .kind = EVENT_TRY_FAILED,
+					 .what = WHAT_IO,
+					 .site = 7,
+					 .value = 64 });
+			s.now_ns += 1000000;
+		}
+		wait_for_input(&s, MAIN);
+		op(&s, MAIN, EVENT_PASS, WHAT_IO, 0, 30);
+		send(&s, (struct event){ .tid = MAIN,
+				 .kind = EVENT_PASS,
+				 .what = WHAT_IO,
+				 .site = 7,
+				 .value = 64 });
+		request(&s, MAIN, EVENT_REQUEST_BEGIN, 5, i, 0);
+		work(&s, MAIN, 9000);
+		s.now_ns += 9000;
+		op(&s, MAIN, EVENT_RELEASE, WHAT_IO, 5, 8);
+		request(&s, MAIN, EVENT_REQUEST_END, 5, i, 0);
+	}
+	AUTO(model) struct model *model = finish(&s, 0);
+	assert_int_equal(model->source_count, 1);
+	assert_int_equal(model->sources[0].kind, MODEL_POISSON);
+	assert_true(has_note(model, "had to wait for descriptors"));
+}
+
 /* 50 turns, then something that is done once and takes long, then 30 turns more. */
 static void what_is_done_once_is_done_in_its_place(void **state)
 {
@@ -170,6 +203,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_over_connections_have_clients_that_think),
 		cmocka_unit_test(few_requests_over_connections_are_part_of_them),
+		cmocka_unit_test(who_waited_for_descriptors_came_at_random),
 		cmocka_unit_test(what_is_done_once_is_done_in_its_place),
 		cmocka_unit_test(locks_in_both_orders_are_tries),
 		cmocka_unit_test(who_waits_for_ever_holds_no_mutex),
