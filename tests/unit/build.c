@@ -213,6 +213,7 @@ static void what_others_had_of_the_cores_is_told(void **state)
 	AUTO(model) struct model *shared = crowded(0.5);
 	assert_false(has_note(alone, "other programs had"));
 	assert_true(has_note(shared, "other programs had 5"));
+	assert_true(has_note(shared, "locks of its own making"));
 }
 
 static void a_workload_that_changes_is_told(void **state)
