@@ -178,6 +178,8 @@ static int add_clients(struct build *build)
 	for (size_t i = 0; i < requests->thinking_count; i++)
 		sum += requests->thinking_s[i];
 	double mean = sum / (double)requests->thinking_count;
+	if (!(mean > 1e-9))
+		mean = 1e-9; /* what a clock of ns can tell: draws are scaled by it */
 	int code = model_add_parameter(build->model, "clients", &clients);
 	if (code == 0)
 		code = model_add_parameter(build->model, "think", &think);
