@@ -88,10 +88,10 @@ static json_t *to_json(const struct values *v, const struct tune_session_result 
 					  json_number(t->work / t->seconds)));
 	}
 	return json_pack("{s:i, s:o, s:o, s:I, s:b, s:I, s:I, s:I, s:o}", "version", 1, "metric",
-		json_text(v->metric), "set", json_text(v->set), "threads",
-		(json_int_t)r->last.threads, "is_held", r->last.state == TUNER_HOLDING, "steps",
-		(json_int_t)r->last.steps, "intervals", (json_int_t)r->intervals, "restarts",
-		(json_int_t)r->restarts, "measured", measured);
+		json_text(v->metric), "set", json_text(v->set), "threads", (json_int_t)r->last.held,
+		"is_held", r->last.state == TUNER_HOLDING, "steps", (json_int_t)r->last.steps,
+		"intervals", (json_int_t)r->intervals, "restarts", (json_int_t)r->restarts,
+		"measured", measured);
 }
 
 static void print_text(const struct tune_session_result *r)
@@ -99,7 +99,7 @@ static void print_text(const struct tune_session_result *r)
 	fprintf(stderr,
 		"corecast: %s %u threads after %u intervals (%u of search); the workload "
 		"changed %u times\n",
-		r->last.state == TUNER_HOLDING ? "held" : "still searching at", r->last.threads,
+		r->last.state == TUNER_HOLDING ? "held" : "still searching at", r->last.held,
 		r->intervals, r->last.steps, r->restarts);
 	for (size_t i = 0; i < r->total_count; i++)
 		fprintf(stderr, "corecast: %6u threads  %6u intervals  %12.6g/s\n",

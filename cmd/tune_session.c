@@ -13,6 +13,9 @@
 #include <string.h>
 #include <time.h>
 
+/* Of the work: what may be spent on looking whether other counts are still worse. */
+static const double LOOK = 0.02;
+
 struct tune_session {
 	struct tune_session_opts opts;
 	struct tune_share *share; /* NULL: nothing is shared with the program */
@@ -76,7 +79,8 @@ int tune_session_new(
 		return err_set(err, -EINVAL, "--max %u: this program may use %u cores",
 			session->opts.max, most);
 	struct tuner_opts inner = { .space = { .min = opts->min, .max = session->opts.max },
-		.policy = opts->policy };
+		.policy = opts->policy,
+		.look = LOOK };
 	code = tuner_new(&inner, &session->tuner, &session->decision, err);
 	if (code < 0)
 		return code;
@@ -154,7 +158,10 @@ static void tell(
 		fprintf(session->opts.messages,
 			"corecast: %7.1f s  %u threads: %.6g/s; %s%s %u: %s\n", at, before->threads,
 			rate, d->has_restarted ? "the workload changed; " : "",
-			d->state == TUNER_HOLDING ? "holding" : "trying", d->threads, d->why);
+			d->is_look                  ? "looking at"
+			: d->state == TUNER_HOLDING ? "holding"
+						    : "trying",
+			d->threads, d->why);
 }
 
 /* One interval has ended with this rate. */
@@ -181,11 +188,14 @@ static int run(struct tune_session *session, pid_t pid, int stop_fd, struct err 
 	if (code == 0)
 		code = actuator_set(session->actuator, pid, session->decision.threads, err);
 	bool has_changed = true;
+	/* A program starts slowly: its first interval says little of a count. */
+	double settle_s = session->opts.pid ? session->opts.settle_s : session->opts.interval_s;
 	while (code == 0) {
 		double rate;
 		if (has_changed) {
-			if (!sleep_for(session->opts.settle_s, stop_fd))
+			if (!sleep_for(settle_s, stop_fd))
 				break;
+			settle_s = session->opts.settle_s;
 			code = rate_read(session->rate, &rate, err);
 			code = code == -EAGAIN ? 0 : code;
 		}

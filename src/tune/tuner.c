@@ -17,10 +17,14 @@ enum { CLIP_FROM = 4, CLIP_AT = 3, THREADS_MAX = 65536 };
 /* Relative: what scatters less does not scatter less in truth. */
 static const double SCATTER_MIN = 1e-3;
 
+/* Of an interval: what a look costs beside the performance, to go there and back. */
+static const double LOOK_COST = 0.1;
+
 /* Performance at one count, as it comes in. */
 struct level {
 	double sum, square; /* of logarithms less the first */
 	double first;
+	uint64_t seen; /* number of the last interval */
 	double held_at; /* logarithm of what was known of it when it was held first; NAN: it was not */
 };
 
@@ -39,6 +43,8 @@ struct tuner {
 	size_t point_count, point_capacity, level_capacity;
 	struct change change; /* of logarithms less held_at of their counts, whichever is held */
 	struct held_interval intervals[CHANGE_WINDOW]; /* of the same values */
+	uint64_t interval_count;
+	double allowance; /* for looks, in intervals */
 	struct tuner_decision last;
 };
 
@@ -86,6 +92,7 @@ static int take_in(struct tuner *tuner, uint32_t threads, double performance)
 		return at;
 	struct tune_point *p = &tuner->points[at];
 	struct level *level = &tuner->levels[at];
+	level->seen = tuner->interval_count;
 	double y = log(performance) - level->first;
 	if (p->intervals >= CLIP_FROM) {
 		/* Huber's clipping: a stutter now and then does not move what is known of a count. */
@@ -145,7 +152,8 @@ static int decide(struct tuner *tuner, struct err *err)
 		const struct tune_point *held = tune_set_find(&set, choice.threads);
 		(void)watch(tuner, held, held->performance, &first); /* one value is no change */
 	}
-	d->threads = choice.threads;
+	d->threads = d->held = choice.threads;
+	d->is_look = false;
 	d->state = state;
 	if (isnan(choice.gain))
 		(void)snprintf(d->why, sizeof d->why, "%s", choice.reason); /* may be cut */
@@ -153,6 +161,32 @@ static int decide(struct tuner *tuner, struct err *err)
 		(void)snprintf(
 			d->why, sizeof d->why, "%s (%+.1f%%)", choice.reason, 100 * choice.gain);
 	return 0;
+}
+
+/* The count that was not measured for longest, once what it costs is saved. */
+static void look_elsewhere(struct tuner *tuner)
+{
+	struct tuner_decision *d = &tuner->last;
+	struct tune_set set = tuner_measurements(tuner);
+	const struct tune_point *held = tune_set_find(&set, d->held), *oldest = NULL;
+	if (d->state != TUNER_HOLDING || !held)
+		return;
+	tuner->allowance += tuner->opts.look;
+	for (size_t i = 0; i < set.count; i++) {
+		const struct tune_point *p = &set.points[i];
+		if (p != held && (!oldest || tuner->levels[i].seen <
+						     tuner->levels[oldest - set.points].seen))
+			oldest = p;
+	}
+	if (!oldest)
+		return;
+	double cost = LOOK_COST + fmax(1 - oldest->performance / held->performance, 0);
+	if (tuner->allowance < cost)
+		return;
+	tuner->allowance -= cost;
+	d->threads = oldest->threads;
+	d->is_look = true;
+	(void)snprintf(d->why, sizeof d->why, "a look whether %u is still better", d->held);
 }
 
 int tuner_new(const struct tuner_opts *opts, struct tuner **ret, struct tuner_decision *ret_first,
@@ -189,6 +223,7 @@ static int start_over(struct tuner *tuner, size_t first, struct err *err)
 {
 	size_t count = tuner->change.count;
 	forget(tuner);
+	tuner->allowance = 0;
 	for (size_t i = first; i < count; i++)
 		if (take_in(tuner, tuner->intervals[i].threads, tuner->intervals[i].performance) <
 			0)
@@ -206,6 +241,7 @@ int tuner_measured(
 		return 0;
 	}
 	size_t first = 0;
+	tuner->interval_count++;
 	struct tune_set set = tuner_measurements(tuner);
 	const struct tune_point *held = tune_set_find(&set, d->threads);
 	enum change_verdict verdict = CHANGE_NONE;
@@ -218,8 +254,12 @@ int tuner_measured(
 		code = start_over(tuner, first, err);
 		d->has_restarted = true;
 	} else if (verdict == CHANGE_NONE) {
+		bool was_look = d->is_look;
 		code = take_in(tuner, d->threads, performance);
+		d->threads = d->held;
 		code = code < 0 ? err_set(err, code, "out of memory") : decide(tuner, err);
+		if (code == 0 && tuner->opts.look > 0 && !was_look)
+			look_elsewhere(tuner);
 	}
 	*ret = *d;
 	return code;

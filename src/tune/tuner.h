@@ -10,7 +10,8 @@
  *
  * While it holds, every interval refines what it knows of the count it holds, and the policy is asked again: where
  * noise had flattered that count, another one is held, or the search goes on. A test for a change point (change.h)
- * watches: a workload that changed starts the search over, from the count that is held.
+ * watches: a workload that changed starts the search over, from the count that is held. Now and then, if asked to, it
+ * looks at the count that was not measured for longest; the same test says whether that has changed.
  */
 #ifndef TUNE_TUNER_H
 #define TUNE_TUNER_H
@@ -25,6 +26,9 @@ struct tuner_opts {
 	struct tune_space space; /* max is required; min 0 is 1 */
 	const struct tune_policy *policy; /* NULL: the default */
 	double false_alarm; /* chance, per held interval, to see a change where there is none; 0: 1e-4 */
+	/* Share of the work that may be spent, while a count is held, on looking whether others are still
+	   worse: a change that leaves the held count's performance as it was shows only there. 0: none. */
+	double look;
 	uint64_t seed;
 };
 
@@ -34,6 +38,8 @@ struct tuner_decision {
 	uint32_t threads; /* for the next interval */
 	enum tuner_state state;
 	bool has_restarted; /* this interval showed that the workload changed */
+	bool is_look; /* for one interval, or two; `held` goes on then unless something has changed */
+	uint32_t held; /* else the same as threads */
 	uint32_t steps; /* intervals of this search so far */
 	char why[TUNER_WHY_BYTES]; /* why this count, for a person */
 };

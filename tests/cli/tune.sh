@@ -129,7 +129,7 @@ for regions in "$CORECAST_BUILD/tests/programs/regions" "$CORECAST_BUILD/tests/p
 		continue
 	fi
 	: >log.csv
-	"$CORECAST" tune -i 0.02 --max 5 --log log.csv -- "$regions" log.csv holding >counts 2>messages
+	"$CORECAST" tune -i 0.06 --max 5 --log log.csv -- "$regions" log.csv holding >counts 2>messages
 	[ "$(wc -l <counts)" -ge 2 ]
 	[ "$(sort -n counts | tail -n 1)" -eq 5 ]
 	if [ -n "$has_names" ] && [ "$(id -u)" -eq 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then

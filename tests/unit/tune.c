@@ -211,6 +211,50 @@ static void a_change_is_seen_whichever_count_is_held(void **state)
 	assert_int_equal(missed, 0);
 }
 
+/* Of one thread's rate: 0.6 of all others', then five times theirs, which stay as they were. */
+static double unseen(uint32_t threads, int interval)
+{
+	return threads > 1 ? 1 : interval < HELD ? 0.6 : 5;
+}
+
+static int runs_that_find(double look, double *ret_share)
+{
+	enum { RUNS = 20 };
+	int found = 0, intervals = 0;
+	*ret_share = 0;
+	for (uint64_t seed = 1; seed <= RUNS; seed++) {
+		struct tuner_opts opts = { .space = { .max = 4 }, .seed = seed, .look = look };
+		AUTO(tuner) struct tuner *tuner = NULL;
+		struct tuner_decision d;
+		struct rng rng;
+		rng_init(&rng, seed);
+		assert_int_equal(tuner_new(&opts, &tuner, &d, NULL), 0);
+		for (int i = 0; i < 3 * HELD; i++) {
+			double rate = unseen(d.threads, i);
+			if (i < HELD && d.state == TUNER_HOLDING) {
+				*ret_share += rate;
+				intervals++;
+			}
+			double noise = exp(0.02 * rng_normal(&rng));
+			assert_int_equal(tuner_measured(tuner, rate * noise, &d, NULL), 0);
+			assert_true(d.is_look || d.held == d.threads);
+		}
+		found += d.held == 1;
+	}
+	*ret_share /= intervals;
+	return found;
+}
+
+static void looks_find_a_change_that_the_held_count_does_not_show(void **state)
+{
+	(void)state;
+	double share;
+	assert_int_equal(runs_that_find(0, &share), 0);
+	assert_true(share > 1 - 1e-9);
+	assert_in_range(runs_that_find(0.02, &share), 15, 20);
+	assert_true(share > 1 - 0.02 && share < 1); /* and cost no more than they may */
+}
+
 /* No more alarms than promised, over many runs of pure noise; and a step of 5 sigma is seen at once. */
 static void alarms_come_as_promised(void **state)
 {
@@ -276,6 +320,7 @@ int main(void)
 		cmocka_unit_test(a_change_of_the_workload_is_followed),
 		cmocka_unit_test(a_change_is_seen_whichever_count_is_held),
 		cmocka_unit_test(an_outlier_changes_nothing),
+		cmocka_unit_test(looks_find_a_change_that_the_held_count_does_not_show),
 		cmocka_unit_test(alarms_come_as_promised),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * tune_change [RUNS]: what the controller makes of a workload that changes, simulated: 8 counts, all from two on worth
+ * the same (one thread 0.6 of it); behind the change one thread is worth five times the others, or eight threads are the
+ * best. How much the others fall or rise there is the case; where they stay as they were ("unseen"), the held count does
+ * not show the change. Printed: the share of the best count's work over 100 intervals before the change, and over the 30
+ * and the 100 behind it, with and without looks at other counts, for noise of 2% and 10%.
+ */
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "tune/tuner.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { COUNTS = 8, CHANGE = 120, BEFORE = 20, SOON = 30, LATER = 100 };
+
+struct scenario {
+	const char *name;
+	double one, others, slope; /* behind the change: one thread; n threads: others + slope n */
+};
+
+static const struct scenario scenarios[] = {
+	{ "ten times as high", 50, 10, 0 },
+	{ "as high", 5, 1.5, 0 },
+	{ "lower", 0.5, 0.1, 0 },
+	{ "a rise", 0.2, 0.1, 0.1 },
+	{ "unseen", 5, 1, 0 },
+	{ "none", 0, 0, 0 },
+};
+
+static double rate_at(const struct scenario *s, uint32_t threads, int interval)
+{
+	if (interval < CHANGE || s->one == 0)
+		return threads == 1 ? 0.6 : 1;
+	return threads == 1 ? s->one : s->others + s->slope * threads;
+}
+
+struct shares {
+	double before, soon, later; /* sums over runs */
+};
+
+static int play(
+	const struct scenario *s, double noise, double look, uint64_t seed, struct shares *shares)
+{
+	struct tuner_opts opts = { .space = { .max = COUNTS }, .seed = seed, .look = look };
+	AUTO(tuner) struct tuner *tuner = NULL;
+	struct tuner_decision d;
+	struct rng rng;
+	rng_init(&rng, seed);
+	if (tuner_new(&opts, &tuner, &d, NULL) < 0)
+		return -1;
+	for (int i = 0; i < CHANGE + LATER; i++) {
+		double rate = rate_at(s, d.threads, i), best = 0;
+		for (uint32_t n = 1; n <= COUNTS; n++)
+			best = fmax(best, rate_at(s, n, i));
+		double share = rate / best;
+		if (i >= BEFORE && i < CHANGE)
+			shares->before += share / (CHANGE - BEFORE);
+		if (i >= CHANGE && i < CHANGE + SOON)
+			shares->soon += share / SOON;
+		if (i >= CHANGE)
+			shares->later += share / LATER;
+		if (tuner_measured(tuner, rate * exp(noise * rng_normal(&rng)), &d, NULL) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int runs = argc > 1 ? atoi(argv[1]) : 200;
+	static const double looks[] = { 0, 0.01, 0.02, 0.05 }, noises[] = { 0.02, 0.1 };
+	printf("%-18s %6s %6s %8s %8s %8s\n", "behind it", "noise", "looks", "before", "30", "100");
+	for (size_t s = 0; s < ARRAY_SIZE(scenarios); s++)
+		for (size_t n = 0; n < ARRAY_SIZE(noises); n++)
+			for (size_t l = 0; l < ARRAY_SIZE(looks); l++) {
+				struct shares shares = { 0 };
+				for (int run = 0; run < runs; run++)
+					if (play(&scenarios[s], noises[n], looks[l],
+						    (uint64_t)run + 1, &shares) < 0)
+						return 1;
+				printf("%-18s %6.2f %6.2f %8.3f %8.3f %8.3f\n", scenarios[s].name,
+					noises[n], looks[l], shares.before / runs,
+					shares.soon / runs, shares.later / runs);
+			}
+	return 0;
+}
