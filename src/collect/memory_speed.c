@@ -385,7 +385,7 @@ static double measure_fault(void)
 		double began_ns = speed_now_ns();
 		for (size_t i = 0; i < FAULT_BYTES; i += PAGE)
 			fresh[i] = 1;
-		best_ns = speed_least(best_ns, (speed_now_ns() - began_ns) / (FAULT_BYTES / PAGE));
+		best_ns = speed_least(best_ns, (speed_now_ns() - began_ns) * PAGE / FAULT_BYTES);
 		(void)munmap((void *)fresh, FAULT_BYTES); /* it was mapped by us */
 	}
 	return best_ns;

@@ -235,7 +235,8 @@ static int measure_clients(struct moment *moments, size_t count, struct build_re
 	ret->thinking_s = calloc(count + 1, sizeof *ret->thinking_s);
 	if (!ret->thinking_s)
 		return -ENOMEM;
-	qsort(moments, count, sizeof *moments, compare_connections);
+	if (count > 0)
+		qsort(moments, count, sizeof *moments, compare_connections);
 	for (size_t i = 0; i < count; i++) {
 		bool is_next = i > 0 && moments[i].descriptor == moments[i - 1].descriptor;
 		ret->clients += !is_next;

@@ -160,7 +160,8 @@ static int compare_ranks(const void *a, const void *b)
 /* In the order of their keys, so that of a share of all executions as many are below it, whatever traces stand for. */
 static void deal_ranks(struct ranks *ranks)
 {
-	qsort(ranks->list, ranks->count, sizeof(*ranks->list), compare_ranks);
+	if (ranks->count > 0)
+		qsort(ranks->list, ranks->count, sizeof(*ranks->list), compare_ranks);
 	double before = 0, all = ranks->weight > 0 ? ranks->weight : 1,
 	       shift = rng_uniform(ranks->rng);
 	for (size_t i = 0; i < ranks->count; i++) {
