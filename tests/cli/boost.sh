@@ -28,7 +28,7 @@ skewed=$CORECAST_BUILD/examples/bottlenecks/skewed_barrier
 "$CORECAST" boost --via preload --dry-run --json -- "$skewed" -t 3 >result
 grep -v '^[cs]' result | jq -c '[.via, .is_dry_run, .threads[0].name, .changes > 0, .lost_threads]'
 grep -v '^[cs]' result | jq -e '.threads[0].critical_s > 0' >checks
-"$CORECAST" boost --via preload --dry-run -- "$CORECAST_BUILD/tests/programs/churn" 4000 2>stderr |
+"$CORECAST" boost --via preload --dry-run -- "$CORECAST_BUILD/tests/programs/churn" 1500 2>stderr |
 	awk 'NR == 1 { early = $1 } NR == 2 && $1 > early + 32768 { print early, $1 } END { print NR " readings" }'
 fails --via preload --dry-run -- "$CORECAST_BUILD/tests/programs/turns" 2 1 1 | sed "s|$CORECAST_BUILD|BUILD|"
 

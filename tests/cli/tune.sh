@@ -38,7 +38,7 @@ grep -q 'the workload changed; ' messages
 before=$(taskset -p $$ | sed 's/.*: //')
 sh -c 'while [ ! -e stop ]; do sleep 0.02; done' &
 program=$!
-"$CORECAST" tune -p "$program" -m 'command:sh ./rate' -s affinity --min 1 --max 1 -i 0.02 -d 0.3 2>messages
+"$CORECAST" tune -p "$program" -m 'command:sh ./rate' -s affinity --min 1 --max 1 -i 0.02 -d 1 2>messages
 grep -q 'held 1 threads' messages
 after=$(taskset -p "$program" | sed 's/.*: //')
 [ "$before" = "$after" ]
@@ -62,7 +62,8 @@ tune_until_set() { # ACTUATOR
 	return 1
 }
 hows=affinity
-if "$CORECAST" tune -m 'command:sh ./rate' -s cpuset --max 1 -i 0.02 -- sleep 0.1 2>messages; then
+: >log.csv
+if "$CORECAST" tune -m 'command:sh ./rate' -s cpuset --max 1 -i 0.02 --log log.csv -- sh ./program holding 2>messages; then
 	hows='affinity cpuset'
 else
 	grep -E 'Delegate=cpuset|mounts none' messages # nothing else is in the way
@@ -88,7 +89,8 @@ for how in $hows; do
 	# shellcheck disable=SC2046 # several numbers
 	kill -9 "$tuner" $(cat "/proc/$tuner/task/$tuner/children" || true)
 	wait "$tuner" || true
-	"$CORECAST" tune -m 'command:sh ./rate' -s affinity --max 1 -i 0.02 -- sleep 0.1 2>messages
+	: >log.csv
+	"$CORECAST" tune -m 'command:sh ./rate' -s affinity --max 1 -i 0.02 --log log.csv -- sh ./program holding 2>messages
 	[ "$(taskset -p "$program" | sed 's/.*: //')" = "$own" ]
 	# It is in the group again in which it was, and so is what it starts.
 	diff "/proc/$program/cgroup" "/proc/$$/cgroup"
@@ -99,15 +101,17 @@ cpu=$(awk '$(NF - 2) == "cgroup" && $NF ~ /(^|,)cpu(,|$)/ { print $5; exit }' /p
 if [ -n "$cpu" ] && mkdir "$cpu/corecast-test-$$" 2>mkdir.stderr; then
 	echo 100000 >"$cpu/corecast-test-$$/cpu.cfs_quota_us"
 	for how in $hows; do
+		: >log.csv
 		"$BASH" -c 'echo $$ >"$1/tasks" && shift && exec "$@"' - "$cpu/corecast-test-$$" \
-			"$CORECAST" tune -m 'command:sh ./rate' -s "$how" -i 0.02 --json -- sleep 0.2 2>messages |
+			"$CORECAST" tune -m 'command:sh ./rate' -s "$how" -i 0.02 --log log.csv --json -- \
+			sh ./program holding 2>messages |
 			jq -e '.measured | map(.threads) == [1]' >bounded
 	done
 	rmdir "$cpu/corecast-test-$$"
 fi
 # Its own cores bound the search.
 taskset -cp "$last" "$program" >own
-"$CORECAST" tune -p "$program" -m 'command:sh ./rate' -s affinity -i 0.02 -d 0.3 --json 2>messages |
+"$CORECAST" tune -p "$program" -m 'command:sh ./rate' -s affinity -i 0.02 -d 1 --json 2>messages |
 	jq -c '[.measured[].threads]'
 "$CORECAST" tune -p "$program" -m 'command:sh ./rate' -s affinity --max 9999 2>stderr && exit 1
 grep -q 'this program may use 1 cores' stderr
@@ -184,7 +188,7 @@ until [ -e stop.all ]; do sleep 0.02; done
 until [ -z "$(ls "$TMPDIR")" ]; do sleep 0.02; done
 echo now >stop
 fails_pool=0
-"$CORECAST" tune -m ticks -s pool -i 0.02 -- sleep 0.1 2>stderr || fails_pool=$?
+"$CORECAST" tune -m ticks -s pool -i 0.02 -- sleep 1 2>stderr || fails_pool=$?
 echo "$fails_pool $(cat stderr)"
 
 # A number that the program prints, among others; what it prints arrives unchanged.
@@ -221,4 +225,4 @@ fails -s 'command:echo' -- true
 fails --policy dice -- true
 fails --min 3 --max 2 -- true
 fails -- ./none
-fails -i 0.02 -- sleep 0.2
+fails -i 0.02 -- sleep 1
