@@ -99,6 +99,7 @@ done
 # A quota bounds the search, whichever way the program is kept.
 cpu=$(awk '$(NF - 2) == "cgroup" && $NF ~ /(^|,)cpu(,|$)/ { print $5; exit }' /proc/self/mountinfo)
 if [ -n "$cpu" ] && mkdir "$cpu/corecast-test-$$" 2>mkdir.stderr; then
+	trap 'rmdir "$cpu/corecast-test-$$" 2>rmdir.stderr || true' EXIT
 	echo 100000 >"$cpu/corecast-test-$$/cpu.cfs_quota_us"
 	for how in $hows; do
 		: >log.csv
