@@ -206,7 +206,8 @@ static bool issue_load(struct refcore *core, struct entry *entry, uint64_t numbe
 	if (store && store->drained > core->clock) {
 		if (!is_done(core, store->number))
 			return false; /* its data is not there yet */
-		entry->ready = core->clock + first->latency;
+		uint32_t forward = core->processor->store_forward;
+		entry->ready = core->clock + (forward > 0 ? forward : first->latency);
 		entry->level = 0;
 		return true;
 	}

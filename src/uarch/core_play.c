@@ -38,6 +38,7 @@ struct core {
 	uint64_t uops; /* dispatched since the start */
 	uint32_t drained_line; /* of the last store, in its trace */
 	bool stores_in_pairs, is_pair;
+	int64_t forward_latency; /* of a load that a store gives its data to */
 	enum core_component front_reason, drain_reason;
 	double fetch_debt[PROCESSOR_LEVELS_MAX];
 	int64_t stack[CORE_COMPONENTS];
@@ -108,6 +109,8 @@ int core_new(const struct processor *processor, struct core **ret)
 		return -ENOMEM;
 	core->processor = *processor;
 	core_memory_init(&core->memory, &core->processor);
+	core->forward_latency =
+		processor->store_forward > 0 ? processor->store_forward : core->memory.hit_latency;
 	core->stores_in_pairs = __builtin_popcount(processor->store_ports) > 1;
 	if (queue_init(&core->window, processor->rob) != 0 ||
 		queue_init(&core->loads, processor->load_queue) != 0 ||
@@ -274,7 +277,7 @@ static int64_t execute(struct core *core, const struct core_uop *uop, const uint
 	int64_t at = core_ports_book(&core->ports, unit, ready);
 	if (uop->flags & CORE_LOAD && access->is_stored &&
 		is_forwarded(core, operands, uop->operand_count, at))
-		return at + core->memory.hit_latency;
+		return at + core->forward_latency;
 	int64_t translated = at;
 	if (uop->flags & (CORE_LOAD | CORE_STORE))
 		translated = core_memory_translate(&core->memory, access, at, ret_component);

@@ -89,6 +89,9 @@ struct processor {
 	uint32_t
 		memory_queue; /* entries of an issue queue that loads and stores have to themselves; 0:
 				  they wait in the other's */
+	uint32_t
+		store_forward; /* cycles from issue of a load to its use, when a store that has not left
+				   its queue has the data; 0: as the first level */
 	uint32_t front_end; /* cycles to refill it after a misprediction */
 	uint32_t
 		fetch_ahead; /* instruction lines that are fetched down the predicted path before their

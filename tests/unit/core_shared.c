@@ -64,6 +64,9 @@ static void a_store_that_waits_for_its_line_gives_its_data_to_loads(void **state
 	struct core_result result =
 		play(&script, &processor, (struct core_input){ 0 }, always_memory);
 	assert_near(result.cpi, 4 / 2., 0.05);
+	processor.store_forward = 10;
+	result = play(&script, &processor, (struct core_input){ 0 }, always_memory);
+	assert_near(result.cpi, 10 / 2., 0.05);
 }
 
 int main(void)
