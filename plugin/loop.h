@@ -45,6 +45,13 @@ static inline void loop_enter(struct vcpu *vcpu, const struct block *block)
 	vcpu->mode |= VCPU_LOOPS;
 }
 
+/* Whether the block, executed after `previous`, begins a loop. */
+static inline bool loop_begins(
+	const struct vcpu *vcpu, const struct block *previous, const struct block *block)
+{
+	return block->loops & (previous == block) & (vcpu->mode == 0);
+}
+
 /* Something else is executed. */
 static inline void loop_leave(struct vcpu *vcpu)
 {

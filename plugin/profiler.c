@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The plugin: what QEMU calls. `-plugin FILE[,backend=NAME],out=RAW[,page=PAGE][,trace=on][,pace=on]`; PAGE is that of preload/profile_page.h,
- * without which each thread is one stretch; trace: also a full trace (trace_raw.h); pace: see pace.h.
+ * The plugin: what QEMU calls. `-plugin FILE[,backend=NAME],out=RAW[,page=PAGE][,trace=on][,pace=on][,program=FILE,timeline=TRACE]`; PAGE is
+ * that of preload/profile_page.h, without which each thread is one stretch; trace: also a full trace (trace_raw.h); pace: see
+ * pace.h; program, timeline: a static program (calls.h), and where its events go.
  *
  * Each executed block costs one short function: two comparisons and additions of vectors; its first access calls it
  * where that is sure to be called once. Whatever is rare waits for one of the comparisons: another stretch, or
@@ -9,6 +10,7 @@
  */
 #include "blocks.h"
 #include "branches.h"
+#include "calls.h"
 #include "clock.h"
 #include "code_class.h"
 #include "fetch.h"
@@ -36,13 +38,11 @@ QEMU_EXPORT int qemu_plugin_install(
 	qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv);
 
 enum {
-	VCPUS = PROFILE_SLOTS,
 	/* Doubled each time, up to a second. */
 	WRITE_FIRST_NS = 50000000,
 	WRITE_EVERY_NS = 1000000000,
 };
 
-static struct vcpu vcpus[VCPUS];
 static unsigned vcpu_end; /* all that have been used are before */
 static struct profile_page *page;
 static pid_t profiled_pid;
@@ -55,8 +55,8 @@ static uint64_t accesses_of_others(const struct vcpu *vcpu)
 {
 	uint64_t total = vcpu->earlier_accesses;
 	for (unsigned i = 0; i < vcpu_end; i++) {
-		if (&vcpus[i] != vcpu && vcpus[i].slot)
-			total += vcpus[i].earlier_accesses + vcpus[i].slot->accesses;
+		if (&vcpu_table[i] != vcpu && vcpu_table[i].slot)
+			total += vcpu_table[i].earlier_accesses + vcpu_table[i].slot->accesses;
 	}
 	return total;
 }
@@ -73,6 +73,23 @@ static void write_quality(void)
 	out_record(RAW_QUALITY, &quality, sizeof(quality), NULL, 0);
 }
 
+/* Of the page, which the guest's recorder writes to; PROFILE_SLOTS: its own again. */
+static void take_slot(struct vcpu *vcpu, uint64_t slot)
+{
+	struct profile_slot *shared = slot < PROFILE_SLOTS ? &page->slots[slot] : &vcpu->own;
+	if (vcpu->slot == shared)
+		return;
+	vcpu_settle(vcpu);
+	vcpu->own.stretch = PROFILE_NOT_COUNTED; /* from now on it is nobody's */
+	shared->instructions = vcpu->slot->instructions;
+	shared->accesses = vcpu->slot->accesses;
+	vcpu->slot = shared;
+	if (vcpu->thread && shared->tid != 0) { /* as its own process knows it */
+		vcpu->thread->pid = shared->pid;
+		vcpu->thread->tid = shared->tid;
+	}
+}
+
 /* Makes the thread that the virtual cpu runs from now on. Without memory it is run, not counted. */
 static void start_thread(struct vcpu *vcpu)
 {
@@ -82,6 +99,7 @@ static void start_thread(struct vcpu *vcpu)
 	(void)pthread_mutex_unlock(&threads_lock);
 	if (!vcpu->thread)
 		return;
+	take_slot(vcpu, calls_thread_start(vcpu));
 	vcpu->thread->written_ns = clock_ns();
 	vcpu->thread->write_every_ns = WRITE_FIRST_NS;
 	vcpu->next_access = vcpu->next_fetch = UINT64_MAX;
@@ -145,11 +163,6 @@ static __attribute__((noinline)) bool attend_to_rare(struct vcpu *vcpu, struct b
 	return false;
 }
 
-static inline bool is_due(const struct vcpu *vcpu, uint64_t instructions, uint64_t accesses)
-{
-	return (accesses > vcpu->next_access) | (instructions >= vcpu->next_instructions);
-}
-
 /*
  * The block's part that every execution has. Whether more is to be done: change_line(). What is seldom done is called
  * last everywhere, so that the callbacks, of which a program makes one every few instructions, save no registers.
@@ -165,7 +178,7 @@ static inline bool count_block(struct vcpu *vcpu, const struct block *block)
 	uint64_t instructions = slot->instructions + block->count;
 	slot->accesses = accesses;
 	slot->instructions = instructions;
-	return changes_line | is_due(vcpu, instructions, accesses);
+	return changes_line | vcpu_is_due(vcpu, instructions, accesses);
 }
 
 static __attribute__((noinline)) void attend(
@@ -180,13 +193,7 @@ static inline bool change_line(
 	struct vcpu *vcpu, const struct block *previous, const struct block *block)
 {
 	bool is_watched = fetch_block(vcpu, previous->last_line, block);
-	return is_watched | is_due(vcpu, vcpu->slot->instructions, vcpu->slot->accesses);
-}
-
-static inline bool begins_loop(
-	const struct vcpu *vcpu, const struct block *previous, const struct block *block)
-{
-	return block->loops & (previous == block) & (vcpu->mode == 0);
+	return is_watched | vcpu_is_due(vcpu, vcpu->slot->instructions, vcpu->slot->accesses);
 }
 
 static __attribute__((noinline)) void on_other_line(
@@ -194,7 +201,7 @@ static __attribute__((noinline)) void on_other_line(
 {
 	if (change_line(vcpu, previous, block))
 		attend(vcpu, previous, block);
-	else if (begins_loop(vcpu, previous, block))
+	else if (loop_begins(vcpu, previous, block))
 		loop_enter(vcpu, block);
 }
 
@@ -204,6 +211,8 @@ static __attribute__((noinline)) void on_special_block(struct vcpu *vcpu, struct
 		return; /* the recorder in the program: many blocks */
 	if (vcpu->mode & VCPU_LOOPS)
 		loop_leave(vcpu);
+	if (vcpu->mode & VCPU_CALLED)
+		calls_look(vcpu, block);
 	if ((vcpu->slot->stretch != vcpu->stretch || vcpu->mode) && !attend_before(vcpu, block))
 		return;
 	if (block->is_rare && !attend_to_rare(vcpu, block))
@@ -213,20 +222,15 @@ static __attribute__((noinline)) void on_special_block(struct vcpu *vcpu, struct
 		on_other_line(vcpu, previous, block);
 }
 
-static inline bool is_special(const struct vcpu *vcpu, const struct block *block)
-{
-	return (vcpu->slot->stretch != vcpu->stretch) | ((vcpu->mode | block->is_rare) != 0);
-}
-
 static void on_block(unsigned index, void *userdata)
 {
 	struct block *block = userdata;
 	if (__builtin_expect(index >= VCPUS, 0))
 		return;
-	struct vcpu *vcpu = &vcpus[index];
+	struct vcpu *vcpu = &vcpu_table[index];
 	if (is_in_loop(vcpu, block))
 		return;
-	if (__builtin_expect(is_special(vcpu, block), 0)) {
+	if (__builtin_expect(vcpu_is_special(vcpu, block), 0)) {
 		on_special_block(vcpu, block);
 		return;
 	}
@@ -279,7 +283,7 @@ static inline void count_access(
 static void on_access(unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
 {
 	if (is_looked_at(address))
-		look_at_access(&vcpus[index % VCPUS], userdata, address, info);
+		look_at_access(&vcpu_table[index % VCPUS], userdata, address, info);
 }
 
 /* The ways that are seldom taken, with the access at their end. */
@@ -310,7 +314,7 @@ static __attribute__((noinline)) void on_other_line_access(struct vcpu *vcpu,
 {
 	if (__builtin_expect(change_line(vcpu, previous, place->block), 0))
 		attend_access(vcpu, place, address, info, previous);
-	else if (__builtin_expect(begins_loop(vcpu, previous, place->block), 0))
+	else if (__builtin_expect(loop_begins(vcpu, previous, place->block), 0))
 		begin_loop_access(vcpu, place, address, info);
 	else
 		count_access(vcpu, place, address, info);
@@ -323,12 +327,12 @@ static void on_block_access(
 	const struct place *place = userdata;
 	if (__builtin_expect(index >= VCPUS, 0))
 		return;
-	struct vcpu *vcpu = &vcpus[index];
+	struct vcpu *vcpu = &vcpu_table[index];
 	if (is_in_loop(vcpu, place->block)) {
 		count_access(vcpu, place, address, info);
 		return;
 	}
-	if (__builtin_expect(is_special(vcpu, place->block), 0)) {
+	if (__builtin_expect(vcpu_is_special(vcpu, place->block), 0)) {
 		on_special_access(vcpu, place, address, info);
 		return;
 	}
@@ -343,7 +347,7 @@ static void on_block_access(
 static void on_string_access(
 	unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
 {
-	struct vcpu *vcpu = &vcpus[index % VCPUS];
+	struct vcpu *vcpu = &vcpu_table[index % VCPUS];
 	const struct place *place = userdata;
 	uint64_t line = address >> REUSE_LINE_BITS;
 	if (!vcpu->sum)
@@ -376,15 +380,16 @@ static bool is_recorder(uint64_t address)
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	(void)id;
-	if (is_recorder(qemu_plugin_tb_vaddr(tb)))
-		return;
-	struct block *block = blocks_translate(tb);
+	calls_translate(tb);
+	struct block *block = is_recorder(qemu_plugin_tb_vaddr(tb)) ? NULL : blocks_translate(tb);
+	uint32_t first = 0;
 	if (!block)
 		return;
-	uint32_t first = 0;
 	while (first < block->count && !block_has_operand(block, first))
 		first++;
-	bool access_tells = first < block->count && block_makes_one_call(block, first);
+	/* Watched calls return at the begin of a block. */
+	bool access_tells =
+		first < block->count && block_makes_one_call(block, first) && !calls_are_watched();
 	if (!access_tells)
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, block);
 	for (uint32_t i = first; i < block->count; i++) {
@@ -406,7 +411,7 @@ static void on_vcpu_init(qemu_plugin_id_t id, unsigned index)
 	(void)id;
 	if (index >= VCPUS)
 		return;
-	struct vcpu *vcpu = &vcpus[index];
+	struct vcpu *vcpu = &vcpu_table[index];
 	uint64_t earlier = vcpu->earlier_accesses;
 	memset(vcpu, 0, sizeof(*vcpu));
 	vcpu->earlier_accesses = earlier;
@@ -417,6 +422,7 @@ static void on_vcpu_init(qemu_plugin_id_t id, unsigned index)
 		vcpu->own.stretch = PROFILE_NOT_COUNTED;
 	vcpu->mode = VCPU_UNSTARTED;
 	pace_begin(vcpu);
+	vcpu->birth = calls_birth();
 	(void)pthread_mutex_lock(&threads_lock);
 	if (index >= vcpu_end)
 		vcpu_end = index + 1;
@@ -447,34 +453,18 @@ static void on_vcpu_exit(qemu_plugin_id_t id, unsigned index)
 	if (index >= VCPUS)
 		return;
 	(void)pthread_mutex_lock(&threads_lock);
-	end_thread(&vcpus[index]);
+	end_thread(&vcpu_table[index]);
 	(void)pthread_mutex_unlock(&threads_lock);
-}
-
-static void take_slot(struct vcpu *vcpu, uint64_t slot)
-{
-	struct profile_slot *shared = slot < PROFILE_SLOTS ? &page->slots[slot] : &vcpu->own;
-	if (vcpu->slot == shared)
-		return;
-	vcpu_settle(vcpu);
-	vcpu->own.stretch = PROFILE_NOT_COUNTED; /* from now on it is nobody's */
-	shared->instructions = vcpu->slot->instructions;
-	shared->accesses = vcpu->slot->accesses;
-	vcpu->slot = shared;
-	if (vcpu->thread && shared->tid != 0) { /* as its own process knows it */
-		vcpu->thread->pid = shared->pid;
-		vcpu->thread->tid = shared->tid;
-	}
 }
 
 static void write_all_threads(void)
 {
 	for (unsigned i = 0; i < vcpu_end; i++) {
-		if (!vcpus[i].thread)
+		if (!vcpu_table[i].thread)
 			continue;
-		record_leave(&vcpus[i]);
-		pages_write(&vcpus[i]);
-		thread_write(&vcpus[i], true);
+		record_leave(&vcpu_table[i]);
+		pages_write(&vcpu_table[i]);
+		thread_write(&vcpu_table[i], true);
 	}
 	write_quality();
 }
@@ -485,14 +475,15 @@ static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t number, uint
 	(void)id, (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
 	if (index >= VCPUS)
 		return;
-	pace_call(&vcpus[index], number, a1, a2, a3);
+	pace_call(&vcpu_table[index], number, a1, a2, a3);
 	if (number == SYS_prctl && a1 == PROFILE_PRCTL && page)
-		take_slot(&vcpus[index], a2);
+		take_slot(&vcpu_table[index], a2);
+	calls_syscall(&vcpu_table[index], number, a1, a2);
 	bool may_end = number == SYS_execve || number == SYS_execveat || number == SYS_kill ||
 		       number == SYS_tkill || number == SYS_tgkill;
-	if (may_end && vcpus[index].thread) {
+	if (may_end && vcpu_table[index].thread) {
 		/* The emulator and all that is in it may be gone after this. */
-		thread_write(&vcpus[index], true);
+		thread_write(&vcpu_table[index], true);
 		out_flush();
 	}
 }
@@ -503,19 +494,20 @@ static void forget_process(unsigned index)
 	(void)pthread_mutex_init(&threads_lock, NULL);
 	pace_forked();
 	blocks_forked();
+	calls_forked();
 	reuse_forked();
 	out_abandon();
 	profiled_pid = getpid();
 	for (unsigned i = 0; i < vcpu_end; i++) {
-		vcpus[i].thread = NULL;
-		vcpus[i].sum = NULL;
-		vcpus[i].mode = VCPU_IGNORED;
-		vcpus[i].loop = NULL;
-		vcpu_look_no_more(&vcpus[i], LOOKS_RECORDER | LOOKS_SAMPLER);
-		vcpus[i].next_access = vcpus[i].next_fetch = UINT64_MAX;
+		vcpu_table[i].thread = NULL;
+		vcpu_table[i].sum = NULL;
+		vcpu_table[i].mode = VCPU_IGNORED;
+		vcpu_table[i].loop = NULL;
+		vcpu_look_no_more(&vcpu_table[i], LOOKS_RECORDER | LOOKS_SAMPLER);
+		vcpu_table[i].next_access = vcpu_table[i].next_fetch = UINT64_MAX;
 	}
-	vcpus[index].own = *vcpus[index].slot;
-	vcpus[index].slot = &vcpus[index].own;
+	vcpu_table[index].own = *vcpu_table[index].slot;
+	vcpu_table[index].slot = &vcpu_table[index].own;
 }
 
 static void on_syscall_return(qemu_plugin_id_t id, unsigned index, int64_t number, int64_t result)
@@ -526,7 +518,7 @@ static void on_syscall_return(qemu_plugin_id_t id, unsigned index, int64_t numbe
 	if (forks && result == 0 && index < VCPUS && getpid() != profiled_pid)
 		forget_process(index);
 	if (index < VCPUS)
-		pace_resume(&vcpus[index]);
+		pace_resume(&vcpu_table[index]);
 }
 
 static void on_end(qemu_plugin_id_t id, void *userdata)
@@ -546,6 +538,7 @@ static int map_page(const char *path)
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
+	calls_page(path);
 	void *mapped = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	if (mapped == MAP_FAILED)
@@ -567,9 +560,13 @@ static int set_option(const char *option)
 	if (length == 4 && strncmp(option, "page", 4) == 0)
 		return map_page(value);
 	if (strcmp(option, "pace=on") == 0) {
-		pace_init(vcpus, &vcpu_end);
+		pace_init(vcpu_table, &vcpu_end);
 		return 0;
 	}
+	if (length == 7 && strncmp(option, "program", 7) == 0)
+		return calls_watch(value);
+	if (length == 8 && strncmp(option, "timeline", 8) == 0)
+		return calls_timeline(value);
 	if (length == 5 && strcmp(option, "trace=on") == 0) {
 		record_everything();
 		blocks_write_all();

@@ -10,6 +10,7 @@
 #define PLUGIN_THREAD_H
 
 #include "blocks.h"
+#include "events.h"
 #include "line_set.h"
 #include "preload/profile_page.h"
 
@@ -126,6 +127,7 @@ enum vcpu_mode {
 	VCPU_RECORDS = 8, /* record.h sees each block */
 	VCPU_BRANCHES = 16, /* branches.h does */
 	VCPU_LOOPS = 32, /* loop.h counts */
+	VCPU_CALLED = 64, /* it is in a function that calls.h watches */
 };
 
 /* Who wants to see each access, beside those of watched lines. */
@@ -154,6 +156,10 @@ struct vcpu {
 	/* The access last looked at: what the emulator splits, and a store after a load, is one access. */
 	const struct place *last_place;
 	uint64_t last_line, last_clock;
+	/* Of a static program (calls.h): the guest's registers; where the watched call returns to; when it was created. */
+	const uint64_t *registers;
+	uint64_t returns_to;
+	struct events_birth birth;
 	uint64_t string_lines[2]; /* that a string instruction last loaded from, stored to */
 	uint16_t string_index; /* of it, in the block that it is counted in */
 	/* Of the threads that had this virtual cpu before. */
@@ -164,6 +170,18 @@ struct vcpu {
 
 /* Its address is computed for each block and access. */
 static_assert(sizeof(struct vcpu) == 1024, "a power of 2");
+
+/* Whether the thread is to be attended to. */
+static inline bool vcpu_is_due(const struct vcpu *vcpu, uint64_t instructions, uint64_t accesses)
+{
+	return (accesses > vcpu->next_access) | (instructions >= vcpu->next_instructions);
+}
+
+/* Whether the block's execution is more than a count. */
+static inline bool vcpu_is_special(const struct vcpu *vcpu, const struct block *block)
+{
+	return (vcpu->slot->stretch != vcpu->stretch) | ((vcpu->mode | block->is_rare) != 0);
+}
 
 /* How many virtual cpus have `looks`: none, nearly always. */
 extern uint32_t vcpu_lookers;
@@ -182,6 +200,10 @@ static inline void vcpu_look_no_more(struct vcpu *vcpu, enum vcpu_looks who)
 	if (looked && !vcpu->looks)
 		(void)__atomic_sub_fetch(&vcpu_lookers, 1, __ATOMIC_RELAXED);
 }
+
+enum { VCPUS = PROFILE_SLOTS };
+
+extern struct vcpu vcpu_table[VCPUS];
 
 /* A random number of the thread's own sequence (xorshift64*). */
 static inline uint64_t thread_random(struct thread *thread)

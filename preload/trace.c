@@ -120,7 +120,13 @@ static void at_thread_exit(void *unused)
 		(void)pthread_setspecific(exit_key, unused); /* else this is the last round */
 		return;
 	}
-	if (sink_mode != SINK_TRACES || !enter())
+	if (sink_mode == SINK_TRACES)
+		trace_thread_end();
+}
+
+void trace_thread_end(void)
+{
+	if (!enter())
 		return;
 	end_thread();
 	leave();

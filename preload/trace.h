@@ -39,6 +39,9 @@ struct birth trace_birth(void);
 /* The first of a thread that was created by our pthread_create(). */
 void trace_thread_start(struct birth birth, const void *routine, const void *caller);
 
+/* The last of the calling thread. */
+void trace_thread_end(void);
+
 /* The thread's number as far as it is known; 0 if not. */
 uint32_t trace_tid_of(const void *thread);
 uint32_t trace_own_tid(void);

@@ -86,8 +86,14 @@ struct thread {
 	const void *frames_caller, *frames_at;
 };
 
-/* Initial-exec: no allocation at a thread's first access, and safe in signal handlers. */
-extern HIDDEN __thread struct thread self __attribute__((tls_model("initial-exec")));
+/*
+ * Initial-exec: no allocation at a thread's first access, and safe in signal handlers. What is loaded late has no
+ * room for that (the profiler's plugin), and says another model.
+ */
+#ifndef TRACED_THREAD_MODEL
+#define TRACED_THREAD_MODEL "initial-exec"
+#endif
+extern HIDDEN __thread struct thread self __attribute__((tls_model(TRACED_THREAD_MODEL)));
 
 /*
  * A page that the kernel clears in the child of a fork, however it was made: two processes must

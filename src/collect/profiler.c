@@ -9,6 +9,7 @@
 #include "collect/preloadable.h"
 #include "collect/profiler_backend.h"
 #include "collect/run_clock.h"
+#include "collect/static_program.h"
 #include "preload/profile_page.h"
 #include "preload/trace_record.h"
 #include "trace/close.h"
@@ -42,7 +43,11 @@ int profiler_check(const struct profiler_opts *opts, const char **ret_backend, s
 #ifndef __x86_64__
 	return err_set(err, -EOPNOTSUPP, "only programs for x86-64 can be profiled, on x86-64");
 #endif
-	int code = preloadable_check_program(opts->argv[0], err);
+	char program[PATH_MAX];
+	int code = preloadable_find(opts->argv[0], program, err);
+	if (code == 0)
+		code = static_program_is(program) ? static_program_check(program, err)
+						  : preloadable_check_program(program, err);
 	if (code == 0)
 		code = profiler_choose(opts, &backend, NULL, err);
 	if (code == 0 && ret_backend)

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "collect/fused.h"
 #include "collect/preloadable.h"
+#include "collect/static_program.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -25,7 +26,9 @@ static int choose_best(const struct profiler_opts *opts, const struct profiler_b
 	bool has_qemu = profiler_qemu.check(NULL) == 0;
 	bool is_fused = program_has_fused(program);
 	*ret = &profiler_qemu;
-	if (has_valgrind && is_fused) {
+	if (static_program_is(program)) {
+		*ret_why = "it is statically linked";
+	} else if (has_valgrind && is_fused) {
 		*ret = &profiler_valgrind;
 		*ret_why = "it has fused multiply-adds, which QEMU computes in software";
 	} else if (has_valgrind && !has_qemu) {

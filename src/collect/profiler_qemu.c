@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "collect/preloadable.h"
 #include "collect/profiler_backend.h"
+#include "collect/static_program.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -57,8 +58,14 @@ static int begin(const struct profiler_opts *opts, struct profiler_parts *parts,
 	if (code < 0)
 		return code;
 	char *emulator = profiler_format(parts, "%s", found);
-	char *option = profiler_format(parts, "%s,out=%s,page=%s,pace=on%s", parts->plugin,
-		parts->raw_name, parts->page_name, opts->instructions ? ",trace=on" : "");
+	bool is_static = static_program_is(program);
+	if (is_static && strchr(program, ','))
+		return err_set(
+			err, -EINVAL, "'%s': a static program's path may have no comma", program);
+	char *option = profiler_format(parts, "%s,out=%s,page=%s,pace=on%s%s%s%s%s", parts->plugin,
+		parts->raw_name, parts->page_name, opts->instructions ? ",trace=on" : "",
+		is_static ? ",program=" : "", is_static ? program : "",
+		is_static ? ",timeline=" : "", is_static ? parts->trace_name : "");
 	if (!emulator || !option)
 		return err_set(err, -ENOMEM, "out of memory");
 	char *head[7 + 2 * ARRAY_SIZE(parts->assignments)] = { emulator, cpu, max, plugin, option,

@@ -7,6 +7,7 @@
 #include "base/datadir.h"
 #include "base/mem.h"
 #include "collect/profiler_backend.h"
+#include "collect/static_program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -98,6 +99,10 @@ static int begin(const struct profiler_opts *opts, struct profiler_parts *parts,
 	static char backend[] = "backend=valgrind";
 	AUTO_FREE char *found_tool = NULL;
 	AUTO_FREE char *feed = NULL;
+	if (static_program_is(program))
+		return err_set(err, -EOPNOTSUPP,
+			"'%s' is statically linked: only QEMU can profile it (--backend qemu)",
+			program);
 	int code = find_part("corecast-amd64-linux", &found_tool, err);
 	if (code == 0)
 		code = find_part("corecast-feed", &feed, err);

@@ -19,8 +19,9 @@ profile -o none.ccp -- ./script
 cat stderr
 profile -o none.ccp -- ./no-such-program
 cat stderr
-profile -o none.ccp -- "$CORECAST_BUILD/tests/programs/static"
-grep -q 'statically linked' stderr
+strip -o stripped "$CORECAST_BUILD/tests/programs/static"
+profile -o none.ccp -- ./stripped
+grep -q 'statically linked and stripped' stderr
 touch there.ccp
 profile -o there.ccp -- true
 cat stderr
