@@ -4,10 +4,11 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHARERS_MAX = 64, LONG_AGO = -1000000 };
+enum { LONG_AGO = -1000000 };
 
 static double cycles(const struct processor *processor, double ns)
 {
@@ -138,8 +139,9 @@ static void set_thresholds(struct core_memory *memory, const struct core_slot *s
 			&thresholds->later[s]);
 	}
 	/* Of n cores that write a line in no order, another one was the last to in (n - 1) / n. */
-	double others = odds->transfer < 1 ? odds->transfer / (1 - odds->transfer) : SHARERS_MAX;
-	thresholds->passed = (float)(others < 1 ? 1 : others < SHARERS_MAX ? others : SHARERS_MAX);
+	double others = odds->transfer < 1 ? odds->transfer / (1 - odds->transfer) : HUGE_VAL;
+	double most = memory->processor->cores > 2 ? memory->processor->cores - 1 : 1;
+	thresholds->passed = (float)(others < 1 ? 1 : others < most ? others : most);
 }
 
 int core_memory_start(struct core_memory *memory, const struct core_program *program,
@@ -307,9 +309,13 @@ static uint32_t service_of(const struct core_memory *memory, const struct core_a
 	return s;
 }
 
-bool core_memory_is_shared(const struct core_memory *memory, const struct core_access *access)
+bool core_memory_is_taken(const struct core_memory *memory, const struct core_access *access,
+	int64_t start, int64_t turn)
 {
-	return service_of(memory, access) == CORE_FROM_CORE;
+	const struct core_shared *shared = &memory->shared[access->name % CORE_SHARED_LINES];
+	double passed = (double)memory->thresholds[access->slot].passed;
+	return service_of(memory, access) == CORE_FROM_CORE &&
+	       (double)(turn - start) * passed > (double)(start - shared->fill);
 }
 
 int64_t core_memory_access(struct core_memory *memory, const struct core_access *access,

@@ -97,8 +97,12 @@ int core_memory_start(struct core_memory *memory, const struct core_program *pro
 /* Before a trace of it is played. */
 void core_memory_start_trace(struct core_memory *memory, const struct core_trace *trace);
 
-/* Whether another core has the line, and writes it. */
-bool core_memory_is_shared(const struct core_memory *memory, const struct core_access *access);
+/*
+ * Whether a line that others write, asked for at `start`, is likely to be gone again at `turn`: they wrote it so many times
+ * since it came the last time.
+ */
+bool core_memory_is_taken(const struct core_memory *memory, const struct core_access *access,
+	int64_t start, int64_t turn);
 /* When an access whose address is known at `start` may start; *ret_component: CORE_TLB if it waits for that. */
 int64_t core_memory_translate(struct core_memory *memory, const struct core_access *access,
 	int64_t start, enum core_component *ret_component);

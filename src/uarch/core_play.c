@@ -221,28 +221,28 @@ static int64_t operands_ready(
  * Behind all that is older, drained stores included; but the line is asked for as soon as the address is known: a Xeon of
  * 2024 does independent atomic additions to lines of its third level, 50 ns away, in 6 to 30 ns each. Younger loads come
  * behind a fence, but not behind an atomic operation: cores read ahead of those and take it back if another core has
- * written in between. A line that others write is asked for when all that is older is done: they would take it again.
+ * written in between. A line that others would take again before is asked for when all that is older is done.
  */
 static int64_t execute_serial(struct core *core, const struct core_uop *uop,
 	const struct core_access *access, int64_t ready, enum core_component *ret_component)
 {
 	enum core_component component = CORE_BASE;
-	bool is_shared = access && core_memory_is_shared(&core->memory, access);
-	int64_t line = 0;
 	enum core_component translation = CORE_BASE;
-	if (access && !is_shared) {
-		line = core_memory_translate(&core->memory, access, ready, &translation);
-		line = core_memory_access(&core->memory, access, line, &component);
-		component = component == CORE_BASE ? translation : component;
-	}
+	int64_t asked = ready, line = 0;
+	if (access)
+		asked = core_memory_translate(&core->memory, access, ready, &translation);
 	if (core->commit_at > ready)
 		ready = core->commit_at;
 	if (core->drained_at > ready) {
 		ready = core->drained_at;
 		*ret_component = core->drain_reason;
 	}
-	if (is_shared)
-		line = core_memory_access(&core->memory, access, ready, &component);
+	if (access && core_memory_is_taken(&core->memory, access, asked, ready))
+		asked = ready;
+	if (access)
+		line = core_memory_access(&core->memory, access, asked, &component);
+	if (component == CORE_BASE)
+		component = translation;
 	if (component != CORE_BASE && line > ready) {
 		ready = line;
 		*ret_component = component;
