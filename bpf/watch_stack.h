@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Part of watch.bpf.c: from where a thread that blocks entered the kernel. */
+#ifndef BPF_WATCH_STACK_H
+#define BPF_WATCH_STACK_H
+
+#include "watch_events.h"
+
+/*
+ * The registers with which the current thread entered the kernel say what it asked for: reading
+ * them when it blocks costs nothing at the system calls that do not block.
+ */
+static __always_inline struct pt_regs *user_registers(void)
+{
+	return (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+}
+
+#if defined(__TARGET_ARCH_x86)
+static __always_inline __s16 syscall_of(struct pt_regs *regs)
+{
+	return (__s16)BPF_CORE_READ(regs, orig_ax);
+}
+
+static __always_inline void add_call(struct watch_event *event, struct pt_regs *regs)
+{
+	event->object = BPF_CORE_READ(regs, di);
+	event->operation = (__u8)BPF_CORE_READ(regs, si);
+	event->other = (__u32)BPF_CORE_READ(regs, dx);
+	event->site = BPF_CORE_READ(regs, ip);
+}
+#elif defined(__TARGET_ARCH_arm64)
+static __always_inline __s16 syscall_of(struct pt_regs *regs)
+{
+	return (__s16)BPF_CORE_READ(regs, syscallno);
+}
+
+static __always_inline void add_call(struct watch_event *event, struct pt_regs *regs)
+{
+	event->object = BPF_CORE_READ(regs, orig_x0);
+	event->operation = (__u8)BPF_CORE_READ(regs, regs[1]);
+	event->other = (__u32)BPF_CORE_READ(regs, regs[2]);
+	event->site = BPF_CORE_READ(regs, pc);
+}
+#endif
+
+/*
+ * The C library waits for the program, and hides who called it: it keeps no frame pointers. The address
+ * to which its function will return lies among the first words of the stack, and right before it in
+ * the code there is a call. Otherwise frame pointers may lead out of the library.
+ */
+enum { STACK_WORDS = 64, FRAMES_MAX = 16 };
+
+struct stack_words {
+	__u64 words[STACK_WORDS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct stack_words);
+} stacks SEC(".maps");
+
+#if defined(__TARGET_ARCH_x86)
+static __always_inline __u64 stack_of(struct pt_regs *regs)
+{
+	return BPF_CORE_READ(regs, sp);
+}
+
+static __always_inline __u64 frame_of(struct pt_regs *regs)
+{
+	return BPF_CORE_READ(regs, bp);
+}
+
+/* FF /2 is a call by register or memory, of 2 to 7 bytes; E8 one to an address, of 5. */
+static __always_inline bool follows_call(__u64 address)
+{
+	__u8 code[8];
+	if (bpf_probe_read_user(code, sizeof code, (void *)(address - sizeof code)) < 0)
+		return false;
+	if (code[3] == 0xe8)
+		return true;
+#pragma unroll
+	for (int i = 1; i < 7; i++)
+		if (code[i] == 0xff && (code[i + 1] & 0x38) == 0x10)
+			return true;
+	return false;
+}
+#elif defined(__TARGET_ARCH_arm64)
+static __always_inline __u64 stack_of(struct pt_regs *regs)
+{
+	return BPF_CORE_READ(regs, sp);
+}
+
+static __always_inline __u64 frame_of(struct pt_regs *regs)
+{
+	return BPF_CORE_READ(regs, regs[29]);
+}
+
+/* BL, BLR */
+static __always_inline bool follows_call(__u64 address)
+{
+	__u32 code;
+	return bpf_probe_read_user(&code, sizeof code, (void *)(address - sizeof code)) == 0 &&
+	       ((code & 0xfc000000) == 0x94000000 || (code & 0xfffffc1f) == 0xd63f0000);
+}
+#endif
+
+/* The code of the program itself, without its libraries. */
+struct code_range {
+	__u64 start, end;
+};
+
+static __always_inline bool is_inside(const struct code_range *range, __u64 address)
+{
+	return address >= range->start && address < range->end;
+}
+
+static __always_inline __u64 scan_stack(const struct code_range *range, __u64 stack)
+{
+	__u32 zero = 0;
+	struct stack_words *found = bpf_map_lookup_elem(&stacks, &zero);
+	if (!found || bpf_probe_read_user(found, sizeof *found, (void *)stack) < 0)
+		return 0;
+	for (int i = 0; i < STACK_WORDS; i++)
+		if (is_inside(range, found->words[i]) && follows_call(found->words[i]))
+			return found->words[i];
+	return 0;
+}
+
+static __always_inline __u64 walk_frames(const struct code_range *range, __u64 frame)
+{
+	for (int i = 0; i < FRAMES_MAX; i++) {
+		__u64 link[2]; /* the caller's frame, and where it goes on */
+		if (bpf_probe_read_user(link, sizeof link, (void *)frame) < 0)
+			return 0;
+		if (is_inside(range, link[1]))
+			return link[1];
+		if (link[0] <= frame)
+			return 0;
+		frame = link[0];
+	}
+	return 0;
+}
+
+static __always_inline __u64 find_caller(
+	struct task_struct *task, struct pt_regs *regs, __u64 address)
+{
+	struct mm_struct *mm = task->mm;
+	if (!mm)
+		return 0;
+	const struct code_range range = { mm->start_code, mm->end_code };
+	if (is_inside(&range, address))
+		return 0;
+	__u64 found = scan_stack(&range, stack_of(regs));
+	return found ? found : walk_frames(&range, frame_of(regs));
+}
+
+static __always_inline void tell_block(struct task_struct *task, __u64 now_ns)
+{
+	struct watch_event *event = has_events ? reserve_event(task, WATCH_BLOCK, now_ns) : NULL;
+	if (!event)
+		return;
+	struct pt_regs *regs = user_registers();
+	event->syscall = syscall_of(regs);
+	add_call(event, regs);
+	event->caller = find_caller(task, regs, event->site);
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+#endif
