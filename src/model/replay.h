@@ -72,6 +72,7 @@ struct replay_facts {
 		by_order; /* waits for conditions; those replayed in the recorded order */
 	uint64_t unended; /* waits that had not ended when the recording did */
 	uint64_t lost; /* events that were not recorded */
+	uint64_t left_out; /* free locks, by the recorder's budget: they are computing here */
 };
 void replay_facts(const struct replay *replay, struct replay_facts *ret);
 

@@ -453,6 +453,8 @@ static int load_event(void *context, const struct event *given, struct err *err)
 		code = keep_name(replay, &event);
 	if (event.kind == EVENT_LOST)
 		replay->facts.lost += event.value;
+	if (event.kind == EVENT_LEFT_OUT)
+		replay->facts.left_out += event.value;
 	if (code < 0 || event.kind == EVENT_LOST || event.tid == 0 || event_is_aside(&event) ||
 		(event.kind == EVENT_NAME && event.cpu_ns == 0))
 		return code < 0 ? err_set(err, code, "out of memory") : 0;

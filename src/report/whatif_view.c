@@ -88,6 +88,13 @@ static void add_doubts(struct strbuf *out, const struct whatif_answer *answer)
 			f->by_order, f->conditions);
 	if (f->lost > 0)
 		strbuf_addf(out, "%" PRIu64 " events were not recorded.\n", f->lost);
+	if (f->left_out > 0)
+		strbuf_addf(out,
+			"%" PRIu64
+			" free locks were left out by the recorder's budget: they are computing "
+			"here, and can neither be waited for nor sped up. 'record --budget none' "
+			"records all.\n",
+			f->left_out);
 }
 
 void whatif_add_findings(struct strbuf *out, const struct whatif_answer *answer)

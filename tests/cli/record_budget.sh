@@ -66,3 +66,6 @@ END
 status=0
 "$CORECAST" record --budget 5 -o never.cct -- true 2>stderr || status=$?
 [ $status -eq 2 ] && grep -q "'5' is neither a percentage" stderr
+
+# A replay and a model say what that means for them.
+"$CORECAST" whatif few.cct --cores 2 2>/dev/null | tr -s '\n ' ' ' | grep -q 'free locks were left out'
