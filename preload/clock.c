@@ -101,12 +101,18 @@ void cpu_clock_start(struct cpu_clock *clock, const volatile uint64_t *counted)
 	cpu_clock_read(clock, clock->seen_ns);
 }
 
-void cpu_clock_set(struct cpu_clock *clock, uint64_t now_ns, uint64_t cpu_ns)
+/* The section stays away, which costs the kernel time at the next switch: a wait follows, and that sets the clock. */
+static void put_off(struct cpu_clock *clock, uint64_t now_ns, uint64_t cpu_ns)
 {
 	clock->readings++;
-	arm(clock);
 	clock->lead_ns = cpu_ns - now_ns;
 	clock->seen_ns = now_ns;
+}
+
+void cpu_clock_set(struct cpu_clock *clock, uint64_t now_ns, uint64_t cpu_ns)
+{
+	arm(clock);
+	put_off(clock, now_ns, cpu_ns);
 }
 
 #ifdef HAS_RSEQ
@@ -134,7 +140,7 @@ bool cpu_clock_try_sleep(void)
 void cpu_clock_read(struct cpu_clock *clock, uint64_t now_ns)
 {
 	if (clock->puts_off) {
-		cpu_clock_set(clock, now_ns, clock->cpu_ns);
+		put_off(clock, now_ns, clock->cpu_ns);
 		return;
 	}
 	if (clock->counted) {
