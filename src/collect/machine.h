@@ -29,7 +29,8 @@ struct machine_cpu {
 struct machine_topology {
 	uint32_t sockets, numa_nodes, cores;
 	uint32_t threads; /* hardware threads; above `cores` there is SMT */
-	uint64_t l1i_bytes, l1d_bytes, l2_bytes, l3_bytes; /* one cache of each; 0: none, or not told */
+	uint64_t l1i_bytes, l1d_bytes, l2_bytes,
+		l3_bytes; /* one cache of each; 0: none, or not told */
 	uint32_t l2_cores, l3_cores; /* cores that share one such cache */
 };
 

@@ -222,7 +222,7 @@ void criticality_quality(struct strbuf *out, const struct criticality_view *view
 	if (r->left_out > 0)
 		strbuf_addf(out,
 			"%.1f%% of %" PRIu64 " free locks and unlocks are recorded, in bursts "
-					     "(--budget): times held and "
+			"(--budget): times held and "
 			"taken are estimated from them; criticality, waits and blame are not.\n",
 			100 * results_free_share(r), r->free_locks + r->left_out);
 	strbuf_addf(out, "On average %.2f threads were active; for %s none was.\n",
