@@ -24,13 +24,17 @@ enum {
 	LOST_PART = 4,
 };
 
-/* Of a virtual cpu; written by its own thread, but for `stuck_at`. */
+/*
+ * Of a virtual cpu; written by its own thread, but for `stuck_at`, and by who wakes it. Threads that lock come here a
+ * million times a second: a line for each, and what has not changed is not written.
+ */
 struct pace {
-	atomic_uint_fast64_t lifted; /* added to its instructions is its progress */
+	_Alignas(64) atomic_uint_fast64_t lifted; /* added to its instructions is its progress */
 	atomic_uint_fast64_t stuck_at; /* progress at which it is no longer waited for */
 	atomic_bool waits, is_woken;
 	/* Under the lock: the futex that it waits for, since when of all; 0: none. */
 	uint64_t futex, order;
+	uint64_t next_look; /* progress; its own */
 };
 
 static struct pace paces[PROFILE_SLOTS];
@@ -62,7 +66,7 @@ static const struct profile_slot *slot_of(const struct vcpu *vcpu)
 
 static uint64_t progress_of(const struct vcpu *vcpu)
 {
-	return paces[vcpu->index].lifted +
+	return atomic_load_explicit(&paces[vcpu->index].lifted, memory_order_relaxed) +
 	       __atomic_load_n(&slot_of(vcpu)->instructions, __ATOMIC_RELAXED);
 }
 
@@ -73,7 +77,8 @@ static bool is_behind(uint64_t a, uint64_t b)
 
 static void lift(const struct vcpu *vcpu)
 {
-	uint64_t progress = progress_of(vcpu), least = slowest;
+	uint64_t progress = progress_of(vcpu);
+	uint64_t least = atomic_load_explicit(&slowest, memory_order_relaxed);
 	if (is_behind(progress, least))
 		paces[vcpu->index].lifted += least - progress;
 }
@@ -84,6 +89,7 @@ void pace_begin(const struct vcpu *vcpu)
 	pace->is_woken = pace->waits = false;
 	pace->futex = 0;
 	pace->lifted = 0;
+	pace->next_look = 0;
 	pace->stuck_at = UINT64_MAX;
 	lift(vcpu);
 }
@@ -133,6 +139,12 @@ void pace_call(const struct vcpu *vcpu, int64_t number, uint64_t a1, uint64_t a2
 		wake_at(a1, a3 & UINT32_MAX);
 }
 
+static void clear(atomic_bool *flag)
+{
+	if (atomic_load_explicit(flag, memory_order_relaxed))
+		*flag = false;
+}
+
 void pace_resume(const struct vcpu *vcpu)
 {
 	struct pace *pace = &paces[vcpu->index];
@@ -141,7 +153,8 @@ void pace_resume(const struct vcpu *vcpu)
 	if (pace->futex != 0)
 		wait_at(pace, 0);
 	lift(vcpu);
-	pace->is_woken = pace->waits = false;
+	clear(&pace->is_woken);
+	clear(&pace->waits);
 }
 
 /* A thread that is to start has no stretch yet, nor has one that is to go on. */
@@ -217,7 +230,10 @@ uint64_t pace_look(const struct vcpu *vcpu)
 {
 	if (!all)
 		return UINT64_MAX;
+	struct pace *pace = &paces[vcpu->index];
 	uint64_t mine = progress_of(vcpu);
+	if (is_behind(mine, pace->next_look))
+		return pace->next_look - mine;
 	struct field field = look_around(vcpu);
 	while (field.last && is_behind(field.progress + window(&field, mine), mine) &&
 		may_lose(clock_ns())) {
@@ -225,7 +241,9 @@ uint64_t pace_look(const struct vcpu *vcpu)
 		field = look_around(vcpu);
 	}
 	move_on(field.last && is_behind(field.progress, mine) ? field.progress : mine);
-	return window(&field, mine) / 2;
+	uint64_t next = window(&field, mine) / 2;
+	pace->next_look = mine + next;
+	return next;
 }
 
 void pace_forked(void)
