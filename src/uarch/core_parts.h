@@ -80,7 +80,8 @@ struct core_class {
 	size_t instructions;
 	double branch_share; /* of the class's instructions; negative: not known */
 	double branches_played; /* the same in its traces, weighted */
-	double jumps_unforeseen[CORE_BY_LAST]; /* share of indirect jumps: by nobody; but by the path */
+	double jumps_unforeseen
+		[CORE_BY_LAST]; /* share of indirect jumps: by nobody; but by the path */
 	double units[CORE_UNITS]; /* micro-operations in its traces */
 };
 
