@@ -29,9 +29,10 @@ for kind in static dynamic; do
 	echo "$kind: $(jq -c '[.quality.lost, .quality.unmatched, (.threads | length)]' "$kind.json")"
 	releases "$kind"
 done
-# 50 of each thread, 10 turns of each, and one more whenever a turn was waited for.
+# 50 of each thread, 10 turns of each, one more whenever a turn was waited for, and in a static program what
+# the C library itself locks with the same function.
 for kind in static dynamic; do
-	sqlite3 "$kind.ccp" "SELECT sum(count) BETWEEN 120 AND 140 FROM sync WHERE what = 'mutex' AND kind = 'pass'"
+	sqlite3 "$kind.ccp" "SELECT sum(count) BETWEEN 120 AND 150 FROM sync WHERE what = 'mutex' AND kind = 'pass'"
 done
 
 for kind in static dynamic; do
