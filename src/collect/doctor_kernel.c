@@ -8,6 +8,7 @@
 #include "collect/bpf_check.h"
 #include "collect/favour.h"
 #include "collect/profiler.h"
+#include "collect/profiler_backend.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -67,12 +68,21 @@ void doctor_check_profiling(const struct doctor_place *place, struct doctor_find
 	AUTO_FREE char *plugin = NULL;
 	bool has_emulator = profiler_find_emulator(&emulator, NULL) == 0;
 	bool has_plugin = profiler_find_plugin(&plugin, NULL) == 0;
-	DOCTOR_SAY(finding->summary, "%s, %s",
+	bool has_valgrind = profiler_valgrind.check(NULL) == 0;
+	DOCTOR_SAY(finding->summary, "%s, %s, %s",
 		has_emulator ? "emulator (qemu-user)" : "no emulator",
-		has_plugin ? "plugin" : "no plugin in this build");
+		has_plugin ? "plugin" : "no plugin in this build",
+		has_valgrind ? "Valgrind" : "no Valgrind");
 	DOCTOR_SAY(finding->detail, "%s", emulator ? emulator : "qemu-x86_64 is not in PATH");
-	if (has_emulator && has_plugin)
+	if (has_emulator && has_plugin && has_valgrind)
 		return;
+	if (has_emulator && has_plugin) {
+		finding->status = DOCTOR_LIMITED;
+		DOCTOR_SAY(finding->lost, "programs with fused arithmetic: 70 times slower");
+		DOCTOR_SAY(finding->instead, "the emulator");
+		DOCTOR_SAY(finding->command, "sudo apt install valgrind, then build again");
+		return;
+	}
 	finding->status = DOCTOR_MISSING;
 	DOCTOR_SAY(finding->lost, "corecast profile");
 	DOCTOR_SAY(finding->instead, "profiles made elsewhere, corecast whatif");
