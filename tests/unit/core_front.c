@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The core model's front end: branches, indirect jumps, and lines of instructions that miss. */
+#include "core_script.h"
+
+/* Five dependent operations, then a branch on the last: resolved in 1 + 5 + 1 cycles. */
+static struct script branches(void)
+{
+	struct script script = { .codes = { { .class = CODE_ALU, .writes = BIT(0) } } };
+	for (unsigned i = 1; i < 5; i++)
+		script.codes[i] =
+			(struct code){ .class = CODE_ALU, .reads = BIT(0), .writes = BIT(0) };
+	script.codes[5] = (struct code){ .class = CODE_BRANCH, .reads = BIT(0) };
+	repeat(&script, 6);
+	return script;
+}
+
+static void a_misprediction_costs_resolution_and_refill(void **state)
+{
+	(void)state;
+	struct script script = branches();
+	struct processor processor = eight_wide();
+	const double resolution = 1 + 5 + 1;
+	struct core_result result =
+		play(&script, &processor, (struct core_input){ .mispredicted = 1 }, never_missed);
+	assert_near(result.cpi, (resolution + FRONT_END) / 6, 0.01);
+	assert_true(result.stack[CORE_BRANCH] > FRONT_END / 6.);
+	double without = play_hits(&script, &processor).cpi;
+	double half =
+		play(&script, &processor, (struct core_input){ .mispredicted = 0.5 }, never_missed)
+			.cpi;
+	assert_true(half > without + 0.4 * (result.cpi - without));
+	assert_true(half < without + 0.6 * (result.cpi - without));
+}
+
+/* Of two branches, the one that always goes the same way is not the one that is mispredicted. */
+static void mispredictions_fall_on_branches_that_vary(void **state)
+{
+	(void)state;
+	struct script script = branches();
+	script.codes[6] = (struct code){ .class = CODE_DIVIDE, .writes = BIT(5) };
+	script.codes[7] = (struct code){ .class = CODE_BRANCH, .reads = BIT(5) };
+	repeat(&script, 8);
+	uint32_t random = 1;
+	for (unsigned i = 0; i < OPS; i++) {
+		random = random * 1664525 + 1013904223;
+		script.ops[i].taken = i % 8 == 7 ? random >> 31 : i % 8 == 5;
+	}
+	struct processor processor = eight_wide();
+	processor.units[CODE_DIVIDE].latency = 40;
+	struct core_input half = { .mispredicted = 0.25 };
+	double slow = play(&script, &processor, half, never_missed).cpi;
+	for (unsigned i = 0; i < OPS; i++) {
+		random = random * 1664525 + 1013904223;
+		script.ops[i].taken = i % 8 == 5 ? random >> 31 : i % 8 == 7;
+	}
+	double fast = play(&script, &processor, half, never_missed).cpi;
+	assert_true(slow > fast + 0.5 * 30 * 0.5 / 8);
+}
+
+/* Two targets in turn: the last target never helps, the path always does. */
+static void jumps_are_foretold_by_the_path(void **state)
+{
+	(void)state;
+	struct script script = {
+		.codes = { { .class = CODE_ALU, .writes = BIT(0) },
+			{ .class = CODE_JUMP, .flags = CODE_INDIRECT, .reads = BIT(0) },
+			{ .class = CODE_ALU, .writes = BIT(1) } }
+	};
+	for (unsigned i = 0; i < OPS; i++) {
+		script.ops[i].code = i % 2 ? 1 : i / 2 % 2 ? 0 : 2;
+		script.ops[i].taken = i % 2;
+	}
+	struct processor processor = eight_wide();
+	const struct core_input of_traces = { .jumps_mispredicted = -1 };
+	const struct core_input half = { .jumps_mispredicted = 0.5 };
+	processor.predictor = PREDICTOR_TAGE; /* learns in a dozen jumps of 500 */
+	assert_true(play(&script, &processor, of_traces, never_missed).cpi <
+		    1 / 8. + 12 * (FRONT_END + 3) / 1000.);
+	double slow = play(&script, &processor, half, never_missed).stack[CORE_BRANCH];
+	assert_true(slow > 0.5 * 0.5 * FRONT_END && slow < 0.5 * 0.5 * (FRONT_END + 4));
+	processor.predictor = PREDICTOR_BIMODAL;
+	assert_true(play(&script, &processor, of_traces, never_missed).cpi > FRONT_END / 2.);
+	processor.predictor = PREDICTOR_PERFECT;
+	assert_near(play(&script, &processor, half, never_missed).cpi, 1 / 8., 0.01);
+}
+
+/* A class with half as many branches as its traces have gets half of the mispredictions. */
+static void mispredictions_are_counted_by_the_class(void **state)
+{
+	(void)state;
+	struct script script = branches();
+	struct processor processor = eight_wide();
+	const struct core_input input = { .mispredicted = 0.5 };
+	double stack = play(&script, &processor, input, never_missed).stack[CORE_BRANCH];
+	script.class = (struct profile_class){ .instructions = 12, .mix[CODE_BRANCH] = 1 };
+	double half = play(&script, &processor, input, never_missed).stack[CORE_BRANCH];
+	assert_near(half, stack / 2, 0.1);
+}
+
+static void instruction_misses_cost_their_latency(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_ALU, .writes = BIT(0) } } };
+	struct processor processor = eight_wide();
+	const struct core_input input = { .fetch_beyond = { 0.03, 0.02, 0.01 } };
+	struct core_result result = play(&script, &processor, input, never_missed);
+	double expected = 0.01 * (14 + 40 + MEMORY);
+	assert_near(result.cpi, 1. / 8 + expected, 0.05);
+	assert_near(result.stack[CORE_ICACHE], expected, 0.1);
+}
+
+/* Every tenth instruction begins a line, which comes from the second level: with one ahead, two are on their way at a time. */
+static void a_front_end_that_runs_ahead_hides_misses_until_it_is_redirected(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_ALU },
+					 { .class = CODE_BRANCH, .reads = BIT(FLAGS) } } };
+	struct processor processor = eight_wide();
+	struct core_input input = { .fetches = 0.1, .fetch_beyond = { 0.1 } };
+	double plain = play_hits(&script, &processor).cpi;
+	processor.fetch_ahead = 20;
+	assert_near(play(&script, &processor, input, never_missed).cpi, plain, 0.02);
+	processor.fetch_ahead = 1;
+	assert_near(play(&script, &processor, input, never_missed).cpi, (14 + 1) / 20., 0.05);
+	/* One branch in a hundred, mispredicted: the refill, and a line that nobody has asked for yet. */
+	processor.fetch_ahead = 20;
+	for (unsigned i = 0; i < OPS; i += 100)
+		script.ops[i].code = 1;
+	input.mispredicted = 1;
+	double resolved =
+		play(&script, &processor, (struct core_input){ .mispredicted = 1 }, never_missed)
+			.cpi;
+	assert_near(play(&script, &processor, input, never_missed).cpi, resolved + 14 / 100., 0.05);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_misprediction_costs_resolution_and_refill),
+		cmocka_unit_test(mispredictions_fall_on_branches_that_vary),
+		cmocka_unit_test(jumps_are_foretold_by_the_path),
+		cmocka_unit_test(mispredictions_are_counted_by_the_class),
+		cmocka_unit_test(instruction_misses_cost_their_latency),
+		cmocka_unit_test(a_front_end_that_runs_ahead_hides_misses_until_it_is_redirected),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
