@@ -13,12 +13,13 @@ enum { ALL_PORTS = 0xff };
 
 #define BIT(r) (UINT64_C(1) << (r))
 
-/* A program of one class and one micro-trace. */
+/* A program of one class and one micro-trace, or two halves of it. */
 struct script {
 	struct code codes[16];
 	struct micro_op ops[OPS];
 	struct profile profile;
-	struct micro_trace micro;
+	struct micro_trace micro[2];
+	double first_share; /* of the class, that the first half stands for; 0: there is one trace */
 	struct profile_class class;
 };
 
@@ -55,13 +56,21 @@ static const struct core_odds never_missed = { .beyond = { 0, 0, 0 } };
 static inline struct core_result play(struct script *script, const struct processor *processor,
 	struct core_input input, struct core_odds odds)
 {
-	script->micro = (struct micro_trace){ .count = OPS, .ops = script->ops, .weight = OPS };
+	double share = script->first_share;
+	bool is_halved = share > 0;
+	unsigned count = is_halved ? OPS / 2 : OPS;
+	script->micro[0] = (struct micro_trace){
+		.count = count, .ops = script->ops, .weight = is_halved ? share * OPS : OPS
+	};
+	script->micro[1] = (struct micro_trace){
+		.count = count, .ops = script->ops + count % OPS, .weight = (1 - share) * OPS
+	};
 	script->profile = (struct profile){ .classes = &script->class,
 		.class_count = 1,
 		.codes = script->codes,
 		.code_count = 16,
-		.micro = &script->micro,
-		.micro_count = 1 };
+		.micro = script->micro,
+		.micro_count = is_halved ? 2 : 1 };
 	AUTO(core_program) struct core_program *program = NULL;
 	assert_int_equal(core_program_new(&script->profile, OPS, 1, &program), 0);
 	AUTO(core) struct core *core = NULL;
