@@ -169,12 +169,7 @@ void report_criticality_change_text(struct strbuf *out, const struct criticality
 		out->failed = true;
 	else
 		add_change(&text, &before, &after, style);
-	if (strbuf_failed(&text) < 0)
-		out->failed = true;
-	else if (text.text && style->is_utf8)
-		strbuf_add(out, text.text);
-	else if (text.text)
-		text_add_ascii(out, text.text);
+	text_add_in_charset(out, &text, style);
 	criticality_view_release(&before);
 	criticality_view_release(&after);
 }

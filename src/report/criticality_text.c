@@ -305,17 +305,6 @@ static void add_quality(
 	text_add_lines(out, &lines, text_width(style), "  - ", "    ");
 }
 
-static void add_in_charset(
-	struct strbuf *out, const struct strbuf *text, const struct text_style *style)
-{
-	if (strbuf_failed(text) < 0)
-		out->failed = true;
-	else if (style->is_utf8)
-		strbuf_add(out, text->text);
-	else
-		text_add_ascii(out, text->text);
-}
-
 void report_criticality_text(
 	struct strbuf *out, const struct criticality_input *input, const struct text_style *style)
 {
@@ -332,7 +321,7 @@ void report_criticality_text(
 		add_locks(&text, &view, style);
 		add_sites(&text, &view, style);
 		add_quality(&text, &view, style);
-		add_in_charset(out, &text, style);
+		text_add_in_charset(out, &text, style);
 	}
 	criticality_view_release(&view);
 }

@@ -169,12 +169,8 @@ void report_explored_text(struct strbuf *out, const struct explored *explored, c
 		strbuf_add(&text, "\nNo other is better in both time and energy\n");
 		add_rows(&text, explored, explored->pareto, explored->pareto_count, style);
 	}
-	if (strbuf_failed(&text) < 0 || findings.failed)
-		out->failed = true;
-	else if (text.text && style->is_utf8)
-		strbuf_add(out, text.text);
-	else if (text.text)
-		text_add_ascii(out, text.text);
+	text.failed |= findings.failed;
+	text_add_in_charset(out, &text, style);
 }
 
 static json_t *point_json(const struct explored *explored, size_t index)

@@ -111,18 +111,6 @@ static void add_notes(struct strbuf *out, const struct forecast *f, const struct
 		text_add_wrapped(out, f->notes[i], text_width(style), "  - ", "    ");
 }
 
-/* Appends `text` in the style's character set. */
-static void add_in_charset(
-	struct strbuf *out, const struct strbuf *text, const struct text_style *style)
-{
-	if (strbuf_failed(text) < 0)
-		out->failed = true;
-	else if (style->is_utf8)
-		strbuf_add(out, text->text);
-	else
-		text_add_ascii(out, text->text);
-}
-
 void report_forecast_text(
 	struct strbuf *out, const struct forecast *f, const struct text_style *style)
 {
@@ -138,7 +126,7 @@ void report_forecast_text(
 		add_stalls(&text, f, style);
 	add_notes(&text, f, style);
 	strbuf_addf(&text, "\nMethod: %s\n", f->method);
-	add_in_charset(out, &text, style);
+	text_add_in_charset(out, &text, style);
 }
 
 static void add_comparison_table(struct strbuf *out, const struct comparison *c)
@@ -176,5 +164,5 @@ void report_comparison_text(
 	add_comparison_table(&text, c);
 	add_notes(&text, c->a, style);
 	add_notes(&text, c->b, style);
-	add_in_charset(out, &text, style);
+	text_add_in_charset(out, &text, style);
 }

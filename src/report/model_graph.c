@@ -119,10 +119,5 @@ void report_model_graphs(
 		for (uint32_t j = 0; j < group->fragment_count; j++)
 			add_fragment(&text, model, group, &group->fragments[j], text_width(style));
 	}
-	if (strbuf_failed(&text) < 0)
-		out->failed = true;
-	else if (text.text && style->is_utf8)
-		strbuf_add(out, text.text);
-	else if (text.text)
-		text_add_ascii(out, text.text);
+	text_add_in_charset(out, &text, style);
 }

@@ -172,10 +172,5 @@ void report_model_text(
 		strbuf_add(&text, i == 0 ? "\n" : "");
 		text_add_wrapped(&text, model->recorded.notes[i], text_width(style), "- ", "  ");
 	}
-	if (!text.text || strbuf_failed(&text) < 0)
-		out->failed = true;
-	else if (style->is_utf8)
-		strbuf_add(out, text.text);
-	else
-		text_add_ascii(out, text.text);
+	text_add_in_charset(out, &text, style);
 }

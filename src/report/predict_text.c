@@ -142,12 +142,7 @@ void report_predict_text(
 	} else {
 		add_threads(&text, answer, style);
 	}
-	if (strbuf_failed(&text) < 0)
-		out->failed = true;
-	else if (text.text && style->is_utf8)
-		strbuf_add(out, text.text);
-	else if (text.text)
-		text_add_ascii(out, text.text);
+	text_add_in_charset(out, &text, style);
 	if (answer->point_count > 1)
 		return;
 	const struct criticality_input input = { .results = answer->points[0].results,

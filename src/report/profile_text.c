@@ -208,10 +208,5 @@ void report_profile_text(struct strbuf *out, const struct profile *profile, cons
 	add_threads(&text, profile, style);
 	add_kinds(&text, profile, style);
 	add_quality(&text, profile, style);
-	if (strbuf_failed(&text) < 0)
-		out->failed = true;
-	else if (style->is_utf8)
-		strbuf_add(out, text.text);
-	else
-		text_add_ascii(out, text.text);
+	text_add_in_charset(out, &text, style);
 }

@@ -257,9 +257,5 @@ void report_simulated_text(struct strbuf *out, const struct simulated *simulated
 {
 	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
 	add_all(&text, simulated, subject, style);
-	out->failed |= text.failed;
-	if (style->is_utf8)
-		strbuf_add(out, text.text ? text.text : "");
-	else
-		text_add_ascii(out, text.text ? text.text : "");
+	text_add_in_charset(out, &text, style);
 }

@@ -93,7 +93,7 @@ void text_add_clean(struct strbuf *out, const char *text)
 	}
 }
 
-void text_add_ascii(struct strbuf *out, const char *text)
+static void add_ascii(struct strbuf *out, const char *text)
 {
 	static const struct {
 		uint32_t code;
@@ -113,6 +113,17 @@ void text_add_ascii(struct strbuf *out, const char *text)
 				ascii = table[i].ascii;
 		strbuf_add(out, ascii);
 	}
+}
+
+void text_add_in_charset(
+	struct strbuf *out, const struct strbuf *text, const struct text_style *style)
+{
+	if (text->failed)
+		out->failed = true;
+	else if (text->text && style->is_utf8)
+		strbuf_add(out, text->text);
+	else if (text->text)
+		add_ascii(out, text->text);
 }
 
 /* 0 for combining marks, 2 for East Asian wide characters and emoji (UAX 11), else 1. */

@@ -2,7 +2,7 @@
 /*
  * Text for people: what came from a file is cleaned, measured in terminal columns, padded, wrapped.
  * Everything is UTF-8; what writes for a terminal without it passes its result through
- * text_add_ascii() at the end.
+ * text_add_in_charset() at the end.
  */
 #ifndef REPORT_TEXT_H
 #define REPORT_TEXT_H
@@ -36,8 +36,12 @@ void text_add_code_point(struct strbuf *out, uint32_t code_point);
  */
 void text_add_clean(struct strbuf *out, const char *text);
 
-/* The nearest ASCII; "?" for what has none. SGR sequences and line breaks stay. */
-void text_add_ascii(struct strbuf *out, const char *text);
+/*
+ * Appends `text` in the style's character set: as it is, or the nearest ASCII, "?" for what has
+ * none. SGR sequences and line breaks stay. If `text` failed, so does `out`.
+ */
+void text_add_in_charset(
+	struct strbuf *out, const struct strbuf *text, const struct text_style *style);
 
 /* Columns of clean text in a terminal. */
 size_t text_columns(const char *text);

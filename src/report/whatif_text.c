@@ -65,12 +65,7 @@ void report_whatif_text(
 		add_curve(&text, answer, style);
 		add_table(&text, answer, style);
 	}
-	if (strbuf_failed(&text) < 0)
-		out->failed = true;
-	else if (text.text && style->is_utf8)
-		strbuf_add(out, text.text);
-	else if (text.text)
-		text_add_ascii(out, text.text);
+	text_add_in_charset(out, &text, style);
 	if (answer->point_count > 1)
 		return;
 	struct criticality_input after = answer->before;
