@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "collect/run_clock.h"
+#include "record/run_clock.h"
 #include "collect/sync_stalls.h"
 #include "trace/create.h"
 

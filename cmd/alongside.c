@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
-#include "collect/foreground.h"
+#include "record/foreground.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysed.h"
 
-#include "collect/variables.h"
+#include "code/variables.h"
 #include "trace/timeline.h"
 
 #include <errno.h>

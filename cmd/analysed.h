@@ -3,7 +3,7 @@
 #ifndef CMD_ANALYSED_H
 #define CMD_ANALYSED_H
 
-#include "collect/symbols.h"
+#include "code/symbols.h"
 #include "criticality/analysis.h"
 #include "report/criticality.h"
 

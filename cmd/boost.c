@@ -4,9 +4,9 @@
 #include "boost_session.h"
 #include "command.h"
 
-#include "collect/bpf_check.h"
-#include "collect/preloadable.h"
-#include "collect/rate.h"
+#include "machine/bpf_check.h"
+#include "code/preloadable.h"
+#include "steer/rate.h"
 #include "report/json.h"
 #include "report/report.h"
 

@@ -2,9 +2,9 @@
 #include "boost_session.h"
 
 #include "base/mem.h"
-#include "collect/live.h"
-#include "collect/preload_watch.h"
-#include "collect/readfile.h"
+#include "record/live.h"
+#include "record/preload_watch.h"
+#include "base/readfile.h"
 
 #include <errno.h>
 #include <math.h>

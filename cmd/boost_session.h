@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "boost_trial.h"
-#include "collect/favour.h"
+#include "steer/favour.h"
 #include "tune/boost.h"
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "boost_trial.h"
 
-#include "collect/rate.h"
-#include "collect/tune_share.h"
+#include "steer/rate.h"
+#include "steer/tune_share.h"
 #include "report/json.h"
 
 #include <errno.h>

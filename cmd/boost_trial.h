@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "collect/rapl.h"
+#include "machine/rapl.h"
 #include "tune/trial.h"
 
 #include <jansson.h>
@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 struct boost_trial_opts {
-	const char *metric; /* of collect/rate.h */
+	const char *metric; /* of steer/rate.h */
 	double slice_s;
 	bool is_guarded; /* acts on what it finds */
 };

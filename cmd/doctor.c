@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "collect/counters.h"
-#include "collect/doctor.h"
+#include "doctor/doctor.h"
 #include "report/json.h"
 #include "report/report.h"
 #include "report/text.h"

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/strbuf.h"
-#include "collect/machine_speed.h"
+#include "machine/machine_speed.h"
 #include "report/text.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef CMD_DOCTOR_MACHINE_H
 #define CMD_DOCTOR_MACHINE_H
 
-#include "collect/machine.h"
+#include "machine/machine.h"
 
 /* "-" is stdout. Says on stderr what was measured and what was taken from where. 0 or a negative errno. */
 int doctor_measure_machine(const struct machine *machine, const char *path, struct err *err);

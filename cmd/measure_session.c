@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/rng.h"
 #include "base/strbuf.h"
-#include "collect/busy.h"
+#include "machine/busy.h"
 #include "collect/where_run.h"
 #include "scaling/runs.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "collect/journal.h"
-#include "collect/machine.h"
+#include "machine/machine.h"
 #include "collect/measurement.h"
 #include "collect/schedule.h"
 #include "measure_summary.h"

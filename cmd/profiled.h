@@ -3,7 +3,7 @@
 #ifndef CMD_PROFILED_H
 #define CMD_PROFILED_H
 
-#include "collect/profiler.h"
+#include "record/profiler.h"
 #include "uarch/profile.h"
 
 /*

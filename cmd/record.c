@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "collect/recorder.h"
+#include "record/recorder.h"
 
 #include <errno.h>
 #include <stdio.h>

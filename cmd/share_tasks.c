@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "share_tasks.h"
 
-#include "collect/cpu_limits.h"
+#include "machine/cpu_limits.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "collect/readfile.h"
+#include "base/readfile.h"
 
 #include <errno.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #define CMD_TOP_PRINT_H
 
 #include "base/strbuf.h"
-#include "collect/live.h"
+#include "record/live.h"
 #include "report/text.h"
 
 /* Rows of threads in a table; more become one line. */

@@ -4,9 +4,9 @@
 #include "command.h"
 #include "tune_session.h"
 
-#include "collect/actuator.h"
-#include "collect/preloadable.h"
-#include "collect/rate.h"
+#include "steer/actuator.h"
+#include "code/preloadable.h"
+#include "steer/rate.h"
 #include "report/json.h"
 #include "report/report.h"
 

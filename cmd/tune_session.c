@@ -2,10 +2,10 @@
 #include "tune_session.h"
 
 #include "base/mem.h"
-#include "collect/actuator.h"
-#include "collect/cpu_limits.h"
-#include "collect/rate.h"
-#include "collect/tune_share.h"
+#include "steer/actuator.h"
+#include "machine/cpu_limits.h"
+#include "steer/rate.h"
+#include "steer/tune_share.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 struct tune_session_opts {
-	const char *metric, *actuator; /* collect/rate.h, collect/actuator.h */
+	const char *metric, *actuator; /* steer/rate.h, steer/actuator.h */
 	pid_t pid; /* that runs already; 0: the program is started */
 	uint32_t min, max; /* max 0: what the machine, its cpuset and its quota allow */
 	double interval_s, settle_s; /* settle: after a change, before an interval counts */

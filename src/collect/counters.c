@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "collect/event_code.h"
-#include "collect/readfile.h"
+#include "base/readfile.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

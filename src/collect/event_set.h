@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "collect/machine.h"
+#include "machine/machine.h"
 
 #include <stdint.h>
 

@@ -5,7 +5,7 @@
 #include "collect/argv.h"
 #include "collect/capture.h"
 #include "collect/extract.h"
-#include "collect/pin.h"
+#include "machine/pin.h"
 #include "collect/sched_wait.h"
 
 #include <errno.h>

@@ -6,9 +6,9 @@
 #include "collect/sampler.h"
 
 #include "base/mem.h"
-#include "collect/address_space.h"
+#include "code/address_space.h"
 #include "collect/perf_ring.h"
-#include "collect/symbols.h"
+#include "code/symbols.h"
 
 #include <errno.h>
 #include <math.h>

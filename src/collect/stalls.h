@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "collect/capture.h"
 #include "collect/launch.h"
-#include "collect/machine.h"
+#include "machine/machine.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 
 #include "base/datadir.h"
 #include "base/mem.h"
-#include "collect/preloadable.h"
+#include "code/preloadable.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
-#include "collect/readfile.h"
+#include "base/readfile.h"
 
 #include <errno.h>
 #include <linux/genetlink.h>

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "collect/symbols.h"
+#include "code/symbols.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -3,9 +3,9 @@
 #include "cmocka_all.h"
 
 #include "base/datadir.h"
-#include "collect/bpf_check.h"
-#include "collect/bpf_timeline.h"
-#include "collect/bpf_watch.h"
+#include "machine/bpf_check.h"
+#include "record/bpf_timeline.h"
+#include "record/bpf_watch.h"
 #include "criticality/analysis.h"
 #include "trace/reader.h"
 #include "trace/writer.h"

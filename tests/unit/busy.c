@@ -2,7 +2,7 @@
 /* How busy other work keeps the machine, from two lines of /proc/stat. */
 #include "cmocka_all.h"
 
-#include "collect/busy.h"
+#include "machine/busy.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,8 +2,8 @@
 /* A control group with a cpuset: what is written where, in folders as both versions have them. */
 #include "cmocka_all.h"
 
-#include "collect/cpuset_group.h"
-#include "collect/readfile.h"
+#include "steer/cpuset_group.h"
+#include "base/readfile.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 #include "cmocka_all.h"
 
 #include "collect/counters.h"
-#include "collect/doctor.h"
+#include "doctor/doctor.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

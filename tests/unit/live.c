@@ -2,7 +2,7 @@
 /* Differences between snapshots, without any kernel. */
 #include "cmocka_all.h"
 
-#include "collect/live.h"
+#include "record/live.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 /* collect/machine and collect/cpu_limits, over recorded folders and hwloc's synthetic machines. */
 #include "cmocka_all.h"
 
-#include "collect/cpu_limits.h"
-#include "collect/machine.h"
+#include "machine/cpu_limits.h"
+#include "machine/machine.h"
 
 #include <hwloc.h>
 #include <string.h>

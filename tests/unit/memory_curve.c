@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "collect/memory_curve.h"
+#include "machine/memory_curve.h"
 
 #include <errno.h>
 #include <stdbool.h>

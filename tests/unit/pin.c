@@ -2,7 +2,7 @@
 /* The order in which processors are used, on machines described by text. */
 #include "cmocka_all.h"
 
-#include "collect/pin.h"
+#include "machine/pin.h"
 
 #include <sched.h>
 #include <stdlib.h>

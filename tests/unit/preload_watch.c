@@ -2,7 +2,7 @@
 /* The live account from what threads tell in shared memory: the test writes as the preload library does. */
 #include "cmocka_all.h"
 
-#include "collect/preload_watch.h"
+#include "record/preload_watch.h"
 #include "preload/live_page.h"
 
 #include <errno.h>

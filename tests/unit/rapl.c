@@ -2,7 +2,7 @@
 /* Counters of energy, in a folder as a machine with two packages has them. */
 #include "cmocka_all.h"
 
-#include "collect/rapl.h"
+#include "machine/rapl.h"
 
 #include <errno.h>
 #include <math.h>

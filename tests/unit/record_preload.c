@@ -8,7 +8,7 @@
 #include "trace/create.h"
 #include "trace/reader.h"
 
-#include "collect/run_clock.h"
+#include "record/run_clock.h"
 
 #include <errno.h>
 #include <signal.h>

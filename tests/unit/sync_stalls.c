@@ -3,7 +3,7 @@
 #include "program_run.h"
 
 #include "base/mem.h"
-#include "collect/preloadable.h"
+#include "code/preloadable.h"
 
 #include <errno.h>
 #include <stdbool.h>

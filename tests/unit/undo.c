@@ -2,8 +2,8 @@
 /* What was changed is put back, however the one who changed it ends. */
 #include "cmocka_all.h"
 
-#include "collect/favour.h"
-#include "collect/undo.h"
+#include "steer/favour.h"
+#include "steer/undo.h"
 
 #include <errno.h>
 #include <fcntl.h>

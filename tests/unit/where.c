@@ -4,9 +4,9 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "collect/function_table.h"
+#include "code/function_table.h"
 #include "collect/sampler.h"
-#include "collect/symbols.h"
+#include "code/symbols.h"
 #include "collect/where.h"
 #include "report/where_text.h"
 

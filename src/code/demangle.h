@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Names of C++ and Rust as people write them, by libiberty. A build without it leaves names as they
+ * are.
+ */
+#ifndef CODE_DEMANGLE_H
+#define CODE_DEMANGLE_H
+
+/*
+ * "pool::worker::run" of "_ZN4pool6worker3runEv": without parameters, so that it fits a table. NULL
+ * when the name is not mangled, cannot be read, or without memory: then it stays as it is. The
+ * caller frees it.
+ */
+char *demangle(const char *name);
+
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "code/symbols.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "code/demangle.h"
+#include "code/function_table.h"
+#include "code/variables.h"
+#include "code/vdso.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#if HAVE_DW
+#include "code/code_scopes.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#else
+typedef struct Dwfl Dwfl;
+typedef struct Dwfl_Module Dwfl_Module;
+#endif
+
+enum { PROGRAM_HEADERS_MAX = 128 };
+
+/* One per file: addresses of a file are not mixed up with those of another. */
+struct module {
+	char *path;
+	Dwfl *dwfl; /* NULL: could not be opened */
+	Dwfl_Module *loaded;
+	uint64_t bias; /* where libdw put it */
+	struct function_table functions;
+	struct variables variables;
+	bool is_vdso;
+};
+
+struct symbols {
+	struct module *modules;
+	size_t count;
+	size_t capacity;
+	struct map
+		readable; /* (a name for the linker, where it lies) -> index in texts, plus one */
+	char **texts;
+	size_t text_count, text_capacity;
+};
+
+#if HAVE_DW
+static void module_open(struct module *module)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+	};
+	module->dwfl = dwfl_begin(&callbacks);
+	if (!module->dwfl)
+		return;
+	module->is_vdso = vdso_is(module->path);
+	int fd = module->is_vdso ? vdso_open() : -1; /* libdwfl closes it */
+	module->loaded = module->is_vdso && fd < 0 ? NULL
+						   : dwfl_report_offline(module->dwfl, module->path,
+							     module->path, fd);
+	(void)dwfl_report_end(module->dwfl, NULL, NULL); /* cannot fail without a callback */
+	GElf_Addr bias = 0;
+	if (module->loaded && dwfl_module_getelf(module->loaded, &bias))
+		module->bias = bias;
+	else
+		module->loaded = NULL;
+}
+
+static void module_close(struct module *module)
+{
+	variables_release(&module->variables);
+	if (module->dwfl)
+		dwfl_end(module->dwfl);
+	free(module->path);
+}
+
+static bool begins_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Headers of the system's libraries: std::mutex::lock() is nobody's own code. */
+static bool is_system_header(const char *path)
+{
+	if (begins_with(path, "/rustc/"))
+		return true;
+	return begins_with(path, "/usr/") && !begins_with(path, "/usr/local/") &&
+	       !begins_with(path, "/usr/src/");
+}
+
+/* Where the code of a system header, put into other code by the compiler, was called from. */
+static void leave_headers(Dwarf_Die *unit, Dwarf_Addr address, struct symbol *symbol)
+{
+	Dwarf_Die scopes[CODE_SCOPES_MAX];
+	Dwarf_Files *files = NULL;
+	if (dwarf_getsrcfiles(unit, &files, NULL) != 0)
+		return;
+	for (size_t i = code_scopes(unit, address, scopes);
+		i-- > 0 && is_system_header(symbol->file);) {
+		Dwarf_Attribute attribute;
+		Dwarf_Word file = 0, line = 0;
+		if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine ||
+			dwarf_formudata(
+				dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &file) != 0 ||
+			dwarf_formudata(
+				dwarf_attr(&scopes[i], DW_AT_call_line, &attribute), &line) != 0)
+			continue;
+		const char *path = dwarf_filesrc(files, file, NULL, NULL);
+		if (!path)
+			return;
+		symbol->file = path;
+		symbol->line = (uint32_t)line;
+	}
+}
+
+static void find_line(const struct module *module, uint64_t address, struct symbol *symbol)
+{
+	Dwarf_Addr bias = 0;
+	Dwarf_Die *unit = code_unit(module->loaded, address, &bias);
+	Dwarf_Line *line = unit ? dwarf_getsrc_die(unit, address - bias) : NULL;
+	int number = 0;
+	const char *file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
+	if (!file || dwarf_lineno(line, &number) != 0 || number <= 0)
+		return;
+	symbol->file = file;
+	symbol->line = (uint32_t)number;
+	if (is_system_header(file))
+		leave_headers(unit, address - bias, symbol);
+}
+
+static struct symbol module_find(const struct module *module, uint64_t address)
+{
+	struct symbol ret = { 0 };
+	GElf_Off offset = 0;
+	GElf_Sym symbol;
+	address += module->bias;
+	ret.function =
+		dwfl_module_addrinfo(module->loaded, address, &offset, &symbol, NULL, NULL, NULL);
+	ret.offset = offset;
+	find_line(module, address, &ret);
+	return ret;
+}
+
+static char *module_variable(struct module *module, uint64_t address)
+{
+	return variables_find(&module->variables, module->loaded, address + module->bias);
+}
+
+static char *module_local(
+	const struct module *module, uint64_t code, const struct stack_place *place)
+{
+	return variables_find_local(module->loaded, code + module->bias, place);
+}
+#else
+static void module_open(struct module *module)
+{
+	module->dwfl = NULL;
+}
+
+static void module_close(struct module *module)
+{
+	free(module->path);
+}
+
+static struct symbol module_find(const struct module *module, uint64_t address)
+{
+	(void)module;
+	(void)address;
+	return (struct symbol){ 0 };
+}
+
+static char *module_variable(struct module *module, uint64_t address)
+{
+	(void)module;
+	(void)address;
+	return NULL;
+}
+
+static char *module_local(
+	const struct module *module, uint64_t code, const struct stack_place *place)
+{
+	(void)module;
+	(void)code;
+	(void)place;
+	return NULL;
+}
+#endif
+
+int symbols_new(struct symbols **ret)
+{
+	struct symbols *symbols = calloc(1, sizeof(*symbols));
+	if (!symbols)
+		return -ENOMEM;
+	*ret = symbols;
+	return 0;
+}
+
+void symbols_free(struct symbols *symbols)
+{
+	if (!symbols)
+		return;
+	for (size_t i = 0; i < symbols->count; i++) {
+		function_table_release(&symbols->modules[i].functions);
+		module_close(&symbols->modules[i]);
+	}
+	for (size_t i = 0; i < symbols->text_count; i++)
+		free(symbols->texts[i]);
+	free(symbols->texts);
+	map_release(&symbols->readable);
+	free(symbols->modules);
+	free(symbols);
+}
+
+/* What is shown in place of a symbol; NULL: the symbol itself. */
+static char *readable_new(const struct module *module, const char *symbol)
+{
+	char *text = NULL;
+	if (!module->is_vdso)
+		return demangle(symbol);
+	return asprintf(&text, "[vdso]+%s", symbol) < 0 ? NULL : text;
+}
+
+/* Lives as long as `symbols`. The symbol as it is without memory. */
+static const char *readable(
+	struct symbols *symbols, const struct module *module, const char *symbol)
+{
+	uint64_t *place;
+	if (mem_grow(&symbols->texts, &symbols->text_capacity, symbols->text_count + 1,
+		    sizeof symbols->texts[0]) < 0 ||
+		map_add(&symbols->readable, (uintptr_t)symbol, 0, 0, &place) < 0)
+		return symbol;
+	if (*place == 0) {
+		symbols->texts[symbols->text_count++] = readable_new(module, symbol);
+		*place = symbols->text_count;
+	}
+	const char *text = symbols->texts[*place - 1];
+	return text ? text : symbol;
+}
+
+static struct module *find_module(struct symbols *symbols, const char *path)
+{
+	for (size_t i = 0; i < symbols->count; i++)
+		if (strcmp(symbols->modules[i].path, path) == 0)
+			return &symbols->modules[i];
+	if (mem_grow(&symbols->modules, &symbols->capacity, symbols->count + 1,
+		    sizeof(symbols->modules[0])) < 0)
+		return NULL;
+	struct module *module = &symbols->modules[symbols->count];
+	*module = (struct module){ .path = strdup(path) };
+	if (!module->path)
+		return NULL;
+	module_open(module);
+	function_table_read(path, &module->functions);
+	symbols->count++;
+	return module;
+}
+
+struct symbol symbols_find(struct symbols *symbols, const char *path, uint64_t address)
+{
+	const struct module *module = find_module(symbols, path);
+	struct symbol ret = { 0 };
+	if (module && module->loaded)
+		ret = module_find(module, address);
+	if (ret.function)
+		ret.function = readable(symbols, module, ret.function);
+	if (module) {
+		ret.module = module->path;
+		ret.start = function_table_find(&module->functions, address);
+	}
+	return ret;
+}
+
+char *symbols_variable(struct symbols *symbols, const char *path, uint64_t address)
+{
+	struct module *module = find_module(symbols, path);
+	return module && module->loaded ? module_variable(module, address) : NULL;
+}
+
+char *symbols_local(
+	struct symbols *symbols, const char *path, uint64_t code, const struct stack_place *place)
+{
+	const struct module *module = find_module(symbols, path);
+	return module && module->loaded ? module_local(module, code, place) : NULL;
+}
+
+/* The program headers of an ELF file; returns how many, 0 when it cannot be read. */
+static size_t read_headers(const char *path, ElfW(Phdr) ret[PROGRAM_HEADERS_MAX])
+{
+	ElfW(Ehdr) elf;
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || pread(fd, &elf, sizeof(elf), 0) != (ssize_t)sizeof(elf) ||
+		memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_phnum > PROGRAM_HEADERS_MAX)
+		return 0;
+	size_t bytes = (size_t)elf.e_phnum * sizeof(ret[0]);
+	if (pread(fd, ret, bytes, (off_t)elf.e_phoff) != (ssize_t)bytes)
+		return 0;
+	return elf.e_phnum;
+}
+
+uint64_t symbols_address_of_offset(const char *path, uint64_t offset)
+{
+	ElfW(Phdr) headers[PROGRAM_HEADERS_MAX];
+	size_t count = read_headers(path, headers);
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	for (size_t i = 0; i < count; i++) {
+		const ElfW(Phdr) *header = &headers[i];
+		uint64_t mapped = header->p_offset / page * page; /* where its first page begins */
+		if (header->p_type == PT_LOAD && header->p_flags & PF_X && offset >= mapped &&
+			offset < header->p_offset + header->p_filesz)
+			return offset - header->p_offset + header->p_vaddr;
+	}
+	return offset;
+}
+
+uint64_t symbols_end(const char *path)
+{
+	ElfW(Phdr) headers[PROGRAM_HEADERS_MAX];
+	size_t count = read_headers(path, headers);
+	uint64_t end = 0;
+	for (size_t i = 0; i < count; i++)
+		if (headers[i].p_type == PT_LOAD && headers[i].p_vaddr + headers[i].p_memsz > end)
+			end = headers[i].p_vaddr + headers[i].p_memsz;
+	return end;
+}

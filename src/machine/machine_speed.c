@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "machine/machine_speed.h"
+
+#include "machine/speed_clock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Of each kind many short tries, so that some are not disturbed, however busy the machine is. */
+enum {
+	LINE = 64,
+	CHAIN = 50000, /* multiplications of a try */
+	CHAINS = 400,
+	LOCKS = 5000,
+	LOCK_TRIES = 100,
+	SWAPS = 20000, /* of a line between two cores */
+	WAKES = 1000,
+};
+
+static const double MOST_NS =
+	0.5e9; /* for the tries of each kind, or others on the machine make it long */
+
+/* 3 cycles each on every x86-64 of the last ten years, 1 for an addition of registers on Arm's. */
+static double measure_hz(void)
+{
+	double best_ns = 0;
+	unsigned cycles = 0;
+	double all_ns = speed_now_ns();
+	for (int i = 0; i < CHAINS && speed_now_ns() - all_ns < MOST_NS; i++) {
+		double began_ns = speed_now_ns();
+		uint64_t value = 3;
+		for (int k = 0; k < CHAIN; k++) {
+#if defined(__x86_64__)
+			__asm__ volatile("imul %0, %0" : "+r"(value) : : "cc");
+			cycles = 3;
+#elif defined(__aarch64__)
+			__asm__ volatile("add %0, %0, %0" : "+r"(value));
+			cycles = 1;
+#endif
+		}
+		best_ns = speed_least(best_ns, speed_now_ns() - began_ns);
+	}
+	return cycles ? (double)cycles * CHAIN / best_ns * 1e9 : 0;
+}
+
+/* Two threads, each on a core of its own. */
+struct pair {
+	_Alignas(LINE) atomic_uint turn;
+	_Alignas(LINE) sem_t there, back;
+	atomic_bool is_over; /* what they do now: the last message says so */
+	pthread_mutex_t mutex;
+};
+
+/* The n-th processor that this process may use. */
+static void pin_to(unsigned n)
+{
+	cpu_set_t allowed, one;
+	if (sched_getaffinity(0, sizeof allowed, &allowed) < 0)
+		return;
+	CPU_ZERO(&one);
+	for (int i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &allowed) && n-- == 0)
+			CPU_SET(i, &one);
+	if (CPU_COUNT(&one) == 1)
+		(void)sched_setaffinity(0, sizeof one, &one); /* else it is only less exact */
+}
+
+/* A core is at times somebody else's: who waits for it gives its own away, rather than spin for nothing. */
+static void await_turn(struct pair *pair, unsigned turn)
+{
+	for (unsigned spins = 0; atomic_load_explicit(&pair->turn, memory_order_acquire) != turn;)
+		if (++spins % 4096 == 0)
+			(void)sched_yield(); /* it cannot fail */
+}
+
+static void *answer(void *context)
+{
+	struct pair *pair = context;
+	pin_to(1);
+	for (unsigned i = 0; !atomic_load(&pair->is_over); i++) {
+		await_turn(pair, 2 * i + 1);
+		atomic_store_explicit(&pair->turn, 2 * i + 2, memory_order_release);
+	}
+	do {
+		while (sem_wait(&pair->there) < 0)
+			continue;
+		(void)sem_post(&pair->back); /* it cannot overflow */
+	} while (atomic_load(&pair->is_over));
+	return NULL;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* A round trip is two transfers, or two wakes. Of many, the lower tenth: others only make them longer. */
+static double lower_tenth(double *values, size_t count)
+{
+	qsort(values, count, sizeof *values, by_value);
+	return values[count / 10] / 2;
+}
+
+enum { GROUP = 20 };
+
+static double swap_lines(struct pair *pair)
+{
+	double rounds_ns[SWAPS / GROUP], all_ns = speed_now_ns();
+	unsigned count = 0;
+	while (count < SWAPS / GROUP && speed_now_ns() - all_ns < MOST_NS) {
+		double began_ns = speed_now_ns();
+		for (unsigned k = count * GROUP; k < (count + 1) * GROUP; k++) {
+			atomic_store_explicit(&pair->turn, 2 * k + 1, memory_order_release);
+			await_turn(pair, 2 * k + 2);
+		}
+		rounds_ns[count++] = (speed_now_ns() - began_ns) / GROUP;
+	}
+	atomic_store(&pair->is_over, true);
+	unsigned last = 2 * count * GROUP;
+	atomic_store(&pair->turn, last + 1); /* the other thread looks after its turn */
+	await_turn(pair, last + 2);
+	return lower_tenth(rounds_ns, count);
+}
+
+static double wake_each_other(struct pair *pair)
+{
+	double rounds_ns[WAKES], all_ns = speed_now_ns();
+	unsigned count = 0;
+	while (count < WAKES && speed_now_ns() - all_ns < MOST_NS) {
+		double began_ns = speed_now_ns();
+		(void)sem_post(&pair->there); /* it cannot overflow */
+		while (sem_wait(&pair->back) < 0)
+			continue;
+		rounds_ns[count++] = speed_now_ns() - began_ns;
+	}
+	atomic_store(&pair->is_over, false);
+	(void)sem_post(&pair->there); /* as above: the last one */
+	return lower_tenth(rounds_ns, count);
+}
+
+static double lock_ns(pthread_mutex_t *mutex)
+{
+	double best_ns = 0;
+	double all_ns = speed_now_ns();
+	for (int i = 0; i < LOCK_TRIES && speed_now_ns() - all_ns < MOST_NS; i++) {
+		double began_ns = speed_now_ns();
+		for (int k = 0; k < LOCKS; k++) {
+			(void)pthread_mutex_lock(mutex); /* a plain mutex that is ours */
+			(void)pthread_mutex_unlock(mutex);
+		}
+		best_ns = speed_least(best_ns, (speed_now_ns() - began_ns) / LOCKS);
+	}
+	return best_ns;
+}
+
+/* The calling thread is pinned in a child of its own, so that the process stays as it was. */
+static void *ask(void *context)
+{
+	struct machine_speed *ret = context;
+	struct pair pair = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+	pthread_t thread;
+	(void)sem_init(&pair.there, 0, 0); /* these arguments are valid */
+	(void)sem_init(&pair.back, 0, 0);
+	if (pthread_create(&thread, NULL, answer, &pair) != 0)
+		return NULL;
+	pin_to(0);
+	ret->transfer_ns = swap_lines(&pair);
+	/* The other thread waits meanwhile: with one thread the C library leaves the atomics out. */
+	ret->lock_ns = lock_ns(&pair.mutex);
+	ret->wake_ns = wake_each_other(&pair);
+	(void)pthread_join(thread, NULL); /* it ends by itself */
+	(void)sem_destroy(&pair.there);
+	(void)sem_destroy(&pair.back);
+	return NULL;
+}
+
+int machine_speed_measure(const struct machine *machine, struct machine_speed *ret, struct err *err)
+{
+	struct machine_speed speed = { .hz = measure_hz() };
+	int code = memory_speed_measure(machine, &speed.memory, err);
+	if (code < 0)
+		return code;
+	pthread_t thread;
+	if (machine->usable > 1 && pthread_create(&thread, NULL, ask, &speed) == 0)
+		(void)pthread_join(thread, NULL); /* it ends by itself */
+	*ret = speed;
+	return 0;
+}

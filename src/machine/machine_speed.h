@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How fast this machine is, measured: what a machine file (docs/formats/machine.md) says of it. Some seconds of
+ * work; the least of several tries is taken where others on the machine can only make it longer. What could not be
+ * measured is 0.
+ */
+#ifndef MACHINE_MACHINE_SPEED_H
+#define MACHINE_MACHINE_SPEED_H
+
+#include "base/err.h"
+#include "machine/machine.h"
+#include "machine/memory_speed.h"
+
+struct machine_speed {
+	double hz; /* of a core at work: by a chain of multiplications whose latency in cycles is known */
+	struct memory_speed memory;
+	double lock_ns; /* of a free mutex's lock and unlock, in a process of several threads */
+	double transfer_ns; /* of a line that another core has written */
+	double wake_ns; /* from posting a semaphore to the other thread's running on */
+};
+
+/* 0 or -ENOMEM. A thread that cannot be made only leaves out what it was for. */
+int machine_speed_measure(
+	const struct machine *machine, struct machine_speed *ret, struct err *err);
+
+#endif

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "machine/memory_speed.h"
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "machine/speed_clock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Of each kind several short tries, so that some are not disturbed. */
+enum {
+	LINE = 64,
+	PAGE = 4096,
+	HUGE_PAGE = 2 << 20,
+	STEPS = 4000, /* loads of a try: below a millisecond */
+	WARM_LOADS = 200000, /* at random: several times a private cache */
+	CHASES = 100,
+	CURVE_MAX = 48, /* sizes: two in an octave */
+	CURVE_TRIES = 5,
+	WAIT_TRIES = 3,
+	STREAMS = 4,
+	PAGED_TRIES = 13,
+	READERS_MAX = 256,
+	FAULT_BYTES = 8 << 20,
+	FAULT_TRIES = 5,
+};
+
+static const size_t ROOM_LEAST = (size_t)64 << 20, ROOM_MOST = (size_t)512 << 20;
+static const double KIND_NS = 0.5e9; /* not longer for each kind, however busy the machine is */
+static const double CURVE_NS = 2e9;
+static const double READ_S = 0.3;
+static const double waits_ns[] = { 0, 5e6, 10e6, 20e6, 40e6, 80e6, 160e6 };
+
+struct room {
+	char *at, *mapped;
+	size_t bytes, mapped_bytes;
+};
+
+static void room_release(struct room *room)
+{
+	if (room->mapped)
+		(void)munmap(room->mapped, room->mapped_bytes); /* it was mapped by us */
+	*room = (struct room){ 0 };
+}
+
+/* Zeros that have their pages. `advice`: of madvise(2), 0 for pages as anybody gets them. */
+static int room_map(struct room *room, size_t bytes, int advice)
+{
+	size_t mapped_bytes = bytes + HUGE_PAGE;
+	void *mapped = mmap(
+		NULL, mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mapped == MAP_FAILED)
+		return -ENOMEM;
+	*room = (struct room){ .mapped = mapped, .bytes = bytes, .mapped_bytes = mapped_bytes };
+	room->at = room->mapped + (HUGE_PAGE - (uintptr_t)mapped % HUGE_PAGE) % HUGE_PAGE;
+	if (advice)
+		(void)madvise(room->at, bytes, advice); /* only advice */
+	memset(room->at, 0, bytes);
+	return 0;
+}
+
+/* Lines at random, the same ones for the same state (Knuth's linear congruential generator). */
+static size_t next_offset(uint64_t *state, uint64_t lines)
+{
+	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (size_t)((*state >> 32) * lines >> 32) * LINE;
+}
+
+/* Each load's address is known when the one before has brought its zero; what is added to it is worked out ahead. */
+static double walk_ns(const struct room *room, size_t bytes, uint64_t *state)
+{
+	uint64_t at = 0, lines = bytes / LINE;
+	double began_ns = speed_now_ns();
+	for (unsigned i = 0; i < STEPS; i++)
+		at = *(volatile uint64_t *)(void *)(room->at + next_offset(state, lines) + at);
+	return (speed_now_ns() - began_ns) / STEPS;
+}
+
+static void read_lines(const struct room *room, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += LINE)
+		(void)*(volatile uint64_t *)(void *)(room->at + i);
+}
+
+/*
+ * Puts a set into the caches as far as it fits: all its lines, which reaches a large cache soonest, then some at random,
+ * since a small one may not keep what was read in order.
+ */
+static void warm(const struct room *room, size_t bytes, uint64_t *state)
+{
+	size_t lines = bytes / LINE, count = 2 * lines < WARM_LOADS ? 2 * lines : WARM_LOADS;
+	read_lines(room, bytes);
+	for (size_t i = 0; i < count; i++)
+		(void)*(volatile uint64_t *)(void *)(room->at + next_offset(state, lines));
+}
+
+/* Whether this processor lets programs do so. */
+static bool flush_line(void *at)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_clflush(at);
+	return true;
+#elif defined(__aarch64__)
+	__asm__ volatile("dc civac, %0" : : "r"(at) : "memory");
+	return true;
+#else
+	(void)at;
+	return false;
+#endif
+}
+
+/* Of lines that no cache has, however large, in as much memory as a program may use. 0: cannot be said. */
+static double memory_ns(const struct room *room, uint64_t *state)
+{
+	double best_ns = 0;
+	for (unsigned try = 0; try < CURVE_TRIES; try++) {
+		uint64_t lines = ROOM_LEAST / LINE, ahead = *state;
+		for (unsigned i = 0; i < STEPS; i++)
+			if (!flush_line(room->at + next_offset(&ahead, lines)))
+				return 0;
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		best_ns = speed_least(best_ns, walk_ns(room, ROOM_LEAST, state));
+	}
+	return best_ns;
+}
+
+/* A ring of all lines in random order (Sattolo): nothing but the loads. */
+static double chase_ns(const struct room *room, size_t bytes)
+{
+	enum { LINES_MAX = 65536 };
+	static uint32_t order[LINES_MAX];
+	size_t lines = bytes / LINE < LINES_MAX ? bytes / LINE : LINES_MAX;
+	struct rng rng;
+	rng_init(&rng, 1);
+	for (size_t i = 0; i < lines; i++)
+		order[i] = (uint32_t)i;
+	for (size_t i = lines; i-- > 1;) {
+		size_t other = rng_below(&rng, i);
+		uint32_t kept = order[i];
+		order[i] = order[other];
+		order[other] = kept;
+	}
+	for (size_t i = 0; i < lines; i++)
+		*(void **)(void *)(room->at + (size_t)order[i] * LINE) =
+			room->at + (size_t)order[(i + 1) % lines] * LINE;
+	double best_ns = 0, all_ns = speed_now_ns();
+	void *at = room->at;
+	for (int i = 0; i < CHASES && speed_now_ns() - all_ns < KIND_NS; i++) {
+		double began_ns = speed_now_ns();
+		for (int k = 0; k < STEPS; k++)
+			at = *(void *volatile *)at;
+		best_ns = speed_least(best_ns, (speed_now_ns() - began_ns) / STEPS);
+	}
+	memset(room->at, 0, lines * LINE);
+	return best_ns;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+struct curve {
+	struct memory_point points[CURVE_MAX];
+	double tries[CURVE_MAX][CURVE_TRIES];
+	unsigned count, tried;
+};
+
+/* Of several tries the second least: the very least has been lucky with what was in the cache. */
+static void settle(struct curve *curve)
+{
+	for (unsigned i = 0; i < curve->count; i++) {
+		qsort(curve->tries[i], curve->tried, sizeof curve->tries[i][0], by_value);
+		curve->points[i].ns = curve->tries[i][curve->tried > 2];
+	}
+}
+
+/* Each size in each round, so that a disturbance is not all one size's. */
+static void measure_curve(const struct room *room, size_t least, uint64_t *state, struct curve *ret)
+{
+	double began_ns = speed_now_ns();
+	for (double bytes = (double)least; bytes <= (double)room->bytes * 1.001; bytes *= 1.4142135)
+		if (ret->count < CURVE_MAX)
+			ret->points[ret->count++].bytes = (uint64_t)bytes / LINE * LINE;
+	for (; ret->tried < CURVE_TRIES && speed_now_ns() - began_ns < CURVE_NS; ret->tried++)
+		for (unsigned i = 0; i < ret->count; i++) {
+			warm(room, ret->points[i].bytes, state);
+			ret->tries[i][ret->tried] = walk_ns(room, ret->points[i].bytes, state);
+		}
+	settle(ret);
+}
+
+/* A level's lines after nobody has touched them for a while. */
+static double measure_lifetime(
+	const struct room *room, const struct memory_levels *levels, unsigned last, uint64_t *state)
+{
+	size_t bytes = levels->bytes[last] / 4;
+	if (last > 0 && bytes < 2 * levels->bytes[last - 1])
+		bytes = 2 * levels->bytes[last - 1];
+	double tries[ARRAY_SIZE(waits_ns)][WAIT_TRIES], ns[ARRAY_SIZE(waits_ns)];
+	if (bytes == 0 || bytes > room->bytes)
+		return 0;
+	for (unsigned try = 0; try < WAIT_TRIES; try++)
+		for (size_t i = 0; i < ARRAY_SIZE(waits_ns); i++) {
+			warm(room, bytes, state);
+			double began_ns = speed_now_ns();
+			while (speed_now_ns() - began_ns < waits_ns[i])
+				continue; /* at work, or the core's clock would fall */
+			tries[i][try] = walk_ns(room, bytes, state);
+		}
+	/* Others take lines away at times more, at times less: the middle. */
+	for (size_t i = 0; i < ARRAY_SIZE(waits_ns); i++) {
+		qsort(tries[i], WAIT_TRIES, sizeof tries[i][0], by_value);
+		ns[i] = tries[i][WAIT_TRIES / 2];
+	}
+	return memory_curve_lifetime(waits_ns, ns, ARRAY_SIZE(waits_ns), levels->memory_ns);
+}
+
+/* Latencies without the little that the walk adds to each load, which the chain of pointers does not have. */
+static int measure_levels(const struct machine *machine, const struct room *room, uint64_t *state,
+	struct memory_speed *ret)
+{
+	const struct machine_topology *t = &machine->topology;
+	const uint64_t claimed[MEMORY_LEVELS] = { t->l1d_bytes, t->l2_bytes, t->l3_bytes };
+	if (claimed[0] == 0)
+		return -EINVAL;
+	AUTO_FREE struct curve *curve = calloc(1, sizeof *curve);
+	if (!curve)
+		return -ENOMEM;
+	unsigned last = 0;
+	while (last + 1 < MEMORY_LEVELS && claimed[last + 1] > 0)
+		last++;
+	double first_ns = chase_ns(room, claimed[0] / 2);
+	double second_ns = last > 0 ? chase_ns(room, claimed[1] / 2) : 0;
+	measure_curve(room, claimed[0] / 2, state, curve);
+	double added_ns = curve->points[0].ns - first_ns, far_ns = memory_ns(room, state);
+	if (far_ns > 0 && curve->count < CURVE_MAX)
+		curve->points[curve->count++] = (struct memory_point){ UINT64_MAX, far_ns };
+	for (unsigned i = 0; i < curve->count; i++) {
+		curve->points[i].ns -= added_ns > 0 ? added_ns : 0;
+		/* What takes longer than a load from memory is not in a cache; the rest is the TLB's. */
+		if (far_ns > 0 && curve->points[i].ns > far_ns)
+			curve->points[i].ns = far_ns;
+	}
+	int code = memory_curve_fit(curve->points, curve->count, claimed, &ret->levels);
+	if (code < 0)
+		return code;
+	ret->levels.ns[0] = first_ns;
+	if (last > 1)
+		ret->levels.ns[1] = second_ns;
+	ret->lifetime_ns = measure_lifetime(room, &ret->levels, last, state);
+	return 0;
+}
+
+/* The same loads on small pages and on huge ones, in turn; the middle of each. */
+static void measure_paged(struct memory_speed *ret, uint64_t *state)
+{
+	AUTO_RELEASE(room) struct room small = { 0 }, huge = { 0 };
+	if (room_map(&small, ROOM_LEAST, MADV_NOHUGEPAGE) < 0 ||
+		room_map(&huge, ROOM_LEAST, MADV_HUGEPAGE) < 0)
+		return;
+	for (unsigned i = 0; i < MEMORY_PAGED; i++) {
+		size_t bytes = ROOM_LEAST >> i;
+		double small_ns[PAGED_TRIES], huge_ns[PAGED_TRIES];
+		for (unsigned try = 0; try < PAGED_TRIES; try++) {
+			warm(&small, bytes, state);
+			small_ns[try] = walk_ns(&small, bytes, state);
+			warm(&huge, bytes, state);
+			huge_ns[try] = walk_ns(&huge, bytes, state);
+		}
+		qsort(small_ns, PAGED_TRIES, sizeof small_ns[0], by_value);
+		qsort(huge_ns, PAGED_TRIES, sizeof huge_ns[0], by_value);
+		ret->paged[i].bytes = bytes;
+		ret->paged[i].small_ns = small_ns[PAGED_TRIES / 2];
+		ret->paged[i].huge_ns = huge_ns[PAGED_TRIES / 2];
+	}
+}
+
+/* Four arrays side by side, once. */
+static void read_streams(const struct room *room)
+{
+	const uint64_t *words = (const uint64_t *)(const void *)room->at;
+	size_t count = room->bytes / sizeof *words / STREAMS;
+	uint64_t sum = 0;
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < STREAMS; k++)
+			sum += words[k * count + i];
+	/* It may have changed for all the compiler knows, so that it is read, and read again. */
+	__asm__ volatile("" : : "r"(sum) : "memory");
+}
+
+/* The best of several passes of one core. */
+static double stream_rate(size_t bytes)
+{
+	AUTO_RELEASE(room) struct room room = { 0 };
+	/* Not four arrays at the same place of their page. */
+	if (room_map(&room, bytes / PAGE * PAGE + STREAMS * (PAGE / 4 + LINE), 0) < 0)
+		return 0;
+	double best_ns = 0, all_ns = speed_now_ns();
+	for (int i = 0; i < CHASES && speed_now_ns() - all_ns < KIND_NS / 2; i++) {
+		double began_ns = speed_now_ns();
+		read_streams(&room);
+		best_ns = speed_least(best_ns, speed_now_ns() - began_ns);
+	}
+	return best_ns > 0 ? (double)room.bytes / best_ns * 1e9 : 0;
+}
+
+struct reader {
+	pthread_t thread;
+	const atomic_bool *is_over;
+	size_t room_bytes;
+	double bytes;
+};
+
+static void *read_room(void *context)
+{
+	struct reader *reader = context;
+	AUTO_RELEASE(room) struct room room = { 0 };
+	if (room_map(&room, reader->room_bytes, MADV_HUGEPAGE) < 0)
+		return NULL;
+	while (!atomic_load_explicit(reader->is_over, memory_order_relaxed)) {
+		read_streams(&room);
+		reader->bytes += (double)room.bytes;
+	}
+	return NULL;
+}
+
+static double measure_bandwidth(uint32_t threads, size_t all_bytes)
+{
+	static struct reader readers[READERS_MAX];
+	atomic_bool is_over = false;
+	uint32_t count = 0, most = threads < READERS_MAX ? threads : READERS_MAX;
+	double began_ns = speed_now_ns(), bytes = 0;
+	for (; count < most; count++) {
+		readers[count] =
+			(struct reader){ .is_over = &is_over, .room_bytes = all_bytes / most };
+		if (pthread_create(&readers[count].thread, NULL, read_room, &readers[count]) != 0)
+			break;
+	}
+	(void)usleep((useconds_t)(READ_S * 1e6)); /* an early end is only a shorter measurement */
+	atomic_store(&is_over, true);
+	for (uint32_t i = 0; i < count; i++) {
+		(void)pthread_join(readers[i].thread, NULL); /* they end by themselves */
+		bytes += readers[i].bytes;
+	}
+	return bytes / (speed_now_ns() - began_ns) * 1e9;
+}
+
+static void measure_rates(const struct machine *machine, struct memory_speed *ret)
+{
+	const uint64_t *sizes = ret->levels.bytes;
+	unsigned last = 0;
+	while (last + 1 < MEMORY_LEVELS && sizes[last + 1] > 0)
+		last++;
+	uint64_t before = last > 0 ? sizes[last - 1] : 0;
+	size_t within = sizes[last] / 2 > 4 * before ? 4 * before : sizes[last] / 2;
+	size_t without = 4 * sizes[last] > ROOM_LEAST ? 4 * sizes[last] : ROOM_LEAST;
+	without = without < ROOM_MOST ? without : ROOM_MOST;
+	if (last > 0)
+		ret->level_bytes_per_s = stream_rate(within);
+	ret->core_bytes_per_s = stream_rate(without);
+	for (int i = 0; i < 2; i++) {
+		double now = measure_bandwidth(machine->usable, without);
+		ret->bytes_per_s = now > ret->bytes_per_s ? now : ret->bytes_per_s;
+	}
+}
+
+static double measure_fault(void)
+{
+	double best_ns = 0;
+	for (int try = 0; try < FAULT_TRIES; try++) {
+		volatile char *fresh = mmap(NULL, FAULT_BYTES, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (fresh == MAP_FAILED)
+			return 0;
+		double began_ns = speed_now_ns();
+		for (size_t i = 0; i < FAULT_BYTES; i += PAGE)
+			fresh[i] = 1;
+		best_ns = speed_least(best_ns, (speed_now_ns() - began_ns) * PAGE / FAULT_BYTES);
+		(void)munmap((void *)fresh, FAULT_BYTES); /* it was mapped by us */
+	}
+	return best_ns;
+}
+
+int memory_speed_measure(const struct machine *machine, struct memory_speed *ret, struct err *err)
+{
+	const struct machine_topology *t = &machine->topology;
+	size_t bytes = 2 * (size_t)(t->l3_bytes ? t->l3_bytes : t->l2_bytes);
+	bytes = bytes < ROOM_LEAST ? ROOM_LEAST : bytes > ROOM_MOST ? ROOM_MOST : bytes;
+	AUTO_RELEASE(room) struct room room = { 0 };
+	struct memory_speed speed = { 0 };
+	uint64_t state = 1;
+	if (room_map(&room, bytes, MADV_HUGEPAGE) < 0 ||
+		measure_levels(machine, &room, &state, &speed) == -ENOMEM)
+		return err_set(err, -ENOMEM, "no memory to measure caches with");
+	room_release(&room);
+	measure_rates(machine, &speed);
+	measure_paged(&speed, &state);
+	speed.fault_ns = measure_fault();
+	*ret = speed;
+	return 0;
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "record/bpf_timeline.h"
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/readfile.h"
+#include "code/symbols.h"
+#include "code/vdso.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+void bpf_timeline_release(struct bpf_timeline *timeline)
+{
+	free(timeline->threads);
+	free(timeline->free_places);
+	map_release(&timeline->index);
+	map_release(&timeline->tried);
+	map_release(&timeline->processes);
+	address_spaces_release(&timeline->spaces);
+}
+
+/* By the system call in which a thread blocked. */
+static const struct {
+	short number;
+	uint8_t what;
+} waits[] = {
+	{ SYS_futex, WHAT_FUTEX },
+	{ SYS_nanosleep, WHAT_SLEEP },
+	{ SYS_clock_nanosleep, WHAT_SLEEP },
+	{ SYS_read, WHAT_IO },
+	{ SYS_write, WHAT_IO },
+	{ SYS_readv, WHAT_IO },
+	{ SYS_writev, WHAT_IO },
+	{ SYS_pread64, WHAT_IO },
+	{ SYS_pwrite64, WHAT_IO },
+	{ SYS_fsync, WHAT_IO },
+	{ SYS_fdatasync, WHAT_IO },
+	{ SYS_accept, WHAT_IO },
+	{ SYS_accept4, WHAT_IO },
+	{ SYS_connect, WHAT_IO },
+	{ SYS_recvfrom, WHAT_IO },
+	{ SYS_recvmsg, WHAT_IO },
+	{ SYS_sendto, WHAT_IO },
+	{ SYS_sendmsg, WHAT_IO },
+	{ SYS_epoll_pwait, WHAT_IO },
+	{ SYS_ppoll, WHAT_IO },
+	{ SYS_pselect6, WHAT_IO },
+#ifdef SYS_epoll_wait
+	{ SYS_epoll_wait, WHAT_IO },
+	{ SYS_poll, WHAT_IO },
+	{ SYS_select, WHAT_IO },
+#endif
+};
+
+static uint8_t what_of(short syscall_number)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
+		if (waits[i].number == syscall_number)
+			return waits[i].what;
+	return WHAT_OTHER;
+}
+
+static int emit(struct bpf_timeline *timeline, const struct event *event)
+{
+	return sink_event(&timeline->sink, event, &timeline->err);
+}
+
+static struct event event_of(const struct watch_event *event, uint8_t kind)
+{
+	return (struct event){ .time_ns = event->time_ns,
+		.cpu_ns = event->cpu_ns,
+		.pid = event->pid,
+		.tid = event->tid,
+		.kind = kind };
+}
+
+static int emit_thread_name(struct bpf_timeline *timeline, uint64_t time_ns, uint32_t pid,
+	uint32_t tid, const char *name)
+{
+	const struct event event = { .time_ns = time_ns,
+		.pid = pid,
+		.tid = tid,
+		.kind = EVENT_NAME,
+		.what = WHAT_THREAD,
+		.object = tid,
+		.text = name };
+	return *name ? emit(timeline, &event) : 0;
+}
+
+static struct timeline_thread *find_thread(struct bpf_timeline *timeline, uint32_t tid)
+{
+	const uint64_t *place = map_find(&timeline->index, tid, 0);
+	return place ? &timeline->threads[*place] : NULL;
+}
+
+static struct timeline_thread *add_thread(struct bpf_timeline *timeline, uint32_t pid, uint32_t tid)
+{
+	bool is_new_place = timeline->free_count == 0;
+	if (is_new_place && mem_grow(&timeline->threads, &timeline->capacity, timeline->count + 1,
+				    sizeof timeline->threads[0]) < 0)
+		return NULL;
+	uint64_t *ignored;
+	if (map_add(&timeline->processes, pid, 0, 0, &ignored) < 0)
+		return NULL;
+	size_t place =
+		is_new_place ? timeline->count : timeline->free_places[timeline->free_count - 1];
+	uint64_t *value;
+	if (map_add(&timeline->index, tid, 0, place, &value) < 0)
+		return NULL;
+	if (*value == place) {
+		timeline->count += is_new_place;
+		timeline->free_count -= !is_new_place;
+	}
+	struct timeline_thread *thread = &timeline->threads[*value];
+	*thread = (struct timeline_thread){ .pid = pid, .tid = tid };
+	return thread;
+}
+
+/* Room for the next one. */
+static int remove_thread(struct bpf_timeline *timeline, struct timeline_thread *thread)
+{
+	if (mem_grow(&timeline->free_places, &timeline->free_capacity, timeline->free_count + 1,
+		    sizeof timeline->free_places[0]) < 0)
+		return -ENOMEM;
+	timeline->free_places[timeline->free_count++] = (size_t)(thread - timeline->threads);
+	(void)map_remove(&timeline->index, thread->tid, 0);
+	*thread = (struct timeline_thread){ 0 };
+	return 0;
+}
+
+/* One line of /proc/PID/maps, if it is code of a file that is not yet known. */
+static int take_mapping(
+	struct bpf_timeline *timeline, const struct watch_event *event, const char *line)
+{
+	unsigned long long start, end, offset;
+	char execute, path[PATH_MAX];
+	if (sscanf(line, "%llx-%llx %*c%*c%c%*c %llx %*s %*s %4095[^\n]", &start, &end, &execute,
+		    &offset, path) != 5 ||
+		execute != 'x' || (path[0] != '/' && !vdso_is(path)))
+		return 0;
+	const struct mapping *known = address_spaces_find(&timeline->spaces, event->pid, start);
+	if (known && strcmp(timeline->spaces.modules[known->module], path) == 0)
+		return 0;
+	const struct mapping mapping = {
+		.pid = event->pid, .start = start, .end = end, .offset = offset
+	};
+	int status = address_spaces_map(&timeline->spaces, &mapping, path);
+	if (status < 0)
+		return status;
+	struct event name = event_of(event, EVENT_NAME);
+	name.what = WHAT_MODULE;
+	name.object = start - symbols_address_of_offset(path, offset);
+	/* Locks are in the data behind the code. */
+	uint64_t loaded_end = name.object + symbols_end(path);
+	name.value = loaded_end > end ? loaded_end : end;
+	name.text = path;
+	return emit(timeline, &name);
+}
+
+/* A process that has ended leaves its code without names. */
+static int read_modules(struct bpf_timeline *timeline, const struct watch_event *event)
+{
+	uint64_t *ignored;
+	int added = map_add(&timeline->tried, event->pid, 0, 0, &ignored);
+	if (added <= 0)
+		return added;
+	char path[64];
+	(void)snprintf(path, sizeof path, "/proc/%u/maps", event->pid); /* fits */
+	AUTO_FILE FILE *file = readfile_open("", path);
+	AUTO_FREE char *line = NULL;
+	size_t size = 0;
+	int status = 0;
+	while (status == 0 && file && getline(&line, &size, file) > 0)
+		status = take_mapping(timeline, event, line);
+	return status;
+}
+
+void bpf_timeline_pause(struct bpf_timeline *timeline)
+{
+	map_release(&timeline->tried);
+	timeline->tried = (struct map){ 0 };
+}
+
+/* The command line of the first program, its arguments separated by blanks. */
+static int name_program(struct bpf_timeline *timeline, const struct watch_event *event)
+{
+	char path[64], line[1024];
+	(void)snprintf(path, sizeof path, "/proc/%u/cmdline", event->pid); /* fits */
+	AUTO_FILE FILE *file = readfile_open("", path);
+	size_t length = file ? fread(line, 1, sizeof line - 1, file) : 0;
+	if (timeline->has_program || length == 0)
+		return 0;
+	timeline->has_program = true;
+	for (size_t i = 0; i + 1 < length; i++)
+		if (line[i] == '\0')
+			line[i] = ' ';
+	line[length] = '\0';
+	struct event name = event_of(event, EVENT_NAME);
+	name.what = WHAT_PROGRAM;
+	name.text = line;
+	return emit(timeline, &name);
+}
+
+/*
+ * A join is a wait for the word that the kernel clears when a thread has gone: on a futex that is not
+ * private, as long as its value is that thread's tid.
+ */
+static bool is_join(struct bpf_timeline *timeline, const struct watch_event *event)
+{
+	const struct timeline_thread *other = find_thread(timeline, event->other);
+	return event->syscall == SYS_futex && !(event->operation & FUTEX_PRIVATE_FLAG) && other &&
+	       other->pid == event->pid;
+}
+
+static int begin_wait(struct bpf_timeline *timeline, struct timeline_thread *thread,
+	const struct watch_event *event, uint8_t what)
+{
+	bool joins = event->kind == WATCH_BLOCK && is_join(timeline, event);
+	if (joins)
+		what = WHAT_JOIN;
+	thread->is_waiting = true;
+	thread->what = what;
+	thread->object = what == WHAT_FUTEX || what == WHAT_IO ? event->object : 0;
+	thread->site = 0;
+	if (event->kind == WATCH_BLOCK)
+		thread->site = event->caller ? event->caller : event->site;
+	thread->woken_ns = 0;
+	thread->waker = 0;
+	struct event wait = event_of(event, EVENT_WAIT);
+	wait.what = what;
+	wait.object = thread->object;
+	wait.site = thread->site;
+	wait.value = joins ? event->other : what == WHAT_FUTEX ? event->site : 0;
+	wait.flags = event->kind == WATCH_FOUND ? EVENT_BEFORE : 0;
+	return emit(timeline, &wait);
+}
+
+/* It has a core: a wait is over, or waiting for the core is. */
+static int run(struct bpf_timeline *timeline, struct timeline_thread *thread,
+	const struct watch_event *event)
+{
+	if (!thread->is_waiting) {
+		struct event got_core = event_of(event, EVENT_RUN);
+		got_core.value = event->other;
+		return emit(timeline, &got_core);
+	}
+	thread->is_waiting = false;
+	struct event pass = event_of(event, EVENT_PASS);
+	pass.what = thread->what;
+	pass.object = thread->object;
+	pass.site = thread->site;
+	pass.flags = EVENT_WAITED;
+	pass.woken_ns = thread->woken_ns ? thread->woken_ns : event->time_ns;
+	pass.value = thread->waker;
+	return emit(timeline, &pass);
+}
+
+static int start(struct bpf_timeline *timeline, const struct watch_event *event)
+{
+	struct timeline_thread *thread = add_thread(timeline, event->pid, event->tid);
+	if (!thread)
+		return err_set(&timeline->err, -ENOMEM, "out of memory");
+	struct event begin = event_of(event, EVENT_THREAD_START);
+	begin.value = event->kind == WATCH_START ? event->other : 0;
+	begin.flags = event->kind == WATCH_FOUND ? EVENT_BEFORE : 0;
+	int status = emit(timeline, &begin);
+	if (status == 0)
+		status = emit_thread_name(
+			timeline, event->time_ns, event->pid, event->tid, event->name);
+	if (status == 0 && event->kind == WATCH_FOUND && !timeline->is_before_exec)
+		status = name_program(timeline, event);
+	if (status == 0 && event->kind == WATCH_FOUND && event->other == 0)
+		status = begin_wait(timeline, thread, event, WHAT_OTHER);
+	return status;
+}
+
+static int end(struct bpf_timeline *timeline, struct timeline_thread *thread,
+	const struct watch_event *event)
+{
+	int status =
+		emit_thread_name(timeline, event->time_ns, thread->pid, thread->tid, event->name);
+	struct event exit = event_of(event, EVENT_THREAD_EXIT);
+	exit.tid = thread->tid;
+	if (status == 0)
+		status = emit(timeline, &exit);
+	int removed = remove_thread(timeline, thread);
+	return status < 0 ? status : removed;
+}
+
+/* A thread that was not the first of its process goes on under the first one's tid. */
+static int exec(struct bpf_timeline *timeline, const struct watch_event *event)
+{
+	int status = 0;
+	struct timeline_thread *before = find_thread(timeline, event->other);
+	if (event->other != event->tid && before)
+		status = end(timeline, before, event);
+	if (status == 0 && !find_thread(timeline, event->tid))
+		status = start(timeline, event);
+	if (status == 0)
+		status = emit_thread_name(
+			timeline, event->time_ns, event->pid, event->tid, event->name);
+	if (status == 0)
+		status = name_program(timeline, event);
+	return status < 0 ? status : read_modules(timeline, event);
+}
+
+static int change(struct bpf_timeline *timeline, struct timeline_thread *thread,
+	const struct watch_event *event)
+{
+	struct event preempted = event_of(event, EVENT_PREEMPT);
+	int status = 0;
+	switch ((enum watch_kind)event->kind) {
+	case WATCH_BLOCK:
+		if (!address_spaces_find(&timeline->spaces, event->pid, event->site))
+			status = read_modules(timeline, event);
+		return status < 0 ? status
+				  : begin_wait(timeline, thread, event, what_of(event->syscall));
+	case WATCH_WAKE:
+		thread->woken_ns = event->time_ns;
+		thread->waker = thread->what == WHAT_SLEEP ? 0 : event->other;
+		return 0;
+	case WATCH_RUN:
+		return run(timeline, thread, event);
+	case WATCH_PREEMPT:
+		return emit(timeline, &preempted);
+	case WATCH_EXIT:
+		return end(timeline, thread, event);
+	default:
+		return 0;
+	}
+}
+
+/* The thread may have gone on, or away. */
+static int take_request(struct bpf_timeline *timeline, const struct watch_event *event)
+{
+	static const struct {
+		uint32_t from;
+		uint16_t to;
+	} flags[] = { { WATCH_REQUEST_WRITES, EVENT_WRITE },
+		{ WATCH_REQUEST_METADATA, EVENT_METADATA }, { WATCH_REQUEST_AHEAD, EVENT_AHEAD },
+		{ WATCH_REQUEST_FLUSH, EVENT_FLUSH } };
+	struct event request = event_of(event, event->kind == WATCH_DISK_QUEUE   ? EVENT_DISK_QUEUE
+					       : event->kind == WATCH_DISK_START ? EVENT_DISK_START
+										 : EVENT_DISK_END);
+	request.what = WHAT_DISK;
+	request.object = event->request;
+	request.value = event_disk_value(event->bytes, event->device);
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		request.flags |= event->other & flags[i].from ? flags[i].to : 0;
+	return emit(timeline, &request);
+}
+
+int bpf_timeline_take(void *context, const struct watch_event *event)
+{
+	struct bpf_timeline *timeline = context;
+	if (event->kind >= WATCH_DISK_QUEUE)
+		return take_request(timeline, event);
+	if (event->kind == WATCH_FOUND || event->kind == WATCH_START)
+		return start(timeline, event);
+	if (event->kind == WATCH_EXEC)
+		return exec(timeline, event);
+	struct timeline_thread *thread = find_thread(timeline, event->tid);
+	return thread ? change(timeline, thread, event) : 0; /* its start was lost */
+}
+
+/* Threads name themselves after they have started; those that have ended did so before. */
+static int name_living(struct bpf_timeline *timeline, uint64_t end_ns)
+{
+	for (size_t i = 0; i < timeline->count; i++) {
+		const struct timeline_thread *thread = &timeline->threads[i];
+		char path[64], name[WATCH_NAME_BYTES];
+		(void)snprintf(path, sizeof path, "/proc/%u/task/%u/comm", thread->pid,
+			thread->tid); /* fits */
+		if (thread->tid == 0 || readfile_line("", path, name, sizeof name) < 0)
+			continue;
+		int status = emit_thread_name(timeline, end_ns, thread->pid, thread->tid, name);
+		if (status < 0)
+			return status;
+	}
+	return 0;
+}
+
+int bpf_timeline_finish(struct bpf_timeline *timeline, uint64_t end_ns, uint64_t lost)
+{
+	int status = name_living(timeline, end_ns);
+	if (status < 0)
+		return status;
+	for (size_t i = 0; lost > 0 && i < timeline->processes.slot_count; i++) {
+		if (!timeline->processes.slots[i].is_used)
+			continue;
+		uint32_t pid = (uint32_t)timeline->processes.slots[i].a;
+		const struct event event = {
+			.time_ns = end_ns, .pid = pid, .tid = pid, .kind = EVENT_LOST, .value = lost
+		};
+		lost = 0;
+		status = emit(timeline, &event);
+	}
+	return status < 0 ? status : sink_finish(&timeline->sink, end_ns, &timeline->err);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "record/bpf_watch.h"
+
+#include "base/mem.h"
+#include "bpf/watch.skel.h"
+#include "machine/bpf_check.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+struct bpf_watch {
+	struct watch_bpf *programs;
+	struct bpf_link *records; /* iterator over the threads' records */
+	struct ring_buffer *events; /* NULL: none wanted */
+	int (*take)(void *context, const struct watch_event *event);
+	void *take_context;
+};
+
+static int take_event(void *context, void *data, size_t size)
+{
+	struct bpf_watch *watch = context;
+	(void)size; /* one kind of record only */
+	return watch->take(watch->take_context, data);
+}
+
+static int ignore_messages(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	(void)level;
+	(void)format;
+	(void)arguments;
+	return 0;
+}
+
+/* The kernel wants a power of two of whole pages. */
+static uint32_t ring_bytes(size_t wanted)
+{
+	uint32_t bytes = 4096;
+	while (bytes < wanted && bytes < 1u << 30)
+		bytes *= 2;
+	return bytes;
+}
+
+/* What is attached to the kernel, and where its link is kept. */
+struct hook {
+	struct bpf_program *program;
+	struct bpf_link **link;
+	bool is_of_disk;
+};
+
+enum { HOOKS = 9 };
+
+/* In an order that leaves no request with a begin and no end. */
+static void list_hooks(struct watch_bpf *bpf, struct hook ret[HOOKS])
+{
+	const struct hook hooks[HOOKS] = {
+		{ bpf->progs.on_switch, &bpf->links.on_switch, false },
+		{ bpf->progs.on_waking, &bpf->links.on_waking, false },
+		{ bpf->progs.on_wakeup_new, &bpf->links.on_wakeup_new, false },
+		{ bpf->progs.on_fork, &bpf->links.on_fork, false },
+		{ bpf->progs.on_exit, &bpf->links.on_exit, false },
+		{ bpf->progs.on_exec, &bpf->links.on_exec, false },
+		{ bpf->progs.on_request_end, &bpf->links.on_request_end, true },
+		{ bpf->progs.on_request_start, &bpf->links.on_request_start, true },
+		{ bpf->progs.on_request, &bpf->links.on_request, true },
+	};
+	memcpy(ret, hooks, sizeof hooks);
+}
+
+/* What is not loaded need not exist in this kernel. */
+static int choose_disk(struct watch_bpf *bpf, bool has_disk, struct err *err)
+{
+	struct hook hooks[HOOKS];
+	list_hooks(bpf, hooks);
+	for (size_t i = 0; i < HOOKS; i++)
+		if (hooks[i].is_of_disk) /* cannot fail: it is not loaded yet */
+			(void)bpf_program__set_autoload(hooks[i].program, has_disk);
+	if (has_disk && libbpf_find_vmlinux_btf_id("block_io_start", BPF_TRACE_RAW_TP) < 0)
+		return err_set(err, -EOPNOTSUPP,
+			"this kernel does not tell of requests to disks (block_io_start came with "
+			"Linux 6.5): record without --disk");
+	return 0;
+}
+
+static int load(struct bpf_watch *watch, const struct bpf_watch_opts *opts, struct err *err)
+{
+	(void)libbpf_set_print(ignore_messages); /* else it writes to stderr by itself */
+	watch->programs = watch_bpf__open();
+	if (!watch->programs)
+		return err_set(err, -errno, "cannot open the BPF programs: %s", strerror(errno));
+	watch->programs->rodata->watched_pid = (uint32_t)opts->pid;
+	watch->programs->rodata->is_on_cpu = opts->is_on_cpu;
+	watch->programs->rodata->has_events = opts->event_bytes > 0;
+	int status = choose_disk(watch->programs, opts->has_disk, err);
+	if (status < 0)
+		return status;
+	status = bpf_map__set_max_entries(
+		watch->programs->maps.events, ring_bytes(opts->event_bytes));
+	if (status == 0 && opts->threads_max)
+		status = bpf_map__set_max_entries(watch->programs->maps.threads, opts->threads_max);
+	if (status == 0)
+		status = watch_bpf__load(watch->programs);
+	if (status < 0)
+		return err_set(err, status,
+			"the kernel refuses the BPF programs: %s (they need Linux 5.18 or later)",
+			strerror(-status));
+	if (opts->event_bytes == 0)
+		return 0;
+	watch->events = ring_buffer__new(
+		bpf_map__fd(watch->programs->maps.events), take_event, watch, NULL);
+	return watch->events ? 0 : err_set(err, -errno, "cannot map events: %s", strerror(errno));
+}
+
+/* Runs an iterator to its end; each record goes into *snapshot if there is one. */
+static int run_iterator(struct bpf_link *link, struct bpf_snapshot *snapshot)
+{
+	AUTO_FD int fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0)
+		return -errno;
+	struct watch_thread records[64];
+	size_t kept = 0; /* bytes of an incomplete record */
+	for (;;) {
+		ssize_t got = read(fd, (char *)records + kept, sizeof records - kept);
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (got <= 0)
+			return got < 0 ? -errno : kept > 0 ? -EIO : 0;
+		kept += (size_t)got;
+		size_t count = kept / sizeof records[0];
+		if (!snapshot || count == 0)
+			continue;
+		if (mem_grow(&snapshot->threads, &snapshot->capacity, snapshot->count + count,
+			    sizeof records[0]) < 0)
+			return -ENOMEM;
+		memcpy(snapshot->threads + snapshot->count, records, count * sizeof records[0]);
+		snapshot->count += count;
+		kept -= count * sizeof records[0];
+		memmove(records, records + count, kept);
+	}
+}
+
+/* Everything that follows changes, then the threads that are there. */
+static int attach(struct bpf_watch *watch, struct err *err)
+{
+	struct watch_bpf *programs = watch->programs;
+	struct hook hooks[HOOKS];
+	list_hooks(programs, hooks);
+	for (size_t i = 0; i < HOOKS; i++) {
+		if (!bpf_program__autoload(hooks[i].program))
+			continue;
+		*hooks[i].link = bpf_program__attach(hooks[i].program);
+		if (!*hooks[i].link)
+			return err_set(err, -errno, "cannot attach to %s: %s",
+				bpf_program__section_name(hooks[i].program), strerror(errno));
+	}
+	/* The kernel refuses what is not zero behind the member that is used. */
+	union bpf_iter_link_info info;
+	memset(&info, 0, sizeof info);
+	info.map.map_fd = (uint32_t)bpf_map__fd(programs->maps.threads);
+	struct bpf_iter_attach_opts opts;
+	memset(&opts, 0, sizeof opts); /* padding too: libbpf looks at it */
+	opts.sz = sizeof opts;
+	opts.link_info = &info;
+	opts.link_info_len = sizeof info;
+	watch->records = bpf_program__attach_iter(programs->progs.on_record, &opts);
+	programs->links.on_task = bpf_program__attach_iter(programs->progs.on_task, NULL);
+	if (!watch->records || !programs->links.on_task)
+		return err_set(err, -errno, "cannot read from BPF: %s", strerror(errno));
+	/* Twice: see on_task(). */
+	int status = run_iterator(programs->links.on_task, NULL);
+	if (status == 0)
+		status = run_iterator(programs->links.on_task, NULL);
+	if (status < 0)
+		return err_set(err, status, "cannot take up the threads: %s", strerror(-status));
+	return 0;
+}
+
+int bpf_watch_open(const struct bpf_watch_opts *opts, struct bpf_watch **ret, struct err *err)
+{
+	int status = bpf_check(err);
+	if (status < 0)
+		return status;
+	if (opts->pid <= 0 || (kill(opts->pid, 0) < 0 && errno == ESRCH))
+		return err_set(err, -ESRCH, "no process %d", (int)opts->pid);
+	AUTO(bpf_watch) struct bpf_watch *watch = calloc(1, sizeof *watch);
+	if (!watch)
+		return err_set(err, -ENOMEM, "out of memory");
+	status = load(watch, opts, err);
+	if (status < 0)
+		return status;
+	status = attach(watch, err);
+	if (status < 0)
+		return status;
+	*ret = TAKE(watch);
+	return 0;
+}
+
+void bpf_watch_stop(struct bpf_watch *watch)
+{
+	watch_bpf__detach(watch->programs);
+}
+
+void bpf_watch_free(struct bpf_watch *watch)
+{
+	if (!watch)
+		return;
+	ring_buffer__free(watch->events); /* accepts NULL, as those below */
+	(void)bpf_link__destroy(watch->records); /* closes a descriptor */
+	watch_bpf__destroy(watch->programs);
+	free(watch);
+}
+
+void bpf_watch_losses(const struct bpf_watch *watch, uint64_t ret[WATCH_LOSSES])
+{
+	for (size_t i = 0; i < WATCH_LOSSES; i++)
+		ret[i] = __atomic_load_n(&watch->programs->bss->losses[i], __ATOMIC_RELAXED);
+}
+
+/* Their figures are in *snapshot now; the kernel needs the room for others. */
+static void forget_ended(struct bpf_watch *watch, const struct bpf_snapshot *snapshot)
+{
+	int fd = bpf_program__fd(watch->programs->progs.on_forget);
+	for (size_t i = 0; i < snapshot->count; i++) {
+		struct watch_forget context = { .tid = snapshot->threads[i].tid };
+		struct bpf_test_run_opts opts;
+		memset(&opts, 0, sizeof opts); /* padding too: libbpf looks at it */
+		opts.sz = sizeof opts;
+		opts.ctx_in = &context;
+		opts.ctx_size_in = sizeof context;
+		if (snapshot->threads[i].has_ended)
+			(void)bpf_prog_test_run_opts(fd, &opts); /* later, if it fails */
+	}
+}
+
+int bpf_watch_read(struct bpf_watch *watch, struct bpf_snapshot *snapshot, struct err *err)
+{
+	snapshot->count = 0;
+	int status = run_iterator(watch->records, snapshot);
+	if (status < 0)
+		return err_set(err, status, "cannot read the account: %s", strerror(-status));
+	forget_ended(watch, snapshot);
+	uint32_t zero = 0;
+	struct watch_account account;
+	status = bpf_map_lookup_elem_flags(
+		bpf_map__fd(watch->programs->maps.accounts), &zero, &account, BPF_F_LOCK);
+	if (status < 0)
+		return err_set(err, status, "cannot read the account: %s", strerror(-status));
+	snapshot->total = account.total;
+	bpf_watch_losses(watch, snapshot->losses);
+	return 0;
+}
+
+int bpf_watch_glance(
+	const struct bpf_watch *watch, uint32_t tid, struct bpf_glance *ret, struct err *err)
+{
+	uint32_t zero = 0;
+	struct watch_account account;
+	struct watch_thread thread;
+	int status = bpf_map_lookup_elem_flags(
+		bpf_map__fd(watch->programs->maps.accounts), &zero, &account, BPF_F_LOCK);
+	if (status < 0)
+		return err_set(err, status, "cannot read the account: %s", strerror(-status));
+	bool is_known = tid && bpf_map_lookup_elem(bpf_map__fd(watch->programs->maps.threads), &tid,
+				       &thread) == 0;
+	*ret = (struct bpf_glance){
+		.active = account.total.active,
+		.only = account.total.active == 1 ? (uint32_t)account.total.active_tids : 0,
+		.is_active = is_known && thread.is_active,
+	};
+	return 0;
+}
+
+int bpf_watch_drain(struct bpf_watch *watch,
+	int (*take)(void *context, const struct watch_event *event), void *context)
+{
+	if (!watch->events)
+		return 0;
+	watch->take = take;
+	watch->take_context = context;
+	int status = ring_buffer__consume(watch->events);
+	return status < 0 ? status : 0;
+}

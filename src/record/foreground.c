@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "record/foreground.h"
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* They would end us before the program has ended. */
+static const int forwarded[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail on Linux */
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+struct signals {
+	sigset_t waited_for, before;
+};
+
+static void signals_take(struct signals *signals)
+{
+	sigemptyset(&signals->waited_for);
+	sigaddset(&signals->waited_for, SIGCHLD);
+	for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++)
+		sigaddset(&signals->waited_for, forwarded[i]);
+	(void)sigprocmask(SIG_BLOCK, &signals->waited_for, &signals->before); /* cannot fail */
+}
+
+static void signals_release(struct signals *signals)
+{
+	struct timespec none = { 0 };
+	while (sigtimedwait(&signals->waited_for, NULL, &none) > 0)
+		continue; /* those for the program that has ended */
+	(void)sigprocmask(SIG_SETMASK, &signals->before, NULL); /* cannot fail */
+}
+
+/* In the child: never returns. Becomes the program once go_fd is at its end. */
+__attribute__((noreturn)) static void child_exec(
+	const struct foreground_opts *opts, const struct signals *signals, int go_fd, int exec_fd)
+{
+	char byte;
+	while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
+		continue;
+	if (opts->stdout_fd > 0)
+		(void)dup2(opts->stdout_fd, STDOUT_FILENO); /* it is open */
+	for (size_t i = 0; i < opts->environment_count; i++)
+		(void)putenv((char *)opts->environment[i]); /* without memory less is set */
+	(void)sigprocmask(SIG_SETMASK, &signals->before, NULL); /* cannot fail */
+	execvp(opts->argv[0], opts->argv);
+	int status = -errno;
+	(void)!write(exec_fd, &status, sizeof status); /* the parent is gone if this fails */
+	_exit(127);
+}
+
+/*
+ * Keys that interrupt reach the program from the terminal, without us; what another process sends
+ * to us alone is passed on.
+ */
+static int attend(pid_t pid, const struct signals *signals)
+{
+	int status = 0;
+	for (;;) {
+		siginfo_t info;
+		int number = sigwaitinfo(&signals->waited_for, &info);
+		if (number > 0 && number != SIGCHLD && info.si_code <= 0)
+			(void)kill(pid, number); /* it may have ended */
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return status;
+	}
+}
+
+static int child_start(const struct foreground_opts *opts, const struct signals *signals,
+	pid_t *ret_pid, int *ret_go, int *ret_exec, struct err *err)
+{
+	int go[2];
+	int exec[2];
+	if (pipe2(go, O_CLOEXEC) < 0)
+		return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
+	AUTO_FD int go_read = go[0];
+	*ret_go = go[1];
+	if (pipe2(exec, O_CLOEXEC) < 0)
+		return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
+	*ret_exec = exec[0];
+	AUTO_FD int exec_write = exec[1];
+	*ret_pid = fork();
+	if (*ret_pid < 0)
+		return err_set(err, -errno, "cannot start a process: %s", strerror(errno));
+	if (*ret_pid == 0) {
+		(void)close(go[1]); /* else its read would never end */
+		child_exec(opts, signals, go_read, exec_write);
+	}
+	return 0;
+}
+
+static int run(const struct foreground_opts *opts, const struct signals *signals,
+	struct foreground_result *ret, struct err *err)
+{
+	AUTO_FD int go = -1;
+	AUTO_FD int exec = -1;
+	pid_t pid = 0;
+	int code = child_start(opts, signals, &pid, &go, &exec, err);
+	if (code < 0)
+		return code;
+	code = opts->at_start ? opts->at_start(opts->context, pid, err) : 0;
+	if (code < 0) {
+		(void)kill(pid, SIGKILL); /* it waits for us, unreaped */
+		(void)waitpid(pid, NULL, 0); /* as above */
+		return code;
+	}
+	struct foreground_result result = { .start_ns = monotonic_ns() };
+	(void)close(go); /* what the child waits for */
+	go = -1;
+	ssize_t got = read(exec, &code, sizeof code);
+	result.status = attend(pid, signals);
+	result.end_ns = monotonic_ns();
+	if (got == (ssize_t)sizeof code)
+		return err_set(err, code, "cannot run '%s': %s", opts->argv[0], strerror(-code));
+	*ret = result;
+	return 0;
+}
+
+int foreground_run(
+	const struct foreground_opts *opts, struct foreground_result *ret, struct err *err)
+{
+	AUTO_RELEASE(signals) struct signals signals;
+	signals_take(&signals);
+	return run(opts, &signals, ret, err);
+}

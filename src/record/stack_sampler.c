@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "record/stack_sampler.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "collect/perf_ring.h"
+#include "collect/sampler.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+	/* 256 KiB: 60 bytes and 8 for each caller, so 1,200 samples of 20 callers. A power of two. */
+	RING_PAGES = 64,
+	FRAMES_MAX = 64,
+	STACKS_MAX = 1 << 17, /* beyond these samples have no callers */
+	SETTLE_NS = 2000000, /* a record is in its ring by then */
+};
+
+/* As the kernel lays them out for the sample_type below. */
+struct record_sample {
+	struct perf_event_header header;
+	uint64_t address;
+	uint32_t pid, tid;
+	uint64_t time_ns;
+	uint64_t frame_count;
+	uint64_t frames[];
+};
+
+struct record_lost {
+	struct perf_event_header header;
+	uint64_t id, lost;
+};
+
+union record {
+	struct perf_event_header header;
+	struct record_sample sample;
+	struct record_lost lost;
+	char bytes[PERF_RECORD_BYTES_MAX];
+};
+
+struct stack_sampler {
+	struct perf_event_attr attr;
+	struct perf_rings rings;
+	struct map stacks; /* (hash of the callers, process) to id */
+	uint64_t stack_count, samples, lost;
+	union record record; /* the one being read */
+};
+
+void stack_sampler_free(struct stack_sampler *sampler)
+{
+	if (!sampler)
+		return;
+	perf_rings_release(&sampler->rings);
+	map_release(&sampler->stacks);
+	free(sampler);
+}
+
+/* All threads that are there; those that come inherit from one of these. 0 or -errno. */
+static int add_threads(struct stack_sampler *sampler, pid_t pid)
+{
+	char path[64];
+	(void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid); /* fits */
+	AUTO_RELEASE(map) struct map known = { 0 };
+	size_t added;
+	do { /* until a look finds no new one */
+		DIR *folder = opendir(path);
+		if (!folder)
+			return -errno;
+		added = 0;
+		int code = 0;
+		for (struct dirent *entry; code >= 0 && (entry = readdir(folder));) {
+			pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+			uint64_t *ignored;
+			if (tid <= 0 ||
+				(code = map_add(&known, (uint64_t)tid, 0, 0, &ignored)) <= 0)
+				continue;
+			added++;
+			if (tid != pid)
+				code = perf_rings_add(&sampler->rings, &sampler->attr, tid);
+			if (code == -ESRCH)
+				code = 0;
+		}
+		(void)closedir(folder); /* read only */
+		if (code < 0)
+			return code;
+	} while (added > 0);
+	return 0;
+}
+
+static int open_rings(struct stack_sampler *sampler, pid_t pid, bool is_running)
+{
+	int code = perf_rings_open(&sampler->rings, &sampler->attr, pid, RING_PAGES);
+	return code == 0 && is_running ? add_threads(sampler, pid) : code;
+}
+
+int stack_sampler_new(
+	pid_t pid, uint32_t hz, bool is_running, struct stack_sampler **ret, struct err *err)
+{
+	AUTO(stack_sampler) struct stack_sampler *sampler = calloc(1, sizeof *sampler);
+	if (!sampler)
+		return err_set(err, -ENOMEM, "out of memory");
+	sampler->attr = (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof sampler->attr,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 1000000000u / hz,
+		.sample_type =
+			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
+		.sample_max_stack = FRAMES_MAX,
+		.disabled = !is_running,
+		.inherit = 1,
+		.enable_on_exec = !is_running,
+		.exclude_hv = 1,
+		.exclude_callchain_kernel = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+	};
+	/* In a system call it runs for who made it; without privilege that part cannot be seen. */
+	int code = open_rings(sampler, pid, is_running);
+	if (code == -EACCES || code == -EPERM) {
+		sampler->attr.exclude_kernel = 1;
+		perf_rings_release(&sampler->rings);
+		code = open_rings(sampler, pid, is_running);
+	}
+	if (code < 0)
+		return sampler_explain(code, err);
+	*ret = TAKE(sampler);
+	return 0;
+}
+
+/* The user's part of a call chain: from the running instruction outwards. */
+static size_t user_frames(const struct record_sample *sample, const uint64_t **ret)
+{
+	size_t held = (sample->header.size - offsetof(struct record_sample, frames)) / 8;
+	size_t count = sample->frame_count < held ? sample->frame_count : held, begin = 0, end;
+	while (begin < count && sample->frames[begin] != (uint64_t)PERF_CONTEXT_USER)
+		begin++;
+	begin += begin < count;
+	for (end = begin; end < count && sample->frames[end] < (uint64_t)PERF_CONTEXT_MAX; end++)
+		continue;
+	*ret = &sample->frames[begin];
+	return end - begin;
+}
+
+/* FNV-1a; two of 10^5 stacks are taken for one with a probability below 10^-9. */
+static uint64_t hash_of(const uint64_t *frames, size_t count)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+	for (size_t i = 0; i < count * sizeof *frames; i++)
+		hash = (hash ^ ((const unsigned char *)frames)[i]) * 0x100000001b3;
+	return hash;
+}
+
+static int name_stack(const struct event_sink *sink, const struct event *sample,
+	const uint64_t *frames, size_t count, struct err *err)
+{
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	for (size_t i = 0; i < count; i++)
+		strbuf_addf(&text, "%s%" PRIx64, i ? " " : "", frames[i]);
+	if (strbuf_failed(&text) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	const struct event name = { .time_ns = sample->time_ns,
+		.pid = sample->pid,
+		.tid = sample->tid,
+		.kind = EVENT_NAME,
+		.what = WHAT_STACK,
+		.object = sample->object,
+		.text = text.text };
+	return sink_event(sink, &name, err);
+}
+
+/* Sets the sample's stack, which is told when it is new. */
+static int find_stack(struct stack_sampler *sampler, const struct event_sink *sink,
+	struct event *event, const uint64_t *frames, size_t count, struct err *err)
+{
+	uint64_t *id;
+	if (count == 0)
+		return 0;
+	uint64_t hash = hash_of(frames, count);
+	uint64_t *known = map_find(&sampler->stacks, hash, event->pid);
+	if (known || sampler->stack_count == STACKS_MAX) {
+		event->object = known ? *known : 0;
+		return 0;
+	}
+	if (map_add(&sampler->stacks, hash, event->pid, sampler->stack_count + 1, &id) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	event->object = ++sampler->stack_count;
+	return name_stack(sink, event, frames, count, err);
+}
+
+static int take_sample(struct stack_sampler *sampler, const struct record_sample *sample,
+	const struct event_sink *sink, struct err *err)
+{
+	const uint64_t *frames;
+	size_t count = user_frames(sample, &frames);
+	struct event event = { .time_ns = sample->time_ns,
+		.pid = sample->pid,
+		.tid = sample->tid,
+		.kind = EVENT_SAMPLE,
+		.site = count > 0 ? frames[0] : sample->address };
+	if (event.tid == 0)
+		return 0; /* it has just gone */
+	int code = count > 1 ? find_stack(sampler, sink, &event, frames + 1, count - 1, err) : 0;
+	if (code < 0)
+		return code;
+	sampler->samples++;
+	return sink_event(sink, &event, err);
+}
+
+static int take_record(
+	struct stack_sampler *sampler, const struct event_sink *sink, struct err *err)
+{
+	const union record *record = &sampler->record;
+	if (record->header.type == PERF_RECORD_SAMPLE)
+		return take_sample(sampler, &record->sample, sink, err);
+	if (record->header.type == PERF_RECORD_LOST)
+		sampler->lost += record->lost.lost;
+	sampler->lost += record->header.type == PERF_RECORD_THROTTLE;
+	return 0;
+}
+
+/* When the ring's next record was made; 0 if that does not say; UINT64_MAX if there is none. */
+static uint64_t next_time(const struct stack_sampler *sampler, const struct perf_ring *ring)
+{
+	struct record_sample sample;
+	if (ring->seen >= ring->context_seen)
+		return UINT64_MAX;
+	(void)perf_rings_copy(/* its size is asked for when it is taken */
+		&sampler->rings, ring, ring->seen, &sample.header, sizeof sample);
+	return sample.header.type == PERF_RECORD_SAMPLE ? sample.time_ns : 0;
+}
+
+static struct perf_ring *first_ring(struct stack_sampler *sampler, uint64_t until_ns)
+{
+	struct perf_ring *first = NULL;
+	for (size_t i = 0; i < sampler->rings.count; i++) {
+		uint64_t time_ns = next_time(sampler, &sampler->rings.items[i]);
+		if (time_ns >= until_ns)
+			continue;
+		until_ns = time_ns;
+		first = &sampler->rings.items[i];
+	}
+	return first;
+}
+
+int stack_sampler_drain(
+	struct stack_sampler *sampler, bool is_last, const struct event_sink *sink, struct err *err)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail on Linux */
+	uint64_t until_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - SETTLE_NS;
+	struct perf_ring *ring;
+	int code = 0;
+	for (size_t i = 0; i < sampler->rings.count; i++)
+		sampler->rings.items[i].context_seen = perf_ring_head(&sampler->rings.items[i]);
+	while (code == 0 && (ring = first_ring(sampler, is_last ? UINT64_MAX : until_ns))) {
+		uint64_t size = perf_rings_copy(&sampler->rings, ring, ring->seen,
+			&sampler->record.header, sizeof sampler->record);
+		if (size < sizeof sampler->record.header)
+			return err_set(err, -EIO, "the kernel's samples make no sense");
+		code = take_record(sampler, sink, err);
+		ring->seen += size;
+		perf_ring_free_up_to(ring, ring->seen);
+	}
+	return code;
+}
+
+uint64_t stack_sampler_count(const struct stack_sampler *sampler)
+{
+	return sampler->samples;
+}
+
+uint64_t stack_sampler_lost(const struct stack_sampler *sampler)
+{
+	return sampler->lost;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How fast an unmodified program does its work, for whoever tunes it: a count that only grows, or a rate that
+ * somebody else measures. By what is asked for:
+ *
+ *	regions			parallel regions of OpenMP that have ended (libgomp, libomp)
+ *	ticks			units of corecast_tick() of probe.h
+ *	uprobe:FILE:FUNCTION	calls of a function of a program or a library, by any process; as root
+ *	usdt:FILE:PROVIDER:NAME	passes of a static probe (USDT); as root
+ *	print:REGEX		the rate is what the program prints, in the group of an extended regular expression
+ *	switches		context switches: a last resort, for programs that wait for each unit of work
+ *	syscalls		system calls: another, for programs that make some for each unit of work; as root
+ *	command:COMMAND		the rate is the last number that a shell command prints
+ */
+#ifndef STEER_RATE_H
+#define STEER_RATE_H
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct tune_page; /* preload/tune_page.h */
+struct rate; /* opaque */
+
+/* Whether a metric needs the preload library, and so has to start the program. */
+bool rate_needs_page(const char *spec);
+
+/* Whether it needs the program's output, and so has to start it. */
+bool rate_needs_output(const char *spec);
+
+/* Before the program starts. 0, -EINVAL (no such metric, no such function), -ENOMEM. */
+int rate_new(const char *spec, const struct tune_page *page, struct rate **ret, struct err *err);
+
+/* For the program's standard output; 0: its own. Ours, until rate_start(). */
+int rate_output(const struct rate *rate);
+
+/* Begins with this process and what it will start. 0, or a negative errno with what to do. */
+int rate_start(struct rate *rate, pid_t pid, struct err *err);
+
+/* Work per second since the last call (or the start). 0; -EAGAIN: nothing was told; or a negative errno. */
+int rate_read(struct rate *rate, double *ret_per_s, struct err *err);
+
+void rate_free(struct rate *rate);
+
+CLEANUP_DEFINE(rate, rate_free)
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Our side of what a tuned program shares with corecast: preload/tune_page.h. */
+#ifndef STEER_TUNE_SHARE_H
+#define STEER_TUNE_SHARE_H
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tune_page; /* preload/tune_page.h */
+struct tune_share; /* opaque */
+
+/* A page in a temporary file, which is removed in the end. 0, -ENOENT (no preload library), -errno, -ENOMEM. */
+int tune_share_new(struct tune_share **ret, struct err *err);
+
+/* NULL of NULL. */
+struct tune_page *tune_share_page(struct tune_share *share);
+
+/* The page's file, borrowed. */
+const char *tune_share_path(const struct tune_share *share);
+
+/* "NAME=value" for the program's environment, borrowed; how many. Room for two is needed. */
+size_t tune_share_environment(const struct tune_share *share, const char **ret);
+
+/* Parallel regions that left their number of threads to the runtime, and processes with a pool. */
+uint64_t tune_share_regions(const struct tune_share *share);
+
+void tune_share_free(struct tune_share *share);
+
+CLEANUP_DEFINE(tune_share, tune_share_free)
+
+#endif
