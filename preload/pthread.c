@@ -86,12 +86,13 @@ static __attribute__((noinline)) int wait_for_mutex(pthread_mutex_t *mutex, cons
 /* The ways that are taken often need no frame for a wait. */
 EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
-	if (budget_takes(mutex, CALLER))
+	const void *caller = CALLER;
+	if (budget_takes(mutex, caller))
 		return 0;
 	int result = try_mutex(mutex);
 	if (__builtin_expect(result != EBUSY, 1))
-		return got_mutex(mutex, result, CALLER);
-	return wait_for_mutex(mutex, CALLER);
+		return got_mutex(mutex, result, caller);
+	return wait_for_mutex(mutex, caller);
 }
 
 EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *deadline)

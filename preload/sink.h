@@ -18,6 +18,7 @@
 #ifndef PRELOAD_SINK_H
 #define PRELOAD_SINK_H
 
+#include "callers.h"
 #include "clock.h"
 #include "profiled.h"
 #include "record.h"
@@ -26,7 +27,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define HIDDEN __attribute__((visibility("hidden")))
-#define CALLER __builtin_return_address(0)
+/* Where the program called the exported function that says this. */
+#define CALLER callers_of(__builtin_return_address(0), __builtin_dwarf_cfa())
 
 /* Kinds of waits beside those of record.h. */
 enum {

@@ -90,6 +90,8 @@ void trace_released(
 	 */
 	char frame = 0;
 	cpu_clock_after(&self.cpu, time_ns);
+	if (__builtin_expect(self.look.object == object, 0))
+		callers_gave(&self.look, caller);
 	struct head head = head_of(TRACE_RELEASE, kind, flags);
 	bool wakes = kind == SYNC_COND || kind == SYNC_SEM;
 	if (wakes ? !is_parked() : !is_nested(&frame) && !join_held(head, object, time_ns))

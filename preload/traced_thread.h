@@ -12,6 +12,7 @@
 #define PRELOAD_TRACED_THREAD_H
 
 #include "budget.h"
+#include "callers.h"
 #include "lane.h"
 #include "profiled.h"
 #include "real.h"
@@ -82,6 +83,7 @@ struct thread {
 	uint64_t wait_cpu_ns; /* that a wait takes in which the thread sleeps, on average */
 	uint32_t exit_rounds; /* of destructors, so far */
 	struct birth fork; /* noted before a fork */
+	struct look look;
 	/* What trace_frames() told last: calls in a loop tell it once. */
 	const void *frames_caller, *frames_at;
 };
@@ -249,6 +251,11 @@ static inline bool put_again(
 	return true;
 }
 
+static inline bool is_lock(uint8_t what)
+{
+	return what == TRACE_MUTEX || what == TRACE_RWLOCK || what == TRACE_SPIN;
+}
+
 /* What a thread does again and again: a PASS that did not wait, a RELEASE. */
 static inline void put_often(uint64_t time_ns, struct head head, uint64_t object, const void *site)
 {
@@ -261,6 +268,8 @@ static inline void put_often(uint64_t time_ns, struct head head, uint64_t object
 	*known = (uint16_t)(row - (struct trace_record *)(self.lane.chunk + 1) + 1);
 	self.held = head.kind == TRACE_PASS ? row : NULL;
 	self.held_word = NULL;
+	if (self.held && is_lock(head.what) && !callers_is_known(site) && !self.slot)
+		callers_took(&self.look, (const void *)(uintptr_t)object, site);
 }
 
 /* Its value is there before its flag, for a reader of what a kill leaves. */

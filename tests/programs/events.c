@@ -51,6 +51,41 @@ static void do_locks(void)
 	run_threads(THREADS, lock_often);
 }
 
+/* Functions that lock for others, one in the other; clang would make a function that is called once part of its caller. */
+static __attribute__((noinline)) int take(pthread_mutex_t *taken)
+{
+	int result = pthread_mutex_lock(taken);
+	check(result == 0, "lock");
+	return result;
+}
+
+static __attribute__((noinline)) bool take_all(void)
+{
+	return take(&mutex) == 0;
+}
+
+static __attribute__((noinline)) void give_back(void)
+{
+	check(pthread_mutex_unlock(&mutex) == 0, "unlock");
+}
+
+static void do_wrapped(void)
+{
+	for (int i = 0; i < LOCKS; i++) {
+		check(take_all(), "lock"); /* here */
+		give_back();
+	}
+	for (int i = 0; i < LOCKS; i++) {
+		check(take_all(), "lock"); /* and here */
+		give_back();
+	}
+	for (int i = 0; i < LOCKS; i++) {
+		check(take(&mutex) == 0, "lock"); /* and here */
+		give_back();
+	}
+	(void)lock_often(NULL);
+}
+
 static void do_recursive(void)
 {
 	pthread_mutex_t own = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -270,6 +305,7 @@ static const struct {
 	void (*run)(void);
 } cases[] = {
 	{ "locks", do_locks },
+	{ "wrapped", do_wrapped },
 	{ "io_between_locks", do_io_between_locks },
 	{ "recursive", do_recursive },
 	{ "barriers", do_barriers },

@@ -203,6 +203,34 @@ static void each_lock_is_acquired_and_released(void **state)
 	assert_int_equal(trace.header.processes, 1);
 }
 
+/* How many mutexes were taken at the same site as the k-th. */
+static size_t count_at_site_of(const struct trace *trace, size_t k)
+{
+	uint64_t site = 0;
+	size_t count = 0;
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0, seen = 0; i < trace->count; i++) {
+			const struct event *event = &trace->events[i];
+			if (event->kind != EVENT_PASS || event->what != WHAT_MUTEX)
+				continue;
+			if (pass == 0 && seen++ == k)
+				site = event->site;
+			count += pass == 1 && event->site == site;
+		}
+	return count;
+}
+
+/* Four loops of 1000 each; the first time that a function locks for another it is not yet known to do so. */
+static void a_lock_is_taken_where_the_function_that_takes_it_is_called(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "wrapped", &trace);
+	assert_int_equal(count_of(&trace, EVENT_PASS, WHAT_MUTEX, 0), 4000);
+	for (size_t loop = 0; loop < 4; loop++)
+		assert_in_range(count_at_site_of(&trace, 1000 * loop + 500), 990, 1000);
+}
+
 /* A call that did not block leaves no row, and no time may be counted from what it had. */
 static void locks_are_as_far_apart_as_they_were(void **state)
 {
@@ -530,6 +558,7 @@ int main(void)
 		cmocka_unit_test(each_wait_ends_with_its_pass_and_says_since_when),
 		cmocka_unit_test(tries_in_a_loop_are_waits),
 		cmocka_unit_test(each_lock_is_acquired_and_released),
+		cmocka_unit_test(a_lock_is_taken_where_the_function_that_takes_it_is_called),
 		cmocka_unit_test(a_recursive_mutex_is_held_once),
 		cmocka_unit_test(who_leaves_a_barrier_is_woken_by_the_last_to_arrive),
 		cmocka_unit_test(a_condition_wait_releases_and_takes_its_mutex),
