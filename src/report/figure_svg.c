@@ -161,7 +161,8 @@ static void add_marks(struct strbuf *out, const struct frame *frame, const struc
 static void add_hatches(struct strbuf *out)
 {
 	static const char *const stripes[PALETTE_SLOTS] = { "", "M0 8L8 0", "M0 0L8 8", "M0 4H8",
-		"M4 0V8", "M0 4H8M4 0V8", "M0 8L8 0M0 0L8 8", "M2 0V8M6 0V8" };
+		"M4 0V8", "M0 4H8M4 0V8", "M0 8L8 0M0 0L8 8", "M2 0V8M6 0V8", "M0 2H8M0 6H8",
+		"M2 4h4", "M4 2v4", "M2 4h4M4 2v4" };
 	strbuf_add(out, "<defs>\n");
 	for (unsigned i = 1; i < PALETTE_SLOTS; i++)
 		strbuf_addf(out,

@@ -11,6 +11,9 @@
 
 #include <math.h>
 
+/* Those before yellow, which is too faint for lines. */
+enum { LINE_COLOURS = 6 };
+
 enum {
 	WIDTH = 860,
 	ROW = 26,
@@ -83,8 +86,7 @@ static double add_meeting_places(struct strbuf *out, const struct model *model, 
 			true);
 	for (uint32_t j = 0; j < model->object_count; j++) {
 		double y = top + j * ROW;
-		/* The last two colours are faint. */
-		unsigned slot = (unsigned)model->objects[j].kind % (PALETTE_SLOTS - 2);
+		unsigned slot = (unsigned)model->objects[j].kind % LINE_COLOURS;
 		uint64_t all = 0;
 		for (size_t i = 0; i < model->group_count; i++) {
 			uint64_t found = operations(&model->groups[i], j);

@@ -11,6 +11,10 @@ static const struct palette_slot slots[PALETTE_SLOTS] = {
 	{ "#56B4E9", "4 2 1 2", MARKER_TRIANGLE, "36", 0x25B3, 'v', 0x2592, ':', '^' },
 	{ "#F0E442", "1 2", MARKER_SQUARE, "33", 0x25A1, 's', 0x2593, '%', '!' },
 	{ "#7F7F7F", "6 2 1 2 1 2", MARKER_DIAMOND, "37", 0x25C7, 'd', 0x2588, '&', '"' },
+	{ "#332288", "8 2", MARKER_CIRCLE, "34", 0x25BC, 'V', 0x2591, '.', '|' },
+	{ "#882255", "3 1 1 1", MARKER_TRIANGLE, "31", 0x25BD, 'w', 0x2592, ':', '/' },
+	{ "#44AA99", "5 5", MARKER_SQUARE, "36", 0x25A3, 'H', 0x2593, '%', '\\' },
+	{ "#999933", "10 2 2 2", MARKER_DIAMOND, "33", 0x25C8, 'Q', 0x2588, '&', '_' },
 };
 
 const struct palette_slot *palette_slot(unsigned slot)

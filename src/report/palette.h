@@ -6,7 +6,8 @@
  *   thread) has a *slot*. The slot gives its colour, its dash, its marker and its fill, so that it is
  *   told from others by shape too: on paper, in grey, by someone who does not see the colour.
  * - Colours are Okabe and Ito's ("Color Universal Design", 2008), without black (the ink of axes
- *   and text) with yellow late (it is faint on white paper), and grey last.
+ *   and text) with yellow late (it is faint on white paper), and grey; then four of Tol's "muted"
+ *   ("Colour Schemes", 2021) that are darker or duller than these.
  * - Measured is a mark, predicted is a line, uncertain is a band. Nothing measured is ever drawn as
  *   a line, nothing predicted as a mark.
  * - Linear axes start at 0. Time that varies by more than a factor of 5, or throughput by more than
@@ -18,7 +19,7 @@
 
 #include <stdint.h>
 
-enum { PALETTE_SLOTS = 8 };
+enum { PALETTE_SLOTS = 12 };
 
 enum marker { MARKER_CIRCLE, MARKER_TRIANGLE, MARKER_SQUARE, MARKER_DIAMOND };
 

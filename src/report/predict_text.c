@@ -58,7 +58,7 @@ static void add_part(
 	struct strbuf *out, const struct text_style *style, unsigned part, size_t columns)
 {
 	const char text[] = { letters[part], '\0' };
-	bool has_colour = style->has_colour && columns > 0 && part < PALETTE_SLOTS;
+	bool has_colour = style->has_colour && columns > 0;
 	if (has_colour)
 		strbuf_addf(out, "\033[%sm", palette_slot(part)->sgr);
 	text_add_repeated(out, text, columns);

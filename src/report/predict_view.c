@@ -4,11 +4,15 @@
 
 #include "base/cleanup.h"
 #include "report/page.h"
+#include "report/palette.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+static_assert((int)PREDICT_PARTS <= (int)PALETTE_SLOTS, "each part looks different");
 
 /* Below these shares nobody would notice. */
 static const double UNMATCHED_NOTICEABLE = 0.01, OWN_ENOUGH = 0.9, UNDECODED_NOTICEABLE = 0.01,
@@ -183,7 +187,7 @@ void figure_of_prediction(struct figure *figure, const struct predict_answer *an
 	for (unsigned k = 0; k < PREDICT_PARTS; k++) {
 		double begin = end;
 		if (point->prediction.stack[k] == 0)
-			continue; /* there are more parts than colours */
+			continue;
 		end += point->prediction.stack[k];
 		series_add_box(figure_add(figure, SERIES_BOXES, k, predict_part_name(k), 1), begin,
 			end, 0, 1);
