@@ -184,6 +184,13 @@ static int rewrite_part(struct rewrite *r, struct build_step *lock, const struct
 	return code;
 }
 
+static int turn_of(const struct meaning_part *part)
+{
+	if (part->role != MEANING_PUTS)
+		return 1;
+	return part->is_first ? 0 : 2;
+}
+
 static int rewrite_lock(struct rewrite *r, struct build_step step)
 {
 	const struct build_object *mutex = &r->trace->objects[step.object];
@@ -191,9 +198,10 @@ static int rewrite_lock(struct rewrite *r, struct build_step step)
 		mutex->what == WHAT_MUTEX
 			? meaning_find(r->meaning, mutex->pid, mutex->address, step.site)
 			: NULL;
-	for (int puts = 0; puts <= 1; puts++) /* what it gets comes before what it puts */
+	/* What it gets comes before what it puts, unless it puts first and then waits. */
+	for (int turn = 0; turn <= 2; turn++)
 		for (size_t i = 0; section && i < section->part_count; i++)
-			if ((section->parts[i].role == MEANING_PUTS) == puts &&
+			if (turn_of(&section->parts[i]) == turn &&
 				rewrite_part(r, &step, &section->parts[i]) < 0)
 				return -ENOMEM;
 	return emit(r, step);

@@ -14,6 +14,7 @@
  * and b the items put less the items got by the sections so far, in the order of the mutex:
  *
  *	queue	S puts, W gets: sections waited when there were too few items and went on otherwise.
+		A section puts at its end, or before it waits for another condition (part.is_first).
  *		b at the decisions to wait tells how many items there were at first (of `has room`:
  *		the capacity). Room and items are two such conditions with S and W exchanged.
  *	latch	a queue of which one section gets many: it waits until all have come
@@ -89,6 +90,7 @@ struct meaning_section {
 	struct meaning_part {
 		uint32_t cond; /* index, see meaning_conds() */
 		enum meaning_role role;
+		bool is_first; /* it provides before it waits for another condition, else at its end */
 	} * parts;
 	size_t part_count;
 };

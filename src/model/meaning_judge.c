@@ -29,11 +29,10 @@ static int find_first(const struct judge *judge, struct hypothesis *h)
 	int code = 0;
 	for (size_t i = 0; i < judge->mutex->count && code >= 0; i++) {
 		const struct meaning_entry *entry = &judge->mutex->log[i];
-		if (entry->what == ENTRY_END) {
-			uint8_t role = judge->roles[entry->subject];
-			b += role == ROLE_PUT ? (int64_t)h->put_items : 0;
-			b -= role == ROLE_GET && !entry->is_timed_out ? (int64_t)h->get_items : 0;
-		} else if (entry->what == ENTRY_WAIT && entry->subject == judge->cond) {
+		enum role role = judge_role_at(judge, entry);
+		b += role == ROLE_PUT ? (int64_t)h->put_items : 0;
+		b -= role == ROLE_GET && !entry->is_timed_out ? (int64_t)h->get_items : 0;
+		if (entry->what == ENTRY_WAIT && entry->subject == judge->cond) {
 			uint64_t *count;
 			code = map_add(&seen, (uint64_t)b, 0, 0, &count);
 			if (code >= 0 && (++*count > most || (*count == most && b < h->first))) {
@@ -56,6 +55,7 @@ static void mark_refused(const struct judge *judge, const struct meaning_entry *
 static void play(const struct judge *judge, struct hypothesis *h, bool marks)
 {
 	int64_t items = -h->first;
+	uint64_t waiting = 0;
 	h->decisions = h->explained = h->waits = h->waits_explained = 0;
 	h->is_closed = false;
 	for (size_t i = 0; i < judge->mutex->count; i++) {
@@ -66,19 +66,22 @@ static void play(const struct judge *judge, struct hypothesis *h, bool marks)
 			h->waits++;
 			h->waits_explained += !is_enough && !h->is_closed;
 			h->explained += !is_enough && !h->is_closed;
+			waiting += !entry->is_again;
 		}
-		if (entry->what != ENTRY_END)
-			continue;
-		switch ((enum role)judge->roles[entry->subject]) {
+		switch (judge_role_at(judge, entry)) {
 		case ROLE_NONE:
 			break;
 		case ROLE_PUT:
 			items += h->put_items;
+			/* Who waits for this is told: else it waits for more. */
+			h->decisions += waiting > 0 && !is_enough && !entry->tells &&
+					items >= (int64_t)h->get_items;
 			break;
 		case ROLE_CLOSE:
 			h->is_closed = true;
 			break;
 		case ROLE_GET:
+			waiting -= entry->has_waited && waiting > 0;
 			if (!is_enough && entry->is_timed_out) {
 				mark_refused(judge, entry, marks);
 				break;
@@ -112,7 +115,33 @@ static int try_queue(
 	return 0;
 }
 
-/* One item each; or as many as the totals say. */
+/* Items of one put that what came before the first wait after it says: that wait found none left. 0: nothing does. */
+static int find_batch(const struct judge *judge, uint32_t *ret)
+{
+	AUTO_RELEASE(map) struct map seen = { 0 };
+	uint64_t puts = 0, gets = 0, most = 0;
+	*ret = 0;
+	for (size_t i = 0; i < judge->mutex->count; i++) {
+		const struct meaning_entry *entry = &judge->mutex->log[i];
+		enum role role = judge_role_at(judge, entry);
+		puts += role == ROLE_PUT;
+		gets += role == ROLE_GET && !entry->is_timed_out;
+		if (entry->what != ENTRY_WAIT || entry->subject != judge->cond || puts == 0 ||
+			gets % puts != 0 || gets / puts > UINT32_MAX / 2)
+			continue;
+		uint64_t *count;
+		int code = map_add(&seen, gets / puts, 0, 0, &count);
+		if (code < 0)
+			return code;
+		if (++*count > most) {
+			most = *count;
+			*ret = (uint32_t)(gets / puts);
+		}
+	}
+	return 0;
+}
+
+/* One item each; or as many as the totals say, or as many as were there until somebody waited. */
 static int try_counts(const struct judge *judge, struct hypothesis *best)
 {
 	uint64_t puts = judge_executions(judge, ROLE_PUT), gets = judge_executions(judge, ROLE_GET);
@@ -120,10 +149,13 @@ static int try_counts(const struct judge *judge, struct hypothesis *best)
 	if (code < 0 || share(best) >= MEANING_EXPLAINED || puts == 0 || gets == 0)
 		return code;
 	uint64_t each = puts > gets ? (puts + gets / 2) / gets : (gets + puts / 2) / puts;
-	if (each < 2 || each > UINT32_MAX / 2)
-		return 0;
-	return puts > gets ? try_queue(judge, 1, (uint32_t)each, best)
-			   : try_queue(judge, (uint32_t)each, 1, best);
+	if (each >= 2 && each <= UINT32_MAX / 2)
+		code = puts > gets ? try_queue(judge, 1, (uint32_t)each, best)
+				   : try_queue(judge, (uint32_t)each, 1, best);
+	uint32_t batch = 0;
+	if (code == 0 && puts < gets && share(best) < MEANING_EXPLAINED)
+		code = find_batch(judge, &batch);
+	return code == 0 && batch >= 2 ? try_queue(judge, batch, 1, best) : code;
 }
 
 static void set_roles(const struct judge *judge, const struct meaning_use *use)
@@ -207,7 +239,7 @@ static int find_way_on(const struct judge *judge, uint64_t *ret)
 	int code = 0;
 	for (size_t i = 0; i < judge->mutex->count && code >= 0; i++) {
 		const struct meaning_entry *entry = &judge->mutex->log[i];
-		uint8_t role = entry->what == ENTRY_END ? judge->roles[entry->subject] : ROLE_NONE;
+		enum role role = judge_role_at(judge, entry);
 		items += role == ROLE_PUT;
 		if (role != ROLE_GET || items-- > 0)
 			continue;
@@ -230,7 +262,7 @@ static void play_tries(const struct judge *judge, uint64_t way_on, struct hypoth
 	h->decisions = h->explained = 0;
 	for (size_t i = 0; i < judge->mutex->count; i++) {
 		const struct meaning_entry *entry = &judge->mutex->log[i];
-		uint8_t role = entry->what == ENTRY_END ? judge->roles[entry->subject] : ROLE_NONE;
+		enum role role = judge_role_at(judge, entry);
 		items += role == ROLE_PUT;
 		if (role != ROLE_GET)
 			continue;
@@ -304,9 +336,12 @@ static int judge_cond(struct judge *judge)
 		return 0;
 	judge->mutex = &m->mutexes[*index];
 	set_roles(judge, use);
+	int code = judge_order(judge);
+	if (code < 0)
+		return code;
 	if (cond->waits == 0)
 		return judge_unseen(judge);
-	int code = judge_gate(judge);
+	code = judge_gate(judge);
 	if (code == 0 && judge_executions(judge, ROLE_PUT) > 0)
 		code = judge_queue(judge, use);
 	if (code == 0)
@@ -378,7 +413,7 @@ static int judge_by_siblings(struct judge *judge)
 		(cond->kind != MEANING_QUEUE && cond->kind != MEANING_UNUSED))
 		return 0;
 	judge->mutex = &m->mutexes[*index];
-	int code = 0;
+	int code = judge_order(judge);
 	for (uint32_t i = 0; i < m->cond_count && code == 0; i++)
 		if (i != judge->cond)
 			code = judge_sibling(judge, i);
@@ -389,16 +424,21 @@ int meaning_judge(struct meaning *meaning)
 {
 	meaning->refused = calloc(meaning->section_count / 8 + 1, 1);
 	AUTO_FREE uint8_t *roles = calloc(meaning->type_count + 1, 1);
-	if (!meaning->refused || !roles)
+	AUTO_FREE uint8_t *is_first = calloc(meaning->type_count + 1, 1);
+	if (!meaning->refused || !roles || !is_first)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < meaning->cond_count; i++) {
-		struct judge judge = { .m = meaning, .cond = i, .roles = roles };
+		struct judge judge = {
+			.m = meaning, .cond = i, .roles = roles, .is_first = is_first
+		};
 		int code = judge_cond(&judge);
 		if (code < 0)
 			return code;
 	}
 	for (uint32_t i = 0; i < meaning->cond_count; i++) {
-		struct judge judge = { .m = meaning, .cond = i, .roles = roles };
+		struct judge judge = {
+			.m = meaning, .cond = i, .roles = roles, .is_first = is_first
+		};
 		int code = judge_by_siblings(&judge);
 		if (code < 0)
 			return code;

@@ -22,14 +22,15 @@ double judge_share(uint64_t decisions, uint64_t explained, uint64_t waits, uint6
 	return (double)explained / (double)decisions;
 }
 
-static int add_part(struct meaning *m, uint32_t type, uint32_t cond, enum meaning_role role)
+static int add_part(
+	struct meaning *m, uint32_t type, uint32_t cond, enum meaning_role role, bool is_first)
 {
 	struct meaning_section *section = &m->types[type];
 	size_t capacity = section->part_count;
 	if (mem_grow(&section->parts, &capacity, section->part_count + 1, sizeof *section->parts) <
 		0)
 		return -ENOMEM;
-	section->parts[section->part_count++] = (struct meaning_part){ cond, role };
+	section->parts[section->part_count++] = (struct meaning_part){ cond, role, is_first };
 	return 0;
 }
 
@@ -37,7 +38,8 @@ int judge_add_parts(const struct judge *judge, const enum meaning_role of_role[]
 {
 	for (uint32_t i = 0; i < judge->m->type_count; i++)
 		if (judge->roles[i] != ROLE_NONE &&
-			add_part(judge->m, i, judge->cond, of_role[judge->roles[i]]) < 0)
+			add_part(judge->m, i, judge->cond, of_role[judge->roles[i]],
+				judge->is_first[i]) < 0)
 			return -ENOMEM;
 	return 0;
 }
@@ -56,8 +58,7 @@ int judge_gate(const struct judge *judge)
 		bool is_ours = entry->what != ENTRY_END && entry->subject == judge->cond;
 		waits_after += is_ours && is_open && entry->what == ENTRY_WAIT;
 		is_open |= is_ours && entry->what != ENTRY_WAIT;
-		passes_before += !is_open && entry->what == ENTRY_END &&
-				 judge->roles[entry->subject] == ROLE_GET;
+		passes_before += !is_open && judge_role_at(judge, entry) == ROLE_GET;
 	}
 	uint64_t gets = judge_executions(judge, ROLE_GET);
 	if (judge_executions(judge, ROLE_PUT) != 1 || gets == 0 || waits_after + passes_before > 0)
@@ -83,7 +84,7 @@ int judge_generations(const struct judge *judge, double least)
 	for (size_t i = 0; i < judge->mutex->count && code >= 0; i++) {
 		const struct meaning_entry *entry = &judge->mutex->log[i];
 		bool is_wait = entry->what == ENTRY_WAIT && entry->subject == judge->cond;
-		uint8_t role = entry->what == ENTRY_END ? judge->roles[entry->subject] : ROLE_NONE;
+		enum role role = judge_role_at(judge, entry);
 		opened += role == ROLE_PUT;
 		if (!is_wait && role != ROLE_GET)
 			continue;
@@ -122,7 +123,7 @@ int judge_drain(const struct judge *judge)
 	for (size_t i = 0; i < judge->mutex->count; i++) {
 		const struct meaning_entry *entry = &judge->mutex->log[i];
 		bool is_wait = entry->what == ENTRY_WAIT && entry->subject == judge->cond;
-		uint8_t role = entry->what == ENTRY_END ? judge->roles[entry->subject] : ROLE_NONE;
+		enum role role = judge_role_at(judge, entry);
 		items += role == ROLE_PUT;
 		if (is_wait && entry->is_again)
 			items = 0;

@@ -16,6 +16,9 @@ struct meaning_entry {
 	bool is_again; /* WAIT: the section has waited before */
 	bool is_timed_out; /* END: the last wait was */
 	bool has_signalled; /* END: some condition */
+	/* Of the condition that is judged, see judge_order(): what the section puts is there from here on, and it
+	   signals that; END: the section has waited for it. */
+	bool gives, tells, has_waited;
 	uint64_t next; /* END: the site of what the thread did next, and what that was */
 };
 
@@ -70,7 +73,13 @@ struct judge {
 	uint32_t cond;
 	const struct meaning_mutex *mutex;
 	uint8_t *roles; /* enum role of each type */
+	uint8_t *is_first; /* of each type: it gives before it waits, see judge_order() */
 };
+
+/* Finds out, for the judged condition, which entries give. 0 or -ENOMEM. */
+int judge_order(const struct judge *judge);
+/* What the section of an entry does there to the condition: puts and closes where it gives, gets at its end. */
+enum role judge_role_at(const struct judge *judge, const struct meaning_entry *entry);
 
 /*
  * The share of decisions that a hypothesis explains; 0 if it does not explain most of the waits: that

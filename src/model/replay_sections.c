@@ -27,6 +27,19 @@ static int push_part(struct replay *replay, struct load_thread *thread,
 	return 0;
 }
 
+/* Those parts of the section that provide something before it waits, or at its end. */
+static int push_provided(struct replay *replay, struct load_thread *thread,
+	const struct load_hold *hold, bool is_first)
+{
+	for (size_t i = 0; hold->section && i < hold->section->part_count; i++) {
+		const struct meaning_part *part = &hold->section->parts[i];
+		if (!is_decision((uint8_t)part->role) && part->is_first == is_first &&
+			push_part(replay, thread, hold, part, STEP_PUT) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int replay_section_begin(struct replay *replay, struct load_thread *thread, struct load_hold *hold)
 {
 	uint64_t number = replay->sections - 1; /* this PASS was counted */
@@ -34,6 +47,8 @@ int replay_section_begin(struct replay *replay, struct load_thread *thread, stru
 	if (!replay->opts.meaning)
 		return 0;
 	hold->section = meaning_find(replay->opts.meaning, mutex->pid, mutex->address, hold->site);
+	if (push_provided(replay, thread, hold, true) < 0)
+		return -ENOMEM;
 	hold->decisions = thread->count;
 	for (size_t i = 0; hold->section && i < hold->section->part_count; i++) {
 		const struct meaning_part *part = &hold->section->parts[i];
@@ -49,16 +64,10 @@ int replay_section_begin(struct replay *replay, struct load_thread *thread, stru
 	return 0;
 }
 
-/* What waiters wait for is there when the section ends, whenever it is signalled. */
+/* What waiters wait for is there by then, whenever it is signalled. */
 int replay_section_end(struct replay *replay, struct load_thread *thread, struct load_hold hold)
 {
-	for (size_t i = 0; hold.section && i < hold.section->part_count; i++) {
-		const struct meaning_part *part = &hold.section->parts[i];
-		if (!is_decision((uint8_t)part->role) &&
-			push_part(replay, thread, &hold, part, STEP_PUT) < 0)
-			return -ENOMEM;
-	}
-	return 0;
+	return push_provided(replay, thread, &hold, false);
 }
 
 bool section_takes_all(const struct replay *replay, uint32_t cond)

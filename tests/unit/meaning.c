@@ -86,15 +86,22 @@ static const struct meaning_cond *finish(struct script *s, uint64_t cond)
 	return &meaning_conds(s->meaning, &count)[index];
 }
 
-/* The role of the sections from a site for a condition; -1: none. */
-static int role_of(const struct script *s, uint64_t site, uint64_t cond)
+/* What the sections from a site do to a condition; NULL: nothing. */
+static const struct meaning_part *part_of(const struct script *s, uint64_t site, uint64_t cond)
 {
 	const struct meaning_section *section = meaning_find(s->meaning, 1, QUEUE_LOCK, site);
 	assert_non_null(section);
 	for (size_t i = 0; i < section->part_count; i++)
 		if (section->parts[i].cond == meaning_find_cond(s->meaning, 1, cond))
-			return (int)section->parts[i].role;
-	return -1;
+			return &section->parts[i];
+	return NULL;
+}
+
+/* Their role; -1: none. */
+static int role_of(const struct script *s, uint64_t site, uint64_t cond)
+{
+	const struct meaning_part *part = part_of(s, site, cond);
+	return part ? (int)part->role : -1;
 }
 
 /* A bounded queue as programs write it: thread 1 puts, thread 2 gets; they wait as `items` says. */
@@ -210,6 +217,67 @@ static void a_latch_takes_as_many_as_come(void **state)
 	assert_int_equal(latch->kind, MEANING_QUEUE);
 	assert_int_equal(latch->get_items, 4);
 	assert_int_equal(latch->put_items, 1);
+	meaning_free(s.meaning);
+}
+
+/*
+ * Main hands out a batch of tasks and waits in the same section until they are done; who has done a task says so and
+ * takes the next, or waits for it, in one section.
+ */
+static void hand_out_batch(struct script *s, int tasks)
+{
+	lock(s, 9, PUT_SITE);
+	broadcast(s, 9, HAS_ITEM);
+	wait_begin(s, 9, HAS_ROOM);
+	for (uint32_t tid = 1; tid <= 2; tid++) {
+		wait_end(s, tid, HAS_ITEM, 0);
+		unlock(s, tid); /* each takes one */
+	}
+	for (int done = 1; done <= tasks; done++) {
+		uint32_t tid = done % 2 ? 1 : 2;
+		lock(s, tid, GET_SITE);
+		if (done == tasks)
+			signal_one(s, tid, HAS_ROOM);
+		if (done + 1 < tasks)
+			unlock(s, tid);
+		else
+			wait_begin(s, tid, HAS_ITEM);
+	}
+	wait_end(s, 9, HAS_ROOM, 0);
+	unlock(s, 9);
+}
+
+static void a_section_may_give_before_it_waits(void **state)
+{
+	(void)state;
+	enum { TASKS = 6 };
+	struct script s = begin();
+	for (uint32_t tid = 1; tid <= 2; tid++) {
+		lock(&s, tid, GET_SITE + 10);
+		wait_begin(&s, tid, HAS_ITEM);
+	}
+	hand_out_batch(&s, TASKS);
+	lock(&s, 9, CLOSE_SITE);
+	broadcast(&s, 9, HAS_ITEM);
+	unlock(&s, 9);
+	for (uint32_t tid = 1; tid <= 2; tid++) {
+		wait_end(&s, tid, HAS_ITEM, 0);
+		unlock(&s, tid);
+	}
+	const struct meaning_cond *tasks = finish(&s, HAS_ITEM);
+	assert_int_equal(tasks->kind, MEANING_QUEUE);
+	assert_int_equal(tasks->put_items, TASKS);
+	assert_int_equal(tasks->get_items, 1);
+	assert_true(tasks->is_closed);
+	size_t count;
+	const struct meaning_cond *done =
+		&meaning_conds(s.meaning, &count)[meaning_find_cond(s.meaning, 1, HAS_ROOM)];
+	assert_int_equal(done->kind, MEANING_QUEUE);
+	assert_int_equal(done->get_items, TASKS);
+	assert_int_equal(role_of(&s, PUT_SITE, HAS_ITEM), MEANING_PUTS);
+	assert_true(part_of(&s, PUT_SITE, HAS_ITEM)->is_first);
+	assert_int_equal(role_of(&s, GET_SITE, HAS_ROOM), MEANING_PUTS);
+	assert_true(part_of(&s, GET_SITE, HAS_ROOM)->is_first);
 	meaning_free(s.meaning);
 }
 
@@ -388,6 +456,7 @@ int main(void)
 		cmocka_unit_test(a_bounded_queue_has_its_capacity),
 		cmocka_unit_test(who_finds_a_closed_queue_empty_is_refused),
 		cmocka_unit_test(a_latch_takes_as_many_as_come),
+		cmocka_unit_test(a_section_may_give_before_it_waits),
 		cmocka_unit_test(the_last_to_come_makes_a_barrier),
 		cmocka_unit_test(two_of_which_one_always_waits_do_not_meet),
 		cmocka_unit_test(a_gate_opens_once),
