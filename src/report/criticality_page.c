@@ -57,7 +57,7 @@ static void add_locks(struct strbuf *out, const struct criticality_view *view)
 	static const char *const heads[COLUMNS] = { "name", "kind", "blame", "waited", "held",
 		"taken", "most by" };
 	const struct results *r = view->results;
-	page_table_begin(out, heads, COLUMNS);
+	page_words_table_begin(out, heads, COLUMNS);
 	for (size_t i = 0; i < r->lock_count && i < ROWS; i++) {
 		const struct result_lock *l = &r->locks[i];
 		struct quantity_text cells[4];

@@ -77,7 +77,7 @@ static void add_findings(struct strbuf *out, const struct explored *explored, co
 	strbuf_addf(out, "%s is fastest, %s, with ", subject, seconds(best).text);
 	add_design(out, explored, explored->order[0]);
 	strbuf_addf(out,
-		".\n%zu of %zu points around %s were predicted; %zu are within %g%% of it.\n",
+		".\n%zu of %zu points around %s were predicted; %zu of them within %g%% of it.\n",
 		explored->done, explored->count, explored->base->name, explored->near_count,
 		100 * explored->within);
 	if (explored->left_out > 0) {
@@ -316,7 +316,7 @@ static void add_page_rows(
 	struct strbuf *out, const struct explored *explored, const size_t *indices, size_t count)
 {
 	static const char *const heads[] = { "time", "slower", "energy", "design" };
-	page_table_begin(out, heads, 4);
+	page_words_table_begin(out, heads, 4);
 	for (size_t i = 0; i < count && i < 10 * ROWS_SHOWN; i++) {
 		const struct explored_point *point = &explored->points[indices[i]];
 		AUTO_RELEASE(strbuf) struct strbuf design = { 0 }, energy = { 0 }, more = { 0 };

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 void figure_release(struct figure *figure)
 {
@@ -139,4 +140,16 @@ struct name_place figure_name_place(
 			break;
 		}
 	return place;
+}
+
+bool figure_in_legend(const struct figure *figure, size_t index)
+{
+	const struct series *series = &figure->series[index];
+	if (series->count == 0)
+		return false;
+	for (size_t i = 0; i < index && series->kind == SERIES_BAND; i++)
+		if (figure->series[i].kind == SERIES_BAND && figure->series[i].count > 0 &&
+			strcmp(figure->series[i].name, series->name) == 0)
+			return false;
+	return true;
 }

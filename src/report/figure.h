@@ -90,6 +90,12 @@ struct name_place {
 struct name_place figure_name_place(
 	const struct figure *figure, const struct series *rule, unsigned number);
 
+/*
+ * Whether a legend names the index-th series: not one without points, and of bands with one name
+ * (the intervals of several lines) the first.
+ */
+bool figure_in_legend(const struct figure *figure, size_t index);
+
 /* A plot of style->width columns and `rows` rows, with axes and a legend. Always UTF-8. */
 void figure_text(struct strbuf *out, const struct figure *figure, const struct text_style *style,
 	unsigned rows);

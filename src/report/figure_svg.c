@@ -290,7 +290,7 @@ static const struct series *legend_next(const struct figure *figure, const struc
 	for (size_t k = 0; k < sizeof order / sizeof *order; k++)
 		for (size_t i = 0; i < figure->count; i++) {
 			const struct series *series = &figure->series[i];
-			if (series->kind != order[k] || series->count == 0)
+			if (series->kind != order[k] || !figure_in_legend(figure, i))
 				continue;
 			if (is_past)
 				return series;

@@ -260,7 +260,7 @@ static void add_legend_of(struct strbuf *out, const struct canvas *canvas, enum 
 	enum { SAMPLE_MAX = 6 };
 	for (size_t i = 0; i < canvas->figure->count; i++) {
 		const struct series *series = &canvas->figure->series[i];
-		if (series->kind != kind || series->count == 0)
+		if (series->kind != kind || !figure_in_legend(canvas->figure, i))
 			continue;
 		size_t columns = text_columns(series->name);
 		size_t room = text_width(canvas->style) - gutter - 2 - SAMPLE_MAX;

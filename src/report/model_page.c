@@ -45,7 +45,7 @@ static void add_parameters(struct strbuf *out, const struct model *model)
 	if (model->parameter_count == 0)
 		return;
 	page_section(out, "What can be set");
-	page_table_begin(out, heads, 3);
+	page_words_table_begin(out, heads, 3);
 	for (size_t i = 0; i < model->parameter_count; i++) {
 		const struct model_parameter *p = &model->parameters[i];
 		char value[MODEL_FORMAT_BYTES];

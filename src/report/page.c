@@ -35,8 +35,11 @@ static const char style[] =
 	".wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;"
 	"font-size:.9375rem}\n"
 	"th,td{padding:.3rem .9rem;text-align:right;white-space:nowrap;"
-	"border-bottom:1px solid var(--rule)}thead th{color:var(--faint);font-weight:600}\n"
-	"th:first-child{text-align:left;white-space:normal}\n"
+	"border-bottom:1px solid var(--rule)}"
+	"thead th{color:var(--faint);font-weight:600;white-space:normal;vertical-align:bottom}\n"
+	"th:first-child{text-align:left;white-space:normal}"
+	".words :is(th,td):last-child{text-align:left}"
+	".words td:last-child{white-space:normal;min-width:11rem}\n"
 	"@media screen and (max-width:36rem){th,td{padding:.3rem .4rem;font-size:.8125rem}}\n"
 	"main .vega-embed.has-actions{padding-right:0}main .vega-embed summary{top:-2.2rem}\n"
 	"footer{margin-top:2.5rem;color:var(--faint);font-size:.875rem}\n"
@@ -132,11 +135,22 @@ static void add_cells(struct strbuf *out, const char *const *cells, size_t count
 	}
 }
 
-void page_table_begin(struct strbuf *out, const char *const *heads, size_t count)
+static void begin_table(
+	struct strbuf *out, const char *attributes, const char *const *heads, size_t count)
 {
-	strbuf_add(out, "<div class=\"wide\"><table>\n<thead><tr>");
+	strbuf_addf(out, "<div class=\"wide\"><table%s>\n<thead><tr>", attributes);
 	add_cells(out, heads, count, true);
 	strbuf_add(out, "</tr></thead>\n<tbody>\n");
+}
+
+void page_table_begin(struct strbuf *out, const char *const *heads, size_t count)
+{
+	begin_table(out, "", heads, count);
+}
+
+void page_words_table_begin(struct strbuf *out, const char *const *heads, size_t count)
+{
+	begin_table(out, " class=\"words\"", heads, count);
 }
 
 void page_table_row(struct strbuf *out, const char *const *cells, size_t count)

@@ -24,8 +24,12 @@ void page_findings(struct strbuf *out, const char *sentences);
 
 void page_figure(struct strbuf *out, const struct figure *figure);
 
-/* A table: a head, rows of cells, an end. The first cell of a row is its heading. */
+/*
+ * A table: a head, rows of cells, an end. The first cell of a row is its heading, the others are
+ * figures; in a table with words the last is words.
+ */
 void page_table_begin(struct strbuf *out, const char *const *heads, size_t count);
+void page_words_table_begin(struct strbuf *out, const char *const *heads, size_t count);
 void page_table_row(struct strbuf *out, const char *const *cells, size_t count);
 void page_table_end(struct strbuf *out);
 

@@ -214,7 +214,7 @@ static void add_page_table(struct strbuf *out, const struct predict_answer *answ
 {
 	static const char *const heads[] = { "machine", "cores", "time", "between",
 		"instructions per cycle", "energy", "most critical" };
-	page_table_begin(out, heads, 7);
+	page_words_table_begin(out, heads, 7);
 	for (size_t i = 0; i < answer->point_count; i++) {
 		const struct predict_point *point = &answer->points[i];
 		AUTO_RELEASE(strbuf)

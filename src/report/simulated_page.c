@@ -246,7 +246,7 @@ static void add_table(struct strbuf *out, const struct simulated *simulated)
 	static const char *const heads[CELLS] = { "setting", "time", "99%", "served", "errors",
 		"dropped", "cores busy", "busiest" };
 	const struct goal_metric *metric = simulated_main_metric(simulated);
-	page_table_begin(out, heads, CELLS);
+	page_words_table_begin(out, heads, CELLS);
 	for (size_t i = 0; i < simulated->count; i++) {
 		const struct simulated_setting *setting = &simulated->settings[i];
 		AUTO_RELEASE(strbuf) struct strbuf name = { 0 }, busiest = { 0 };

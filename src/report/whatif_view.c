@@ -177,7 +177,7 @@ static void add_page_table(struct strbuf *out, const struct whatif_answer *answe
 {
 	static const char *const heads[] = { "cores", "time", "between", "speedup",
 		"most critical" };
-	page_table_begin(out, heads, 5);
+	page_words_table_begin(out, heads, 5);
 	for (size_t i = 0; i < answer->point_count; i++) {
 		struct whatif_row row = whatif_row(answer, &answer->points[i]);
 		AUTO_RELEASE(strbuf) struct strbuf stack = { 0 };
