@@ -11,7 +11,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { PERF_RECORD_BYTES_MAX = UINT16_MAX + 1 }; /* the size of a record is a 16-bit number */
+enum {
+	PERF_RECORD_BYTES_MAX = UINT16_MAX + 1, /* the size of a record is a 16-bit number */
+	EVERYBODY = -1, /* in place of a process: whoever runs, for those with privilege */
+};
 
 struct perf_ring {
 	int fd, cpu;
@@ -29,7 +32,7 @@ struct perf_rings {
 	size_t guest_count, guest_capacity;
 };
 
-/* An event of one process's first thread, in rings of so many pages, a power of two. 0 or -errno. */
+/* An event of one process's first thread, or of EVERYBODY, in rings of so many pages, a power of two. 0 or -errno. */
 int perf_rings_open(
 	struct perf_rings *rings, const struct perf_event_attr *attr, pid_t pid, unsigned pages);
 

@@ -12,11 +12,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum {
-	/* 256 KiB: 60 bytes and 8 for each caller, so 1,200 samples of 20 callers. A power of two. */
-	RING_PAGES = 64,
+	/* 512 KiB: 2,300 samples of 20 callers, or 4,600 threads that come and go. A power of two. */
+	RING_PAGES = 128,
 	FRAMES_MAX = 64,
 	STACKS_MAX = 1 << 17, /* beyond these samples have no callers */
 	SETTLE_NS = 2000000, /* a record is in its ring by then */
@@ -37,16 +38,33 @@ struct record_lost {
 	uint64_t id, lost;
 };
 
+struct record_fork {
+	struct perf_event_header header;
+	uint32_t pid, parent_pid, tid, parent_tid;
+};
+
+struct record_comm {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+};
+
 union record {
 	struct perf_event_header header;
 	struct record_sample sample;
 	struct record_lost lost;
+	struct record_fork fork;
+	struct record_comm comm;
 	char bytes[PERF_RECORD_BYTES_MAX];
 };
 
 struct stack_sampler {
 	struct perf_event_attr attr;
 	struct perf_rings rings;
+	bool is_everybody; /* all that runs is sampled: what is not of `family` is dropped here */
+	uint32_t pid; /* the process that was asked for */
+	uint64_t
+		begin_ns; /* of everybody's samples those from then on; UINT64_MAX: its exec has not been */
+	struct map family; /* processes whose samples are taken */
 	struct map stacks; /* (hash of the callers, process) to id */
 	uint64_t stack_count, samples, lost;
 	union record record; /* the one being read */
@@ -57,6 +75,7 @@ void stack_sampler_free(struct stack_sampler *sampler)
 	if (!sampler)
 		return;
 	perf_rings_release(&sampler->rings);
+	map_release(&sampler->family);
 	map_release(&sampler->stacks);
 	free(sampler);
 }
@@ -93,10 +112,57 @@ static int add_threads(struct stack_sampler *sampler, pid_t pid)
 	return 0;
 }
 
+/* Events of the threads themselves, which new ones inherit: allowed to everybody. */
+static int sample_threads(struct stack_sampler *sampler, pid_t pid, bool is_running)
+{
+	sampler->attr.inherit = 1;
+	sampler->attr.disabled = !is_running;
+	sampler->attr.enable_on_exec = !is_running;
+	int code = perf_rings_open(&sampler->rings, &sampler->attr, pid, RING_PAGES);
+	if (code == 0 && is_running)
+		code = add_threads(sampler, pid);
+	if (code < 0)
+		perf_rings_release(&sampler->rings);
+	return code;
+}
+
+/*
+ * One event for each processor, whoever runs there: unlike one of a thread it is not set and stopped
+ * at each switch, which takes longer than the switch. The kernel tells who starts whom.
+ */
+static int sample_processors(struct stack_sampler *sampler, pid_t pid, bool is_running)
+{
+	struct perf_event_attr attr = sampler->attr;
+	attr.exclude_idle = 1;
+	attr.task = 1;
+	attr.comm = 1;
+	attr.comm_exec = 1;
+	attr.sample_id_all = 1;
+	uint64_t *ignored;
+	int code = map_add(&sampler->family, (uint64_t)pid, 0, 0, &ignored);
+	if (code >= 0)
+		code = perf_rings_open(&sampler->rings, &attr, EVERYBODY, RING_PAGES);
+	sampler->is_everybody = code == 0;
+	sampler->pid = (uint32_t)pid;
+	sampler->begin_ns = is_running ? 0 : UINT64_MAX;
+	return code;
+}
+
+static bool is_refused(int code)
+{
+	return code == -EACCES || code == -EPERM;
+}
+
+/* Without privilege, what a thread does in the kernel cannot be seen either. */
 static int open_rings(struct stack_sampler *sampler, pid_t pid, bool is_running)
 {
-	int code = perf_rings_open(&sampler->rings, &sampler->attr, pid, RING_PAGES);
-	return code == 0 && is_running ? add_threads(sampler, pid) : code;
+	int code = sample_processors(sampler, pid, is_running);
+	if (is_refused(code))
+		code = sample_threads(sampler, pid, is_running);
+	if (!is_refused(code))
+		return code;
+	sampler->attr.exclude_kernel = 1;
+	return sample_threads(sampler, pid, is_running);
 }
 
 int stack_sampler_new(
@@ -113,21 +179,12 @@ int stack_sampler_new(
 		.sample_type =
 			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
 		.sample_max_stack = FRAMES_MAX,
-		.disabled = !is_running,
-		.inherit = 1,
-		.enable_on_exec = !is_running,
 		.exclude_hv = 1,
 		.exclude_callchain_kernel = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
-	/* In a system call it runs for who made it; without privilege that part cannot be seen. */
 	int code = open_rings(sampler, pid, is_running);
-	if (code == -EACCES || code == -EPERM) {
-		sampler->attr.exclude_kernel = 1;
-		perf_rings_release(&sampler->rings);
-		code = open_rings(sampler, pid, is_running);
-	}
 	if (code < 0)
 		return sampler_explain(code, err);
 	*ret = TAKE(sampler);
@@ -194,6 +251,34 @@ static int find_stack(struct stack_sampler *sampler, const struct event_sink *si
 	return name_stack(sink, event, frames, count, err);
 }
 
+static bool is_wanted(const struct stack_sampler *sampler, const struct event *sample)
+{
+	return !sampler->is_everybody ||
+	       (sample->time_ns >= sampler->begin_ns && map_find(&sampler->family, sample->pid, 0));
+}
+
+/* A process that starts. It may have the number of one of the family that has ended. */
+static int take_fork(struct stack_sampler *sampler, const struct record_fork *fork, struct err *err)
+{
+	uint64_t *ignored;
+	if (fork->pid == fork->parent_pid)
+		return 0; /* a thread */
+	if (!map_find(&sampler->family, fork->parent_pid, 0))
+		(void)map_remove(&sampler->family, fork->pid, 0); /* most often it was not there */
+	else if (map_add(&sampler->family, fork->pid, 0, 0, &ignored) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+/* Of one that asks for it (sample_id_all) the last word is its time. */
+static void take_comm(struct stack_sampler *sampler, const union record *record)
+{
+	bool is_exec = record->header.misc & PERF_RECORD_MISC_COMM_EXEC;
+	if (is_exec && record->comm.pid == sampler->pid && sampler->begin_ns == UINT64_MAX)
+		memcpy(&sampler->begin_ns, record->bytes + record->header.size - sizeof(uint64_t),
+			sizeof(uint64_t));
+}
+
 static int take_sample(struct stack_sampler *sampler, const struct record_sample *sample,
 	const struct event_sink *sink, struct err *err)
 {
@@ -204,8 +289,8 @@ static int take_sample(struct stack_sampler *sampler, const struct record_sample
 		.tid = sample->tid,
 		.kind = EVENT_SAMPLE,
 		.site = count > 0 ? frames[0] : sample->address };
-	if (event.tid == 0)
-		return 0; /* it has just gone */
+	if ((int32_t)event.tid <= 0 || !is_wanted(sampler, &event))
+		return 0; /* it is just going, or is a stranger */
 	int code = count > 1 ? find_stack(sampler, sink, &event, frames + 1, count - 1, err) : 0;
 	if (code < 0)
 		return code;
@@ -219,6 +304,10 @@ static int take_record(
 	const union record *record = &sampler->record;
 	if (record->header.type == PERF_RECORD_SAMPLE)
 		return take_sample(sampler, &record->sample, sink, err);
+	if (record->header.type == PERF_RECORD_FORK)
+		return take_fork(sampler, &record->fork, err);
+	if (record->header.type == PERF_RECORD_COMM)
+		take_comm(sampler, record);
 	if (record->header.type == PERF_RECORD_LOST)
 		sampler->lost += record->lost.lost;
 	sampler->lost += record->header.type == PERF_RECORD_THROTTLE;

@@ -32,6 +32,13 @@ record --via preload --samples 2000 -- sh -c "'$program'; '$program'"
 [ "$(share .)" -eq 100 ]
 "$CORECAST" criticality run.cct --json | jq -e '.samples >= 800' >jq.out
 
+# Not what others run meanwhile.
+"$program" &
+record --via preload --samples 2000 -- "$program"
+wait $!
+"$CORECAST" export run.cct --to csv | awk -F, '$4 == "start" { ours[$2] } $4 == "sample" { sampled[$2] }
+	END { for (pid in sampled) if (!(pid in ours)) exit 1 }'
+
 # None when none are wanted.
 record --via preload --samples 0 -- "$program"
 "$CORECAST" criticality run.cct --json | jq -e '.sites_from == "calls"' >jq.out
