@@ -97,7 +97,7 @@ static int search(const struct tuner_opts *opts, double noise, const struct curv
 			ret->costly += error > COSTLY;
 		}
 		code = tuner_measured(
-			tuner, rate * fmax(1 + noise * rng_normal(rng), 0.01), &decision, NULL);
+			tuner, rate * fmax(1 + noise * rng_normal(rng), 0.01), 1, &decision, NULL);
 	}
 	ret->step_error /= ret->steps;
 	return code;

@@ -42,8 +42,9 @@ struct shares {
 	double before, soon, later; /* sums over runs */
 };
 
-static int play(
-	const struct scenario *s, double noise, double look, uint64_t seed, struct shares *shares)
+/* Time is in intervals, each measured in so many parts: the noise of a part is that of its length. */
+static int play(const struct scenario *s, double noise, double look, int parts, uint64_t seed,
+	struct shares *shares)
 {
 	struct tuner_opts opts = { .space = { .max = COUNTS }, .seed = seed, .look = look };
 	AUTO(tuner) struct tuner *tuner = NULL;
@@ -52,39 +53,49 @@ static int play(
 	rng_init(&rng, seed);
 	if (tuner_new(&opts, &tuner, &d, NULL) < 0)
 		return -1;
-	for (int i = 0; i < CHANGE + LATER; i++) {
-		double rate = rate_at(s, d.threads, i), best = 0;
+	for (int i = 0; i < (CHANGE + LATER) * parts; i++) {
+		int interval = i / parts;
+		double rate = rate_at(s, d.threads, interval), best = 0;
 		for (uint32_t n = 1; n <= COUNTS; n++)
-			best = fmax(best, rate_at(s, n, i));
-		double share = rate / best;
-		if (i >= BEFORE && i < CHANGE)
+			best = fmax(best, rate_at(s, n, interval));
+		double share = rate / best / parts;
+		if (interval >= BEFORE && interval < CHANGE)
 			shares->before += share / (CHANGE - BEFORE);
-		if (i >= CHANGE && i < CHANGE + SOON)
+		if (interval >= CHANGE && interval < CHANGE + SOON)
 			shares->soon += share / SOON;
-		if (i >= CHANGE)
+		if (interval >= CHANGE)
 			shares->later += share / LATER;
-		if (tuner_measured(tuner, rate * exp(noise * rng_normal(&rng)), &d, NULL) < 0)
+		double measured = rate * exp(noise * sqrt(parts) * rng_normal(&rng));
+		if (tuner_measured(tuner, measured, 1.0 / parts, &d, NULL) < 0)
 			return -1;
 	}
+	return 0;
+}
+
+static int print_row(const struct scenario *s, double noise, double look, int parts, int runs)
+{
+	struct shares shares = { 0 };
+	for (int run = 0; run < runs; run++)
+		if (play(s, noise, look, parts, (uint64_t)run + 1, &shares) < 0)
+			return -1;
+	printf("%-18s %6.2f %6.2f %6d %8.3f %8.3f %8.3f\n", s->name, noise, look, parts,
+		shares.before / runs, shares.soon / runs, shares.later / runs);
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
 	int runs = argc > 1 ? atoi(argv[1]) : 200;
-	static const double looks[] = { 0, 0.01, 0.02, 0.05 }, noises[] = { 0.02, 0.1 };
-	printf("%-18s %6s %6s %8s %8s %8s\n", "behind it", "noise", "looks", "before", "30", "100");
+	static const double looks[] = { 0, 0.02 }, noises[] = { 0.02, 0.1 };
+	static const int parts[] = { 1, 8 };
+	printf("%-18s %6s %6s %6s %8s %8s %8s\n", "behind it", "noise", "looks", "parts", "before",
+		"30", "100");
 	for (size_t s = 0; s < ARRAY_SIZE(scenarios); s++)
 		for (size_t n = 0; n < ARRAY_SIZE(noises); n++)
-			for (size_t l = 0; l < ARRAY_SIZE(looks); l++) {
-				struct shares shares = { 0 };
-				for (int run = 0; run < runs; run++)
-					if (play(&scenarios[s], noises[n], looks[l],
-						    (uint64_t)run + 1, &shares) < 0)
+			for (size_t l = 0; l < ARRAY_SIZE(looks); l++)
+				for (size_t p = 0; p < ARRAY_SIZE(parts); p++)
+					if (print_row(&scenarios[s], noises[n], looks[l], parts[p],
+						    runs) < 0)
 						return 1;
-				printf("%-18s %6.2f %6.2f %8.3f %8.3f %8.3f\n", scenarios[s].name,
-					noises[n], looks[l], shares.before / runs,
-					shares.soon / runs, shares.later / runs);
-			}
 	return 0;
 }

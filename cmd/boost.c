@@ -24,7 +24,8 @@ enum { NICE_STEPS = 20, NICE_STEPS_MAX = 39, ROWS_FOR_PEOPLE = 10 };
 struct values {
 	const char *set, *policy, *metric, *via;
 	uint32_t pid, nice;
-	double duration_s, slice_ms, alpha, beta, alternate_s;
+	double duration_s, slice_ms, alpha, beta;
+	double alternate_s; /* NAN: not asked for */
 	bool is_dry, is_verbose, is_guarded, json;
 };
 
@@ -147,6 +148,11 @@ static int run_alongside(struct boost_session *session, const struct boost_trial
 		       : alongside_process(&alongside, (pid_t)v->pid, v->duration_s, err);
 }
 
+static bool has_trial(const struct values *v)
+{
+	return !isnan(v->alternate_s);
+}
+
 static int new_trial(
 	const struct values *v, char **program, struct boost_trial **ret, struct err *err)
 {
@@ -178,7 +184,7 @@ static int boost(struct values *v, char **program)
 	struct err err;
 	AUTO(boost_trial) struct boost_trial *trial = NULL;
 	int status = 0, code = choose_source(v, program, &err);
-	if (code == 0 && v->alternate_s > 0)
+	if (code == 0 && has_trial(v))
 		code = new_trial(v, program, &trial, &err);
 	const struct boost_session_opts opts = {
 		.policy = boost_policy_by_name(v->policy),
@@ -216,15 +222,15 @@ static int check_via(const struct command *command, const struct values *v, bool
 
 static int check_trial(const struct command *command, const struct values *v, bool has_program)
 {
-	if (v->alternate_s != 0 &&
-		!(v->alternate_s >= ALTERNATE_MIN_S && v->alternate_s <= DURATION_MAX_S))
+	if (!has_trial(v))
+		return 0;
+	if (!(v->alternate_s >= ALTERNATE_MIN_S && v->alternate_s <= DURATION_MAX_S))
 		return command_usage_error(command, "--alternate: 0.02 seconds at least");
-	if (!has_program && v->alternate_s > 0 &&
-		(rate_needs_page(v->metric) || rate_needs_output(v->metric)))
+	if (!has_program && (rate_needs_page(v->metric) || rate_needs_output(v->metric)))
 		return command_usage_error(command,
 			"-p: of a program that runs already, --metric uprobe, usdt, switches, "
 			"syscalls or command can be measured");
-	if (v->is_dry && v->alternate_s > 0)
+	if (v->is_dry)
 		return command_usage_error(
 			command, "--dry-run: changes nothing, so that nothing can be compared");
 	return 0;
@@ -261,6 +267,7 @@ static int run(const struct command *command, int argc, char **argv)
 		.metric = "ticks",
 		.via = "auto",
 		.slice_ms = 10,
+		.alternate_s = NAN,
 		.nice = NICE_STEPS };
 	struct operands operands;
 	int status = 0;
@@ -273,7 +280,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (has_program == (v.pid != 0) || v.pid > INT32_MAX)
 		return command_usage_error(
 			command, "needs a program: either -- PROGRAM ARGS..., or -p PID");
-	if (v.alternate_s == 0 && v.is_guarded)
+	if (v.is_guarded && !has_trial(&v))
 		v.alternate_s = ALTERNATE_S;
 	status = check_values(command, &v);
 	if (status == 0)

@@ -94,7 +94,7 @@ int boost_trial_poll(struct boost_trial *trial, double now_s, bool *ret_is_on, s
 	if (now_s < trial->end_s)
 		return 0;
 	double rate, seconds = now_s - trial->begin_s;
-	int code = rate_read(trial->rate, &rate, err);
+	int code = rate_read(trial->rate, 0, &rate, err);
 	if (code == -EAGAIN && !trial->is_settling)
 		return 0; /* the slice goes on */
 	if (code < 0 && code != -EAGAIN)

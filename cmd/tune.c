@@ -110,15 +110,17 @@ static void print_text(const struct tune_session_result *r)
 static int print_result(const struct values *v, const struct tune_session *session, struct err *err)
 {
 	struct tune_session_result r = tune_session_result(session);
-	if (r.intervals == 0)
-		return err_set(err, -ENODATA,
-			"it ended before the first interval of %g s did: -i S", v->interval_s);
 	if (actuator_needs_page(v->set) && tune_session_tunable(session) == 0)
 		return err_set(err, -ENODATA, "%s: nothing was tuned",
 			strcmp(v->set, "pool") == 0
 				? "no worker asked corecast_pool_wait() of corecast/pool.h"
 				: "no parallel region of OpenMP left its number of threads to the "
 				  "runtime");
+	if (r.intervals == 0)
+		return err_set(err, -ENODATA,
+			"it did no work for an interval of %g s before it ended: -i S, or another "
+			"metric",
+			v->interval_s);
 	if (!v->json) {
 		print_text(&r);
 		return 0;

@@ -8,6 +8,7 @@
 #include "steer/tune_share.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,13 @@
 
 /* Of the work: what may be spent on looking whether other counts are still worse. */
 static const double LOOK = 0.02;
+
+/*
+ * An interval is measured in so many parts, as what is bad should be left early. A part has units of work enough that one more
+ * or less is 6%, and is not so short that waking up late matters.
+ */
+enum { PARTS = 8, UNITS_ENOUGH = 16 };
+static const double PART_MIN_S = 0.01;
 
 struct tune_session {
 	struct tune_session_opts opts;
@@ -27,6 +35,9 @@ struct tune_session {
 	size_t total_count, total_capacity;
 	uint32_t intervals, restarts;
 	double start_s;
+	double begin_s; /* of the part that is measured */
+	bool is_idle; /* for a whole interval it has done no unit of work */
+	bool begins_at_unit;
 };
 
 static double clock_s(void)
@@ -120,24 +131,22 @@ static bool sleep_for(double seconds, int stop_fd)
 	}
 }
 
-static int add_total(struct tune_session *session, uint32_t threads, double rate, struct err *err)
+/* What a count did so far; NULL: no memory. */
+static struct tune_total *total_of(struct tune_session *session, uint32_t threads)
 {
 	size_t at = session->total_count;
-	while (at > 0 && session->totals[at - 1].threads >= threads)
+	while (at > 0 && session->totals[at - 1].threads > threads)
 		at--;
-	if (at == session->total_count || session->totals[at].threads != threads) {
-		if (mem_grow(&session->totals, &session->total_capacity, session->total_count + 1,
-			    sizeof *session->totals) < 0)
-			return err_set(err, -ENOMEM, "out of memory");
-		memmove(&session->totals[at + 1], &session->totals[at],
-			(session->total_count - at) * sizeof *session->totals);
-		session->totals[at] = (struct tune_total){ .threads = threads };
-		session->total_count++;
-	}
-	session->totals[at].intervals++;
-	session->totals[at].seconds += session->opts.interval_s;
-	session->totals[at].work += rate * session->opts.interval_s;
-	return 0;
+	if (at > 0 && session->totals[at - 1].threads == threads)
+		return &session->totals[at - 1];
+	if (mem_grow(&session->totals, &session->total_capacity, session->total_count + 1,
+		    sizeof *session->totals) < 0)
+		return NULL;
+	memmove(&session->totals[at + 1], &session->totals[at],
+		(session->total_count - at) * sizeof *session->totals);
+	session->totals[at] = (struct tune_total){ .threads = threads };
+	session->total_count++;
+	return &session->totals[at];
 }
 
 static const char *state_name(enum tuner_state state)
@@ -145,41 +154,77 @@ static const char *state_name(enum tuner_state state)
 	return state == TUNER_HOLDING ? "holding" : "searching";
 }
 
-static void tell(
-	const struct tune_session *session, const struct tuner_decision *before, double rate)
+static void tell(const struct tune_session *session, const struct tuner_decision *before)
 {
 	const struct tuner_decision *d = &session->decision;
 	double at = clock_s() - session->start_s;
 	if (session->opts.log)
-		fprintf(session->opts.log, "%.3f,%u,%.6g,%s,%d\n", at, before->threads, rate,
-			state_name(before->state), d->has_restarted);
+		fprintf(session->opts.log, "%.3f,%u,%.6g,%s,%d\n", at, before->threads,
+			d->performance, state_name(before->state), d->has_restarted);
 	if (session->opts.messages &&
 		(d->threads != before->threads || d->state != before->state || d->has_restarted))
 		fprintf(session->opts.messages,
 			"corecast: %7.1f s  %u threads: %.6g/s; %s%s %u: %s\n", at, before->threads,
-			rate, d->has_restarted ? "the workload changed; " : "",
+			d->performance, d->has_restarted ? "the workload changed; " : "",
 			d->is_look                  ? "looking at"
 			: d->state == TUNER_HOLDING ? "holding"
 						    : "trying",
 			d->threads, d->why);
 }
 
-/* One interval has ended with this rate. */
-static int step(
-	struct tune_session *session, pid_t pid, double rate, bool *ret_changed, struct err *err)
+/* A part of an interval has ended with this rate. */
+static int step(struct tune_session *session, pid_t pid, double rate, double seconds,
+	bool *ret_changed, struct err *err)
 {
 	struct tuner_decision before = session->decision;
-	int code = add_total(session, before.threads, rate, err);
-	if (code == 0)
-		code = tuner_measured(session->tuner, rate, &session->decision, err);
-	if (code < 0)
+	struct tune_total *total = total_of(session, before.threads);
+	if (!total)
+		return err_set(err, -ENOMEM, "out of memory");
+	total->seconds += seconds;
+	total->work += rate * seconds;
+	int code = tuner_measured(
+		session->tuner, rate, seconds / session->opts.interval_s, &session->decision, err);
+	if (code < 0 || !session->decision.is_decided)
 		return code;
+	total->intervals++;
 	session->intervals++;
 	session->restarts += session->decision.has_restarted;
-	tell(session, &before, rate);
+	tell(session, &before);
 	*ret_changed = session->decision.threads != before.threads;
 	/* A new thread of the program has its creator's cores, not those that were set later. */
 	return actuator_set(session->actuator, pid, session->decision.threads, err);
+}
+
+/* What has been done up to this moment does not count. */
+static int begin_part(struct tune_session *session, struct err *err)
+{
+	double rate;
+	int code = rate_read(session->rate, 0, &rate, err);
+	session->begin_s = clock_s();
+	session->is_idle = session->begins_at_unit = false;
+	return code == -EAGAIN ? 0 : code;
+}
+
+/*
+ * The rate since the last one. 0; -EAGAIN: the part goes on. Where a unit of work takes longer than an interval, or there was
+ * nothing to do, it is measured from the end of one unit on: what was done before is of another count, or of nothing.
+ */
+static int read_part(
+	struct tune_session *session, double *ret_rate, double *ret_seconds, struct err *err)
+{
+	double seconds = clock_s() - session->begin_s;
+	bool is_whole = seconds >= session->opts.interval_s;
+	int code = rate_read(session->rate, is_whole ? 1 : UNITS_ENOUGH, ret_rate, err);
+	if (code == -EAGAIN)
+		session->is_idle |= is_whole;
+	if (code < 0)
+		return code;
+	bool is_late = session->is_idle && !session->begins_at_unit;
+	session->begin_s += seconds;
+	session->is_idle = false;
+	session->begins_at_unit = is_late;
+	*ret_seconds = seconds;
+	return is_late ? -EAGAIN : 0;
 }
 
 static int run(struct tune_session *session, pid_t pid, int stop_fd, struct err *err)
@@ -190,23 +235,25 @@ static int run(struct tune_session *session, pid_t pid, int stop_fd, struct err 
 	bool has_changed = true;
 	/* A program starts slowly: its first interval says little of a count. */
 	double settle_s = session->opts.pid ? session->opts.settle_s : session->opts.interval_s;
+	double part_s = rate_counts(session->rate)
+				? fmax(session->opts.interval_s / PARTS, PART_MIN_S)
+				: session->opts.interval_s;
 	while (code == 0) {
-		double rate;
+		double rate, seconds;
 		if (has_changed) {
 			if (!sleep_for(settle_s, stop_fd))
 				break;
 			settle_s = session->opts.settle_s;
-			code = rate_read(session->rate, &rate, err);
-			code = code == -EAGAIN ? 0 : code;
+			code = begin_part(session, err);
 		}
 		has_changed = false;
-		if (code < 0 || !sleep_for(session->opts.interval_s, stop_fd))
+		if (code < 0 || !sleep_for(part_s, stop_fd))
 			break;
-		code = rate_read(session->rate, &rate, err);
+		code = read_part(session, &rate, &seconds, err);
 		if (code == 0)
-			code = step(session, pid, rate, &has_changed, err);
+			code = step(session, pid, rate, seconds, &has_changed, err);
 		else if (code == -EAGAIN)
-			code = 0; /* the interval goes on */
+			code = 0;
 	}
 	return code;
 }

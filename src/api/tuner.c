@@ -98,7 +98,7 @@ int corecast_tuner_measured(struct corecast_tuner *tuner, double performance,
 		return hand_over(
 			err_set(&err, -EINVAL, "there is no tuner, or no place for the result"),
 			&err, error);
-	int code = tuner_measured(tuner->tuner, performance, &decision, &err);
+	int code = tuner_measured(tuner->tuner, performance, 1, &decision, &err);
 	if (code == 0)
 		copy_choice(&decision, ret);
 	return hand_over(code, &err, error);

@@ -49,6 +49,11 @@ bool rate_needs_output(const char *spec)
 	return strncmp(spec, PRINT, strlen(PRINT)) == 0;
 }
 
+bool rate_counts(const struct rate *rate)
+{
+	return rate->kind != RATE_COMMAND && rate->kind != RATE_PRINTED;
+}
+
 int rate_output(const struct rate *rate)
 {
 	return rate->printed ? printed_fd(rate->printed) : 0;
@@ -306,7 +311,7 @@ int rate_start(struct rate *rate, pid_t pid, struct err *err)
 	rate->last_ns = clock_ns();
 	if (rate->printed)
 		return printed_start(rate->printed, err);
-	if (rate->kind != RATE_COMMAND && count(rate, &rate->last_count) < 0)
+	if (rate_counts(rate) && count(rate, &rate->last_count) < 0)
 		return err_set(err, -EIO, "the metric's count cannot be read");
 	return 0;
 }
@@ -332,7 +337,7 @@ static int run_command(const char *command, double *ret, struct err *err)
 	return 0;
 }
 
-int rate_read(struct rate *rate, double *ret_per_s, struct err *err)
+int rate_read(struct rate *rate, uint64_t least, double *ret_per_s, struct err *err)
 {
 	if (rate->kind == RATE_COMMAND)
 		return run_command(rate->text, ret_per_s, err);
@@ -341,6 +346,8 @@ int rate_read(struct rate *rate, double *ret_per_s, struct err *err)
 	uint64_t now_ns = clock_ns(), now_count = 0;
 	if (count(rate, &now_count) < 0)
 		return err_set(err, -EIO, "the metric's count cannot be read");
+	if (now_count - rate->last_count < least)
+		return -EAGAIN;
 	double seconds = 1e-9 * (double)(now_ns - rate->last_ns);
 	*ret_per_s = seconds > 0 ? (double)(now_count - rate->last_count) / seconds : 0;
 	rate->last_ns = now_ns;

@@ -40,8 +40,14 @@ int rate_output(const struct rate *rate);
 /* Begins with this process and what it will start. 0, or a negative errno with what to do. */
 int rate_start(struct rate *rate, pid_t pid, struct err *err);
 
-/* Work per second since the last call (or the start). 0; -EAGAIN: nothing was told; or a negative errno. */
-int rate_read(struct rate *rate, double *ret_per_s, struct err *err);
+/* Whether it counts units of work, so that also a part of an interval says something. */
+bool rate_counts(const struct rate *rate);
+
+/*
+ * Work per second since the last call that told it (or the start). 0; -EAGAIN: nothing is told yet (of what counts: fewer
+ * than `least` units); or a negative errno.
+ */
+int rate_read(struct rate *rate, uint64_t least, double *ret_per_s, struct err *err);
 
 void rate_free(struct rate *rate);
 

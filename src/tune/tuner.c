@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "tune/change.h"
+#include "tune/interval.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,6 +18,9 @@ enum { CLIP_FROM = 4, CLIP_AT = 3, THREADS_MAX = 65536 };
 /* Relative: what scatters less does not scatter less in truth. */
 static const double SCATTER_MIN = 1e-3;
 
+/* Of a count that is held, so many parts together show that it is no longer as it was. */
+enum { LAST_PARTS = 2 };
+
 /* Of an interval: what a look costs beside the performance, to go there and back. */
 static const double LOOK_COST = 0.1;
 
@@ -24,14 +28,16 @@ static const double LOOK_COST = 0.1;
 struct level {
 	double sum, square; /* of logarithms less the first */
 	double first;
+	double share; /* how many intervals that is, of whole ones */
 	uint64_t seen; /* number of the last interval */
+	bool is_doubtful; /* it may be of the workload before, in part */
 	double held_at; /* logarithm of what was known of it when it was held first; NAN: it was not */
 };
 
 /* An interval while a count was held. */
 struct held_interval {
 	uint32_t threads;
-	double performance;
+	double performance, share;
 };
 
 struct tuner {
@@ -41,6 +47,7 @@ struct tuner {
 	struct tune_point *points;
 	struct level *levels; /* of the same point */
 	size_t point_count, point_capacity, level_capacity;
+	struct interval interval;
 	struct change change; /* of logarithms less held_at of their counts, whichever is held */
 	struct held_interval intervals[CHANGE_WINDOW]; /* of the same values */
 	uint64_t interval_count;
@@ -83,7 +90,7 @@ static int insert_point(struct tuner *tuner, uint32_t threads, double performanc
 }
 
 /* The geometric mean of a count's intervals, and its relative standard error once there are several. */
-static int take_in(struct tuner *tuner, uint32_t threads, double performance)
+static int take_in(struct tuner *tuner, uint32_t threads, double performance, double share)
 {
 	struct tune_set set = tuner_measurements(tuner);
 	const struct tune_point *known = tune_set_find(&set, threads);
@@ -92,7 +99,12 @@ static int take_in(struct tuner *tuner, uint32_t threads, double performance)
 		return at;
 	struct tune_point *p = &tuner->points[at];
 	struct level *level = &tuner->levels[at];
+	if (level->is_doubtful) { /* this is better knowledge */
+		*p = (struct tune_point){ .threads = threads };
+		*level = (struct level){ .first = log(performance), .held_at = NAN };
+	}
 	level->seen = tuner->interval_count;
+	level->share += share;
 	double y = log(performance) - level->first;
 	if (p->intervals >= CLIP_FROM) {
 		/* Huber's clipping: a stutter now and then does not move what is known of a count. */
@@ -114,6 +126,7 @@ static int take_in(struct tuner *tuner, uint32_t threads, double performance)
 static void forget(struct tuner *tuner)
 {
 	tuner->point_count = 0;
+	interval_doubt(&tuner->interval);
 	memset(tuner->policy_state, 0, tuner->opts.policy->state_bytes);
 	change_reset(&tuner->change);
 	tuner->last.steps = 0;
@@ -121,19 +134,27 @@ static void forget(struct tuner *tuner)
 }
 
 /* Performance of a count that is held, against what was known of it when it was held first. */
-static enum change_verdict watch(
-	struct tuner *tuner, const struct tune_point *held, double performance, size_t *ret_first)
+static enum change_verdict watch(struct tuner *tuner, const struct tune_point *held,
+	double performance, double share, size_t *ret_first)
 {
 	struct held_interval *intervals = tuner->intervals;
 	struct level *level = &tuner->levels[held - tuner->points];
 	size_t at = tuner->change.count;
 	if (at == CHANGE_WINDOW) /* as change_add() does */
 		memmove(intervals, intervals + 1, --at * sizeof *intervals);
-	intervals[at] = (struct held_interval){ held->threads, performance };
+	intervals[at] = (struct held_interval){ held->threads, performance, share };
 	if (isnan(level->held_at))
 		level->held_at = log(held->performance);
 	return change_add(&tuner->change, log(performance) - level->held_at,
 		tuner->opts.false_alarm, ret_first);
+}
+
+static const struct tune_point *doubtful_point(const struct tuner *tuner)
+{
+	for (size_t i = 0; i < tuner->point_count; i++)
+		if (tuner->levels[i].is_doubtful)
+			return &tuner->points[i];
+	return NULL;
 }
 
 static int decide(struct tuner *tuner, struct err *err)
@@ -145,12 +166,18 @@ static int decide(struct tuner *tuner, struct err *err)
 	if (tuner->opts.policy->choose(
 		    &tuner->opts.space, &set, tuner->policy_state, &tuner->rng, &choice) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
+	const struct tune_point *doubtful = choice.is_settled ? doubtful_point(tuner) : NULL;
+	if (doubtful)
+		choice = (struct tune_choice){ .threads = doubtful->threads,
+			.gain = NAN,
+			.reason = "once more: the workload changed meanwhile" };
 	enum tuner_state state = choice.is_settled ? TUNER_HOLDING : TUNER_SEARCHING;
 	size_t first;
 	if (choice.is_settled &&
 		tuner->change.count == 0) { /* what the search saw of it is the level */
 		const struct tune_point *held = tune_set_find(&set, choice.threads);
-		(void)watch(tuner, held, held->performance, &first); /* one value is no change */
+		/* One value is no change. */
+		(void)watch(tuner, held, held->performance, 1, &first);
 	}
 	d->threads = d->held = choice.threads;
 	d->is_look = false;
@@ -163,27 +190,30 @@ static int decide(struct tuner *tuner, struct err *err)
 	return 0;
 }
 
-/* The count that was not measured for longest, once what it costs is saved. */
-static void look_elsewhere(struct tuner *tuner)
+/* What is lost in an interval of this count, of the performance of the one that is held. */
+static double loss_of(const struct tuner *tuner, const struct tune_point *p)
+{
+	struct tune_set set = tuner_measurements(tuner);
+	return fmax(1 - p->performance / tune_set_find(&set, tuner->last.held)->performance, 0);
+}
+
+/* The count that was not measured for longest. What looks cost beyond what was saved for them is saved before the next. */
+static void look_elsewhere(struct tuner *tuner, double share)
 {
 	struct tuner_decision *d = &tuner->last;
 	struct tune_set set = tuner_measurements(tuner);
 	const struct tune_point *held = tune_set_find(&set, d->held), *oldest = NULL;
 	if (d->state != TUNER_HOLDING || !held)
 		return;
-	tuner->allowance += tuner->opts.look;
+	tuner->allowance += tuner->opts.look * share;
 	for (size_t i = 0; i < set.count; i++) {
 		const struct tune_point *p = &set.points[i];
 		if (p != held && (!oldest || tuner->levels[i].seen <
 						     tuner->levels[oldest - set.points].seen))
 			oldest = p;
 	}
-	if (!oldest)
+	if (!oldest || tuner->allowance < LOOK_COST)
 		return;
-	double cost = LOOK_COST + fmax(1 - oldest->performance / held->performance, 0);
-	if (tuner->allowance < cost)
-		return;
-	tuner->allowance -= cost;
 	d->threads = oldest->threads;
 	d->is_look = true;
 	(void)snprintf(d->why, sizeof d->why, "a look whether %u is still better", d->held);
@@ -224,42 +254,96 @@ static int start_over(struct tuner *tuner, size_t first, struct err *err)
 	size_t count = tuner->change.count;
 	forget(tuner);
 	tuner->allowance = 0;
-	for (size_t i = first; i < count; i++)
-		if (take_in(tuner, tuner->intervals[i].threads, tuner->intervals[i].performance) <
-			0)
+	for (size_t i = first; i < count; i++) {
+		const struct held_interval *h = &tuner->intervals[i];
+		if (take_in(tuner, h->threads, h->performance, h->share) < 0)
 			return err_set(err, -ENOMEM, "out of memory");
+	}
+	for (size_t i = 0; i < tuner->point_count; i++)
+		tuner->levels[i].is_doubtful = true;
 	return decide(tuner, err);
 }
 
-int tuner_measured(
-	struct tuner *tuner, double performance, struct tuner_decision *ret, struct err *err)
+/* The best count but this one; NULL: none was measured. */
+static const struct tune_point *best_other(const struct tuner *tuner, uint32_t threads)
+{
+	const struct tune_point *best = NULL;
+	for (size_t i = 0; i < tuner->point_count; i++) {
+		const struct tune_point *p = &tuner->points[i];
+		if (p->threads != threads && (!best || p->performance > best->performance))
+			best = p;
+	}
+	return best;
+}
+
+/*
+ * Whether the interval is over: it is whole, or says enough. Of a count that is tried, that is whether it is better or worse
+ * than the best one; of one that is held, whether it is as it was: then only the last parts may be of another workload.
+ */
+static bool is_over(const struct tuner *tuner, size_t *ret_from)
+{
+	const struct interval *interval = &tuner->interval;
+	const struct tuner_decision *d = &tuner->last;
+	struct tune_set set = tuner_measurements(tuner);
+	bool is_trial = d->state == TUNER_SEARCHING || d->is_look;
+	const struct tune_point *other =
+		is_trial ? best_other(tuner, d->threads) : tune_set_find(&set, d->threads);
+	size_t from = is_trial || interval->count < LAST_PARTS ? 0 : interval->count - LAST_PARTS;
+	if (other && interval_differs(interval, from, other->performance,
+			     tuner->levels[other - set.points].share, tuner->opts.false_alarm)) {
+		*ret_from = from;
+		return true;
+	}
+	*ret_from = 0;
+	return interval_is_whole(interval);
+}
+
+/* An interval has ended, and the next begins. */
+static int end_interval(struct tuner *tuner, double performance, double share, struct err *err)
 {
 	struct tuner_decision *d = &tuner->last;
-	d->has_restarted = false;
-	if (!isfinite(performance) || performance <= 0) {
-		*ret = *d;
-		return 0;
-	}
+	struct tune_set set = tuner_measurements(tuner);
+	const struct tune_point *known = tune_set_find(&set, d->threads);
+	enum change_verdict verdict = CHANGE_NONE;
 	size_t first = 0;
 	tuner->interval_count++;
-	struct tune_set set = tuner_measurements(tuner);
-	const struct tune_point *held = tune_set_find(&set, d->threads);
-	enum change_verdict verdict = CHANGE_NONE;
-	if (d->state == TUNER_HOLDING && held)
-		verdict = watch(tuner, held, performance, &first);
+	d->is_decided = true;
+	d->performance = performance;
+	if (d->is_look)
+		tuner->allowance -= LOOK_COST + share * loss_of(tuner, known);
+	if (d->state == TUNER_HOLDING && known)
+		verdict = watch(tuner, known, performance, share, &first);
 	else
 		d->steps++;
-	int code = 0;
 	if (verdict == CHANGE_SEEN) {
-		code = start_over(tuner, first, err);
 		d->has_restarted = true;
-	} else if (verdict == CHANGE_NONE) {
-		bool was_look = d->is_look;
-		code = take_in(tuner, d->threads, performance);
-		d->threads = d->held;
-		code = code < 0 ? err_set(err, code, "out of memory") : decide(tuner, err);
-		if (code == 0 && tuner->opts.look > 0 && !was_look)
-			look_elsewhere(tuner);
+		return start_over(tuner, first, err);
+	}
+	if (verdict == CHANGE_SUSPECTED)
+		return 0;
+	bool was_look = d->is_look;
+	int code = take_in(tuner, d->threads, performance, share);
+	d->threads = d->held;
+	code = code < 0 ? err_set(err, code, "out of memory") : decide(tuner, err);
+	if (code == 0 && tuner->opts.look > 0 && !was_look)
+		look_elsewhere(tuner, share);
+	return code;
+}
+
+int tuner_measured(struct tuner *tuner, double performance, double share,
+	struct tuner_decision *ret, struct err *err)
+{
+	struct tuner_decision *d = &tuner->last;
+	size_t from;
+	int code = 0;
+	d->has_restarted = d->is_decided = false;
+	if (isfinite(performance) && performance > 0) {
+		interval_add(&tuner->interval, performance, share);
+		if (is_over(tuner, &from)) {
+			double mean = interval_mean(&tuner->interval, from, &share);
+			interval_end(&tuner->interval, from);
+			code = end_interval(tuner, mean, share, err);
+		}
 	}
 	*ret = *d;
 	return code;

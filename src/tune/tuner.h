@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The controller as a state machine: the performance of the last interval goes in, the thread count
- * of the next one comes out. It knows no clock and changes nothing itself.
+ * of the next one comes out. It knows no clock and changes nothing itself. An interval may come in parts: then it
+ * ends as soon as its count is clearly better or worse than the best one (interval.h), so that what is bad is left early.
  *
  *	             measured                       nothing promises more
  *	start --> SEARCHING <--> policy chooses ------------------------> HOLDING
@@ -12,6 +13,9 @@
  * noise had flattered that count, another one is held, or the search goes on. A test for a change point (change.h)
  * watches: a workload that changed starts the search over, from the count that is held. Now and then, if asked to, it
  * looks at the count that was not measured for longest; the same test says whether that has changed.
+ *
+ * What is known of a count from the intervals in which the change was seen may be of both workloads. Before another
+ * count is held, such a one is measured once more.
  */
 #ifndef TUNE_TUNER_H
 #define TUNE_TUNER_H
@@ -35,7 +39,9 @@ struct tuner_opts {
 enum { TUNER_WHY_BYTES = 160 };
 
 struct tuner_decision {
-	uint32_t threads; /* for the next interval */
+	uint32_t threads; /* for the next interval, or the next part of this one */
+	bool is_decided; /* an interval has ended; else it goes on */
+	double performance; /* of that interval */
 	enum tuner_state state;
 	bool has_restarted; /* this interval showed that the workload changed */
 	bool is_look; /* for one interval, or two; `held` goes on then unless something has changed */
@@ -51,11 +57,12 @@ int tuner_new(const struct tuner_opts *opts, struct tuner **ret, struct tuner_de
 	struct err *err);
 
 /*
- * The interval that ran with the last decision's count had this performance (a rate, more is better). What
- * is not positive and finite says nothing: the same count runs again. 0 or -ENOMEM.
+ * The part of an interval that ran with the last decision's count had this performance (a rate, more is better)
+ * and this share of a whole interval (1: all of it). What is not positive and finite says nothing: the same count
+ * runs again. 0 or -ENOMEM.
  */
-int tuner_measured(
-	struct tuner *tuner, double performance, struct tuner_decision *ret, struct err *err);
+int tuner_measured(struct tuner *tuner, double performance, double share,
+	struct tuner_decision *ret, struct err *err);
 
 /* What is known since the workload last changed. Borrowed until the next call. */
 struct tune_set tuner_measurements(const struct tuner *tuner);

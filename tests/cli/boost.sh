@@ -17,6 +17,7 @@ fails --nice 0 -- true
 fails --slice 0 -- true
 fails --beta 2 -- true
 fails --alternate 0.001 -- true
+fails --alternate 0 -- true
 fails --alternate 1 -p 1
 fails --alternate 1 --dry-run -- true
 

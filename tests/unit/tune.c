@@ -50,7 +50,7 @@ static struct tuner_decision search(const struct tune_policy *policy, double (*r
 	struct tuner_decision d;
 	assert_int_equal(tuner_new(&opts, &tuner, &d, NULL), 0);
 	for (int i = 0; i < STEPS_MAX && d.state == TUNER_SEARCHING; i++)
-		assert_int_equal(tuner_measured(tuner, rate(d.threads), &d, NULL), 0);
+		assert_int_equal(tuner_measured(tuner, rate(d.threads), 1, &d, NULL), 0);
 	assert_int_equal(d.state, TUNER_HOLDING);
 	return d;
 }
@@ -93,7 +93,7 @@ static void binsearch_climbs_by_doubled_steps(void **state)
 	assert_int_equal(tuner_new(&opts, &tuner, &d, NULL), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(climb); i++) {
 		assert_int_equal(d.threads, climb[i]);
-		assert_int_equal(tuner_measured(tuner, peak_at_16(d.threads), &d, NULL), 0);
+		assert_int_equal(tuner_measured(tuner, peak_at_16(d.threads), 1, &d, NULL), 0);
 	}
 }
 
@@ -110,7 +110,7 @@ static void opresca_begins_with_given_counts(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
 		assert_int_equal(d.threads, counts[i]);
 		double amdahl = 1 / (0.1 + 0.9 / d.threads);
-		assert_int_equal(tuner_measured(tuner, amdahl, &d, NULL), 0);
+		assert_int_equal(tuner_measured(tuner, amdahl, 1, &d, NULL), 0);
 	}
 	assert_int_equal(d.state, TUNER_HOLDING);
 	assert_int_equal(d.threads, 64);
@@ -130,7 +130,7 @@ static void the_ends_of_the_space_are_kept(void **state)
 				for (int i = 0; i < 2 * STEPS_MAX / 10; i++) {
 					assert_in_range(d.threads, min, max);
 					assert_int_equal(
-						tuner_measured(tuner, d.threads, &d, NULL), 0);
+						tuner_measured(tuner, d.threads, 1, &d, NULL), 0);
 				}
 				assert_int_equal(d.state, TUNER_HOLDING);
 			}
@@ -151,7 +151,7 @@ static void an_interval_without_work_is_repeated(void **state)
 	assert_int_equal(tuner_new(&opts, &tuner, &first, NULL), 0);
 	const double nothing[] = { 0, -1, NAN, INFINITY };
 	for (size_t i = 0; i < ARRAY_SIZE(nothing); i++) {
-		assert_int_equal(tuner_measured(tuner, nothing[i], &d, NULL), 0);
+		assert_int_equal(tuner_measured(tuner, nothing[i], 1, &d, NULL), 0);
 		assert_int_equal(d.threads, first.threads);
 		assert_int_equal(d.steps, 0);
 	}
@@ -175,8 +175,8 @@ static void a_change_of_the_workload_is_followed(void **state)
 			double noise = 1 + 0.02 * rng_normal(&rng);
 			double scale = phase == 1 ? 0.3 : 1;
 			assert_int_equal(
-				tuner_measured(
-					tuner, scale * phases[phase](d.threads) * noise, &d, NULL),
+				tuner_measured(tuner, scale * phases[phase](d.threads) * noise, 1,
+					&d, NULL),
 				0);
 			restarts += d.has_restarted;
 		}
@@ -203,7 +203,7 @@ static void a_change_is_seen_whichever_count_is_held(void **state)
 		for (int i = 0; i < HELD + PATIENCE; i++) {
 			double rate = i < HELD ? 100 : 5.0 * d.threads;
 			double noise = exp(0.3 * rng_normal(&rng));
-			assert_int_equal(tuner_measured(tuner, rate * noise, &d, NULL), 0);
+			assert_int_equal(tuner_measured(tuner, rate * noise, 1, &d, NULL), 0);
 			seen += i >= HELD && d.has_restarted;
 		}
 		missed += seen == 0;
@@ -236,7 +236,7 @@ static int runs_that_find(double look, double *ret_share)
 				intervals++;
 			}
 			double noise = exp(0.02 * rng_normal(&rng));
-			assert_int_equal(tuner_measured(tuner, rate * noise, &d, NULL), 0);
+			assert_int_equal(tuner_measured(tuner, rate * noise, 1, &d, NULL), 0);
 			assert_true(d.is_look || d.held == d.threads);
 		}
 		found += d.held == 1;
@@ -297,12 +297,12 @@ static void an_outlier_changes_nothing(void **state)
 	struct tuner_decision d;
 	assert_int_equal(tuner_new(&opts, &tuner, &d, NULL), 0);
 	for (int i = 0; i < HELD; i++)
-		assert_int_equal(tuner_measured(tuner, peak_at_16(d.threads), &d, NULL), 0);
+		assert_int_equal(tuner_measured(tuner, peak_at_16(d.threads), 1, &d, NULL), 0);
 	uint32_t held = d.threads;
 	for (int i = 0; i < HELD; i++) {
 		double factor = i % 20 == 10 ? 0.1 : 1;
 		assert_int_equal(
-			tuner_measured(tuner, factor * peak_at_16(d.threads), &d, NULL), 0);
+			tuner_measured(tuner, factor * peak_at_16(d.threads), 1, &d, NULL), 0);
 		assert_int_equal(d.threads, held);
 		assert_false(d.has_restarted);
 	}
