@@ -158,9 +158,10 @@ void cpu_clock_after(struct cpu_clock *clock, uint64_t now_ns)
 {
 	if (clock->seen_ns == now_ns || clock->counted || !cpu_clock_is_stale(clock, now_ns))
 		return; /* it was known before */
+	uint64_t time_ns = clock_ns(); /* before the reading, at whose end it may lose its core */
 	cpu_clock_read(clock, now_ns);
 	clock->seen_ns = now_ns;
-	uint64_t time_ns = clock_ns(), cpu_ns = time_ns + clock->lead_ns;
+	uint64_t cpu_ns = time_ns + clock->lead_ns;
 	/* Its own time since then is that of giving back. */
 	if (time_ns - now_ns > GIVING_BACK_NS && (int64_t)(cpu_ns - clock->cpu_ns) > 0)
 		clock->cpu_ns = cpu_ns;

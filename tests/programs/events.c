@@ -5,6 +5,7 @@
 #include <corecast/probe.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdint.h>
@@ -193,6 +194,28 @@ static void do_cpu(void)
 	run_threads(THREADS, work_and_tell);
 }
 
+static void *hold_often(void *unused)
+{
+	volatile uint64_t sum = 0;
+	for (int i = 0; i < 2 * ROUNDS; i++) {
+		pthread_mutex_lock(&mutex);
+		for (int j = 0; j < 100000; j++)
+			sum = sum + (uint64_t)j;
+		pthread_mutex_unlock(&mutex);
+	}
+	return unused;
+}
+
+/* Who gives the lock back lets others go, who want its core. */
+static void do_one_core(void)
+{
+	cpu_set_t first;
+	CPU_ZERO(&first);
+	CPU_SET(sched_getcpu(), &first);
+	check(sched_setaffinity(0, sizeof first, &first) == 0, "affinity");
+	run_threads(THREADS, hold_often);
+}
+
 static sem_t turns[2];
 static int players;
 
@@ -313,6 +336,7 @@ static const struct {
 	{ "one_by_one", do_one_by_one },
 	{ "forks", do_forks },
 	{ "cpu", do_cpu },
+	{ "one_core", do_one_core },
 	{ "turns", do_turns },
 	{ "io", do_io },
 	{ "marks", do_marks },

@@ -11,6 +11,7 @@
 #include "record/run_clock.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 
 #define HOLD_NS 50000000u /* the programs hold a waiter so long */
@@ -258,6 +259,25 @@ static void cpu_time_never_falls(void **state)
 			continue;
 		const struct event *next = after(&trace, event);
 		assert_true(next->cpu_ns == 0 || next->cpu_ns >= event->cpu_ns);
+	}
+}
+
+/* The run's clock is read before the thread's, so that their difference is off by what lies between. */
+static void cpu_time_passes_no_faster_than_time(void **state)
+{
+	enum { OFF_NS = 1000000 };
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "one_core", &trace);
+	for (size_t i = 0; i + 1 < trace.count; i++) {
+		const struct event *event = &trace.events[i];
+		if (event->kind == EVENT_THREAD_EXIT || event->cpu_ns == 0)
+			continue;
+		const struct event *next = after(&trace, event);
+		uint64_t time_ns = next->time_ns - event->time_ns;
+		if (next->cpu_ns > event->cpu_ns + time_ns + OFF_NS)
+			fail_msg("%" PRIu64 " ns of CPU time in %" PRIu64 " ns",
+				next->cpu_ns - event->cpu_ns, time_ns);
 	}
 }
 
@@ -570,6 +590,7 @@ int main(void)
 		cmocka_unit_test(cpu_time_is_that_of_getrusage),
 		cmocka_unit_test(cpu_time_of_many_waits_is_that_of_getrusage),
 		cmocka_unit_test(cpu_time_never_falls),
+		cmocka_unit_test(cpu_time_passes_no_faster_than_time),
 		cmocka_unit_test(locks_are_as_far_apart_as_they_were),
 		cmocka_unit_test(a_sleep_ends_when_its_time_is_over),
 		cmocka_unit_test(only_input_that_blocks_is_a_wait),
