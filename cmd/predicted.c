@@ -55,7 +55,7 @@ int predicted_again(struct predicted *predicted, struct err *err)
 	for (uint32_t cond; rppm_stuck(predicted->rppm, count, &cond); count++)
 		meaning_forget(predicted->meaning, cond);
 	if (count == 0)
-		return -EDEADLK;
+		return rppm_settle(predicted->rppm) ? 0 : -EDEADLK;
 	predicted->forgotten += count;
 	rppm_free(TAKE(predicted->rppm));
 	return load(predicted, err);

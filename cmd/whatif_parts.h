@@ -38,7 +38,8 @@ int whatif_resolve(struct whatif *whatif, const struct option_strings *speed,
 /* Replays it as it was recorded. */
 int whatif_check(struct whatif *whatif, struct err *err);
 /* After whatif_check() or whatif_predict() came to a deadlock (-EDEADLK): loads it again without the
-   meanings of the conditions that threads waited for. -EDEADLK, err untouched: there were none. */
+   meanings of the conditions that threads waited for, or, if there were none, has the locks taken in the recorded order.
+   -EDEADLK, err untouched: they were already. */
 int whatif_load_again(struct whatif *whatif, struct err *err);
 /* NULL, 0: for the recorded number of cores. */
 int whatif_predict(struct whatif *whatif, const uint32_t *cores, size_t core_count,

@@ -70,11 +70,15 @@ int whatif_load_again(struct whatif *whatif, struct err *err)
 	size_t count = 0;
 	for (uint32_t cond; replay_stuck(whatif->replay, count, &cond); count++)
 		meaning_forget(whatif->meaning, cond);
-	if (count == 0)
-		return -EDEADLK;
-	whatif->answer.forgotten += count;
 	forget_points(whatif);
-	return load_replay(whatif, err);
+	if (count > 0) {
+		whatif->answer.forgotten += count;
+		return load_replay(whatif, err);
+	}
+	if (!replay_settle(whatif->replay))
+		return -EDEADLK;
+	replay_facts(whatif->replay, &whatif->facts);
+	return 0;
 }
 
 int whatif_check(struct whatif *whatif, struct err *err)

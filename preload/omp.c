@@ -292,21 +292,21 @@ EXPORT bool GOMP_sections_end_cancel(void)
 /* Critical sections cannot be tried: two readings of the clock each. */
 
 /* A program that is only tuned does not pay for two looks at the clock. */
-static uint64_t entry_ns(void)
+uint64_t omp_asks(void)
 {
-	return sink_mode == SINK_OFF ? 0 : clock_ns();
+	return sink_mode == SINK_OFF ? 0 : is_tracing() ? trace_asks() : clock_ns();
 }
 
-void omp_entered(const void *lock, uint64_t start_ns, const void *caller)
+void omp_entered(const void *lock, uint64_t start_ns, uint32_t flags, const void *caller)
 {
 	if (sink_mode == SINK_OFF)
 		return;
 	uint64_t end_ns = clock_ns();
 	bool has_waited = end_ns - start_ns >= OMP_NOTICEABLE_NS;
 	if (is_tracing() && has_waited)
-		trace_wait_past(SINK_OMP_LOCK, lock, start_ns, end_ns, 0, caller);
+		trace_wait_past(SINK_OMP_LOCK, lock, flags, start_ns, end_ns, caller);
 	else if (is_tracing())
-		trace_acquired(SINK_OMP_LOCK, lock, 0, caller);
+		trace_acquired(SINK_OMP_LOCK, lock, flags, caller);
 	else if (has_waited)
 		wait_add(SYNC_OMP, 1, end_ns - start_ns, caller);
 }
@@ -314,12 +314,12 @@ void omp_entered(const void *lock, uint64_t start_ns, const void *caller)
 /* All critical sections without a name share one lock; so do the runtime's own atomics. */
 static const char unnamed_critical, atomics;
 
-static void enter_section(void (*entry)(void), const void *lock, const void *caller)
+static void enter_section(void (*entry)(void), const void *lock, uint32_t flags, const void *caller)
 {
 	profiled_pause();
-	uint64_t start_ns = entry_ns();
+	uint64_t start_ns = omp_asks();
 	entry();
-	omp_entered(lock, start_ns, caller);
+	omp_entered(lock, start_ns, flags, caller);
 }
 
 static void leave_section(void (*leave)(void), const void *lock, const void *caller)
@@ -331,7 +331,7 @@ static void leave_section(void (*leave)(void), const void *lock, const void *cal
 
 EXPORT void GOMP_critical_start(void)
 {
-	enter_section(gomp_find(OMP_CALLER)->GOMP_critical_start, &unnamed_critical, OMP_CALLER);
+	enter_section(gomp_find(OMP_CALLER)->GOMP_critical_start, &unnamed_critical, 0, OMP_CALLER);
 }
 
 EXPORT void GOMP_critical_end(void)
@@ -342,9 +342,9 @@ EXPORT void GOMP_critical_end(void)
 EXPORT void GOMP_critical_name_start(void **lock)
 {
 	profiled_pause();
-	uint64_t start_ns = entry_ns();
+	uint64_t start_ns = omp_asks();
 	gomp_find(OMP_CALLER)->GOMP_critical_name_start(lock);
-	omp_entered((const void *)lock, start_ns, OMP_CALLER);
+	omp_entered((const void *)lock, start_ns, 0, OMP_CALLER);
 }
 
 EXPORT void GOMP_critical_name_end(void **lock)
@@ -356,7 +356,7 @@ EXPORT void GOMP_critical_name_end(void **lock)
 
 EXPORT void GOMP_atomic_start(void)
 {
-	enter_section(gomp_find(OMP_CALLER)->GOMP_atomic_start, &atomics, OMP_CALLER);
+	enter_section(gomp_find(OMP_CALLER)->GOMP_atomic_start, &atomics, 0, OMP_CALLER);
 }
 
 EXPORT void GOMP_atomic_end(void)
@@ -366,7 +366,8 @@ EXPORT void GOMP_atomic_end(void)
 
 EXPORT void GOMP_ordered_start(void)
 {
-	enter_section(gomp_find(OMP_CALLER)->GOMP_ordered_start, running_region, OMP_CALLER);
+	enter_section(gomp_find(OMP_CALLER)->GOMP_ordered_start, running_region, ACQUIRE_ORDERED,
+		OMP_CALLER);
 }
 
 EXPORT void GOMP_ordered_end(void)

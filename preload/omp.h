@@ -16,7 +16,10 @@ extern HIDDEN bool omp_has_regions;
 /* This thread waits as OMPT says: what the runtime does for that is not a wait of its own. */
 extern HIDDEN __thread bool omp_is_waiting __attribute__((tls_model("initial-exec")));
 
-/* A lock that cannot be tried was asked for at start_ns, and is had now. */
-void omp_entered(const void *lock, uint64_t start_ns, const void *caller);
+/* A lock that cannot be tried was asked for at start_ns, and is had now. flags: 0, or ACQUIRE_ORDERED. */
+void omp_entered(const void *lock, uint64_t start_ns, uint32_t flags, const void *caller);
+
+/* Before that: when it is asked for. */
+uint64_t omp_asks(void);
 
 #endif

@@ -262,14 +262,15 @@ static void on_mutex_acquire(
 	(void)id;
 	(void)caller;
 	if (kind >= OMPT_MUTEX_CRITICAL && is_ours())
-		acquire_ns = clock_ns();
+		acquire_ns = omp_asks();
 }
 
 static void on_mutex_acquired(int kind, uint64_t id, const void *caller)
 {
 	if (kind < OMPT_MUTEX_CRITICAL || acquire_ns == 0 || !is_ours())
 		return;
-	omp_entered((const void *)(uintptr_t)id, acquire_ns, caller);
+	omp_entered((const void *)(uintptr_t)id, acquire_ns,
+		kind == OMPT_MUTEX_ORDERED ? ACQUIRE_ORDERED : 0, caller);
 	acquire_ns = 0;
 }
 

@@ -43,6 +43,7 @@ enum ompt_sync_region {
 /* Below these are locks, which are functions that the program calls: omp.c sees them. */
 enum ompt_mutex {
 	OMPT_MUTEX_CRITICAL = 5,
+	OMPT_MUTEX_ORDERED = 7,
 };
 
 typedef int ompt_set_callback(enum ompt_event event, ompt_callback *callback);

@@ -74,6 +74,7 @@ struct wait {
 	bool is_counted;
 	bool is_estimated; /* its CPU time, if it sleeps */
 	bool is_shared; /* the read side of a lock */
+	bool is_ordered; /* TRACE_ORDERED */
 	bool has_failed; /* it ended without what it waited for */
 };
 
@@ -136,6 +137,7 @@ void try_succeeded(const void *object);
 
 enum {
 	ACQUIRE_SHARED = 2, /* TRACE_SHARED: the read side of a lock */
+	ACQUIRE_ORDERED = 4096, /* TRACE_ORDERED */
 	RELEASE_ALL = 8, /* TRACE_ALL: a broadcast */
 };
 

@@ -71,8 +71,10 @@ void trace_frames(const void *caller);
 struct birth trace_park(uint32_t kind, const void *object, const void *caller);
 void trace_unpark(struct birth by);
 
+/* Now; before a wait that is known only afterwards: how much CPU time the thread took until then is noted. */
+uint64_t trace_asks(void);
 /* A wait known only afterwards, when nothing else was recorded in between. */
-void trace_wait_past(uint32_t kind, const void *object, uint64_t start_ns, uint64_t end_ns,
-	uint64_t woken_ns, const void *caller);
+void trace_wait_past(uint32_t kind, const void *object, uint32_t flags, uint64_t start_ns,
+	uint64_t end_ns, const void *caller);
 
 #endif

@@ -169,7 +169,8 @@ enum trace_flags {
 	TRACE_METADATA = 512,
 	TRACE_AHEAD = 1024,
 	TRACE_FLUSH = 2048,
-	TRACE_FLAGS = 4095, /* all of them */
+	TRACE_ORDERED = 4096,
+	TRACE_FLAGS = 8191, /* all of them */
 };
 
 enum trace_state {

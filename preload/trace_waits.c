@@ -137,6 +137,7 @@ static struct wake find_waker(const struct wait *wait)
 static void put_pass(const struct wait *wait, uint64_t time_ns, struct wake wake)
 {
 	uint32_t flags = TRACE_WAITED | (wait->is_shared ? TRACE_SHARED : 0) |
+			 (wait->is_ordered ? TRACE_ORDERED : 0) |
 			 (wait->has_failed ? TRACE_TIMED_OUT : 0);
 	wake.time_ns = within(wake.time_ns, wait->start_ns, time_ns);
 	put(time_ns, head_of(TRACE_PASS, wait->kind, flags), (uintptr_t)wait->object, wait->caller,
@@ -291,8 +292,16 @@ void trace_wait_discard(struct wait *wait)
 	leave();
 }
 
-void trace_wait_past(uint32_t kind, const void *object, uint64_t start_ns, uint64_t end_ns,
-	uint64_t woken_ns, const void *caller)
+uint64_t trace_asks(void)
+{
+	uint64_t time_ns = now();
+	if (self.state == THREAD_RECORDING && !self.is_busy)
+		(void)cpu_clock_at(&self.cpu, time_ns);
+	return time_ns;
+}
+
+void trace_wait_past(uint32_t kind, const void *object, uint32_t flags, uint64_t start_ns,
+	uint64_t end_ns, const void *caller)
 {
 	char frame = 0;
 	if (!enter())
@@ -300,7 +309,7 @@ void trace_wait_past(uint32_t kind, const void *object, uint64_t start_ns, uint6
 	if (!is_nested(&frame)) {
 		struct wait wait = { .start_ns = start_ns, .kind = kind, .object = object };
 		wait.caller = caller;
-		wait.woken_ns = woken_ns;
+		wait.is_ordered = flags & TRACE_ORDERED;
 		put(start_ns, head_of(TRACE_WAIT, kind, 0), (uintptr_t)object, caller, 0);
 		put_pass(&wait, end_ns, find_waker(&wait));
 	}

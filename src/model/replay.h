@@ -68,6 +68,8 @@ struct replay_facts {
 	uint64_t wake_ns; /* from a wake-up to running again, on a free core: median */
 	uint64_t block_ns; /* CPU time that a wait costs who waits: lower quartile */
 	size_t threads, operations;
+	uint64_t
+		in_turns; /* locks and semaphores that keep the recorded order: see replay_settle() */
 	uint64_t conditions,
 		by_order; /* waits for conditions; those replayed in the recorded order */
 	uint64_t unended; /* waits that had not ended when the recording did */
@@ -142,6 +144,12 @@ int replay_run(
  * meaning.h); false: no more. A replay without those meanings (meaning_forget()) may come through.
  */
 bool replay_stuck(const struct replay *replay, size_t n, uint32_t *ret_meaning);
+
+/*
+ * After -EDEADLK with no such condition: locks and semaphores for which threads waited then are taken in the recorded
+ * order from now on. False: all of them were already.
+ */
+bool replay_settle(struct replay *replay);
 
 /* The n-th thread, as duration() calls it; false: no more. */
 bool replay_thread(const struct replay *replay, uint32_t n, uint32_t *ret_pid, uint32_t *ret_tid);

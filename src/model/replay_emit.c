@@ -74,6 +74,12 @@ static void name_object(const struct player *player, struct event *event, uint32
 		event->object = object->address;
 		return;
 	}
+	if (event->object > 0 && event->what == WHAT_SEM &&
+		event->object == (uint64_t)player->threads[index].turn_sem + 1) {
+		event->what = WHAT_OTHER;
+		event->object = 0;
+		return;
+	}
 	/* A pause: for whatever it was. */
 	const struct load_thread *thread = &player->replay->threads[index];
 	size_t at = player->threads[index].at;

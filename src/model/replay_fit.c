@@ -44,13 +44,18 @@ static int follow(void *context, const struct event *event, struct err *err)
 /* Replays; sets what threads lose to one another. 0, or as replay_run(). */
 static int try_cores(struct replay *replay, double *ret_lost_ns, uint64_t *ret_ns)
 {
+	uint32_t meaning;
 	struct wanted wanted = { .cores = replay->facts.cores };
 	struct event_sink sink = { .context = &wanted, .event = follow };
 	AUTO_FREE struct replay_time *times = calloc(replay->thread_count, sizeof *times);
 	if (!times)
 		return -ENOMEM;
-	int code = replay_run(
-		replay, &(struct replay_run){ .sink = &sink, .times = times }, ret_ns, NULL);
+	struct replay_run run = { .sink = &sink, .times = times };
+	int code = replay_run(replay, &run, ret_ns, NULL);
+	while (code == -EDEADLK && !replay_stuck(replay, 0, &meaning) && replay_settle(replay)) {
+		wanted = (struct wanted){ .cores = replay->facts.cores };
+		code = replay_run(replay, &run, ret_ns, NULL);
+	}
 	double lost_ns = wanted.could_ns;
 	for (size_t i = 0; code == 0 && i < replay->thread_count; i++)
 		lost_ns -= (double)times[i].ran_ns;

@@ -278,8 +278,8 @@ static int meet(struct replay *replay, uint32_t object)
 			step->kind = STEP_SEM_WAIT;
 			step->object = joined;
 			/* One of them takes all, the others pass: in practice there is one. */
-			step->amount = k == i ? to - from : 0;
-			if (step->amount == 0)
+			step->other = k == i ? (uint32_t)(to - from) : 0;
+			if (step->other == 0)
 				step->kind = STEP_NOTHING;
 		}
 		from = to;

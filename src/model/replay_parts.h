@@ -19,7 +19,7 @@ enum { REPLAY_NONE = UINT32_MAX };
 
 enum step_kind {
 	STEP_NOTHING, /* only the CPU time before it */
-	STEP_LOCK, /* mutex, spin or read-write lock: by its object */
+	STEP_LOCK, /* mutex, spin or read-write lock: by its object; amount: its turn */
 	STEP_UNLOCK,
 	STEP_BARRIER, /* object; amount: index of its episode */
 	STEP_DOCK, /* object: semaphore of those who came; other: of those let go, or REPLAY_NONE */
@@ -28,13 +28,13 @@ enum step_kind {
 	STEP_SIGNAL, /* object: condition; amount: its number */
 	STEP_DECIDE, /* object: condition; other: mutex; class: role. It may wait for what it means */
 	STEP_PUT, /* object: condition; class: role */
-	STEP_SEM_WAIT,
+	STEP_SEM_WAIT, /* amount: its turn; other: how many it takes, or REPLAY_NONE: one */
 	STEP_SEM_POST, /* amount: how many */
 	STEP_SLEEP, /* amount: ns; object: what was waited for, may be REPLAY_NONE */
 	STEP_AWAIT_WAKE, /* object; one STEP_WAKE for this thread */
 	STEP_WAKE, /* other: thread */
 	STEP_SPAWN, /* other: thread */
-	STEP_JOIN, /* other: thread */
+	STEP_JOIN, /* other: thread; amount: the mutex that it holds meanwhile, plus one; 0: none */
 	STEP_MARK, /* region, request or tick: class is the event's kind; amount */
 	STEP_EXIT,
 };
@@ -136,6 +136,8 @@ struct load_object {
 	bool writers_first;
 	bool guards_condition;
 	uint32_t meaning; /* condition: its index, UINT32_MAX if it has none that is known */
+	bool takes_turns; /* see replay_turns.c */
+	bool was_awaited; /* when the last run came to a deadlock, somebody wanted to take it */
 	bool was_stuck; /* condition: when the last run came to a deadlock, somebody waited for it */
 
 	/* While it is loaded. */
@@ -146,6 +148,7 @@ struct load_object {
 	uint64_t reader_yields, reader_passes; /* evidence of who comes first */
 	uint64_t handed_over, barged;
 	uint32_t waiting;
+	uint64_t turns; /* taken so often */
 	struct arrival *arrivals;
 	size_t arrival_count, arrival_capacity;
 	uint64_t signals; /* condition: so far */
@@ -216,6 +219,7 @@ struct replay {
 	/* Of what the cores could have given while all were wanted (or, if the two are not told apart, at any
 	   time), and what of that was not given: see replay_fit.c. */
 	double could_full_ns, lost_full_ns;
+	unsigned settled; /* how often replay_settle() was asked */
 	bool has_begun, has_cores_seen, is_finished, has_exited;
 };
 

@@ -266,14 +266,20 @@ static int signal_all(struct player *player, const struct step *step, struct sim
 static int lock(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
 {
 	struct play_thread *thread = &player->threads[index];
+	const struct load_object *object = &player->replay->objects[step->object];
+	int code = thread->stage == 0 ? turns_wait(player, index, step, op) : 0;
+	if (code != 0)
+		return code < 0 ? code : PLAY_AGAIN;
 	if (thread->stage++ > 0) {
 		if (!step->is_shared)
 			player->owners[step->object] = index;
 		change_depth(player, index, step, true);
-		return PLAY_DONE;
+		return !turns_pass_when_given_back(object) && turns_pass(player, step->object, op)
+			       ? PLAY_LAST
+			       : PLAY_DONE;
 	}
 	uint32_t number = player->numbers[step->object];
-	switch (player->replay->objects[step->object].play) {
+	switch (object->play) {
 	case PLAY_SPIN:
 		(void)op_on(op, SIM_SPIN_LOCK, number);
 		break;
@@ -290,11 +296,11 @@ static int lock(struct player *player, uint32_t index, const struct step *step, 
 	return PLAY_AGAIN;
 }
 
-static int unlock(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
+static int give_back(
+	struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
 {
 	uint8_t play = player->replay->objects[step->object].play;
 	uint32_t number = player->numbers[step->object];
-	change_depth(player, index, step, false);
 	if (play == PLAY_SEM) {
 		op->amount = 1;
 		return op_on(op, SIM_SEM_POST, number);
@@ -307,18 +313,69 @@ static int unlock(struct player *player, uint32_t index, const struct step *step
 	return op_on(op, play == PLAY_SPIN ? SIM_SPIN_UNLOCK : SIM_UNLOCK, number);
 }
 
-static int join(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
+static int unlock(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
 {
-	if (step->other == REPLAY_NONE)
-		return PLAY_DONE;
+	if (player->threads[index].stage++ == 0) {
+		change_depth(player, index, step, false);
+		if (give_back(player, index, step, op) == PLAY_LAST)
+			return turns_pass_when_given_back(&player->replay->objects[step->object])
+				       ? PLAY_AGAIN
+				       : PLAY_LAST;
+	}
+	return turns_pass_when_given_back(&player->replay->objects[step->object]) &&
+			       turns_pass(player, step->object, op)
+		       ? PLAY_LAST
+		       : PLAY_DONE;
+}
+
+static int join_thread(
+	struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
+{
 	const struct play_thread *joined = &player->threads[step->other];
 	if (joined->tid > 0)
 		return op_on(op, SIM_JOIN, joined->tid);
-	if (player->threads[index].stage++ == LOOKS_MAX)
+	if (player->threads[index].looks++ == LOOKS_MAX)
 		return PLAY_DONE;
 	op->amount = LOOK_NS;
 	(void)op_on(op, SIM_SLEEP, 0);
 	return PLAY_AGAIN;
+}
+
+/*
+ * Who joins a thread while holding a mutex may have chosen one that had ended (pigz does): here another one may end
+ * first, and the chosen one need that mutex. So it is given back as long as it waits.
+ */
+static int join(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
+{
+	enum { HOLDS, JOINS, JOINED, TAKES };
+	struct play_thread *thread = &player->threads[index];
+	if (step->other == REPLAY_NONE)
+		return PLAY_DONE;
+	uint32_t mutex = step->amount > 0 ? (uint32_t)(step->amount - 1) : REPLAY_NONE;
+	bool is_over =
+		player->threads[step->other].at == player->replay->threads[step->other].count;
+	int code;
+	switch (thread->stage) {
+	case HOLDS:
+		if (is_over || mutex == REPLAY_NONE || player->owners[mutex] != index ||
+			player->replay->objects[mutex].play != PLAY_MUTEX)
+			return join_thread(player, index, step, op);
+		player->owners[mutex] = REPLAY_NONE;
+		thread->stage = JOINS;
+		(void)op_on(op, SIM_UNLOCK, player->numbers[mutex]);
+		return PLAY_AGAIN;
+	case JOINS:
+		code = join_thread(player, index, step, op);
+		thread->stage = code == PLAY_AGAIN ? JOINS : JOINED;
+		return PLAY_AGAIN;
+	case JOINED:
+		thread->stage = TAKES;
+		(void)op_on(op, SIM_LOCK, player->numbers[mutex]);
+		return PLAY_AGAIN;
+	default:
+		player->owners[mutex] = index;
+		return PLAY_DONE;
+	}
 }
 
 /* The end of an OpenMP region: tells that it has come, then waits for the next one. */
@@ -336,9 +393,15 @@ static int dock(struct player *player, uint32_t index, const struct step *step, 
 static int take_semaphore(
 	struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
 {
-	uint64_t count = step->amount ? step->amount : 1;
-	int how = op_on(op, SIM_SEM_WAIT, player->numbers[step->object]);
-	return ++player->threads[index].stage < count ? PLAY_AGAIN : how;
+	struct play_thread *thread = &player->threads[index];
+	uint32_t count = step->other != REPLAY_NONE ? step->other : 1;
+	int code = thread->stage == 0 ? turns_wait(player, index, step, op) : 0;
+	if (code != 0)
+		return code < 0 ? code : PLAY_AGAIN;
+	if (thread->stage++ == count)
+		return turns_pass(player, step->object, op) ? PLAY_LAST : PLAY_DONE;
+	(void)op_on(op, SIM_SEM_WAIT, player->numbers[step->object]);
+	return PLAY_AGAIN;
 }
 
 static int mark(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
@@ -479,6 +542,7 @@ int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_res
 		if (code != PLAY_AGAIN) {
 			thread->at++;
 			thread->stage = 0;
+			thread->looks = 0;
 			thread->has_begun = false;
 		}
 		if (code != PLAY_DONE)

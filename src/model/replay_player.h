@@ -10,8 +10,10 @@ struct play_thread {
 	size_t at; /* its next step */
 	uint32_t tid; /* the engine's; 0: not started */
 	uint32_t stage; /* of a step with several operations */
+	uint32_t turn_sem; /* at which it waits for its turn; SIM_NONE */
 	uint32_t sem; /* of those who are woken by a STEP_WAKE; SIM_NONE */
 	uint32_t awaited_with; /* the mutex of the condition that it waits for, plus one */
+	uint32_t looks; /* for a thread that it joins and nobody has started yet */
 	uint64_t generation; /* of the barrier that it waits at */
 	bool has_begun; /* the work before the step */
 	uint64_t work; /* of that, what is to come */
@@ -48,12 +50,26 @@ struct player {
 	uint32_t *last_owners; /* object -> thread that took it last */
 	uint32_t *episode_numbers;
 	struct play_cond *conds; /* by object */
+	uint64_t *turns; /* object -> whose turn it is */
+	struct map turn_waiters; /* object, turn -> thread that waits for it */
 	struct map passes; /* thread, condition: how often it passed */
 	struct play_table tables[SIM_DISKS + 1]; /* by enum sim_object_kind */
 	uint32_t *depths; /* thread * changes + change: locks held, regions that it is in */
 	uint32_t cores, active; /* active: threads that do not wait */
 	double speed; /* of the cores, now */
 };
+
+/* replay_run.c. 0 or -ENOMEM. */
+int player_add_to_table(
+	struct player *player, enum sim_object_kind kind, uint32_t number, uint32_t object);
+
+/* replay_turns.c. Whether it is not this thread's turn: then *op waits for it. 1, 0, -ENOMEM, -EINVAL. */
+int turns_wait(struct player *player, uint32_t index, const struct step *step, struct sim_op *op);
+bool turns_pass_when_given_back(const struct load_object *object);
+/* The next one's turn. True: *op lets it go. */
+bool turns_pass(struct player *player, uint32_t object, struct sim_op *op);
+/* After a deadlock. */
+void turns_note_stuck(const struct player *player);
 
 /* replay_play.c: struct sim_program's next(). */
 int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_result *last,

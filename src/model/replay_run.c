@@ -12,7 +12,7 @@ static int put_event(void *context, const struct event *event, struct err *err)
 	return replay_emit(context, event, err);
 }
 
-static int add_to_table(
+int player_add_to_table(
 	struct player *player, enum sim_object_kind kind, uint32_t number, uint32_t object)
 {
 	struct play_table *table = &player->tables[kind];
@@ -57,7 +57,7 @@ static int add_object(struct player *player, uint32_t index)
 	if (code == 0 && object->is_handed_over &&
 		(object->play == PLAY_MUTEX || object->play == PLAY_SPIN))
 		code = sim_set_handover(player->sim, kinds[object->play], *number);
-	return code < 0 ? code : add_to_table(player, kinds[object->play], *number, index);
+	return code < 0 ? code : player_add_to_table(player, kinds[object->play], *number, index);
 }
 
 /* A condition's state at the start. */
@@ -94,7 +94,7 @@ static int add_objects(struct player *player)
 		code = sim_add_barrier(
 			player->sim, NULL, episode->threads, &player->episode_numbers[i]);
 		if (code == 0)
-			code = add_to_table(
+			code = player_add_to_table(
 				player, SIM_BARRIERS, player->episode_numbers[i], episode->object);
 	}
 	return code;
@@ -104,12 +104,12 @@ static int add_thread(struct player *player, uint32_t index)
 {
 	const struct load_thread *thread = &player->replay->threads[index];
 	struct play_thread *play = &player->threads[index];
-	play->sem = SIM_NONE;
+	play->sem = play->turn_sem = SIM_NONE;
 	int code = 0;
 	if (thread->is_sleeper)
 		code = sim_add_sem(player->sim, NULL, 0, &play->sem);
 	if (code == 0 && thread->is_sleeper)
-		code = add_to_table(player, SIM_SEM, play->sem, REPLAY_NONE);
+		code = player_add_to_table(player, SIM_SEM, play->sem, REPLAY_NONE);
 	if (code < 0 || thread->parent != REPLAY_NONE)
 		return code;
 	code = sim_add_thread(player->sim, NULL, NULL, &play->tid);
@@ -129,12 +129,13 @@ static int player_init(struct player *player)
 	player->numbers = calloc(objects, sizeof *player->numbers);
 	player->owners = calloc(objects, sizeof *player->owners);
 	player->last_owners = calloc(objects, sizeof *player->last_owners);
+	player->turns = calloc(objects, sizeof *player->turns);
 	player->conds = calloc(objects, sizeof *player->conds);
 	player->episode_numbers =
 		calloc(replay->episode_count + 1, sizeof *player->episode_numbers);
 	player->depths = calloc(threads * (player->run->change_count + 1), sizeof *player->depths);
 	if (!player->threads || !player->numbers || !player->owners || !player->last_owners ||
-		!player->conds || !player->episode_numbers || !player->depths)
+		!player->turns || !player->conds || !player->episode_numbers || !player->depths)
 		return -ENOMEM;
 	int code = add_objects(player);
 	for (uint32_t i = 0; code == 0 && i < replay->thread_count; i++)
@@ -152,10 +153,12 @@ static void player_release(struct player *player)
 	free(player->numbers);
 	free(player->owners);
 	free(player->last_owners);
+	free(player->turns);
 	free(player->conds);
 	free(player->episode_numbers);
 	free(player->depths);
 	free(player->by_tid);
+	map_release(&player->turn_waiters);
 	map_release(&player->passes);
 	sim_free(player->sim);
 }
@@ -274,8 +277,10 @@ int replay_run(
 	struct player player = { .replay = replay, .run = run, .sink = run->sink };
 	rng_init(&player.rng, run->seed);
 	code = play(&player, run->cores ? run->cores : replay->facts.cores, ret_ns, err);
-	if (code == -EDEADLK)
+	if (code == -EDEADLK) {
 		note_stuck(&player);
+		turns_note_stuck(&player);
+	}
 	player_release(&player);
 	return code;
 }

@@ -23,14 +23,17 @@ static struct load_hold *find_hold(struct load_thread *thread, uint32_t object)
 	return NULL;
 }
 
-static int take_hold(
-	struct replay *replay, uint32_t index, uint32_t object, const struct event *event)
+/* `step` stands for the taking. */
+static int take_hold(struct replay *replay, uint32_t index, size_t step, uint32_t object,
+	const struct event *event)
 {
 	struct load_thread *thread = &replay->threads[index];
 	if (mem_grow(&thread->holds, &thread->hold_capacity, thread->hold_count + 1,
 		    sizeof *thread->holds) < 0)
 		return -ENOMEM;
 	struct load_object *lock = &replay->objects[object];
+	thread->steps[step].amount = lock->turns++;
+	lock->takes_turns |= (event->flags & EVENT_ORDERED) != 0;
 	struct load_hold *hold = &thread->holds[thread->hold_count++];
 	*hold = (struct load_hold){ .object = object, .depth = 1, .site = event->site };
 	if (event->flags & EVENT_SHARED)
@@ -177,6 +180,15 @@ static void forget_wait(struct replay *replay, struct load_thread *thread)
 	thread->wait_step = 0;
 }
 
+/* The mutex that it took last and still has, plus one; 0: none. */
+static uint64_t held_mutex(const struct replay *replay, const struct load_thread *thread)
+{
+	for (size_t i = thread->hold_count; i > 0; i--)
+		if (replay->objects[thread->holds[i - 1].object].what == WHAT_MUTEX)
+			return (uint64_t)thread->holds[i - 1].object + 1;
+	return 0;
+}
+
 int waits_begin(struct replay *replay, uint32_t index, const struct event *event)
 {
 	bool is_implicit = event->flags & EVENT_IMPLICIT;
@@ -206,8 +218,10 @@ int waits_begin(struct replay *replay, uint32_t index, const struct event *event
 	step->object = object;
 	step->site = event->site;
 	thread->wait_step = thread->count;
-	if (event->what == WHAT_JOIN)
+	if (event->what == WHAT_JOIN) {
 		step->other = find_joined(replay, event->pid, event->value, event->object);
+		step->amount = held_mutex(replay, thread);
+	}
 	if (event->what == WHAT_SEM)
 		replay->objects[object].sem_waits++;
 	return event->what == WHAT_BARRIER
@@ -278,8 +292,9 @@ static int resolve_signal(struct replay *replay, uint32_t index, uint64_t woken_
 	return 0;
 }
 
-static void take_from_semaphore(struct load_object *sem)
+static void take_from_semaphore(struct load_object *sem, struct step *step)
 {
+	step->amount = sem->turns++;
 	sem->balance--;
 	if (sem->balance < sem->least_balance)
 		sem->least_balance = sem->balance;
@@ -315,7 +330,7 @@ static int end_wait(struct replay *replay, uint32_t index, const struct event *e
 	case STEP_LOCK:
 		count_waiting(&replay->objects[step->object], step->is_shared, false);
 		if (!has_failed)
-			return take_hold(replay, index, step->object, event);
+			return take_hold(replay, index, thread->wait_step - 1, step->object, event);
 		step->kind = STEP_SLEEP;
 		step->amount = waited_ns;
 		return 0;
@@ -324,7 +339,7 @@ static int end_wait(struct replay *replay, uint32_t index, const struct event *e
 			step->kind = STEP_SLEEP;
 			step->amount = waited_ns;
 		} else {
-			take_from_semaphore(&replay->objects[step->object]);
+			take_from_semaphore(&replay->objects[step->object], step);
 		}
 		return 0;
 	case STEP_JOIN:
@@ -450,7 +465,7 @@ int waits_pass(struct replay *replay, uint32_t index, const struct event *event)
 		}
 		observe_getting(o, event->flags & EVENT_SHARED);
 		int code = push_lock(thread, object, event);
-		return code < 0 ? code : take_hold(replay, index, object, event);
+		return code < 0 ? code : take_hold(replay, index, thread->count - 1, object, event);
 	}
 	if (event->what != WHAT_BARRIER && event->what != WHAT_SEM)
 		return 0;
@@ -461,7 +476,7 @@ int waits_pass(struct replay *replay, uint32_t index, const struct event *event)
 	step->object = object;
 	step->site = event->site;
 	if (event->what == WHAT_SEM) {
-		take_from_semaphore(o);
+		take_from_semaphore(o, step);
 		return 0;
 	}
 	int code = objects_arrive(replay, index, object, thread->count - 1, event->time_ns);

@@ -80,6 +80,12 @@ static void add_doubts(struct strbuf *out, const struct whatif_answer *answer)
 			"With what was inferred of %zu condition%s the replay came to a deadlock: "
 			"replayed without it.\n",
 			answer->forgotten, answer->forgotten == 1 ? "" : "s");
+	if (f->in_turns > 0)
+		strbuf_addf(out,
+			"With the order in which %" PRIu64
+			" lock%s taken decided anew the replay came to a deadlock: they keep the "
+			"recorded one.\n",
+			f->in_turns, f->in_turns == 1 ? " is" : "s are");
 	if (f->by_order > 0)
 		strbuf_addf(out,
 			"What %" PRIu64 " of %" PRIu64

@@ -129,6 +129,8 @@ enum event_flags {
 	EVENT_METADATA = 512, /* DISK_*: of the file system itself */
 	EVENT_AHEAD = 1024, /* DISK_*: read because it may be needed */
 	EVENT_FLUSH = 2048, /* DISK_*: makes earlier writes durable, or is durable itself */
+	EVENT_ORDERED =
+		4096, /* PASS of a mutex: in an order that the program prescribes (OpenMP's ordered) */
 };
 
 #define EVENT_CORE_UNKNOWN UINT64_MAX

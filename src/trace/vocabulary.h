@@ -10,7 +10,7 @@ const char *event_kind_word(unsigned kind);
 const char *event_what_word(unsigned what);
 
 /* One bit's word: "waited", ...; NULL: no event has it. Bits are 0 to EVENT_FLAG_BITS - 1. */
-enum { EVENT_FLAG_BITS = 12 };
+enum { EVENT_FLAG_BITS = 13 };
 const char *event_flag_word(unsigned bit);
 
 /* The number of a word, or -EINVAL; "" is EVENT_NONE and WHAT_NONE. */
@@ -21,7 +21,7 @@ int event_what_parse(const char *word);
 int event_flags_parse(const char *words);
 
 /* The above; at most EVENT_FLAGS_BYTES with the terminator. */
-enum { EVENT_FLAGS_BYTES = 80 };
+enum { EVENT_FLAGS_BYTES = 96 };
 void event_flags_words(unsigned flags, char ret[EVENT_FLAGS_BYTES]);
 
 #endif

@@ -101,6 +101,11 @@ bool rppm_stuck(const struct rppm *rppm, size_t n, uint32_t *ret_meaning)
 	return replay_stuck(rppm->replay, n, ret_meaning);
 }
 
+bool rppm_settle(struct rppm *rppm)
+{
+	return replay_settle(rppm->replay);
+}
+
 void rppm_facts(const struct rppm *rppm, struct replay_facts *ret)
 {
 	replay_facts(rppm->replay, ret);

@@ -45,6 +45,8 @@ struct event_sink rppm_sink(struct rppm *rppm);
 
 /* After -EDEADLK, as replay_stuck(): a predictor without those meanings may come through. */
 bool rppm_stuck(const struct rppm *rppm, size_t n, uint32_t *ret_meaning);
+/* Also after -EDEADLK, as replay_settle(). */
+bool rppm_settle(struct rppm *rppm);
 
 /* Of the timeline, after the sink was finished: times are the profiler's, CPU times are instructions. */
 void rppm_facts(const struct rppm *rppm, struct replay_facts *ret);

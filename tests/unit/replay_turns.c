@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Locks that are taken in the recorded order, and what becomes of replays that come to a deadlock. */
+#include "replay_fixture.h"
+
+#include <errno.h>
+
+#define HEAD "time_ns,tid,event,what,object,site,value,flags\n"
+
+static struct replay_change speed_of(uint64_t thread, double factor)
+{
+	return (struct replay_change){
+		{ .kind = REPLAY_THREAD, .pid = 1, .number = 4000000 + thread }, factor
+	};
+}
+
+/* b comes to the ordered section 20 ms before a, whose turn it is; 10 ms each. */
+static void ordered_sections_keep_their_order(void **state)
+{
+	(void)state;
+	struct fixture f = load(HEAD "0,a,start,,,,,\n"
+				     "0,b,start,,,,,\n"
+				     "10000000,b,wait,mutex,loop,1,,\n"
+				     "30000000,a,pass,mutex,loop,1,,ordered\n"
+				     "40000000,a,release,mutex,loop,2,,\n"
+				     "40000000,a,exit,,,,,\n"
+				     "40000000,b,pass,mutex,loop,1,,waited|ordered\n"
+				     "50000000,b,release,mutex,loop,2,,\n"
+				     "50000000,b,exit,,,,,\n",
+		2);
+	struct replay_change a_faster = speed_of(0, 2), b_faster = speed_of(1, 2);
+	assert_int_equal(play(&f, 2, NULL, 0), 50000000);
+	assert_int_equal(play(&f, 2, &a_faster, 1), 30000000); /* 15 + 5 + 10 */
+	assert_int_equal(play(&f, 2, &b_faster, 1), 45000000); /* 30 + 10 + 5 */
+	assert_int_equal(play(&f, 1, NULL, 0), 60000000);
+	release(&f);
+}
+
+/* a posts what b waits for while holding the lock: had b come first, both would wait for ever. */
+static const char crossed[] = HEAD "0,a,start,,,,,\n"
+				   "0,b,start,,,,,\n"
+				   "10000000,a,pass,mutex,lock,1,,\n"
+				   "20000000,a,release,sem,given,1,,\n"
+				   "20000000,a,release,mutex,lock,1,,\n"
+				   "20000000,a,exit,,,,,\n"
+				   "30000000,b,pass,mutex,lock,1,,\n"
+				   "30000000,b,pass,sem,given,1,,\n"
+				   "40000000,b,release,mutex,lock,1,,\n"
+				   "40000000,b,exit,,,,,\n";
+
+static void a_replay_settles_for_the_recorded_order(void **state)
+{
+	(void)state;
+	struct fixture f = load(crossed, 2);
+	struct replay_change slow = speed_of(0, 0.25);
+	struct replay_run run = { .changes = &slow, .change_count = 1 };
+	struct replay_facts facts;
+	uint64_t ns = 0;
+	uint32_t meaning;
+	assert_int_equal(replay_run(f.replay, &run, &ns, NULL), -EDEADLK);
+	assert_false(replay_stuck(f.replay, 0, &meaning));
+	assert_true(replay_settle(f.replay));
+	assert_int_equal(replay_run(f.replay, &run, &ns, NULL), 0);
+	assert_int_equal(ns, 90000000); /* a: 40 + 40, then b: 10 */
+	replay_facts(f.replay, &facts);
+	assert_int_equal(facts.in_turns, 2);
+	assert_false(replay_settle(f.replay));
+	release(&f);
+}
+
+/* main takes the lock and joins a, which needed it before. */
+static void who_joins_gives_its_mutex_back_meanwhile(void **state)
+{
+	(void)state;
+	struct fixture f = load(HEAD "0,main,start,,,,,\n"
+				     "0,a,start,,,,main,\n"
+				     "5000000,a,pass,mutex,lock,1,,\n"
+				     "10000000,a,release,mutex,lock,1,,\n"
+				     "10000000,a,exit,,,,,\n"
+				     "20000000,main,pass,mutex,lock,1,,\n"
+				     "20000000,main,wait,join,a,1,a,\n"
+				     "20000000,main,pass,join,a,1,a,waited\n"
+				     "30000000,main,release,mutex,lock,1,,\n"
+				     "30000000,main,exit,,,,,\n",
+		2);
+	struct replay_change slow = speed_of(1, 0.1);
+	assert_int_equal(play(&f, 2, NULL, 0), 30000000);
+	assert_int_equal(play(&f, 2, &slow, 1), 110000000); /* a: 50 + 50, then main: 10 */
+	release(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ordered_sections_keep_their_order),
+		cmocka_unit_test(a_replay_settles_for_the_recorded_order),
+		cmocka_unit_test(who_joins_gives_its_mutex_back_meanwhile),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
