@@ -144,7 +144,7 @@ static int open_for_recorder(const char *path, int flags, ...)
 void real_resolve(void)
 {
 	real_functions.open = open_for_recorder;
-	__atomic_store_n(&real_functions.pthread_mutex_lock, pthread_mutex_lock, __ATOMIC_RELEASE);
+	__atomic_store_n(&real_functions.is_whole, true, __ATOMIC_RELEASE);
 }
 
 /* Threads. */

@@ -18,16 +18,19 @@ static void *next(const char *name)
 	return found ? found : dlsym(RTLD_NEXT, name);
 }
 
+/*
+ * A lookup that fails allocates, for its message, and the program's allocator may lock, read its settings, and so on: it
+ * comes here again, and goes on with what has been found so far, all but what may be missing.
+ */
 void real_resolve(void)
 {
-	struct real found = { 0 };
-#define REAL_RESOLVE(name) found.name = (__typeof__(name) *)next(#name);
+	static __thread bool is_resolving __attribute__((tls_model("initial-exec")));
+	if (is_resolving)
+		return;
+	is_resolving = true;
+#define REAL_RESOLVE(name) real_functions.name = (__typeof__(name) *)next(#name);
 	REAL_FUNCTIONS(REAL_RESOLVE)
 #undef REAL_RESOLVE
-
-	/* pthread_mutex_lock last: who sees it sees the others, too. */
-	__typeof__(pthread_mutex_lock) *lock = found.pthread_mutex_lock;
-	found.pthread_mutex_lock = real_functions.pthread_mutex_lock;
-	real_functions = found;
-	__atomic_store_n(&real_functions.pthread_mutex_lock, lock, __ATOMIC_RELEASE);
+	__atomic_store_n(&real_functions.is_whole, true, __ATOMIC_RELEASE);
+	is_resolving = false;
 }

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -34,51 +35,43 @@ int __open64_2(const char *path, int flags);
 int __openat_2(int directory, const char *path, int flags);
 int __openat64_2(int directory, const char *path, int flags);
 
-/* X(function). Functions that only newer C libraries have may stay NULL: nobody calls them then. */
+/*
+ * X(function). Those whose lookup may fail come last: real_resolve() says why. Functions that only newer C libraries have
+ * may stay NULL: nobody calls them then.
+ */
 #define REAL_FUNCTIONS(X)                                                                          \
 	X(pthread_mutex_lock)                                                                      \
 	X(pthread_mutex_trylock)                                                                   \
+	X(pthread_mutex_unlock)                                                                    \
 	X(pthread_mutex_timedlock)                                                                 \
-	X(pthread_mutex_clocklock)                                                                 \
 	X(pthread_rwlock_rdlock)                                                                   \
 	X(pthread_rwlock_wrlock)                                                                   \
 	X(pthread_rwlock_tryrdlock)                                                                \
 	X(pthread_rwlock_trywrlock)                                                                \
 	X(pthread_rwlock_timedrdlock)                                                              \
 	X(pthread_rwlock_timedwrlock)                                                              \
-	X(pthread_rwlock_clockrdlock)                                                              \
-	X(pthread_rwlock_clockwrlock)                                                              \
 	X(pthread_spin_lock)                                                                       \
 	X(pthread_spin_trylock)                                                                    \
 	X(pthread_barrier_wait)                                                                    \
-	X(pthread_cond_wait)                                                                       \
-	X(pthread_cond_timedwait)                                                                  \
-	X(pthread_cond_clockwait)                                                                  \
 	X(pthread_join)                                                                            \
 	X(pthread_tryjoin_np)                                                                      \
 	X(pthread_timedjoin_np)                                                                    \
-	X(pthread_clockjoin_np)                                                                    \
 	X(sem_wait)                                                                                \
 	X(sem_trywait)                                                                             \
 	X(sem_timedwait)                                                                           \
-	X(sem_clockwait)                                                                           \
 	X(mtx_lock)                                                                                \
 	X(mtx_trylock)                                                                             \
 	X(mtx_timedlock)                                                                           \
 	X(cnd_wait)                                                                                \
 	X(cnd_timedwait)                                                                           \
 	X(thrd_join)                                                                               \
-	X(pthread_mutex_unlock)                                                                    \
 	X(pthread_rwlock_unlock)                                                                   \
 	X(pthread_spin_unlock)                                                                     \
-	X(pthread_cond_signal)                                                                     \
-	X(pthread_cond_broadcast)                                                                  \
 	X(pthread_create)                                                                          \
 	X(pthread_mutex_init)                                                                      \
 	X(pthread_rwlock_init)                                                                     \
 	X(pthread_spin_init)                                                                       \
 	X(pthread_barrier_init)                                                                    \
-	X(pthread_cond_init)                                                                       \
 	X(sem_init)                                                                                \
 	X(mtx_init)                                                                                \
 	X(cnd_init)                                                                                \
@@ -139,23 +132,34 @@ int __openat64_2(int directory, const char *path, int flags);
 	X(sigsuspend)                                                                              \
 	X(__read_chk)                                                                              \
 	X(__recv_chk)                                                                              \
-	X(__poll_chk)
+	X(__poll_chk)                                                                              \
+	X(pthread_cond_wait)                                                                       \
+	X(pthread_cond_timedwait)                                                                  \
+	X(pthread_cond_signal)                                                                     \
+	X(pthread_cond_broadcast)                                                                  \
+	X(pthread_cond_init)                                                                       \
+	X(pthread_mutex_clocklock)                                                                 \
+	X(pthread_rwlock_clockrdlock)                                                              \
+	X(pthread_rwlock_clockwrlock)                                                              \
+	X(pthread_clockjoin_np)                                                                    \
+	X(sem_clockwait)                                                                           \
+	X(pthread_cond_clockwait)
 
 struct real {
 #define REAL_MEMBER(name) __typeof__(name) *name;
 	REAL_FUNCTIONS(REAL_MEMBER)
 #undef REAL_MEMBER
+	bool is_whole;
 };
 
-/* Filled once; a thread that reads it while another fills it fills it, too, with the same values. */
+/* Filled once; a thread that reads it before it is whole fills it, too, with the same values. */
 extern struct real real_functions;
 
 void real_resolve(void);
 
 static inline const struct real *real(void)
 {
-	if (__builtin_expect(
-		    !__atomic_load_n(&real_functions.pthread_mutex_lock, __ATOMIC_ACQUIRE), 0))
+	if (__builtin_expect(!__atomic_load_n(&real_functions.is_whole, __ATOMIC_ACQUIRE), 0))
 		real_resolve();
 	return &real_functions;
 }

@@ -25,6 +25,10 @@ tail -n 1 stderr
 record -o killed.cct -- "$program" kill
 tail -n 1 stderr | sed 's|/.*/programs|programs|'
 
+echo "-- an allocator that locks"
+"$CORECAST" record --via preload -o own_malloc.cct -- "$CORECAST_BUILD/tests/programs/own_malloc" 2>stderr
+[ "$("$CORECAST" export own_malloc.cct --to csv | grep -c ',pass,mutex,')" -ge 200 ]
+
 echo "-- files"
 record -o cat.cct -- true
 record --force -o cat.cct -- true
