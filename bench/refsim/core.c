@@ -45,6 +45,10 @@ struct refcore {
 	struct refcore_predictor predictor;
 
 	uint64_t clock;
+	/* A cycle in which the instructions ran out before the width did: dispatch goes on in it. */
+	bool is_open, has_happened; /* has_happened: anything, in it */
+	uint32_t width_left;
+	enum refcore_part part; /* why nothing retired in it, or base */
 	struct entry *ring; /* of micro-operations `oldest` .. `next` - 1 */
 	uint32_t ring_mask;
 	uint64_t oldest, next;
@@ -450,17 +454,17 @@ static size_t dispatch(
 {
 	size_t done = 0;
 	uint32_t width = core->processor->dispatch_width;
-	while (done < count && core->blocked_by == 0 && core->fetch_from <= core->clock) {
+	while (done < count && core->width_left > 0 && core->blocked_by == 0 &&
+		core->fetch_from <= core->clock) {
 		const struct code *code = &codes[ops[done].code];
 		struct parts parts = parts_of(code);
 		uint32_t all = parts.loads + parts.operations + parts.stores;
-		bool is_first = width == core->processor->dispatch_width;
-		if ((all > width && !is_first) || !has_room(core, parts) || !fetch_line(core, code))
+		bool is_first = core->width_left == width;
+		if ((all > core->width_left && !is_first) || !has_room(core, parts) ||
+			!fetch_line(core, code))
 			break;
 		dispatch_one(core, &ops[done++], code, parts);
-		width -= all < width ? all : width;
-		if (width == 0)
-			break;
+		core->width_left -= all < core->width_left ? all : core->width_left;
 	}
 	return done;
 }
@@ -498,35 +502,50 @@ static uint64_t next_event(const struct refcore *core)
 	return next == NEVER ? core->clock + 1 : next;
 }
 
-/* One cycle, or all up to the next in which something happens. Dispatched instructions. */
-static size_t step(
-	struct refcore *core, const struct code *codes, const struct micro_op *ops, size_t count)
+static void begin_cycle(struct refcore *core)
 {
 	enum refcore_part part = blame(core);
 	uint32_t retired = retire(core);
 	uint32_t issued = issue(core);
-	size_t dispatched = dispatch(core, codes, ops, count);
-	uint64_t next = core->clock + 1;
-	if (retired == 0 && issued == 0 && dispatched == 0)
-		next = next_event(core);
-	core->counts.parts[retired ? REFCORE_BASE : part] += next - core->clock;
+	core->is_open = true;
+	core->has_happened = retired > 0 || issued > 0;
+	core->part = retired > 0 ? REFCORE_BASE : part;
+	core->width_left = core->processor->dispatch_width;
+}
+
+/* The next cycle, or the next in which something can happen. */
+static void end_cycle(struct refcore *core)
+{
+	uint64_t next = core->has_happened ? core->clock + 1 : next_event(core);
+	core->is_open = false;
+	core->counts.parts[core->part] += next - core->clock;
 	core->counts.cycles += next - core->clock;
 	core->clock = next;
-	return dispatched;
 }
 
 void refcore_run(
 	struct refcore *core, const struct code *codes, const struct micro_op *ops, size_t count)
 {
 	size_t done = 0;
-	while (done < count)
-		done += step(core, codes, ops + done, count - done);
+	while (done < count) {
+		if (!core->is_open)
+			begin_cycle(core);
+		size_t dispatched = dispatch(core, codes, ops + done, count - done);
+		core->has_happened |= dispatched > 0;
+		done += dispatched;
+		if (done < count || core->width_left == 0)
+			end_cycle(core);
+	}
 }
 
 void refcore_drain(struct refcore *core)
 {
-	while (core->oldest < core->next || core->store_count > 0)
-		(void)step(core, NULL, NULL, 0);
+	if (core->is_open)
+		end_cycle(core);
+	while (core->oldest < core->next || core->store_count > 0) {
+		begin_cycle(core);
+		end_cycle(core);
+	}
 }
 
 void refcore_advance(struct refcore *core, uint64_t cycle)
