@@ -158,13 +158,21 @@ void pace_resume(const struct vcpu *vcpu)
 }
 
 /* A thread that is to start has no stretch yet, nor has one that is to go on. */
-static bool runs(const struct vcpu *vcpu, uint64_t progress)
+bool pace_runs(const struct vcpu *vcpu)
 {
 	const struct pace *pace = &paces[vcpu->index];
+	if (!all)
+		return true;
 	uint32_t mode = __atomic_load_n(&vcpu->mode, __ATOMIC_RELAXED);
 	uint64_t stretch = __atomic_load_n(&slot_of(vcpu)->stretch, __ATOMIC_RELAXED);
 	bool is_counted = stretch != PROFILE_NOT_COUNTED || mode & VCPU_UNSTARTED || pace->is_woken;
-	return !(mode & VCPU_IGNORED) && is_counted && !pace->waits && pace->stuck_at != progress;
+	return !(mode & VCPU_IGNORED) && is_counted && !pace->waits;
+}
+
+/* Of such progress: whether it is waited for. */
+static bool runs(const struct vcpu *vcpu, uint64_t progress)
+{
+	return pace_runs(vcpu) && paces[vcpu->index].stuck_at != progress;
 }
 
 /* Who runs beside this one. */

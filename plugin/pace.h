@@ -14,6 +14,7 @@
 
 #include "thread.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* `vcpus`: *end of them have been used. Without this call, nothing is done. */
@@ -28,6 +29,9 @@ void pace_resume(const struct vcpu *vcpu);
 
 /* The thread runs; waits for those who are behind. Instructions from now to the next look. */
 uint64_t pace_look(const struct vcpu *vcpu);
+
+/* Whether the thread of this virtual cpu runs, or would if it had a core: true where nothing is done. */
+bool pace_runs(const struct vcpu *vcpu);
 
 /* In the child of a fork: nothing is done from now on. */
 void pace_forked(void);

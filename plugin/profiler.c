@@ -261,7 +261,7 @@ static __attribute__((noinline)) void look_at_access(
 	if (!again)
 		pages_access(vcpu, place, line, clock);
 	if (vcpu->looks & LOOKS_SAMPLER && !again && clock >= vcpu->next_access) {
-		reuse_sample(vcpu, place, line, clock);
+		reuse_sample(vcpu, place, line, clock, qemu_plugin_mem_is_store(info));
 		if (slot->accesses <= vcpu->next_access)
 			vcpu_look_no_more(vcpu, LOOKS_SAMPLER);
 	}
@@ -367,7 +367,7 @@ static void on_string_access(
 		reuse_access(vcpu, place, line, clock, is_store, false);
 	pages_access(vcpu, place, line, clock);
 	if (clock >= vcpu->next_access)
-		reuse_sample(vcpu, place, line, clock);
+		reuse_sample(vcpu, place, line, clock, is_store);
 }
 
 /* The recorder inside the program is not the program. */

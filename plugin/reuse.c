@@ -4,6 +4,7 @@
 #include "hash.h"
 #include "out.h"
 #include "pages.h"
+#include "sharing.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -36,6 +37,7 @@ struct watch {
 	uint64_t line;
 	uint64_t clock; /* accesses of the thread */
 	uint64_t global_clock; /* of all */
+	uint64_t instructions; /* of the thread */
 	struct thread *thread; /* NULL: has ended */
 	double weight;
 	uint32_t next; /* index + 1 */
@@ -141,6 +143,7 @@ void reuse_init(uint64_t (*total_of_others)(const struct vcpu *vcpu))
 void reuse_forked(void)
 {
 	(void)pthread_mutex_init(&shared.lock, NULL);
+	sharing_forked();
 	memset(buckets, 0, sizeof(buckets));
 	memset(reuse_filter, 0, sizeof(reuse_filter));
 	memset(page_watches, 0, sizeof(page_watches));
@@ -266,7 +269,8 @@ void reuse_leave(struct vcpu *vcpu)
 	vcpu_look_no_more(vcpu, LOOKS_SAMPLER);
 }
 
-void reuse_sample(struct vcpu *vcpu, const struct place *place, uint64_t line, uint64_t clock)
+void reuse_sample(
+	struct vcpu *vcpu, const struct place *place, uint64_t line, uint64_t clock, bool is_store)
 {
 	double weight = vcpu->sum->sample_weight;
 	draw_sample(vcpu, clock);
@@ -277,9 +281,12 @@ void reuse_sample(struct vcpu *vcpu, const struct place *place, uint64_t line, u
 	uint32_t hash = reuse_hash(line);
 	struct bucket *bucket = bucket_of(hash);
 	struct watch *watch = &watches[at - 1];
+	uint64_t now = others_total(vcpu) + clock;
+	sharing_sample(vcpu, line, is_store, weight);
 	*watch = (struct watch){ .line = line,
 		.clock = clock,
-		.global_clock = others_total(vcpu) + clock,
+		.global_clock = now,
+		.instructions = vcpu->slot->instructions,
 		.thread = vcpu->thread,
 		.weight = weight };
 	lock_bucket(bucket);
@@ -332,80 +339,8 @@ static void touch(struct vcpu *vcpu, const struct place *place, uint64_t line)
 	(void)pthread_mutex_unlock(&shared.lock);
 }
 
-static uint64_t difference(uint64_t now, uint64_t then)
+static bool grow_table(struct reuse_table *table)
 {
-	return now > then ? now - then - 1 : 0;
-}
-
-/* The watched line is accessed. Whether the watch has seen all. */
-static bool meet(struct watch *watch, struct vcpu *vcpu, const struct place *place, uint64_t clock,
-	bool is_store)
-{
-	struct thread *thread = vcpu->thread;
-	if (!watch->global_done) {
-		uint64_t total = others_total(vcpu) + clock;
-		reuse_add(thread, vcpu->sum, place->code, RAW_GLOBAL,
-			raw_reuse_bin(difference(total, watch->global_clock)), watch->weight);
-		watch->global_done = true;
-	}
-	if (watch->thread != thread) {
-		watch->is_written |= is_store;
-		return !watch->thread;
-	}
-	unsigned bin = watch->is_written ? RAW_REUSE_INFINITE
-					 : raw_reuse_bin(difference(clock, watch->clock));
-	reuse_add(thread, vcpu->sum, place->code, RAW_PRIVATE, bin, watch->weight);
-	return true;
-}
-
-void reuse_access(struct vcpu *vcpu, const struct place *place, uint64_t line, uint64_t clock,
-	bool is_store, bool again)
-{
-	uint32_t hash = reuse_hash(line);
-	struct bucket *bucket = bucket_of(hash);
-	if (!again && is_selected(hash))
-		touch(vcpu, place, line);
-	if (!bucket->first)
-		return;
-	lock_bucket(bucket);
-	for (uint32_t *link = &bucket->first; *link;) {
-		struct watch *watch = &watches[*link - 1];
-		bool is_line = watch->line == line;
-		if (is_line && again)
-			watch->is_written |= is_store && watch->thread != vcpu->thread;
-		if (is_line && !again && meet(watch, vcpu, place, clock, is_store))
-			remove_watch(bucket, link);
-		else
-			link = &watch->next;
-	}
-	unlock_bucket(bucket);
-}
-
-void reuse_end(struct vcpu *vcpu)
-{
-	pages_end(vcpu);
-	for (uint32_t i = 0; i < BUCKETS; i++) {
-		if (!buckets[i].first)
-			continue;
-		lock_bucket(&buckets[i]);
-		for (uint32_t *link = &buckets[i].first; *link;) {
-			struct watch *watch = &watches[*link - 1];
-			bool own = watch->thread == vcpu->thread;
-			if (own && watch->global_done) {
-				remove_watch(&buckets[i], link);
-				continue;
-			}
-			if (own)
-				watch->thread = NULL; /* another thread may still reuse it */
-			link = &watch->next;
-		}
-		unlock_bucket(&buckets[i]);
-	}
-}
-
-static bool grow_table(struct thread *thread)
-{
-	struct reuse_table *table = &thread->reuse;
 	if (table->entries && table->used * 2 < 1u << table->bits)
 		return true;
 	struct reuse_table larger = { .bits = table->entries ? table->bits + 1 : TABLE_FIRST_BITS,
@@ -426,15 +361,22 @@ static bool grow_table(struct thread *thread)
 	return true;
 }
 
-void reuse_add(struct thread *thread, struct sum *sum, uint32_t code, enum raw_scope scope,
-	unsigned bin, double weight)
+/* Of a table's key, which is never 0: bins are 8 bits, scopes 2, codes 28, sums 26; plus 1. */
+enum { CODE_MASK = 0xfffffff };
+
+static uint32_t code_of(uint64_t key)
 {
-	/* Bins are 8 bits, scopes 2, codes 28, sums 26; 1: never 0. */
-	uint64_t key = (uint64_t)sum->index << 38 | (uint64_t)(code & 0xfffffff) << 10 |
+	uint32_t code = (uint32_t)((key - 1) >> 10 & CODE_MASK);
+	return code == CODE_MASK ? UINT32_MAX : code;
+}
+
+static void table_add(struct reuse_table *table, struct sum *sum, uint32_t code,
+	enum raw_scope scope, unsigned bin, double weight)
+{
+	uint64_t key = (uint64_t)sum->index << 38 | (uint64_t)(code & CODE_MASK) << 10 |
 		       (uint64_t)scope << 8 | bin;
 	key++;
-	struct reuse_table *table = &thread->reuse;
-	if (!grow_table(thread))
+	if (!grow_table(table))
 		return;
 	uint32_t at = hash_bits(key, table->bits);
 	while (table->entries[at].key && table->entries[at].key != key)
@@ -449,18 +391,138 @@ void reuse_add(struct thread *thread, struct sum *sum, uint32_t code, enum raw_s
 	entry->samples++;
 }
 
-void reuse_write(struct thread *thread)
+static uint64_t difference(uint64_t now, uint64_t then)
+{
+	return now > then ? now - then - 1 : 0;
+}
+
+/* The thread that is watched comes again. */
+static void meet_own(
+	const struct watch *watch, struct vcpu *vcpu, const struct place *place, uint64_t clock)
+{
+	struct thread *thread = vcpu->thread;
+	uint64_t instructions = vcpu->slot->instructions - watch->instructions;
+	unsigned bin = watch->is_written ? RAW_REUSE_INFINITE
+					 : raw_reuse_bin(difference(clock, watch->clock));
+	double taken = 0;
+	if (instructions < SHARING_SHORT && watch->is_written)
+		sharing_meet(place->code);
+	else if (instructions < SHARING_SHORT)
+		taken = watch->weight * sharing_odds(vcpu, watch->line, instructions);
+	if (taken > 0)
+		table_add(&thread->taken, vcpu->sum, place->code, RAW_PRIVATE, bin, taken);
+	reuse_add(thread, vcpu->sum, place->code, RAW_PRIVATE, bin, watch->weight - taken);
+}
+
+/* The watched line is accessed. Whether the watch has seen all. */
+static bool meet(struct watch *watch, struct vcpu *vcpu, const struct place *place, uint64_t clock,
+	bool is_store)
+{
+	if (!watch->global_done) {
+		uint64_t now = others_total(vcpu) + clock;
+		reuse_add(vcpu->thread, vcpu->sum, place->code, RAW_GLOBAL,
+			raw_reuse_bin(difference(now, watch->global_clock)), watch->weight);
+		watch->global_done = true;
+	}
+	if (watch->thread != vcpu->thread) {
+		watch->is_written |= is_store;
+		return !watch->thread;
+	}
+	meet_own(watch, vcpu, place, clock);
+	return true;
+}
+
+/* The store of an instruction that has loaded from the line. */
+static void store_again(struct watch *watch, const struct vcpu *vcpu, uint64_t clock)
+{
+	bool is_own = watch->thread == vcpu->thread;
+	watch->is_written |= !is_own;
+	if (is_own && watch->clock == clock)
+		sharing_store(vcpu, watch->line, watch->weight);
+}
+
+void reuse_access(struct vcpu *vcpu, const struct place *place, uint64_t line, uint64_t clock,
+	bool is_store, bool again)
+{
+	uint32_t hash = reuse_hash(line);
+	struct bucket *bucket = bucket_of(hash);
+	if (!again && is_selected(hash))
+		touch(vcpu, place, line);
+	if (!bucket->first)
+		return;
+	lock_bucket(bucket);
+	for (uint32_t *link = &bucket->first; *link;) {
+		struct watch *watch = &watches[*link - 1];
+		bool is_line = watch->line == line;
+		if (is_line && again && is_store)
+			store_again(watch, vcpu, clock);
+		if (is_line && !again && meet(watch, vcpu, place, clock, is_store))
+			remove_watch(bucket, link);
+		else
+			link = &watch->next;
+	}
+	unlock_bucket(bucket);
+}
+
+void reuse_end(struct vcpu *vcpu)
+{
+	pages_end(vcpu);
+	sharing_end(vcpu);
+	for (uint32_t i = 0; i < BUCKETS; i++) {
+		if (!buckets[i].first)
+			continue;
+		lock_bucket(&buckets[i]);
+		for (uint32_t *link = &buckets[i].first; *link;) {
+			struct watch *watch = &watches[*link - 1];
+			bool own = watch->thread == vcpu->thread;
+			if (own && watch->global_done) {
+				remove_watch(&buckets[i], link);
+				continue;
+			}
+			if (own)
+				watch->thread = NULL; /* another thread may still reuse it */
+			link = &watch->next;
+		}
+		unlock_bucket(&buckets[i]);
+	}
+}
+
+void reuse_add(struct thread *thread, struct sum *sum, uint32_t code, enum raw_scope scope,
+	unsigned bin, double weight)
+{
+	table_add(&thread->reuse, sum, code, scope, bin, weight);
+}
+
+/* Lines that others would have written meanwhile count as written where that is known to happen. */
+static void settle_taken(struct thread *thread, bool is_end)
+{
+	struct reuse_table taken = thread->taken;
+	thread->taken = (struct reuse_table){ 0 };
+	for (uint32_t i = 0; taken.entries && i < 1u << taken.bits; i++) {
+		const struct reuse_entry *entry = &taken.entries[i];
+		if (!entry->key)
+			continue;
+		uint32_t code = code_of(entry->key);
+		unsigned bin = (entry->key - 1) & 255;
+		bool is_met = sharing_is_met(code);
+		table_add(is_met || is_end ? &thread->reuse : &thread->taken, entry->sum, code,
+			RAW_PRIVATE, is_met ? RAW_REUSE_INFINITE : bin, entry->count);
+	}
+	free(taken.entries);
+}
+
+void reuse_write(struct thread *thread, bool is_end)
 {
 	struct reuse_table *table = &thread->reuse;
+	settle_taken(thread, is_end);
 	for (uint32_t i = 0; table->entries && i < 1u << table->bits; i++) {
 		const struct reuse_entry *entry = &table->entries[i];
 		if (!entry->key)
 			continue;
 		uint64_t key = entry->key - 1;
-		uint32_t code = (uint32_t)(key >> 10 & 0xfffffff);
 		struct raw_reuse reuse = { .stretch = entry->sum->stretch,
 			.thread = thread->number,
-			.code = code == 0xfffffff ? UINT32_MAX : code,
+			.code = code_of(entry->key),
 			.scope = key >> 8 & 3,
 			.bin = key & 255,
 			.samples = entry->samples,

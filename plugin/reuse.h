@@ -4,7 +4,7 @@
  * caches", ISPASS 2010): an access picked at random is watched until its line is accessed again. Watches of all
  * threads are in one table, so that reuse by another thread is seen: the distance to the next access by any
  * thread is of scope RAW_GLOBAL, that to the next by the same thread of scope RAW_PRIVATE, infinite if another has
- * written in between. A sample counts as many accesses as were not sampled for it.
+ * written in between, or would have, had the threads run side by side (sharing.h). A sample counts as many accesses as were not sampled for it.
  *
  * First touches, whose distance is infinite too, are counted on lines that a hash selects, exactly.
  *
@@ -52,7 +52,8 @@ void reuse_access(struct vcpu *vcpu, const struct place *place, uint64_t line, u
 	bool is_store, bool again);
 
 /* The access is the one to be sampled. */
-void reuse_sample(struct vcpu *vcpu, const struct place *place, uint64_t line, uint64_t clock);
+void reuse_sample(
+	struct vcpu *vcpu, const struct place *place, uint64_t line, uint64_t clock, bool is_store);
 
 /* All lines of the page that `line` is in may be watched until as many calls of the second; by any thread. */
 void reuse_watch_page(uint64_t line);
@@ -62,8 +63,8 @@ void reuse_unwatch_page(uint64_t line);
 void reuse_add(struct thread *thread, struct sum *sum, uint32_t code, enum raw_scope scope,
 	unsigned bin, double weight);
 
-/* Writes the thread's table and empties it. */
-void reuse_write(struct thread *thread);
+/* Writes the thread's table and empties it, but for what is not known before its end. */
+void reuse_write(struct thread *thread, bool is_end);
 
 /* In the child of a fork. */
 void reuse_forked(void);

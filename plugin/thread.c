@@ -60,6 +60,7 @@ void thread_free(struct thread *thread)
 	free(thread->table);
 	free(thread->recorder.words);
 	free(thread->reuse.entries);
+	free(thread->taken.entries);
 	free(thread->touched.lines);
 	branches_free(thread);
 	free(thread);
@@ -184,7 +185,7 @@ void thread_write(struct vcpu *vcpu, bool is_end)
 	out_record(RAW_THREAD, &record, sizeof(record), NULL, 0);
 	for (struct sum *sum = thread->sums; sum; sum = sum->next)
 		write_sum(thread, sum);
-	reuse_write(thread);
+	reuse_write(thread, is_end);
 	branches_write(thread, is_end);
 }
 

@@ -113,6 +113,8 @@ struct thread {
 	uint64_t random;
 	struct recorder recorder;
 	struct reuse_table reuse;
+	/* Samples whose line others would have written meanwhile (sharing.h), where they may. */
+	struct reuse_table taken;
 	struct line_set touched;
 	uint64_t touched_often[TOUCHED_OFTEN]; /* some of those, by hash; 0: none */
 	struct fetch_state fetch;

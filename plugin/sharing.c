@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sharing.h"
+
+#include "hash.h"
+#include "pace.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+enum {
+	LINE_BITS = 12,
+	SHARERS = 8, /* of a line, those who came last */
+	HEAT_MAX = 15, /* samples of other lines that a line outlives in its place */
+	SAMPLES_MAX = 64, /* then the older half counts half */
+	QUIET_GAPS = 8, /* usual gaps without a sample: the thread is done with the line */
+	MET_BITS = 16,
+};
+
+/* A thread's sampled accesses of a line, from the first to the last. */
+struct sharer {
+	const struct vcpu *vcpu; /* NULL: free */
+	double samples, stores; /* stores: accesses that they stand for, without the first */
+	uint64_t first, last; /* instructions of the thread */
+};
+
+struct shared_line {
+	uint64_t line;
+	uint32_t heat;
+	struct sharer sharers[SHARERS];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct shared_line lines[1 << LINE_BITS];
+static uint8_t met[(1 << MET_BITS) / 8]; /* codes, by hash */
+
+/* With the lock, as all below. NULL: the place is another line's. */
+static struct shared_line *find(uint64_t line)
+{
+	struct shared_line *shared = &lines[hash_bits(line, LINE_BITS)];
+	return shared->line == line ? shared : NULL;
+}
+
+static struct shared_line *take(uint64_t line)
+{
+	struct shared_line *shared = &lines[hash_bits(line, LINE_BITS)];
+	if (shared->line == line) {
+		shared->heat += shared->heat < HEAT_MAX;
+		return shared;
+	}
+	if (shared->heat > 0) {
+		shared->heat--;
+		return NULL;
+	}
+	*shared = (struct shared_line){ .line = line };
+	return shared;
+}
+
+static struct sharer *sharer_of(struct shared_line *shared, const struct vcpu *vcpu)
+{
+	for (unsigned i = 0; i < SHARERS; i++)
+		if (shared->sharers[i].vcpu == vcpu)
+			return &shared->sharers[i];
+	return NULL;
+}
+
+/* In the place of the one with the fewest samples. */
+static struct sharer *add_sharer(struct shared_line *shared, const struct vcpu *vcpu)
+{
+	struct sharer *least = &shared->sharers[0];
+	for (unsigned i = 1; i < SHARERS; i++)
+		if (shared->sharers[i].samples < least->samples)
+			least = &shared->sharers[i];
+	*least = (struct sharer){ .vcpu = vcpu };
+	return least;
+}
+
+static uint64_t instructions_of(const struct sharer *sharer)
+{
+	return __atomic_load_n(&sharer->vcpu->slot->instructions, __ATOMIC_RELAXED);
+}
+
+/* It has executed a lot since without coming to the line. */
+static bool is_done(const struct sharer *sharer)
+{
+	double gap = (double)(sharer->last - sharer->first) / sharer->samples;
+	return (double)(instructions_of(sharer) - sharer->last) > QUIET_GAPS * gap;
+}
+
+static void forget_half(struct sharer *sharer)
+{
+	sharer->first += (sharer->last - sharer->first) / 2;
+	sharer->samples /= 2;
+	sharer->stores /= 2;
+}
+
+static void add_sample(struct sharer *sharer, double stores)
+{
+	if (sharer->samples >= 2 && is_done(sharer))
+		sharer->samples = sharer->stores = 0;
+	sharer->last = instructions_of(sharer);
+	if (sharer->samples == 0)
+		sharer->first = sharer->last;
+	else
+		sharer->stores += stores;
+	if (++sharer->samples >= SAMPLES_MAX)
+		forget_half(sharer);
+}
+
+void sharing_sample(const struct vcpu *vcpu, uint64_t line, bool is_store, double weight)
+{
+	(void)pthread_mutex_lock(&lock);
+	struct shared_line *shared = take(line);
+	struct sharer *sharer = shared ? sharer_of(shared, vcpu) : NULL;
+	if (shared && !sharer)
+		sharer = add_sharer(shared, vcpu);
+	if (sharer)
+		add_sample(sharer, is_store ? weight : 0);
+	(void)pthread_mutex_unlock(&lock);
+}
+
+void sharing_store(const struct vcpu *vcpu, uint64_t line, double weight)
+{
+	(void)pthread_mutex_lock(&lock);
+	struct shared_line *shared = find(line);
+	struct sharer *sharer = shared ? sharer_of(shared, vcpu) : NULL;
+	if (sharer && sharer->samples > 1)
+		sharer->stores += weight;
+	(void)pthread_mutex_unlock(&lock);
+}
+
+/* That the other threads do while each executes an instruction. */
+static double foreign_stores(const struct shared_line *shared, const struct vcpu *vcpu)
+{
+	double stores = 0;
+	for (unsigned i = 0; i < SHARERS; i++) {
+		const struct sharer *other = &shared->sharers[i];
+		if (other->vcpu && other->vcpu != vcpu && other->last > other->first &&
+			pace_runs(other->vcpu) && !is_done(other))
+			stores += other->stores / (double)(other->last - other->first);
+	}
+	return stores;
+}
+
+double sharing_odds(const struct vcpu *vcpu, uint64_t line, uint64_t instructions)
+{
+	(void)pthread_mutex_lock(&lock);
+	const struct shared_line *shared = find(line);
+	double stores = shared ? foreign_stores(shared, vcpu) : 0;
+	(void)pthread_mutex_unlock(&lock);
+	return -expm1(-stores * (double)instructions);
+}
+
+void sharing_end(const struct vcpu *vcpu)
+{
+	(void)pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		struct sharer *own = sharer_of(&lines[i], vcpu);
+		if (own)
+			*own = (struct sharer){ 0 };
+	}
+	(void)pthread_mutex_unlock(&lock);
+}
+
+void sharing_meet(uint32_t code)
+{
+	uint32_t bit = hash_bits(code, MET_BITS);
+	__atomic_fetch_or(&met[bit / 8], (uint8_t)(1 << bit % 8), __ATOMIC_RELAXED);
+}
+
+bool sharing_is_met(uint32_t code)
+{
+	uint32_t bit = hash_bits(code, MET_BITS);
+	return __atomic_load_n(&met[bit / 8], __ATOMIC_RELAXED) >> bit % 8 & 1;
+}
+
+void sharing_forked(void)
+{
+	(void)pthread_mutex_init(&lock, NULL);
+	memset(lines, 0, sizeof(lines));
+	memset(met, 0, sizeof(met));
+}

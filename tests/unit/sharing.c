@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lines that threads write side by side, from samples of what each does (plugin/sharing.h). */
+#include "cmocka_all.h"
+
+#include "plugin/pace.h"
+#include "plugin/sharing.h"
+
+#include <math.h>
+
+enum { LINE = 77, WEIGHT = 50 };
+
+/* In place of pace.c: who is said to wait. */
+static const struct vcpu *waiting;
+
+bool pace_runs(const struct vcpu *vcpu)
+{
+	return vcpu != waiting;
+}
+
+static struct profile_slot slots[2];
+static struct vcpu vcpus[2];
+
+static void start(void)
+{
+	sharing_forked();
+	waiting = NULL;
+	for (int i = 0; i < 2; i++) {
+		slots[i].instructions = 0;
+		vcpus[i].slot = &slots[i];
+	}
+}
+
+/* So many samples, one in `gap` instructions: each a store, for WEIGHT of them. */
+static void store(int thread, int samples, uint64_t gap)
+{
+	for (int i = 0; i < samples; i++) {
+		slots[thread].instructions += gap;
+		sharing_sample(&vcpus[thread], LINE, true, WEIGHT);
+	}
+}
+
+static void odds_grow_with_the_time_between_accesses(void **state)
+{
+	(void)state;
+	start();
+	/* 50 stores in 1,000 instructions; in turns, as on one core. */
+	store(0, 20, 1000);
+	store(1, 20, 1000);
+	assert_float_equal(sharing_odds(&vcpus[0], LINE, 0), 0, 0);
+	assert_float_equal(sharing_odds(&vcpus[0], LINE, 20), 1 - exp(-1), 1e-9);
+	assert_float_equal(sharing_odds(&vcpus[0], LINE, 2000), 1, 1e-9);
+	assert_float_equal(sharing_odds(&vcpus[0], LINE + 1, 2000), 0, 0);
+}
+
+static void who_waits_or_is_done_writes_nothing(void **state)
+{
+	(void)state;
+	start();
+	store(1, 20, 1000);
+	waiting = &vcpus[1];
+	assert_float_equal(sharing_odds(&vcpus[0], LINE, 20), 0, 0);
+	waiting = NULL;
+	assert_true(sharing_odds(&vcpus[0], LINE, 20) > 0);
+	slots[1].instructions += 20000;
+	assert_float_equal(sharing_odds(&vcpus[0], LINE, 20), 0, 0);
+	store(1, 20, 1000);
+	assert_true(sharing_odds(&vcpus[0], LINE, 20) > 0);
+	sharing_end(&vcpus[1]);
+	assert_float_equal(sharing_odds(&vcpus[0], LINE, 20), 0, 0);
+}
+
+static void the_rate_follows_what_is_done_last(void **state)
+{
+	(void)state;
+	start();
+	store(1, 500, 1000);
+	store(1, 500, 4000);
+	assert_float_equal(sharing_odds(&vcpus[0], LINE, 20), 1 - exp(-0.25), 0.01);
+}
+
+static void a_line_that_stays_outlives_those_that_pass(void **state)
+{
+	(void)state;
+	start();
+	store(1, 20, 1000);
+	for (uint64_t line = 1000; line < 5000; line++)
+		sharing_sample(&vcpus[1], line, true, WEIGHT);
+	assert_true(sharing_odds(&vcpus[0], LINE, 20) > 0);
+}
+
+static void only_instructions_that_met_are_known(void **state)
+{
+	(void)state;
+	start();
+	assert_false(sharing_is_met(5));
+	sharing_meet(5);
+	assert_true(sharing_is_met(5));
+	assert_false(sharing_is_met(6));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(odds_grow_with_the_time_between_accesses),
+		cmocka_unit_test(who_waits_or_is_done_writes_nothing),
+		cmocka_unit_test(the_rate_follows_what_is_done_last),
+		cmocka_unit_test(a_line_that_stays_outlives_those_that_pass),
+		cmocka_unit_test(only_instructions_that_met_are_known),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
