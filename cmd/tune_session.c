@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -258,12 +259,27 @@ static int run(struct tune_session *session, pid_t pid, int stop_fd, struct err 
 	return code;
 }
 
+/* A program that goes on without us goes on with the best count that is known, not with one that is just tried. */
+static int leave_best(struct tune_session *session, pid_t pid, struct err *err)
+{
+	const struct tuner_decision *d = &session->decision;
+	struct tune_set set = tuner_measurements(session->tuner);
+	const struct tune_point *best =
+		d->state == TUNER_HOLDING ? tune_set_find(&set, d->held) : tune_set_best(&set);
+	bool goes_on = session->opts.pid && kill(pid, 0) == 0;
+	if (!goes_on || !best || best->threads == d->threads)
+		return 0;
+	return actuator_set(session->actuator, pid, best->threads, err);
+}
+
 int tune_session_run(struct tune_session *session, pid_t pid, int stop_fd, struct err *err)
 {
 	session->start_s = clock_s();
 	if (session->opts.log)
 		fputs("seconds,threads,rate_per_s,state,has_restarted\n", session->opts.log);
 	int code = run(session, pid, stop_fd, err);
+	if (code == 0)
+		code = leave_best(session, pid, err);
 	actuator_restore(session->actuator);
 	return code;
 }

@@ -307,6 +307,7 @@ static int end_interval(struct tuner *tuner, double performance, double share, s
 	enum change_verdict verdict = CHANGE_NONE;
 	size_t first = 0;
 	tuner->interval_count++;
+	share = fmin(share, 1); /* who was late measured one interval nevertheless */
 	d->is_decided = true;
 	d->performance = performance;
 	if (d->is_look)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * pool FILE WORD: six workers of a pool (corecast/pool.h) until the file has the word in it; prints which of them had
- * leave to work. Makes a file FILE.all when the last one has.
+ * leave to work; each has asked for it then. Makes a file FILE.all when the last one has it.
  */
 #include "base/cleanup.h"
 #include "hold.h"
@@ -13,13 +13,15 @@
 
 enum { WORKERS = 6 };
 
-static atomic_bool is_over, seen[WORKERS];
+static atomic_bool is_over, seen[WORKERS], has_asked[WORKERS];
 
 static void *work(void *context)
 {
 	unsigned worker = (unsigned)(uintptr_t)context;
 	while (!is_over) {
-		if (!corecast_pool_wait(worker, 20))
+		bool may = corecast_pool_wait(worker, 20);
+		has_asked[worker] = true;
+		if (!may)
 			continue;
 		seen[worker] = true;
 		corecast_pool_done(1);
@@ -50,6 +52,9 @@ int main(int argc, char **argv)
 		AUTO_FILE FILE *told = seen[WORKERS - 1] ? fopen(all, "we") : NULL;
 		sleep_ms(5);
 	}
+	for (int i = 0; i < WORKERS; i++)
+		while (!has_asked[i])
+			sleep_ms(1);
 	is_over = true;
 	for (int i = 0; i < WORKERS; i++)
 		check(pthread_join(threads[i], NULL) == 0, "join");
