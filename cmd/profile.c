@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/outfile.h"
 #include "report/profile.h"
+#include "report/quantity.h"
 #include "uarch/profile_store.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ enum { LIMIT_MIB = 4096 };
 struct profile_options {
 	const char *output, *backend, *instructions;
 	uint32_t limit_mib;
-	bool native, force, json;
+	bool native, force, json, quiet;
 };
 
 #define FIELD(name) offsetof(struct profile_options, name)
@@ -39,6 +40,7 @@ static const struct option_spec options[] = {
 		FIELD(limit_mib) },
 	{ 0, "force", NULL, "replace the file that is there", OPTION_FLAG, FIELD(force) },
 	{ 0, "json", NULL, "print the summary as JSON", OPTION_FLAG, FIELD(json) },
+	{ 'q', "quiet", NULL, "show no progress and no summary", OPTION_FLAG, FIELD(quiet) },
 	{ 0 },
 };
 
@@ -82,13 +84,26 @@ static void print_notes(const struct profile_options *values, const char *progra
 	if (ran->processes > 1)
 		fprintf(stderr,
 			"corecast: '%s' started other processes (%u in all): only the first is "
-			"profiled\n",
+			"profiled; for another, profile its own command line\n",
 			program, ran->processes);
 	if (ran->is_timeline_full)
 		fprintf(stderr,
 			"corecast: events were no longer recorded at %u MiB, or at the end of the "
 			"disk: --size-limit MIB, TMPDIR=FOLDER\n",
 			values->limit_mib);
+}
+
+static const char clear_line[] = "\r\033[K";
+
+/* The line is the program's, too: what it prints goes over it. */
+static void show_progress(const struct profiler_state *state)
+{
+	struct quantity_text instructions =
+		quantity_format(QUANTITY_COUNT, (double)state->instructions);
+	fprintf(stderr, "%sprofiled for %.0f s: %s instructions, %u thread%s\r", clear_line,
+		state->elapsed_s, instructions.text, state->threads,
+		state->threads == 1 ? "" : "s");
+	fflush(stderr);
 }
 
 static int profile_program(const struct profile_options *values, char **program)
@@ -99,6 +114,7 @@ static int profile_program(const struct profile_options *values, char **program)
 		.is_run_plainly = values->native,
 		.instructions = values->instructions,
 		.trace_bytes_max = (uint64_t)values->limit_mib << 20,
+		.show_progress = isatty(STDERR_FILENO) && !values->quiet ? show_progress : NULL,
 	};
 	struct err err = { 0 };
 	AUTO_RELEASE(profiler_result) struct profiler_result ran = { 0 };
@@ -108,13 +124,15 @@ static int profile_program(const struct profile_options *values, char **program)
 			values->output); /* printed just below */
 		return command_failure(&err);
 	}
-	if (profile_run(&opts, &ran, &profile, &err) < 0 ||
-		write_profile(values->output, &profile, &err) < 0)
+	int code = profile_run(&opts, &ran, &profile, &err);
+	if (opts.show_progress)
+		fputs(clear_line, stderr);
+	if (code < 0 || write_profile(values->output, &profile, &err) < 0)
 		return command_failure(&err);
 	print_notes(values, program[0], &ran);
-	if (strcmp(values->backend, "auto") == 0)
+	if (strcmp(values->backend, "auto") == 0 && !values->quiet)
 		fprintf(stderr, "corecast: profiled by %s: %s\n", ran.backend, ran.why);
-	if (print(values, &profile) != EXIT_SUCCESS)
+	if ((values->json || !values->quiet) && print(values, &profile) != EXIT_SUCCESS)
 		return EXIT_FAILURE;
 	return command_program_status(program[0], ran.status);
 }

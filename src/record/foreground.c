@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,6 +53,8 @@ __attribute__((noreturn)) static void child_exec(
 	char byte;
 	while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
 		continue;
+	if (opts->ends_with_us)
+		(void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* cannot fail */
 	if (opts->stdout_fd > 0)
 		(void)dup2(opts->stdout_fd, STDOUT_FILENO); /* it is open */
 	for (size_t i = 0; i < opts->environment_count; i++)
@@ -67,12 +70,17 @@ __attribute__((noreturn)) static void child_exec(
  * Keys that interrupt reach the program from the terminal, without us; what another process sends
  * to us alone is passed on.
  */
-static int attend(pid_t pid, const struct signals *signals)
+static int attend(const struct foreground_opts *opts, pid_t pid, const struct signals *signals,
+	uint64_t start_ns)
 {
+	static const struct timespec tick = { .tv_nsec = FOREGROUND_TICK_NS };
 	int status = 0;
 	for (;;) {
 		siginfo_t info;
-		int number = sigwaitinfo(&signals->waited_for, &info);
+		int number =
+			sigtimedwait(&signals->waited_for, &info, opts->at_tick ? &tick : NULL);
+		if (number < 0 && errno == EAGAIN)
+			opts->at_tick(opts->context, monotonic_ns() - start_ns);
 		if (number > 0 && number != SIGCHLD && info.si_code <= 0)
 			(void)kill(pid, number); /* it may have ended */
 		if (waitpid(pid, &status, WNOHANG) == pid)
@@ -122,7 +130,7 @@ static int run(const struct foreground_opts *opts, const struct signals *signals
 	(void)close(go); /* what the child waits for */
 	go = -1;
 	ssize_t got = read(exec, &code, sizeof code);
-	result.status = attend(pid, signals);
+	result.status = attend(opts, pid, signals, result.start_ns);
 	result.end_ns = monotonic_ns();
 	if (got == (ssize_t)sizeof code)
 		return err_set(err, code, "cannot run '%s': %s", opts->argv[0], strerror(-code));

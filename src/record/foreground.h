@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -20,8 +21,13 @@ struct foreground_opts {
 	int stdout_fd; /* the program's standard output; 0: ours */
 	/* May be NULL. The process exists and waits to become the program; a negative errno ends it. */
 	int (*at_start)(void *context, pid_t pid, struct err *err);
+	/* May be NULL. Called every FOREGROUND_TICK_NS while the program runs. */
+	void (*at_tick)(void *context, uint64_t elapsed_ns);
 	void *context;
+	bool ends_with_us; /* the program gets SIGTERM if we are killed */
 };
+
+enum { FOREGROUND_TICK_NS = 500000000 };
 
 struct foreground_result {
 	int status; /* as waitpid() gives it */

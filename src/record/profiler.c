@@ -8,6 +8,7 @@
 #include "record/foreground.h"
 #include "code/preloadable.h"
 #include "record/profiler_backend.h"
+#include "record/profiler_progress.h"
 #include "record/run_clock.h"
 #include "code/static_program.h"
 #include "preload/profile_page.h"
@@ -285,6 +286,21 @@ static int take_page(
 	return err_set(err, -EIO, "cannot read the profiler's page");
 }
 
+static int run_watched(const struct profiler_opts *opts, const struct profiler_parts *parts,
+	struct foreground_result *ret, struct err *err)
+{
+	AUTO_RELEASE(profiler_progress)
+	struct profiler_progress progress = { .show = opts->show_progress };
+	profiler_progress_watch(&progress, parts->page);
+	const struct foreground_opts how = {
+		.argv = parts->argv,
+		.at_tick = progress.page ? profiler_progress_tick : NULL,
+		.context = &progress,
+		.ends_with_us = true, /* nobody would read what it writes */
+	};
+	return foreground_run(&how, ret, err);
+}
+
 static double seconds(const struct foreground_result *ran)
 {
 	return (double)(ran->end_ns - ran->start_ns) * 1e-9;
@@ -333,8 +349,7 @@ int profiler_run(const struct profiler_opts *opts, struct profiler_result *ret, 
 	if (code < 0)
 		return code;
 	struct foreground_result ran;
-	const struct foreground_opts how = { .argv = parts.argv };
-	code = foreground_run(&how, &ran, err);
+	code = run_watched(opts, &parts, &ran, err);
 	if (code < 0)
 		return code;
 	result.status = ran.status;

@@ -14,6 +14,7 @@
 #define RECORD_PROFILER_H
 
 #include "base/err.h"
+#include "record/profiler_progress.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,6 +26,8 @@ struct profiler_opts {
 	bool is_run_plainly; /* also, first, for the time that it takes */
 	uint64_t trace_bytes_max; /* of the raw timeline */
 	const char *instructions; /* file for a full trace, too (plugin/trace_raw.h); NULL: none */
+	void (*show_progress)(
+		const struct profiler_state *state); /* twice a second; NULL: none */
 };
 
 struct profiler_result {

@@ -64,9 +64,23 @@ profiler=$!
 exec 3>fifo
 kill -KILL "$profiler"
 wait "$profiler" || echo "status $?"
-exec 3>&- # now the program ends, too
+# The program has been told to end: it would be emulated for nobody.
+while pgrep -f -x "[^ ]*qemu-x86_64 .*/proc/$profiler/fd/.* cat fifo" >/dev/null; do
+	sleep 0.1
+done
+exec 3>&-
 [ ! -e run.ccp ]
 find "$TMPDIR" -name 'corecast-*'
+
+echo "-- on a terminal"
+if command -v script >/dev/null; then
+	script -qec "$CORECAST profile --backend qemu -o shown.ccp -- sleep 1.2" typescript >/dev/null
+	grep -c 'profiled for 1 s: [0-9.]*[kM]* instructions, 1 thread' typescript >/dev/null
+	script -qec "$CORECAST profile --quiet --backend qemu -o quiet.ccp -- sleep 1.2" typescript >/dev/null
+	[ "$(grep -c 'instructions' typescript)" -eq 0 ]
+fi
+profile --quiet -- true
+[ ! -s stderr ]
 
 echo "-- a process that it starts"
 profile -- sh -c '/bin/true; echo done'
