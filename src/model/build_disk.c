@@ -80,8 +80,8 @@ static double duration_s(const struct request *request)
 	return (double)(request->end_ns - request->begin_ns) * 1e-9;
 }
 
-/* Company of each request; the time in which some request was under way. */
-static int find_company(struct requests *requests, double *ret_busy_s)
+/* Company of each request; when, and how often some request was under way. */
+static int find_company(struct requests *requests, struct build_disk *ret)
 {
 	size_t count = 2 * requests->count;
 	AUTO_FREE struct change *changes = calloc(count, sizeof *changes);
@@ -96,12 +96,13 @@ static int find_company(struct requests *requests, double *ret_busy_s)
 	int within = 0;
 	double busy_ns = 0;
 	for (size_t i = 1; i < count; i++) {
+		ret->busy_periods += within == 0;
 		within += changes[i - 1].by;
 		double time_ns = (double)(changes[i].time_ns - changes[i - 1].time_ns);
 		changes[i].area = changes[i - 1].area + within * time_ns;
 		busy_ns += within > 0 ? time_ns : 0;
 	}
-	*ret_busy_s = busy_ns * 1e-9;
+	ret->busy_s = busy_ns * 1e-9;
 	for (size_t i = 0; i < requests->count; i++) {
 		struct request *request = &requests->items[i];
 		double took_ns = (double)(request->end_ns - request->begin_ns);
@@ -145,6 +146,50 @@ static void find_parallel(struct requests *requests, struct build_disk *ret)
 		ret->parallel = (uint32_t)(lone_s / share_s);
 	double beyond_s = lone_s - ret->parallel * share_s;
 	ret->latency_s = beyond_s > 0 ? beyond_s : 0;
+}
+
+static int compare_ends(const void *left, const void *right)
+{
+	const struct request *a = left, *b = right;
+	return a->end_ns < b->end_ns ? -1 : a->end_ns > b->end_ns;
+}
+
+/*
+ * The order in which one server takes its queue. First come, first served: nobody ends before who came before, however
+ * long services are; some seem to, when ends are noticed late. Who is overtaken although requests end one
+ * by one waits for its turn in another order. Where most end together with the one before, they were served together.
+ */
+static enum sim_disk_order find_order(struct requests *requests, double service_s)
+{
+	enum { OVERTAKES_LEAST = 10, TOGETHER_LEAST = 2, SHORT = 4 };
+	size_t overtakes = 0, leaves = 0, together = 0, count = requests->count;
+	uint64_t short_ns = (uint64_t)(service_s * 1e9 / SHORT), oldest_ns = UINT64_MAX;
+	const struct request *next = NULL;
+	qsort(requests->items, count, sizeof *requests->items, compare_ends);
+	/* From the last end backwards, with the earliest begin of those that end later. */
+	for (size_t i = count; i-- > 0;) {
+		const struct request *request = &requests->items[i];
+		if (next && next->begin_ns < request->end_ns) {
+			leaves++;
+			together += next->end_ns - request->end_ns < short_ns;
+			overtakes += oldest_ns < request->begin_ns;
+		}
+		oldest_ns = oldest_ns < request->begin_ns ? oldest_ns : request->begin_ns;
+		next = request;
+	}
+	if (leaves < LEAST || overtakes * OVERTAKES_LEAST < leaves)
+		return SIM_DISK_FIFO;
+	return together * TOGETHER_LEAST >= leaves ? SIM_DISK_BATCH : SIM_DISK_RANDOM;
+}
+
+/* One server is busy while anybody is there, but for the latency of the last: its services sum up to that. */
+static void scale_services(struct build_disk *disk)
+{
+	double sum_s = 0, busy_s = disk->busy_s - (double)disk->busy_periods * disk->latency_s;
+	for (size_t i = 0; i < disk->count; i++)
+		sum_s += disk->service_s[i];
+	for (size_t i = 0; i < disk->count && sum_s > 0 && busy_s > 0; i++)
+		disk->service_s[i] *= busy_s / sum_s;
 }
 
 static double service_of(const struct request *request, const struct build_disk *disk)
@@ -202,7 +247,7 @@ static int add_latency(struct build_thread *thread, uint32_t disk, uint64_t late
 /* Tells service and latency apart, and says so in the steps. */
 static int divide(struct build_trace *trace, struct requests *requests, struct build_disk *ret)
 {
-	int code = find_company(requests, &ret->busy_s);
+	int code = find_company(requests, ret);
 	if (code < 0)
 		return code;
 	find_parallel(requests, ret);
@@ -211,8 +256,11 @@ static int divide(struct build_trace *trace, struct requests *requests, struct b
 		double service_s = service_of(&requests->items[i], ret);
 		step->op = STEP_DISK;
 		step->object = ret->object;
-		step->waited_ns = (uint64_t)(service_s * 1e9);
 		ret->service_s[ret->count++] = service_s;
+	}
+	if (ret->parallel == 1) {
+		scale_services(ret);
+		ret->order = find_order(requests, ret->busy_s / (double)requests->count);
 	}
 	uint64_t latency_ns = (uint64_t)(ret->latency_s * 1e9);
 	for (size_t i = 0; i < trace->thread_count && code == 0 && latency_ns > 0; i++)

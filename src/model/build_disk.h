@@ -13,27 +13,33 @@
  * what is left, so that the rate of a busy device and the time of a lone request are both as seen (a
  * latency of S / P or more looks like another server). A device that was never seen with one
  * request, or never with more, cannot tell: then P is 1 and L is 0.
+ *
+ * With P = 1 services sum up to the time in which the device was busy, and the order of ends tells the order
+ * in which it serves its queue.
  */
 #ifndef MODEL_BUILD_DISK_H
 #define MODEL_BUILD_DISK_H
 
 #include "model/build_trace.h"
+#include "sim/sim.h"
 
 struct build_disk {
 	uint32_t object; /* of the trace; BUILD_NONE: no file was waited for */
 	uint32_t parallel;
 	bool is_guessed;
+	enum sim_disk_order order;
 	double *service_s; /* of each request */
 	size_t count;
 	double busy_s; /* some request was under way */
+	size_t busy_periods; /* as often, after none was */
 	double latency_s;
 };
 
 void build_disk_release(struct build_disk *disk);
 
 /*
- * Makes each wait for a file (STEP_IO, count EVENT_IO_FILE) a STEP_DISK of that object whose `waited_ns`
- * is the service, followed by a STEP_SLEEP for the latency, if there is one. A step's `section` is the CPU
+ * Makes each wait for a file (STEP_IO, count EVENT_IO_FILE) a STEP_DISK of that object,
+ * followed by a STEP_SLEEP for the latency, if there is one. A step's `section` is the CPU
  * time within the wait. 0 or -ENOMEM.
  */
 int build_disk_find(struct build_trace *trace, struct build_disk *ret);

@@ -214,6 +214,7 @@ static int size_disk(struct build *build, struct model_object *ret)
 	struct build_disk *disk = &build->disk;
 	double span_s = (double)(build->trace.end_ns - build->trace.start_ns) * 1e-9;
 	ret->size.value = disk->parallel;
+	ret->order = disk->order;
 	ret->classes = model_alloc(build->model, 1, sizeof *ret->classes);
 	if (!ret->classes)
 		return -ENOMEM;

@@ -254,7 +254,7 @@ static int add_disk(struct graph *graph, const struct model_object *object, uint
 		.parallelism = (uint32_t)size,
 		.service = service,
 		.class_count = object->class_count,
-		.order = object->is_random ? SIM_DISK_RANDOM : SIM_DISK_FIFO,
+		.order = object->order,
 	};
 	int code = sim_add_disk(graph->sim, object->name, &options, ret);
 	return code == -EINVAL ? err_set(err, code, "disk '%s' is not possible", object->name)

@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const model_disk_orders[MODEL_DISK_ORDERS] = {
+	[SIM_DISK_FIFO] = "fifo", [SIM_DISK_RANDOM] = "random", [SIM_DISK_BATCH] = "batch"
+};
+
 struct model_block {
 	struct model_block *next;
 	max_align_t bytes[];

@@ -23,6 +23,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "sim/sim.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -111,6 +112,10 @@ struct model_use {
 	double busy_share; /* of the time that it was held or served */
 };
 
+/* The words for enum sim_disk_order. */
+enum { MODEL_DISK_ORDERS = SIM_DISK_BATCH + 1 };
+extern const char *const model_disk_orders[MODEL_DISK_ORDERS];
+
 struct model_object {
 	enum model_object_kind kind;
 	const char *name; /* unique among all objects */
@@ -119,7 +124,7 @@ struct model_object {
 	                            unbounded; limit: how many; disk: requests served at once, 0: 1 */
 	struct model_value initial; /* queue: items in it at first */
 	bool has_writers_first; /* read-write lock */
-	bool is_random; /* disk: serves its queue in random order (the paper's), not first come first */
+	enum sim_disk_order order; /* of a disk's queue */
 	struct model_class { /* disk: classes of requests, at least one */
 		const char *name;
 		struct model_dist service;

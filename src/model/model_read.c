@@ -134,9 +134,13 @@ static int read_disk(const struct reader *r, struct yaml_node *map, struct model
 	int code = reader_text(r, map, "order", &order);
 	if (code < 0)
 		return code;
-	object->is_random = order && strcmp(order, "random") == 0;
-	if (order && !object->is_random && strcmp(order, "fifo") != 0)
-		return reader_fail(r, object->line, "'order' is fifo or random");
+	for (size_t i = 0; order && i < MODEL_DISK_ORDERS; i++)
+		if (strcmp(order, model_disk_orders[i]) == 0) {
+			object->order = (enum sim_disk_order)i;
+			order = NULL;
+		}
+	if (order)
+		return reader_fail(r, object->line, "'order' is fifo, random or batch");
 	return read_classes(r, map, object);
 }
 

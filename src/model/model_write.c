@@ -214,8 +214,8 @@ static void write_object(FILE *out, const struct model_object *object)
 {
 	const char *size_word = model_size_word(object->kind);
 	bool has_fields = is_given(&object->size) || is_given(&object->initial) ||
-			  object->has_writers_first || object->is_random || object->class_count ||
-			  object->recorded.is_known;
+			  object->has_writers_first || object->order != SIM_DISK_FIFO ||
+			  object->class_count || object->recorded.is_known;
 	fputs("  ", out);
 	write_text(out, object->name);
 	fputs(has_fields ? ":\n" : ": {}\n", out);
@@ -224,8 +224,8 @@ static void write_object(FILE *out, const struct model_object *object)
 	write_field(out, 4, "initial", &object->initial, MODEL_NUMBER);
 	if (object->has_writers_first)
 		fputs("    writers_first: true\n", out);
-	if (object->is_random)
-		fputs("    order: random\n", out);
+	if (object->order != SIM_DISK_FIFO)
+		fprintf(out, "    order: %s\n", model_disk_orders[object->order]);
 	if (object->class_count)
 		fputs("    classes:\n", out);
 	for (uint32_t i = 0; i < object->class_count; i++) {

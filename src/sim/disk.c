@@ -4,6 +4,9 @@
  * Reiss, 4.1.3). A request's service time is drawn when the device takes it, from the distribution of
  * its class. An operation of k requests issues them one after the other, each when the one before is
  * done, or, if nobody waits for them, all at once.
+ *
+ * In order of SIM_DISK_BATCH the device takes the whole queue at once, and tells of all ends together, as devices do that
+ * answer with one interrupt. Its requests stay at the front of the queue until then.
  */
 #include "sim/engine.h"
 
@@ -43,19 +46,37 @@ static int queue_grow(struct disk *disk)
 	return 0;
 }
 
+/* The device takes all that wait. */
+static int serve_batch(struct sim *sim, struct disk *disk)
+{
+	uint64_t sum_ns = 0;
+	disk->batch_count = disk->queue_count;
+	for (size_t i = 0; i < disk->batch_count; i++) {
+		struct disk_request *request =
+			&disk->queue[(disk->queue_first + i) & (disk->queue_capacity - 1)];
+		disk->object.waited_ns += since_reset(sim, request->since_ns);
+		request->since_ns = sim->now_ns;
+		request->service_ns = sim_draw(&disk->service[request->class], &sim->rng);
+		sum_ns += request->service_ns;
+	}
+	return timer_set(sim, disk->first_timer, sim->now_ns + sum_ns / disk->parallelism);
+}
+
 static int submit(struct sim *sim, struct disk *disk, uint32_t class, uint32_t tid)
 {
 	struct disk_request request = { .since_ns = sim->now_ns, .class = class, .tid = tid };
 	disk->object.uses++;
 	object_set_length(sim, &disk->object, disk->object.length + 1);
-	if (disk->busy < disk->parallelism)
+	if (disk->order != SIM_DISK_BATCH && disk->busy < disk->parallelism)
 		return serve(sim, disk, request);
 	int code = queue_grow(disk);
 	if (code < 0)
 		return code;
-	disk->object.waits++;
 	disk->queue[(disk->queue_first + disk->queue_count++) & (disk->queue_capacity - 1)] =
 		request;
+	if (disk->order == SIM_DISK_BATCH && disk->batch_count == 0)
+		return serve_batch(sim, disk);
+	disk->object.waits++;
 	return 0;
 }
 
@@ -64,7 +85,7 @@ static struct disk_request take(struct sim *sim, struct disk *disk)
 {
 	size_t mask = disk->queue_capacity - 1;
 	struct disk_request *first = &disk->queue[disk->queue_first], request = *first;
-	if (disk->is_random) {
+	if (disk->order == SIM_DISK_RANDOM) {
 		size_t offset = (size_t)rng_below(&sim->rng, disk->queue_count);
 		struct disk_request *taken = &disk->queue[(disk->queue_first + offset) & mask];
 		request = *taken;
@@ -75,20 +96,46 @@ static struct disk_request take(struct sim *sim, struct disk *disk)
 	return request;
 }
 
+/* Who waits for the request asks for its next one, or goes on. */
+static int tell_end(struct sim *sim, struct disk *disk, const struct disk_request *request)
+{
+	if (request->tid == 0)
+		return 0;
+	struct sim_thread *thread = thread_of(sim, request->tid);
+	if (--thread->requests_left > 0)
+		return submit(sim, disk, request->class, request->tid);
+	return wake(sim, request->tid, 0);
+}
+
+static int end_batch(struct sim *sim, struct disk *disk)
+{
+	size_t count = disk->batch_count;
+	int code = 0;
+	for (size_t i = 0; i < count && code == 0; i++) {
+		struct disk_request request = disk->queue[disk->queue_first];
+		uint64_t since_ns = since_reset(sim, request.since_ns);
+		disk->object.held_ns +=
+			since_ns < request.service_ns ? since_ns : request.service_ns;
+		object_set_length(sim, &disk->object, disk->object.length - 1);
+		disk->queue_first = (disk->queue_first + 1) & (disk->queue_capacity - 1);
+		disk->queue_count--;
+		code = tell_end(sim, disk, &request);
+	}
+	disk->batch_count = 0;
+	return code == 0 && disk->queue_count > 0 ? serve_batch(sim, disk) : code;
+}
+
 int disk_timer(struct sim *sim, uint32_t number, uint32_t place)
 {
 	struct disk *disk = &sim->disks.all[number];
+	if (disk->order == SIM_DISK_BATCH)
+		return end_batch(sim, disk);
 	struct disk_request request = disk->serving[place];
 	disk->object.held_ns += since_reset(sim, request.since_ns);
 	object_set_length(sim, &disk->object, disk->object.length - 1);
 	disk->free_places[disk->parallelism - disk->busy--] = place;
 	int code = disk->queue_count > 0 ? serve(sim, disk, take(sim, disk)) : 0;
-	if (code < 0 || request.tid == 0)
-		return code;
-	struct sim_thread *thread = thread_of(sim, request.tid);
-	if (--thread->requests_left > 0)
-		return submit(sim, disk, request.class, request.tid);
-	return wake(sim, request.tid, 0);
+	return code < 0 ? code : tell_end(sim, disk, &request);
 }
 
 int op_disk(struct sim *sim, struct sim_thread *thread)

@@ -152,6 +152,7 @@ struct limit {
 /* A device request: of a thread that waits for it, or of nobody. */
 struct disk_request {
 	uint64_t since_ns;
+	uint64_t service_ns; /* in a batch: its own part */
 	uint32_t class, tid;
 };
 
@@ -159,9 +160,10 @@ struct disk {
 	struct object object;
 	struct sim_dist *service;
 	uint32_t class_count, parallelism, busy;
-	bool is_random;
+	enum sim_disk_order order;
 	uint32_t first_timer; /* of `parallelism` timers */
 	struct disk_request *serving; /* one for each of the device's places */
+	size_t batch_count; /* requests at the front of the queue that are served as a batch */
 	struct disk_request *queue;
 	size_t queue_first, queue_count, queue_capacity; /* a ring */
 	uint32_t *free_places;

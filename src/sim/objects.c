@@ -110,7 +110,7 @@ static int disk_fill(
 	if (!disk->service || !disk->serving || !disk->free_places)
 		return -ENOMEM;
 	disk->parallelism = places;
-	disk->is_random = options->order == SIM_DISK_RANDOM;
+	disk->order = options->order;
 	for (uint32_t i = 0; i < options->class_count; i++) {
 		int code = dist_copy(&options->service[i], &disk->service[i]);
 		if (code < 0)

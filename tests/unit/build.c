@@ -327,27 +327,64 @@ static void use_device(uint32_t parallel, struct moment *ret)
 	qsort(ret, (size_t)2 * READERS * READS, sizeof *ret, compare_moments);
 }
 
+/* A device that serves all that it finds when it is free, and tells of their ends together. */
+static void use_batches(struct moment *ret)
+{
+	uint64_t ready_ns[READERS], free_ns = 0, random = 1;
+	size_t count = 0;
+	for (uint32_t i = 0; i < READERS; i++)
+		ready_ns[i] = 1000000 + i * 7000;
+	while (count < (size_t)2 * READERS * READS) {
+		uint64_t start_ns = UINT64_MAX, found = 0;
+		for (uint32_t j = 0; j < READERS; j++)
+			start_ns = ready_ns[j] < start_ns ? ready_ns[j] : start_ns;
+		start_ns = start_ns > free_ns ? start_ns : free_ns;
+		for (uint32_t j = 0; j < READERS; j++)
+			found += ready_ns[j] <= start_ns;
+		free_ns = start_ns + found * SERVICE_NS;
+		for (uint32_t j = READERS; j-- > 0 && count < (size_t)2 * READERS * READS;) {
+			if (ready_ns[j] > start_ns)
+				continue;
+			ret[count++] = (struct moment){ ready_ns[j], j + 1, false };
+			ret[count++] = (struct moment){ free_ns + count, j + 1, true };
+			random = random * 6364136223846793005U + 1;
+			ready_ns[j] = free_ns + 20000 + (random >> 33) % (4 * SERVICE_NS);
+		}
+	}
+	qsort(ret, count, sizeof *ret, compare_moments);
+}
+
+static struct model *model_of_moments(const struct moment *moments, size_t count)
+{
+	struct script s = begin(READERS);
+	for (size_t i = 0; i < count; i++) {
+		s.now_ns = moments[i].time_ns - 1000;
+		send(&s, (struct event){ .tid = moments[i].tid,
+				 .kind = moments[i].is_end ? EVENT_PASS : EVENT_WAIT,
+				 .what = WHAT_IO,
+				 .flags = moments[i].is_end ? EVENT_WAITED : 0,
+				 .site = 5,
+				 .value = moments[i].is_end ? 0 : EVENT_IO_FILE });
+	}
+	return finish(&s, READERS);
+}
+
 static void a_device_is_told_from_its_queue(void **state)
 {
 	(void)state;
 	static struct moment moments[2 * READERS * READS];
-	for (uint32_t parallel = 1; parallel <= 3; parallel += 2) {
-		struct script s = begin(READERS);
-		use_device(parallel, moments);
-		for (size_t i = 0; i < ARRAY_SIZE(moments); i++) {
-			s.now_ns = moments[i].time_ns - 1000;
-			send(&s, (struct event){ .tid = moments[i].tid,
-					 .kind = moments[i].is_end ? EVENT_PASS : EVENT_WAIT,
-					 .what = WHAT_IO,
-					 .flags = moments[i].is_end ? EVENT_WAITED : 0,
-					 .site = 5,
-					 .value = moments[i].is_end ? 0 : EVENT_IO_FILE });
-		}
-		AUTO(model) struct model *model = finish(&s, READERS);
+	/* 0: batches */
+	for (uint32_t parallel = 0; parallel <= 3; parallel = parallel == 1 ? 3 : parallel + 1) {
+		if (parallel > 0)
+			use_device(parallel, moments);
+		else
+			use_batches(moments);
+		AUTO(model) struct model *model = model_of_moments(moments, ARRAY_SIZE(moments));
 		const struct model_fragment *read = fragment_of(model, 1, MODEL_IO);
 		assert_non_null(read);
 		const struct model_object *disk = &model->objects[read->object];
-		assert_int_equal((int)disk->size.value, parallel);
+		assert_int_equal((int)disk->size.value, parallel > 0 ? parallel : 1);
+		assert_int_equal(disk->order, parallel > 0 ? SIM_DISK_FIFO : SIM_DISK_BATCH);
 		const struct model_dist *service = &disk->classes[0].service;
 		double middle_s = service->kind == MODEL_QUANTILES
 					  ? service->quantiles[service->quantile_count / 2]

@@ -276,6 +276,33 @@ static void a_disk_serves_as_many_as_it_can(void **state)
 	sim_free(t.sim);
 }
 
+static void a_batch_ends_together(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { { .kind = SIM_DISK, .amount = 2 }, EXIT };
+	static const struct sim_op b[] = { COMPUTE(1), { .kind = SIM_DISK, .amount = 1 }, EXIT };
+	static const struct sim_op c[] = { COMPUTE(2),
+		{ .kind = SIM_DISK, .class = 1, .amount = 1 }, EXIT };
+	static const struct sim_dist service[] = { { SIM_FIXED, .a = 10 }, { SIM_FIXED, .a = 4 } };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ 0 });
+	const struct sim_disk_options options = {
+		.service = service, .class_count = 2, .order = SIM_DISK_BATCH
+	};
+	assert_int_equal(sim_add_disk(t.sim, "vda", &options, &t.object), 0);
+	/* 0-10 a1; 10-34 b, c and a2, which was asked for when the batch before ended. */
+	trial_run(&t, THREADS(a, b, c));
+	assert_int_equal(t.script.times[1][0], 34);
+	assert_int_equal(t.script.times[2][1], 34);
+	assert_int_equal(t.script.times[3][1], 34);
+	struct sim_object_stats stats = stats_of(&t, SIM_DISKS, 0);
+	assert_int_equal(stats.uses, 4);
+	assert_int_equal(stats.waits, 3);
+	assert_int_equal(stats.held_ns, 10 + 24);
+	assert_int_equal(stats.waited_ns, 9 + 8);
+	sim_free(t.sim);
+}
+
 static void a_limit_refuses(void **state)
 {
 	(void)state;
@@ -434,6 +461,7 @@ int main(void)
 		cmocka_unit_test(a_semaphore_counts),
 		cmocka_unit_test(a_bounded_queue_holds_back),
 		cmocka_unit_test(a_disk_serves_as_many_as_it_can),
+		cmocka_unit_test(a_batch_ends_together),
 		cmocka_unit_test(a_limit_refuses),
 		cmocka_unit_test(a_thread_is_spawned_and_joined),
 		cmocka_unit_test(being_woken_takes_its_time),
