@@ -32,7 +32,7 @@ measure_pigz() {
 predict_pigz() {
 	local threads
 	[ -s "$work/pigz.cct" ] || return 0
-	make_model pigz && threads=$(parameter_of pigz pigz) || return
+	make_model pigz && threads=$(parameter_of pigz) || return
 	predict pigz --set "$threads=$(IFS=, && echo "${pigz_counts[*]}")" || return
 	predictions pigz ".set.$threads, .run_s.mean" >"$work/pigz.predicted"
 	join_tables 1 <(medians "$work/pigz.csv" 1) "$work/pigz.predicted" >"$work/pigz.both"

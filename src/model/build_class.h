@@ -7,6 +7,9 @@
  *	1 / sum of p(i)^2
  *
  * of them would that are taken equally often; so many there are.
+ *
+ * Queues of one class: more than CLASS_LEAST different ones from which one thread gets at one call site (one in each of its jobs,
+ * say, which is made and thrown away with it). In the model they are one queue.
  */
 #ifndef MODEL_BUILD_CLASS_H
 #define MODEL_BUILD_CLASS_H

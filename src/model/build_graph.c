@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "model/build_law.h"
+#include "model/build_turns.h"
 
 #include <errno.h>
 #include <math.h>
@@ -127,34 +128,44 @@ static int find_once(const struct build_graph *graph, size_t threads, bool *once
 	return 0;
 }
 
-/*
- * What each thread does once parts its life into phases, so that it is done in its place: loops before and
- * after it are loops of their own, of which it ends the one.
- */
-static int add_phases(struct build_graph *graph, size_t threads)
+/* The symbol of a visit is parted by the last thing of those marked that its thread did before; at first it is `start`. */
+static int part_by(struct build_graph *graph, const bool *are_marked, uint64_t start)
 {
-	AUTO_FREE bool *once = calloc(graph->state_count + 1, sizeof *once);
 	struct map symbols = { 0 };
-	size_t count = 0;
-	int code = once ? find_once(graph, threads, once, &count) : -ENOMEM;
-	if (code < 0 || count == 0 || count > PHASES_MAX)
-		return code;
+	int code = 0;
 	graph->state_count = 0;
-	uint64_t phase = 0;
+	uint64_t phase = start;
 	for (size_t i = 0; i < graph->visit_count && code >= 0; i++) {
 		struct build_visit *visit = &graph->visits[i];
 		uint64_t *slot;
 		uint32_t state;
-		phase = i > 0 && visit->thread == visit[-1].thread ? phase : 0;
+		phase = i > 0 && visit->thread == visit[-1].thread ? phase : start;
 		code = map_add(&symbols, visit->symbol, phase, symbols.count, &slot);
-		if (once[visit->symbol])
-			phase = (uint64_t)visit->symbol + 1;
+		if (are_marked[visit->symbol])
+			phase = visit->symbol;
 		visit->symbol = visit->state = code < 0 ? 0 : (uint32_t)*slot;
 		if (code > 0)
 			code = new_state(graph, &state);
 	}
 	map_release(&symbols);
 	return code < 0 ? code : 0;
+}
+
+/*
+ * What each thread does once parts its life into phases, so that it is done in its place: loops before and
+ * after it are loops of their own, of which it ends the one. What it does once in each turn parts turns likewise.
+ */
+static int add_phases(struct build_graph *graph, size_t threads)
+{
+	AUTO_FREE bool *once = calloc(graph->state_count + 1, sizeof *once);
+	size_t count = 0;
+	int code = once ? find_once(graph, threads, once, &count) : -ENOMEM;
+	if (code == 0 && count > 0 && count <= PHASES_MAX)
+		code = part_by(graph, once, UINT64_MAX);
+	AUTO_RELEASE(build_turns) struct build_turns turns = { 0 };
+	if (code == 0)
+		code = build_turns_find(graph, &turns);
+	return code == 0 && turns.count > 0 ? part_by(graph, turns.milestones, turns.last) : code;
 }
 
 static bool is_last(const struct build_graph *graph, size_t visit)

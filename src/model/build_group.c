@@ -3,6 +3,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "model/build_class.h"
 #include "model/build_outlier.h"
 
 #include <errno.h>
@@ -183,8 +184,22 @@ static bool has_common(const struct use *a, size_t a_count, const struct use *b,
 	return false;
 }
 
+/* Places where some thread uses more than CLASS_LEAST different objects: another thread may use others of them. */
+static int find_crowded(const struct uses *uses, size_t count, struct map *ret)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t from = 0, to = 0; from < uses[i].count; from = to) {
+			const struct use *use = &uses[i].items[from];
+			uint64_t *slot;
+			to = place_end(&uses[i], from);
+			if (to - from > CLASS_LEAST && map_add(ret, use->site, 0, 1, &slot) < 0)
+				return -ENOMEM;
+		}
+	return 0;
+}
+
 /* Neither uses objects of its own at a place that both use, and at least half of the places are common. */
-static bool are_alike(const struct uses *a, const struct uses *b)
+static bool are_alike(const struct map *crowded, const struct uses *a, const struct uses *b)
 {
 	size_t i = 0, j = 0, common = 0, of_a = 0, of_b = 0;
 	while (i < a->count || j < b->count) {
@@ -197,7 +212,8 @@ static bool are_alike(const struct uses *a, const struct uses *b)
 		left.object = right.object = 0;
 		int order = compare_uses(&left, &right);
 		if (order == 0) {
-			if (!has_common(&a->items[i], i_end - i, &b->items[j], j_end - j))
+			if (!map_find(crowded, left.site, 0) &&
+				!has_common(&a->items[i], i_end - i, &b->items[j], j_end - j))
 				return false;
 			common++;
 		}
@@ -231,14 +247,14 @@ static bool have_same_stem(const char *a, const char *b)
 	return length == stem_length(b) && strncmp(a, b, length) == 0;
 }
 
-static bool belongs(const struct build_trace *trace, const struct uses *uses,
-	const struct build_group *group, uint32_t index)
+static bool belongs(const struct build_trace *trace, const struct map *crowded,
+	const struct uses *uses, const struct build_group *group, uint32_t index)
 {
 	uint32_t first = group->threads[0];
 	const struct build_thread *a = &trace->threads[first], *b = &trace->threads[index];
 	return a->pid == b->pid && (a->parent == BUILD_NONE) == (b->parent == BUILD_NONE) &&
 	       a->parent != BUILD_NONE && a->routine == b->routine &&
-	       have_same_stem(a->name, b->name) && are_alike(&uses[first], &uses[index]);
+	       have_same_stem(a->name, b->name) && are_alike(crowded, &uses[first], &uses[index]);
 }
 
 int build_groups_add(struct build_groups *groups, size_t index, uint32_t thread)
@@ -305,18 +321,39 @@ static void drop_own_locks(const struct build_trace *trace, struct build_thread 
 	thread->step_count = kept;
 }
 
+/*
+ * Whether one thread started all threads of a group at one place, and all were there at the same time: a pool, which in the
+ * model is started at once, also if this one started a thread whenever there was work for it.
+ */
+static bool is_pool(const struct build_trace *trace, const struct build_group *group)
+{
+	const struct build_thread *first = &trace->threads[group->threads[0]];
+	uint64_t last_start_ns = 0, first_end_ns = UINT64_MAX;
+	for (size_t i = 0; i < group->count; i++) {
+		const struct build_thread *thread = &trace->threads[group->threads[i]];
+		if (thread->parent == BUILD_NONE || thread->parent != first->parent ||
+			thread->spawn_site != first->spawn_site)
+			return false;
+		last_start_ns = thread->start_ns > last_start_ns ? thread->start_ns : last_start_ns;
+		first_end_ns = thread->end_ns < first_end_ns ? thread->end_ns : first_end_ns;
+	}
+	return last_start_ns < first_end_ns;
+}
+
 /* Among the threads that were started last, one after the other, those of the same group. */
 static struct build_step *find_spawn(
-	struct build_thread *thread, size_t count, const struct build_step *step)
+	struct build_thread *thread, size_t count, const struct build_step *step, bool is_of_pool)
 {
-	for (size_t i = count; i-- > 0 && thread->steps[i].op == STEP_SPAWN;)
-		if (thread->steps[i].object == step->object && thread->steps[i].site == step->site)
+	for (size_t i = count; i-- > 0 && (is_of_pool || thread->steps[i].op == STEP_SPAWN);)
+		if (thread->steps[i].op == STEP_SPAWN && thread->steps[i].object == step->object &&
+			thread->steps[i].site == step->site)
 			return &thread->steps[i];
 	return NULL;
 }
 
 /* Threads that are started one after the other become one step, and so does waiting for them. */
-static void merge_steps(struct build_thread *thread, const struct build_groups *groups)
+static void merge_steps(
+	struct build_thread *thread, const struct build_groups *groups, const bool *are_pools)
 {
 	size_t kept = 0;
 	uint64_t cpu_ns = 0;
@@ -329,11 +366,14 @@ static void merge_steps(struct build_thread *thread, const struct build_groups *
 			step.object = groups->of_thread[step.object];
 		if (step.op == STEP_SPAWN && is_joined)
 			is_joined[step.object] = false;
-		last = step.op == STEP_SPAWN && cpu_ns == 0 ? find_spawn(thread, kept, &step)
-							    : NULL;
+		bool is_of_pool = step.op == STEP_SPAWN && are_pools[step.object];
+		last = step.op == STEP_SPAWN && (is_of_pool || cpu_ns == 0)
+			       ? find_spawn(thread, kept, &step, is_of_pool)
+			       : NULL;
 		if (last) {
 			last->count++;
-			last->cpu_ns += step.cpu_ns;
+			*(last == &thread->steps[kept - 1] ? &last->cpu_ns : &cpu_ns) +=
+				step.cpu_ns;
 			continue;
 		}
 		bool is_again =
@@ -350,6 +390,27 @@ static void merge_steps(struct build_thread *thread, const struct build_groups *
 		thread->steps[kept++] = step;
 	}
 	thread->step_count = kept;
+}
+
+/*
+ * All threads of a group are joined by one step. Who joins one of them while it holds a lock knows that this one does not need the
+ * lock; others may: the step comes when no lock is held.
+ */
+static void postpone_joins(struct build_thread *thread)
+{
+	size_t held = 0;
+	for (size_t i = 0; i < thread->step_count; i++) {
+		uint8_t op = thread->steps[i].op;
+		held += op == STEP_LOCK || op == STEP_READ_LOCK;
+		held -= op == STEP_UNLOCK && held > 0;
+		if (op != STEP_JOIN || held == 0 || i + 1 == thread->step_count)
+			continue;
+		struct build_step join = thread->steps[i];
+		thread->steps[i] = thread->steps[i + 1];
+		thread->steps[i + 1] = join;
+		held += thread->steps[i].op == STEP_LOCK || thread->steps[i].op == STEP_READ_LOCK;
+		held -= thread->steps[i].op == STEP_UNLOCK && held > 0;
+	}
 }
 
 /* A join of threads that had exited leaves no trace; who ends the program did join them. */
@@ -389,17 +450,21 @@ static int add_missing_joins(const struct build_trace *trace, struct build_threa
 int build_groups_find(struct build_trace *trace, struct build_groups *ret)
 {
 	struct takers takers = { 0 };
+	AUTO_RELEASE(map) struct map crowded = { 0 };
 	int code = find_takers(trace, &takers);
 	ret->of_thread = calloc(trace->thread_count + 1, sizeof *ret->of_thread);
 	struct uses *uses = calloc(trace->thread_count + 1, sizeof *uses);
-	if (!ret->of_thread || !uses)
+	AUTO_FREE bool *are_pools = calloc(trace->thread_count + 1, sizeof *are_pools);
+	if (!ret->of_thread || !uses || !are_pools)
 		code = -ENOMEM;
 	for (uint32_t i = 0; code == 0 && i < trace->thread_count; i++)
 		code = find_uses(trace, &takers, i, &uses[i]);
 	takers_release(&takers);
+	if (code == 0)
+		code = find_crowded(uses, trace->thread_count, &crowded);
 	for (uint32_t i = 0; code == 0 && i < trace->thread_count; i++) {
 		size_t group = 0;
-		while (group < ret->count && !belongs(trace, uses, &ret->items[group], i))
+		while (group < ret->count && !belongs(trace, &crowded, uses, &ret->items[group], i))
 			group++;
 		code = build_groups_add(ret, group, i);
 		if (code == 0)
@@ -412,8 +477,12 @@ int build_groups_find(struct build_trace *trace, struct build_groups *ret)
 	for (size_t i = 0; code == 0 && i < trace->thread_count; i++)
 		if (ret->items[ret->of_thread[i]].count > 1)
 			drop_own_locks(trace, &trace->threads[i]);
-	for (size_t i = 0; code == 0 && i < trace->thread_count; i++)
-		merge_steps(&trace->threads[i], ret);
+	for (size_t i = 0; code == 0 && i < ret->count; i++)
+		are_pools[i] = is_pool(trace, &ret->items[i]);
+	for (size_t i = 0; code == 0 && i < trace->thread_count; i++) {
+		merge_steps(&trace->threads[i], ret, are_pools);
+		postpone_joins(&trace->threads[i]);
+	}
 	for (size_t i = 0; code == 0 && i < trace->thread_count; i++)
 		code = add_missing_joins(trace, &trace->threads[i], ret);
 	for (size_t i = 0; uses && i < trace->thread_count; i++)

@@ -253,6 +253,8 @@ static int size_object(struct build *build, uint32_t object, struct model_object
 			code = find_initial(&build->trace, object, &initial);
 		ret->size.value = channel ? (double)channel->capacity : 0;
 		ret->initial.value = (double)(channel ? channel->initial : initial);
+		ret->lends =
+			true; /* ways of threads are drawn: puts and gets are not as many to the last one */
 		return code;
 	default:
 		return 0;

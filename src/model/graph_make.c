@@ -310,7 +310,8 @@ static int add_object(struct graph *graph, size_t index, struct err *err)
 		return sim_add_sem(sim, name, size, &ret->number);
 	case MODEL_QUEUE:
 		ret->kind = SIM_QUEUE;
-		return sim_add_queue(sim, name, size, &ret->number);
+		code = sim_add_queue(sim, name, size, &ret->number);
+		return code == 0 && object->lends ? sim_queue_lends(sim, ret->number) : code;
 	case MODEL_LIMIT:
 		ret->kind = SIM_LIMIT;
 		return sim_add_limit(sim, name, size, &ret->number);

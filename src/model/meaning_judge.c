@@ -186,9 +186,11 @@ static int accept_queue(const struct judge *judge, struct hypothesis *h)
 	return judge_add_parts(judge, roles);
 }
 
-/* Once, and everybody was told: more likely the end than an item. */
+/* Once, and everybody was told: more likely the end than an item, unless everybody is told of items, too. */
 static bool looks_like_end(const struct judge *judge, uint32_t type)
 {
+	enum { TOLD_TO_ALL_MAX = 10 };
+	uint64_t told_to_all = 0;
 	if (judge->m->types[type].executions != 1 || judge_executions(judge, ROLE_PUT) < 2)
 		return false;
 	for (size_t i = 0; i < judge->mutex->count; i++) {
@@ -196,11 +198,27 @@ static bool looks_like_end(const struct judge *judge, uint32_t type)
 		if (entry->what == ENTRY_SIGNAL && entry->type == type &&
 			entry->subject == judge->cond)
 			return false;
+		told_to_all += entry->what == ENTRY_BROADCAST && entry->subject == judge->cond;
 	}
-	return true;
+	return told_to_all <= TOLD_TO_ALL_MAX;
 }
 
-/* Those who only signal are producers; one of them may instead have closed the queue. */
+/* Nobody puts anything into a queue that has been closed. */
+static bool comes_last(const struct judge *judge, uint32_t type)
+{
+	bool has_come = false;
+	for (size_t i = 0; i < judge->mutex->count; i++) {
+		const struct meaning_entry *entry = &judge->mutex->log[i];
+		if (entry->what != ENTRY_END || judge->roles[entry->subject] != ROLE_PUT)
+			continue;
+		if (has_come && entry->subject != type)
+			return false;
+		has_come |= entry->subject == type;
+	}
+	return has_come;
+}
+
+/* Those who only signal are producers; the last of them may instead have closed the queue. */
 static int judge_queue(const struct judge *judge, const struct meaning_use *use)
 {
 	struct hypothesis best = { 0 };
@@ -209,7 +227,7 @@ static int judge_queue(const struct judge *judge, const struct meaning_use *use)
 	for (size_t i = 0; i < use->signaller_count && code >= 0; i++) {
 		struct hypothesis h = { 0 };
 		uint32_t type = use->signallers[i];
-		if (judge->roles[type] != ROLE_PUT)
+		if (judge->roles[type] != ROLE_PUT || !comes_last(judge, type))
 			continue;
 		bool is_preferred = looks_like_end(judge, type);
 		judge->roles[type] = ROLE_CLOSE;
@@ -354,6 +372,20 @@ static bool is_type_of(const struct meaning *m, uint32_t type, const struct mean
 	return m->types[type].pid == cond->pid && m->types[type].mutex == cond->mutex;
 }
 
+static enum role role_of(enum meaning_role role)
+{
+	switch (role) {
+	case MEANING_GETS:
+	case MEANING_ENTERS:
+		return ROLE_GET;
+	case MEANING_PUTS:
+	case MEANING_OPENS:
+		return ROLE_PUT;
+	default:
+		return ROLE_CLOSE;
+	}
+}
+
 /* Gives sections of the judged condition's mutex the roles that those from the same sites have at another. */
 static bool copy_roles(const struct judge *judge, uint32_t model)
 {
@@ -367,28 +399,27 @@ static bool copy_roles(const struct judge *judge, uint32_t model)
 			m, m->conds[model].pid, m->conds[model].mutex, m->types[i].site);
 		for (size_t j = 0; like && j < like->part_count; j++)
 			if (like->parts[j].cond == model)
-				judge->roles[i] = like->parts[j].role == MEANING_GETS ? ROLE_GET
-						  : like->parts[j].role == MEANING_PUTS
-							  ? ROLE_PUT
-							  : ROLE_CLOSE;
+				judge->roles[i] = role_of(like->parts[j].role);
 		has_put |= judge->roles[i] == ROLE_PUT;
 		has_get |= judge->roles[i] == ROLE_GET;
 	}
 	return has_put && has_get;
 }
 
-/* Conditions at the same place beside their mutex, used from the same code: queues in an array. */
+/* Conditions at the same place beside their mutex, used from the same code: queues in an array, gates of many jobs. */
 static int judge_sibling(const struct judge *judge, uint32_t model)
 {
 	struct meaning *m = judge->m;
 	const struct meaning_cond *like = &m->conds[model];
 	struct meaning_cond *cond = &m->conds[judge->cond];
-	if (like->kind != MEANING_QUEUE || !like->is_initial_known || like->pid != cond->pid ||
+	bool is_gate = like->kind == MEANING_GATE;
+	bool is_queue = like->kind == MEANING_QUEUE && like->is_initial_known;
+	if ((!is_gate && !is_queue) || like->pid != cond->pid ||
 		like->object - like->mutex != cond->object - cond->mutex ||
 		!copy_roles(judge, model))
 		return 0;
-	struct hypothesis h = { .put_items = like->put_items,
-		.get_items = like->get_items,
+	struct hypothesis h = { .put_items = is_gate ? 1 : like->put_items,
+		.get_items = is_gate ? 1 : like->get_items,
 		.first = -(int64_t)like->initial };
 	play(judge, &h, false);
 	if (h.decisions > 0 && share(&h) < MEANING_EXPLAINED)

@@ -124,6 +124,7 @@ struct model_object {
 	                            unbounded; limit: how many; disk: requests served at once, 0: 1 */
 	struct model_value initial; /* queue: items in it at first */
 	bool has_writers_first; /* read-write lock */
+	bool lends; /* queue: see sim_queue_lends() */
 	enum sim_disk_order order; /* of a disk's queue */
 	struct model_class { /* disk: classes of requests, at least one */
 		const char *name;

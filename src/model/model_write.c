@@ -214,14 +214,17 @@ static void write_object(FILE *out, const struct model_object *object)
 {
 	const char *size_word = model_size_word(object->kind);
 	bool has_fields = is_given(&object->size) || is_given(&object->initial) ||
-			  object->has_writers_first || object->order != SIM_DISK_FIFO ||
-			  object->class_count || object->recorded.is_known;
+			  object->has_writers_first || object->lends ||
+			  object->order != SIM_DISK_FIFO || object->class_count ||
+			  object->recorded.is_known;
 	fputs("  ", out);
 	write_text(out, object->name);
 	fputs(has_fields ? ":\n" : ": {}\n", out);
 	if (size_word)
 		write_field(out, 4, size_word, &object->size, MODEL_NUMBER);
 	write_field(out, 4, "initial", &object->initial, MODEL_NUMBER);
+	if (object->lends)
+		fputs("    lends: true\n", out);
 	if (object->has_writers_first)
 		fputs("    writers_first: true\n", out);
 	if (object->order != SIM_DISK_FIFO)

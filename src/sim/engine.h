@@ -141,7 +141,8 @@ struct queue {
 	uint64_t capacity; /* 0: unbounded */
 	struct waiters getters, putters;
 	uint32_t held_source; /* first source that waits for room; SIM_NONE */
-	bool is_closed;
+	uint64_t gets, lent;
+	bool is_closed, lends;
 };
 
 struct limit {
@@ -371,6 +372,7 @@ int op_join(struct sim *sim, struct sim_thread *thread);
 int op_put(struct sim *sim, struct sim_thread *thread);
 int op_get(struct sim *sim, struct sim_thread *thread);
 int op_close(struct sim *sim, struct sim_thread *thread);
+int queues_lend(struct sim *sim); /* 1: somebody can go on */
 int op_take(struct sim *sim, struct sim_thread *thread);
 int op_give(struct sim *sim, struct sim_thread *thread);
 int op_disk(struct sim *sim, struct sim_thread *thread);

@@ -106,6 +106,7 @@ int op_get(struct sim *sim, struct sim_thread *thread)
 	queue->object.held_ns += sim->now_ns - since;
 	queue->first = (queue->first + 1) & (queue->ring_capacity - 1);
 	queue->count--;
+	queue->gets++;
 	object_set_length(sim, &queue->object, queue->count);
 	pass(sim, thread, NULL, &subject);
 	if (queue->capacity == 0)
@@ -128,6 +129,20 @@ int op_close(struct sim *sim, struct sim_thread *thread)
 	emit(sim, thread, EVENT_RELEASE, &subject);
 	code = wake_all(sim, &queue->getters, thread->tid);
 	return code < 0 ? code : wake_all(sim, &queue->putters, thread->tid);
+}
+
+int queues_lend(struct sim *sim)
+{
+	for (uint32_t i = 0; i < sim->queues.count; i++) {
+		struct queue *queue = &sim->queues.all[i];
+		if (!queue->lends || !queue->getters.head ||
+			queue->lent * SIM_LENT_OF > queue->gets)
+			continue;
+		queue->lent++;
+		int code = queue_put(sim, queue, 0, 0);
+		return code < 0 ? code : 1;
+	}
+	return 0;
 }
 
 int op_take(struct sim *sim, struct sim_thread *thread)

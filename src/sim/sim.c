@@ -359,8 +359,13 @@ static int play_all(struct sim *sim)
 	uint64_t stop_ns = sim->options.stop_ns ? sim->options.stop_ns : TIME_MAX_NS;
 	int code = drain_runnable(sim);
 	while (code == 0 && !is_over(sim)) {
-		if (sim->events.count == (sim->tick.call ? 1 : 0))
-			return is_served(sim) ? 0 : deadlock_explain(sim);
+		if (sim->events.count == (sim->tick.call ? 1 : 0)) {
+			code = is_served(sim) ? 0 : queues_lend(sim);
+			if (code <= 0)
+				return code < 0 || is_served(sim) ? code : deadlock_explain(sim);
+			code = drain_runnable(sim);
+			continue;
+		}
 		if (pending_key(sim->events.entries[0]) >= stop_ns) {
 			sim->now_ns = stop_ns;
 			return 0;

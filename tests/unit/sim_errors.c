@@ -56,6 +56,29 @@ static void waiting_for_ever_is_explained(void **state)
 		"thread 5 waits for the end of thread 1");
 }
 
+/* One item of 20 or fewer; the second one that is missing is not lent. */
+static void a_queue_lends_what_is_missing_in_the_end(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { COMPUTE(5), OP(GET, 0), EXIT };
+	static const struct sim_op b[] = { COMPUTE(7), { .kind = SIM_PUT, .object = 0, .item = 7 },
+		EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ 0 });
+	assert_int_equal(sim_queue_lends(t.sim, 0), -EINVAL);
+	assert_int_equal(sim_add_queue(t.sim, "jobs", 0, &t.object), 0);
+	assert_int_equal(sim_queue_lends(t.sim, 0), 0);
+	trial_run(&t, THREADS(a));
+	assert_int_equal(t.script.times[1][1], 5);
+	sim_free(t.sim);
+	static const struct sim_op c[] = { OP(GET, 0), OP(GET, 0), OP(GET, 0), EXIT };
+	trial_begin(&t, (struct sim_options){ 0 });
+	assert_int_equal(sim_add_queue(t.sim, "jobs", 0, &t.object), 0);
+	assert_int_equal(sim_queue_lends(t.sim, 0), 0);
+	trial_fails(&t, THREADS(b, c), -EDEADLK,
+		"deadlock at 0.000000007 s: thread 2 waits for queue 'jobs', which is empty");
+}
+
 static void giving_back_what_another_holds_is_an_error(void **state)
 {
 	(void)state;
@@ -151,6 +174,7 @@ int main(void)
 		cmocka_unit_test(a_circle_of_locks_is_explained),
 		cmocka_unit_test(a_lock_taken_twice_is_explained),
 		cmocka_unit_test(waiting_for_ever_is_explained),
+		cmocka_unit_test(a_queue_lends_what_is_missing_in_the_end),
 		cmocka_unit_test(giving_back_what_another_holds_is_an_error),
 		cmocka_unit_test(what_is_not_there_is_an_error),
 		cmocka_unit_test(a_loop_without_time_is_an_error),

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Models of threads that do jobs: one thing once in each, threads that are started when there is work, objects of each job. */
+#include "build_script.h"
+
+enum { DONE = 300, MEETING = 200, JOBS = 40 };
+
+/* Whether a thread can come to the operation again without the other in between. */
+static bool can_repeat(
+	const struct model *model, size_t group, enum model_op wanted, enum model_op other)
+{
+	const struct model_group *threads = &model->groups[group];
+	AUTO_FREE bool *is_reached = calloc(threads->fragment_count + 1, sizeof *is_reached);
+	AUTO_FREE uint32_t *open = calloc(3 * threads->fragment_count + 3, sizeof *open);
+	assert_true(is_reached && open);
+	for (uint32_t from = 0; from < threads->fragment_count; from++) {
+		size_t count = 0;
+		if (threads->fragments[from].op != wanted)
+			continue;
+		memset(is_reached, 0, threads->fragment_count * sizeof *is_reached);
+		for (open[count++] = from; count > 0;) {
+			const struct model_fragment *f = &threads->fragments[open[--count]];
+			for (uint32_t i = 0; i <= f->edge_count; i++) {
+				uint32_t to = i < f->edge_count     ? f->edges[i].to
+					      : f->op == MODEL_LOOP ? f->body
+								    : (uint32_t)MODEL_NONE;
+				if (to >= threads->fragment_count || is_reached[to])
+					continue;
+				is_reached[to] = true;
+				if (threads->fragments[to].op == wanted)
+					return true;
+				if (threads->fragments[to].op != other)
+					open[count++] = to;
+			}
+		}
+	}
+	return false;
+}
+
+static void lock_often(struct script *s, uint32_t tid, uint32_t *random)
+{
+	*random = *random * 1103515245 + 12345;
+	for (uint32_t i = *random >> 16 & 3; i > 0; i--)
+		locked(s, tid, LOCK, 4);
+}
+
+/* Between two meetings: locks, how often is left to chance; one post; more locks at the same place. */
+static void what_is_done_once_in_a_turn_stays_so(void **state)
+{
+	(void)state;
+	struct script s = begin(2);
+	uint32_t random = 1;
+	for (int i = 0; i < JOBS; i++)
+		for (uint32_t tid = 1; tid <= 2; tid++) {
+			op(&s, tid, EVENT_PASS, WHAT_BARRIER, MEETING, 8);
+			lock_often(&s, tid, &random);
+			work(&s, tid, 1000);
+			op(&s, tid, EVENT_RELEASE, WHAT_SEM, DONE, 12);
+			lock_often(&s, tid, &random);
+			work(&s, tid, 1000);
+		}
+	AUTO(model) struct model *model = finish(&s, 2);
+	assert_int_equal(model->group_count, 2);
+	assert_non_null(fragment_of(model, 1, MODEL_POST));
+	assert_false(can_repeat(model, 1, MODEL_POST, MODEL_ARRIVE));
+	assert_false(can_repeat(model, 1, MODEL_ARRIVE, MODEL_POST));
+	assert_true(can_repeat(model, 1, MODEL_LOCK, MODEL_ARRIVE));
+}
+
+/* One thread at the first job, the next at the second. */
+static void threads_that_are_started_one_by_one_are_a_pool(void **state)
+{
+	(void)state;
+	struct script s = begin(0);
+	for (uint32_t i = 0; i < JOBS; i++) {
+		locked(&s, MAIN, LOCK, 20);
+		if (i < 3)
+			start(&s, i + 1);
+		for (uint32_t tid = 1; tid <= 3 && tid <= i + 1; tid++) {
+			work(&s, tid, 5000);
+			locked(&s, tid, LOCK, 4);
+		}
+	}
+	AUTO(model) struct model *model = finish(&s, 3);
+	assert_int_equal(model->group_count, 2);
+	const struct model_fragment *spawn = fragment_of(model, 0, MODEL_SPAWN);
+	assert_non_null(spawn);
+	assert_true(value_with(model, &spawn->count.value, 7) == 7);
+}
+
+static void at(struct script *s, uint32_t tid, enum event_kind kind, enum event_what what,
+	uint64_t object, uint64_t value, uint16_t flags)
+{
+	send(s, (struct event){ .tid = tid,
+			.kind = (uint8_t)kind,
+			.what = (uint8_t)what,
+			.flags = flags,
+			.object = object,
+			.site = 30 + tid,
+			.value = value });
+}
+
+static void wait_for_job(struct script *s, uint64_t lock, uint64_t condition)
+{
+	at(s, MAIN, EVENT_PASS, WHAT_MUTEX, lock, 0, 0);
+	at(s, MAIN, EVENT_RELEASE, WHAT_MUTEX, lock, 0, EVENT_IMPLICIT);
+	at(s, MAIN, EVENT_WAIT, WHAT_COND, condition, lock, 0);
+}
+
+static void end_job(struct script *s, uint64_t lock, uint64_t condition)
+{
+	work(s, 1, 5000);
+	at(s, 1, EVENT_PASS, WHAT_MUTEX, lock, 0, 0);
+	at(s, 1, EVENT_RELEASE, WHAT_COND, condition, 0, EVENT_ALL);
+	at(s, 1, EVENT_RELEASE, WHAT_MUTEX, lock, 0, 0);
+}
+
+/* Each job has a lock and a condition of its own; main waits for every other one, the rest are done before. */
+static void conditions_of_each_job_are_one_queue(void **state)
+{
+	(void)state;
+	struct script s = begin(1);
+	for (uint64_t job = 0; job < JOBS; job++) {
+		uint64_t lock = 1000 + 10 * job, condition = lock + 5;
+		if (job % 2) {
+			wait_for_job(&s, lock, condition);
+			end_job(&s, lock, condition);
+			at(&s, MAIN, EVENT_PASS, WHAT_COND, condition, 0, EVENT_WAITED);
+			at(&s, MAIN, EVENT_PASS, WHAT_MUTEX, lock, 0, EVENT_IMPLICIT);
+		} else {
+			end_job(&s, lock, condition);
+			at(&s, MAIN, EVENT_PASS, WHAT_MUTEX, lock, 0, 0);
+		}
+		at(&s, MAIN, EVENT_RELEASE, WHAT_MUTEX, lock, 0, 0);
+	}
+	AUTO(model) struct model *model = finish(&s, 1);
+	size_t queues = 0;
+	for (size_t i = 0; i < model->object_count; i++)
+		queues += model->objects[i].kind == MODEL_QUEUE;
+	assert_int_equal(queues, 1);
+	assert_null(fragment_of(model, 1, MODEL_CLOSE));
+	assert_false(can_repeat(model, 0, MODEL_LOCK, MODEL_GET));
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_done_once_in_a_turn_stays_so),
+		cmocka_unit_test(threads_that_are_started_one_by_one_are_a_pool),
+		cmocka_unit_test(conditions_of_each_job_are_one_queue),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
