@@ -346,7 +346,8 @@ static void use_batches(struct moment *ret)
 			if (ready_ns[j] > start_ns)
 				continue;
 			ret[count++] = (struct moment){ ready_ns[j], j + 1, false };
-			ret[count++] = (struct moment){ free_ns + count, j + 1, true };
+			ret[count] = (struct moment){ free_ns + count, j + 1, true };
+			count++;
 			random = random * 6364136223846793005U + 1;
 			ready_ns[j] = free_ns + 20000 + (random >> 33) % (4 * SERVICE_NS);
 		}
