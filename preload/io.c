@@ -206,6 +206,7 @@ TRANSFERS(was_read, __recv_chk, TRACE_IO_SOCKET,
 			(const void *)(intptr_t)(descriptor));                                     \
 		if (is_tracing() && (io) != TRACE_IO_UNKNOWN)                                      \
 			trace_wait_tell(&wait_, io);                                               \
+		wait_.is_for_signal = (io) == TRACE_IO_SIGNAL;                                     \
 		return real()->name arguments;                                                     \
 	}
 

@@ -130,6 +130,10 @@ int __openat64_2(int directory, const char *path, int flags);
 	X(sigwaitinfo)                                                                             \
 	X(sigtimedwait)                                                                            \
 	X(sigsuspend)                                                                              \
+	X(kill)                                                                                    \
+	X(sigqueue)                                                                                \
+	X(pthread_kill)                                                                            \
+	X(pthread_sigqueue)                                                                        \
 	X(__read_chk)                                                                              \
 	X(__recv_chk)                                                                              \
 	X(__poll_chk)                                                                              \

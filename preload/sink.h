@@ -75,6 +75,7 @@ struct wait {
 	bool is_estimated; /* its CPU time, if it sleeps */
 	bool is_shared; /* the read side of a lock */
 	bool is_ordered; /* TRACE_ORDERED */
+	bool is_for_signal; /* any */
 	bool has_failed; /* it ended without what it waited for */
 };
 

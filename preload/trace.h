@@ -71,6 +71,9 @@ void trace_frames(const void *caller);
 struct birth trace_park(uint32_t kind, const void *object, const void *caller);
 void trace_unpark(struct birth by);
 
+/* As an object that threads wait for: any signal, as which one it was is known only afterwards. */
+extern HIDDEN const char trace_signals[1];
+
 /* Now; before a wait that is known only afterwards: how much CPU time the thread took until then is noted. */
 uint64_t trace_asks(void);
 /* A wait known only afterwards, when nothing else was recorded in between. */

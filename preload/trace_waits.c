@@ -122,9 +122,10 @@ static struct wake find_waker(const struct wait *wait)
 	switch (wait->kind) {
 	case SYNC_BARRIER:
 		return wake_round(wait->object, wait->place);
+	case SINK_IO:
+		return wait->is_for_signal ? wake_find(trace_signals) : (struct wake){ 0 };
 	case SYNC_OMP:
 	case SINK_SLEEP:
-	case SINK_IO:
 	case SINK_POLL:
 		return (struct wake){ 0 };
 	case SYNC_LOCK:
@@ -167,6 +168,8 @@ static void pass_cond(const struct wait *wait, uint64_t time_ns, struct wake wak
 	put(time_ns, acquire, (uintptr_t)wait->mutex, wait->caller,
 		trace_since(time_ns, within(unlock.time_ns, signal_ns, time_ns), unlock.tid));
 }
+
+const char trace_signals[1];
 
 void trace_wait_tell(const struct wait *wait, uint64_t value)
 {

@@ -69,7 +69,7 @@ struct replay_facts {
 	uint64_t block_ns; /* CPU time that a wait costs who waits: lower quartile */
 	size_t threads, operations;
 	uint64_t
-		in_turns; /* locks and semaphores that keep the recorded order: see replay_settle() */
+		in_turns; /* locks, semaphores, barriers that are played otherwise: see replay_settle() */
 	uint64_t conditions,
 		by_order; /* waits for conditions; those replayed in the recorded order */
 	uint64_t unended; /* waits that had not ended when the recording did */
@@ -147,7 +147,7 @@ bool replay_stuck(const struct replay *replay, size_t n, uint32_t *ret_meaning);
 
 /*
  * After -EDEADLK with no such condition: locks and semaphores for which threads waited then are taken in the recorded
- * order from now on. False: all of them were already.
+ * order from now on, and barriers are none. False: all of them were already.
  */
 bool replay_settle(struct replay *replay);
 

@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* So many are needed to know how much CPU time is between two. */
+enum { SAMPLES_LEAST = 8 };
+
 struct step *load_push(struct load_thread *thread, enum step_kind kind)
 {
 	if (mem_grow(&thread->steps, &thread->capacity, thread->count + 1, sizeof *thread->steps) <
@@ -123,9 +126,12 @@ static void account(struct replay *replay, struct load_thread *thread, const str
 		}
 		if (event->cpu_ns > thread->cpu_ns) {
 			share_work(thread, event->cpu_ns - thread->cpu_ns, event->time_ns);
+			replay->sampled_ns += had_cpu ? event->cpu_ns - thread->cpu_ns : 0;
+			replay->samples += had_cpu ? thread->samples : 0;
 			thread->total_cpu_ns += event->cpu_ns - thread->cpu_ns;
 			thread->cpu_ns = event->cpu_ns;
 		}
+		thread->samples = 0;
 	} else if (!thread->has_cpu && thread->is_running && !thread->counts_work) {
 		thread->work_ns += since_ns;
 		thread->total_cpu_ns += since_ns;
@@ -137,24 +143,30 @@ static void account(struct replay *replay, struct load_thread *thread, const str
 	thread->time_ns = event->time_ns;
 }
 
-int load_advance(struct load_thread *thread, uint64_t time_ns)
+/* As if it had kept its core until then. */
+static void run_until(struct load_thread *thread, uint64_t time_ns)
 {
 	uint64_t since_ns = time_ns - thread->time_ns;
-	if (!thread->is_running || time_ns <= thread->time_ns)
-		return 0;
-	if (thread->counts_work) {
-		if (mem_grow(&thread->splits, &thread->split_capacity, thread->split_count + 1,
-			    sizeof *thread->splits) < 0)
-			return -ENOMEM;
-		thread->splits[thread->split_count++] =
-			(struct load_split){ thread->count, time_ns };
-		return 0;
-	}
-	/* Its clock will say whether it kept its core: account() takes nothing twice. */
+	if (!thread->is_running || time_ns <= thread->time_ns || thread->counts_work)
+		return;
 	thread->work_ns += since_ns;
 	thread->total_cpu_ns += since_ns;
 	thread->cpu_ns += thread->has_cpu ? since_ns : 0;
 	thread->time_ns = time_ns;
+}
+
+int load_advance(struct load_thread *thread, uint64_t time_ns)
+{
+	if (!thread->has_cpu && !thread->counts_work) {
+		run_until(thread, time_ns);
+		return 0;
+	}
+	if (!thread->is_running || time_ns <= thread->time_ns)
+		return 0;
+	if (mem_grow(&thread->splits, &thread->split_capacity, thread->split_count + 1,
+		    sizeof *thread->splits) < 0)
+		return -ENOMEM;
+	thread->splits[thread->split_count++] = (struct load_split){ thread->count, time_ns };
 	return 0;
 }
 
@@ -281,6 +293,21 @@ static int start(struct replay *replay, const struct event *event)
 	if (maker->wait_what != WHAT_NONE && maker->wait_step + 1 == maker->count)
 		start_before_wait(replay, maker);
 	return 0;
+}
+
+/*
+ * A thread that is still there when its process ends does not tell its CPU time: what it did since its last event is
+ * known by samples, if there are any. 0: unknown.
+ */
+static uint64_t cpu_by_samples(
+	const struct replay *replay, const struct load_thread *thread, uint64_t time_ns)
+{
+	if (replay->samples < SAMPLES_LEAST || thread->counts_work || !thread->has_cpu)
+		return 0;
+	double each_ns = (double)replay->sampled_ns / (double)replay->samples;
+	uint64_t work_ns = (uint64_t)(each_ns * (double)thread->samples);
+	uint64_t most_ns = time_ns - thread->time_ns;
+	return thread->cpu_ns + (work_ns < most_ns ? work_ns : most_ns);
 }
 
 static int exited(struct replay *replay, uint32_t index, const struct event *event)
@@ -437,6 +464,13 @@ static int keep_name(struct replay *replay, const struct event *event)
 	return event_names_add(&replay->names, event);
 }
 
+static void count_sample(struct replay *replay, const struct event *event)
+{
+	uint32_t index = load_find_thread(replay, event->pid, event->tid);
+	if (index != REPLAY_NONE)
+		replay->threads[index].samples++;
+}
+
 static int load_event(void *context, const struct event *given, struct err *err)
 {
 	struct replay *replay = context;
@@ -451,6 +485,8 @@ static int load_event(void *context, const struct event *given, struct err *err)
 	advance_clock(replay, event.time_ns);
 	if (code == 0 && event.kind == EVENT_NAME && event.what != WHAT_STACK)
 		code = keep_name(replay, &event);
+	if (event.kind == EVENT_SAMPLE)
+		count_sample(replay, &event);
 	if (event.kind == EVENT_LOST)
 		replay->facts.lost += event.value;
 	if (event.kind == EVENT_LEFT_OUT)
@@ -475,6 +511,9 @@ static int load_event(void *context, const struct event *given, struct err *err)
 	if (event.kind == EVENT_WOKEN) {
 		code = woken(replay, index, &event);
 	} else {
+		if (event.kind == EVENT_THREAD_EXIT && event.cpu_ns == 0)
+			event.cpu_ns =
+				cpu_by_samples(replay, &replay->threads[index], event.time_ns);
 		account(replay, &replay->threads[index], &event);
 		code = own_event(replay, index, &event);
 		if (code == 0)
@@ -503,9 +542,8 @@ static int load_finish(void *context, uint64_t end_ns, struct err *err)
 		if (thread->is_over)
 			continue;
 		if (is_cut)
-			code = load_advance(thread, replay->end_ns);
-		if (code == 0)
-			code = leave(replay, i);
+			run_until(thread, replay->end_ns);
+		code = leave(replay, i);
 	}
 	if (code < 0)
 		return err_set(err, code, "out of memory");

@@ -100,7 +100,8 @@ static int add_fork(struct replay *replay, const struct fork *fork)
 	struct load_thread *maker = &replay->threads[fork->maker];
 	const struct load_split *split =
 		maker->split_count > 0 ? &maker->splits[maker->split_count - 1] : NULL;
-	bool is_later = maker->counts_work && (!split || split->time_ns != fork->time_ns);
+	bool is_later = (maker->counts_work || maker->has_cpu) &&
+			(!split || split->time_ns != fork->time_ns);
 	if (load_advance(maker, fork->time_ns) < 0)
 		return -ENOMEM;
 	struct step *last = maker->count > 0 ? &maker->steps[maker->count - 1] : NULL;

@@ -87,6 +87,7 @@ struct load_thread {
 	/* While it is loaded. */
 	uint64_t work_ns; /* since its last step */
 	uint64_t cpu_ns, time_ns; /* accounted up to here */
+	uint64_t samples; /* of what it ran, since then */
 	double spare_ns, full_ns; /* the replay's, then */
 	uint64_t total_cpu_ns;
 	struct load_hold *holds;
@@ -136,7 +137,7 @@ struct load_object {
 	bool writers_first;
 	bool guards_condition;
 	uint32_t meaning; /* condition: its index, UINT32_MAX if it has none that is known */
-	bool takes_turns; /* see replay_turns.c */
+	bool takes_turns, lets_pass; /* see replay_turns.c */
 	bool was_awaited; /* when the last run came to a deadlock, somebody wanted to take it */
 	bool was_stuck; /* condition: when the last run came to a deadlock, somebody waited for it */
 
@@ -219,6 +220,7 @@ struct replay {
 	/* Of what the cores could have given while all were wanted (or, if the two are not told apart, at any
 	   time), and what of that was not given: see replay_fit.c. */
 	double could_full_ns, lost_full_ns;
+	uint64_t samples, sampled_ns; /* of what ran, in so much CPU time */
 	unsigned settled; /* how often replay_settle() was asked */
 	bool has_begun, has_cores_seen, is_finished, has_exited;
 };

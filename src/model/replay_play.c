@@ -386,8 +386,9 @@ static int dock(struct player *player, uint32_t index, const struct step *step, 
 		(void)op_on(op, SIM_SEM_POST, player->numbers[step->object]);
 		return PLAY_AGAIN;
 	}
-	return step->other == REPLAY_NONE ? PLAY_DONE
-					  : op_on(op, SIM_SEM_WAIT, player->numbers[step->other]);
+	return step->other == REPLAY_NONE || player->replay->objects[step->other].lets_pass
+		       ? PLAY_DONE
+		       : op_on(op, SIM_SEM_WAIT, player->numbers[step->other]);
 }
 
 static int take_semaphore(
@@ -395,6 +396,8 @@ static int take_semaphore(
 {
 	struct play_thread *thread = &player->threads[index];
 	uint32_t count = step->other != REPLAY_NONE ? step->other : 1;
+	if (player->replay->objects[step->object].lets_pass)
+		return PLAY_DONE;
 	int code = thread->stage == 0 ? turns_wait(player, index, step, op) : 0;
 	if (code != 0)
 		return code < 0 ? code : PLAY_AGAIN;
@@ -439,6 +442,9 @@ static int play_step(
 	case STEP_UNLOCK:
 		return unlock(player, index, step, op);
 	case STEP_BARRIER:
+		if (player->replay->objects[player->replay->episodes[step->amount].object]
+				.lets_pass)
+			return PLAY_DONE;
 		return op_on(op, SIM_BARRIER, player->episode_numbers[step->amount]);
 	case STEP_DOCK:
 		return dock(player, index, step, op);

@@ -2,7 +2,8 @@
 /*
  * Locks and semaphores that are taken in turns, in the recorded order: those of which the recording says it (the
  * ordered sections of an OpenMP loop), and those for which threads waited when a replay came to a deadlock. The
- * recorded order of all is one that comes through.
+ * recorded order of all is one that comes through. A barrier at which threads wait for ever is none (threads of an OpenMP
+ * team that run tasks while they wait, which a recording shows as coming and going): it lets all pass from then on.
  *
  * Whose turn it is not waits at a semaphore of its own. The turn passes when the object was taken; that of a mutex
  * which guards no condition when it is given back, as nobody could have it before.
@@ -26,10 +27,12 @@ static size_t settle(struct replay *replay, bool is_for_all)
 	size_t count = 0;
 	for (size_t i = 0; i < replay->object_count; i++) {
 		struct load_object *object = &replay->objects[i];
-		if (object->takes_turns || !can_take_turns(object) ||
-			(!is_for_all && !object->was_awaited))
+		bool is_lock = can_take_turns(object);
+		if (object->takes_turns || object->lets_pass ||
+			!(object->was_awaited || (is_for_all && is_lock)))
 			continue;
-		object->takes_turns = true;
+		object->takes_turns = is_lock;
+		object->lets_pass = !is_lock;
 		count++;
 	}
 	return count;
@@ -45,12 +48,23 @@ bool replay_settle(struct replay *replay)
 	return count > 0;
 }
 
-/* The object that a thread, of which the replay came to a standstill, wants to take, or to have back. */
-static uint32_t awaited_by(const struct step *step, const struct play_thread *thread)
+/* The object that a thread waits for, of which the replay came to a standstill, or wants to have back; REPLAY_NONE. */
+static uint32_t awaited_by(
+	const struct replay *replay, const struct step *step, const struct play_thread *thread)
 {
 	if (thread->awaited_with > 0)
 		return thread->awaited_with - 1;
-	return step->kind == STEP_LOCK || step->kind == STEP_SEM_WAIT ? step->object : REPLAY_NONE;
+	switch (step->kind) {
+	case STEP_LOCK:
+	case STEP_SEM_WAIT:
+		return step->object;
+	case STEP_BARRIER:
+		return replay->episodes[step->amount].object;
+	case STEP_DOCK:
+		return step->other;
+	default:
+		return REPLAY_NONE;
+	}
 }
 
 void turns_note_stuck(const struct player *player)
@@ -62,7 +76,7 @@ void turns_note_stuck(const struct player *player)
 		const struct play_thread *thread = &player->threads[i];
 		if (thread->tid == 0 || thread->at >= replay->threads[i].count)
 			continue;
-		uint32_t object = awaited_by(&replay->threads[i].steps[thread->at], thread);
+		uint32_t object = awaited_by(replay, &replay->threads[i].steps[thread->at], thread);
 		if (object != REPLAY_NONE)
 			replay->objects[object].was_awaited = true;
 	}

@@ -260,7 +260,7 @@ int waits_woken(struct replay *replay, uint32_t index, const struct event *event
 		return 0;
 	}
 	bool is_unknown = thread->wait_what == WHAT_FUTEX || thread->wait_what == WHAT_QUEUE ||
-			  thread->wait_what == WHAT_OTHER;
+			  thread->wait_what == WHAT_IO || thread->wait_what == WHAT_OTHER;
 	return is_unknown && thread->waker != REPLAY_NONE ? wake_by(replay, index, event->time_ns)
 							  : 0;
 }

@@ -82,10 +82,10 @@ static void add_doubts(struct strbuf *out, const struct whatif_answer *answer)
 			answer->forgotten, answer->forgotten == 1 ? "" : "s");
 	if (f->in_turns > 0)
 		strbuf_addf(out,
-			"With the order in which %" PRIu64
-			" lock%s taken decided anew the replay came to a deadlock: they keep the "
-			"recorded one.\n",
-			f->in_turns, f->in_turns == 1 ? " is" : "s are");
+			"With what was inferred of %" PRIu64
+			" lock%s or barrier%s the replay came to a deadlock: such locks keep the "
+			"recorded order, such barriers let all pass.\n",
+			f->in_turns, f->in_turns == 1 ? "" : "s", f->in_turns == 1 ? "" : "s");
 	if (f->by_order > 0)
 		strbuf_addf(out,
 			"What %" PRIu64 " of %" PRIu64

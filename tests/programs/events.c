@@ -261,6 +261,29 @@ static void do_io(void)
 	fclose(zero);
 }
 
+static void *wait_for_signal(void *unused)
+{
+	sigset_t set;
+	int signal;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	check(sigwait(&set, &signal) == 0, "sigwait");
+	return unused;
+}
+
+static void do_signal(void)
+{
+	pthread_t thread;
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	check(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0, "mask");
+	check(pthread_create(&thread, NULL, wait_for_signal, NULL) == 0, "create");
+	sleep_ms(HOLD_MS);
+	check(pthread_kill(thread, SIGUSR1) == 0, "kill");
+	pthread_join(thread, NULL);
+}
+
 static uint64_t clock_now_ns(void)
 {
 	struct timespec now;
@@ -339,6 +362,7 @@ static const struct {
 	{ "one_core", do_one_core },
 	{ "turns", do_turns },
 	{ "io", do_io },
+	{ "signal", do_signal },
 	{ "marks", do_marks },
 	{ "names", do_names },
 	{ "kill", do_kill },

@@ -483,6 +483,20 @@ static void cpu_time_of_many_waits_is_that_of_getrusage(void **state)
 	}
 }
 
+static void a_signal_tells_who_sent_it(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "signal", &trace);
+	const struct event *woken = NULL;
+	for (size_t i = 0; i < trace.count; i++)
+		if (trace.events[i].kind == EVENT_WOKEN && trace.events[i].what == WHAT_IO)
+			woken = &trace.events[i];
+	assert_non_null(woken);
+	assert_int_equal(woken->value, trace.events[0].tid);
+	assert_int_not_equal(woken->tid, trace.events[0].tid);
+}
+
 static void a_sleep_ends_when_its_time_is_over(void **state)
 {
 	(void)state;
@@ -589,6 +603,7 @@ int main(void)
 		cmocka_unit_test(each_forked_child_is_a_process_that_ends),
 		cmocka_unit_test(cpu_time_is_that_of_getrusage),
 		cmocka_unit_test(cpu_time_of_many_waits_is_that_of_getrusage),
+		cmocka_unit_test(a_signal_tells_who_sent_it),
 		cmocka_unit_test(cpu_time_never_falls),
 		cmocka_unit_test(cpu_time_passes_no_faster_than_time),
 		cmocka_unit_test(locks_are_as_far_apart_as_they_were),

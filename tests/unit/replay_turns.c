@@ -88,11 +88,39 @@ static void who_joins_gives_its_mutex_back_meanwhile(void **state)
 	release(&f);
 }
 
+/* b meets a, then c. Slow, it comes when these two have met one another. */
+static void a_barrier_that_nobody_else_comes_to_is_none(void **state)
+{
+	(void)state;
+	struct fixture f = load(HEAD "0,a,start,,,,,\n"
+				     "0,b,start,,,,,\n"
+				     "0,c,start,,,,,\n"
+				     "10000000,a,wait,barrier,met,1,,\n"
+				     "20000000,b,pass,barrier,met,1,,\n"
+				     "20000000,a,pass,barrier,met,1,,waited\n"
+				     "20000000,a,exit,,,,,\n"
+				     "30000000,c,wait,barrier,met,1,,\n"
+				     "40000000,b,pass,barrier,met,1,,\n"
+				     "40000000,c,pass,barrier,met,1,,waited\n"
+				     "40000000,c,exit,,,,,\n"
+				     "40000000,b,exit,,,,,\n",
+		3);
+	struct replay_change slow = speed_of(1, 0.1);
+	struct replay_run run = { .changes = &slow, .change_count = 1 };
+	uint64_t ns = 0;
+	assert_int_equal(replay_run(f.replay, &run, &ns, NULL), -EDEADLK);
+	assert_true(replay_settle(f.replay));
+	assert_int_equal(replay_run(f.replay, &run, &ns, NULL), 0);
+	assert_int_equal(ns, 400000000);
+	release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ordered_sections_keep_their_order),
 		cmocka_unit_test(a_replay_settles_for_the_recorded_order),
+		cmocka_unit_test(a_barrier_that_nobody_else_comes_to_is_none),
 		cmocka_unit_test(who_joins_gives_its_mutex_back_meanwhile),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -193,6 +193,26 @@ static void time_outs_before_a_signal_are_not_waited_for(void **state)
 	assert_true(ns >= 1500 && ns < 1600); /* b works 1,500 ns; three time-outs took 3,000 */
 }
 
+/* b is still there when the process ends, and tells no CPU time: ten samples in 10 ms of main's, thirty of its own. */
+static void who_is_left_at_the_end_did_what_samples_show(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	strbuf_add(&text, WORK_HEAD "0,main,100,start,,,,,\n"
+				    "0,b,100,start,,,,main,\n");
+	for (int i = 1; i <= 30; i++) {
+		if (i <= 10)
+			strbuf_addf(&text, "%d,main,,sample,,,7,,\n", i * 1000000 - 1);
+		strbuf_addf(&text, "%d,b,,sample,,,7,,\n", i * 1000000 - 1);
+	}
+	strbuf_add(&text, "40000000,main,10000100,release,sem,s,,,\n"
+			  "40000000,b,,exit,,,,,\n"
+			  "40000000,main,10000100,exit,,,,,\n");
+	struct fixture f = load(text.text, 1);
+	assert_int_equal(play(&f, 1, NULL, 0) / 1000, 40000);
+	release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,6 +221,7 @@ int main(void)
 		cmocka_unit_test(a_lock_comes_from_the_thread_that_had_it),
 		cmocka_unit_test(rounds_are_told_apart_by_who_comes),
 		cmocka_unit_test(time_outs_before_a_signal_are_not_waited_for),
+		cmocka_unit_test(who_is_left_at_the_end_did_what_samples_show),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
