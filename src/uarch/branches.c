@@ -48,11 +48,11 @@ double branches_mispredicted(
 	return is_between ? (rate + map_rate(branches_map[kind][i + 1], features)) / 2 : rate;
 }
 
-double branches_jumps_mispredicted(const struct profile_class *class, enum predictor_kind kind)
+double branches_jumps_mispredicted(
+	const struct profile_class *class, enum predictor_kind kind, double *ret_executions)
 {
-	if ((int)kind >= (int)BRANCHES_KINDS)
-		return 0;
 	const struct profile_branches *of =
 		&class->branches[kind == PREDICTOR_BIMODAL ? LAST_TARGET : PATH_TARGET];
-	return of->executions > 0 ? of->missed : -1;
+	*ret_executions = of->executions;
+	return (int)kind < (int)BRANCHES_KINDS && of->executions > 0 ? of->missed : 0;
 }

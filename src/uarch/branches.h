@@ -30,8 +30,9 @@ enum {
 void branches_features(
 	const struct profile_branches branches[PROFILE_HISTORIES], double ret[BRANCHES_FEATURES]);
 
-/* Of an indirect jump of the class that is no return: 0 to 1; below 0: none was looked at. */
-double branches_jumps_mispredicted(const struct profile_class *class, enum predictor_kind kind);
+/* Of an indirect jump of the class that is no return: 0 to 1; *ret_executions were looked at. */
+double branches_jumps_mispredicted(
+	const struct profile_class *class, enum predictor_kind kind, double *ret_executions);
 
 /* Of a conditional branch of the class: 0 to 1/2. bytes: of the predictor; beyond the sizes fitted, the nearest. */
 double branches_mispredicted(

@@ -52,7 +52,9 @@ struct core_odds {
 struct core_input {
 	const struct core_odds *odds; /* by slot of core_program_codes() */
 	double mispredicted; /* of a conditional branch of the class */
-	double jumps_mispredicted; /* of an indirect jump that is no return; below 0: as the traces tell */
+	double jumps_mispredicted; /* of an indirect jump that is no return, as `jumps_seen` of them tell;
+		traces with more of them are believed instead */
+	double jumps_seen;
 	double fetch_beyond[PROCESSOR_LEVELS_MAX]; /* per instruction: fetches that the instruction
 		cache has not, [0], and that level n has neither, [n] */
 	double fetches; /* of instruction lines, per instruction */

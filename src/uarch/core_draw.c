@@ -243,6 +243,7 @@ static int draw_jumps(struct core_program *program, struct core_class *class, st
 	}
 	if (ranks.weight <= 0)
 		return 0;
+	class->jumps_played = ranks.count;
 	class->jumps_unforeseen[0] = weights[CORE_BY_NONE] / ranks.weight;
 	class->jumps_unforeseen[1] = (weights[CORE_BY_NONE] + weights[CORE_BY_PATH]) / ranks.weight;
 	ranks.list = ranked;

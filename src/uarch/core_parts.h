@@ -82,6 +82,7 @@ struct core_class {
 	double branches_played; /* the same in its traces, weighted */
 	double jumps_unforeseen
 		[CORE_BY_LAST]; /* share of indirect jumps: by nobody; but by the path */
+	size_t jumps_played; /* indirect jumps in its traces */
 	double units[CORE_UNITS]; /* micro-operations in its traces */
 };
 

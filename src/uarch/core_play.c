@@ -419,14 +419,14 @@ static void start_fetch(struct core *core, const struct core_input *input)
 	}
 }
 
-/* What the class's profile says, else its traces. */
+/* What the class's profile says, or its traces, if they have seen more of them: a few jumps are mostly new ones. */
 static double jumps_mispredicted(
 	const struct core *core, const struct core_class *class, const struct core_input *input)
 {
 	enum predictor_kind predictor = core->processor.predictor;
 	if (predictor == PREDICTOR_PERFECT)
 		return 0;
-	return input->jumps_mispredicted >= 0
+	return input->jumps_seen > (double)class->jumps_played
 		       ? input->jumps_mispredicted
 		       : class->jumps_unforeseen[predictor == PREDICTOR_BIMODAL];
 }

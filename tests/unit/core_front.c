@@ -71,8 +71,8 @@ static void jumps_are_foretold_by_the_path(void **state)
 		script.ops[i].taken = i % 2;
 	}
 	struct processor processor = eight_wide();
-	const struct core_input of_traces = { .jumps_mispredicted = -1 };
-	const struct core_input half = { .jumps_mispredicted = 0.5 };
+	const struct core_input of_traces = { .jumps_mispredicted = 1, .jumps_seen = 1 };
+	const struct core_input half = { .jumps_mispredicted = 0.5, .jumps_seen = 1e6 };
 	processor.predictor = PREDICTOR_TAGE; /* learns in a dozen jumps of 500 */
 	assert_true(play(&script, &processor, of_traces, never_missed).cpi <
 		    1 / 8. + 12 * (FRONT_END + 3) / 1000.);
