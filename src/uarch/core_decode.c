@@ -24,6 +24,7 @@ struct stream {
 	int64_t stride;
 	uint32_t count;
 	size_t first; /* access */
+	size_t line_first; /* access, of the line that it is at */
 };
 
 struct core_decoder {
@@ -102,6 +103,29 @@ static int find_slot(struct core_decoder *decoder, uint32_t code, uint32_t *ret)
 	return 0;
 }
 
+/* How an instruction goes on from line to line, whatever it does within them: prefetchers look at lines. */
+static void follow_lines(
+	struct core_decoder *decoder, struct stream *stream, uint64_t address, size_t index)
+{
+	struct core_program *program = decoder->program;
+	struct core_access *access = &program->accesses[index];
+	uint64_t from = stream->address / PROFILE_LINE_BYTES, to = address / PROFILE_LINE_BYTES;
+	if (from == to)
+		return;
+	struct core_slot *slot =
+		&program->slots[program->classes[decoder->class].slot + access->slot];
+	slot->line_changes++;
+	slot->lines_up += from + 1 == to;
+	slot->lines_down += to + 1 == from;
+	struct core_access *left = &program->accesses[stream->line_first];
+	access->may_stream = from + 1 == to || to + 1 == from;
+	if (access->may_stream)
+		left->may_stream = 1;
+	else if (stream->line_first == stream->first)
+		left->may_stream = 0;
+	stream->line_first = index;
+}
+
 /* Says whether access `index` of this code goes on with a steady stride; the first two follow the third. */
 static int follow_stream(
 	struct core_decoder *decoder, uint32_t code, uint64_t address, size_t index)
@@ -115,8 +139,10 @@ static int follow_stream(
 			decoder->stream_count + 1, sizeof(*decoder->stream_list));
 		if (rc != 0)
 			return rc;
-		decoder->stream_list[decoder->stream_count++] =
-			(struct stream){ .address = address, .count = 1, .first = index };
+		decoder->stream_list[decoder->stream_count++] = (struct stream){
+			.address = address, .count = 1, .first = index, .line_first = index
+		};
+		decoder->program->accesses[index].may_stream = 1;
 		return 0;
 	}
 	struct stream *stream = &decoder->stream_list[*found];
@@ -127,6 +153,7 @@ static int follow_stream(
 	accesses[index].is_stream = is_stream;
 	if (is_stream && stream->count == 2)
 		accesses[stream->first].is_stream = 1;
+	follow_lines(decoder, stream, address, index);
 	stream->address = address;
 	stream->stride = stride;
 	stream->count++;

@@ -251,10 +251,33 @@ static int draw_jumps(struct core_program *program, struct core_class *class, st
 	return 0;
 }
 
+/* An instruction that mostly goes on to the next line streams, in traces that see one of its lines, too. */
+static bool streams(const struct core_slot *slot)
+{
+	uint32_t on = slot->lines_up > slot->lines_down ? slot->lines_up : slot->lines_down;
+	return 2 * on > slot->line_changes;
+}
+
+static void join_streams(struct core_program *program, const struct core_class *class)
+{
+	for (size_t t = class->trace; t < class->trace + class->trace_count; t++) {
+		const struct core_trace *trace = &program->traces[t];
+		for (uint32_t u = trace->uop; u < trace->uop + trace->uop_count; u++) {
+			const struct core_uop *uop = &program->uops[u];
+			if (!(uop->flags & (CORE_LOAD | CORE_STORE)))
+				continue;
+			struct core_access *access = &program->accesses[uop->access];
+			access->is_stream |= access->may_stream &&
+					     streams(&program->slots[class->slot + access->slot]);
+		}
+	}
+}
+
 int core_draw(struct core_program *program, struct core_class *class, struct rng *rng)
 {
 	/* Numbers of their own: translations and misses have nothing to do with one another. */
 	struct rng after = *rng, pages;
+	join_streams(program, class);
 	rng_init(&pages, ~rng_next(&after));
 	int rc = draw_accesses(program, class, false, rng);
 	if (rc == 0)

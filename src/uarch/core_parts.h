@@ -53,9 +53,10 @@ struct core_access {
 	float draw; /* in [0, 1) */
 	uint16_t name; /* of its line, in all traces: a hash */
 	uint8_t is_first : 1; /* touch of its line in the trace */
-	uint8_t is_stream : 1; /* its address is the one that a steady stride leads to */
+	uint8_t is_stream : 1; /* its address is one that a prefetcher expects */
 	uint8_t is_stored : 1; /* a load of a word that an older store of the traces writes */
 	uint8_t is_first_page : 1; /* touch of its page in the trace */
+	uint8_t may_stream : 1; /* to or from a line beside, or its instruction's only line in the trace */
 	uint32_t page; /* in the trace */
 	float page_draw;
 };
@@ -72,6 +73,7 @@ struct core_slot {
 	uint32_t code;
 	uint32_t accesses, firsts,
 		page_firsts; /* in the class's traces: all, first touches of lines, of pages */
+	uint32_t line_changes, lines_up, lines_down; /* goings on to another line, to one beside */
 };
 
 struct core_class {
@@ -80,9 +82,9 @@ struct core_class {
 	size_t instructions;
 	double branch_share; /* of the class's instructions; negative: not known */
 	double branches_played; /* the same in its traces, weighted */
+	size_t jumps_played; /* indirect jumps in its traces */
 	double jumps_unforeseen
 		[CORE_BY_LAST]; /* share of indirect jumps: by nobody; but by the path */
-	size_t jumps_played; /* indirect jumps in its traces */
 	double units[CORE_UNITS]; /* micro-operations in its traces */
 };
 

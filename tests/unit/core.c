@@ -465,6 +465,31 @@ static void a_class_without_traces_says_so(void **state)
 	assert_int_equal(core_new(&processor, &none), -EINVAL);
 }
 
+/* Each line is read at four places in no order, and the instruction goes on to the next one. */
+static void a_stream_is_told_by_its_lines(void **state)
+{
+	(void)state;
+	struct script script = independent_loads();
+	static const unsigned places[] = { 24, 0, 48, 8 };
+	for (unsigned i = 0; i < OPS; i += 2)
+		script.ops[i].address = LINE * (1 + (uint64_t)i / 8) + places[i / 2 % 4];
+	struct processor processor = eight_wide();
+	processor.rob = 8;
+	const struct core_odds one_in_four = { .beyond = { 0.25, 0.25, 0.25 } };
+	double alone = play(&script, &processor, (struct core_input){ 0 }, one_in_four).cpi;
+	processor.prefetch = PREFETCH_STRIDE;
+	processor.prefetch_distance = 16;
+	double ahead = play(&script, &processor, (struct core_input){ 0 }, one_in_four).cpi;
+	assert_true(alone > MEMORY / 16.);
+	assert_near(ahead, MEMORY / 16. / 8, 0.3);
+	/* Lines in no order are not expected. */
+	for (unsigned i = 0; i < OPS; i += 2)
+		script.ops[i].address =
+			LINE * (1 + (uint64_t)i / 8 * 7919 % 65536) + places[i / 2 % 4];
+	ahead = play(&script, &processor, (struct core_input){ 0 }, one_in_four).cpi;
+	assert_near(ahead, alone, 0.01 * alone);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -480,6 +505,7 @@ int main(void)
 		cmocka_unit_test(as_many_accesses_miss_as_the_odds_say),
 		cmocka_unit_test(translations_are_waited_for),
 		cmocka_unit_test(page_walks_are_so_many_at_a_time),
+		cmocka_unit_test(a_stream_is_told_by_its_lines),
 		cmocka_unit_test(a_prefetched_stream_goes_at_the_speed_of_the_prefetcher),
 		cmocka_unit_test(fused_operations_take_one_place),
 		cmocka_unit_test(a_move_at_renaming_costs_nothing_but_its_place),
