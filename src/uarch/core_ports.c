@@ -37,6 +37,11 @@ void core_ports_start(
 {
 	unsigned rank[PORTS];
 	rank_ports(processor, uops, rank);
+	ports->binds = processor->binds != 0;
+	for (unsigned p = 0; p < PORTS && ports->binds; p++)
+		rank[p] = p;
+	memset(ports->bound, 0, sizeof(ports->bound));
+	ports->fresh_count = 0;
 	for (unsigned u = 0; u < CORE_UNITS; u++) {
 		struct core_port_unit *unit = &ports->units[u];
 		uint32_t mask = ports_of(processor, u);
@@ -79,14 +84,32 @@ static void bring_near(struct core_ports *ports)
 	ports->far_least = least;
 }
 
+/* What was bound in the cycle that ends. */
+static void settle_bound(struct core_ports *ports)
+{
+	for (uint32_t i = 0; i < ports->fresh_count; i++)
+		ports->bound[ports->fresh[i].port]++;
+	ports->fresh_count = 0;
+}
+
+static void release_bound(struct core_ports *ports, uint64_t issued)
+{
+	for (; issued; issued &= issued - 1)
+		ports->bound[__builtin_ctzll(issued)]--;
+}
+
 void core_ports_advance(struct core_ports *ports, int64_t now)
 {
+	if (ports->binds && now > ports->now)
+		settle_bound(ports);
 	int64_t end = now - ports->now < CORE_RING ? now : ports->now + CORE_RING;
 	for (int64_t t = ports->now; t < end; t++) {
 		for (unsigned queue = 0; queue < CORE_ISSUE_QUEUES; queue++) {
 			ports->waiting[queue] -= ports->issued[t & MASK][queue];
 			ports->issued[t & MASK][queue] = 0;
 		}
+		if (ports->binds)
+			release_bound(ports, ports->taken[t & MASK] & UINT32_MAX);
 		ports->taken[t & MASK] = 0;
 	}
 	ports->now = now;
@@ -114,6 +137,32 @@ static int64_t book_interval(struct core_ports *ports, struct core_port_unit *un
 	return end;
 }
 
+/* The port that renaming chooses, as a mask. */
+static uint64_t bind_port(struct core_ports *ports, uint64_t among)
+{
+	uint32_t least = UINT32_MAX;
+	unsigned best = 0;
+	for (uint64_t left = among; left; left &= left - 1) {
+		unsigned port = (unsigned)__builtin_ctzll(left);
+		uint32_t waiting = ports->bound[port];
+		for (uint32_t i = 0; i < ports->fresh_count; i++)
+			waiting += ports->fresh[i].port == port && ports->fresh[i].ports == among;
+		if (waiting <= least) {
+			least = waiting;
+			best = port;
+		}
+	}
+	return UINT64_C(1) << best;
+}
+
+static void remember_bound(struct core_ports *ports, uint64_t among, uint64_t port)
+{
+	if (ports->fresh_count == CORE_BOUND_MAX)
+		settle_bound(ports);
+	ports->fresh[ports->fresh_count++] =
+		(struct core_bound){ among, (unsigned)__builtin_ctzll(port) };
+}
+
 static int64_t book_ring(struct core_ports *ports, struct core_port_unit *unit, int64_t ready)
 {
 	int64_t t = ready >= unit->full_from && ready < unit->full_to ? unit->full_to : ready;
@@ -130,6 +179,18 @@ static int64_t book_ring(struct core_ports *ports, struct core_port_unit *unit, 
 		ports->taken[t & MASK] |= free & -free;
 	}
 	return t;
+}
+
+static int64_t book_bound(
+	struct core_ports *ports, const struct core_port_unit *unit, int64_t ready)
+{
+	uint64_t port = bind_port(ports, unit->ports);
+	struct core_port_unit alone = { .ports = port, .interval = unit->interval };
+	int64_t at = unit->interval > 1 ? book_interval(ports, &alone, ready)
+					: book_ring(ports, &alone, ready);
+	if (at < ports->now + CORE_RING - (unit->interval > 1 ? unit->interval : 0))
+		remember_bound(ports, unit->ports, port);
+	return at;
 }
 
 static unsigned queue_of(const struct core_ports *ports, unsigned unit)
@@ -150,8 +211,9 @@ int64_t core_ports_book(struct core_ports *ports, unsigned index, int64_t ready)
 		return ready;
 	int64_t at = ready;
 	if (ready + (int64_t)unit->interval < ports->now + CORE_RING)
-		at = unit->interval > 1 ? book_interval(ports, unit, ready)
-					: book_ring(ports, unit, ready);
+		at = ports->binds         ? book_bound(ports, unit, ready)
+		     : unit->interval > 1 ? book_interval(ports, unit, ready)
+					  : book_ring(ports, unit, ready);
 	unsigned queue = queue_of(ports, index);
 	ports->waiting[queue]++;
 	if (at < ports->now + CORE_RING) {

@@ -4,13 +4,17 @@
  * the ports that are taken in each. A micro-operation takes the first cycle from when it is ready in which one of its
  * ports is free, and of the free ones that which other units need least. The ring also knows how many
  * micro-operations are dispatched and not yet issued, those that access memory apart.
+ *
+ * Where the processor `binds`, a micro-operation has its port from when it is dispatched: of its ports the one for which the
+ * fewest waited at the end of the cycle before, counted with those of its own kind that were bound in this cycle; the
+ * highest of several. So renaming decides in Intel's cores (Abel and Reineke, "uiCA", ICS 2022, section 4.1).
  */
 #ifndef UARCH_CORE_PORTS_H
 #define UARCH_CORE_PORTS_H
 
 #include "uarch/core_parts.h"
 
-enum { CORE_RING = 4096, CORE_FAR_MAX = 8192, CORE_ISSUE_QUEUES = 2 };
+enum { CORE_RING = 4096, CORE_FAR_MAX = 8192, CORE_ISSUE_QUEUES = 2, CORE_BOUND_MAX = 64 };
 
 struct core_port_unit {
 	uint64_t ports; /* in order of how little others need them; 0: needs none */
@@ -18,8 +22,18 @@ struct core_port_unit {
 	int64_t full_from, full_to; /* cycles in which all its ports are taken */
 };
 
+/* A micro-operation that was bound in the cycle at hand. */
+struct core_bound {
+	uint64_t ports;
+	unsigned port;
+};
+
 struct core_ports {
 	struct core_port_unit units[CORE_UNITS];
+	bool binds;
+	uint32_t bound[PROCESSOR_PORTS_MAX]; /* not issued at `now`, of the cycles before */
+	struct core_bound fresh[CORE_BOUND_MAX];
+	uint32_t fresh_count;
 	int64_t now; /* cycles before are past */
 	uint32_t waiting[CORE_ISSUE_QUEUES]; /* dispatched, not issued at `now` */
 	uint32_t room[CORE_ISSUE_QUEUES];

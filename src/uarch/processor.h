@@ -85,6 +85,8 @@ struct processor {
 	/* 1: a load and the operation on it, and a compare and the branch behind it, are one micro-operation
 	 * but for the ports; 0: each is one of its own. */
 	uint32_t fuses;
+	uint32_t
+		binds; /* 1: a micro-operation has its port from when it is dispatched; 0: when it issues */
 	uint32_t rob, issue_queue, load_queue, store_queue; /* entries */
 	uint32_t
 		memory_queue; /* entries of an issue queue that loads and stores have to themselves; 0:
