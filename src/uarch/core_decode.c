@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "uarch/core_jumps.h"
 #include "uarch/core_parts.h"
+#include "uarch/core_streams.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,16 +16,6 @@ enum {
 	FIRST_WORD = CORE_REGISTERS - CORE_WORDS, /* in done[] */
 	WORD_BYTES = 8, /* in which stores are looked up by later loads */
 	STRING_BYTES = 32, /* that a string instruction moves with one load and one store */
-	STREAM_STRIDE_MAX = 2048, /* bytes: as far as prefetchers of real cores look */
-};
-
-/* The last accesses of an instruction in the trace. */
-struct stream {
-	uint64_t address;
-	int64_t stride;
-	uint32_t count;
-	size_t first; /* access */
-	size_t line_first; /* access, of the line that it is at */
 };
 
 struct core_decoder {
@@ -36,9 +27,7 @@ struct core_decoder {
 	struct map lines, words; /* of the trace: line id; index into done[] of the last store */
 	struct map pages; /* of the trace: page id */
 	struct map stored; /* words that the trace stores to */
-	struct map streams; /* of the trace: code to `stream_list` */
-	struct stream *stream_list;
-	size_t stream_count, stream_capacity;
+	struct core_streams streams; /* of the trace */
 	uint16_t writer[CORE_REGISTERS]; /* index into done[] */
 	struct core_trace *trace;
 	uint32_t class;
@@ -64,11 +53,9 @@ static void forget_trace(struct core_decoder *decoder)
 	map_release(&decoder->lines);
 	map_release(&decoder->pages);
 	map_release(&decoder->words);
-	map_release(&decoder->streams);
 	map_release(&decoder->stored);
-	decoder->lines = decoder->pages = decoder->words = decoder->streams = decoder->stored =
-		(struct map){ 0 };
-	decoder->stream_count = 0;
+	decoder->lines = decoder->pages = decoder->words = decoder->stored = (struct map){ 0 };
+	core_streams_forget(&decoder->streams);
 }
 
 void core_decoder_free(struct core_decoder *decoder)
@@ -79,7 +66,7 @@ void core_decoder_free(struct core_decoder *decoder)
 	map_release(&decoder->slots);
 	map_release(&decoder->carried);
 	core_jumps_release(&decoder->jumps);
-	free(decoder->stream_list);
+	core_streams_release(&decoder->streams);
 	free(decoder);
 }
 
@@ -100,63 +87,6 @@ static int find_slot(struct core_decoder *decoder, uint32_t code, uint32_t *ret)
 		return rc;
 	program->slots[program->slot_count++] = (struct core_slot){ .code = code };
 	class->slot_count++;
-	return 0;
-}
-
-/* How an instruction goes on from line to line, whatever it does within them: prefetchers look at lines. */
-static void follow_lines(
-	struct core_decoder *decoder, struct stream *stream, uint64_t address, size_t index)
-{
-	struct core_program *program = decoder->program;
-	struct core_access *access = &program->accesses[index];
-	uint64_t from = stream->address / PROFILE_LINE_BYTES, to = address / PROFILE_LINE_BYTES;
-	if (from == to)
-		return;
-	struct core_slot *slot =
-		&program->slots[program->classes[decoder->class].slot + access->slot];
-	slot->line_changes++;
-	slot->lines_up += from + 1 == to;
-	slot->lines_down += to + 1 == from;
-	struct core_access *left = &program->accesses[stream->line_first];
-	access->may_stream = from + 1 == to || to + 1 == from;
-	if (access->may_stream)
-		left->may_stream = 1;
-	else if (stream->line_first == stream->first)
-		left->may_stream = 0;
-	stream->line_first = index;
-}
-
-/* Says whether access `index` of this code goes on with a steady stride; the first two follow the third. */
-static int follow_stream(
-	struct core_decoder *decoder, uint32_t code, uint64_t address, size_t index)
-{
-	uint64_t *found = NULL;
-	int rc = map_add(&decoder->streams, code, 0, decoder->stream_count, &found);
-	if (rc < 0)
-		return rc;
-	if (rc == 1) {
-		rc = mem_grow(&decoder->stream_list, &decoder->stream_capacity,
-			decoder->stream_count + 1, sizeof(*decoder->stream_list));
-		if (rc != 0)
-			return rc;
-		decoder->stream_list[decoder->stream_count++] = (struct stream){
-			.address = address, .count = 1, .first = index, .line_first = index
-		};
-		decoder->program->accesses[index].may_stream = 1;
-		return 0;
-	}
-	struct stream *stream = &decoder->stream_list[*found];
-	struct core_access *accesses = decoder->program->accesses;
-	int64_t stride = (int64_t)(address - stream->address);
-	bool is_stream = stream->count > 1 && stride == stream->stride && stride != 0 &&
-			 stride <= STREAM_STRIDE_MAX && stride >= -STREAM_STRIDE_MAX;
-	accesses[index].is_stream = is_stream;
-	if (is_stream && stream->count == 2)
-		accesses[stream->first].is_stream = 1;
-	follow_lines(decoder, stream, address, index);
-	stream->address = address;
-	stream->stride = stride;
-	stream->count++;
 	return 0;
 }
 
@@ -198,7 +128,8 @@ static int add_access(
 	program->slots[class->slot + slot].firsts += access->is_first;
 	program->slots[class->slot + slot].page_firsts += access->is_first_page;
 	*ret_access = (uint32_t)program->access_count;
-	return follow_stream(decoder, code, address, program->access_count++);
+	return core_streams_follow(&decoder->streams, program->accesses, program->access_count++,
+		&program->slots[class->slot + slot], address);
 }
 
 /* Operands of the micro-operation that is being made. */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which accesses of a micro-trace a prefetcher expects: those of an instruction that goes on with a steady stride, or from
+ * line to line. Of a line that is the only one of its instruction in a trace its other traces tell (core_draw.c).
+ */
+#ifndef UARCH_CORE_STREAMS_H
+#define UARCH_CORE_STREAMS_H
+
+#include "uarch/core_parts.h"
+
+/* The last accesses of an instruction in the trace. */
+struct core_stream {
+	uint64_t address;
+	int64_t stride;
+	uint32_t count;
+	size_t first; /* access */
+	size_t line_first; /* access, of the line that it is at */
+};
+
+struct core_streams {
+	struct map by_code; /* to `list` */
+	struct core_stream *list;
+	size_t count, capacity;
+};
+
+/*
+ * The next access, `index` of `accesses`, of the instruction with this slot. Sets is_stream and may_stream, also of accesses
+ * before it, and counts in the slot how the instruction goes from line to line. 0 or -ENOMEM.
+ */
+int core_streams_follow(struct core_streams *streams, struct core_access *accesses, size_t index,
+	struct core_slot *slot, uint64_t address);
+
+/* Another trace begins. */
+void core_streams_forget(struct core_streams *streams);
+
+/* For AUTO_RELEASE(core_streams); { 0 } is empty. */
+void core_streams_release(struct core_streams *streams);
+
+#endif
