@@ -3,18 +3,17 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/stop.h"
 #include "record/foreground.h"
 
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 
@@ -79,16 +78,6 @@ int alongside_program(
 	return c.code;
 }
 
-static int open_signals(void)
-{
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -1 : signalfd(-1, &set, SFD_CLOEXEC);
-}
-
 static int open_timer(double seconds)
 {
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
@@ -105,7 +94,9 @@ int alongside_process(const struct alongside *alongside, pid_t pid, double secon
 	if (process < 0)
 		return err_set(err, -errno, "cannot watch process %d: %s", pid,
 			errno == EINVAL ? "that is a thread, not a process" : strerror(errno));
-	AUTO_FD int signals = open_signals();
+	AUTO_FD int signals = stop_open(err);
+	if (signals < 0)
+		return signals;
 	AUTO_FD int timer = open_timer(seconds);
 	AUTO_FD int any = epoll_create1(EPOLL_CLOEXEC); /* is readable when one of them is */
 	int fds[] = { process, signals, timer };

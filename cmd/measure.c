@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/intlist.h"
+#include "base/stop.h"
 #include "base/strbuf.h"
 #include "collect/argv.h"
 #include "measure_session.h"
@@ -15,11 +16,9 @@
 #include "scaling/runs.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 enum { MAX_REPEATS = 1000 };
@@ -176,20 +175,6 @@ static int parse_counts(const struct values *values, uint32_t usable, uint32_t *
 		values->counts ? values->counts : all, 1, RUNS_THREADS_MAX, ret, ret_count, err);
 }
 
-/* Signals that stop the measurement become readable on a descriptor; the program gets its own. */
-static int open_cancel(struct err *err)
-{
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	int fd = sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -1 : signalfd(-1, &set, SFD_CLOEXEC);
-	if (fd < 0)
-		return err_set(err, -errno, "cannot catch signals: %s", strerror(errno));
-	return fd;
-}
-
 static int print_summary(const struct session *session, bool as_json, struct err *err)
 {
 	return as_json ? summary_print_json(&session->summary, stdout, err)
@@ -226,7 +211,7 @@ static int conclude(const struct session *session, int outcome, const char *coun
 static int measure(const struct values *values, const struct session_opts *opts,
 	char *const *program, const struct texts *texts, struct err *err)
 {
-	AUTO_FD int cancel_fd = open_cancel(err);
+	AUTO_FD int cancel_fd = stop_open(err);
 	if (cancel_fd < 0)
 		return cancel_fd;
 	const char *variable = values->count_variable ? values->count_variable : "OMP_NUM_THREADS";

@@ -8,16 +8,15 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/readfile.h"
+#include "base/stop.h"
 
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <termios.h>
 #include <time.h>
@@ -72,17 +71,6 @@ static void top_release(struct top *top)
 	cleanup_fd(&top->signal_fd);
 }
 
-static int open_signals(struct err *err)
-{
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	int fd = sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -1 : signalfd(-1, &set, SFD_CLOEXEC);
-	return fd < 0 ? err_set(err, -errno, "cannot catch signals: %s", strerror(errno)) : fd;
-}
-
 /* Single keys, unseen, if someone sits there. */
 static void open_keys(struct top *top)
 {
@@ -111,7 +99,7 @@ static int top_open(struct top *top, struct err *err)
 	if (top->pid_fd < 0)
 		return err_set(err, -errno, "cannot watch process %u: %s", values->pid,
 			errno == EINVAL ? "that is a thread, not a process" : strerror(errno));
-	top->signal_fd = open_signals(err);
+	top->signal_fd = stop_open(err);
 	if (top->signal_fd < 0)
 		return top->signal_fd;
 	top->has_screen = !values->json && isatty(STDOUT_FILENO);

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/readfile.h"
+#include "machine/capability.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,14 +18,8 @@ static const char first_namespace[] = "pid:[4026531836]";
 
 static bool is_privileged(const char *root)
 {
-	AUTO_FILE FILE *file = readfile_open(root, "/proc/self/status");
-	char line[256];
-	unsigned long long bits = 0;
-	while (file && fgets(line, sizeof line, file))
-		if (sscanf(line, "CapEff: %llx", &bits) == 1)
-			break;
-	bool is_admin = bits >> CAP_SYS_ADMIN & 1;
-	return is_admin || ((bits >> CAP_BPF & 1) && (bits >> CAP_PERFMON & 1));
+	return capability_has(root, CAP_SYS_ADMIN) ||
+	       (capability_has(root, CAP_BPF) && capability_has(root, CAP_PERFMON));
 }
 
 static bool has_btf(const char *root)

@@ -26,8 +26,7 @@ struct profiler_opts {
 	bool is_run_plainly; /* also, first, for the time that it takes */
 	uint64_t trace_bytes_max; /* of the raw timeline */
 	const char *instructions; /* file for a full trace, too (plugin/trace_raw.h); NULL: none */
-	void (*show_progress)(
-		const struct profiler_state *state); /* twice a second; NULL: none */
+	void (*show_progress)(const struct profiler_state *state); /* twice a second; NULL: none */
 };
 
 struct profiler_result {

@@ -6,6 +6,7 @@
 #include "record/recorder.h"
 
 #include "base/mem.h"
+#include "base/stop.h"
 #include "machine/bpf_check.h"
 #include "record/bpf_recording.h"
 #include "machine/cpu_limits.h"
@@ -15,9 +16,7 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -72,17 +71,6 @@ static int finish(struct recording *recording, uint64_t start_ns, uint64_t end_n
 	return 0;
 }
 
-static int open_signals(struct err *err)
-{
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	int fd = sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -1 : signalfd(-1, &set, SFD_CLOEXEC);
-	return fd < 0 ? err_set(err, -errno, "cannot catch signals: %s", strerror(errno)) : fd;
-}
-
 /* Until the process ends, the time is over, or someone asks us to stop. */
 static int attend(const struct record_opts *opts, int signals, struct err *err)
 {
@@ -108,7 +96,7 @@ static int run_attached(struct recording *recording, const struct record_opts *o
 	struct record_result *ret, struct err *err)
 {
 	/* Who stops us while we begin gets a file, too. */
-	AUTO_FD int signals = open_signals(err);
+	AUTO_FD int signals = stop_open(err);
 	if (signals < 0)
 		return signals;
 	int status = begin(recording, opts->pid, err);

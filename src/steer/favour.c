@@ -2,6 +2,7 @@
 #include "steer/favour.h"
 
 #include "base/readfile.h"
+#include "machine/capability.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -10,17 +11,6 @@
 #include <string.h>
 
 enum { NICE_LOWEST = -20, NICE_STEPS = 40, CLAMP_FULL = 1024 };
-
-static bool has_capability(const char *root, int capability)
-{
-	AUTO_FILE FILE *file = readfile_open(root, "/proc/self/status");
-	char line[256];
-	unsigned long long bits = 0;
-	while (file && fgets(line, sizeof line, file))
-		if (sscanf(line, "CapEff: %llx", &bits) == 1)
-			break;
-	return bits >> capability & 1;
-}
 
 /* What RLIMIT_NICE allows without privilege, as 20 - nice; 0: nothing. */
 static int nice_limit(const char *root)
@@ -36,7 +26,7 @@ static int nice_limit(const char *root)
 
 int favour_nice_lowest(const char *root)
 {
-	if (has_capability(root, CAP_SYS_NICE))
+	if (capability_has(root, CAP_SYS_NICE))
 		return NICE_LOWEST;
 	int lowest = 20 - nice_limit(root);
 	return lowest < NICE_LOWEST ? NICE_LOWEST : lowest;
@@ -121,7 +111,7 @@ static int check_clamp(const char *root, char reason[FAVOUR_REASON_BYTES])
 			"this kernel has no utilisation clamp (CONFIG_UCLAMP_TASK)");
 		return -EOPNOTSUPP;
 	}
-	if (has_capability(root, CAP_SYS_NICE))
+	if (capability_has(root, CAP_SYS_NICE))
 		return 0;
 	(void)snprintf(reason, FAVOUR_REASON_BYTES, "for root only (or CAP_SYS_NICE)");
 	return -EPERM;
