@@ -196,13 +196,14 @@ static int step(struct tune_session *session, pid_t pid, double rate, double sec
 	return actuator_set(session->actuator, pid, session->decision.threads, err);
 }
 
-/* What has been done up to this moment does not count. */
+/* What has been done up to this moment does not count; nor does the next number that the program prints, if none came yet. */
 static int begin_part(struct tune_session *session, struct err *err)
 {
 	double rate;
 	int code = rate_read(session->rate, 0, &rate, err);
 	session->begin_s = clock_s();
-	session->is_idle = session->begins_at_unit = false;
+	session->is_idle = code == -EAGAIN;
+	session->begins_at_unit = false;
 	return code == -EAGAIN ? 0 : code;
 }
 
