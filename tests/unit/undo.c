@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What was changed is put back, however the one who changed it ends. */
-#include "cmocka_all.h"
+#include "victim.h"
 
 #include "steer/favour.h"
 #include "steer/undo.h"
@@ -19,32 +19,21 @@
 #include <time.h>
 #include <unistd.h>
 
-struct fixture {
-	char folder[32];
-	pid_t victim; /* a process that waits */
-};
-
 static int set_up(void **state)
 {
-	struct fixture *f = calloc(1, sizeof *f);
-	(void)snprintf(f->folder, sizeof f->folder, "/tmp/undo-XXXXXX");
-	assert_non_null(mkdtemp(f->folder));
-	f->victim = fork();
-	if (f->victim == 0)
-		for (;;)
-			(void)pause();
-	assert_true(f->victim > 0);
-	*state = f;
+	struct victim *v = calloc(1, sizeof *v);
+	assert_non_null(v);
+	victim_begin(v, "undo-XXXXXX");
+	*state = v;
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	struct fixture *f = *state;
-	(void)kill(f->victim, SIGKILL);
-	(void)waitpid(f->victim, NULL, 0);
-	assert_int_equal(rmdir(f->folder), 0); /* nothing is left in it */
-	free(f);
+	struct victim *v = *state;
+	victim_end(v);
+	assert_int_equal(rmdir(v->folder), 0); /* nothing is left in it */
+	free(v);
 	return 0;
 }
 
@@ -63,11 +52,11 @@ static void skip_without_privilege(void)
 	}
 }
 
-static struct undo *open_undo(const struct fixture *f)
+static struct undo *open_undo(const struct victim *v)
 {
 	struct undo *undo = NULL;
 	struct err err = { 0 };
-	if (undo_open(f->folder, f->victim, &undo, &err) < 0)
+	if (undo_open(v->folder, v->pid, &undo, &err) < 0)
 		fail_msg("%s", err.text);
 	return undo;
 }
@@ -81,82 +70,82 @@ static struct favour favour_by(const char *method, struct undo *undo, const char
 
 static void a_favour_is_taken_back(void **state)
 {
-	struct fixture *f = *state;
+	struct victim *v = *state;
 	skip_without_privilege();
-	int before = nice_of(f->victim);
-	struct undo *undo = open_undo(f);
+	int before = nice_of(v->pid);
+	struct undo *undo = open_undo(v);
 	struct favour favour = favour_by("nice", undo, "");
-	assert_int_equal(favour_set(&favour, f->victim, f->victim, NULL), 0);
-	assert_int_equal(nice_of(f->victim), before - 7);
+	assert_int_equal(favour_set(&favour, v->pid, v->pid, NULL), 0);
+	assert_int_equal(nice_of(v->pid), before - 7);
 	assert_int_equal(favour_set(&favour, 0, 0, NULL), 0);
-	assert_int_equal(nice_of(f->victim), before);
-	assert_int_equal(favour_set(&favour, f->victim, f->victim, NULL), 0);
+	assert_int_equal(nice_of(v->pid), before);
+	assert_int_equal(favour_set(&favour, v->pid, v->pid, NULL), 0);
 	undo_close(undo);
-	assert_int_equal(nice_of(f->victim), before);
+	assert_int_equal(nice_of(v->pid), before);
 }
 
 /* Where RLIMIT_NICE allows some steps, those are taken. */
 static void a_favour_keeps_within_the_limit(void **state)
 {
-	struct fixture *f = *state;
-	int before = nice_of(f->victim);
+	struct victim *v = *state;
+	int before = nice_of(v->pid);
 	struct alteration a;
 	struct favour_opts opts = { .root = "", .nice_steps = 7, .nice_lowest = before - 2 };
 	if (before != 0)
 		skip();
 	const struct favour_method *nice = favour_method_by_name("nice");
-	assert_int_equal(nice->alteration(&opts, f->victim, f->victim, &a), 0);
+	assert_int_equal(nice->alteration(&opts, v->pid, v->pid, &a), 0);
 	assert_int_equal(a.value, before - 2);
 	opts.nice_lowest = before + 3;
-	assert_int_equal(nice->alteration(&opts, f->victim, f->victim, &a), -EALREADY);
+	assert_int_equal(nice->alteration(&opts, v->pid, v->pid, &a), -EALREADY);
 }
 
 static void who_is_gone_is_no_failure(void **state)
 {
-	struct fixture *f = *state;
+	struct victim *v = *state;
 	skip_without_privilege();
-	struct undo *undo = open_undo(f);
+	struct undo *undo = open_undo(v);
 	struct favour favour = favour_by("nice", undo, "");
-	assert_int_equal(favour_set(&favour, f->victim, f->victim, NULL), 0);
-	(void)kill(f->victim, SIGKILL);
-	(void)waitpid(f->victim, NULL, 0);
+	assert_int_equal(favour_set(&favour, v->pid, v->pid, NULL), 0);
+	(void)kill(v->pid, SIGKILL);
+	(void)waitpid(v->pid, NULL, 0);
 	assert_int_equal(favour_set(&favour, 0, 0, NULL), 0);
-	assert_int_equal(favour_set(&favour, f->victim, f->victim, NULL), 0);
+	assert_int_equal(favour_set(&favour, v->pid, v->pid, NULL), 0);
 	assert_int_equal(favour.tid, 0);
 	undo_close(undo);
 }
 
 static void one_at_a_time_changes_a_process(void **state)
 {
-	struct fixture *f = *state;
-	struct undo *undo = open_undo(f), *second = NULL;
+	struct victim *v = *state;
+	struct undo *undo = open_undo(v), *second = NULL;
 	struct err err = { 0 };
-	assert_int_equal(undo_open(f->folder, f->victim, &second, &err), -EBUSY);
+	assert_int_equal(undo_open(v->folder, v->pid, &second, &err), -EBUSY);
 	char owner[32];
 	(void)snprintf(owner, sizeof owner, "(process %d)", getpid());
 	assert_non_null(strstr(err.text, owner));
 	undo_close(undo);
-	undo_close(open_undo(f));
+	undo_close(open_undo(v));
 }
 
 static void there_is_no_such_process(void **state)
 {
-	struct fixture *f = *state;
+	struct victim *v = *state;
 	struct undo *undo = NULL;
-	assert_int_equal(undo_open(f->folder, 0x7ffffff0, &undo, NULL), -ESRCH);
+	assert_int_equal(undo_open(v->folder, 0x7ffffff0, &undo, NULL), -ESRCH);
 }
 
 static void a_folder_of_others_is_refused(void **state)
 {
-	struct fixture *f = *state;
+	struct victim *v = *state;
 	struct undo *undo = NULL;
-	assert_int_equal(chmod(f->folder, 0777), 0);
-	assert_int_equal(undo_open(f->folder, f->victim, &undo, NULL), -EPERM);
-	assert_int_equal(chmod(f->folder, 0700), 0);
+	assert_int_equal(chmod(v->folder, 0777), 0);
+	assert_int_equal(undo_open(v->folder, v->pid, &undo, NULL), -EPERM);
+	assert_int_equal(chmod(v->folder, 0700), 0);
 }
 
 /* Another process that favours the victim and then waits; the pipe's end tells when it has. */
-static pid_t start_owner(const struct fixture *f, int *ret_fd)
+static pid_t start_owner(const struct victim *v, int *ret_fd)
 {
 	int ready[2];
 	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
@@ -164,10 +153,10 @@ static pid_t start_owner(const struct fixture *f, int *ret_fd)
 	assert_true(owner >= 0);
 	if (owner == 0) {
 		struct undo *undo = NULL;
-		if (undo_open(f->folder, f->victim, &undo, NULL) < 0)
+		if (undo_open(v->folder, v->pid, &undo, NULL) < 0)
 			_exit(1);
 		struct favour favour = favour_by("nice", undo, "");
-		bool is_set = favour_set(&favour, f->victim, f->victim, NULL) == 0;
+		bool is_set = favour_set(&favour, v->pid, v->pid, NULL) == 0;
 		(void)!write(ready[1], &is_set, 1);
 		for (;;)
 			(void)pause();
@@ -177,27 +166,27 @@ static pid_t start_owner(const struct fixture *f, int *ret_fd)
 	return owner;
 }
 
-static bool has_files(const struct fixture *f)
+static bool has_files(const struct victim *v)
 {
 	char command[64];
-	(void)snprintf(command, sizeof command, "test -n \"$(ls %s)\"", f->folder);
+	(void)snprintf(command, sizeof command, "test -n \"$(ls %s)\"", v->folder);
 	return system(command) == 0;
 }
 
 static void a_killed_owner_leaves_nothing(void **state)
 {
-	struct fixture *f = *state;
+	struct victim *v = *state;
 	skip_without_privilege();
-	int before = nice_of(f->victim), ready;
-	pid_t owner = start_owner(f, &ready);
+	int before = nice_of(v->pid), ready;
+	pid_t owner = start_owner(v, &ready);
 	char byte = 0;
 	assert_int_equal(read(ready, &byte, 1), 1);
-	assert_int_equal(nice_of(f->victim), before - 7);
+	assert_int_equal(nice_of(v->pid), before - 7);
 	(void)kill(owner, SIGKILL);
 	assert_int_equal(waitpid(owner, NULL, 0), owner);
-	while (has_files(f)) /* the watchdog removes it when all is done */
+	while (has_files(v)) /* the watchdog removes it when all is done */
 		(void)poll(NULL, 0, 5);
-	assert_int_equal(nice_of(f->victim), before);
+	assert_int_equal(nice_of(v->pid), before);
 	(void)close(ready);
 }
 
@@ -217,71 +206,71 @@ static pid_t watchdog_of(pid_t owner)
 
 static void what_both_left_is_put_back_by_the_next(void **state)
 {
-	struct fixture *f = *state;
+	struct victim *v = *state;
 	skip_without_privilege();
-	int before = nice_of(f->victim), ready;
-	pid_t owner = start_owner(f, &ready);
+	int before = nice_of(v->pid), ready;
+	pid_t owner = start_owner(v, &ready);
 	char byte = 0;
 	assert_int_equal(read(ready, &byte, 1), 1);
 	pid_t watchdog = watchdog_of(owner);
 	if (watchdog == 0)
 		skip(); /* a kernel without CONFIG_PROC_CHILDREN */
-	assert_int_equal(undo_recover(f->folder, NULL), 0); /* it is in use */
+	assert_int_equal(undo_recover(v->folder, NULL), 0); /* it is in use */
 	(void)kill(watchdog, SIGKILL);
 	(void)kill(owner, SIGKILL);
 	assert_int_equal(waitpid(owner, NULL, 0), owner);
-	while (kill(watchdog, 0) == 0 && undo_recover(f->folder, NULL) == 0)
+	while (kill(watchdog, 0) == 0 && undo_recover(v->folder, NULL) == 0)
 		(void)poll(NULL, 0, 5); /* until it is dead, which ends its lock */
-	(void)undo_recover(f->folder, NULL);
-	assert_int_equal(nice_of(f->victim), before);
+	(void)undo_recover(v->folder, NULL);
+	assert_int_equal(nice_of(v->pid), before);
 	(void)close(ready);
 }
 
 static void the_owner_does_it_if_its_watchdog_was_killed(void **state)
 {
-	struct fixture *f = *state;
+	struct victim *v = *state;
 	skip_without_privilege();
-	int before = nice_of(f->victim);
-	struct undo *undo = open_undo(f);
+	int before = nice_of(v->pid);
+	struct undo *undo = open_undo(v);
 	struct favour favour = favour_by("nice", undo, "");
-	assert_int_equal(favour_set(&favour, f->victim, f->victim, NULL), 0);
+	assert_int_equal(favour_set(&favour, v->pid, v->pid, NULL), 0);
 	char path[64];
 	int child = 0;
 	(void)snprintf(path, sizeof path, "/proc/self/task/%d/children", getpid());
 	FILE *file = fopen(path, "re");
 	while (file && fscanf(file, "%d", &child) == 1)
-		if (child != f->victim)
+		if (child != v->pid)
 			(void)kill(child, SIGKILL);
 	if (file)
 		(void)fclose(file);
 	undo_close(undo);
-	assert_int_equal(nice_of(f->victim), before);
+	assert_int_equal(nice_of(v->pid), before);
 }
 
 static void a_stranger_with_the_same_number_is_left_alone(void **state)
 {
-	struct fixture *f = *state;
+	struct victim *v = *state;
 	skip_without_privilege();
 	struct alteration a;
-	int before = nice_of(f->victim);
-	assert_int_equal(alteration_of_nice(f->victim, f->victim, before - 3, &a), 0);
+	int before = nice_of(v->pid);
+	assert_int_equal(alteration_of_nice(v->pid, v->pid, before - 3, &a), 0);
 	assert_int_equal(alteration_make(&a), 0);
 	a.start_ticks++; /* as if the one whom we changed had been another */
 	alteration_revert(&a);
-	assert_int_equal(nice_of(f->victim), before - 3);
+	assert_int_equal(nice_of(v->pid), before - 3);
 }
 
 static void what_somebody_else_has_set_since_stays(void **state)
 {
-	struct fixture *f = *state;
+	struct victim *v = *state;
 	skip_without_privilege();
 	struct alteration a;
-	int before = nice_of(f->victim);
-	assert_int_equal(alteration_of_nice(f->victim, f->victim, before - 3, &a), 0);
+	int before = nice_of(v->pid);
+	assert_int_equal(alteration_of_nice(v->pid, v->pid, before - 3, &a), 0);
 	assert_int_equal(alteration_make(&a), 0);
-	assert_int_equal(setpriority(PRIO_PROCESS, (id_t)f->victim, before + 1), 0);
+	assert_int_equal(setpriority(PRIO_PROCESS, (id_t)v->pid, before + 1), 0);
 	alteration_revert(&a);
-	assert_int_equal(nice_of(f->victim), before + 1);
+	assert_int_equal(nice_of(v->pid), before + 1);
 }
 
 static void *report_nice(void *context)
@@ -381,7 +370,7 @@ static void put_processor(const char *root, pid_t pid, int processor)
 
 static void the_clock_follows_the_thread_from_core_to_core(void **state)
 {
-	struct fixture *f = *state;
+	struct victim *v = *state;
 	char root[] = "/tmp/undo-root-XXXXXX", reason[FAVOUR_REASON_BYTES];
 	assert_non_null(mkdtemp(root));
 	const struct favour_method *method = favour_method_by_name("frequency");
@@ -391,15 +380,15 @@ static void the_clock_follows_the_thread_from_core_to_core(void **state)
 	put_text(root, FREQUENCY(1, "min_freq"), "900000");
 	put_text(root, FREQUENCY(1, "max_freq"), "2400000");
 	assert_int_equal(method->check(root, reason), 0);
-	struct undo *undo = open_undo(f);
+	struct undo *undo = open_undo(v);
 	struct favour favour = favour_by("frequency", undo, root);
-	put_processor(root, f->victim, 1);
-	assert_int_equal(favour_set(&favour, f->victim, f->victim, NULL), 0);
+	put_processor(root, v->pid, 1);
+	assert_int_equal(favour_set(&favour, v->pid, v->pid, NULL), 0);
 	expect_text(root, FREQUENCY(1, "min_freq"), "2400000");
 	expect_text(root, FREQUENCY(0, "min_freq"), "800000");
-	put_processor(root, f->victim, 0);
-	assert_int_equal(favour_set(&favour, f->victim, f->victim, NULL), 0);
-	assert_int_equal(favour_set(&favour, f->victim, f->victim, NULL), 0);
+	put_processor(root, v->pid, 0);
+	assert_int_equal(favour_set(&favour, v->pid, v->pid, NULL), 0);
+	assert_int_equal(favour_set(&favour, v->pid, v->pid, NULL), 0);
 	expect_text(root, FREQUENCY(1, "min_freq"), "900000");
 	expect_text(root, FREQUENCY(0, "min_freq"), "2500000");
 	undo_close(undo);
