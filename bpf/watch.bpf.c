@@ -28,7 +28,7 @@ char program_license[] SEC("license") = "GPL";
 static __always_inline __u32 current_waker(void)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
-	return find_thread(tid) && syscall_of(user_registers()) >= 0 ? tid : 0;
+	return syscall_of(user_registers()) >= 0 && find_thread(tid) ? tid : 0;
 }
 
 /*
@@ -50,16 +50,18 @@ int BPF_PROG(on_switch, bool is_preempted, struct task_struct *prev, struct task
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct watch_thread *thread = find_thread(prev->pid);
 	if (thread) {
+		if (!can_run)
+			thread->woken_ns = 0; /* before it can be woken */
 		set_active(thread, can_run && !is_on_cpu, now_ns);
 		if (can_run)
 			tell(prev, WATCH_PREEMPT, 0, now_ns);
 		else
-			tell_block(prev, now_ns);
+			tell_block(prev, thread, now_ns);
 	}
 	thread = needs_cores() ? find_thread(next->pid) : NULL;
 	if (thread) {
 		set_active(thread, true, now_ns); /* it is already, if its waking was seen */
-		tell(next, WATCH_RUN, bpf_get_smp_processor_id(), now_ns);
+		tell_run(next, thread, now_ns);
 	}
 	return 0;
 }
@@ -72,8 +74,10 @@ static __always_inline int wake(struct task_struct *task)
 	__u64 now_ns = bpf_ktime_get_ns();
 	if (!is_on_cpu)
 		set_active(thread, true, now_ns);
-	if (has_events)
-		tell(task, WATCH_WAKE, current_waker(), now_ns);
+	if (has_events) {
+		thread->woken_ns = now_ns;
+		thread->waker = current_waker();
+	}
 	return 0;
 }
 
@@ -212,6 +216,6 @@ int on_forget(struct watch_forget *context)
 	__u32 tid = context->tid;
 	struct watch_thread *thread = find_record(tid);
 	if (thread && thread->has_ended && thread->is_told)
-		bpf_map_delete_elem(&threads, &tid);
+		remove_record(tid);
 	return 0;
 }

@@ -14,6 +14,8 @@ enum {
 	WATCH_THREADS_MAX = 65536, /* at a time, with those that ended since the last reading */
 	WATCH_NAME_BYTES = 16,
 	WATCH_REQUESTS_MAX = 16384, /* to disks, under way at a time */
+	WATCH_MARKS =
+		16384, /* how many kinds of tids are told apart before a record is looked for */
 };
 
 /*
@@ -39,6 +41,13 @@ struct watch_account {
 	struct watch_total total;
 };
 
+/* Where a thread last waited, and in which word of its stack the caller was found. */
+struct watch_call {
+	__u64 ip, sp, frame;
+	__u64 slot; /* 0: there is none */
+	__u64 caller;
+};
+
 struct watch_thread {
 	__u64 criticality; /* of its ended active stretches, 1/256 ns */
 	__u64 begin_sum; /* the sum when it became active */
@@ -50,7 +59,9 @@ struct watch_thread {
 	__u8 is_known; /* its state was seen, not only guessed when it was taken up */
 	__u8 has_ended;
 	__u8 is_told; /* ended, and user space has read it */
-	__u8 unused[4];
+	__u32 waker; /* where events are told: who ended the last wait; 0: none of the watched */
+	__u64 woken_ns; /* and when; 0: it waits */
+	struct watch_call call;
 	char name[WATCH_NAME_BYTES]; /* when it was last seen to start or end */
 };
 
@@ -73,8 +84,7 @@ enum watch_kind {
 	WATCH_EXIT,
 	WATCH_EXEC, /* the process has another program; other: tid before */
 	WATCH_BLOCK, /* left its core to wait; syscall and its arguments, and site, say why */
-	WATCH_WAKE, /* can run again; other: tid of the waker, 0 if no watched thread did it */
-	WATCH_RUN, /* got a core; other: the core */
+	WATCH_RUN, /* got a core; other: the core; since when it could run, and by whom, if it waited */
 	WATCH_PREEMPT, /* lost its core, can run */
 	/* A request to a disk, of the thread that caused it; other: enum watch_request. */
 	WATCH_DISK_QUEUE,
@@ -96,6 +106,11 @@ struct watch_event {
 		struct {
 			__u64 object; /* BLOCK: first argument of the system call */
 			__u64 site; /* BLOCK: where user code called the kernel */
+		};
+		struct {
+			__u64 woken_ns; /* RUN: 0: it did not wait, or this is not known */
+			__u32 waker; /* RUN: tid; 0: no watched thread did it */
+			__u32 unused;
 		};
 		struct {
 			__u64 request; /* DISK: its number */

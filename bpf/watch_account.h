@@ -37,9 +37,25 @@ static __always_inline struct watch_account *find_account(void)
 	return bpf_map_lookup_elem(&accounts, &zero);
 }
 
+/* How many records there are for the tids that end in these bits: most threads of a machine are strangers. */
+__u32 marks[WATCH_MARKS];
+
+static __always_inline void mark(__u32 tid, __s32 change)
+{
+	__sync_fetch_and_add(&marks[tid & (WATCH_MARKS - 1)], change);
+}
+
 static __always_inline struct watch_thread *find_record(__u32 tid)
 {
-	return tid ? bpf_map_lookup_elem(&threads, &tid) : NULL; /* 0: idle */
+	if (tid == 0 || marks[tid & (WATCH_MARKS - 1)] == 0) /* 0: idle */
+		return NULL;
+	return bpf_map_lookup_elem(&threads, &tid);
+}
+
+static __always_inline void remove_record(__u32 tid)
+{
+	if (bpf_map_delete_elem(&threads, &tid) == 0)
+		mark(tid, -1);
 }
 
 /* A watched thread. The tid of one that has ended may be a stranger's by now. */
@@ -66,8 +82,9 @@ static __always_inline void advance(struct watch_total *total, __u64 now_ns)
 		return;
 	}
 	__u64 shared = (elapsed_ns << WATCH_FRACTION_BITS) + total->remainder;
-	total->sum += shared / total->active;
-	total->remainder = shared % total->active;
+	__u64 share = shared / total->active;
+	total->sum += share;
+	total->remainder = shared - share * total->active;
 }
 
 /* Under the lock, the account being up to date. */
@@ -91,9 +108,16 @@ static __always_inline void change(
 
 static __always_inline void set_active(struct watch_thread *thread, bool is_active, __u64 now_ns)
 {
-	struct watch_account *account = find_account();
-	if (!account || (thread->is_known && thread->is_active == is_active))
+	if (thread->is_known && thread->is_active == is_active)
 		return; /* most often: woken while it ran, preempted, got the core it waited for */
+	if (has_events) { /* the account is then nobody's concern */
+		thread->is_active = is_active;
+		thread->is_known = 1;
+		return;
+	}
+	struct watch_account *account = find_account();
+	if (!account)
+		return;
 	bpf_spin_lock(&account->lock);
 	if (!thread->has_ended && thread->is_active != is_active) {
 		advance(&account->total, now_ns);
@@ -124,7 +148,7 @@ static __always_inline void end_thread(struct watch_thread *thread, __u64 now_ns
 		account->total.forgotten += thread->criticality;
 	bpf_spin_unlock(&account->lock);
 	if (has_events)
-		bpf_map_delete_elem(&threads, &tid);
+		remove_record(tid);
 }
 
 /* A record for a thread that has none. One that is left of an ended thread is used again. */
@@ -133,8 +157,10 @@ static __always_inline struct watch_thread *add_thread(struct task_struct *task)
 	struct watch_thread fresh = { .tid = task->pid, .pid = task->tgid };
 	__u32 tid = fresh.tid;
 	bpf_probe_read_kernel_str(fresh.name, sizeof fresh.name, task->comm);
+	mark(tid, 1);
 	if (bpf_map_update_elem(&threads, &tid, &fresh, BPF_NOEXIST) == 0)
 		return find_record(tid);
+	mark(tid, -1);
 	struct watch_thread *thread = find_record(tid);
 	if (!thread) {
 		count_loss(WATCH_LOST_THREAD);

@@ -40,6 +40,19 @@ static __always_inline void tell(
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
+/* It has a core: with how its wait ended, if it waited. */
+static __always_inline void tell_run(
+	struct task_struct *task, const struct watch_thread *thread, __u64 now_ns)
+{
+	struct watch_event *event = has_events ? reserve_event(task, WATCH_RUN, now_ns) : NULL;
+	if (!event)
+		return;
+	event->other = bpf_get_smp_processor_id();
+	event->woken_ns = thread->woken_ns;
+	event->waker = thread->waker;
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
 /* The same of a thread that comes or goes, with its name. */
 static __always_inline void tell_name(
 	struct task_struct *task, enum watch_kind kind, __u32 other, __u64 now_ns)

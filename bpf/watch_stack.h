@@ -17,28 +17,38 @@ static __always_inline struct pt_regs *user_registers(void)
 #if defined(__TARGET_ARCH_x86)
 static __always_inline __s16 syscall_of(struct pt_regs *regs)
 {
-	return (__s16)BPF_CORE_READ(regs, orig_ax);
+	return (__s16)regs->orig_ax;
+}
+
+static __always_inline __u64 ip_of(struct pt_regs *regs)
+{
+	return regs->ip;
 }
 
 static __always_inline void add_call(struct watch_event *event, struct pt_regs *regs)
 {
-	event->object = BPF_CORE_READ(regs, di);
-	event->operation = (__u8)BPF_CORE_READ(regs, si);
-	event->other = (__u32)BPF_CORE_READ(regs, dx);
-	event->site = BPF_CORE_READ(regs, ip);
+	event->object = regs->di;
+	event->operation = (__u8)regs->si;
+	event->other = (__u32)regs->dx;
+	event->site = ip_of(regs);
 }
 #elif defined(__TARGET_ARCH_arm64)
 static __always_inline __s16 syscall_of(struct pt_regs *regs)
 {
-	return (__s16)BPF_CORE_READ(regs, syscallno);
+	return (__s16)regs->syscallno;
+}
+
+static __always_inline __u64 ip_of(struct pt_regs *regs)
+{
+	return regs->pc;
 }
 
 static __always_inline void add_call(struct watch_event *event, struct pt_regs *regs)
 {
-	event->object = BPF_CORE_READ(regs, orig_x0);
-	event->operation = (__u8)BPF_CORE_READ(regs, regs[1]);
-	event->other = (__u32)BPF_CORE_READ(regs, regs[2]);
-	event->site = BPF_CORE_READ(regs, pc);
+	event->object = regs->orig_x0;
+	event->operation = (__u8)regs->regs[1];
+	event->other = (__u32)regs->regs[2];
+	event->site = ip_of(regs);
 }
 #endif
 
@@ -63,12 +73,12 @@ struct {
 #if defined(__TARGET_ARCH_x86)
 static __always_inline __u64 stack_of(struct pt_regs *regs)
 {
-	return BPF_CORE_READ(regs, sp);
+	return regs->sp;
 }
 
 static __always_inline __u64 frame_of(struct pt_regs *regs)
 {
-	return BPF_CORE_READ(regs, bp);
+	return regs->bp;
 }
 
 /* FF /2 is a call by register or memory, of 2 to 7 bytes; E8 one to an address, of 5. */
@@ -88,12 +98,12 @@ static __always_inline bool follows_call(__u64 address)
 #elif defined(__TARGET_ARCH_arm64)
 static __always_inline __u64 stack_of(struct pt_regs *regs)
 {
-	return BPF_CORE_READ(regs, sp);
+	return regs->sp;
 }
 
 static __always_inline __u64 frame_of(struct pt_regs *regs)
 {
-	return BPF_CORE_READ(regs, regs[29]);
+	return regs->regs[29];
 }
 
 /* BL, BLR */
@@ -115,26 +125,31 @@ static __always_inline bool is_inside(const struct code_range *range, __u64 addr
 	return address >= range->start && address < range->end;
 }
 
-static __always_inline __u64 scan_stack(const struct code_range *range, __u64 stack)
+/* The caller lies in a word of the stack; where, in *slot. */
+static __always_inline __u64 scan_stack(const struct code_range *range, __u64 stack, __u64 *slot)
 {
 	__u32 zero = 0;
 	struct stack_words *found = bpf_map_lookup_elem(&stacks, &zero);
 	if (!found || bpf_probe_read_user(found, sizeof *found, (void *)stack) < 0)
 		return 0;
 	for (int i = 0; i < STACK_WORDS; i++)
-		if (is_inside(range, found->words[i]) && follows_call(found->words[i]))
+		if (is_inside(range, found->words[i]) && follows_call(found->words[i])) {
+			*slot = stack + i * sizeof(__u64);
 			return found->words[i];
+		}
 	return 0;
 }
 
-static __always_inline __u64 walk_frames(const struct code_range *range, __u64 frame)
+static __always_inline __u64 walk_frames(const struct code_range *range, __u64 frame, __u64 *slot)
 {
 	for (int i = 0; i < FRAMES_MAX; i++) {
 		__u64 link[2]; /* the caller's frame, and where it goes on */
 		if (bpf_probe_read_user(link, sizeof link, (void *)frame) < 0)
 			return 0;
-		if (is_inside(range, link[1]))
+		if (is_inside(range, link[1])) {
+			*slot = frame + sizeof(__u64);
 			return link[1];
+		}
 		if (link[0] <= frame)
 			return 0;
 		frame = link[0];
@@ -142,20 +157,39 @@ static __always_inline __u64 walk_frames(const struct code_range *range, __u64 f
 	return 0;
 }
 
-static __always_inline __u64 find_caller(
-	struct task_struct *task, struct pt_regs *regs, __u64 address)
+/* Whether the thread waits where it last did, called by the same: then the word is what it was. */
+static __always_inline bool is_same_call(const struct watch_call *call, struct pt_regs *regs)
 {
+	__u64 word;
+	if (call->ip != ip_of(regs) || call->sp != stack_of(regs) || call->frame != frame_of(regs))
+		return false;
+	return call->slot == 0 ||
+	       (bpf_probe_read_user(&word, sizeof word, (void *)call->slot) == 0 &&
+		       word == call->caller);
+}
+
+static __always_inline __u64 find_caller(
+	struct task_struct *task, struct watch_thread *thread, struct pt_regs *regs)
+{
+	struct watch_call *call = &thread->call;
 	struct mm_struct *mm = task->mm;
 	if (!mm)
 		return 0;
 	const struct code_range range = { mm->start_code, mm->end_code };
-	if (is_inside(&range, address))
+	if (is_inside(&range, ip_of(regs)))
 		return 0;
-	__u64 found = scan_stack(&range, stack_of(regs));
-	return found ? found : walk_frames(&range, frame_of(regs));
+	if (is_same_call(call, regs))
+		return call->caller;
+	__u64 slot = 0;
+	__u64 found = scan_stack(&range, stack_of(regs), &slot);
+	if (!found)
+		found = walk_frames(&range, frame_of(regs), &slot);
+	*call = (struct watch_call){ ip_of(regs), stack_of(regs), frame_of(regs), slot, found };
+	return found;
 }
 
-static __always_inline void tell_block(struct task_struct *task, __u64 now_ns)
+static __always_inline void tell_block(
+	struct task_struct *task, struct watch_thread *thread, __u64 now_ns)
 {
 	struct watch_event *event = has_events ? reserve_event(task, WATCH_BLOCK, now_ns) : NULL;
 	if (!event)
@@ -163,7 +197,7 @@ static __always_inline void tell_block(struct task_struct *task, __u64 now_ns)
 	struct pt_regs *regs = user_registers();
 	event->syscall = syscall_of(regs);
 	add_call(event, regs);
-	event->caller = find_caller(task, regs, event->site);
+	event->caller = find_caller(task, thread, regs);
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 

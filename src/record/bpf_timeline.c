@@ -228,8 +228,6 @@ static int begin_wait(struct bpf_timeline *timeline, struct timeline_thread *thr
 	thread->site = 0;
 	if (event->kind == WATCH_BLOCK)
 		thread->site = event->caller ? event->caller : event->site;
-	thread->woken_ns = 0;
-	thread->waker = 0;
 	struct event wait = event_of(event, EVENT_WAIT);
 	wait.what = what;
 	wait.object = thread->object;
@@ -254,8 +252,8 @@ static int run(struct bpf_timeline *timeline, struct timeline_thread *thread,
 	pass.object = thread->object;
 	pass.site = thread->site;
 	pass.flags = EVENT_WAITED;
-	pass.woken_ns = thread->woken_ns ? thread->woken_ns : event->time_ns;
-	pass.value = thread->waker;
+	pass.woken_ns = event->woken_ns ? event->woken_ns : event->time_ns;
+	pass.value = thread->what == WHAT_SLEEP ? 0 : event->waker;
 	return emit(timeline, &pass);
 }
 
@@ -319,10 +317,6 @@ static int change(struct bpf_timeline *timeline, struct timeline_thread *thread,
 			status = read_modules(timeline, event);
 		return status < 0 ? status
 				  : begin_wait(timeline, thread, event, what_of(event->syscall));
-	case WATCH_WAKE:
-		thread->woken_ns = event->time_ns;
-		thread->waker = thread->what == WHAT_SLEEP ? 0 : event->other;
-		return 0;
 	case WATCH_RUN:
 		return run(timeline, thread, event);
 	case WATCH_PREEMPT:

@@ -23,8 +23,6 @@ struct timeline_thread {
 	bool is_waiting;
 	uint8_t what;
 	uint64_t object, site;
-	uint64_t woken_ns;
-	uint32_t waker;
 };
 
 struct bpf_timeline {
