@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 enum {
-	SITES = 4096,
+	SITES = 1 << INNER_BITS,
 	PROBES = 16,
 	LOOKS_MAX = 8, /* at a lock that others give back, or that is kept */
 	NESTED_MAX = LOOK_FRAMES,
@@ -23,15 +23,14 @@ struct known_site {
 };
 
 static struct known_site known_sites[SITES];
-uint32_t callers_inner_count;
+uint64_t callers_inner[SITES / 64];
 
 /* NULL: unknown, and no room if `adds`. */
 static struct known_site *find_site(const void *site, bool adds)
 {
-	uint64_t hash = (uintptr_t)site * 0x9e3779b97f4a7c15ull;
+	uint64_t hash = callers_hash(site);
 	for (uint32_t i = 0; i < PROBES; i++) {
-		struct known_site *known =
-			&known_sites[(hash >> 52) + i < SITES ? (hash >> 52) + i : i];
+		struct known_site *known = &known_sites[hash + i < SITES ? hash + i : i];
 		const void *there = __atomic_load_n(&known->site, __ATOMIC_ACQUIRE);
 		if (!there && adds &&
 			__atomic_compare_exchange_n(&known->site, &there, site, false,
@@ -91,6 +90,12 @@ void callers_took(struct look *look, const void *object, const void *site)
 	look->object = look->count > 1 ? object : NULL;
 }
 
+static void mark_inner(const void *site)
+{
+	uint64_t hash = callers_hash(site);
+	__atomic_fetch_or(&callers_inner[hash / 64], 1ull << hash % 64, __ATOMIC_RELEASE);
+}
+
 /* The first `inner` frames are of functions that take or give back locks for their callers. */
 static void settle(const struct look_frame *frames, uint32_t inner)
 {
@@ -99,8 +104,9 @@ static void settle(const struct look_frame *frames, uint32_t inner)
 		if (!known)
 			return;
 		uint32_t bytes = i < inner ? frames[i].bytes : 0;
-		if (__atomic_exchange_n(&known->bytes, bytes, __ATOMIC_RELAXED) == 0 && bytes > 0)
-			__atomic_add_fetch(&callers_inner_count, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&known->bytes, bytes, __ATOMIC_RELAXED);
+		if (bytes > 0)
+			mark_inner(frames[i].site);
 		__atomic_store_n(&known->looks, LOOKS_MAX, __ATOMIC_RELAXED);
 	}
 }

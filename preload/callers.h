@@ -30,15 +30,24 @@ struct look {
 	} frames[LOOK_FRAMES];
 };
 
-/* How many inner sites are known. */
-extern __attribute__((visibility("hidden"))) uint32_t callers_inner_count;
+enum { INNER_BITS = 12 };
+
+/* By hash: whether an inner site is known there. */
+extern __attribute__((visibility("hidden"))) uint64_t callers_inner[(1 << INNER_BITS) / 64];
+
+static inline uint64_t callers_hash(const void *site)
+{
+	return (uintptr_t)site * 0x9e3779b97f4a7c15ull >> (64 - INNER_BITS);
+}
 
 /* The nearest site that is not an inner one. frame: where the frame of the function that returns to `site` ends. */
 const void *callers_find(const void *site, const char *frame);
 
 static inline const void *callers_of(const void *site, const void *frame)
 {
-	return __builtin_expect(callers_inner_count > 0, 0) ? callers_find(site, frame) : site;
+	uint64_t hash = callers_hash(site);
+	bool may_be_inner = callers_inner[hash / 64] >> hash % 64 & 1;
+	return __builtin_expect(may_be_inner, 0) ? callers_find(site, frame) : site;
 }
 
 /* Whether enough is known of a site. */

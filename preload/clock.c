@@ -140,7 +140,7 @@ bool cpu_clock_try_sleep(void)
 void cpu_clock_read(struct cpu_clock *clock, uint64_t now_ns)
 {
 	if (clock->puts_off) {
-		put_off(clock, now_ns, clock->cpu_ns);
+		put_off(clock, now_ns, clock->seen_ns + clock->lead_ns);
 		return;
 	}
 	if (clock->counted) {
@@ -169,5 +169,8 @@ void cpu_clock_after(struct cpu_clock *clock, uint64_t now_ns)
 
 uint64_t cpu_clock_real_ns(struct cpu_clock *clock, uint64_t now_ns)
 {
-	return clock->counted ? read_cpu_ns() : cpu_clock_at(clock, now_ns);
+	if (clock->counted)
+		return read_cpu_ns();
+	(void)cpu_clock_at(clock, now_ns);
+	return now_ns + clock->lead_ns;
 }

@@ -79,7 +79,7 @@ void cpu_clock_set(struct cpu_clock *clock, uint64_t now_ns, uint64_t cpu_ns);
  */
 bool cpu_clock_try_sleep(void);
 
-/* In real ns, also of a profiled thread. */
+/* In real ns, also of a profiled thread. It falls where an estimate before was too high. */
 uint64_t cpu_clock_real_ns(struct cpu_clock *clock, uint64_t now_ns);
 
 /* True if the thread has kept its core since the clock was last asked or set: it did not sleep either. */

@@ -225,6 +225,14 @@ static void look_up(const struct wait *wait)
 	errno = kept;
 }
 
+/* Less than nothing: the thread lost its core between two looks at its clocks. */
+static void average_wait(uint64_t cpu_ns, uint64_t took_ns)
+{
+	if (cpu_ns <= took_ns)
+		self.wait_cpu_ns =
+			(self.wait_cpu_ns * (AVERAGED_WAITS - 1) + cpu_ns) / AVERAGED_WAITS;
+}
+
 /* After a wait in which the thread may have slept. */
 static void settle_cpu(const struct wait *wait, uint64_t time_ns)
 {
@@ -237,8 +245,7 @@ static void settle_cpu(const struct wait *wait, uint64_t time_ns)
 		return;
 	}
 	cpu_clock_read(&self.cpu, time_ns);
-	int64_t off_ns = (int64_t)(time_ns + self.cpu.lead_ns - wait->cpu_ns - self.wait_cpu_ns);
-	self.wait_cpu_ns += (uint64_t)(off_ns / AVERAGED_WAITS);
+	average_wait(time_ns + self.cpu.lead_ns - wait->cpu_ns, took_ns);
 }
 
 static void put_end(const struct wait *wait)

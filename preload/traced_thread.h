@@ -200,10 +200,17 @@ static inline struct trace_record *put(
 	return row;
 }
 
+/* Its CPU time stands still until the clock, which an estimate was ahead of, is there too. */
+static inline bool is_ahead(void)
+{
+	return (int64_t)(self.cpu_ns - self.lane.last_ns - self.lead_ns) > 0;
+}
+
 /* Whether the thread has kept its core since the last row, as far as anybody knows. */
 static inline bool has_kept_core(uint64_t time_ns)
 {
-	return !cpu_clock_is_stale(&self.cpu, time_ns) && self.lead_ns == self.cpu.lead_ns;
+	return !cpu_clock_is_stale(&self.cpu, time_ns) && self.lead_ns == self.cpu.lead_ns &&
+	       !is_ahead();
 }
 
 static inline uint16_t *known_place(struct head head, uint64_t object, const void *site)

@@ -67,8 +67,8 @@ static void read_trace(const char *file, struct trace *trace)
 	assert_int_equal(trace->quality.torn_chunks, 0);
 }
 
-static void record_within(
-	const char *program, const char *argument, uint64_t bytes_max, struct trace *trace)
+static void record_as(const char *program, const char *argument,
+	const struct trace_create_opts *how, struct trace *trace)
 {
 	AUTO_FREE char *path = NULL;
 	find(program, &path);
@@ -76,11 +76,8 @@ static void record_within(
 	AUTO_FD int fd = mkstemp(file);
 	assert_true(fd >= 0);
 	struct err err = { 0 };
-	const struct trace_create_opts how = {
-		.sources = TRACE_BY_PRELOAD,
-		.bytes_max = bytes_max,
-	};
-	trace_header_init(&trace->header, &how);
+	trace_header_init(&trace->header, how);
+	trace->header.sources = TRACE_BY_PRELOAD;
 	run_clock_measure(&trace->header);
 	assert_int_equal(trace_header_write(fd, file, &trace->header, &err), 0);
 	AUTO_RELEASE(sync_env) struct sync_env env = { 0 };
@@ -96,7 +93,7 @@ static void record_within(
 
 static void record(const char *program, const char *argument, struct trace *trace)
 {
-	record_within(program, argument, 0, trace);
+	record_as(program, argument, &(struct trace_create_opts){ 0 }, trace);
 }
 
 static size_t count_of(
@@ -466,16 +463,13 @@ static void cpu_time_is_that_of_getrusage(void **state)
 }
 
 /* Switches of a few microseconds each. Up to the last post: the exit reads the clock in any case. */
-static void cpu_time_of_many_waits_is_that_of_getrusage(void **state)
+static void check_cpu_of_turns(struct trace *trace)
 {
-	(void)state;
-	AUTO_RELEASE(trace) struct trace trace = { 0 };
-	record("tests/programs/events", "turns", &trace);
-	char *line = trace.run.output;
+	char *line = trace->run.output;
 	for (int i = 0; i < 2; i++) {
 		uint32_t tid = (uint32_t)strtoul(line, &line, 10);
 		double used_us = strtod(line, &line), recorded_us = 0;
-		for (const struct event *e = trace.events; e < trace.events + trace.count; e++)
+		for (const struct event *e = trace->events; e < trace->events + trace->count; e++)
 			if (e->tid == tid && e->kind == EVENT_RELEASE && e->what == WHAT_SEM)
 				recorded_us = (double)e->cpu_ns * 1e-3;
 		if (recorded_us < used_us * 0.98 || recorded_us > used_us * 1.02)
@@ -495,6 +489,24 @@ static void a_signal_tells_who_sent_it(void **state)
 	assert_non_null(woken);
 	assert_int_equal(woken->value, trace.events[0].tid);
 	assert_int_not_equal(woken->tid, trace.events[0].tid);
+}
+
+static void cpu_time_of_many_waits_is_that_of_getrusage(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "turns", &trace);
+	check_cpu_of_turns(&trace);
+}
+
+/* That of most waits is then estimated. */
+static void within_a_budget_it_is_so_too(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record_as("tests/programs/events", "turns",
+		&(struct trace_create_opts){ .budget_ppm = 50000 }, &trace);
+	check_cpu_of_turns(&trace);
 }
 
 static void a_sleep_ends_when_its_time_is_over(void **state)
@@ -566,7 +578,8 @@ static void a_full_file_ends_the_recording_only(void **state)
 {
 	(void)state;
 	AUTO_RELEASE(trace) struct trace trace = { 0 };
-	record_within("tests/programs/events", "locks", 3 << 16, &trace);
+	record_as("tests/programs/events", "locks",
+		&(struct trace_create_opts){ .bytes_max = 3 << 16 }, &trace);
 	assert_int_equal(trace.run.status, 0);
 	assert_int_equal(trace.header.is_full, 1);
 	assert_true(trace.header.events_lost > 4000);
@@ -604,6 +617,7 @@ int main(void)
 		cmocka_unit_test(cpu_time_is_that_of_getrusage),
 		cmocka_unit_test(cpu_time_of_many_waits_is_that_of_getrusage),
 		cmocka_unit_test(a_signal_tells_who_sent_it),
+		cmocka_unit_test(within_a_budget_it_is_so_too),
 		cmocka_unit_test(cpu_time_never_falls),
 		cmocka_unit_test(cpu_time_passes_no_faster_than_time),
 		cmocka_unit_test(locks_are_as_far_apart_as_they_were),
