@@ -46,6 +46,22 @@ LOOP(fence, THREES, "mfence")
 LOOP(memory_add, "xor %%edi, %%edi", "addq $1, (%%rsi, %%rdi, 8)")
 LOOP(load_chain, "xor %%edi, %%edi\nmovq $0, (%%rsi)", "mov (%%rsi, %%rdi, 8), %%rdi")
 
+/* What a load gets from the store before it, through a multiplication, so that nothing else shortens the chain. */
+#define FORWARD THREES "\nxor %%edi, %%edi"
+LOOP(forward_word, FORWARD, "mov %%rax, 8(%%rsi)\nmov 8(%%rsi), %%rax\nimul %%rbx, %%rax")
+LOOP(forward_indexed, FORWARD,
+	"mov %%rax, 8(%%rsi, %%rdi)\nmov 8(%%rsi, %%rdi), %%rax\nimul %%rbx, %%rax")
+LOOP(forward_half, FORWARD, "mov %%eax, 8(%%rsi)\nmov 8(%%rsi), %%eax\nimul %%ebx, %%eax")
+LOOP(forward_part, FORWARD, "mov %%al, 8(%%rsi)\nmov 8(%%rsi), %%rax\nimul %%rbx, %%rax")
+
+LOOP(taken_branch, THREES, "cmp %%rbx, %%r8\njne 9f\n.p2align 5\n9:")
+
+/* A linear congruential generator (Knuth's MMIX), a chain of 4 cycles, whose sign nobody foretells. */
+#define GENERATOR                                                                                  \
+	"movabs $6364136223846793005, %%rdi\nmovabs $1442695040888963407, %%rdx\nmov $1, %%eax"
+LOOP(random_branch, GENERATOR,
+	"imul %%rdi, %%rax\nadd %%rdx, %%rax\ntest %%rax, %%rax\njs 9f\nadd %%rdx, %%r8\n9:")
+
 /* Ticks of one of the ten. */
 static double ticks(void (*loop)(void))
 {
@@ -81,9 +97,15 @@ int main(void)
 		{ "fence", fence },
 		{ "add to memory: chain", memory_add },
 		{ "load: chain", load_chain },
+		{ "8 bytes forwarded, multiply: chain", forward_word },
+		{ "... by an address with an index", forward_indexed },
+		{ "4 bytes forwarded, multiply: chain", forward_half },
+		{ "8 bytes of which 1 was stored", forward_part },
+		{ "compare and branch 32 bytes ahead", taken_branch },
+		{ "generator, branch by its sign", random_branch },
 	};
 	double cycle = ticks(imul_chain) / IMUL_CYCLES;
 	for (size_t i = 0; i < sizeof(loops) / sizeof(*loops); i++)
-		printf("%-32s %6.1f\n", loops[i].what, ticks(loops[i].loop) / cycle);
+		printf("%-36s %6.1f\n", loops[i].what, ticks(loops[i].loop) / cycle);
 	return 0;
 }
