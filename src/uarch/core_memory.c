@@ -174,7 +174,7 @@ int core_memory_start(struct core_memory *memory, const struct core_program *pro
 	memset(memory->busy_until, 0, sizeof(memory->busy_until));
 	memset(memory->level_fill, 0, sizeof(memory->level_fill));
 	for (uint32_t i = 0; i < CORE_SHARED_LINES; i++)
-		memory->shared[i] = (struct core_shared){ LONG_AGO, LONG_AGO };
+		memory->shared[i] = (struct core_shared){ LONG_AGO, LONG_AGO, 0 };
 	memset(memory->walkers, 0, sizeof(memory->walkers));
 	memory->lines_fetched = memory->fetch_cycles = memory->busy_cycles = 0;
 	memory->memory_until = 0;
@@ -277,6 +277,11 @@ int64_t core_memory_translate(struct core_memory *memory, const struct core_acce
 	return ready;
 }
 
+static struct core_shared *shared_of(struct core_memory *memory, const struct core_access *access)
+{
+	return &memory->shared[access->name % CORE_SHARED_LINES];
+}
+
 /*
  * Since the line came the last time, others have written it: half way on average. It has to have come to each of them
  * before it comes back. What is asked for while it comes is served by that coming: all stores that wait for a line
@@ -285,9 +290,12 @@ int64_t core_memory_translate(struct core_memory *memory, const struct core_acce
 static void fetch_shared(struct core_memory *memory, const struct core_access *access,
 	const struct core_service *service, int64_t start, struct core_line *line)
 {
-	struct core_shared *shared = &memory->shared[access->name % CORE_SHARED_LINES];
+	struct core_shared *shared = shared_of(memory, access);
+	double passed = (double)memory->thresholds[access->slot].passed;
+	if (shared->passed > 0)
+		passed = (double)shared->passed;
+	shared->passed = 0;
 	if (start > shared->fill) {
-		double passed = (double)memory->thresholds[access->slot].passed;
 		int64_t gone = shared->fill + (start - shared->fill) / 2 +
 			       (int64_t)(passed * (double)service->latency);
 		int64_t fill = fetch(memory, service, start);
@@ -318,11 +326,19 @@ bool core_memory_is_taken(const struct core_memory *memory, const struct core_ac
 	       (double)(turn - start) * passed > (double)(start - shared->fill);
 }
 
+void core_memory_skip(struct core_memory *memory, const struct core_access *access)
+{
+	if (service_of(memory, access) == CORE_FROM_CORE)
+		shared_of(memory, access)->passed = memory->thresholds[access->slot].passed;
+}
+
 int64_t core_memory_access(struct core_memory *memory, const struct core_access *access,
 	int64_t start, enum core_component *ret_component)
 {
 	struct core_line *line = &memory->lines[access->line];
 	uint32_t s = service_of(memory, access);
+	if (s != CORE_FROM_MEMORY && shared_of(memory, access)->passed > 0)
+		s = CORE_FROM_CORE;
 	if (s < memory->service_count) {
 		const struct core_service *service = &memory->services[s];
 		bool is_ahead = access->is_stream && memory->processor->prefetch == PREFETCH_STRIDE;

@@ -49,6 +49,7 @@ struct core_line {
 /* A line that other cores write: when it was asked for the last time, and came. */
 struct core_shared {
 	int64_t asked, fill;
+	float passed; /* they have taken it, and nothing here has asked for it since: as in core_thresholds; 0: not */
 };
 
 /* Of a page's translation, [0] by a walk, [1] by the TLB's second level. */
@@ -106,6 +107,9 @@ bool core_memory_is_taken(const struct core_memory *memory, const struct core_ac
 /* When an access whose address is known at `start` may start; *ret_component: CORE_TLB if it waits for that. */
 int64_t core_memory_translate(struct core_memory *memory, const struct core_access *access,
 	int64_t start, enum core_component *ret_component);
+
+/* A load got its data from a store that has not left: if others have the line, the next access has to ask for it. */
+void core_memory_skip(struct core_memory *memory, const struct core_access *access);
 
 /* When an access that starts at `start` has its line; *ret_component: who it waits for, CORE_BASE on a hit. */
 int64_t core_memory_access(struct core_memory *memory, const struct core_access *access,

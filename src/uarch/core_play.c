@@ -276,8 +276,10 @@ static int64_t execute(struct core *core, const struct core_uop *uop, const uint
 		ready = core->accesses_after;
 	int64_t at = core_ports_book(&core->ports, unit, ready);
 	if (uop->flags & CORE_LOAD && access->is_stored &&
-		is_forwarded(core, operands, uop->operand_count, at))
+		is_forwarded(core, operands, uop->operand_count, at)) {
+		core_memory_skip(&core->memory, access);
 		return at + core->forward_latency;
+	}
 	int64_t translated = at;
 	if (uop->flags & (CORE_LOAD | CORE_STORE))
 		translated = core_memory_translate(&core->memory, access, at, ret_component);
