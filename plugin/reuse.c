@@ -396,22 +396,23 @@ static uint64_t difference(uint64_t now, uint64_t then)
 	return now > then ? now - then - 1 : 0;
 }
 
-/* The thread that is watched comes again. */
+/* The thread that is watched comes again. Where the odds of a write in between are known they count, not what was seen. */
 static void meet_own(
 	const struct watch *watch, struct vcpu *vcpu, const struct place *place, uint64_t clock)
 {
 	struct thread *thread = vcpu->thread;
 	uint64_t instructions = vcpu->slot->instructions - watch->instructions;
-	unsigned bin = watch->is_written ? RAW_REUSE_INFINITE
-					 : raw_reuse_bin(difference(clock, watch->clock));
-	double taken = 0;
-	if (instructions < SHARING_SHORT && watch->is_written)
+	bool is_short = instructions < SHARING_SHORT;
+	double odds = is_short ? sharing_odds(vcpu, watch->line, instructions) : 0;
+	unsigned bin = watch->is_written && odds == 0
+			       ? RAW_REUSE_INFINITE
+			       : raw_reuse_bin(difference(clock, watch->clock));
+	if (is_short && watch->is_written)
 		sharing_meet(place->code);
-	else if (instructions < SHARING_SHORT)
-		taken = watch->weight * sharing_odds(vcpu, watch->line, instructions);
-	if (taken > 0)
-		table_add(&thread->taken, vcpu->sum, place->code, RAW_PRIVATE, bin, taken);
-	reuse_add(thread, vcpu->sum, place->code, RAW_PRIVATE, bin, watch->weight - taken);
+	if (odds > 0)
+		table_add(&thread->taken, vcpu->sum, place->code, RAW_PRIVATE, bin,
+			watch->weight * odds);
+	reuse_add(thread, vcpu->sum, place->code, RAW_PRIVATE, bin, watch->weight * (1 - odds));
 }
 
 /* The watched line is accessed. Whether the watch has seen all. */
