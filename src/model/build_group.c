@@ -198,8 +198,11 @@ static int find_crowded(const struct uses *uses, size_t count, struct map *ret)
 	return 0;
 }
 
-/* Neither uses objects of its own at a place that both use, and at least half of the places are common. */
-static bool are_alike(const struct map *crowded, const struct uses *a, const struct uses *b)
+/*
+ * How many places are common, plus 1. 0: not half of those of the thread that has less, or one uses objects of its own at
+ * a place that both use.
+ */
+static size_t likeness(const struct map *crowded, const struct uses *a, const struct uses *b)
 {
 	size_t i = 0, j = 0, common = 0, of_a = 0, of_b = 0;
 	while (i < a->count || j < b->count) {
@@ -214,7 +217,7 @@ static bool are_alike(const struct map *crowded, const struct uses *a, const str
 		if (order == 0) {
 			if (!map_find(crowded, left.site, 0) &&
 				!has_common(&a->items[i], i_end - i, &b->items[j], j_end - j))
-				return false;
+				return 0;
 			common++;
 		}
 		of_a += order <= 0;
@@ -223,7 +226,7 @@ static bool are_alike(const struct map *crowded, const struct uses *a, const str
 		j = order >= 0 ? j_end : j;
 	}
 	size_t least = of_a < of_b ? of_a : of_b;
-	return common * 2 >= least;
+	return common * 2 >= least ? common + 1 : 0;
 }
 
 /* A name without the number at its end, and without what stands before that. */
@@ -247,16 +250,6 @@ static bool have_same_stem(const char *a, const char *b)
 	return length == stem_length(b) && strncmp(a, b, length) == 0;
 }
 
-static bool belongs(const struct build_trace *trace, const struct map *crowded,
-	const struct uses *uses, const struct build_group *group, uint32_t index)
-{
-	uint32_t first = group->threads[0];
-	const struct build_thread *a = &trace->threads[first], *b = &trace->threads[index];
-	return a->pid == b->pid && (a->parent == BUILD_NONE) == (b->parent == BUILD_NONE) &&
-	       a->parent != BUILD_NONE && a->routine == b->routine &&
-	       have_same_stem(a->name, b->name) && are_alike(crowded, &uses[first], &uses[index]);
-}
-
 int build_groups_add(struct build_groups *groups, size_t index, uint32_t thread)
 {
 	if (mem_grow(&groups->items, &groups->capacity, index + 1, sizeof *groups->items) < 0)
@@ -268,6 +261,86 @@ int build_groups_add(struct build_groups *groups, size_t index, uint32_t thread)
 	groups->count += index == groups->count;
 	group->threads[group->count++] = thread;
 	groups->of_thread[thread] = (uint32_t)index;
+	return 0;
+}
+
+/* 0: not at all. */
+static size_t belongs(const struct build_trace *trace, const struct map *crowded,
+	const struct uses *uses, const struct build_group *group, uint32_t index)
+{
+	uint32_t first = group->threads[0];
+	const struct build_thread *a = &trace->threads[first], *b = &trace->threads[index];
+	bool is_same_kind = a->pid == b->pid && a->parent != BUILD_NONE &&
+			    b->parent != BUILD_NONE && a->routine == b->routine &&
+			    have_same_stem(a->name, b->name);
+	return is_same_kind ? likeness(crowded, &uses[first], &uses[index]) : 0;
+}
+
+/* The group to which a thread belongs most; a new one if to none. */
+static size_t find_group(const struct build_trace *trace, const struct map *crowded,
+	const struct uses *uses, const struct build_groups *groups, uint32_t index)
+{
+	size_t best = groups->count, most = 0;
+	for (size_t i = 0; i < groups->count; i++) {
+		size_t how_much = belongs(trace, crowded, uses, &groups->items[i], index);
+		if (how_much > most) {
+			most = how_much;
+			best = i;
+		}
+	}
+	return best;
+}
+
+struct rank {
+	size_t uses;
+	uint32_t thread;
+};
+
+static int compare_ranks(const void *left, const void *right)
+{
+	const struct rank *a = left, *b = right;
+	if (a->uses != b->uses)
+		return a->uses > b->uses ? -1 : 1;
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+static int compare_threads(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	return a < b ? -1 : a > b;
+}
+
+static int compare_groups(const void *left, const void *right)
+{
+	const struct build_group *a = left, *b = right;
+	return compare_threads(a->threads, b->threads);
+}
+
+/* Those that do most come first: who had hardly anything to do is told by the others of its kind. */
+static int assign(const struct build_trace *trace, const struct map *crowded,
+	const struct uses *uses, struct build_groups *groups)
+{
+	AUTO_FREE struct rank *ranks = calloc(trace->thread_count + 1, sizeof *ranks);
+	if (!ranks)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < trace->thread_count; i++)
+		ranks[i] = (struct rank){ uses[i].count, i };
+	qsort(ranks, trace->thread_count, sizeof *ranks, compare_ranks);
+	for (size_t i = 0; i < trace->thread_count; i++) {
+		uint32_t thread = ranks[i].thread;
+		size_t group = find_group(trace, crowded, uses, groups, thread);
+		if (build_groups_add(groups, group, thread) < 0)
+			return -ENOMEM;
+		groups->items[group].first_count += trace->threads[thread].parent == BUILD_NONE;
+	}
+	for (size_t i = 0; i < groups->count; i++)
+		qsort(groups->items[i].threads, groups->items[i].count,
+			sizeof *groups->items[i].threads, compare_threads);
+	if (groups->count > 1)
+		qsort(groups->items, groups->count, sizeof *groups->items, compare_groups);
+	for (size_t i = 0; i < groups->count; i++)
+		for (size_t j = 0; j < groups->items[i].count; j++)
+			groups->of_thread[groups->items[i].threads[j]] = (uint32_t)i;
 	return 0;
 }
 
@@ -462,14 +535,8 @@ int build_groups_find(struct build_trace *trace, struct build_groups *ret)
 	takers_release(&takers);
 	if (code == 0)
 		code = find_crowded(uses, trace->thread_count, &crowded);
-	for (uint32_t i = 0; code == 0 && i < trace->thread_count; i++) {
-		size_t group = 0;
-		while (group < ret->count && !belongs(trace, &crowded, uses, &ret->items[group], i))
-			group++;
-		code = build_groups_add(ret, group, i);
-		if (code == 0)
-			ret->items[group].first_count += trace->threads[i].parent == BUILD_NONE;
-	}
+	if (code == 0)
+		code = assign(trace, &crowded, uses, ret);
 	if (code == 0)
 		code = build_groups_part(trace, ret);
 	for (size_t i = 0; code == 0 && i < ret->count; i++)
