@@ -404,6 +404,7 @@ static int make(struct build *build, struct err *err)
 		code = build_requests_find(&build->trace, &build->requests);
 	if (code == 0)
 		build->has_limit = build_limits_find(&build->trace);
+	build_leave_out_own_signals(&build->trace);
 	if (code == 0)
 		code = build_disk_find(&build->trace, &build->disk);
 	if (code == 0)

@@ -387,6 +387,43 @@ static int accept_request(struct emitter *e, uint32_t state_index)
 	return set_only_edge(e, index, begin);
 }
 
+/* The pool of which each thread puts one item for each of so many gets; BUILD_NONE: there is none. */
+static uint32_t find_latched_pool(const struct build *build, uint32_t object, size_t gets)
+{
+	const struct build_trace *trace = &build->trace;
+	for (uint32_t i = 0; i < build->groups.count; i++) {
+		const struct build_group *group = &build->groups.items[i];
+		size_t puts = 0;
+		for (size_t j = 0; j < group->count; j++) {
+			const struct build_thread *thread = &trace->threads[group->threads[j]];
+			for (size_t k = 0; k < thread->step_count; k++)
+				puts += thread->steps[k].op == STEP_PUT &&
+					build_object_of(trace, &thread->steps[k]) == object;
+		}
+		if (build->sizes[i] != BUILD_NONE && puts > 0 && puts == group->count * gets)
+			return i;
+	}
+	return BUILD_NONE;
+}
+
+/* How often a get of several items is repeated: more often if there are more threads that put them. */
+static int count_repeats(
+	struct emitter *e, const struct build_state *state, struct model_value *ret)
+{
+	const struct build_step step = { .op = STEP_GET, .object = state->object };
+	uint32_t object = build_object_of(&e->build->trace, &step);
+	uint32_t pool = find_latched_pool(e->build, object, state->visits);
+	long repeats = (long)state->count - 1;
+	if (pool == BUILD_NONE) {
+		ret->value = (double)repeats;
+		return 0;
+	}
+	repeats -= (long)e->build->groups.items[pool].count;
+	return build_formula(e->model, ret, "%s %s %ld",
+		e->model->parameters[e->build->sizes[pool]].name, repeats < 0 ? "-" : "+",
+		labs(repeats));
+}
+
 /* A get of several items is a loop of gets. */
 static int repeat_get(struct emitter *e, uint32_t state_index)
 {
@@ -399,12 +436,12 @@ static int repeat_get(struct emitter *e, uint32_t state_index)
 		return code;
 	struct model_fragment *get = fragment_at(e, index), *repeat = fragment_at(e, loop);
 	repeat->op = MODEL_LOOP;
-	repeat->count.value.value = state->count - 1;
 	repeat->body = index;
 	repeat->edges = get->edges;
 	repeat->edge_count = get->edge_count;
 	get->count.value.value = 0;
-	return set_only_edge(e, index, loop);
+	code = count_repeats(e, state, &repeat->count.value);
+	return code < 0 ? code : set_only_edge(e, index, loop);
 }
 
 /* A TRY_GET or TAKE that never was refused, or a GET of a state that no visit passed. */

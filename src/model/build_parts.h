@@ -9,6 +9,7 @@
 #include "model/build_graph.h"
 #include "model/build_limits.h"
 #include "model/build_requests.h"
+#include "model/build_signals.h"
 #include "model/build_steps.h"
 
 struct build {

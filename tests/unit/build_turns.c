@@ -144,12 +144,60 @@ static void conditions_of_each_job_are_one_queue(void **state)
 	assert_true(fit.is_known);
 }
 
+static void io(struct script *s, enum event_kind kind, uint16_t flags)
+{
+	send(s, (struct event){ .tid = 1,
+			.kind = (uint8_t)kind,
+			.what = WHAT_IO,
+			.flags = flags,
+			.site = 5,
+			.value = kind == EVENT_WAIT ? EVENT_IO_SIGNAL : 0 });
+}
+
+static void join(struct script *s, enum event_kind kind, uint16_t flags)
+{
+	send(s, (struct event){ .tid = MAIN,
+			.kind = (uint8_t)kind,
+			.what = WHAT_JOIN,
+			.flags = flags,
+			.site = 6,
+			.value = 1 });
+}
+
+/* A thread waits for a signal for 50 ms; main joins it from `early_ns` before that is over. */
+static struct model *signalled(uint64_t early_ns)
+{
+	struct script s = begin(1);
+	uint64_t end_ns = s.now_ns + 50000000;
+	io(&s, EVENT_WAIT, 0);
+	s.now_ns = end_ns - early_ns;
+	join(&s, EVENT_WAIT, 0);
+	s.now_ns = end_ns;
+	io(&s, EVENT_PASS, EVENT_WAITED);
+	op(&s, 1, EVENT_THREAD_EXIT, WHAT_NONE, 0, 0);
+	join(&s, EVENT_PASS, EVENT_WAITED);
+	return finish(&s, 0);
+}
+
+static void who_is_let_go_by_its_joiner_need_not_be_waited_for(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *own = signalled(100000);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(own, &fit), 0);
+	assert_true(fit.simulated_s < 0.001);
+	AUTO(model) struct model *from_outside = signalled(30000000);
+	assert_int_equal(model_fit_run(from_outside, &fit), 0);
+	assert_true(fit.simulated_s > 0.04);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_done_once_in_a_turn_stays_so),
 		cmocka_unit_test(threads_that_are_started_one_by_one_are_a_pool),
 		cmocka_unit_test(conditions_of_each_job_are_one_queue),
+		cmocka_unit_test(who_is_let_go_by_its_joiner_need_not_be_waited_for),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
