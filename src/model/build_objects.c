@@ -11,28 +11,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct build_place find_place(const struct build *build, uint32_t pid, uint64_t address)
+static const struct build_module *find_module(
+	const struct build *build, uint32_t pid, uint64_t address)
 {
-	for (size_t i = 0; i < build->trace.module_count && build->opts.find; i++) {
+	for (size_t i = 0; i < build->trace.module_count; i++) {
 		const struct build_module *module = &build->trace.modules[i];
 		if (module->pid == pid && address >= module->bias && address < module->end)
-			return build->opts.find(
-				build->opts.context, module->path, address - module->bias);
+			return module;
 	}
-	return (struct build_place){ 0 };
+	return NULL;
+}
+
+static struct build_place find_place(
+	const struct build *build, const struct build_module *module, uint64_t address)
+{
+	return module && build->opts.find
+		       ? build->opts.find(build->opts.context, module->path, address - module->bias)
+		       : (struct build_place){ 0 };
+}
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
 }
 
 char *build_place_name(const struct build *build, uint32_t pid, uint64_t site)
 {
 	/* Behind the call: the line is that of the call itself. */
-	struct build_place place = find_place(build, pid, site > 0 ? site - 1 : 0);
-	const char *slash = place.file ? strrchr(place.file, '/') : NULL;
+	uint64_t address = site > 0 ? site - 1 : 0;
+	const struct build_module *module = find_module(build, pid, address);
+	struct build_place place = find_place(build, module, address);
 	char *text = NULL;
 	int code;
 	if (place.file)
-		code = asprintf(&text, "%s:%" PRIu32, slash ? slash + 1 : place.file, place.line);
+		code = asprintf(&text, "%s:%" PRIu32, file_name(place.file), place.line);
 	else if (place.symbol)
 		code = asprintf(&text, "%s+0x%" PRIx64, place.symbol, place.offset);
+	else if (module) /* the same in each run, unlike the address */
+		code = asprintf(
+			&text, "%s+0x%" PRIx64, file_name(module->path), address - module->bias);
 	else
 		code = asprintf(&text, "0x%" PRIx64, site);
 	return code < 0 ? NULL : text;
@@ -70,7 +88,8 @@ static int base_name(const struct build *build, const struct build_object *objec
 		[MODEL_SEMAPHORE] = "semaphore",
 		[MODEL_QUEUE] = "queue",
 		[MODEL_DISK] = "disk" };
-	struct build_place place = find_place(build, object->pid, object->address);
+	struct build_place place = find_place(
+		build, find_module(build, object->pid, object->address), object->address);
 	int code;
 	if (object->what == WHAT_IO)
 		code = asprintf(ret, "descriptors");

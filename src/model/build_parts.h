@@ -45,7 +45,7 @@ int build_formula(struct model *model, struct model_value *ret, const char *fmt,
 /* build_objects.c: makes the model's objects of all that the steps use. */
 int build_objects(struct build *build);
 
-/* "worker.c:12", "function+0x3", "0x55..."; the caller frees. NULL: out of memory. */
+/* "worker.c:12", "function+0x3", "program+0x4bc7", "0x55..."; the caller frees. NULL: out of memory. */
 char *build_place_name(const struct build *build, uint32_t pid, uint64_t site);
 
 /*
