@@ -30,7 +30,8 @@ static struct code_place find_place(void *context, const char *module, uint64_t 
 	return (struct code_place){ .symbol = found.function,
 		.offset = !found.function && found.start ? address - found.start : found.offset,
 		.file = found.file,
-		.line = found.line };
+		.line = found.line,
+		.is_system = found.is_system };
 }
 
 static char *name_object(void *context, const char *module, uint64_t address)
@@ -43,6 +44,24 @@ static char *name_local(
 {
 	const struct stack_place place = { .offset = offset, .begin = begin };
 	return symbols_local(context, module, code, &place);
+}
+
+static char *name_passed(void *context, uint8_t what, const struct code_call *calls, size_t count)
+{
+	/* Beginnings of the names of those who take, or make, such an object. */
+	static const char *const functions[WHAT_SEM + 1][4] = {
+		[WHAT_MUTEX] = { "pthread_mutex_", "mtx_", "omp_" },
+		[WHAT_RWLOCK] = { "pthread_rwlock_" },
+		[WHAT_SPIN] = { "pthread_spin_" },
+		[WHAT_COND] = { "pthread_cond_", "cnd_", "_ZNSt18condition_variable" },
+		[WHAT_BARRIER] = { "pthread_barrier_" },
+		[WHAT_SEM] = { "sem_" },
+	};
+	struct call_place places[LOCK_CALLERS_MAX];
+	size_t i = 0;
+	for (; i < count && i < LOCK_CALLERS_MAX; i++)
+		places[i] = (struct call_place){ calls[i].module, calls[i].site };
+	return what <= WHAT_SEM ? symbols_passed(context, places, i, functions[what]) : NULL;
 }
 
 static void say_quality(const char *path, const struct trace_quality *quality, FILE *notes)
@@ -143,7 +162,7 @@ int analysed_read(
 
 struct code_finder analysed_finder(struct symbols *symbols)
 {
-	return (struct code_finder){ symbols, find_place, name_object, name_local };
+	return (struct code_finder){ symbols, find_place, name_object, name_local, name_passed };
 }
 
 void analysed_release(struct analysed *file)

@@ -12,13 +12,20 @@
 
 enum sink_mode sink_mode;
 
+static void trace_begin(
+	struct wait *wait, uint32_t kind, const void *object, uint32_t flags, const void *caller)
+{
+	trace_first_wait(kind, object, caller);
+	trace_wait_begin(wait, kind, object, flags, caller);
+}
+
 void wait_begin(struct wait *wait, uint32_t kind, const void *object, const void *caller)
 {
 	wait->is_counted = false;
 	if (omp_is_waiting)
 		return;
 	if (sink_mode == SINK_TRACES)
-		trace_wait_begin(wait, kind, object, 0, caller);
+		trace_begin(wait, kind, object, 0, caller);
 	else if (sink_mode == SINK_AGGREGATES)
 		aggregate_wait_begin(wait, kind, object, caller);
 	else if (sink_mode == SINK_LIVE)
@@ -31,7 +38,7 @@ void wait_begin_shared(struct wait *wait, uint32_t kind, const void *object, con
 	if (omp_is_waiting)
 		return;
 	if (sink_mode == SINK_TRACES)
-		trace_wait_begin(wait, kind, object, TRACE_SHARED, caller);
+		trace_begin(wait, kind, object, TRACE_SHARED, caller);
 	else if (sink_mode == SINK_AGGREGATES)
 		aggregate_wait_begin(wait, kind, object, caller);
 	else if (sink_mode == SINK_LIVE)
@@ -43,9 +50,10 @@ void wait_begin_cond(struct wait *wait, const void *cond, const void *mutex, con
 	wait->is_counted = false;
 	if (omp_is_waiting)
 		return;
-	if (sink_mode == SINK_TRACES)
+	if (sink_mode == SINK_TRACES) {
+		trace_first_wait(SYNC_COND, cond, caller);
 		trace_wait_begin_cond(wait, cond, mutex, caller);
-	else if (sink_mode == SINK_AGGREGATES)
+	} else if (sink_mode == SINK_AGGREGATES)
 		aggregate_wait_begin(wait, SYNC_COND, cond, caller);
 	else if (sink_mode == SINK_LIVE)
 		live_wait_begin(wait);

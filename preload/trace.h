@@ -54,6 +54,9 @@ void trace_request(
 	enum trace_kind kind, int fd, uint32_t number, uint32_t flags, const void *caller);
 void trace_name(enum trace_what what, uint64_t object, uint64_t value, const char *text);
 
+/* By which calls this thread comes to wait, if the object was never waited for. */
+void trace_first_wait(uint32_t kind, const void *object, const void *caller);
+
 /* An object was initialised. */
 void trace_init(uint32_t kind, const void *object, const void *caller);
 

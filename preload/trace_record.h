@@ -78,7 +78,7 @@
 #define TRACE_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
 
 enum {
-	TRACE_VERSION = 3, /* 2: without TRACE_LEFT_OUT; 1: nor rows of kind TRACE_AGAIN */
+	TRACE_VERSION = 4, /* 3: without TRACE_CALLER; 2: nor TRACE_LEFT_OUT; 1: nor TRACE_AGAIN */
 	TRACE_HEADER_BYTES = 4096, /* a page: chunks stay aligned to pages in memory maps */
 	TRACE_HEAD_BYTES = 64,
 	TRACE_RECORD_BYTES = 48,
@@ -116,6 +116,7 @@ enum trace_kind {
 	TRACE_INIT, /* an object was initialised */
 	TRACE_FRAME, /* of the thread's stack, from `object` to `value`: locks in it have names */
 	TRACE_LEFT_OUT, /* value: free mutexes taken and not recorded; object: how many follow that are */
+	TRACE_CALLER, /* of who waits for `object`: the call `site`, with `value` calls inside it */
 	TRACE_KINDS,
 	TRACE_AGAIN = 255, /* raw files only: no event itself, see trace_again() */
 };

@@ -89,7 +89,8 @@ void function_table_read(const char *path, struct function_table *ret)
 	ret->count = header.count;
 }
 
-uint64_t function_table_find(const struct function_table *table, uint64_t address)
+/* How many functions start at or before an address. */
+static size_t count_to(const struct function_table *table, uint64_t address)
 {
 	size_t low = 0;
 	size_t high = table->count;
@@ -100,5 +101,17 @@ uint64_t function_table_find(const struct function_table *table, uint64_t addres
 		else
 			high = middle;
 	}
-	return low > 0 ? table->starts[low - 1] : 0;
+	return low;
+}
+
+uint64_t function_table_find(const struct function_table *table, uint64_t address)
+{
+	size_t count = count_to(table, address);
+	return count > 0 ? table->starts[count - 1] : 0;
+}
+
+uint64_t function_table_next(const struct function_table *table, uint64_t address)
+{
+	size_t count = count_to(table, address);
+	return count > 0 && count < table->count ? table->starts[count] : 0;
 }

@@ -23,4 +23,7 @@ void function_table_read(const char *path, struct function_table *ret);
 /* Start of the function around an address; 0: not known. */
 uint64_t function_table_find(const struct function_table *table, uint64_t address);
 
+/* Where the function after that one starts; 0: not known. */
+uint64_t function_table_next(const struct function_table *table, uint64_t address);
+
 #endif

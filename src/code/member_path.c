@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "code/member_path.h"
 
+#include "base/cleanup.h"
+
 #include <ctype.h>
 #include <dwarf.h>
-#include <stdbool.h>
 
 enum { STEPS_MAX = 64, DIMENSIONS_MAX = 8 };
 
@@ -28,13 +29,40 @@ static bool has_parts(Dwarf_Die *type)
 	       tag == DW_TAG_union_type || tag == DW_TAG_array_type;
 }
 
+/* Those of the whole class (DWARF 4) are none of an object. */
+static bool is_part(Dwarf_Die *die)
+{
+	int tag = dwarf_tag(die);
+	return tag == DW_TAG_inheritance ||
+	       (tag == DW_TAG_member && !dwarf_hasattr(die, DW_AT_declaration));
+}
+
+/* Base classes and members without data take no room, whatever their size. */
+static bool is_empty(Dwarf_Die *type, int depth)
+{
+	Dwarf_Die die, inside;
+	if (!has_parts(type) || dwarf_tag(type) == DW_TAG_array_type ||
+		dwarf_hasattr(type, DW_AT_declaration) || depth > STEPS_MAX)
+		return false;
+	if (dwarf_child(type, &die) != 0)
+		return true;
+	do {
+		if (is_part(&die) && (!read_type(&die, &inside) || !is_empty(&inside, depth + 1)))
+			return false;
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return true;
+}
+
 static bool holds(Dwarf_Die *member, Dwarf_Die *type, uint64_t offset, uint64_t *ret_begin)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word begin = 0, bytes = 0;
-	int tag = dwarf_tag(member);
-	if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || !read_type(member, type) ||
-		dwarf_aggregate_size(type, &bytes) != 0)
+	if (!is_part(member) || !read_type(member, type))
+		return false;
+	/* Of a class that another unit describes no more is known than where it begins. */
+	if (dwarf_hasattr(type, DW_AT_declaration))
+		bytes = 1;
+	else if (is_empty(type, 0) || dwarf_aggregate_size(type, &bytes) != 0)
 		return false;
 	/* In a union members have no place, being all at 0. */
 	if (dwarf_attr(member, DW_AT_data_member_location, &attribute) &&
@@ -113,18 +141,53 @@ static bool step_into_element(
 	return true;
 }
 
-void member_path_add(struct strbuf *out, const Dwarf_Die *object_type, uint64_t offset)
+/*
+ * Follows an offset as far as the type has parts; *type and *offset become those of the last one. What the
+ * last one with a name begins with is at the offset: *ret_type is its type; else it stays as it is.
+ */
+static void walk(struct strbuf *out, Dwarf_Die *type, uint64_t *offset, Dwarf_Die *ret_type)
 {
-	Dwarf_Die given = *object_type, type;
 	bool is_private = false;
-	if (dwarf_peel_type(&given, &type) != 0)
-		return;
 	for (int i = 0; i < STEPS_MAX; i++) {
-		bool has_moved = dwarf_tag(&type) == DW_TAG_array_type
-					 ? step_into_element(out, &type, &offset, is_private)
-					 : has_parts(&type) && step_into_member(out, &type, &offset,
-								       &is_private);
+		size_t length = out->length;
+		bool has_moved = dwarf_tag(type) == DW_TAG_array_type
+					 ? step_into_element(out, type, offset, is_private)
+					 : has_parts(type) &&
+						   step_into_member(out, type, offset, &is_private);
 		if (!has_moved)
 			return;
+		if (out->length > length && *offset == 0)
+			*ret_type = *type;
 	}
+}
+
+void member_path_add(struct strbuf *out, const Dwarf_Die *object_type, uint64_t offset)
+{
+	Dwarf_Die given = *object_type, type, named = *object_type;
+	if (dwarf_peel_type(&given, &type) == 0)
+		walk(out, &type, &offset, &named);
+}
+
+bool member_path_add_to(
+	struct strbuf *out, const Dwarf_Die *object_type, uint64_t offset, bool *ret_has_parts)
+{
+	Dwarf_Die given = *object_type, type, named = *object_type;
+	if (dwarf_peel_type(&given, &type) != 0)
+		return false;
+	walk(out, &type, &offset, &named);
+	*ret_has_parts = has_parts(&named) || dwarf_hasattr(&named, DW_AT_declaration);
+	return named.addr != object_type->addr;
+}
+
+bool member_type(const Dwarf_Die *object_type, uint64_t offset, Dwarf_Die *ret)
+{
+	AUTO_RELEASE(strbuf) struct strbuf path = { 0 };
+	Dwarf_Die given = *object_type, type, named = *object_type;
+	if (dwarf_peel_type(&given, &type) != 0)
+		return false;
+	walk(&path, &type, &offset, &named);
+	if (offset > 0 || has_parts(&type))
+		return false;
+	*ret = type;
+	return true;
 }

@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 
 #include <elfutils/libdw.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -13,5 +14,15 @@
  * names are left out.
  */
 void member_path_add(struct strbuf *out, const Dwarf_Die *type, uint64_t offset);
+
+/*
+ * The same of what begins at the offset and has a name. False: nothing does. *ret_has_parts: it is a struct,
+ * or the like.
+ */
+bool member_path_add_to(
+	struct strbuf *out, const Dwarf_Die *type, uint64_t offset, bool *ret_has_parts);
+
+/* The type, without parts, of what begins at an offset in an object; false: nothing does. */
+bool member_type(const Dwarf_Die *type, uint64_t offset, Dwarf_Die *ret);
 
 #endif

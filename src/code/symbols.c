@@ -19,6 +19,7 @@
 
 #if HAVE_DW
 #include "code/code_scopes.h"
+#include "code/passed.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -28,7 +29,7 @@ typedef struct Dwfl Dwfl;
 typedef struct Dwfl_Module Dwfl_Module;
 #endif
 
-enum { PROGRAM_HEADERS_MAX = 128 };
+enum { PROGRAM_HEADERS_MAX = 128, CALLS_MAX = 16 };
 
 /* One per file: addresses of a file are not mixed up with those of another. */
 struct module {
@@ -135,6 +136,7 @@ static void find_line(const struct module *module, uint64_t address, struct symb
 	symbol->line = (uint32_t)number;
 	if (is_system_header(file))
 		leave_headers(unit, address - bias, symbol);
+	symbol->is_system = is_system_header(symbol->file);
 }
 
 static struct symbol module_find(const struct module *module, uint64_t address)
@@ -159,6 +161,20 @@ static char *module_local(
 	const struct module *module, uint64_t code, const struct stack_place *place)
 {
 	return variables_find_local(module->loaded, code + module->bias, place);
+}
+
+static char *modules_passed(struct module *const *modules, const uint64_t *sites, size_t count,
+	const char *const *functions)
+{
+	struct passed_call calls[CALLS_MAX];
+	for (size_t i = 0; i < count; i++)
+		calls[i] = (struct passed_call){
+			.file = { modules[i]->loaded, &modules[i]->variables },
+			.functions = &modules[i]->functions,
+			.bias = modules[i]->bias,
+			.site = sites[i] + modules[i]->bias,
+		};
+	return passed_name(calls, count, functions);
 }
 #else
 static void module_open(struct module *module)
@@ -191,6 +207,16 @@ static char *module_local(
 	(void)module;
 	(void)code;
 	(void)place;
+	return NULL;
+}
+
+static char *modules_passed(struct module *const *modules, const uint64_t *sites, size_t count,
+	const char *const *functions)
+{
+	(void)modules;
+	(void)sites;
+	(void)count;
+	(void)functions;
 	return NULL;
 }
 #endif
@@ -290,6 +316,24 @@ char *symbols_local(
 {
 	const struct module *module = find_module(symbols, path);
 	return module && module->loaded ? module_local(module, code, place) : NULL;
+}
+
+char *symbols_passed(struct symbols *symbols, const struct call_place *calls, size_t count,
+	const char *const *functions)
+{
+	struct module *modules[CALLS_MAX];
+	uint64_t sites[CALLS_MAX];
+	size_t known = 0;
+	/* All are opened before any is pointed to: opening one may move the others. */
+	for (size_t i = 0; i < count && i < CALLS_MAX; i++)
+		(void)find_module(symbols, calls[i].path); /* asked again below */
+	for (; known < count && known < CALLS_MAX; known++) {
+		modules[known] = find_module(symbols, calls[known].path);
+		sites[known] = calls[known].site;
+		if (!modules[known] || !modules[known]->loaded)
+			break;
+	}
+	return modules_passed(modules, sites, known, functions);
 }
 
 /* The program headers of an ELF file; returns how many, 0 when it cannot be read. */

@@ -10,6 +10,8 @@
 
 #include "base/cleanup.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct stack_place; /* variables.h */
@@ -24,6 +26,7 @@ struct symbol {
 	const char *
 		file; /* source; of what the compiler took from a system header: where it was used */
 	uint32_t line;
+	bool is_system; /* of a system header, as far as is known */
 };
 
 /* 0 or -ENOMEM. */
@@ -43,6 +46,19 @@ char *symbols_variable(struct symbols *symbols, const char *path, uint64_t addre
 /* The same of a variable of the function around `code`, in one of its frames. */
 char *symbols_local(
 	struct symbols *symbols, const char *path, uint64_t code, const struct stack_place *place);
+
+/* A call on a stack: where it returns to, as in the ELF file at `path`. */
+struct call_place {
+	const char *path;
+	uint64_t site;
+};
+
+/*
+ * What one of the C library's functions (their names begin so; ended by NULL) was given by the callers on the
+ * stack, innermost first, and their types: "pool.lock" (passed.h). Otherwise as symbols_variable().
+ */
+char *symbols_passed(struct symbols *symbols, const struct call_place *calls, size_t count,
+	const char *const *functions);
 
 /*
  * The address at which a byte of the code of an ELF file is meant to be loaded, by its program

@@ -7,6 +7,7 @@
 #include "code/code_scopes.h"
 #include "code/demangle.h"
 #include "code/member_path.h"
+#include "code/variable_type.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -170,7 +171,8 @@ static char *describe(Dwarf_Die *die, Dwarf_Die *function, uint64_t offset)
 	return strbuf_failed(&text) < 0 ? NULL : TAKE(text.text);
 }
 
-char *variables_find(struct variables *variables, Dwfl_Module *module, uint64_t address)
+/* The variable around an address; NULL: none is known. */
+static struct variable *find(struct variables *variables, Dwfl_Module *module, uint64_t address)
 {
 	if (!variables->is_read)
 		read_all(variables, module);
@@ -183,10 +185,26 @@ char *variables_find(struct variables *variables, Dwfl_Module *module, uint64_t 
 			high = middle;
 	}
 	struct variable *variable = low > 0 ? &variables->items[low - 1] : NULL;
-	if (!variable || address - variable->address >= variable->bytes)
+	return variable && address - variable->address < variable->bytes ? variable : NULL;
+}
+
+char *variables_find(struct variables *variables, Dwfl_Module *module, uint64_t address)
+{
+	struct variable *variable = find(variables, module, address);
+	if (!variable)
 		return NULL;
 	return describe(&variable->die, variable->has_function ? &variable->function : NULL,
 		address - variable->address);
+}
+
+bool variable_type_at(struct variables *variables, Dwfl_Module *module, uint64_t address,
+	Dwarf_Die *ret_type, uint64_t *ret_begin)
+{
+	struct variable *variable = find(variables, module, address);
+	if (!variable || !read_type(&variable->die, ret_type))
+		return false;
+	*ret_begin = variable->address;
+	return true;
 }
 
 /* What offsets of variables count from, as a distance from the canonical frame address. */

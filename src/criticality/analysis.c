@@ -249,6 +249,22 @@ static int take_init(struct analysis *analysis, const struct event *event)
 	return object || !what_is_object(event->what) ? 0 : -ENOMEM;
 }
 
+/* The first that are known of an object are enough. */
+static int take_caller(struct analysis *analysis, const struct event *event)
+{
+	if (!what_is_object(event->what) || event->value >= LOCK_CALLERS_MAX)
+		return 0;
+	struct object *object =
+		blame_object(&analysis->blame, event->pid, event->what, event->object);
+	if (object && !object->callers)
+		object->callers = calloc(LOCK_CALLERS_MAX, sizeof *object->callers);
+	if (!object || !object->callers)
+		return -ENOMEM;
+	if (!object->callers[event->value])
+		object->callers[event->value] = event->site;
+	return 0;
+}
+
 /* Memory grows with the places where stacks have been, not with the calls. */
 static int take_frame(struct analysis *analysis, const struct event *event)
 {
@@ -273,6 +289,8 @@ static int take_description(struct analysis *analysis, const struct event *event
 		return take_name(analysis, event);
 	case EVENT_INIT:
 		return take_init(analysis, event);
+	case EVENT_CALLER:
+		return take_caller(analysis, event);
 	default:
 		return take_frame(analysis, event);
 	}
@@ -280,7 +298,8 @@ static int take_description(struct analysis *analysis, const struct event *event
 
 static int take_event(struct analysis *analysis, const struct event *event)
 {
-	if (event->kind == EVENT_NAME || event->kind == EVENT_INIT || event->kind == EVENT_FRAME)
+	if (event->kind == EVENT_NAME || event->kind == EVENT_INIT || event->kind == EVENT_FRAME ||
+		event->kind == EVENT_CALLER)
 		return take_description(analysis, event);
 	if (event->kind == EVENT_LOST) {
 		analysis->lost += event->value;

@@ -49,6 +49,8 @@ struct object {
 	uint64_t site; /* of its first use, by which an object without a name is called */
 	uint64_t entry; /* futex: where its first waiter entered the kernel; 0 if unknown */
 	uint64_t init_site; /* where it was initialised last; 0: not seen */
+	uint64_t
+		*callers; /* of a wait for it: LOCK_CALLERS_MAX return addresses; NULL: not known */
 	uint64_t acquisitions, waits, try_failures;
 	uint64_t held_ns, waited_ns, contended_ns;
 	/* Of free acquisitions that the recorder left out, by those that it recorded for them. */

@@ -7,10 +7,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
+static void free_object(struct object *object)
+{
+	free(object->name);
+	free(object->callers);
+}
+
 void blame_release(struct blame *blame)
 {
 	for (size_t i = 0; i < blame->object_count; i++)
-		free(blame->objects[i].name);
+		free_object(&blame->objects[i]);
 	for (size_t i = 0; i < blame->thread_count; i++)
 		free(blame->threads[i].holds);
 	free(blame->objects);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static uint64_t ns_of(uint64_t units)
 {
@@ -131,6 +132,8 @@ static void fill_lock(struct result_lock *ret, struct object *object)
 		.loss_ns = ns_of(object->loss),
 		.serial_ns = object->serial_ns,
 		.worst_thread = INDEX_NONE };
+	if (object->callers)
+		memcpy(ret->callers, object->callers, sizeof ret->callers);
 }
 
 static int frames_by_end(const void *a, const void *b)

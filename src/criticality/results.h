@@ -22,6 +22,10 @@ struct result_thread {
 	uint32_t first_bin, bin_count;
 };
 
+enum {
+	LOCK_CALLERS_MAX = 8, /* as far as who knows what a lock is part of is likely to be */
+};
+
 struct result_lock {
 	char *name; /* NULL: has none, see site */
 	uint32_t pid;
@@ -30,6 +34,8 @@ struct result_lock {
 	uint64_t address, site; /* of itself; of its first use */
 	uint64_t entry; /* futex: code that entered the kernel to wait; 0 if unknown */
 	uint64_t init_site; /* of its initialisation; 0: not seen */
+	/* Return addresses of a wait for it, innermost first; 0: no more are known. */
+	uint64_t callers[LOCK_CALLERS_MAX];
 	/* Of the stack frame that it lies in: code, begin and canonical address; 0: none known. */
 	uint64_t frame_site, frame_begin, frame;
 	uint64_t acquisitions, waits, episodes, try_failures;

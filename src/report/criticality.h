@@ -17,13 +17,21 @@ struct code_place {
 	uint64_t offset; /* from where that begins; without a symbol: the function, where known */
 	const char *file;
 	uint32_t line;
+	bool is_system; /* a system header */
+};
+
+/* A call on a stack: where it returns to. */
+struct code_call {
+	const char *module;
+	uint64_t site;
 };
 
 /*
  * All are given a program file and an address as the file itself counts them. What name_object() and
  * name_local() return is a variable or a member of one ("server.queue.lock", "main: lock"), freed by
  * the caller; NULL: unknown. A frame of the function begins `begin` and the object lies `offset` from
- * the frame's canonical address.
+ * the frame's canonical address. name_passed() is what a function that takes a lock was given by those
+ * calls, innermost first ("pool.lock"), likewise.
  */
 struct code_finder {
 	void *context;
@@ -31,6 +39,8 @@ struct code_finder {
 	char *(*name_object)(void *context, const char *module, uint64_t address);
 	char *(*name_local)(
 		void *context, const char *module, uint64_t code, int64_t begin, int64_t offset);
+	char *(*name_passed)(
+		void *context, uint8_t what, const struct code_call *calls, size_t count);
 };
 
 /* What all functions below need; `subject`: the file's or program's name. Borrowed. */

@@ -115,17 +115,54 @@ static bool add_local(struct strbuf *out, const struct results *results,
 	return name != NULL;
 }
 
+/* A member of what its users call it by: where they come from, else where it was made. */
+static bool add_passed(struct strbuf *out, const struct results *results,
+	const struct code_finder *finder, const struct result_lock *lock)
+{
+	struct code_call calls[LOCK_CALLERS_MAX];
+	size_t count = 0;
+	const uint64_t first[] = { lock->site ? lock->site : lock->init_site, 0 };
+	const uint64_t *sites = lock->callers[0] ? lock->callers : first;
+	for (; count < LOCK_CALLERS_MAX && sites[count]; count++) {
+		const struct result_module *module =
+			results_module(results, lock->pid, sites[count]);
+		if (!module)
+			break;
+		calls[count] = (struct code_call){ module->path, sites[count] - module->bias };
+	}
+	if (count == 0 || !finder)
+		return false;
+	AUTO_FREE char *name = finder->name_passed(finder->context, lock->what, calls, count);
+	if (name)
+		strbuf_add(out, name);
+	return name != NULL;
+}
+
+/* The innermost of those who wait for it that somebody wrote; else its first use. */
+static uint64_t find_user(const struct results *results, const struct code_finder *finder,
+	const struct result_lock *lock)
+{
+	for (size_t i = 0; i < LOCK_CALLERS_MAX && lock->callers[i]; i++) {
+		struct code_place place =
+			criticality_find_code(results, finder, lock->pid, lock->callers[i] - 1);
+		if (place.file && !place.is_system)
+			return lock->callers[i];
+	}
+	return lock->site;
+}
+
 void criticality_add_lock(struct strbuf *out, const struct results *results,
 	const struct code_finder *finder, const struct result_lock *lock)
 {
-	uint64_t site = lock->init_site ? lock->init_site : lock->site;
 	if (lock->name) {
 		strbuf_add(out, lock->name);
 		return;
 	}
 	if (add_object(out, results, finder, lock) || add_local(out, results, finder, lock))
 		return;
-	strbuf_add(out, what_name(lock->what));
+	uint64_t site = lock->init_site ? lock->init_site : find_user(results, finder, lock);
+	if (!add_passed(out, results, finder, lock))
+		strbuf_add(out, what_name(lock->what));
 	if (site) {
 		strbuf_add(out, lock->init_site ? " made in " : " used in ");
 		criticality_add_code(out, results, finder, lock->pid, site - 1);

@@ -22,7 +22,8 @@ const char *code_file_name(const char *path);
 
 /*
  * The name that the timeline gives it; else the variable at its address ("server.queue.lock") or on the
- * stack ("main: lock"); else where it was made, or used first ("mutex made in open (pool.c:41)").
+ * stack ("main: lock"); else what it is a member of, and where it was made, or used ("pool.lock made in open
+ * (pool.c:41)", "mutex used in work (pool.c:52)").
  */
 void criticality_add_lock(struct strbuf *out, const struct results *results,
 	const struct code_finder *finder, const struct result_lock *lock);

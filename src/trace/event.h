@@ -75,6 +75,8 @@ enum event_kind {
 	EVENT_LEFT_OUT, /* value: mutexes that the thread took without waiting since its last such
 			   event, or its start, and gave back, of which no event tells; object: how many
 			   of the next ones are recorded for these, too (0: none, its end) */
+	EVENT_CALLER, /* the thread waits for `object`; site: a call that led there, value: how many are
+			 inside it */
 	EVENT_KINDS,
 };
 
@@ -175,7 +177,7 @@ static inline bool event_is_aside(const struct event *event)
 	return event->kind == EVENT_SAMPLE || event_kind_is_disk(event->kind) ||
 	       (event->kind == EVENT_NAME && event->what == WHAT_STACK) ||
 	       event->kind == EVENT_INIT || event->kind == EVENT_FRAME ||
-	       event->kind == EVENT_LEFT_OUT;
+	       event->kind == EVENT_LEFT_OUT || event->kind == EVENT_CALLER;
 }
 
 /* A mutex that was taken without waiting: what a recorder with a budget may leave out. */

@@ -24,7 +24,9 @@ static_assert(
 		(int)TRACE_PROGRAM == (int)WHAT_PROGRAM && (int)TRACE_FUTEX == (int)WHAT_FUTEX &&
 		(int)TRACE_WAITED == (int)EVENT_WAITED && (int)TRACE_BEFORE == (int)EVENT_BEFORE &&
 		(int)TRACE_IO_OTHER == (int)EVENT_IO_OTHER &&
-		(int)TRACE_FRAME == (int)EVENT_FRAME && (int)TRACE_LEFT_OUT == (int)EVENT_LEFT_OUT,
+		(int)TRACE_FRAME == (int)EVENT_FRAME &&
+		(int)TRACE_LEFT_OUT == (int)EVENT_LEFT_OUT &&
+		(int)TRACE_CALLER == (int)EVENT_CALLER,
 	"numbers of the file");
 
 /*

@@ -34,6 +34,7 @@ static const char *const kind_words[] = {
 	[EVENT_INIT] = "init",
 	[EVENT_FRAME] = "frame",
 	[EVENT_LEFT_OUT] = "left_out",
+	[EVENT_CALLER] = "caller",
 };
 
 static const char *const what_words[] = {
