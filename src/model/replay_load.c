@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * From events to each thread's operations, with the CPU time before each. Where events carry CPU time,
- * that is it; else the time between two events in which the thread did not wait and, as far as the
- * events tell, had a core.
- */
+/* From events to each thread's operations, with the work before each. */
 #include "model/replay_parts.h"
 
 #include "base/mem.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* So many are needed to know how much CPU time is between two. */
-enum { SAMPLES_LEAST = 8 };
 
 struct step *load_push(struct load_thread *thread, enum step_kind kind)
 {
@@ -76,98 +68,6 @@ uint32_t load_find_thread(const struct replay *replay, uint32_t pid, uint32_t ti
 {
 	const uint64_t *place = map_find(&replay->live, pid, tid);
 	return place ? (uint32_t)*place : REPLAY_NONE;
-}
-
-static void observe_stretch(struct replay *replay, const struct load_thread *thread, double cpu_ns)
-{
-	double spare_ns = replay->spare_ns - thread->spare_ns;
-	double full_ns = replay->full_ns - thread->full_ns;
-	if (!(spare_ns + full_ns > 0))
-		return;
-	double weight = 1 / (spare_ns + full_ns);
-	replay->sums.ss += weight * spare_ns * spare_ns;
-	replay->sums.sf += weight * spare_ns * full_ns;
-	replay->sums.ff += weight * full_ns * full_ns;
-	replay->sums.sc += weight * spare_ns * cpu_ns;
-	replay->sums.fc += weight * full_ns * cpu_ns;
-}
-
-/* Work that was done over some time, at an even pace, between operations that others told of. */
-static void share_work(struct load_thread *thread, uint64_t work, uint64_t time_ns)
-{
-	uint64_t before_ns = thread->time_ns, span_ns = time_ns - before_ns;
-	uint64_t given = 0;
-	for (size_t i = 0; i < thread->split_count; i++) {
-		const struct load_split *split = &thread->splits[i];
-		if (split->step >= thread->count || split->time_ns <= before_ns || span_ns == 0)
-			continue;
-		double part = (double)(split->time_ns - before_ns) / (double)span_ns;
-		uint64_t until = part < 1 ? (uint64_t)(part * (double)work) : work;
-		if (until <= given)
-			continue;
-		thread->steps[split->step].work_ns += until - given;
-		given = until;
-	}
-	thread->split_count = 0;
-	thread->work_ns += work - given;
-}
-
-/* A thread's CPU time up to now: from its clock, or by the time that it ran. */
-static void account(struct replay *replay, struct load_thread *thread, const struct event *event)
-{
-	uint64_t since_ns = event->time_ns - thread->time_ns;
-	uint64_t cpu_before_ns = thread->cpu_ns;
-	bool had_cpu = thread->has_cpu;
-	if (event->cpu_ns > 0) {
-		if (!thread->has_cpu) {
-			thread->has_cpu = true;
-			bool is_clock_new = thread->parent != REPLAY_NONE || thread->counts_work;
-			thread->cpu_ns = is_clock_new ? 0 : event->cpu_ns;
-		}
-		if (event->cpu_ns > thread->cpu_ns) {
-			share_work(thread, event->cpu_ns - thread->cpu_ns, event->time_ns);
-			replay->sampled_ns += had_cpu ? event->cpu_ns - thread->cpu_ns : 0;
-			replay->samples += had_cpu ? thread->samples : 0;
-			thread->total_cpu_ns += event->cpu_ns - thread->cpu_ns;
-			thread->cpu_ns = event->cpu_ns;
-		}
-		thread->samples = 0;
-	} else if (!thread->has_cpu && thread->is_running && !thread->counts_work) {
-		thread->work_ns += since_ns;
-		thread->total_cpu_ns += since_ns;
-	}
-	if (had_cpu && thread->is_running)
-		observe_stretch(replay, thread, (double)(thread->cpu_ns - cpu_before_ns));
-	thread->spare_ns = replay->spare_ns;
-	thread->full_ns = replay->full_ns;
-	thread->time_ns = event->time_ns;
-}
-
-/* As if it had kept its core until then. */
-static void run_until(struct load_thread *thread, uint64_t time_ns)
-{
-	uint64_t since_ns = time_ns - thread->time_ns;
-	if (!thread->is_running || time_ns <= thread->time_ns || thread->counts_work)
-		return;
-	thread->work_ns += since_ns;
-	thread->total_cpu_ns += since_ns;
-	thread->cpu_ns += thread->has_cpu ? since_ns : 0;
-	thread->time_ns = time_ns;
-}
-
-int load_advance(struct load_thread *thread, uint64_t time_ns)
-{
-	if (!thread->has_cpu && !thread->counts_work) {
-		run_until(thread, time_ns);
-		return 0;
-	}
-	if (!thread->is_running || time_ns <= thread->time_ns)
-		return 0;
-	if (mem_grow(&thread->splits, &thread->split_capacity, thread->split_count + 1,
-		    sizeof *thread->splits) < 0)
-		return -ENOMEM;
-	thread->splits[thread->split_count++] = (struct load_split){ thread->count, time_ns };
-	return 0;
 }
 
 /* Time passes; so many threads are active meanwhile. */
@@ -278,13 +178,13 @@ static int start(struct replay *replay, const struct event *event)
 	struct load_thread *thread = &replay->threads[index];
 	thread->routine = event->object;
 	thread->start_site = event->site;
-	account(replay, thread, event);
+	cpu_account(replay, thread, event);
 	if (begin_stretch(replay, thread, event) < 0)
 		return -ENOMEM;
 	if (parent == REPLAY_NONE)
 		return 0;
 	struct load_thread *maker = &replay->threads[parent];
-	int code = load_advance(maker, event->time_ns);
+	int code = cpu_advance(maker, event->time_ns);
 	struct step *step = code == 0 ? load_push(maker, STEP_SPAWN) : NULL;
 	if (!step)
 		return -ENOMEM;
@@ -293,21 +193,6 @@ static int start(struct replay *replay, const struct event *event)
 	if (maker->wait_what != WHAT_NONE && maker->wait_step + 1 == maker->count)
 		start_before_wait(replay, maker);
 	return 0;
-}
-
-/*
- * A thread that is still there when its process ends does not tell its CPU time: what it did since its last event is
- * known by samples, if there are any. 0: unknown.
- */
-static uint64_t cpu_by_samples(
-	const struct replay *replay, const struct load_thread *thread, uint64_t time_ns)
-{
-	if (replay->samples < SAMPLES_LEAST || thread->counts_work || !thread->has_cpu)
-		return 0;
-	double each_ns = (double)replay->sampled_ns / (double)replay->samples;
-	uint64_t work_ns = (uint64_t)(each_ns * (double)thread->samples);
-	uint64_t most_ns = time_ns - thread->time_ns;
-	return thread->cpu_ns + (work_ns < most_ns ? work_ns : most_ns);
 }
 
 static int exited(struct replay *replay, uint32_t index, const struct event *event)
@@ -464,13 +349,6 @@ static int keep_name(struct replay *replay, const struct event *event)
 	return event_names_add(&replay->names, event);
 }
 
-static void count_sample(struct replay *replay, const struct event *event)
-{
-	uint32_t index = load_find_thread(replay, event->pid, event->tid);
-	if (index != REPLAY_NONE)
-		replay->threads[index].samples++;
-}
-
 static int load_event(void *context, const struct event *given, struct err *err)
 {
 	struct replay *replay = context;
@@ -481,12 +359,12 @@ static int load_event(void *context, const struct event *given, struct err *err)
 	event.time_ns = event.time_ns > replay->origin_ns ? event.time_ns - replay->origin_ns : 0;
 	if (event.time_ns < replay->now_ns)
 		event.time_ns = replay->now_ns;
-	int code = objects_forks(replay, event.time_ns);
+	int code = barriers_forks(replay, event.time_ns);
 	advance_clock(replay, event.time_ns);
 	if (code == 0 && event.kind == EVENT_NAME && event.what != WHAT_STACK)
 		code = keep_name(replay, &event);
 	if (event.kind == EVENT_SAMPLE)
-		count_sample(replay, &event);
+		cpu_sample(replay, &event);
 	if (event.kind == EVENT_LOST)
 		replay->facts.lost += event.value;
 	if (event.kind == EVENT_LEFT_OUT)
@@ -514,7 +392,7 @@ static int load_event(void *context, const struct event *given, struct err *err)
 		if (event.kind == EVENT_THREAD_EXIT && event.cpu_ns == 0)
 			event.cpu_ns =
 				cpu_by_samples(replay, &replay->threads[index], event.time_ns);
-		account(replay, &replay->threads[index], &event);
+		cpu_account(replay, &replay->threads[index], &event);
 		code = own_event(replay, index, &event);
 		if (code == 0)
 			code = begin_stretch(replay, &replay->threads[index], &event);
@@ -528,7 +406,7 @@ static int load_finish(void *context, uint64_t end_ns, struct err *err)
 	struct replay *replay = context;
 	uint64_t last_ns = end_ns > replay->origin_ns ? end_ns - replay->origin_ns : 0;
 	bool is_cut = !replay->has_exited;
-	int code = objects_forks(replay, UINT64_MAX);
+	int code = barriers_forks(replay, UINT64_MAX);
 	for (uint32_t i = 0; code == 0 && i < replay->thread_count; i++)
 		if (!replay->threads[i].is_over && replay->threads[i].wait_what == WHAT_NONE &&
 			replay->threads[i].tid == replay->threads[i].pid)
@@ -542,7 +420,7 @@ static int load_finish(void *context, uint64_t end_ns, struct err *err)
 		if (thread->is_over)
 			continue;
 		if (is_cut)
-			run_until(thread, replay->end_ns);
+			cpu_run_until(thread, replay->end_ns);
 		code = leave(replay, i);
 	}
 	if (code < 0)

@@ -4,8 +4,10 @@
  * or -ENOMEM unless they say otherwise.
  *
  *	events --> replay_load.c --> steps of each thread --> replay_objects.c --> replay_play.c --> sim
- *	             replay_waits.c: what a wait means          barriers, semaphores    |
- *	                                                                     replay_emit.c --> events
+ *	             replay_cpu.c: the work before each          replay_barriers.c      replay_decide.c: conditions
+ *	             replay_waits.c: what a wait means           replay_costs.c         replay_turns.c: in recorded order
+ *	               replay_locks.c                            replay_fit.c                |
+ *	               replay_conds.c, replay_sections.c                           replay_emit.c --> events
  */
 #ifndef MODEL_REPLAY_PARTS_H
 #define MODEL_REPLAY_PARTS_H
@@ -177,6 +179,9 @@ struct samples {
 
 enum { LOAD_ACTIVE_MAX = 1024 };
 
+/* Objects of the replay's own: a barrier of GCC's OpenMP at which threads wait for their next region. */
+enum { WHAT_JOINED = WHAT_BARRIER | 0x40, WHAT_FORKED = WHAT_BARRIER | 0x80 };
+
 struct replay {
 	struct replay_opts opts;
 	struct replay_facts facts;
@@ -237,8 +242,35 @@ int waits_pass(struct replay *replay, uint32_t thread, const struct event *event
 int waits_release(struct replay *replay, uint32_t thread, const struct event *event);
 int waits_exit(struct replay *replay, uint32_t thread);
 
-/* CPU time up to an instant of a thread that another one's event is about. */
-int load_advance(struct load_thread *thread, uint64_t time_ns);
+/* replay_locks.c. `step` stands for the taking. */
+bool load_is_lock(uint8_t what);
+struct load_hold *locks_find(struct load_thread *thread, uint32_t object); /* NULL: it has it not */
+int locks_ask(struct replay *replay, uint32_t thread, uint32_t object, const struct event *event);
+int locks_take(struct replay *replay, uint32_t thread, size_t step, uint32_t object,
+	const struct event *event);
+int locks_take_free(
+	struct replay *replay, uint32_t thread, uint32_t object, const struct event *event);
+int locks_release(
+	struct replay *replay, uint32_t thread, uint32_t object, const struct event *event);
+void locks_count_waiting(struct load_object *lock, bool is_shared, bool is_more);
+/* The mutex that it took last and still has, plus one; 0: none. */
+uint64_t locks_mutex_held(const struct replay *replay, const struct load_thread *thread);
+
+/* replay_conds.c */
+int conds_wait(struct replay *replay, uint32_t thread, uint32_t object, const struct event *event);
+int conds_resolve(struct replay *replay, uint32_t thread, uint64_t woken_ns);
+int conds_signal(
+	struct replay *replay, uint32_t thread, uint32_t object, const struct event *event);
+void conds_settle(struct replay *replay); /* when all events are known */
+
+/* replay_cpu.c. A thread's CPU time up to its own event; of another one's that is about it. */
+void cpu_account(struct replay *replay, struct load_thread *thread, const struct event *event);
+int cpu_advance(struct load_thread *thread, uint64_t time_ns);
+void cpu_run_until(struct load_thread *thread, uint64_t time_ns); /* as if it had kept its core */
+/* Of a thread that is still there when its process ends and does not tell it; 0: unknown. */
+uint64_t cpu_by_samples(
+	const struct replay *replay, const struct load_thread *thread, uint64_t time_ns);
+void cpu_sample(struct replay *replay, const struct event *event);
 
 /* replay_sections.c. A mutex was taken, is given back: decisions to wait, and what is provided. */
 int replay_section_begin(struct replay *replay, struct load_thread *thread, struct load_hold *hold);
@@ -249,12 +281,18 @@ size_t section_decision(
 /* Whether each wait for a condition takes all that there is. */
 bool section_takes_all(const struct replay *replay, uint32_t cond);
 
-/* replay_objects.c: what all events together say. objects_finish(): also -EINVAL, with err. */
-int objects_forks(struct replay *replay, uint64_t time_ns); /* those before this instant */
-int objects_finish(struct replay *replay, struct err *err);
-int objects_arrive(
+/* replay_barriers.c. barriers_forks(): those before this instant; barriers_meet(): when all events are known. */
+int barriers_arrive(
 	struct replay *replay, uint32_t thread, uint32_t object, size_t step, uint64_t time_ns);
-int samples_add(struct samples *samples, uint64_t ns);
+int barriers_forks(struct replay *replay, uint64_t time_ns);
+int barriers_meet(struct replay *replay, uint32_t object);
+
+/* replay_costs.c */
+int costs_sample(struct samples *samples, uint64_t ns);
+void costs_settle(struct replay *replay); /* when all events are known */
+
+/* replay_objects.c. Also -EINVAL, with err. */
+int objects_finish(struct replay *replay, struct err *err);
 
 /* replay_fit.c: what the recorded machine's cores were like. 0, -ENOMEM. */
 int replay_fit(struct replay *replay, struct err *err);

@@ -5,14 +5,6 @@
 #include "base/mem.h"
 
 #include <errno.h>
-#include <stdlib.h>
-
-/* How a step goes on. */
-enum {
-	PLAY_DONE, /* nothing to do (any more) */
-	PLAY_LAST, /* *op is its last operation */
-	PLAY_AGAIN, /* *op, then it is asked again */
-};
 
 /* A joined thread that nobody has started yet is looked for again: so often, each after so long. */
 enum { LOOKS_MAX = 100000, LOOK_NS = 10000 };
@@ -135,134 +127,6 @@ static uint64_t next_work(struct player *player, uint32_t index, const struct st
 	return factor == 1 ? ns : (uint64_t)((double)ns / factor + 0.5);
 }
 
-static int op_on(struct sim_op *op, enum sim_op_kind kind, uint32_t number)
-{
-	op->kind = kind;
-	op->object = number;
-	return PLAY_LAST;
-}
-
-/* The mutex is this thread's again when it is asked next. */
-static int wait_for(
-	struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
-{
-	player->threads[index].awaited_with = step->other + 1;
-	op->other = player->numbers[step->other];
-	(void)op_on(op, SIM_COND_WAIT, player->numbers[step->object]);
-	return PLAY_AGAIN;
-}
-
-static const struct meaning_cond *meaning_of(const struct player *player, uint32_t object)
-{
-	size_t count;
-	return &meaning_conds(
-		player->replay->opts.meaning, &count)[player->replay->objects[object].meaning];
-}
-
-static int decide_queue(struct player *player, uint32_t index, const struct step *step,
-	const struct meaning_cond *meaning, struct sim_op *op)
-{
-	struct play_cond *cond = &player->conds[step->object];
-	struct play_thread *thread = &player->threads[index];
-	int64_t need = meaning->get_items;
-	bool has_items = !meaning->is_initial_known || cond->items >= need;
-	bool was_waiting = thread->stage > 0;
-	if (cond->is_closed || (has_items && !step->is_refused)) {
-		if (has_items && !step->is_refused)
-			cond->items -= need;
-		cond->refused_waiting -= was_waiting && step->is_refused;
-		return PLAY_DONE;
-	}
-	cond->refused_waiting += !was_waiting && step->is_refused;
-	thread->stage = 1;
-	return wait_for(player, index, step, op);
-}
-
-static int decide_barrier(struct player *player, uint32_t index, const struct step *step,
-	const struct meaning_cond *meaning, struct sim_op *op)
-{
-	struct play_cond *cond = &player->conds[step->object];
-	struct play_thread *thread = &player->threads[index];
-	if (thread->stage == 0) {
-		thread->generation = cond->generation;
-		if (++cond->arrived >= meaning->participants) {
-			cond->arrived = 0;
-			cond->generation++;
-			return op_on(op, SIM_BROADCAST, player->numbers[step->object]);
-		}
-		thread->stage = 1;
-	}
-	return thread->generation != cond->generation ? PLAY_DONE
-						      : wait_for(player, index, step, op);
-}
-
-static int decide(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
-{
-	const struct meaning_cond *meaning = meaning_of(player, step->object);
-	struct play_cond *cond = &player->conds[step->object];
-	uint64_t *passes = NULL;
-	switch (meaning->kind) {
-	case MEANING_QUEUE:
-		return decide_queue(player, index, step, meaning, op);
-	case MEANING_BARRIER:
-		return decide_barrier(player, index, step, meaning, op);
-	case MEANING_DRAIN:
-		if (cond->items == 0 && !cond->is_closed)
-			return wait_for(player, index, step, op);
-		cond->items = 0;
-		return PLAY_DONE;
-	case MEANING_GATE:
-		return cond->opened > 0 ? PLAY_DONE : wait_for(player, index, step, op);
-	case MEANING_GENERATIONS:
-		if (map_add(&player->passes, index, step->object, 0, &passes) < 0)
-			return -ENOMEM;
-		if (cond->opened <= *passes)
-			return wait_for(player, index, step, op);
-		++*passes;
-		return PLAY_DONE;
-	case MEANING_UNKNOWN:
-	case MEANING_UNUSED:
-		break;
-	}
-	return PLAY_DONE;
-}
-
-static int put(struct player *player, const struct step *step, struct sim_op *op)
-{
-	const struct meaning_cond *meaning = meaning_of(player, step->object);
-	struct play_cond *cond = &player->conds[step->object];
-	bool is_for_all = true;
-	if (step->class == MEANING_PUTS) {
-		cond->items += meaning->put_items;
-		is_for_all = meaning->put_items > 1 || meaning->get_items > 1 ||
-			     cond->refused_waiting > 0;
-	} else if (step->class == MEANING_CLOSES) {
-		cond->is_closed = true;
-	} else {
-		cond->opened++;
-	}
-	return op_on(op, is_for_all ? SIM_BROADCAST : SIM_SIGNAL, player->numbers[step->object]);
-}
-
-/* In the recorded order: until that signal was given. */
-static int await_signal(
-	struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
-{
-	const uint8_t *signals = player->conds[step->object].signals;
-	if (signals && signals[step->amount / 8] >> step->amount % 8 & 1)
-		return PLAY_DONE;
-	return wait_for(player, index, step, op);
-}
-
-static int signal_all(struct player *player, const struct step *step, struct sim_op *op)
-{
-	struct play_cond *cond = &player->conds[step->object];
-	if (cond->signals)
-		cond->signals[step->amount / 8] |= (uint8_t)(1 << step->amount % 8);
-	return op_on(op, step->is_all || cond->has_order ? SIM_BROADCAST : SIM_SIGNAL,
-		player->numbers[step->object]);
-}
-
 static int lock(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
 {
 	struct play_thread *thread = &player->threads[index];
@@ -281,16 +145,16 @@ static int lock(struct player *player, uint32_t index, const struct step *step, 
 	uint32_t number = player->numbers[step->object];
 	switch (object->play) {
 	case PLAY_SPIN:
-		(void)op_on(op, SIM_SPIN_LOCK, number);
+		(void)play_op(op, SIM_SPIN_LOCK, number);
 		break;
 	case PLAY_RWLOCK:
-		(void)op_on(op, step->is_shared ? SIM_READ_LOCK : SIM_WRITE_LOCK, number);
+		(void)play_op(op, step->is_shared ? SIM_READ_LOCK : SIM_WRITE_LOCK, number);
 		break;
 	case PLAY_SEM:
-		(void)op_on(op, SIM_SEM_WAIT, number);
+		(void)play_op(op, SIM_SEM_WAIT, number);
 		break;
 	default:
-		(void)op_on(op, SIM_LOCK, number);
+		(void)play_op(op, SIM_LOCK, number);
 		break;
 	}
 	return PLAY_AGAIN;
@@ -303,14 +167,14 @@ static int give_back(
 	uint32_t number = player->numbers[step->object];
 	if (play == PLAY_SEM) {
 		op->amount = 1;
-		return op_on(op, SIM_SEM_POST, number);
+		return play_op(op, SIM_SEM_POST, number);
 	}
 	if (play == PLAY_RWLOCK)
-		return op_on(op, SIM_RW_UNLOCK, number);
+		return play_op(op, SIM_RW_UNLOCK, number);
 	if (player->owners[step->object] != index)
 		return PLAY_DONE;
 	player->owners[step->object] = REPLAY_NONE;
-	return op_on(op, play == PLAY_SPIN ? SIM_SPIN_UNLOCK : SIM_UNLOCK, number);
+	return play_op(op, play == PLAY_SPIN ? SIM_SPIN_UNLOCK : SIM_UNLOCK, number);
 }
 
 static int unlock(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
@@ -333,11 +197,11 @@ static int join_thread(
 {
 	const struct play_thread *joined = &player->threads[step->other];
 	if (joined->tid > 0)
-		return op_on(op, SIM_JOIN, joined->tid);
+		return play_op(op, SIM_JOIN, joined->tid);
 	if (player->threads[index].looks++ == LOOKS_MAX)
 		return PLAY_DONE;
 	op->amount = LOOK_NS;
-	(void)op_on(op, SIM_SLEEP, 0);
+	(void)play_op(op, SIM_SLEEP, 0);
 	return PLAY_AGAIN;
 }
 
@@ -362,7 +226,7 @@ static int join(struct player *player, uint32_t index, const struct step *step, 
 			return join_thread(player, index, step, op);
 		player->owners[mutex] = REPLAY_NONE;
 		thread->stage = JOINS;
-		(void)op_on(op, SIM_UNLOCK, player->numbers[mutex]);
+		(void)play_op(op, SIM_UNLOCK, player->numbers[mutex]);
 		return PLAY_AGAIN;
 	case JOINS:
 		code = join_thread(player, index, step, op);
@@ -370,7 +234,7 @@ static int join(struct player *player, uint32_t index, const struct step *step, 
 		return PLAY_AGAIN;
 	case JOINED:
 		thread->stage = TAKES;
-		(void)op_on(op, SIM_LOCK, player->numbers[mutex]);
+		(void)play_op(op, SIM_LOCK, player->numbers[mutex]);
 		return PLAY_AGAIN;
 	default:
 		player->owners[mutex] = index;
@@ -383,12 +247,12 @@ static int dock(struct player *player, uint32_t index, const struct step *step, 
 {
 	if (player->threads[index].stage++ == 0) {
 		op->amount = 1;
-		(void)op_on(op, SIM_SEM_POST, player->numbers[step->object]);
+		(void)play_op(op, SIM_SEM_POST, player->numbers[step->object]);
 		return PLAY_AGAIN;
 	}
 	return step->other == REPLAY_NONE || player->replay->objects[step->other].lets_pass
 		       ? PLAY_DONE
-		       : op_on(op, SIM_SEM_WAIT, player->numbers[step->other]);
+		       : play_op(op, SIM_SEM_WAIT, player->numbers[step->other]);
 }
 
 static int take_semaphore(
@@ -403,7 +267,7 @@ static int take_semaphore(
 		return code < 0 ? code : PLAY_AGAIN;
 	if (thread->stage++ == count)
 		return turns_pass(player, step->object, op) ? PLAY_LAST : PLAY_DONE;
-	(void)op_on(op, SIM_SEM_WAIT, player->numbers[step->object]);
+	(void)play_op(op, SIM_SEM_WAIT, player->numbers[step->object]);
 	return PLAY_AGAIN;
 }
 
@@ -413,17 +277,17 @@ static int mark(struct player *player, uint32_t index, const struct step *step, 
 	case EVENT_REGION_BEGIN:
 	case EVENT_REGION_END:
 		change_depth(player, index, step, step->class == EVENT_REGION_BEGIN);
-		return op_on(op,
+		return play_op(op,
 			step->class == EVENT_REGION_BEGIN ? SIM_REGION_BEGIN : SIM_REGION_END, 0);
 	case EVENT_REQUEST_BEGIN:
 	case EVENT_REQUEST_END:
 		op->item = step->amount;
-		return op_on(op,
+		return play_op(op,
 			step->class == EVENT_REQUEST_BEGIN ? SIM_REQUEST_BEGIN : SIM_REQUEST_END,
 			0);
 	default:
 		op->amount = step->amount;
-		return op_on(op, SIM_TICK, 0);
+		return play_op(op, SIM_TICK, 0);
 	}
 }
 
@@ -445,43 +309,43 @@ static int play_step(
 		if (player->replay->objects[player->replay->episodes[step->amount].object]
 				.lets_pass)
 			return PLAY_DONE;
-		return op_on(op, SIM_BARRIER, player->episode_numbers[step->amount]);
+		return play_op(op, SIM_BARRIER, player->episode_numbers[step->amount]);
 	case STEP_DOCK:
 		return dock(player, index, step, op);
 	case STEP_AWAIT_SIGNAL:
-		return await_signal(player, index, step, op);
+		return play_await_signal(player, index, step, op);
 	case STEP_TIMED_WAIT:
 		op->amount = step->amount ? step->amount : 1;
-		(void)wait_for(player, index, step, op);
+		(void)play_wait_for(player, index, step, op);
 		return PLAY_LAST;
 	case STEP_SIGNAL:
-		return signal_all(player, step, op);
+		return play_signal(player, step, op);
 	case STEP_DECIDE:
-		return decide(player, index, step, op);
+		return play_decide(player, index, step, op);
 	case STEP_PUT:
-		return put(player, step, op);
+		return play_put(player, step, op);
 	case STEP_SEM_WAIT:
 		return take_semaphore(player, index, step, op);
 	case STEP_SEM_POST:
 		op->amount = step->amount;
-		return op_on(op, SIM_SEM_POST, player->numbers[step->object]);
+		return play_op(op, SIM_SEM_POST, player->numbers[step->object]);
 	case STEP_SLEEP:
 		op->amount = step->amount;
-		return step->amount ? op_on(op, SIM_SLEEP, 0) : PLAY_DONE;
+		return step->amount ? play_op(op, SIM_SLEEP, 0) : PLAY_DONE;
 	case STEP_AWAIT_WAKE:
-		return op_on(op, SIM_SEM_WAIT, player->threads[index].sem);
+		return play_op(op, SIM_SEM_WAIT, player->threads[index].sem);
 	case STEP_WAKE:
 		op->amount = 1;
-		return op_on(op, SIM_SEM_POST, player->threads[step->other].sem);
+		return play_op(op, SIM_SEM_POST, player->threads[step->other].sem);
 	case STEP_SPAWN:
 		op->other = step->other + 1;
-		return op_on(op, SIM_SPAWN, 0);
+		return play_op(op, SIM_SPAWN, 0);
 	case STEP_JOIN:
 		return join(player, index, step, op);
 	case STEP_MARK:
 		return mark(player, index, step, op);
 	case STEP_EXIT:
-		return op_on(op, SIM_EXIT, 0);
+		return play_op(op, SIM_EXIT, 0);
 	}
 	return PLAY_DONE;
 }
@@ -529,7 +393,7 @@ int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_res
 	if (!thread->has_slept && loaded->parent == REPLAY_NONE && loaded->start_ns > 0) {
 		thread->has_slept = true;
 		op->amount = loaded->start_ns;
-		(void)op_on(op, SIM_SLEEP, 0);
+		(void)play_op(op, SIM_SLEEP, 0);
 		return 0;
 	}
 	thread->has_slept = true;
@@ -554,6 +418,6 @@ int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_res
 		if (code != PLAY_DONE)
 			return 0;
 	}
-	(void)op_on(op, SIM_EXIT, 0);
+	(void)play_op(op, SIM_EXIT, 0);
 	return 0;
 }

@@ -59,6 +59,29 @@ struct player {
 	double speed; /* of the cores, now */
 };
 
+/* How a step goes on. */
+enum {
+	PLAY_DONE, /* nothing to do (any more) */
+	PLAY_LAST, /* *op is its last operation */
+	PLAY_AGAIN, /* *op, then it is asked again */
+};
+
+static inline int play_op(struct sim_op *op, enum sim_op_kind kind, uint32_t number)
+{
+	op->kind = kind;
+	op->object = number;
+	return PLAY_LAST;
+}
+
+/* replay_decide.c: steps at conditions. As above, or -ENOMEM. */
+int play_wait_for(
+	struct player *player, uint32_t index, const struct step *step, struct sim_op *op);
+int play_decide(struct player *player, uint32_t index, const struct step *step, struct sim_op *op);
+int play_put(struct player *player, const struct step *step, struct sim_op *op);
+int play_await_signal(
+	struct player *player, uint32_t index, const struct step *step, struct sim_op *op);
+int play_signal(struct player *player, const struct step *step, struct sim_op *op);
+
 /* replay_run.c. 0 or -ENOMEM. */
 int player_add_to_table(
 	struct player *player, enum sim_object_kind kind, uint32_t number, uint32_t object);

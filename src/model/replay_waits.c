@@ -10,146 +10,6 @@
 #include <errno.h>
 #include <string.h>
 
-static bool is_lock(uint8_t what)
-{
-	return what == WHAT_MUTEX || what == WHAT_RWLOCK || what == WHAT_SPIN;
-}
-
-static struct load_hold *find_hold(struct load_thread *thread, uint32_t object)
-{
-	for (size_t i = thread->hold_count; i > 0; i--)
-		if (thread->holds[i - 1].object == object)
-			return &thread->holds[i - 1];
-	return NULL;
-}
-
-/* `step` stands for the taking. */
-static int take_hold(struct replay *replay, uint32_t index, size_t step, uint32_t object,
-	const struct event *event)
-{
-	struct load_thread *thread = &replay->threads[index];
-	if (mem_grow(&thread->holds, &thread->hold_capacity, thread->hold_count + 1,
-		    sizeof *thread->holds) < 0)
-		return -ENOMEM;
-	struct load_object *lock = &replay->objects[object];
-	thread->steps[step].amount = lock->turns++;
-	lock->takes_turns |= (event->flags & EVENT_ORDERED) != 0;
-	struct load_hold *hold = &thread->holds[thread->hold_count++];
-	*hold = (struct load_hold){ .object = object, .depth = 1, .site = event->site };
-	if (event->flags & EVENT_SHARED)
-		lock->readers++;
-	else
-		lock->holder = index;
-	return event->what == WHAT_MUTEX ? replay_section_begin(replay, thread, hold) : 0;
-}
-
-static void drop_hold(struct load_thread *thread, struct load_hold *hold)
-{
-	size_t at = (size_t)(hold - thread->holds);
-	for (size_t i = at + 1; i < thread->hold_count; i++)
-		thread->holds[i - 1] = thread->holds[i];
-	thread->hold_count--;
-}
-
-/* Which of those who ask gets a lock first: evidence, for locks that others wait for. */
-static void observe_asking(struct load_object *lock, bool is_shared)
-{
-	if (lock->what == WHAT_RWLOCK) {
-		if (is_shared && lock->holder == REPLAY_NONE && lock->writers_waiting > 0)
-			lock->reader_yields++;
-	} else if (lock->holder == REPLAY_NONE && lock->waiting > 0) {
-		lock->handed_over++;
-	}
-}
-
-static void observe_getting(struct load_object *lock, bool is_shared)
-{
-	if (lock->what == WHAT_RWLOCK)
-		lock->reader_passes += is_shared && lock->writers_waiting > 0;
-	else
-		lock->barged += lock->waiting > 0;
-}
-
-static void count_waiting(struct load_object *lock, bool is_shared, bool is_more)
-{
-	uint32_t *kind = is_shared ? &lock->readers_waiting : &lock->writers_waiting;
-	if (is_more) {
-		lock->waiting++;
-		++*kind;
-	} else {
-		lock->waiting -= lock->waiting > 0;
-		*kind -= *kind > 0;
-	}
-}
-
-static int push_lock(struct load_thread *thread, uint32_t object, const struct event *event)
-{
-	struct step *step = load_push(thread, STEP_LOCK);
-	if (!step)
-		return -ENOMEM;
-	step->object = object;
-	step->site = event->site;
-	step->is_shared = event->flags & EVENT_SHARED;
-	return 0;
-}
-
-static int begin_lock(
-	struct replay *replay, uint32_t index, uint32_t object, const struct event *event)
-{
-	struct load_thread *thread = &replay->threads[index];
-	struct load_object *lock = &replay->objects[object];
-	if (find_hold(thread, object))
-		return 0;
-	observe_asking(lock, event->flags & EVENT_SHARED);
-	count_waiting(lock, event->flags & EVENT_SHARED, true);
-	int code = push_lock(thread, object, event);
-	thread->wait_step = thread->count;
-	return code;
-}
-
-/* A condition's wait; its mutex is held, else it is a pause. */
-static int begin_cond(
-	struct replay *replay, uint32_t index, uint32_t object, const struct event *event)
-{
-	uint32_t mutex = event->value ? load_object(replay, event->pid, WHAT_MUTEX, event->value)
-				      : REPLAY_NONE;
-	struct load_thread *thread = &replay->threads[index];
-	if (event->value && mutex == REPLAY_NONE)
-		return -ENOMEM;
-	struct load_hold *hold = mutex == REPLAY_NONE ? NULL : find_hold(thread, mutex);
-	size_t decision = hold ? section_decision(thread, hold, object) : 0;
-	if (decision) {
-		replay->objects[mutex].holder = REPLAY_NONE;
-		replay->facts.conditions++;
-		thread->wait_step = decision;
-		if (!hold->has_waited || !section_takes_all(replay, object)) {
-			hold->has_waited = true;
-			return 0;
-		}
-		/* Each of its waits empties the queue: one more of the same. */
-		struct step *again = load_push(thread, STEP_DECIDE);
-		if (!again)
-			return -ENOMEM;
-		uint64_t work_ns = again->work_ns;
-		*again = thread->steps[decision - 1];
-		again->work_ns = work_ns;
-		thread->wait_step = thread->count;
-		return 0;
-	}
-	struct step *step = load_push(thread, STEP_SLEEP);
-	if (!step)
-		return -ENOMEM;
-	step->object = object;
-	step->site = event->site;
-	thread->wait_step = thread->count;
-	if (!hold)
-		return 0;
-	step->other = mutex;
-	replay->objects[mutex].guards_condition = true;
-	replay->objects[mutex].holder = REPLAY_NONE;
-	return 0;
-}
-
 /* By its number; in a timeline written by hand the object may be the thread's name. */
 static uint32_t find_joined(
 	const struct replay *replay, uint32_t pid, uint64_t tid, uint64_t object)
@@ -174,19 +34,10 @@ static void forget_wait(struct replay *replay, struct load_thread *thread)
 {
 	struct step *step = &thread->steps[thread->wait_step - 1];
 	if (step->kind == STEP_LOCK)
-		count_waiting(&replay->objects[step->object], step->is_shared, false);
+		locks_count_waiting(&replay->objects[step->object], step->is_shared, false);
 	if (step->kind != STEP_BARRIER && step->kind != STEP_DECIDE)
 		step->kind = STEP_NOTHING;
 	thread->wait_step = 0;
-}
-
-/* The mutex that it took last and still has, plus one; 0: none. */
-static uint64_t held_mutex(const struct replay *replay, const struct load_thread *thread)
-{
-	for (size_t i = thread->hold_count; i > 0; i--)
-		if (replay->objects[thread->holds[i - 1].object].what == WHAT_MUTEX)
-			return (uint64_t)thread->holds[i - 1].object + 1;
-	return 0;
 }
 
 int waits_begin(struct replay *replay, uint32_t index, const struct event *event)
@@ -205,10 +56,10 @@ int waits_begin(struct replay *replay, uint32_t index, const struct event *event
 	if (is_implicit) /* a condition's wait goes on: it began when that did */
 		return 0;
 	thread->wait_cpu_ns = thread->cpu_ns;
-	if (is_lock(event->what))
-		return begin_lock(replay, index, object, event);
+	if (load_is_lock(event->what))
+		return locks_ask(replay, index, object, event);
 	if (event->what == WHAT_COND)
-		return begin_cond(replay, index, object, event);
+		return conds_wait(replay, index, object, event);
 	struct step *step = load_push(thread, event->what == WHAT_BARRIER ? STEP_BARRIER
 					      : event->what == WHAT_SEM   ? STEP_SEM_WAIT
 					      : event->what == WHAT_JOIN  ? STEP_JOIN
@@ -220,12 +71,12 @@ int waits_begin(struct replay *replay, uint32_t index, const struct event *event
 	thread->wait_step = thread->count;
 	if (event->what == WHAT_JOIN) {
 		step->other = find_joined(replay, event->pid, event->value, event->object);
-		step->amount = held_mutex(replay, thread);
+		step->amount = locks_mutex_held(replay, thread);
 	}
 	if (event->what == WHAT_SEM)
 		replay->objects[object].sem_waits++;
 	return event->what == WHAT_BARRIER
-		       ? objects_arrive(replay, index, object, thread->count - 1, event->time_ns)
+		       ? barriers_arrive(replay, index, object, thread->count - 1, event->time_ns)
 		       : 0;
 }
 
@@ -236,7 +87,7 @@ static int wake_by(struct replay *replay, uint32_t index, uint64_t time_ns)
 	struct load_thread *waker = &replay->threads[thread->waker];
 	if (thread->wait_step == 0 || waker == thread || waker->wait_what != WHAT_NONE)
 		return 0;
-	int code = load_advance(waker, time_ns);
+	int code = cpu_advance(waker, time_ns);
 	struct step *step = code == 0 ? load_push(waker, STEP_WAKE) : NULL;
 	if (!step)
 		return -ENOMEM;
@@ -265,33 +116,6 @@ int waits_woken(struct replay *replay, uint32_t index, const struct event *event
 							  : 0;
 }
 
-/* The signal that ended a condition's wait: the last one, or the one that comes at the same instant. */
-static int resolve_signal(struct replay *replay, uint32_t index, uint64_t woken_ns)
-{
-	struct load_thread *thread = &replay->threads[index];
-	struct load_object *cond = &replay->objects[thread->wait_object];
-	struct step *step = &thread->steps[thread->wait_step - 1];
-	if (step->other == REPLAY_NONE) /* no mutex: a pause */
-		return 0;
-	replay->facts.conditions++;
-	if (cond->signals > 0 && cond->last_signal_ns >= thread->wait_ns &&
-		(!thread->was_woken || cond->last_signal_ns == woken_ns)) {
-		step->kind = STEP_AWAIT_SIGNAL;
-		step->amount = cond->signals - 1;
-		replay->facts.by_order++;
-		return 0;
-	}
-	if (mem_grow(&replay->unresolved, &replay->unresolved_capacity,
-		    replay->unresolved_count + 1, sizeof *replay->unresolved) < 0)
-		return -ENOMEM;
-	replay->unresolved[replay->unresolved_count] = (struct unresolved){ .thread = index,
-		.step = thread->wait_step - 1,
-		.woken_ns = woken_ns,
-		.next = cond->unresolved };
-	cond->unresolved = ++replay->unresolved_count;
-	return 0;
-}
-
 static void take_from_semaphore(struct load_object *sem, struct step *step)
 {
 	step->amount = sem->turns++;
@@ -300,7 +124,6 @@ static void take_from_semaphore(struct load_object *sem, struct step *step)
 		sem->least_balance = sem->balance;
 }
 
-/* The step of a wait that is over. */
 /*
  * Who waits with a time-out, again and again until the signal comes, waits for the signal: where CPU times count work, how
  * often the time ran out until then is the emulator's, not the program's.
@@ -319,6 +142,7 @@ static void forget_timeouts(struct load_thread *thread, uint32_t object)
 	}
 }
 
+/* The step of a wait that is over. */
 static int end_wait(struct replay *replay, uint32_t index, const struct event *event)
 {
 	struct load_thread *thread = &replay->threads[index];
@@ -328,9 +152,10 @@ static int end_wait(struct replay *replay, uint32_t index, const struct event *e
 	uint64_t waited_ns = until_ns - thread->wait_ns;
 	switch (step->kind) {
 	case STEP_LOCK:
-		count_waiting(&replay->objects[step->object], step->is_shared, false);
+		locks_count_waiting(&replay->objects[step->object], step->is_shared, false);
 		if (!has_failed)
-			return take_hold(replay, index, thread->wait_step - 1, step->object, event);
+			return locks_take(
+				replay, index, thread->wait_step - 1, step->object, event);
 		step->kind = STEP_SLEEP;
 		step->amount = waited_ns;
 		return 0;
@@ -368,7 +193,7 @@ static int end_wait(struct replay *replay, uint32_t index, const struct event *e
 		if (!has_failed)
 			forget_timeouts(thread, step->object);
 		if (!has_failed)
-			return resolve_signal(replay, index, until_ns);
+			return conds_resolve(replay, index, until_ns);
 		step->kind = step->other == REPLAY_NONE ? STEP_SLEEP : STEP_TIMED_WAIT;
 		return 0;
 	default:
@@ -391,14 +216,14 @@ static int observe_costs(
 	if (kept_core(thread, event))
 		return 0;
 	if (thread->was_woken && thread->had_core) {
-		code = samples_add(&replay->wake, event->time_ns - thread->woken_ns);
+		code = costs_sample(&replay->wake, event->time_ns - thread->woken_ns);
 		replay->wake_count[thread->was_last_core]++;
 		replay->wake_sum_ns[thread->was_last_core] += event->time_ns - thread->woken_ns;
 	}
 	bool is_asleep = thread->wait_what != WHAT_SPIN && thread->wait_what != WHAT_COND &&
 			 thread->wait_what != WHAT_BARRIER;
 	if (code == 0 && thread->has_cpu && is_asleep)
-		code = samples_add(&replay->block, thread->cpu_ns - thread->wait_cpu_ns);
+		code = costs_sample(&replay->block, thread->cpu_ns - thread->wait_cpu_ns);
 	return code;
 }
 
@@ -450,23 +275,15 @@ int waits_pass(struct replay *replay, uint32_t index, const struct event *event)
 		return -ENOMEM;
 	thread = &replay->threads[index];
 	struct load_object *o = &replay->objects[object];
-	if (is_lock(event->what) && is_implicit) {
+	if (load_is_lock(event->what) && is_implicit) {
 		o->holder = index;
 		thread->work_ns = 0;
 		return 0;
 	}
 	if (event->flags & (EVENT_TIMED_OUT | EVENT_BEFORE))
 		return 0;
-	if (is_lock(event->what)) {
-		struct load_hold *hold = find_hold(thread, object);
-		if (hold) {
-			hold->depth++;
-			return 0;
-		}
-		observe_getting(o, event->flags & EVENT_SHARED);
-		int code = push_lock(thread, object, event);
-		return code < 0 ? code : take_hold(replay, index, thread->count - 1, object, event);
-	}
+	if (load_is_lock(event->what))
+		return locks_take_free(replay, index, object, event);
 	if (event->what != WHAT_BARRIER && event->what != WHAT_SEM)
 		return 0;
 	struct step *step =
@@ -479,7 +296,7 @@ int waits_pass(struct replay *replay, uint32_t index, const struct event *event)
 		take_from_semaphore(o, step);
 		return 0;
 	}
-	int code = objects_arrive(replay, index, object, thread->count - 1, event->time_ns);
+	int code = barriers_arrive(replay, index, object, thread->count - 1, event->time_ns);
 	if (code == 0) {
 		o = &replay->objects[object];
 		struct arrival *last = &o->arrivals[o->arrival_count - 1];
@@ -490,75 +307,6 @@ int waits_pass(struct replay *replay, uint32_t index, const struct event *event)
 	return code;
 }
 
-static int release_lock(
-	struct replay *replay, uint32_t index, uint32_t object, const struct event *event)
-{
-	struct load_thread *thread = &replay->threads[index];
-	struct load_object *lock = &replay->objects[object];
-	struct load_hold *hold = find_hold(thread, object);
-	if (hold && --hold->depth > 0)
-		return 0;
-	struct load_thread *holder =
-		lock->holder < replay->thread_count ? &replay->threads[lock->holder] : NULL;
-	struct load_hold *foreign = !hold && holder ? find_hold(holder, object) : NULL;
-	if (!hold && (!foreign || lock->what == WHAT_RWLOCK))
-		return 0;
-	if (hold) {
-		struct load_hold ended = *hold;
-		drop_hold(thread, hold);
-		if (replay_section_end(replay, thread, ended) < 0)
-			return -ENOMEM;
-		lock = &replay->objects[object];
-	} else {
-		drop_hold(holder, foreign);
-		lock->play = PLAY_SEM; /* given back by another: that is no mutex */
-		lock->value = 1;
-	}
-	if (lock->holder == index || foreign)
-		lock->holder = REPLAY_NONE;
-	else
-		lock->readers -= lock->readers > 0;
-	struct step *step = load_push(thread, STEP_UNLOCK);
-	if (!step)
-		return -ENOMEM;
-	step->object = object;
-	step->site = event->site;
-	return 0;
-}
-
-static int release_cond(
-	struct replay *replay, uint32_t index, uint32_t object, const struct event *event)
-{
-	struct load_object *cond = &replay->objects[object];
-	if (cond->meaning != UINT32_MAX) /* the section that it belongs to provides */
-		return 0;
-	struct step *step = load_push(&replay->threads[index], STEP_SIGNAL);
-	if (!step)
-		return -ENOMEM;
-	step->object = object;
-	step->site = event->site;
-	step->is_all = event->flags & EVENT_ALL;
-	step->amount = cond->signals++;
-	cond->last_signal_ns = event->time_ns;
-	/* Those whose wait ended now, but whose PASS came first. */
-	size_t next, left = 0;
-	for (size_t i = cond->unresolved; i > 0; i = next) {
-		struct unresolved *wait = &replay->unresolved[i - 1];
-		next = wait->next;
-		if (wait->woken_ns == event->time_ns) {
-			struct step *waiting = &replay->threads[wait->thread].steps[wait->step];
-			waiting->kind = STEP_AWAIT_SIGNAL;
-			waiting->amount = cond->signals - 1;
-			replay->facts.by_order++;
-		} else if (wait->woken_ns > event->time_ns) {
-			wait->next = left;
-			left = i;
-		}
-	}
-	cond->unresolved = left;
-	return 0;
-}
-
 int waits_release(struct replay *replay, uint32_t index, const struct event *event)
 {
 	if (event->flags & EVENT_BEFORE || replay->threads[index].wait_what != WHAT_NONE)
@@ -566,12 +314,12 @@ int waits_release(struct replay *replay, uint32_t index, const struct event *eve
 	uint32_t object = load_object(replay, event->pid, event->what, event->object);
 	if (object == REPLAY_NONE)
 		return -ENOMEM;
-	if (is_lock(event->what) && event->flags & EVENT_IMPLICIT)
+	if (load_is_lock(event->what) && event->flags & EVENT_IMPLICIT)
 		return 0;
-	if (is_lock(event->what))
-		return release_lock(replay, index, object, event);
+	if (load_is_lock(event->what))
+		return locks_release(replay, index, object, event);
 	if (event->what == WHAT_COND)
-		return release_cond(replay, index, object, event);
+		return conds_signal(replay, index, object, event);
 	if (event->what != WHAT_SEM)
 		return 0;
 	struct step *step = load_push(&replay->threads[index], STEP_SEM_POST);
