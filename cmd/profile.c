@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* corecast profile: runs a program in an emulator and keeps what its threads execute, for any processor. */
 #include "command.h"
+#include "profile_names.h"
 #include "profiled.h"
 #include "terminal.h"
 
@@ -127,7 +128,8 @@ static int profile_program(const struct profile_options *values, char **program)
 	int code = profile_run(&opts, &ran, &profile, &err);
 	if (opts.show_progress)
 		fputs(clear_line, stderr);
-	if (code < 0 || write_profile(values->output, &profile, &err) < 0)
+	if (code < 0 || profile_names_find(&profile, &err) < 0 ||
+		write_profile(values->output, &profile, &err) < 0)
 		return command_failure(&err);
 	print_notes(values, program[0], &ran);
 	if (strcmp(values->backend, "auto") == 0 && !values->quiet)

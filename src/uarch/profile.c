@@ -69,6 +69,11 @@ void profile_release(struct profile *profile)
 	free(profile->micro);
 	free(profile->micro_ops);
 	free(profile->timeline);
+	for (size_t i = 0; i < profile->name_count; i++) {
+		free(profile->names[i].name);
+		free(profile->names[i].file);
+	}
+	free(profile->names);
 	*profile = (struct profile){ 0 };
 }
 

@@ -143,6 +143,13 @@ struct profile_quality {
 	double native_s, profiled_s; /* wall time; native_s: 0 if it was not run plainly */
 };
 
+/* What is at an address of a process: a function's code, or an object that threads meet at. For people only. */
+struct profile_name {
+	uint64_t address;
+	uint32_t pid, line; /* of `file`; 0: not known */
+	char *name, *file; /* NULL: not known */
+};
+
 struct profile {
 	char *command;
 	struct profile_quality quality;
@@ -160,6 +167,8 @@ struct profile {
 	size_t micro_op_count;
 	void *timeline; /* bytes of a trace file (src/trace), cpu times in instructions */
 	size_t timeline_bytes;
+	struct profile_name *names; /* written, not read again */
+	size_t name_count;
 };
 
 /* Frees what it holds; { 0 } is empty. For AUTO_RELEASE(profile). */

@@ -31,6 +31,8 @@ static const char profile_schema[] =
 	"BLOB);"
 	"CREATE TABLE sync (pid INT, tid INT, kind TEXT, what TEXT, object INT, site INT, count "
 	"INT);"
+	"CREATE TABLE names (pid INT, address INT, name TEXT, file TEXT, line INT,"
+	" PRIMARY KEY (pid, address)) WITHOUT ROWID;"
 	"CREATE TABLE timeline (trace BLOB);";
 
 static const char *const profile_scope_names[PROFILE_SCOPES] = {

@@ -336,6 +336,18 @@ static int put_timeline(sqlite3 *db, const struct profile *profile, struct err *
 	return code;
 }
 
+static int put_names(sqlite3 *db, const struct profile *profile, struct err *err)
+{
+	AUTO(sqlite3_stmt) sqlite3_stmt *insert = NULL;
+	int code = prepare(db, "INSERT OR IGNORE INTO names VALUES (?, ?, ?, ?, ?)", &insert, err);
+	for (size_t i = 0; code == 0 && i < profile->name_count; i++) {
+		const struct profile_name *name = &profile->names[i];
+		code = put_row(db, insert, err, name->file ? "iitti" : "iit--", (int64_t)name->pid,
+			(int64_t)name->address, name->name, name->file, (int64_t)name->line);
+	}
+	return code;
+}
+
 static int run(sqlite3 *db, const char *sql, struct err *err)
 {
 	return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(db, err);
@@ -345,7 +357,8 @@ int profile_write(
 	const struct profile *profile, void **ret_bytes, size_t *ret_count, struct err *err)
 {
 	static int (*const parts[])(sqlite3 *, const struct profile *, struct err *) = { put_meta,
-		put_threads, put_classes, put_codes, put_reuse, put_micro, put_timeline };
+		put_threads, put_classes, put_codes, put_reuse, put_micro, put_timeline,
+		put_names };
 	AUTO(sqlite3) sqlite3 *db = NULL;
 	if (sqlite3_open(":memory:", &db) != SQLITE_OK)
 		return err_set(err, -ENOMEM, "cannot make the profile: out of memory");

@@ -40,6 +40,13 @@ if command -v sqlite3 >/dev/null; then
 	[ "$(sqlite3 run.ccp 'SELECT count(*) FROM threads')" -eq 3 ]
 	[ "$(sqlite3 run.ccp 'SELECT count(*) FROM classes c WHERE instructions !=
 		(SELECT sum(instructions) FROM mix WHERE class = c.id)')" -eq 0 ]
+	# As docs/formats/profile.md asks; names need libdw.
+	sqlite3 run.ccp "$(sed -n '/sqlite3 app.ccp "SELECT object.name/,/"$/p' "$CORECAST_SOURCE/docs/formats/profile.md" |
+		sed 's/.*app.ccp "//; s/"$//')" >locks
+	[ "$(cut -d'|' -f5 locks)" = "$(jq '[.classes[] | select(.kind == "pass" and .what == "mutex") | .stretches] | add' json)" ]
+	if ldd "$CORECAST" | grep libdw >/dev/null; then
+		grep -E '^table_lock\|work\|.*/hot_lock.c\|21\|' locks >/dev/null
+	fi
 fi
 
 # Its timeline is one like others; one of the things in it is that both workers locked as often.

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profile_names.h"
+
+#include "analysed.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "report/criticality_code.h"
+#include "trace/reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct naming {
+	struct profile *profile;
+	struct results *results;
+	struct symbols *symbols;
+	struct code_finder finder; /* borrows symbols */
+	struct map known; /* process, address */
+	size_t capacity; /* of the profile's names */
+};
+
+static void naming_release(struct naming *naming)
+{
+	map_release(&naming->known);
+	results_free(naming->results);
+	symbols_free(naming->symbols);
+}
+
+/* Takes `text`. 0 or -ENOMEM; an address that has a name keeps it. */
+static int add(struct naming *naming, const struct profile_name *place, struct strbuf *text)
+{
+	struct profile *profile = naming->profile;
+	uint64_t *index = NULL;
+	int added =
+		map_add(&naming->known, place->pid, place->address, profile->name_count, &index);
+	if (added <= 0)
+		return added;
+	if (strbuf_failed(text) < 0 || mem_grow(&profile->names, &naming->capacity,
+					       profile->name_count + 1, sizeof *profile->names) < 0)
+		return -ENOMEM;
+	struct profile_name *name = &profile->names[profile->name_count++];
+	*name = *place;
+	name->name = TAKE(text->text);
+	name->file = place->file ? strdup(place->file) : NULL;
+	return place->file && !name->file ? -ENOMEM : 0;
+}
+
+static int name_code(struct naming *naming, uint32_t pid, uint64_t address)
+{
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	if (address == 0 || map_find(&naming->known, pid, address))
+		return 0;
+	/* The call is before the address that it returns to. */
+	criticality_add_function(&text, naming->results, &naming->finder, pid, address - 1);
+	struct code_place code =
+		criticality_find_code(naming->results, &naming->finder, pid, address - 1);
+	const struct profile_name place = {
+		.pid = pid, .address = address, .file = (char *)code.file, .line = code.line
+	};
+	return add(naming, &place, &text);
+}
+
+static int name_objects(struct naming *naming)
+{
+	int code = 0;
+	for (size_t i = 0; code == 0 && i < naming->results->lock_count; i++) {
+		const struct result_lock *lock = &naming->results->locks[i];
+		AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+		const struct profile_name place = { .pid = lock->pid, .address = lock->address };
+		criticality_add_lock(&text, naming->results, &naming->finder, lock);
+		code = add(naming, &place, &text);
+	}
+	return code;
+}
+
+/* Calls. */
+static int name_site(void *context, const struct event *event, struct err *err)
+{
+	int code = name_code(context, event->pid, event->site);
+	return code < 0 ? err_set(err, code, "out of memory") : 0;
+}
+
+static int replay(const struct profile *profile, const struct event_sink *sink, struct err *err)
+{
+	AUTO(trace_reader) struct trace_reader *reader = NULL;
+	int code = trace_reader_open_bytes(
+		profile->timeline, profile->timeline_bytes, "the timeline", &reader, err);
+	return code < 0 ? code : trace_reader_replay(reader, sink, err);
+}
+
+static int analyse(const struct profile *profile, struct results **ret, struct err *err)
+{
+	AUTO(analysis) struct analysis *analysis = NULL;
+	int code = analysis_new(&(struct analysis_opts){ .cores = 1 }, &analysis, err);
+	if (code < 0)
+		return code;
+	struct event_sink sink = analysis_sink(analysis);
+	code = replay(profile, &sink, err);
+	return code < 0 ? code : analysis_results(analysis, ret, err);
+}
+
+int profile_names_find(struct profile *profile, struct err *err)
+{
+	AUTO_RELEASE(naming) struct naming naming = { .profile = profile };
+	if (!profile->timeline)
+		return 0;
+	int code = analyse(profile, &naming.results, err);
+	if (code < 0)
+		return code;
+	if (symbols_new(&naming.symbols) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	naming.finder = analysed_finder(naming.symbols);
+	if (name_objects(&naming) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	const struct event_sink sink = { .event = name_site, .context = &naming };
+	return replay(profile, &sink, err);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Names for the addresses in a profile, by the files that the program was made of: functions and lines, variables. */
+#ifndef CMD_PROFILE_NAMES_H
+#define CMD_PROFILE_NAMES_H
+
+#include "base/err.h"
+#include "uarch/profile.h"
+
+/* Sets profile->names from its timeline; nothing without one. 0 or -errno. */
+int profile_names_find(struct profile *profile, struct err *err);
+
+#endif
