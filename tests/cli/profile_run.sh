@@ -100,7 +100,11 @@ jq -e '.quality.micro_traces > 3 and .quality.unmatched == 0 and .quality.lost =
 [ "$(stat -c %s trace)" -gt "$(($(jq .instructions json) / 5))" ] # a word for each block
 
 # However few cores there are: threads go at one pace, so that they take the same shares of the jobs that a counter deals out.
-if [ -x "$CORECAST_BUILD/examples/kernels/interpreter" ]; then
+# A thread that others keep from its core for long is not waited for: then once more.
+is_even() {
 	profile "$CORECAST_BUILD/examples/kernels/interpreter" -n 8 -s 0.6
 	jq -e '[.threads[] | select(.name != "interpreter") | .instructions] | length == 8 and max / (add / length) < 1.3' json >/dev/null
+}
+if [ -x "$CORECAST_BUILD/examples/kernels/interpreter" ]; then
+	is_even || is_even || is_even
 fi
