@@ -161,9 +161,11 @@ void cpu_clock_after(struct cpu_clock *clock, uint64_t now_ns)
 	uint64_t time_ns = clock_ns(); /* before the reading, at whose end it may lose its core */
 	cpu_clock_read(clock, now_ns);
 	clock->seen_ns = now_ns;
-	uint64_t cpu_ns = time_ns + clock->lead_ns;
-	/* Its own time since then is that of giving back. */
-	if (time_ns - now_ns > GIVING_BACK_NS && (int64_t)(cpu_ns - clock->cpu_ns) > 0)
+	/* If it lost its core in between, its own time since then is that of giving back. */
+	uint64_t given_ns = time_ns - now_ns > GIVING_BACK_NS ? time_ns : now_ns;
+	uint64_t cpu_ns = given_ns + clock->lead_ns;
+	/* Kept at once: if the reading cost it its core, the next one tells nothing of the time before. */
+	if ((int64_t)(cpu_ns - clock->cpu_ns) > 0)
 		clock->cpu_ns = cpu_ns;
 }
 

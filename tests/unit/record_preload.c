@@ -278,6 +278,29 @@ static void cpu_time_passes_no_faster_than_time(void **state)
 	}
 }
 
+/* All of its sections do the same, also those at whose end a thread's clock is read and it loses its core. */
+static void cpu_time_in_a_section_stays_there(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "one_core", &trace);
+	uint64_t sum_ns = 0, count = 0, least_ns = UINT64_MAX;
+	for (size_t i = 0; i + 1 < trace.count; i++) {
+		const struct event *event = &trace.events[i];
+		if (event->kind != EVENT_PASS || event->what != WHAT_MUTEX)
+			continue;
+		const struct event *release = after(&trace, event);
+		assert_int_equal(release->kind, EVENT_RELEASE);
+		uint64_t held_ns = release->cpu_ns - event->cpu_ns;
+		sum_ns += held_ns;
+		count++;
+		least_ns = held_ns < least_ns ? held_ns : least_ns;
+	}
+	assert_true(count > 0);
+	assert_true(
+		least_ns > sum_ns / count / 4); /* cores change their speed, but not that much */
+}
+
 static void a_recursive_mutex_is_held_once(void **state)
 {
 	(void)state;
@@ -620,6 +643,7 @@ int main(void)
 		cmocka_unit_test(within_a_budget_it_is_so_too),
 		cmocka_unit_test(cpu_time_never_falls),
 		cmocka_unit_test(cpu_time_passes_no_faster_than_time),
+		cmocka_unit_test(cpu_time_in_a_section_stays_there),
 		cmocka_unit_test(locks_are_as_far_apart_as_they_were),
 		cmocka_unit_test(a_sleep_ends_when_its_time_is_over),
 		cmocka_unit_test(only_input_that_blocks_is_a_wait),
