@@ -50,8 +50,9 @@ static uint64_t wait_loss(
 	const struct object *object, const struct blame_thread *mine, const struct account *account)
 {
 	uint64_t units = account->w - mine->wait_w;
-	return what_is_signalled(object->what) ? units
-					       : units + account->w_idle - mine->wait_w_idle;
+	return what_is_signalled(object->what) && !object_is_lock(object)
+		       ? units
+		       : units + account->w_idle - mine->wait_w_idle;
 }
 
 static int end_wait(struct blame *blame, const struct account *account, uint32_t index)
@@ -187,6 +188,8 @@ static int release(struct blame *blame, const struct account *account, uint32_t 
 {
 	if (what_is_lock(event->what))
 		return hold_give_back(blame, account, index, event);
+	if (event->what == WHAT_SEM)
+		return semaphore_post(blame, account, index, event);
 	if (!what_is_signalled(event->what))
 		return 0;
 	struct object *object = blame_object(blame, event->pid, event->what, event->object);
@@ -234,7 +237,7 @@ static int pass(struct blame *blame, const struct account *account, uint32_t ind
 			forget_loss(blame, index);
 		return hold_end_coming(blame, account, index);
 	}
-	if (what_is_lock(event->what))
+	if (what_is_held(event->what))
 		return hold_take(blame, account, index, event);
 	return event->what == WHAT_BARRIER ? episode_pass(blame, account, index, event) : 0;
 }

@@ -13,7 +13,9 @@
  *		from when the first one waits, as far as it lies in the last one's current active
  *		stretch. What is signalled (condition, semaphore, queue, futex): G of the thread
  *		that signals, from the first wait since the last signal, within its current
- *		active stretch.
+ *		active stretch. A semaphore is a lock with as many holders as it has tokens if
+ *		those who post it hold one: if such posts ended most of the time waited for
+ *		a post, counted from the first wait or the post before.
  *	loss	the sum over waits of the growth of W (account.h): how much shorter the run would
  *		be if those who wait for it had done their share of the work meanwhile. A wait
  *		that timed out was not for another thread and loses nothing; waits for signals
@@ -55,7 +57,10 @@ struct object {
 	uint64_t held_ns, waited_ns, contended_ns;
 	/* Of free acquisitions that the recorder left out, by those that it recorded for them. */
 	uint64_t unseen_shares, unseen_held_ns; /* acquisitions: in 1 / SHARE_ONE */
-	uint64_t blame, loss; /* units */
+	uint64_t blame, loss; /* units; blame: but for what holders are blamed for */
+	uint64_t held_blame; /* units */
+	uint64_t returned_ns,
+		signalled_ns; /* semaphore: waiting that posts by holders, others ended */
 	uint64_t serial_ns; /* barrier: length of episodes in which only the last had work to do */
 	uint64_t episodes; /* barrier */
 	uint64_t wakes, wakes_by_waiters; /* futex: by threads that wait for it at other times */
@@ -64,9 +69,11 @@ struct object {
 	/* Now. */
 	uint32_t waiters, active_holders, blocked_holders;
 	uint64_t settled_g, settled_idle_ns;
+	uint64_t own_g,
+		own_idle; /* units: what an active, a blocked holder is blamed for, by now */
 	uint64_t busy_since_ns; /* there are waiters */
 	uint64_t wait_g; /* when the first waiter came, or at the last signal */
-	uint64_t open_ns; /* barrier: when this episode began */
+	uint64_t open_ns; /* when the first waiter came; barrier: when this episode began */
 	uint64_t others_ns,
 		late_ns; /* barrier: work before arriving, of the last and of the others */
 	uint32_t arrivals; /* barrier: in this episode */
@@ -80,7 +87,7 @@ struct object {
 struct pairing {
 	uint32_t object;
 	uint64_t other; /* index of the thread, or the site */
-	uint64_t blame; /* units */
+	uint64_t blame, held_blame; /* units; as of the object */
 	uint64_t waited_ns, count;
 };
 
@@ -107,10 +114,11 @@ struct pairing_table {
 
 struct hold {
 	uint32_t object, depth;
-	uint64_t since_ns, blame; /* the object's, when it was taken */
+	uint64_t since_ns, blame; /* units; but for the current stretch */
+	uint64_t mark; /* the object's own_g or own_idle when the thread's current stretch began */
 	uint64_t site;
 	uint64_t shares; /* of those left out that it stands for, in 1 / SHARE_ONE */
-	bool is_shared, is_coming; /* woken to take it */
+	bool is_coming; /* woken to take it */
 };
 
 /* What blame knows of a thread, beside the account's struct of the same index. */
@@ -173,6 +181,28 @@ static inline bool what_is_lock(uint8_t what)
 static inline bool what_is_signalled(uint8_t what)
 {
 	return what == WHAT_COND || what == WHAT_SEM || what == WHAT_QUEUE || what == WHAT_FUTEX;
+}
+
+/* What a thread may hold. */
+static inline bool what_is_held(uint8_t what)
+{
+	return what_is_lock(what) || what == WHAT_SEM;
+}
+
+/* Whether its holders are to blame, so far. */
+static inline bool object_is_lock(const struct object *object)
+{
+	return what_is_lock(object->what) || object->returned_ns > object->signalled_ns;
+}
+
+static inline uint64_t object_blame(const struct object *object)
+{
+	return object_is_lock(object) ? object->held_blame : object->blame;
+}
+
+static inline uint64_t pairing_blame(const struct pairing *pairing, const struct object *object)
+{
+	return object_is_lock(object) ? pairing->held_blame : pairing->blame;
 }
 
 static inline bool what_is_object(uint8_t what)

@@ -10,24 +10,37 @@
 void object_settle(struct object *object, const struct account *account)
 {
 	if (object->waiters > 0) {
-		object->blame += object->active_holders * (account->g - object->settled_g);
-		if (object->blocked_holders > 0)
-			object->blame += (account->idle_ns - object->settled_idle_ns) << UNIT_SHIFT;
+		uint64_t grown = account->g - object->settled_g;
+		object->own_g += grown;
+		object->held_blame += object->active_holders * grown;
+		if (object->blocked_holders > 0) {
+			uint64_t idle = (account->idle_ns - object->settled_idle_ns) << UNIT_SHIFT;
+			object->held_blame += idle;
+			object->own_idle += idle / object->blocked_holders;
+		}
 	}
 	object->settled_g = account->g;
 	object->settled_idle_ns = account->idle_ns;
 }
 
-/* Counts a holder, or (by = -1) no longer counts it; one that waits for a thread holds nobody up. */
-static void count_holder(struct object *object, const struct thread *thread, int by)
+/*
+ * Counts a holder, or (by = -1) no longer counts it and blames it for the stretch that ends; one
+ * that waits for a thread holds nobody up. The object is settled.
+ */
+static void count_holder(
+	struct object *object, struct hold *hold, const struct thread *thread, int by)
 {
-	if (thread->is_active)
-		object->active_holders += (uint32_t)by;
-	else if (thread->is_waiting && !what_is_held_up(thread->what))
-		object->blocked_holders += (uint32_t)by;
+	bool is_blocked = thread->is_waiting && !what_is_held_up(thread->what);
+	if (!thread->is_active && !is_blocked)
+		return;
+	uint64_t own = thread->is_active ? object->own_g : object->own_idle;
+	*(thread->is_active ? &object->active_holders : &object->blocked_holders) += (uint32_t)by;
+	if (by < 0)
+		hold->blame += own - hold->mark;
+	hold->mark = own;
 }
 
-static struct hold *find_hold(struct blame_thread *mine, uint32_t object)
+struct hold *hold_find(struct blame_thread *mine, uint32_t object)
 {
 	for (size_t i = mine->count; i-- > 0;)
 		if (mine->holds[i].object == object)
@@ -51,9 +64,8 @@ static int push_hold(struct blame *blame, const struct account *account, uint32_
 	object_settle(object, account);
 	hold.object = object_index(blame, object);
 	hold.since_ns = account->now_ns;
-	hold.blame = object->blame;
-	mine->holds[mine->count++] = hold;
-	count_holder(object, &account->threads[index], 1);
+	mine->holds[mine->count] = hold;
+	count_holder(object, &mine->holds[mine->count++], &account->threads[index], 1);
 	return 0;
 }
 
@@ -62,8 +74,7 @@ int hold_end(struct blame *blame, const struct account *account, uint32_t index,
 {
 	struct object *object = &blame->objects[hold->object];
 	object_settle(object, account);
-	bool is_last = object->active_holders + object->blocked_holders <= 1;
-	count_holder(object, &account->threads[index], -1);
+	count_holder(object, hold, &account->threads[index], -1);
 	struct hold ended = *hold;
 	drop_hold(&blame->threads[index], hold);
 	if (ended.is_coming)
@@ -71,11 +82,11 @@ int hold_end(struct blame *blame, const struct account *account, uint32_t index,
 	uint64_t held_ns = account->now_ns - ended.since_ns;
 	object->held_ns += held_ns;
 	object->unseen_held_ns += (uint64_t)((unsigned __int128)held_ns * ended.shares / SHARE_ONE);
-	uint64_t units = object->blame - ended.blame;
-	if (units == 0 || (ended.is_shared && !is_last))
+	if (ended.blame == 0)
 		return 0;
-	int code = blame_pair(&blame->by_thread, ended.object, index, units);
-	return code < 0 ? code : blame_pair(&blame->by_site, ended.object, ended.site, units);
+	int code = blame_pair_held(&blame->by_thread, ended.object, index, ended.blame);
+	return code < 0 ? code
+			: blame_pair_held(&blame->by_site, ended.object, ended.site, ended.blame);
 }
 
 int hold_end_coming(struct blame *blame, const struct account *account, uint32_t index)
@@ -97,6 +108,27 @@ static uint64_t take_shares(struct blame_thread *mine, const struct event *event
 	return mine->burst_shares;
 }
 
+/*
+ * Who takes what others post never gives it back: of many semaphores such a thread counts as a holder
+ * of those that it took from last, so that an event's time is bounded.
+ */
+static void forget_token(struct blame *blame, const struct account *account, uint32_t index)
+{
+	enum { SEMAPHORES_HELD = 8 }; /* at once: as deep as anyone nests them */
+	struct blame_thread *mine = &blame->threads[index];
+	struct hold *oldest = NULL;
+	size_t count = 0;
+	for (size_t i = mine->count; i-- > 0;)
+		if (blame->objects[mine->holds[i].object].what == WHAT_SEM) {
+			oldest = &mine->holds[i];
+			count++;
+		}
+	if (count < SEMAPHORES_HELD)
+		return;
+	oldest->is_coming = true; /* it was never held */
+	(void)hold_end(blame, account, index, oldest); /* needs no memory */
+}
+
 int hold_take(struct blame *blame, const struct account *account, uint32_t index,
 	const struct event *event)
 {
@@ -105,22 +137,21 @@ int hold_take(struct blame *blame, const struct account *account, uint32_t index
 		return -ENOMEM;
 	if (!object->site)
 		object->site = event->site;
-	struct hold *hold = find_hold(&blame->threads[index], object_index(blame, object));
-	bool is_shared = event->flags & EVENT_SHARED;
+	struct hold *hold = hold_find(&blame->threads[index], object_index(blame, object));
 	uint64_t shares = take_shares(&blame->threads[index], event);
 	object->acquisitions += account->is_inside;
 	object->unseen_shares += account->is_inside ? shares : 0;
 	blame->free_locks += account->is_inside && event_is_free_lock(event);
+	if (!hold && event->what == WHAT_SEM)
+		forget_token(blame, account, index);
 	if (!hold)
 		return push_hold(blame, account, index, object,
-			(struct hold){
-				.site = event->site, .shares = shares, .is_shared = is_shared });
+			(struct hold){ .site = event->site, .shares = shares });
 	if (!hold->is_coming) {
 		hold->depth++;
 		return 0;
 	}
 	hold->is_coming = false;
-	hold->is_shared = is_shared;
 	hold->site = event->site;
 	hold->shares = shares;
 	hold->since_ns = account->now_ns;
@@ -143,7 +174,7 @@ int hold_give_back(struct blame *blame, const struct account *account, uint32_t 
 {
 	uint64_t kind = (uint64_t)event->what << 32 | event->pid;
 	uint32_t object = index_find(&blame->index, event->object, kind);
-	struct hold *hold = object == INDEX_NONE ? NULL : find_hold(&blame->threads[index], object);
+	struct hold *hold = object == INDEX_NONE ? NULL : hold_find(&blame->threads[index], object);
 	if (!hold) /* taken before recording began */
 		return 0;
 	if (hold->depth > 0) {
@@ -158,9 +189,9 @@ int hold_expect(struct blame *blame, const struct account *account, uint32_t ind
 {
 	uint32_t number = blame->threads[index].last_object;
 	struct object *object = number > 0 ? &blame->objects[number - 1] : NULL;
-	if (!object || !what_is_lock(object->what) ||
+	if (!object || !what_is_held(object->what) ||
 		object->active_holders + object->blocked_holders > 0 ||
-		find_hold(&blame->threads[index], number - 1))
+		hold_find(&blame->threads[index], number - 1))
 		return 0;
 	return push_hold(blame, account, index, object, (struct hold){ .is_coming = true });
 }
@@ -171,6 +202,6 @@ void hold_recount(struct blame *blame, const struct account *account, uint32_t i
 	for (size_t i = 0; i < mine->count; i++) {
 		struct object *object = &blame->objects[mine->holds[i].object];
 		object_settle(object, account);
-		count_holder(object, &account->threads[index], by);
+		count_holder(object, &mine->holds[i], &account->threads[index], by);
 	}
 }

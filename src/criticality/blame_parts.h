@@ -13,6 +13,7 @@ static inline uint32_t object_index(const struct blame *blame, const struct obje
 /* blame_tables.c. An object and a thread or site; NULL without memory. */
 struct pairing *blame_pairing(struct pairing_table *table, uint32_t object, uint64_t other);
 int blame_pair(struct pairing_table *table, uint32_t object, uint64_t other, uint64_t units);
+int blame_pair_held(struct pairing_table *table, uint32_t object, uint64_t other, uint64_t units);
 /* An address in the code of a process, called through a stack (0: unknown); NULL without memory. */
 struct site *blame_site(struct blame *blame, struct site_table *table, const struct site *identity);
 
@@ -27,6 +28,7 @@ int hold_expect(struct blame *blame, const struct account *account, uint32_t ind
 /* Free locks were left out; those that follow stand for them. */
 void hold_burst(struct blame *blame, const struct account *account, uint32_t index,
 	const struct event *event);
+struct hold *hold_find(struct blame_thread *mine, uint32_t object); /* NULL: it has none */
 /* One hold of a thread is over; all holds are that it was woken for and did not get. */
 int hold_end(struct blame *blame, const struct account *account, uint32_t index, struct hold *hold);
 int hold_end_coming(struct blame *blame, const struct account *account, uint32_t index);
@@ -40,6 +42,9 @@ void episode_arrive(struct blame *blame, struct object *object, const struct acc
 	uint32_t index, const struct event *event);
 void episode_leave(struct object *object, const struct account *account);
 int episode_pass(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event);
+/* A thread posts a semaphore: it gives back what it took, or signals, or both. */
+int semaphore_post(struct blame *blame, const struct account *account, uint32_t index,
 	const struct event *event);
 /* A thread signals an object that others may wait for. */
 int object_signal(

@@ -85,6 +85,22 @@ int object_signal(
 	return blame_pair(&blame->by_thread, object_index(blame, object), index, units);
 }
 
+int semaphore_post(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event)
+{
+	struct object *object = blame_object(blame, event->pid, event->what, event->object);
+	if (!object)
+		return -ENOMEM;
+	bool is_holder = hold_find(&blame->threads[index], object_index(blame, object)) != NULL;
+	if (object->waiters > 0) {
+		uint64_t *ended_ns = is_holder ? &object->returned_ns : &object->signalled_ns;
+		*ended_ns += account->now_ns - object->open_ns;
+		object->open_ns = account->now_ns;
+	}
+	int code = object_signal(blame, account, index, object);
+	return code < 0 ? code : hold_give_back(blame, account, index, event);
+}
+
 /* What a waiter worked before it came: futex_signal() compares. */
 void futex_arrive(struct object *object, const struct account *account, uint32_t index)
 {

@@ -97,3 +97,12 @@ int blame_pair(struct pairing_table *table, uint32_t object, uint64_t other, uin
 	pairing->blame += units;
 	return 0;
 }
+
+int blame_pair_held(struct pairing_table *table, uint32_t object, uint64_t other, uint64_t units)
+{
+	struct pairing *pairing = blame_pairing(table, object, other);
+	if (!pairing)
+		return -ENOMEM;
+	pairing->held_blame += units;
+	return 0;
+}

@@ -112,23 +112,26 @@ static uint8_t what_of(const struct object *object)
 
 static void fill_lock(struct result_lock *ret, struct object *object)
 {
+	bool is_held = object_is_lock(object);
 	*ret = (struct result_lock){ .name = TAKE(object->name),
 		.pid = object->pid,
 		.what = what_of(object),
 		.is_futex = object->what == WHAT_FUTEX,
+		.is_held = is_held,
 		.address = object->address,
 		.site = object->site,
 		.entry = object->entry,
 		.init_site = object->init_site,
-		.acquisitions = object->acquisitions + object->unseen_shares / SHARE_ONE,
-		.recorded = object->acquisitions,
+		.acquisitions =
+			is_held ? object->acquisitions + object->unseen_shares / SHARE_ONE : 0,
+		.recorded = is_held ? object->acquisitions : 0,
 		.waits = object->waits,
 		.episodes = object->episodes,
 		.try_failures = object->try_failures,
-		.held_ns = object->held_ns + object->unseen_held_ns,
+		.held_ns = is_held ? object->held_ns + object->unseen_held_ns : 0,
 		.waited_ns = object->waited_ns,
 		.contended_ns = object->contended_ns,
-		.blame_ns = ns_of(object->blame),
+		.blame_ns = ns_of(object_blame(object)),
 		.loss_ns = ns_of(object->loss),
 		.serial_ns = object->serial_ns,
 		.worst_thread = INDEX_NONE };
@@ -179,22 +182,25 @@ static void find_frame(const struct analysis *analysis, struct result_lock *lock
 
 static void find_worst(struct analysis *analysis, struct results *results, const uint32_t *places)
 {
+	const struct object *objects = analysis->blame.objects;
 	const struct pairing_table *threads = &analysis->blame.by_thread;
 	for (size_t i = 0; i < threads->count; i++) {
 		const struct pairing *p = &threads->items[i];
 		struct result_lock *lock = &results->locks[p->object];
-		if (ns_of(p->blame) <= lock->worst_ns)
+		uint64_t blame_ns = ns_of(pairing_blame(p, &objects[p->object]));
+		if (blame_ns <= lock->worst_ns)
 			continue;
-		lock->worst_ns = ns_of(p->blame);
+		lock->worst_ns = blame_ns;
 		lock->worst_thread = places[p->other];
 	}
 	const struct pairing_table *sites = &analysis->blame.by_site;
 	AUTO_FREE uint64_t *most = calloc(results->lock_count + 1, sizeof *most);
 	for (size_t i = 0; most && i < sites->count; i++) {
 		const struct pairing *p = &sites->items[i];
-		if (p->blame <= most[p->object])
+		uint64_t blame = pairing_blame(p, &objects[p->object]);
+		if (blame <= most[p->object])
 			continue;
-		most[p->object] = p->blame;
+		most[p->object] = blame;
 		results->locks[p->object].worst_site = p->other;
 	}
 }

@@ -31,6 +31,7 @@ struct result_lock {
 	uint32_t pid;
 	uint8_t what; /* of a futex: what it was used for, as far as can be told */
 	bool is_futex;
+	bool is_held; /* also of a semaphore: its holders are to blame, blame.h */
 	uint64_t address, site; /* of itself; of its first use */
 	uint64_t entry; /* futex: code that entered the kernel to wait; 0 if unknown */
 	uint64_t init_site; /* of its initialisation; 0: not seen */
