@@ -105,7 +105,11 @@ static void read_lea(const ZydisDecodedInstruction *insn, const ZydisDecodedOper
 static void read_move(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands,
 	struct code_step *step)
 {
-	if (is_register(&operands[0]) && is_register(&operands[1])) {
+	if (operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER && is_number(&operands[1])) {
+		step->does = CODE_SETS;
+		step->to = number_of(operands[0].reg.value);
+		step->offset = operands[1].imm.value.s;
+	} else if (is_register(&operands[0]) && is_register(&operands[1])) {
 		step->does = CODE_ADDS;
 		step->from = number_of(operands[1].reg.value);
 	} else if (is_register(&operands[0]) &&

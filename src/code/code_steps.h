@@ -29,6 +29,7 @@ enum code_register {
 
 enum code_does {
 	CODE_CHANGES, /* registers, in a way that is not followed */
+	CODE_SETS, /* to = offset, a number */
 	CODE_ADDS, /* to = from + offset */
 	CODE_INDEXES, /* to = from + index + offset: one is a pointer, the other a distance */
 	CODE_ADDS_MEMORY, /* to = to + memory at from + offset: one is a pointer */

@@ -163,20 +163,39 @@ static unsigned stored_loads(
 	return 0;
 }
 
-/* What was added to a register just before a step, to compute a distance. */
-static int64_t added_before(const struct search *search, size_t index, uint8_t reg)
+/* What was added to a register just before a step, to compute a distance; whether that is all of it. */
+static bool find_distance(
+	const struct search *search, size_t index, uint8_t reg, int64_t *ret_distance)
 {
-	int64_t sum = 0;
+	int64_t sum = *ret_distance = 0;
 	for (size_t i = 0; i < NEAR_STEPS && index > 0; i++) {
 		const struct code_step *step = code_steps_at(search->steps, --index);
 		if (!(step->changed & 1u << reg))
 			continue;
-		if (step->does != CODE_ADDS || step->from >= CODE_REGISTERS)
-			return sum;
+		if (step->does != CODE_ADDS && step->does != CODE_SETS)
+			break;
+		if (step->does == CODE_ADDS && step->from >= CODE_REGISTERS)
+			break;
 		sum += step->offset;
+		*ret_distance = sum;
+		if (step->does == CODE_SETS)
+			return true;
 		reg = step->from;
 	}
-	return sum;
+	return false;
+}
+
+/* Before a sum: the pointer is in `reg`, and `other` is a distance. */
+static void follow_addend(struct search *search, size_t index, const struct pointer *pointer,
+	uint8_t reg, uint8_t other)
+{
+	struct pointer before = *pointer;
+	int64_t distance = 0;
+	before.base = reg;
+	before.is_indexed |=
+		other >= CODE_REGISTERS || !find_distance(search, index, other, &distance);
+	before.offsets[0] += distance;
+	push(search, index, &before);
 }
 
 /* One of the two is the pointer, the other a distance. */
@@ -184,29 +203,25 @@ static void follow_sum(struct search *search, size_t index, const struct pointer
 {
 	const struct code_step *step = code_steps_at(search->steps, index);
 	struct pointer before = *pointer;
-	bool has_two = step->index < CODE_REGISTERS;
-	before.is_indexed = true;
+	int64_t number;
 	before.offsets[0] += step->offset;
-	struct pointer other = before;
-	before.base = step->from;
-	if (has_two) {
-		before.offsets[0] += added_before(search, index, step->index);
-		other.base = step->index;
-		other.offsets[0] += added_before(search, index, step->from);
-		push(search, index, &other);
-	}
-	push(search, index, &before);
+	if (step->index < CODE_REGISTERS && !find_distance(search, index, step->index, &number))
+		follow_addend(search, index, &before, step->index, step->from);
+	follow_addend(search, index, &before, step->from, step->index);
 }
 
 static void follow_memory_sum(struct search *search, size_t index, const struct pointer *pointer)
 {
 	const struct code_step *step = code_steps_at(search->steps, index);
 	struct pointer before = *pointer, loaded;
-	before.is_indexed = true;
-	push(search, index, &before);
+	int64_t distance = 0;
+	if (!find_distance(search, index, step->to, &distance)) {
+		before.is_indexed = true;
+		push(search, index, &before);
+	}
 	if (!from_memory(search, step, &before, &loaded))
 		return;
-	loaded.offsets[1] += added_before(search, index, step->to);
+	loaded.offsets[1] += distance;
 	push(search, index, &loaded);
 }
 
