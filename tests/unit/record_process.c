@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The preload library and what a process is made of: threads and their processor time, children, names,
+ * its end.
+ */
+#include "recorded.h"
+
+#include <inttypes.h>
+
+/* The creator holds the lock that they need: none is gone when it is named. */
+static void threads_have_the_names_that_their_creator_gave_them(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "names", &trace);
+	uint32_t seen = 0;
+	for (const struct event *e = trace.events; e < trace.events + trace.count; e++) {
+		int number;
+		if (e->kind == EVENT_NAME && e->what == WHAT_THREAD &&
+			sscanf(e->text, "worker-%d", &number) == 1)
+			seen |= 1u << number;
+	}
+	assert_int_equal(seen, (1u << 20) - 1);
+}
+
+static void threads_one_after_another_share_a_lane(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "one_by_one", &trace);
+	assert_int_equal(count_of(&trace, EVENT_THREAD_START, WHAT_NONE, 0), 1001);
+	assert_int_equal(count_of(&trace, EVENT_THREAD_EXIT, WHAT_NONE, 0), 1001);
+	assert_int_equal(count_of(&trace, EVENT_PASS, WHAT_MUTEX, 0), 1000);
+	assert_true(trace.header.lanes_taken <= 3);
+	const struct event *second = after(&trace, &trace.events[0]);
+	assert_true(second != NULL);
+}
+
+static void each_forked_child_is_a_process_that_ends(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "forks", &trace);
+	assert_int_equal(trace.header.processes, 21);
+	assert_int_equal(count_of(&trace, EVENT_THREAD_START, WHAT_NONE, 0), 21);
+	assert_int_equal(count_of(&trace, EVENT_THREAD_EXIT, WHAT_NONE, 0), 21);
+	assert_int_equal(count_of(&trace, EVENT_PASS, WHAT_MUTEX, 0), 20);
+	size_t with_parent = 0;
+	for (size_t i = 0; i < trace.count; i++)
+		if (trace.events[i].kind == EVENT_THREAD_START)
+			with_parent += trace.events[i].value == trace.events[0].tid;
+	assert_int_equal(with_parent, 20);
+}
+
+static void cpu_time_never_falls(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "locks", &trace);
+	for (size_t i = 0; i + 1 < trace.count; i++) {
+		const struct event *event = &trace.events[i];
+		if (event->kind == EVENT_THREAD_EXIT || event->cpu_ns == 0)
+			continue;
+		const struct event *next = after(&trace, event);
+		assert_true(next->cpu_ns == 0 || next->cpu_ns >= event->cpu_ns);
+	}
+}
+
+/* The run's clock is read before the thread's, so that their difference is off by what lies between. */
+static void cpu_time_passes_no_faster_than_time(void **state)
+{
+	enum { OFF_NS = 1000000 };
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "one_core", &trace);
+	for (size_t i = 0; i + 1 < trace.count; i++) {
+		const struct event *event = &trace.events[i];
+		if (event->kind == EVENT_THREAD_EXIT || event->cpu_ns == 0)
+			continue;
+		const struct event *next = after(&trace, event);
+		uint64_t time_ns = next->time_ns - event->time_ns;
+		if (next->cpu_ns > event->cpu_ns + time_ns + OFF_NS)
+			fail_msg("%" PRIu64 " ns of CPU time in %" PRIu64 " ns",
+				next->cpu_ns - event->cpu_ns, time_ns);
+	}
+}
+
+/* All of its sections do the same, also those at whose end a thread's clock is read and it loses its core. */
+static void cpu_time_in_a_section_stays_there(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "one_core", &trace);
+	uint64_t sum_ns = 0, count = 0, least_ns = UINT64_MAX;
+	for (size_t i = 0; i + 1 < trace.count; i++) {
+		const struct event *event = &trace.events[i];
+		if (event->kind != EVENT_PASS || event->what != WHAT_MUTEX)
+			continue;
+		const struct event *release = after(&trace, event);
+		assert_int_equal(release->kind, EVENT_RELEASE);
+		uint64_t held_ns = release->cpu_ns - event->cpu_ns;
+		sum_ns += held_ns;
+		count++;
+		least_ns = held_ns < least_ns ? held_ns : least_ns;
+	}
+	assert_true(count > 0);
+	assert_true(
+		least_ns > sum_ns / count / 4); /* cores change their speed, but not that much */
+}
+
+static uint64_t last_cpu_ns(const struct trace *trace, uint32_t tid)
+{
+	uint64_t cpu_ns = 0;
+	for (size_t i = 0; i < trace->count; i++)
+		if (trace->events[i].tid == tid && trace->events[i].cpu_ns)
+			cpu_ns = trace->events[i].cpu_ns;
+	return cpu_ns;
+}
+
+static void cpu_time_is_that_of_getrusage(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "cpu", &trace);
+	char *line = trace.run.output;
+	for (int i = 0; i < 4; i++) {
+		uint32_t tid = (uint32_t)strtoul(line, &line, 10);
+		double used_us = strtod(line, &line);
+		double recorded_us = (double)last_cpu_ns(&trace, tid) * 1e-3;
+		if (recorded_us < used_us * 0.98 || recorded_us > used_us * 1.02)
+			fail_msg("%u: %g us recorded, %g us used", tid, recorded_us, used_us);
+	}
+}
+
+/* Switches of a few microseconds each. Up to the last post: the exit reads the clock in any case. */
+static void check_cpu_of_turns(struct trace *trace)
+{
+	char *line = trace->run.output;
+	for (int i = 0; i < 2; i++) {
+		uint32_t tid = (uint32_t)strtoul(line, &line, 10);
+		double used_us = strtod(line, &line), recorded_us = 0;
+		for (const struct event *e = trace->events; e < trace->events + trace->count; e++)
+			if (e->tid == tid && e->kind == EVENT_RELEASE && e->what == WHAT_SEM)
+				recorded_us = (double)e->cpu_ns * 1e-3;
+		if (recorded_us < used_us * 0.98 || recorded_us > used_us * 1.02)
+			fail_msg("%u: %g us recorded, %g us used", tid, recorded_us, used_us);
+	}
+}
+
+static void cpu_time_of_many_waits_is_that_of_getrusage(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "turns", &trace);
+	check_cpu_of_turns(&trace);
+}
+
+/* That of most waits is then estimated. */
+static void within_a_budget_it_is_so_too(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record_as("tests/programs/events", "turns",
+		&(struct trace_create_opts){ .budget_ppm = 50000 }, &trace);
+	check_cpu_of_turns(&trace);
+}
+
+static const struct event *named(const struct trace *trace, enum event_what what, const char *text)
+{
+	for (size_t i = 0; i < trace->count; i++)
+		if (trace->events[i].kind == EVENT_NAME && trace->events[i].what == what &&
+			trace->events[i].text && strcmp(trace->events[i].text, text) == 0)
+			return &trace->events[i];
+	fail_msg("nothing is called '%s'", text);
+	return NULL;
+}
+
+static void marks_and_names_are_there(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "marks", &trace);
+	const struct event *begin = first_of(&trace, EVENT_REGION_BEGIN, WHAT_REGION);
+	assert_true(begin->object == named(&trace, WHAT_REGION, "outer")->object);
+	assert_int_equal(count_of(&trace, EVENT_REGION_BEGIN, WHAT_REGION, 0), 2);
+	assert_int_equal(count_of(&trace, EVENT_REGION_END, WHAT_REGION, 0), 2);
+	assert_int_equal(first_of(&trace, EVENT_TICK, WHAT_NONE)->value, 7);
+	assert_int_equal(first_of(&trace, EVENT_REQUEST_BEGIN, WHAT_NONE)->value, 42);
+	assert_int_equal(first_of(&trace, EVENT_REQUEST_END, WHAT_NONE)->value, 42);
+	assert_int_equal(named(&trace, WHAT_THREAD, "marker")->object, begin->tid);
+	AUTO_FREE char *path = NULL;
+	find("tests/programs/events", &path);
+	const struct event *module = named(&trace, WHAT_MODULE, path);
+	assert_in_range(begin->site, module->object, module->value - 1);
+}
+
+static void what_a_killed_program_did_is_there(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "kill", &trace);
+	assert_true(WIFSIGNALED(trace.run.status));
+	assert_int_equal(count_of(&trace, EVENT_PASS, WHAT_MUTEX, 0), 4000);
+	assert_int_equal(count_of(&trace, EVENT_RELEASE, WHAT_MUTEX, 0), 4000);
+}
+
+static void a_full_file_ends_the_recording_only(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record_as("tests/programs/events", "locks",
+		&(struct trace_create_opts){ .bytes_max = 3 << 16 }, &trace);
+	assert_int_equal(trace.run.status, 0);
+	assert_int_equal(trace.header.is_full, 1);
+	assert_true(trace.header.events_lost > 4000);
+}
+
+static void programs_behave_as_without_a_recorder(void **state)
+{
+	(void)state;
+	AUTO_FREE char *path = NULL;
+	find("tests/programs/behaviour", &path);
+	char *argv[] = { path, NULL };
+	AUTO_RELEASE(run) struct run plain = { 0 };
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	run_program(argv, NULL, &plain);
+	record("tests/programs/behaviour", NULL, &trace);
+	assert_string_equal(trace.run.output, plain.output);
+	assert_int_equal(trace.run.status, plain.status);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(threads_have_the_names_that_their_creator_gave_them),
+		cmocka_unit_test(threads_one_after_another_share_a_lane),
+		cmocka_unit_test(each_forked_child_is_a_process_that_ends),
+		cmocka_unit_test(cpu_time_is_that_of_getrusage),
+		cmocka_unit_test(cpu_time_of_many_waits_is_that_of_getrusage),
+		cmocka_unit_test(within_a_budget_it_is_so_too),
+		cmocka_unit_test(cpu_time_never_falls),
+		cmocka_unit_test(cpu_time_passes_no_faster_than_time),
+		cmocka_unit_test(cpu_time_in_a_section_stays_there),
+		cmocka_unit_test(marks_and_names_are_there),
+		cmocka_unit_test(what_a_killed_program_did_is_there),
+		cmocka_unit_test(a_full_file_ends_the_recording_only),
+		cmocka_unit_test(programs_behave_as_without_a_recorder),
+	};
+	return cmocka_run_group_tests_name("record_process", tests, NULL, NULL);
+}
