@@ -3,6 +3,8 @@
 #include "cmocka_all.h"
 
 #include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/rng.h"
 #include "criticality/collect_results.h"
 #include "criticality_fixture.h"
 
@@ -162,6 +164,41 @@ static void what_is_never_given_back_is_forgotten(void **state)
 	assert_int_equal(mutex->held_ns, 1001 * US);
 }
 
+/* Whatever they take, give back and wait for: but for idle time that does not divide by the sleepers. */
+static void the_holders_shares_add_up_to_the_blame(void **state)
+{
+	(void)state;
+	static const uint8_t kinds[] = { EVENT_WAIT, EVENT_PASS, EVENT_PASS, EVENT_RELEASE,
+		EVENT_THREAD_EXIT, EVENT_RUN, EVENT_PREEMPT };
+	static const uint8_t whats[] = { WHAT_SEM, WHAT_SEM, WHAT_RWLOCK, WHAT_SLEEP };
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct rng rng;
+		rng_init(&rng, seed);
+		AUTO(analysis)
+		struct analysis *a = new_analysis((struct analysis_opts){ .needs_core = seed % 2 });
+		uint64_t now = 0, sum = 0, held = 0;
+		for (unsigned k = 0; k < 2000; k++) {
+			now += rng_below(&rng, 4000);
+			at(a, now, MAIN + (uint32_t)rng_below(&rng, 7),
+				(enum event_kind)kinds[rng_below(&rng, ARRAY_SIZE(kinds))],
+				(enum event_what)whats[rng_below(&rng, ARRAY_SIZE(whats))],
+				rng_below(&rng, 3));
+		}
+		for (uint32_t i = 0; i < 7; i++)
+			at(a, now, MAIN + i, EVENT_THREAD_EXIT, WHAT_NONE, 0);
+		const struct blame *blame = &a->blame;
+		for (size_t i = 0; i < blame->by_thread.count; i++)
+			sum += blame->by_thread.items[i].held_blame;
+		for (size_t i = 0; i < blame->object_count; i++) {
+			held += blame->objects[i].held_blame;
+			assert_int_equal(blame->objects[i].active_holders, 0);
+			assert_int_equal(blame->objects[i].blocked_holders, 0);
+		}
+		assert_true(held > 0);
+		assert_in_range(sum, held - 7 * 2000, held);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +208,7 @@ int main(void)
 		cmocka_unit_test(a_semaphore_posted_by_others_is_a_signal),
 		cmocka_unit_test(a_turnstile_that_one_thread_opens_is_a_signal),
 		cmocka_unit_test(what_is_never_given_back_is_forgotten),
+		cmocka_unit_test(the_holders_shares_add_up_to_the_blame),
 	};
 	return cmocka_run_group_tests_name("criticality_semaphores", tests, NULL, NULL);
 }
