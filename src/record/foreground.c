@@ -79,7 +79,7 @@ static int attend(const struct foreground_opts *opts, pid_t pid, const struct si
 		siginfo_t info;
 		int number =
 			sigtimedwait(&signals->waited_for, &info, opts->at_tick ? &tick : NULL);
-		if (number < 0 && errno == EAGAIN)
+		if (opts->at_tick && number < 0 && errno == EAGAIN)
 			opts->at_tick(opts->context, monotonic_ns() - start_ns);
 		if (number > 0 && number != SIGCHLD && info.si_code <= 0)
 			(void)kill(pid, number); /* it may have ended */

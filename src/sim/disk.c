@@ -34,7 +34,7 @@ static int queue_grow(struct disk *disk)
 	if (disk->queue_count < disk->queue_capacity)
 		return 0;
 	size_t capacity = disk->queue_capacity ? 2 * disk->queue_capacity : 16;
-	struct disk_request *queue = malloc(capacity * sizeof *queue);
+	struct disk_request *queue = calloc(capacity, sizeof *queue);
 	if (!queue)
 		return -ENOMEM;
 	for (size_t i = 0; i < disk->queue_count; i++)
