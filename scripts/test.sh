@@ -86,7 +86,9 @@ run_tests() {
 		jq -c 'select(.result == "OK" or .result == "SKIP" | not)' "$results" | show_failures 'again   '
 		meson test -C "$folder" --no-rebuild --timeout-multiplier 4 --num-processes 1 "${names[@]}" </dev/null >>"$log" 2>&1 || true
 		cp "$written" "$again"
-		ok=$((ok + $(of_tests '. == "OK"' "$again" | wc -l)))
+		# A unit test and a test of a command may share a name: both run again, the one that failed is counted.
+		ok=$((ok + $(of_tests '. == "OK"' "$again" |
+			grep -cxFf <(of_tests '. != "OK" and . != "SKIP"' "$results") || true)))
 	else
 		cp "$results" "$again"
 	fi
