@@ -106,9 +106,13 @@ static void read_move(const ZydisDecodedInstruction *insn, const ZydisDecodedOpe
 	struct code_step *step)
 {
 	if (operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER && is_number(&operands[1])) {
+		unsigned bits = operands[0].size;
+		if (bits < 32)
+			return; /* the rest of the register stays */
 		step->does = CODE_SETS;
 		step->to = number_of(operands[0].reg.value);
-		step->offset = operands[1].imm.value.s;
+		step->offset =
+			bits == 32 ? (uint32_t)operands[1].imm.value.u : operands[1].imm.value.s;
 	} else if (is_register(&operands[0]) && is_register(&operands[1])) {
 		step->does = CODE_ADDS;
 		step->from = number_of(operands[1].reg.value);
