@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "modules.h"
 
+#include "real.h"
+#include "trace.h"
+
+#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum {
@@ -15,6 +20,7 @@ enum {
 struct module {
 	uint64_t bias, end;
 	char path[PATH_BYTES];
+	bool is_kept; /* unloaded, and its place is empty */
 };
 
 /* Threads that find the same new file both record it: a name given twice does no harm. */
@@ -83,9 +89,51 @@ void modules_note(void)
 	(void)dl_iterate_phdr(visit, &is_first); /* the last result of visit() */
 }
 
+static int mark_loaded(struct dl_phdr_info *info, size_t bytes, void *is_loaded)
+{
+	(void)bytes;
+	for (uint32_t i = 0; i < module_count; i++)
+		if (modules[i].bias == info->dlpi_addr)
+			((bool *)is_loaded)[i] = true;
+	return 0;
+}
+
+void modules_keep_places(void)
+{
+	bool is_loaded[MODULES_MAX] = { false };
+	uint32_t count = __atomic_load_n(&module_count, __ATOMIC_ACQUIRE);
+	if (is_forked)
+		return;
+	(void)dl_iterate_phdr(mark_loaded, is_loaded); /* the last result of mark_loaded() */
+	for (uint32_t i = 0; i < count; i++) {
+		struct module *module = &modules[i];
+		void *place = (void *)(uintptr_t)module->bias; /* fails where something is */
+		if (!is_loaded[i] && !module->is_kept)
+			module->is_kept = mmap(place, module->end - module->bias, PROT_NONE,
+						  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+							  MAP_FIXED_NOREPLACE,
+						  -1, 0) == place;
+	}
+}
+
 void modules_repeat(void)
 {
 	is_forked = true;
 	for (uint32_t i = 0; i < module_count; i++)
 		modules_put(modules[i].bias, modules[i].end, modules[i].path);
+}
+
+/* What is unloaded has names, and its destructors may lock. */
+EXPORT int dlclose(void *library)
+{
+	if (!is_tracing())
+		return real()->dlclose(library);
+	int kept = errno;
+	trace_modules();
+	errno = kept;
+	int result = real()->dlclose(library);
+	kept = errno;
+	modules_keep_places();
+	errno = kept;
+	return result;
 }

@@ -8,6 +8,7 @@
 
 #include "profiled.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -113,6 +114,7 @@ int __openat64_2(int directory, const char *path, int flags);
 	X(__openat64_2)                                                                            \
 	X(creat)                                                                                   \
 	X(creat64)                                                                                 \
+	X(dlclose)                                                                                 \
 	X(poll)                                                                                    \
 	X(ppoll)                                                                                   \
 	X(select)                                                                                  \

@@ -24,20 +24,29 @@ static pthread_key_t exit_key;
 
 /* The ways that are seldom taken. */
 
+static void tell_lost(void)
+{
+	lanes_count_lost(self.lost);
+	self.lost = 0;
+}
+
 void thread_lose(void)
 {
-	if (++self.lost % LOST_BATCH == 0)
-		lanes_count_lost(LOST_BATCH);
+	if (++self.lost >= LOST_BATCH)
+		tell_lost();
 }
 
 bool thread_make_room(void)
 {
-	if (self.lost % LOST_BATCH != 0)
+	if (self.without_room % LOST_BATCH != 0) {
+		self.without_room++;
 		return false;
+	}
 	int kept = errno;
 	bool has_room = lane_grow(&self.lane, self.tid);
 	if (has_room)
 		memset(self.known, 0, sizeof(self.known)); /* the desk is empty */
+	self.without_room = has_room ? 0 : 1;
 	errno = kept;
 	return has_room;
 }
@@ -67,6 +76,7 @@ static void start_thread(struct birth birth, const void *routine, const void *ca
 	self.tid = (uint32_t)syscall(SYS_gettid);
 	self.state = THREAD_RECORDING;
 	self.lost = 0;
+	self.without_room = 0;
 	self.slot = profiled_claim(self.tid);
 	self.stretch = PROFILE_NOT_COUNTED;
 	cpu_clock_start(&self.cpu, self.slot ? &self.slot->instructions : NULL);
@@ -106,7 +116,7 @@ static void end_thread(void)
 	uint64_t time_ns = now();
 	put(time_ns, (struct head){ TRACE_THREAD_EXIT, TRACE_WHAT_NONE, 0 }, 0, NULL, 0);
 	wake_note((const void *)pthread_self(), time_ns, self.tid);
-	lanes_count_lost(self.lost % LOST_BATCH);
+	tell_lost();
 	lane_give(&self.lane);
 	profiled_give_back(self.slot);
 	self.slot = NULL;
@@ -190,6 +200,14 @@ static void put_name(enum trace_what what, uint64_t object, uint64_t value, cons
 void modules_put(uint64_t bias, uint64_t end, const char *path)
 {
 	put_name(TRACE_MODULE, bias, end, path);
+}
+
+void trace_modules(void)
+{
+	if (!enter())
+		return;
+	modules_note();
+	leave();
 }
 
 void trace_name(enum trace_what what, uint64_t object, uint64_t value, const char *text)

@@ -57,6 +57,9 @@ void trace_name(enum trace_what what, uint64_t object, uint64_t value, const cha
 /* By which calls this thread comes to wait, if the object was never waited for. */
 void trace_first_wait(uint32_t kind, const void *object, const void *caller);
 
+/* Which files the process has loaded since this was recorded last. */
+void trace_modules(void);
+
 /* An object was initialised. */
 void trace_init(uint32_t kind, const void *object, const void *caller);
 

@@ -10,6 +10,12 @@ enum {
 	AVERAGED_WAITS = 8,
 };
 
+/* Whose interposers call waited(), if the wait does not end by cancellation. */
+static bool says_result(uint32_t kind)
+{
+	return kind <= SYNC_JOIN && kind != SYNC_BARRIER;
+}
+
 static bool open_wait(struct wait *wait, uint32_t kind, const void *object, const void *caller)
 {
 	/* A signal handler that interrupted this library: its wait is part of what it interrupted. */
@@ -25,6 +31,7 @@ static bool open_wait(struct wait *wait, uint32_t kind, const void *object, cons
 		.object = object,
 		.caller = caller,
 		.is_counted = true,
+		.has_failed = says_result(kind), /* unless it says otherwise */
 	};
 	return true;
 }

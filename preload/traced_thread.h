@@ -71,6 +71,7 @@ struct thread {
 	struct wait parked;
 	uint32_t tid;
 	uint32_t lost; /* not yet counted in the file */
+	uint32_t without_room; /* events since the first that found none; 0: there was room */
 	uint32_t state; /* enum thread_state */
 	struct profile_slot *slot; /* NULL: not profiled */
 	uint64_t stretch; /* that the last event began */

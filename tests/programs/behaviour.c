@@ -164,6 +164,7 @@ static void *wait_cond(void *unused)
 	pthread_mutex_lock(&mutex);
 	pthread_cleanup_push(unlock, &mutex);
 	atomic_store(&tid, (int)syscall(SYS_gettid));
+	pthread_cond_signal(&cond); /* to nobody */
 	for (;;)
 		pthread_cond_wait(&cond, &mutex);
 	pthread_cleanup_pop(0);

@@ -17,7 +17,7 @@
 extern char **environ;
 
 enum {
-	OUTPUT_BYTES = 4096,
+	OUTPUT_BYTES = 16384,
 	ENVIRONMENT_MAX = 512,
 };
 

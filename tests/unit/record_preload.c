@@ -173,16 +173,6 @@ static void a_condition_wait_releases_and_takes_its_mutex(void **state)
 	assert_int_equal(count_of(&trace, EVENT_RELEASE, WHAT_COND, 0), 1);
 }
 
-/* Not every build has the program. */
-static void skip_without(const char *program, const char *reason)
-{
-	AUTO_FREE char *path = NULL;
-	if (datadir_find(program, &path, NULL) == 0)
-		return;
-	print_message("skipped: %s\n", reason);
-	skip();
-}
-
 static void check_openmp(const char *program)
 {
 	static const struct {

@@ -215,18 +215,92 @@ static void a_full_file_ends_the_recording_only(void **state)
 	assert_true(trace.header.events_lost > 4000);
 }
 
+static void check_behaviour(const char *program, const char *argument, struct trace *ret)
+{
+	AUTO_FREE char *path = NULL;
+	find(program, &path);
+	char *argv[] = { path, (char *)argument, NULL };
+	AUTO_RELEASE(run) struct run plain = { 0 };
+	run_program(argv, NULL, &plain);
+	record(program, argument, ret);
+	assert_string_equal(ret->run.output, plain.output);
+	assert_int_equal(ret->run.status, plain.status);
+}
+
 static void programs_behave_as_without_a_recorder(void **state)
 {
 	(void)state;
-	AUTO_FREE char *path = NULL;
-	find("tests/programs/behaviour", &path);
-	char *argv[] = { path, NULL };
-	AUTO_RELEASE(run) struct run plain = { 0 };
+	static const struct {
+		const char *program, *argument;
+	} cases[] = {
+		{ "tests/programs/behaviour", NULL },
+		{ "tests/programs/errnos", NULL },
+		{ "tests/programs/signals", NULL },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_RELEASE(trace) struct trace trace = { 0 };
+		check_behaviour(cases[i].program, cases[i].argument, &trace);
+	}
+}
+
+/* However it ends, what its objects did before main() and after it is recorded. */
+static void objects_live_before_and_after_main(void **state)
+{
+	(void)state;
+	static const char *const ends[] = { "return", "exit", "quick", "threads", "abort",
+		"_exit" };
+	skip_without("tests/programs/statics", "no C++ compiler here");
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		AUTO_RELEASE(trace) struct trace trace = { 0 };
+		check_behaviour("tests/programs/statics", ends[i], &trace);
+		const struct event *wait = first_of(&trace, EVENT_WAIT, WHAT_COND);
+		assert_true(wait->object != 0);
+		/* The two that destroy an object of their own: for writing, as they end. */
+		assert_true(count_of(&trace, EVENT_RELEASE, WHAT_RWLOCK, 0) >= 4);
+	}
+}
+
+/* What a handler does while its thread is in the recorder is lost, and nothing else. */
+static void a_handler_costs_few_events(void **state)
+{
+	(void)state;
 	AUTO_RELEASE(trace) struct trace trace = { 0 };
-	run_program(argv, NULL, &plain);
+	record("tests/programs/signals", NULL, &trace);
+	/* Some 220 signals, each a post and perhaps a lock. */
+	assert_in_range(trace.header.events_lost, 0, 2000);
+}
+
+/* An address is a place in one library, though others were loaded before and after it. */
+static void unloaded_libraries_have_names(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	check_behaviour("tests/programs/loaded", NULL, &trace);
+	unsigned loads[2] = { 0 };
+	for (size_t i = 0; i < trace.count; i++) {
+		const struct event *event = &trace.events[i];
+		if (event->kind != EVENT_WAIT || event->what != WHAT_MUTEX)
+			continue;
+		const struct event *library = module_of(&trace, event->object);
+		assert_ptr_equal(library, module_of(&trace, event->site));
+		loads[0] += strstr(library->text, "/first_plugin.so") != NULL;
+		loads[1] += strstr(library->text, "/second_plugin.so") != NULL;
+	}
+	assert_int_equal(loads[0], 2);
+	assert_int_equal(loads[1], 2);
+}
+
+static void a_cancelled_wait_was_ended_by_nobody(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
 	record("tests/programs/behaviour", NULL, &trace);
-	assert_string_equal(trace.run.output, plain.output);
-	assert_int_equal(trace.run.status, plain.status);
+	const struct event *pass = after(&trace, first_of(&trace, EVENT_RELEASE, WHAT_COND));
+	while (pass->kind != EVENT_PASS)
+		pass = after(&trace, pass);
+	assert_int_equal(pass->what, WHAT_COND);
+	assert_int_equal(pass->flags & EVENT_TIMED_OUT, EVENT_TIMED_OUT);
+	assert_int_equal(pass->value, 0);
 }
 
 int main(void)
@@ -245,6 +319,10 @@ int main(void)
 		cmocka_unit_test(what_a_killed_program_did_is_there),
 		cmocka_unit_test(a_full_file_ends_the_recording_only),
 		cmocka_unit_test(programs_behave_as_without_a_recorder),
+		cmocka_unit_test(objects_live_before_and_after_main),
+		cmocka_unit_test(a_handler_costs_few_events),
+		cmocka_unit_test(unloaded_libraries_have_names),
+		cmocka_unit_test(a_cancelled_wait_was_ended_by_nobody),
 	};
 	return cmocka_run_group_tests_name("record_process", tests, NULL, NULL);
 }

@@ -93,6 +93,16 @@ static inline void record(const char *program, const char *argument, struct trac
 	record_as(program, argument, &(struct trace_create_opts){ 0 }, trace);
 }
 
+/* Not every build has the program. */
+static inline void skip_without(const char *program, const char *reason)
+{
+	AUTO_FREE char *path = NULL;
+	if (datadir_find(program, &path, NULL) == 0)
+		return;
+	print_message("skipped: %s\n", reason);
+	skip();
+}
+
 static inline size_t count_of(
 	const struct trace *trace, enum event_kind kind, enum event_what what, uint16_t flags)
 {
@@ -113,6 +123,22 @@ static inline const struct event *first_of(
 			return &trace->events[i];
 	fail_msg("no event of kind %d, %d", kind, what);
 	return NULL;
+}
+
+/* The only file that was loaded at the address; its text is the path. */
+static inline const struct event *module_of(const struct trace *trace, uint64_t address)
+{
+	const struct event *found = NULL;
+	for (const struct event *e = trace->events; e < trace->events + trace->count; e++) {
+		if (e->kind != EVENT_NAME || e->what != WHAT_MODULE || address < e->object ||
+			address >= e->value)
+			continue;
+		if (found)
+			fail_msg("'%s' and '%s' at one address", found->text, e->text);
+		found = e;
+	}
+	assert_non_null(found);
+	return found;
 }
 
 /* The next event of the same thread. */

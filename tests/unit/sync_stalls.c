@@ -206,6 +206,23 @@ static void programs_behave_as_without_the_library(void **state)
 	assert_int_equal(measured.stalls->unfinished_waits, 0);
 }
 
+static void so_do_those_that_signals_interrupt(void **state)
+{
+	(void)state;
+	static const char *const programs[] = { "tests/programs/errnos", "tests/programs/signals" };
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		AUTO_FREE char *path = NULL;
+		find(programs[i], &path);
+		char *argv[] = { path, NULL };
+		AUTO_RELEASE(run) struct run plain = { 0 };
+		AUTO_RELEASE(run) struct run measured = { 0 };
+		run_program(argv, NULL, &plain);
+		measure(programs[i], NULL, &measured);
+		assert_string_equal(measured.output, plain.output);
+		assert_int_equal(measured.status, plain.status);
+	}
+}
+
 static void a_library_that_cannot_record_changes_nothing(void **state)
 {
 	(void)state;
@@ -331,6 +348,7 @@ int main(void)
 		cmocka_unit_test(tasks_that_run_in_a_barrier_are_not_waits),
 		cmocka_unit_test(waits_survive_how_threads_and_processes_end),
 		cmocka_unit_test(programs_behave_as_without_the_library),
+		cmocka_unit_test(so_do_those_that_signals_interrupt),
 		cmocka_unit_test(a_library_that_cannot_record_changes_nothing),
 		cmocka_unit_test(programs_that_ignore_a_preload_are_refused),
 		cmocka_unit_test(a_script_is_judged_by_its_interpreter),
