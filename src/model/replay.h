@@ -10,8 +10,9 @@
  *	replay_run(replay, &(struct replay_run){ .cores = 16, .sink = &events }, &ns, err);
  *
  * From the events of each thread come its operations with the CPU time before each; the engine (sim.h)
- * plays them. What is kept of the recording is what each thread does and computes; who gets a lock
- * first, who waits and how long, is decided anew. Method and limits: docs/models/replay.md, after De
+ * plays them. What is kept of the recording is what each thread does and computes, but for pieces of
+ * work that threads take from a common supply; who gets these, who gets a lock first, who waits and how
+ * long, is decided anew. Method and limits: docs/models/replay.md, after De
  * Pestel, Van den Steen, Akram, Eeckhout, "RPPM", ISPASS 2019, section III-B, and Tarvo and Reiss,
  * "Using Computer Simulation to Predict the Performance of Multithreaded Programs", ICPE 2012.
  *
@@ -70,6 +71,8 @@ struct replay_facts {
 	size_t threads, operations;
 	uint64_t
 		in_turns; /* locks, semaphores, barriers that are played otherwise: see replay_settle() */
+	size_t supplies; /* places from where threads take pieces of work: see replay_supply.c */
+	uint64_t dealt; /* such pieces, which go to whoever asks first */
 	uint64_t conditions,
 		by_order; /* waits for conditions; those replayed in the recorded order */
 	uint64_t unended; /* waits that had not ended when the recording did */
@@ -146,7 +149,7 @@ int replay_run(
 bool replay_stuck(const struct replay *replay, size_t n, uint32_t *ret_meaning);
 
 /*
- * After -EDEADLK with no such condition: locks and semaphores for which threads waited then are taken in the recorded
+ * After -EDEADLK with no such condition: work is not dealt anew any more; then, locks and semaphores for which threads waited then are taken in the recorded
  * order from now on, and barriers are none. False: all of them were already.
  */
 bool replay_settle(struct replay *replay);

@@ -27,15 +27,16 @@ static int decide_queue(struct player *player, uint32_t index, const struct step
 	struct play_thread *thread = &player->threads[index];
 	int64_t need = meaning->get_items;
 	bool has_items = !meaning->is_initial_known || cond->items >= need;
-	bool was_waiting = thread->stage > 0;
-	if (cond->is_closed || (has_items && !step->is_refused)) {
-		if (has_items && !step->is_refused)
+	bool is_refused = deal_is_refused(player, index, step);
+	if (cond->is_closed || (has_items && !is_refused)) {
+		if (has_items && !is_refused)
 			cond->items -= need;
-		cond->refused_waiting -= was_waiting && step->is_refused;
+		cond->refused_waiting -= thread->counts_as_refused;
+		thread->counts_as_refused = false;
 		return PLAY_DONE;
 	}
-	cond->refused_waiting += !was_waiting && step->is_refused;
-	thread->stage = 1;
+	cond->refused_waiting += is_refused && !thread->counts_as_refused;
+	thread->counts_as_refused |= is_refused;
 	return play_wait_for(player, index, step, op);
 }
 
@@ -96,7 +97,7 @@ int play_put(struct player *player, const struct step *step, struct sim_op *op)
 	if (step->class == MEANING_PUTS) {
 		cond->items += meaning->put_items;
 		is_for_all = meaning->put_items > 1 || meaning->get_items > 1 ||
-			     cond->refused_waiting > 0;
+			     cond->refused_waiting > 0 || deal_is_over(player, step->object);
 	} else if (step->class == MEANING_CLOSES) {
 		cond->is_closed = true;
 	} else {

@@ -81,7 +81,7 @@ static void name_object(const struct player *player, struct event *event, uint32
 		return;
 	}
 	/* A pause: for whatever it was. */
-	const struct load_thread *thread = &player->replay->threads[index];
+	const struct load_thread *thread = &player->replay->threads[player->threads[index].list];
 	size_t at = player->threads[index].at;
 	uint32_t kept = REPLAY_NONE;
 	if (event->what == WHAT_SLEEP || event->what == WHAT_SEM)
@@ -160,7 +160,8 @@ int replay_emit(struct player *player, const struct event *given, struct err *er
 		event.object = thread->routine;
 		event.site = thread->start_site;
 	} else if (event.kind == EVENT_REGION_BEGIN || event.kind == EVENT_REGION_END) {
-		event.object = thread->steps[player->threads[index].at - 1].amount;
+		const struct play_thread *play = &player->threads[index];
+		event.object = player->replay->threads[play->list].steps[play->at - 1].amount;
 	} else if (event.what != WHAT_NONE) {
 		name_object(player, &event, index);
 	}

@@ -453,9 +453,15 @@ void replay_free(struct replay *replay)
 		free(replay->threads[i].steps);
 		free(replay->threads[i].holds);
 		free(replay->threads[i].splits);
+		free(replay->threads[i].bounds);
 	}
 	for (size_t i = 0; i < replay->object_count; i++)
 		free(replay->objects[i].arrivals);
+	for (size_t i = 0; i < replay->supply_count; i++) {
+		free(replay->supplies[i].pieces);
+		free(replay->supplies[i].epoch_ends);
+	}
+	free(replay->supplies);
 	free(replay->threads);
 	free(replay->objects);
 	free(replay->episodes);

@@ -6,8 +6,9 @@
  *	events --> replay_load.c --> steps of each thread --> replay_objects.c --> replay_play.c --> sim
  *	             replay_cpu.c: the work before each          replay_barriers.c      replay_decide.c: conditions
  *	             replay_waits.c: what a wait means           replay_costs.c         replay_turns.c: in recorded order
- *	               replay_locks.c                            replay_fit.c                |
- *	               replay_conds.c, replay_sections.c                           replay_emit.c --> events
+ *	               replay_locks.c                            replay_fit.c            replay_deal.c: common work
+ *	               replay_conds.c, replay_sections.c         replay_supply.c             |
+ *	                                                                           replay_emit.c --> events
  */
 #ifndef MODEL_REPLAY_PARTS_H
 #define MODEL_REPLAY_PARTS_H
@@ -28,7 +29,8 @@ enum step_kind {
 	STEP_AWAIT_SIGNAL, /* object: condition; other: mutex; amount: number of the signal; recorded order */
 	STEP_TIMED_WAIT, /* object: condition; other: mutex; amount: ns that pass without a signal */
 	STEP_SIGNAL, /* object: condition; amount: its number */
-	STEP_DECIDE, /* object: condition; other: mutex; class: role. It may wait for what it means */
+	STEP_DECIDE, /* object: condition; other: mutex; class: role; amount: its place among the sections that decide,
+			by their ends. It may wait for what it means */
 	STEP_PUT, /* object: condition; class: role */
 	STEP_SEM_WAIT, /* amount: its turn; other: how many it takes, or REPLAY_NONE: one */
 	STEP_SEM_POST, /* amount: how many */
@@ -82,6 +84,8 @@ struct load_thread {
 		is_running; /* is_running: as far as it is known, computes */
 	bool is_sleeper; /* a STEP_WAKE is for it */
 	bool counts_work; /* its CPU time is no time: see replay_opts.stretch */
+	uint32_t supply; /* that it takes work from, plus one; 0: none */
+	size_t *bounds; /* for each epoch of that: the step after it has found nothing left */
 	uint16_t stretch; /* while it is loaded: that it is in */
 	struct load_split *splits;
 	size_t split_count, split_capacity;
@@ -141,6 +145,7 @@ struct load_object {
 	uint32_t meaning; /* condition: its index, UINT32_MAX if it has none that is known */
 	bool takes_turns, lets_pass; /* see replay_turns.c */
 	bool was_awaited; /* when the last run came to a deadlock, somebody wanted to take it */
+	uint32_t supply; /* of which it is the place, plus one; 0: none */
 	bool was_stuck; /* condition: when the last run came to a deadlock, somebody waited for it */
 
 	/* While it is loaded. */
@@ -177,6 +182,21 @@ struct samples {
 	size_t count, capacity;
 };
 
+/* From this step of a thread to its next taking. */
+struct supply_piece {
+	uint32_t thread;
+	size_t from;
+};
+
+/* Where threads take pieces of work: by steps of this kind, object and site. See replay_supply.c. */
+struct supply {
+	uint32_t object, epoch_count;
+	uint64_t site;
+	uint8_t kind;
+	struct supply_piece *pieces; /* in the order of the takings */
+	size_t piece_count, *epoch_ends; /* epoch_ends: how many pieces there are until then */
+};
+
 enum { LOAD_ACTIVE_MAX = 1024 };
 
 /* Objects of the replay's own: a barrier of GCC's OpenMP at which threads wait for their next region. */
@@ -206,7 +226,12 @@ struct replay {
 	size_t region_count, region_capacity, site_count, site_capacity;
 	struct map region_index;
 
+	struct supply *supplies;
+	size_t supply_count, supply_capacity;
+	bool keeps_shares; /* the supplies are not used: each thread does what it did */
+
 	uint64_t sections; /* that have begun: see meaning.h */
+	uint64_t decided; /* sections with decisions that have ended */
 	uint64_t origin_ns, now_ns, end_ns;
 	uint64_t crowded_ns; /* when more were woken at once than cores were free */
 	uint32_t active, on_core, on_core_max, active_max;
@@ -290,6 +315,12 @@ int barriers_meet(struct replay *replay, uint32_t object);
 /* replay_costs.c */
 int costs_sample(struct samples *samples, uint64_t ns);
 void costs_settle(struct replay *replay); /* when all events are known */
+
+/* replay_supply.c: when all objects are known. */
+int supplies_find(struct replay *replay);
+/* Whether work is dealt anew: the first suspect when a replay comes to a deadlock. */
+bool deals_anew(const struct replay *replay);
+bool supply_is_take(uint8_t kind, uint32_t object, uint64_t site, const struct step *step);
 
 /* replay_objects.c. Also -EINVAL, with err. */
 int objects_finish(struct replay *replay, struct err *err);

@@ -216,8 +216,7 @@ static int join(struct player *player, uint32_t index, const struct step *step, 
 	if (step->other == REPLAY_NONE)
 		return PLAY_DONE;
 	uint32_t mutex = step->amount > 0 ? (uint32_t)(step->amount - 1) : REPLAY_NONE;
-	bool is_over =
-		player->threads[step->other].at == player->replay->threads[step->other].count;
+	bool is_over = !player_step(player, step->other);
 	int code;
 	switch (thread->stage) {
 	case HOLDS:
@@ -400,8 +399,7 @@ int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_res
 	if (thread->awaited_with > 0)
 		player->owners[thread->awaited_with - 1] = index;
 	thread->awaited_with = 0;
-	while (thread->at < loaded->count) {
-		const struct step *step = &loaded->steps[thread->at];
+	for (const struct step *step; (step = player_step(player, index));) {
 		op->site = step->site;
 		while (!thread->has_begun || thread->work > 0)
 			if (compute(op, next_work(player, index, step)))
@@ -414,6 +412,7 @@ int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_res
 			thread->stage = 0;
 			thread->looks = 0;
 			thread->has_begun = false;
+			deal_next(player, index, step);
 		}
 		if (code != PLAY_DONE)
 			return 0;

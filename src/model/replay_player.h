@@ -7,7 +7,11 @@
 #include "sim/sim.h"
 
 struct play_thread {
-	size_t at; /* its next step */
+	uint32_t
+		list; /* the thread of the recording whose steps it does: its own, or that which had this piece */
+	size_t at; /* its next step there */
+	uint32_t epoch; /* of its supply */
+	bool counts_as_refused; /* it is one of play_cond.refused_waiting */
 	uint32_t tid; /* the engine's; 0: not started */
 	uint32_t stage; /* of a step with several operations */
 	uint32_t turn_sem; /* at which it waits for its turn; SIM_NONE */
@@ -50,6 +54,7 @@ struct player {
 	uint32_t *last_owners; /* object -> thread that took it last */
 	uint32_t *episode_numbers;
 	struct play_cond *conds; /* by object */
+	size_t *dealt; /* of each supply: how many pieces are gone */
 	uint64_t *turns; /* object -> whose turn it is */
 	struct map turn_waiters; /* object, turn -> thread that waits for it */
 	struct map passes; /* thread, condition: how often it passed */
@@ -81,6 +86,21 @@ int play_put(struct player *player, const struct step *step, struct sim_op *op);
 int play_await_signal(
 	struct player *player, uint32_t index, const struct step *step, struct sim_op *op);
 int play_signal(struct player *player, const struct step *step, struct sim_op *op);
+
+/* The step that a thread is at; NULL: it has done all. */
+static inline const struct step *player_step(const struct player *player, uint32_t index)
+{
+	const struct play_thread *thread = &player->threads[index];
+	const struct load_thread *list = &player->replay->threads[thread->list];
+	return thread->at < list->count ? &list->steps[thread->at] : NULL;
+}
+
+/* replay_deal.c. A thread's step is done: if that was a taking, it goes on with the next piece, or its own list. */
+void deal_next(struct player *player, uint32_t index, const struct step *step);
+/* Whether it comes for what is no longer there. */
+bool deal_is_refused(const struct player *player, uint32_t index, const struct step *step);
+/* Whether the object is the place of a supply of which all is dealt. */
+bool deal_is_over(const struct player *player, uint32_t object);
 
 /* replay_run.c. 0 or -ENOMEM. */
 int player_add_to_table(

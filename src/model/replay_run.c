@@ -104,6 +104,7 @@ static int add_thread(struct player *player, uint32_t index)
 {
 	const struct load_thread *thread = &player->replay->threads[index];
 	struct play_thread *play = &player->threads[index];
+	play->list = index;
 	play->sem = play->turn_sem = SIM_NONE;
 	int code = 0;
 	if (thread->is_sleeper)
@@ -130,12 +131,14 @@ static int player_init(struct player *player)
 	player->owners = calloc(objects, sizeof *player->owners);
 	player->last_owners = calloc(objects, sizeof *player->last_owners);
 	player->turns = calloc(objects, sizeof *player->turns);
+	player->dealt = calloc(replay->supply_count + 1, sizeof *player->dealt);
 	player->conds = calloc(objects, sizeof *player->conds);
 	player->episode_numbers =
 		calloc(replay->episode_count + 1, sizeof *player->episode_numbers);
 	player->depths = calloc(threads * (player->run->change_count + 1), sizeof *player->depths);
 	if (!player->threads || !player->numbers || !player->owners || !player->last_owners ||
-		!player->turns || !player->conds || !player->episode_numbers || !player->depths)
+		!player->turns || !player->dealt || !player->conds || !player->episode_numbers ||
+		!player->depths)
 		return -ENOMEM;
 	int code = add_objects(player);
 	for (uint32_t i = 0; code == 0 && i < replay->thread_count; i++)
@@ -154,6 +157,7 @@ static void player_release(struct player *player)
 	free(player->owners);
 	free(player->last_owners);
 	free(player->turns);
+	free(player->dealt);
 	free(player->conds);
 	free(player->episode_numbers);
 	free(player->depths);
@@ -251,15 +255,15 @@ static void note_stuck(const struct player *player)
 		replay->objects[i].was_stuck = false;
 	for (size_t i = 0; i < replay->thread_count && player->threads; i++) {
 		const struct play_thread *thread = &player->threads[i];
-		const struct step *step = &replay->threads[i].steps[thread->at];
-		if (thread->awaited_with > 0 && step->kind == STEP_DECIDE)
+		const struct step *step = player_step(player, (uint32_t)i);
+		if (thread->awaited_with > 0 && step && step->kind == STEP_DECIDE)
 			replay->objects[step->object].was_stuck = true;
 	}
 }
 
 bool replay_stuck(const struct replay *replay, size_t n, uint32_t *ret_meaning)
 {
-	for (size_t i = 0; i < replay->object_count; i++) {
+	for (size_t i = 0; i < replay->object_count && !deals_anew(replay); i++) {
 		if (!replay->objects[i].was_stuck || n-- > 0)
 			continue;
 		*ret_meaning = replay->objects[i].meaning;

@@ -67,6 +67,10 @@ int replay_section_begin(struct replay *replay, struct load_thread *thread, stru
 /* What waiters wait for is there by then, whenever it is signalled. */
 int replay_section_end(struct replay *replay, struct load_thread *thread, struct load_hold hold)
 {
+	replay->decided += hold.decision_count > 0;
+	for (size_t i = 0; i < hold.decision_count; i++)
+		if (thread->steps[hold.decisions + i].kind == STEP_DECIDE)
+			thread->steps[hold.decisions + i].amount = replay->decided;
 	return push_provided(replay, thread, &hold, false);
 }
 

@@ -38,8 +38,18 @@ static size_t settle(struct replay *replay, bool is_for_all)
 	return count;
 }
 
+bool deals_anew(const struct replay *replay)
+{
+	return replay->supply_count > 0 && !replay->keeps_shares;
+}
+
 bool replay_settle(struct replay *replay)
 {
+	if (deals_anew(replay)) {
+		replay->keeps_shares = true;
+		replay->facts.supplies = replay->facts.dealt = 0;
+		return true;
+	}
 	size_t count = replay->settled < SETTLE_MAX ? settle(replay, false) : 0;
 	if (count == 0)
 		count = settle(replay, true);
@@ -74,9 +84,10 @@ void turns_note_stuck(const struct player *player)
 		replay->objects[i].was_awaited = false;
 	for (size_t i = 0; i < replay->thread_count && player->threads; i++) {
 		const struct play_thread *thread = &player->threads[i];
-		if (thread->tid == 0 || thread->at >= replay->threads[i].count)
+		const struct step *step = player_step(player, (uint32_t)i);
+		if (thread->tid == 0 || !step)
 			continue;
-		uint32_t object = awaited_by(replay, &replay->threads[i].steps[thread->at], thread);
+		uint32_t object = awaited_by(replay, step, thread);
 		if (object != REPLAY_NONE)
 			replay->objects[object].was_awaited = true;
 	}

@@ -92,6 +92,12 @@ static void add_doubts(struct strbuf *out, const struct whatif_answer *answer)
 			" waits for conditions were for was not found: they are replayed in the "
 			"recorded order.\n",
 			f->by_order, f->conditions);
+	if (f->dealt > 0)
+		strbuf_addf(out,
+			"%" PRIu64
+			" pieces of work that threads took from %zu common suppl%s go to whoever "
+			"asks first, not to who had them in the recording.\n",
+			f->dealt, f->supplies, f->supplies == 1 ? "y" : "ies");
 	if (f->lost > 0)
 		strbuf_addf(out, "%" PRIu64 " events were not recorded.\n", f->lost);
 	if (f->left_out > 0)
