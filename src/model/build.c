@@ -441,7 +441,7 @@ int build_model(struct build *build, struct model **ret, struct err *err)
 		return err_set(err, -ENODATA,
 			"the recording holds no operation of any thread: record it with 'corecast "
 			"record --via preload'");
-	if (build->trace.futexes > 0 && !build->opts.is_forced)
+	if (build->trace.futexes > 0 && build->trace.named == 0 && !build->opts.is_forced)
 		return err_set(err, -ENODATA,
 			"the recording comes from the kernel, which does not see locks: record "
 			"with 'corecast record --via preload', or --force a model whose threads "

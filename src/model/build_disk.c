@@ -9,9 +9,10 @@
 enum { LEAST = 20 }; /* requests from which something is concluded */
 
 struct request {
-	uint64_t begin_ns, end_ns;
-	struct build_step *step;
+	uint64_t queued_ns, begin_ns, end_ns; /* the latter two: at the device */
+	struct build_step *step; /* NULL: the kernel told of it */
 	double company; /* mean number in the device while it was there, itself included */
+	uint8_t class;
 };
 
 struct requests {
@@ -21,11 +22,21 @@ struct requests {
 
 void build_disk_release(struct build_disk *disk)
 {
-	free(disk->service_s);
+	for (size_t i = 0; i < REQUEST_CLASSES; i++)
+		free(disk->services[i].items_s);
 	*disk = (struct build_disk){ 0 };
 }
 
-static int collect(struct build_trace *trace, struct requests *ret)
+const char *build_disk_class_name(enum request_class class)
+{
+	static const char *const names[REQUEST_CLASSES] = { [REQUEST_READ] = "read",
+		[REQUEST_METADATA] = "metadata",
+		[REQUEST_AHEAD] = "ahead",
+		[REQUEST_WRITE] = "write" };
+	return names[class];
+}
+
+static int collect_waits(struct build_trace *trace, struct requests *ret)
 {
 	size_t capacity = 0;
 	for (size_t i = 0; i < trace->thread_count; i++)
@@ -38,11 +49,30 @@ static int collect(struct build_trace *trace, struct requests *ret)
 				return -ENOMEM;
 			uint64_t cpu_ns = step->section < step->waited_ns ? step->section : 0;
 			ret->items[ret->count++] = (struct request){
+				.queued_ns = step->begin_ns + cpu_ns,
 				.begin_ns = step->begin_ns + cpu_ns,
 				.end_ns = step->begin_ns + step->waited_ns,
 				.step = step,
 			};
 		}
+	return 0;
+}
+
+/* A request without a start of its own, a flush, went straight to the device. */
+static int collect_requests(const struct build_trace *trace, struct requests *ret)
+{
+	ret->items = calloc(trace->request_count, sizeof *ret->items);
+	if (!ret->items)
+		return -ENOMEM;
+	for (size_t i = 0; i < trace->request_count; i++) {
+		const struct build_request *request = &trace->requests[i];
+		if (request->end_ns == 0)
+			continue;
+		ret->items[ret->count++] = (struct request){ .queued_ns = request->queued_ns,
+			.begin_ns = request->start_ns ? request->start_ns : request->queued_ns,
+			.end_ns = request->end_ns,
+			.class = request->class };
+	}
 	return 0;
 }
 
@@ -172,9 +202,9 @@ static enum sim_disk_order find_order(struct requests *requests, double service_
 		if (next && next->begin_ns < request->end_ns) {
 			leaves++;
 			together += next->end_ns - request->end_ns < short_ns;
-			overtakes += oldest_ns < request->begin_ns;
+			overtakes += oldest_ns < request->queued_ns;
 		}
-		oldest_ns = oldest_ns < request->begin_ns ? oldest_ns : request->begin_ns;
+		oldest_ns = oldest_ns < request->queued_ns ? oldest_ns : request->queued_ns;
 		next = request;
 	}
 	if (leaves < LEAST || overtakes * OVERTAKES_LEAST < leaves)
@@ -186,10 +216,21 @@ static enum sim_disk_order find_order(struct requests *requests, double service_
 static void scale_services(struct build_disk *disk)
 {
 	double sum_s = 0, busy_s = disk->busy_s - (double)disk->busy_periods * disk->latency_s;
-	for (size_t i = 0; i < disk->count; i++)
-		sum_s += disk->service_s[i];
-	for (size_t i = 0; i < disk->count && sum_s > 0 && busy_s > 0; i++)
-		disk->service_s[i] *= busy_s / sum_s;
+	for (size_t i = 0; i < REQUEST_CLASSES; i++)
+		for (size_t j = 0; j < disk->services[i].count; j++)
+			sum_s += disk->services[i].items_s[j];
+	for (size_t i = 0; i < REQUEST_CLASSES && sum_s > 0 && busy_s > 0; i++)
+		for (size_t j = 0; j < disk->services[i].count; j++)
+			disk->services[i].items_s[j] *= busy_s / sum_s;
+}
+
+static int add_service(struct build_services *services, double service_s)
+{
+	if (mem_grow(&services->items_s, &services->capacity, services->count + 1,
+		    sizeof *services->items_s) < 0)
+		return -ENOMEM;
+	services->items_s[services->count++] = service_s;
+	return 0;
 }
 
 static double service_of(const struct request *request, const struct build_disk *disk)
@@ -214,12 +255,18 @@ static int add_disk(struct build_trace *trace, uint32_t *ret)
 	return 0;
 }
 
+static bool is_waited_for(const struct build_step *step, uint32_t disk)
+{
+	return step->op == STEP_DISK && step->object == disk && step->count > 0 &&
+	       !(step->flags & STEP_BACKGROUND);
+}
+
 /* Behind each step of the disk the latency, as a step of its own. */
 static int add_latency(struct build_thread *thread, uint32_t disk, uint64_t latency_ns)
 {
 	size_t count = thread->step_count;
 	for (size_t i = 0; i < thread->step_count; i++)
-		count += thread->steps[i].op == STEP_DISK && thread->steps[i].object == disk;
+		count += is_waited_for(&thread->steps[i], disk);
 	struct build_step *steps = calloc(count + 1, sizeof *steps);
 	if (!steps)
 		return -ENOMEM;
@@ -227,7 +274,7 @@ static int add_latency(struct build_thread *thread, uint32_t disk, uint64_t late
 	for (size_t i = 0; i < thread->step_count; i++) {
 		const struct build_step *step = &thread->steps[i];
 		steps[put++] = *step;
-		if (step->op != STEP_DISK || step->object != disk)
+		if (!is_waited_for(step, disk))
 			continue;
 		steps[put++] = (struct build_step){ .begin_ns = step->begin_ns + step->waited_ns,
 			.waited_ns = latency_ns,
@@ -251,14 +298,16 @@ static int divide(struct build_trace *trace, struct requests *requests, struct b
 	if (code < 0)
 		return code;
 	find_parallel(requests, ret);
-	for (size_t i = 0; i < requests->count; i++) {
-		struct build_step *step = requests->items[i].step;
-		double service_s = service_of(&requests->items[i], ret);
-		step->op = STEP_DISK;
-		step->object = ret->object;
-		ret->service_s[ret->count++] = service_s;
+	for (size_t i = 0; i < requests->count && code == 0; i++) {
+		const struct request *request = &requests->items[i];
+		code = add_service(&ret->services[request->class], service_of(request, ret));
+		if (!request->step)
+			continue;
+		request->step->op = STEP_DISK;
+		request->step->object = ret->object;
+		request->step->count = 1;
 	}
-	if (ret->parallel == 1) {
+	if (ret->parallel == 1 && code == 0) {
 		scale_services(ret);
 		ret->order = find_order(requests, ret->busy_s / (double)requests->count);
 	}
@@ -271,14 +320,15 @@ static int divide(struct build_trace *trace, struct requests *requests, struct b
 int build_disk_find(struct build_trace *trace, struct build_disk *ret)
 {
 	struct requests requests = { 0 };
+	bool is_told = trace->request_count > 0;
 	ret->object = BUILD_NONE;
-	int code = collect(trace, &requests);
+	int code = is_told ? collect_requests(trace, &requests) : collect_waits(trace, &requests);
 	if (code == 0 && requests.count > 0)
 		code = add_disk(trace, &ret->object);
-	if (code == 0 && requests.count > 0) {
-		ret->service_s = calloc(requests.count, sizeof *ret->service_s);
-		code = ret->service_s ? divide(trace, &requests, ret) : -ENOMEM;
-	}
+	if (code == 0 && requests.count > 0 && is_told)
+		code = build_disk_place(trace, ret->object);
+	if (code == 0 && requests.count > 0)
+		code = divide(trace, &requests, ret);
 	free(requests.items);
 	return code;
 }

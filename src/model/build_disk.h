@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Waits for files as requests to a disk. A recorded wait is the device's service, made longer by the
+ * Requests to a disk. Where the kernel told of them (trace->requests) they are known: how many a step waited
+ * for, of which class, and when the device had each (build_disk_steps.c). Else each wait for a file is one.
+ *
+ * Either way what was seen is the device's service, made longer by the
  * requests beside it, and a latency that it shares with nobody (interrupts, waking up). In other
  * settings others are beside it, so the three must be told apart. The company n of a request is
  * the mean number in the device while it was there. A device that serves P requests at once, each
@@ -28,8 +31,10 @@ struct build_disk {
 	uint32_t parallel;
 	bool is_guessed;
 	enum sim_disk_order order;
-	double *service_s; /* of each request */
-	size_t count;
+	struct build_services {
+		double *items_s; /* of each request */
+		size_t count, capacity;
+	} services[REQUEST_CLASSES];
 	double busy_s; /* some request was under way */
 	size_t busy_periods; /* as often, after none was */
 	double latency_s;
@@ -38,10 +43,19 @@ struct build_disk {
 void build_disk_release(struct build_disk *disk);
 
 /*
- * Makes each wait for a file (STEP_IO, count EVENT_IO_FILE) a STEP_DISK of that object,
+ * Makes waits for files (STEP_IO, count EVENT_IO_FILE), or those in which the kernel saw requests, STEP_DISKs of that object,
  * followed by a STEP_SLEEP for the latency, if there is one. A step's `section` is the CPU
  * time within the wait. 0 or -ENOMEM.
  */
 int build_disk_find(struct build_trace *trace, struct build_disk *ret);
+
+/*
+ * The part of it for trace->requests: each step of a thread that queued some becomes STEP_DISKs of `disk`, one for each run of
+ * requests of a class; those that nobody waited for are in the background. 0 or -ENOMEM.
+ */
+int build_disk_place(struct build_trace *trace, uint32_t disk);
+
+/* "read", as models call the class. */
+const char *build_disk_class_name(enum request_class class);
 
 #endif

@@ -100,6 +100,8 @@ static char *name_state(const struct emitter *e, const struct build_state *state
 	const char *subject = "", *word = state->op == STEP_EXIT ? "end"
 					  : state->op == STEP_IO ? "io"
 								 : model_op_word(op_of(state));
+	if (state->op == STEP_DISK && state->class != REQUEST_READ)
+		word = build_disk_class_name((enum request_class)state->class);
 	if (is_about_group(state) && object != MODEL_NONE)
 		subject = e->build->groups.items[object].name;
 	else if (object != MODEL_NONE)
@@ -136,13 +138,27 @@ static int fill_times(struct emitter *e, const struct build_state *state, uint32
 	return code;
 }
 
+/* How many requests of the state's class; the model has only classes of which requests were seen. */
+static int fill_requests(
+	struct emitter *e, const struct build_state *state, struct model_fragment *fragment)
+{
+	AUTO_FREE uint64_t *counts = calloc(state->visits + 1, sizeof *counts);
+	if (!counts)
+		return -ENOMEM;
+	for (size_t i = 0; i < state->visits; i++)
+		counts[i] = e->graph->visits[e->graph->order[state->first + i]].step->count;
+	fragment->other = 0;
+	for (size_t i = 0; i < state->class; i++)
+		fragment->other += e->build->disk.services[i].count > 0;
+	fragment->is_background = state->is_background;
+	return build_counts(e->model, counts, state->visits, &fragment->count);
+}
+
 static int fill_count(struct emitter *e, const struct build_state *state, uint32_t index)
 {
 	struct model_fragment *fragment = fragment_at(e, index);
-	if (state->op == STEP_DISK) {
-		fragment->other = 0;
-		fragment->count.value.value = 1;
-	}
+	if (state->op == STEP_DISK)
+		return fill_requests(e, state, fragment);
 	if (state->op != STEP_SPAWN && state->op != STEP_PUT && state->op != STEP_GET &&
 		state->op != STEP_TICK)
 		return 0;

@@ -90,6 +90,8 @@ static int add_symbols(const struct build_trace *trace, struct build_graph *grap
 		uint64_t *slot, what = (uint64_t)step->op << 32 | build_object_of(trace, step);
 		what |= step->flags & STEP_IN_REFUSED ? (uint64_t)1 << 63 : 0;
 		what |= is_open ? (uint64_t)1 << 62 : 0;
+		what |= step->flags & STEP_BACKGROUND ? (uint64_t)1 << 61 : 0;
+		what |= (uint64_t)step->class << 40;
 		is_open = is_open_after(step, is_open);
 		code = map_add(&symbols, step->site ^ held, what, symbols.count, &slot);
 		uint32_t object = build_object_of(trace, step);
@@ -401,6 +403,8 @@ static void describe(struct build_graph *graph)
 			continue;
 		const struct build_step *step = graph->visits[graph->order[state->first]].step;
 		state->op = step->op;
+		state->class = step->class;
+		state->is_background = step->flags & STEP_BACKGROUND;
 		state->site = step->site;
 		state->object = step->object;
 		state->count = step->count;

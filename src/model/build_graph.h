@@ -35,6 +35,8 @@ struct build_law {
 
 struct build_state {
 	uint8_t op;
+	uint8_t class; /* DISK: enum request_class */
+	bool is_background; /* DISK */
 	uint64_t site;
 	uint32_t object; /* first of those it was done on */
 	uint32_t count; /* most frequent: items, threads */

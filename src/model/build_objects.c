@@ -227,21 +227,29 @@ static const struct build_channel *channel_of(const struct build *build, uint32_
 	return NULL;
 }
 
-/* One class of requests. */
 static int size_disk(struct build *build, struct model_object *ret)
 {
 	struct build_disk *disk = &build->disk;
 	double span_s = (double)(build->trace.end_ns - build->trace.start_ns) * 1e-9;
 	ret->size.value = disk->parallel;
 	ret->order = disk->order;
-	ret->classes = model_alloc(build->model, 1, sizeof *ret->classes);
-	if (!ret->classes)
-		return -ENOMEM;
-	ret->class_count = 1;
-	ret->classes->name = "read";
 	ret->recorded.is_known = span_s > 0;
 	ret->recorded.busy_share = span_s > 0 ? disk->busy_s / span_s : 0;
-	return build_dist(build->model, disk->service_s, disk->count, &ret->classes->service);
+	ret->classes = model_alloc(build->model, REQUEST_CLASSES, sizeof *ret->classes);
+	if (!ret->classes)
+		return -ENOMEM;
+	for (size_t i = 0; i < REQUEST_CLASSES; i++) {
+		struct build_services *services = &disk->services[i];
+		if (services->count == 0)
+			continue;
+		struct model_class *class = &ret->classes[ret->class_count++];
+		class->name = build_disk_class_name((enum request_class)i);
+		int code = build_dist(
+			build->model, services->items_s, services->count, &class->service);
+		if (code < 0)
+			return code;
+	}
+	return 0;
 }
 
 static int size_object(struct build *build, uint32_t object, struct model_object *ret)

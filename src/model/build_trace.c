@@ -36,6 +36,8 @@ void build_trace_release(struct build_trace *trace)
 	free(trace->program);
 	free(trace->live);
 	free(trace->wait_costs_s);
+	free(trace->requests);
+	map_release(&trace->request_index);
 	map_release(&trace->thread_index);
 	map_release(&trace->object_index);
 	map_release(&trace->name_index);
@@ -422,6 +424,42 @@ static int add_descriptor(struct build_trace *trace, uint32_t index, const struc
 	return code < 0 ? code : add_step(trace, index, &step);
 }
 
+static enum request_class class_of_request(const struct event *event)
+{
+	if (event->flags & (EVENT_WRITE | EVENT_FLUSH))
+		return REQUEST_WRITE;
+	if (event->flags & EVENT_METADATA)
+		return REQUEST_METADATA;
+	return event->flags & EVENT_AHEAD ? REQUEST_AHEAD : REQUEST_READ;
+}
+
+/* Of those that were queued before recording began nothing is kept. */
+static int add_request(struct build_trace *trace, const struct event *event)
+{
+	if (event->kind == EVENT_DISK_QUEUE) {
+		uint64_t *slot;
+		if (mem_grow(&trace->requests, &trace->request_capacity, trace->request_count + 1,
+			    sizeof *trace->requests) < 0 ||
+			map_add(&trace->request_index, event->object, 0, 0, &slot) < 0)
+			return -ENOMEM;
+		*slot = trace->request_count;
+		trace->requests[trace->request_count++] =
+			(struct build_request){ .queued_ns = event->time_ns,
+				.thread = find_thread(trace, event->pid, event->tid),
+				.class = (uint8_t)class_of_request(event) };
+		return 0;
+	}
+	const uint64_t *index = map_find(&trace->request_index, event->object, 0);
+	if (!index)
+		return 0;
+	struct build_request *request = &trace->requests[*index];
+	if (event->kind == EVENT_DISK_START)
+		request->start_ns = event->time_ns;
+	else
+		request->end_ns = event->time_ns;
+	return 0;
+}
+
 static int add_of_thread(struct build_trace *trace, uint32_t index, const struct event *event)
 {
 	struct build_live *live = &trace->live[index];
@@ -491,8 +529,11 @@ static int add_event(void *context, const struct event *event, struct err *err)
 		trace->left_out += event->value;
 	} else if (event->kind == EVENT_NAME) {
 		code = add_name(trace, event);
+	} else if (event_kind_is_disk(event->kind)) {
+		code = add_request(trace, event);
 	} else if (event->kind != EVENT_WOKEN && event->kind != EVENT_SAMPLE && event->tid != 0) {
 		trace->futexes += event->what == WHAT_FUTEX;
+		trace->named += event->what >= WHAT_MUTEX && event->what <= WHAT_JOIN;
 		code = thread_of(trace, event, &index);
 		if (code == 0 && event->cpu_ns > 0 && !trace->threads[index].has_cpu &&
 			trace->threads[index].step_count == 0)

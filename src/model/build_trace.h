@@ -56,6 +56,16 @@ enum step_flags {
 	STEP_IN_REFUSED = 4, /* in the section of a get that was refused */
 	STEP_FROM_OUTSIDE = 8, /* BEGIN, END, GET: a connection, or what came over one */
 	STEP_OVER = 16, /* BEGIN, END: the latter */
+	STEP_BACKGROUND = 32, /* DISK: the thread goes on meanwhile */
+};
+
+/* What decides how long a device takes (Tarvo and Reiss, 4.1.3). */
+enum request_class {
+	REQUEST_READ,
+	REQUEST_METADATA,
+	REQUEST_AHEAD, /* read because it may be needed */
+	REQUEST_WRITE,
+	REQUEST_CLASSES,
 };
 
 struct build_step {
@@ -67,9 +77,18 @@ struct build_step {
 	                     IO: CPU time within the wait, ns */
 	uint32_t object; /* index; SPAWN, JOIN: of a thread; BUILD_NONE */
 	uint32_t count; /* TICK: units; PUT, GET: items; SPAWN: threads; IO: enum event_io;
-	                   BEGIN, END: descriptor, if from outside */
+	                   BEGIN, END: descriptor, if from outside; DISK: requests */
 	uint32_t region; /* index of an object, BUILD_NONE */
 	uint8_t op, flags;
+	uint8_t class; /* DISK: enum request_class */
+};
+
+/* A request to a disk, of which only the kernel can tell. */
+struct build_request {
+	uint64_t queued_ns;
+	uint64_t start_ns, end_ns; /* at the device; 0: not seen */
+	uint32_t thread; /* that caused it: index, or BUILD_NONE */
+	uint8_t class; /* enum request_class */
 };
 
 struct build_object {
@@ -112,7 +131,9 @@ struct build_trace {
 	size_t object_count, object_capacity;
 	struct build_module *modules;
 	size_t module_count, module_capacity;
-	struct map thread_index, object_index, name_index;
+	struct build_request *requests; /* in the order in which they were queued */
+	size_t request_count, request_capacity;
+	struct map thread_index, object_index, name_index, request_index;
 	char **names; /* of objects, by name_index */
 	size_t name_count, name_capacity;
 	char *program; /* command line, or NULL */
@@ -124,6 +145,7 @@ struct build_trace {
 	size_t wait_cost_count, wait_cost_capacity;
 	uint64_t descriptors; /* the most that may be open, as far as told */
 	uint64_t futexes; /* events that only name an address: recorded from the kernel */
+	uint64_t named; /* events that say what was taken or waited for: recorded by the library */
 	struct build_live *live; /* private: what each thread is in the middle of */
 	size_t live_capacity;
 };

@@ -288,112 +288,6 @@ static void connections_that_stay_are_no_requests(void **state)
 	assert_true(model->recorded.throughput_per_s == 0);
 }
 
-/* The reads of six threads at a device of `parallel` servers, 100 us each, behind a latency of 15 us. */
-enum { READERS = 8, READS = 200, SERVICE_NS = 100000, LATENCY_NS = 15000 };
-
-struct moment {
-	uint64_t time_ns;
-	uint32_t tid;
-	bool is_end;
-};
-
-static int compare_moments(const void *left, const void *right)
-{
-	const struct moment *a = left, *b = right;
-	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
-}
-
-/* They think by a fixed rule: in every other round hardly, in the others long, so that some are alone. */
-static void use_device(uint32_t parallel, struct moment *ret)
-{
-	uint64_t ready_ns[READERS], free_ns[READERS] = { 0 }, random = 1;
-	for (uint32_t i = 0; i < READERS; i++)
-		ready_ns[i] = 1000000 + i * 7000;
-	for (size_t i = 0; i < READERS * READS; i++) {
-		uint32_t first = 0, server = 0;
-		for (uint32_t j = 1; j < READERS; j++)
-			first = ready_ns[j] < ready_ns[first] ? j : first;
-		for (uint32_t j = 1; j < parallel; j++)
-			server = free_ns[j] < free_ns[server] ? j : server;
-		uint64_t begin_ns = ready_ns[first], start_ns = begin_ns + LATENCY_NS;
-		start_ns = start_ns > free_ns[server] ? start_ns : free_ns[server];
-		free_ns[server] = start_ns + SERVICE_NS;
-		ret[2 * i] = (struct moment){ begin_ns, first + 1, false };
-		ret[2 * i + 1] = (struct moment){ free_ns[server], first + 1, true };
-		random = random * 6364136223846793005U + 1;
-		uint64_t most_ns = i / (10 * READERS) % 2 ? SERVICE_NS / 2 : 40 * SERVICE_NS;
-		ready_ns[first] = free_ns[server] + 20000 + (random >> 33) % most_ns;
-	}
-	qsort(ret, (size_t)2 * READERS * READS, sizeof *ret, compare_moments);
-}
-
-/* A device that serves all that it finds when it is free, and tells of their ends together. */
-static void use_batches(struct moment *ret)
-{
-	uint64_t ready_ns[READERS], free_ns = 0, random = 1;
-	size_t count = 0;
-	for (uint32_t i = 0; i < READERS; i++)
-		ready_ns[i] = 1000000 + i * 7000;
-	while (count < (size_t)2 * READERS * READS) {
-		uint64_t start_ns = UINT64_MAX, found = 0;
-		for (uint32_t j = 0; j < READERS; j++)
-			start_ns = ready_ns[j] < start_ns ? ready_ns[j] : start_ns;
-		start_ns = start_ns > free_ns ? start_ns : free_ns;
-		for (uint32_t j = 0; j < READERS; j++)
-			found += ready_ns[j] <= start_ns;
-		free_ns = start_ns + found * SERVICE_NS;
-		for (uint32_t j = READERS; j-- > 0 && count < (size_t)2 * READERS * READS;) {
-			if (ready_ns[j] > start_ns)
-				continue;
-			ret[count++] = (struct moment){ ready_ns[j], j + 1, false };
-			ret[count] = (struct moment){ free_ns + count, j + 1, true };
-			count++;
-			random = random * 6364136223846793005U + 1;
-			ready_ns[j] = free_ns + 20000 + (random >> 33) % (4 * SERVICE_NS);
-		}
-	}
-	qsort(ret, count, sizeof *ret, compare_moments);
-}
-
-static struct model *model_of_moments(const struct moment *moments, size_t count)
-{
-	struct script s = begin(READERS);
-	for (size_t i = 0; i < count; i++) {
-		s.now_ns = moments[i].time_ns - 1000;
-		send(&s, (struct event){ .tid = moments[i].tid,
-				 .kind = moments[i].is_end ? EVENT_PASS : EVENT_WAIT,
-				 .what = WHAT_IO,
-				 .flags = moments[i].is_end ? EVENT_WAITED : 0,
-				 .site = 5,
-				 .value = moments[i].is_end ? 0 : EVENT_IO_FILE });
-	}
-	return finish(&s, READERS);
-}
-
-static void a_device_is_told_from_its_queue(void **state)
-{
-	(void)state;
-	static struct moment moments[2 * READERS * READS];
-	/* 0: batches */
-	for (uint32_t parallel = 0; parallel <= 3; parallel = parallel == 1 ? 3 : parallel + 1) {
-		if (parallel > 0)
-			use_device(parallel, moments);
-		else
-			use_batches(moments);
-		AUTO(model) struct model *model = model_of_moments(moments, ARRAY_SIZE(moments));
-		const struct model_fragment *read = fragment_of(model, 1, MODEL_IO);
-		assert_non_null(read);
-		const struct model_object *disk = &model->objects[read->object];
-		assert_int_equal((int)disk->size.value, parallel > 0 ? parallel : 1);
-		assert_int_equal(disk->order, parallel > 0 ? SIM_DISK_FIFO : SIM_DISK_BATCH);
-		const struct model_dist *service = &disk->classes[0].service;
-		double middle_s = service->kind == MODEL_QUANTILES
-					  ? service->quantiles[service->quantile_count / 2]
-					  : service->a.value;
-		assert_true(fabs(middle_s / (SERVICE_NS * 1e-9) - 1) < 0.15);
-	}
-}
-
 static void opened(struct script *s, enum event_kind kind, uint64_t site)
 {
 	send(s, (struct event){ .tid = MAIN,
@@ -462,6 +356,19 @@ static void a_kernel_recording_can_be_forced(void **state)
 	assert_true(has_note(model, "the kernel, which does not see locks"));
 }
 
+/* The kernel and the library recorded together: what only the kernel saw are locks within libraries. */
+static void a_lock_that_only_the_kernel_saw_is_slept_at(void **state)
+{
+	(void)state;
+	struct script s = begin(1);
+	locked(&s, 1, LOCK, 4);
+	op(&s, 1, EVENT_WAIT, WHAT_FUTEX, 5, 0);
+	op(&s, 1, EVENT_PASS, WHAT_FUTEX, 5, 0);
+	AUTO(model) struct model *model = finish(&s, 1);
+	assert_non_null(fragment_of(model, 1, MODEL_SLEEP));
+	assert_true(has_note(model, "the kernel, which does not see locks"));
+}
+
 /* 100 times 10 us of work of which 2 us are the recorder's, and a section of 500 ns, all of which are. */
 static void what_recording_cost_is_taken_off(void **state)
 {
@@ -505,10 +412,10 @@ int main(void)
 		cmocka_unit_test(a_workload_that_changes_is_told),
 		cmocka_unit_test(connections_come_from_a_source),
 		cmocka_unit_test(connections_that_stay_are_no_requests),
-		cmocka_unit_test(a_device_is_told_from_its_queue),
 		cmocka_unit_test(a_limit_that_was_reached_is_modelled),
 		cmocka_unit_test(a_kernel_recording_is_refused),
 		cmocka_unit_test(a_kernel_recording_can_be_forced),
+		cmocka_unit_test(a_lock_that_only_the_kernel_saw_is_slept_at),
 		cmocka_unit_test(what_recording_cost_is_taken_off),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Disks: what a recording says of a device, from waits for files or from what the kernel told of requests. */
+#include "build_script.h"
+
+/* The reads of eight threads at a device of `parallel` servers, 100 us each, behind a latency of 15 us. */
+enum { READERS = 8, READS = 200, SERVICE_NS = 100000, LATENCY_NS = 15000 };
+
+struct moment {
+	uint64_t time_ns;
+	uint32_t tid;
+	bool is_end;
+};
+
+static int compare_moments(const void *left, const void *right)
+{
+	const struct moment *a = left, *b = right;
+	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+}
+
+/* They think by a fixed rule: in every other round hardly, in the others long, so that some are alone. */
+static void use_device(uint32_t parallel, struct moment *ret)
+{
+	uint64_t ready_ns[READERS], free_ns[READERS] = { 0 }, random = 1;
+	for (uint32_t i = 0; i < READERS; i++)
+		ready_ns[i] = 1000000 + i * 7000;
+	for (size_t i = 0; i < READERS * READS; i++) {
+		uint32_t first = 0, server = 0;
+		for (uint32_t j = 1; j < READERS; j++)
+			first = ready_ns[j] < ready_ns[first] ? j : first;
+		for (uint32_t j = 1; j < parallel; j++)
+			server = free_ns[j] < free_ns[server] ? j : server;
+		uint64_t begin_ns = ready_ns[first], start_ns = begin_ns + LATENCY_NS;
+		start_ns = start_ns > free_ns[server] ? start_ns : free_ns[server];
+		free_ns[server] = start_ns + SERVICE_NS;
+		ret[2 * i] = (struct moment){ begin_ns, first + 1, false };
+		ret[2 * i + 1] = (struct moment){ free_ns[server], first + 1, true };
+		random = random * 6364136223846793005U + 1;
+		uint64_t most_ns = i / (10 * READERS) % 2 ? SERVICE_NS / 2 : 40 * SERVICE_NS;
+		ready_ns[first] = free_ns[server] + 20000 + (random >> 33) % most_ns;
+	}
+	qsort(ret, (size_t)2 * READERS * READS, sizeof *ret, compare_moments);
+}
+
+/* A device that serves all that it finds when it is free, and tells of their ends together. */
+static void use_batches(struct moment *ret)
+{
+	uint64_t ready_ns[READERS], free_ns = 0, random = 1;
+	size_t count = 0;
+	for (uint32_t i = 0; i < READERS; i++)
+		ready_ns[i] = 1000000 + i * 7000;
+	while (count < (size_t)2 * READERS * READS) {
+		uint64_t start_ns = UINT64_MAX, found = 0;
+		for (uint32_t j = 0; j < READERS; j++)
+			start_ns = ready_ns[j] < start_ns ? ready_ns[j] : start_ns;
+		start_ns = start_ns > free_ns ? start_ns : free_ns;
+		for (uint32_t j = 0; j < READERS; j++)
+			found += ready_ns[j] <= start_ns;
+		free_ns = start_ns + found * SERVICE_NS;
+		for (uint32_t j = READERS; j-- > 0 && count < (size_t)2 * READERS * READS;) {
+			if (ready_ns[j] > start_ns)
+				continue;
+			ret[count++] = (struct moment){ ready_ns[j], j + 1, false };
+			ret[count] = (struct moment){ free_ns + count, j + 1, true };
+			count++;
+			random = random * 6364136223846793005U + 1;
+			ready_ns[j] = free_ns + 20000 + (random >> 33) % (4 * SERVICE_NS);
+		}
+	}
+	qsort(ret, count, sizeof *ret, compare_moments);
+}
+
+static struct model *model_of_moments(const struct moment *moments, size_t count)
+{
+	struct script s = begin(READERS);
+	for (size_t i = 0; i < count; i++) {
+		s.now_ns = moments[i].time_ns - 1000;
+		send(&s, (struct event){ .tid = moments[i].tid,
+				 .kind = moments[i].is_end ? EVENT_PASS : EVENT_WAIT,
+				 .what = WHAT_IO,
+				 .flags = moments[i].is_end ? EVENT_WAITED : 0,
+				 .site = 5,
+				 .value = moments[i].is_end ? 0 : EVENT_IO_FILE });
+	}
+	return finish(&s, READERS);
+}
+
+static void a_device_is_told_from_its_queue(void **state)
+{
+	(void)state;
+	static struct moment moments[2 * READERS * READS];
+	/* 0: batches */
+	for (uint32_t parallel = 0; parallel <= 3; parallel = parallel == 1 ? 3 : parallel + 1) {
+		if (parallel > 0)
+			use_device(parallel, moments);
+		else
+			use_batches(moments);
+		AUTO(model) struct model *model = model_of_moments(moments, ARRAY_SIZE(moments));
+		const struct model_fragment *read = fragment_of(model, 1, MODEL_IO);
+		assert_non_null(read);
+		const struct model_object *disk = &model->objects[read->object];
+		assert_int_equal((int)disk->size.value, parallel > 0 ? parallel : 1);
+		assert_int_equal(disk->order, parallel > 0 ? SIM_DISK_FIFO : SIM_DISK_BATCH);
+		const struct model_dist *service = &disk->classes[0].service;
+		double middle_s = service->kind == MODEL_QUANTILES
+					  ? service->quantiles[service->quantile_count / 2]
+					  : service->a.value;
+		assert_true(fabs(middle_s / (SERVICE_NS * 1e-9) - 1) < 0.15);
+	}
+}
+
+/* Of the kernel: nobody's CPU clock. */
+static void request(
+	struct script *s, uint32_t tid, enum event_kind kind, uint64_t number, int flags)
+{
+	uint64_t cpu_ns = s->cpu_ns[tid];
+	send(s, (struct event){ .tid = tid,
+			.kind = (uint8_t)kind,
+			.what = WHAT_DISK,
+			.object = number,
+			.flags = (uint16_t)flags,
+			.value = event_disk_value(4096, 1) });
+	s->cpu_ns[tid] = cpu_ns;
+}
+
+static void served(struct script *s, uint32_t tid, uint64_t number, int flags, uint64_t service_ns)
+{
+	request(s, tid, EVENT_DISK_QUEUE, number, flags);
+	request(s, tid, EVENT_DISK_START, number, flags);
+	s->now_ns += service_ns - 1000;
+	request(s, tid, EVENT_DISK_END, number, flags);
+}
+
+static void wait_for_file(struct script *s, uint32_t tid, enum event_kind kind, uint64_t site)
+{
+	send(s, (struct event){ .tid = tid,
+			.kind = (uint8_t)kind,
+			.what = WHAT_IO,
+			.flags = kind == EVENT_PASS ? EVENT_WAITED : 0,
+			.site = site,
+			.value = kind == EVENT_WAIT ? EVENT_IO_FILE : 0 });
+}
+
+static const struct model_fragment *disk_fragment(
+	const struct model *model, const char *class, bool is_background)
+{
+	for (size_t i = 0; i < model->groups[0].fragment_count; i++) {
+		const struct model_fragment *f = &model->groups[0].fragments[i];
+		if (f->op == MODEL_IO && f->is_background == is_background &&
+			strcmp(model->objects[f->object].classes[f->other].name, class) == 0)
+			return f;
+	}
+	return NULL;
+}
+
+static double service_of(const struct model *model, const struct model_fragment *io)
+{
+	const struct model_dist *service = &model->objects[io->object].classes[io->other].service;
+	assert_int_equal(service->kind, MODEL_FIXED);
+	return service->a.value;
+}
+
+/*
+ * Each turn: a read that found two blocks missing, one after the other (every fourth time none: all was in the page
+ * cache), then metadata that is waited for before the kernel says so, then a write that nobody waits for.
+ */
+static void requests_are_known_from_the_kernel(void **state)
+{
+	enum { TURNS = 40, READ_NS = 100000, METADATA_NS = 50000, WRITE_NS = 20000 };
+	(void)state;
+	struct script s = begin(0);
+	uint64_t number = 0;
+	for (int i = 0; i < TURNS; i++) {
+		wait_for_file(&s, MAIN, EVENT_WAIT, 5);
+		for (int j = 0; j < 2 && i % 4 != 0; j++)
+			served(&s, MAIN, ++number, 0, READ_NS);
+		wait_for_file(&s, MAIN, EVENT_PASS, 5);
+		work(&s, MAIN, 3000);
+		request(&s, MAIN, EVENT_DISK_QUEUE, ++number, EVENT_METADATA);
+		request(&s, MAIN, EVENT_DISK_START, number, EVENT_METADATA);
+		wait_for_file(&s, MAIN, EVENT_WAIT, 6);
+		s.now_ns += METADATA_NS - 2000;
+		request(&s, MAIN, EVENT_DISK_END, number, EVENT_METADATA);
+		wait_for_file(&s, MAIN, EVENT_PASS, 6);
+		served(&s, MAIN, ++number, EVENT_WRITE, WRITE_NS);
+		locked(&s, MAIN, LOCK, 7);
+	}
+	AUTO(model) struct model *model = finish(&s, 0);
+	const struct model_fragment *read = disk_fragment(model, "read", false);
+	const struct model_fragment *metadata = disk_fragment(model, "metadata", false);
+	const struct model_fragment *write = disk_fragment(model, "write", true);
+	assert_non_null(read);
+	assert_non_null(metadata);
+	assert_non_null(write);
+	assert_int_equal(read->count.entry_count, 2);
+	assert_int_equal(read->count.entries[0].count, 0);
+	assert_true(fabs(read->count.entries[0].probability - 0.25) < 1e-9);
+	assert_int_equal(read->count.entries[1].count, 2);
+	assert_int_equal((int)metadata->count.value.value, 1);
+	assert_int_equal((int)write->count.value.value, 1);
+	assert_true(fabs(service_of(model, read) / (READ_NS * 1e-9) - 1) < 1e-6);
+	assert_true(fabs(service_of(model, metadata) / (METADATA_NS * 1e-9) - 1) < 0.03);
+	assert_true(fabs(service_of(model, write) / (WRITE_NS * 1e-9) - 1) < 1e-6);
+	assert_int_equal((int)model->objects[read->object].size.value, 1);
+}
+
+/* A read in four parts that are under way together: the thread waits for the last one only. */
+static void parts_that_overlap_are_waited_for_once(void **state)
+{
+	enum { TURNS = 30, PARTS = 4 };
+	(void)state;
+	struct script s = begin(0);
+	for (uint64_t i = 0; i < TURNS; i++) {
+		wait_for_file(&s, MAIN, EVENT_WAIT, 5);
+		for (uint64_t j = 0; j < PARTS; j++)
+			request(&s, MAIN, EVENT_DISK_QUEUE, PARTS * i + j, 0);
+		for (uint64_t j = 0; j < PARTS; j++) {
+			request(&s, MAIN, EVENT_DISK_START, PARTS * i + j, 0);
+			s.now_ns += SERVICE_NS - 1000;
+			request(&s, MAIN, EVENT_DISK_END, PARTS * i + j, 0);
+		}
+		wait_for_file(&s, MAIN, EVENT_PASS, 5);
+		work(&s, MAIN, 3000);
+	}
+	AUTO(model) struct model *model = finish(&s, 0);
+	const struct model_fragment *ahead = disk_fragment(model, "read", true);
+	const struct model_fragment *last = disk_fragment(model, "read", false);
+	assert_non_null(ahead);
+	assert_non_null(last);
+	assert_int_equal((int)ahead->count.value.value, PARTS - 1);
+	assert_int_equal((int)last->count.value.value, 1);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fabs(fit.simulated_s / fit.measured_s - 1) < 0.05);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_device_is_told_from_its_queue),
+		cmocka_unit_test(requests_are_known_from_the_kernel),
+		cmocka_unit_test(parts_that_overlap_are_waited_for_once),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
