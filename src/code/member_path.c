@@ -2,6 +2,7 @@
 #include "code/member_path.h"
 
 #include "base/cleanup.h"
+#include "code/die.h"
 
 #include <ctype.h>
 #include <dwarf.h>
@@ -14,12 +15,11 @@ static bool is_reserved(const char *name)
 	return name[0] == '_' && (name[1] == '_' || isupper((unsigned char)name[1]));
 }
 
+/* Without its names and qualifiers. */
 static bool read_type(Dwarf_Die *die, Dwarf_Die *ret)
 {
-	Dwarf_Attribute attribute;
 	Dwarf_Die type;
-	return dwarf_attr_integrate(die, DW_AT_type, &attribute) &&
-	       dwarf_formref_die(&attribute, &type) && dwarf_peel_type(&type, ret) == 0;
+	return die_type(die, &type) && dwarf_peel_type(&type, ret) == 0;
 }
 
 static bool has_parts(Dwarf_Die *type)

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "code/code_scopes.h"
+#include "code/die.h"
 #include "code/member_path.h"
 #include "code/variable_type.h"
 
@@ -22,12 +23,6 @@ struct location {
 	int64_t offset;
 };
 
-static bool read_type(Dwarf_Die *die, Dwarf_Die *ret)
-{
-	Dwarf_Attribute type;
-	return dwarf_attr_integrate(die, DW_AT_type, &type) && dwarf_formref_die(&type, ret);
-}
-
 static bool is_pointer(Dwarf_Die *type)
 {
 	int tag = dwarf_tag(type);
@@ -39,8 +34,7 @@ static bool is_pointer(Dwarf_Die *type)
 static bool read_pointee(Dwarf_Die *type, Dwarf_Die *ret)
 {
 	Dwarf_Die peeled;
-	return dwarf_peel_type(type, &peeled) == 0 && is_pointer(&peeled) &&
-	       read_type(&peeled, ret);
+	return dwarf_peel_type(type, &peeled) == 0 && is_pointer(&peeled) && die_type(&peeled, ret);
 }
 
 struct frame_rule frame_rule_at(const struct code_file *file, uint64_t address)
@@ -70,15 +64,11 @@ struct frame_rule frame_rule_at(const struct code_file *file, uint64_t address)
 static bool find_frame_base(
 	Dwarf_Die *function, Dwarf_Addr code, const struct frame_rule *rule, int64_t *ret)
 {
-	Dwarf_Attribute base;
-	Dwarf_Op *ops = NULL;
-	size_t count = 0;
-	if (!dwarf_attr_integrate(function, DW_AT_frame_base, &base) ||
-		dwarf_getlocation_addr(&base, code, &ops, &count, 1) < 1 || count != 1)
+	int base = 0;
+	if (!die_frame_base(function, code, &base) || (base != FRAME_BASE_CFA && base != rule->reg))
 		return false;
-	*ret = ops[0].atom == DW_OP_call_frame_cfa ? 0 : -rule->offset;
-	return ops[0].atom == DW_OP_call_frame_cfa ||
-	       (rule->reg >= 0 && ops[0].atom == DW_OP_reg0 + rule->reg);
+	*ret = base == FRAME_BASE_CFA ? 0 : -rule->offset;
+	return true;
 }
 
 /* The code around an instruction, and what it calls a frame. */
@@ -191,7 +181,7 @@ static bool find_struct(Dwarf_Die *type, Dwarf_Die *ret, const char **ret_name)
 		else if (tag != DW_TAG_const_type && tag != DW_TAG_volatile_type &&
 			 tag != DW_TAG_restrict_type && tag != DW_TAG_atomic_type)
 			return false;
-		if (!read_type(&at, &at))
+		if (!die_type(&at, &at))
 			return false;
 	}
 	*ret = at;
@@ -261,7 +251,7 @@ static char *name_by(Dwarf_Die *die, const struct location *location, const stru
 	struct pointer rest = *pointer;
 	Dwarf_Die type, target;
 	Dwarf_Word bytes = 0;
-	if (location->base != pointer->base || !read_type(die, &type))
+	if (location->base != pointer->base || !die_type(die, &type))
 		return NULL;
 	rest.offsets[0] -= location->offset;
 	if (!location->is_memory)
@@ -308,7 +298,7 @@ static char *name_returned(
 	Dwarf_Die scopes[CODE_SCOPES_MAX], type, target;
 	Dwarf_Die *unit = code_unit(file->module, pointer->function, &bias);
 	if (!unit || code_scopes(unit, pointer->function - bias, scopes) == 0 ||
-		!read_type(&scopes[0], &type) || !read_pointee(&type, &target))
+		!die_type(&scopes[0], &type) || !read_pointee(&type, &target))
 		return NULL;
 	return follow(&target, pointer->offsets, pointer->count, pointer->is_indexed, ret_is_weak);
 }
@@ -349,7 +339,7 @@ static bool is_bare_lock(Dwarf_Die *parameter)
 	AUTO_RELEASE(strbuf) struct strbuf path = { 0 };
 	Dwarf_Die type, target, object, leaf;
 	const char *name = NULL;
-	if (!read_type(parameter, &type) || !read_pointee(&type, &target) ||
+	if (!die_type(parameter, &type) || !read_pointee(&type, &target) ||
 		!find_struct(&target, &object, &name))
 		return false;
 	member_path_add(&path, &object, 0);

@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "code/code_scopes.h"
 #include "code/demangle.h"
+#include "code/die.h"
 #include "code/member_path.h"
 #include "code/variable_type.h"
 
@@ -58,19 +59,13 @@ static bool read_address(Dwarf_Die *die, uint64_t *ret)
 	return true;
 }
 
-static bool read_type(Dwarf_Die *die, Dwarf_Die *ret)
-{
-	Dwarf_Attribute type;
-	return dwarf_attr_integrate(die, DW_AT_type, &type) && dwarf_formref_die(&type, ret);
-}
-
 static int add(
 	struct variables *variables, Dwarf_Die *die, const Dwarf_Die *function, uint64_t bias)
 {
 	Dwarf_Die type;
 	Dwarf_Word bytes = 0;
 	uint64_t address = 0;
-	if (!read_address(die, &address) || !read_type(die, &type) ||
+	if (!read_address(die, &address) || !die_type(die, &type) ||
 		dwarf_aggregate_size(&type, &bytes) != 0 || bytes == 0)
 		return 0;
 	if (mem_grow(&variables->items, &variables->capacity, variables->count + 1,
@@ -158,7 +153,7 @@ static char *describe(Dwarf_Die *die, Dwarf_Die *function, uint64_t offset)
 	AUTO_RELEASE(strbuf) struct strbuf name = { 0 }, text = { 0 };
 	Dwarf_Die type;
 	add_name(&name, die);
-	if (!name.text || !*name.text || !read_type(die, &type))
+	if (!name.text || !*name.text || !die_type(die, &type))
 		return NULL;
 	/* A static variable's name for the linker may tell its function; clang's may be nameless. */
 	if (function && !strstr(name.text, "::")) {
@@ -201,7 +196,7 @@ bool variable_type_at(struct variables *variables, Dwfl_Module *module, uint64_t
 	Dwarf_Die *ret_type, uint64_t *ret_begin)
 {
 	struct variable *variable = find(variables, module, address);
-	if (!variable || !read_type(&variable->die, ret_type))
+	if (!variable || !die_type(&variable->die, ret_type))
 		return false;
 	*ret_begin = variable->address;
 	return true;
@@ -211,42 +206,40 @@ bool variable_type_at(struct variables *variables, Dwfl_Module *module, uint64_t
 static bool find_frame_base(
 	Dwarf_Die *function, Dwarf_Addr code, const struct stack_place *place, int64_t *ret)
 {
-	Dwarf_Attribute base;
-	Dwarf_Op *ops = NULL;
-	size_t count = 0;
-	if (!dwarf_attr_integrate(function, DW_AT_frame_base, &base) ||
-		dwarf_getlocation_addr(&base, code, &ops, &count, 1) < 1 || count != 1)
+	int base = 0;
+	if (!die_frame_base(function, code, &base))
 		return false;
-	*ret = 0;
-	if (ops[0].atom == DW_OP_call_frame_cfa)
+	switch (base) {
+	case FRAME_BASE_CFA:
+		*ret = 0;
 		return true;
 #if defined __x86_64__
-	*ret = ops[0].atom == DW_OP_reg0 + X86_64_FRAME_POINTER ? -X86_64_SAVED_BYTES
-								: place->begin;
-	return ops[0].atom == DW_OP_reg0 + X86_64_FRAME_POINTER ||
-	       ops[0].atom == DW_OP_reg0 + X86_64_STACK_POINTER;
-#else
-	(void)place;
-	return false;
+	case X86_64_FRAME_POINTER:
+		*ret = -X86_64_SAVED_BYTES;
+		return true;
+	case X86_64_STACK_POINTER:
+		*ret = place->begin;
+		return true;
 #endif
+	default:
+		(void)place; /* elsewhere nothing else is known */
+		return false;
+	}
 }
 
 /* How far a variable of a frame reaches beyond its begin to `offset`; -1: it does not hold it. */
 static int64_t offset_in(Dwarf_Die *die, Dwarf_Addr code, int64_t offset)
 {
-	Dwarf_Attribute location;
-	Dwarf_Op *ops = NULL;
+	Dwarf_Op location;
 	Dwarf_Die type;
 	Dwarf_Word bytes = 0;
-	size_t count = 0;
 	int tag = dwarf_tag(die);
 	if ((tag != DW_TAG_variable && tag != DW_TAG_formal_parameter) ||
-		!dwarf_attr_integrate(die, DW_AT_location, &location) ||
-		dwarf_getlocation_addr(&location, code, &ops, &count, 1) < 1 || count != 1 ||
-		ops[0].atom != DW_OP_fbreg || !read_type(die, &type) ||
+		!die_operation(die, DW_AT_location, code, &location) ||
+		location.atom != DW_OP_fbreg || !die_type(die, &type) ||
 		dwarf_aggregate_size(&type, &bytes) != 0)
 		return -1;
-	int64_t begin = (int64_t)ops[0].number;
+	int64_t begin = (int64_t)location.number;
 	return offset >= begin && (uint64_t)(offset - begin) < bytes ? offset - begin : -1;
 }
 
