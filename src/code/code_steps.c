@@ -6,6 +6,7 @@
 #if HAVE_ZYDIS
 
 #include "base/mem.h"
+#include "base/sorted.h"
 
 #include <Zydis/Zydis.h>
 #include <stdlib.h>
@@ -276,18 +277,16 @@ const struct code_step *code_steps_at(const struct code_steps *steps, size_t ind
 	return &steps->items[index];
 }
 
+static bool is_step_before(const void *step, const void *address)
+{
+	return ((const struct code_step *)step)->address < *(const uint64_t *)address;
+}
+
 /* The first step at or behind an address. */
 static size_t find(const struct code_steps *steps, uint64_t address)
 {
-	size_t low = 0, high = steps->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (steps->items[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_before(
+		steps->items, steps->count, sizeof *steps->items, is_step_before, &address);
 }
 
 size_t code_steps_before(const struct code_steps *steps, uint64_t return_address)
@@ -296,20 +295,18 @@ size_t code_steps_before(const struct code_steps *steps, uint64_t return_address
 	return index > 0 && return_address <= steps->end ? index - 1 : steps->count;
 }
 
+static bool is_jump_before(const void *jump, const void *target)
+{
+	return ((const struct jump *)jump)->target < *(const uint64_t *)target;
+}
+
 static size_t add_jumps(const struct code_steps *steps, uint64_t target, size_t *ret, size_t count)
 {
-	size_t low = 0, high = steps->jump_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (steps->jumps[middle].target < target)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < steps->jump_count && steps->jumps[low].target == target &&
-		count < CODE_BEFORE_MAX;
-		low++)
-		ret[count++] = steps->jumps[low].from;
+	const struct jump *end = steps->jumps + steps->jump_count;
+	const struct jump *jump = steps->jumps + sorted_before(steps->jumps, steps->jump_count,
+							 sizeof *jump, is_jump_before, &target);
+	for (; jump < end && jump->target == target && count < CODE_BEFORE_MAX; jump++)
+		ret[count++] = jump->from;
 	return count;
 }
 

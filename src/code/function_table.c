@@ -2,6 +2,7 @@
 #include "code/function_table.h"
 
 #include "base/cleanup.h"
+#include "base/sorted.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -89,19 +90,16 @@ void function_table_read(const char *path, struct function_table *ret)
 	ret->count = header.count;
 }
 
+static bool starts_by(const void *start, const void *address)
+{
+	return *(const uint64_t *)start <= *(const uint64_t *)address;
+}
+
 /* How many functions start at or before an address. */
 static size_t count_to(const struct function_table *table, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = table->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (table->starts[middle] <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_before(
+		table->starts, table->count, sizeof *table->starts, starts_by, &address);
 }
 
 uint64_t function_table_find(const struct function_table *table, uint64_t address)

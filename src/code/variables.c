@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/sorted.h"
 #include "base/strbuf.h"
 #include "code/code_scopes.h"
 #include "code/demangle.h"
@@ -166,20 +167,19 @@ static char *describe(Dwarf_Die *die, Dwarf_Die *function, uint64_t offset)
 	return strbuf_failed(&text) < 0 ? NULL : TAKE(text.text);
 }
 
+static bool begins_by(const void *variable, const void *address)
+{
+	return ((const struct variable *)variable)->address <= *(const uint64_t *)address;
+}
+
 /* The variable around an address; NULL: none is known. */
 static struct variable *find(struct variables *variables, Dwfl_Module *module, uint64_t address)
 {
 	if (!variables->is_read)
 		read_all(variables, module);
-	size_t low = 0, high = variables->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (variables->items[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	struct variable *variable = low > 0 ? &variables->items[low - 1] : NULL;
+	size_t before = sorted_before(
+		variables->items, variables->count, sizeof *variables->items, begins_by, &address);
+	struct variable *variable = before > 0 ? &variables->items[before - 1] : NULL;
 	return variable && address - variable->address < variable->bytes ? variable : NULL;
 }
 

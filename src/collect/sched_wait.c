@@ -3,6 +3,7 @@
 #include "collect/sched_wait.h"
 
 #include "base/mem.h"
+#include "base/sorted.h"
 #include "collect/taskstats.h"
 
 #include <ctype.h>
@@ -98,18 +99,16 @@ const char *sched_wait_caveat(const struct sched_wait *wait)
 	return "";
 }
 
+static bool is_thread_before(const void *thread, const void *tid)
+{
+	return ((const struct thread_seen *)thread)->tid < *(const pid_t *)tid;
+}
+
 /* Where the thread is, or would be, in the sorted list. */
 static size_t position(const struct sched_wait *wait, pid_t tid)
 {
-	size_t low = 0, high = wait->thread_count;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (wait->threads[middle].tid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_before(
+		wait->threads, wait->thread_count, sizeof *wait->threads, is_thread_before, &tid);
 }
 
 static void see_thread(struct sched_wait *wait, pid_t tid, uint64_t wait_ns)

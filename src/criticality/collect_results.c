@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "criticality/collect_results.h"
 
+#include "base/sorted.h"
 #include "criticality/findings.h"
 
 #include <errno.h>
@@ -147,19 +148,25 @@ static int frames_by_end(const void *a, const void *b)
 	return (x->end > y->end) - (x->end < y->end);
 }
 
+struct frame_place {
+	uint32_t pid;
+	uint64_t address;
+};
+
+static bool ends_by(const void *item, const void *key)
+{
+	const struct frame *frame = item;
+	const struct frame_place *place = key;
+	return frame->pid < place->pid ||
+	       (frame->pid == place->pid && frame->end <= place->address);
+}
+
 /* Index of the first frame that ends behind an address of a process. */
 static size_t first_behind(const struct analysis *analysis, uint32_t pid, uint64_t address)
 {
-	size_t low = 0, high = analysis->frame_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct frame *frame = &analysis->frames[middle];
-		if (frame->pid < pid || (frame->pid == pid && frame->end <= address))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	struct frame_place place = { pid, address };
+	return sorted_before(
+		analysis->frames, analysis->frame_count, sizeof *analysis->frames, ends_by, &place);
 }
 
 /* Frames may be old and overlap: the first that holds it is the innermost. */

@@ -2,6 +2,7 @@
 #include "model/build_disk.h"
 
 #include "base/mem.h"
+#include "base/sorted.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -91,18 +92,16 @@ static int compare_changes(const void *left, const void *right)
 	return a->by - b->by; /* ends first */
 }
 
+static bool is_before(const void *change, const void *time_ns)
+{
+	return ((const struct change *)change)->time_ns < *(const uint64_t *)time_ns;
+}
+
 /* The integral until one of the moments of change. */
 static double area_at(const struct change *changes, size_t count, uint64_t time_ns)
 {
-	size_t low = 0;
-	for (size_t high = count; low < high;) {
-		size_t middle = low + (high - low) / 2;
-		if (changes[middle].time_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < count ? changes[low].area : 0;
+	size_t before = sorted_before(changes, count, sizeof *changes, is_before, &time_ns);
+	return before < count ? changes[before].area : 0;
 }
 
 static double duration_s(const struct request *request)

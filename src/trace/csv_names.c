@@ -2,23 +2,21 @@
 #include "trace/csv_names.h"
 
 #include "base/mem.h"
+#include "base/sorted.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+static bool is_before(const void *name, const void *text)
+{
+	return strcmp(((const struct csv_name *)name)->text, text) < 0;
+}
+
 /* Where the name is, or would be. */
 static size_t place_of(const struct csv_name_list *list, const char *text)
 {
-	size_t low = 0, high = list->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (strcmp(list->items[middle].text, text) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_before(list->items, list->count, sizeof *list->items, is_before, text);
 }
 
 static int number_of(struct csv_name_list *list, const char *text, uint64_t base, uint64_t *ret)
