@@ -1,34 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/sync_watch.h"
 
+#include "base/tempfile.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* A private file, which the library of the program maps. */
-static int make_record(struct sync_watch *watch, struct err *err)
-{
-	const char *folder = getenv("TMPDIR");
-	if (asprintf(&watch->path, "%s/corecast-sync-XXXXXX", folder && *folder ? folder : "/tmp") <
-		0) {
-		watch->path = NULL;
-		return err_set(err, -ENOMEM, "out of memory");
-	}
-	AUTO_FD int fd = mkostemp(watch->path, O_CLOEXEC);
-	if (fd >= 0)
-		return 0;
-	int code = -errno;
-	int status = err_set(err, code,
-		"cannot create '%s': %s (set TMPDIR to a folder that can "
-		"be written)",
-		watch->path, strerror(-code));
-	free(watch->path); /* not ours to remove */
-	watch->path = NULL;
-	return status;
-}
 
 /* The categories are those of an empty record. */
 static int read_names(struct sync_watch *watch, struct err *err)
@@ -53,9 +32,11 @@ int sync_watch_new(const char *program, struct sync_watch **ret, struct err *err
 	watch->program = strdup(program);
 	if (!watch->program)
 		return err_set(err, -ENOMEM, "out of memory");
-	int status = make_record(watch, err);
-	if (status == 0)
-		status = sync_watch_prepare(watch, err);
+	/* The library of the program maps it. */
+	AUTO_FD int fd = tempfile_open(NULL, "corecast-sync", &watch->path, err);
+	if (fd < 0)
+		return fd;
+	int status = sync_watch_prepare(watch, err);
 	if (status == 0)
 		status = read_names(watch, err);
 	if (status < 0)

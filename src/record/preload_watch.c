@@ -3,17 +3,16 @@
 
 #include "base/mem.h"
 #include "base/readfile.h"
+#include "base/tempfile.h"
 #include "collect/sync_stalls.h"
 #include "preload/live_page.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -67,22 +66,12 @@ static uint64_t clock_ns(void)
 /* In memory where that can be had: nobody waits for a disk. */
 static int map_file(struct preload_watch *watch, struct err *err)
 {
-	const char *folder = getenv("TMPDIR");
-	if (access("/dev/shm", W_OK) == 0)
-		folder = "/dev/shm";
-	if (asprintf(&watch->path, "%s/corecast-live-XXXXXX", folder && *folder ? folder : "/tmp") <
-		0) {
-		watch->path = NULL;
-		return err_set(err, -ENOMEM, "out of memory");
-	}
-	AUTO_FD int fd = mkostemp(watch->path, O_CLOEXEC);
-	if (fd < 0 || ftruncate(fd, sizeof *watch->file) < 0)
-		return err_set(err, -errno,
-			"cannot create '%s': %s (set TMPDIR to a folder that can be written)",
-			watch->path, strerror(errno));
-	void *mapped = mmap(NULL, sizeof *watch->file, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (mapped == MAP_FAILED)
-		return err_set(err, -errno, "cannot map '%s': %s", watch->path, strerror(errno));
+	const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NULL;
+	void *mapped = NULL;
+	int code = tempfile_map(
+		folder, "corecast-live", sizeof *watch->file, &mapped, &watch->path, err);
+	if (code < 0)
+		return code;
 	watch->file = mapped;
 	watch->file->header.version = LIVE_VERSION;
 	return 0;
