@@ -79,6 +79,18 @@ static int set_attr(pid_t tid, struct sched_attributes *attr)
 	return syscall(SYS_sched_setattr, tid, attr, 0) < 0 ? -errno : 0;
 }
 
+/* Of what the scheduler knows of a thread, which is also told. */
+static int begin_scheduled(enum alteration_kind kind, pid_t pid, pid_t tid,
+	struct sched_attributes *ret_attr, struct alteration *ret)
+{
+	int code = begin(kind, pid, tid, ret);
+	if (code == 0)
+		code = get_attr(tid, ret_attr);
+	if (code == 0)
+		ret->policy = ret_attr->sched_policy;
+	return code;
+}
+
 /* What a thread that it starts gets; who may set it may not always unset it: sched(7). */
 static int set_private(const struct alteration *a, bool is_private)
 {
@@ -91,14 +103,11 @@ static int set_private(const struct alteration *a, bool is_private)
 int alteration_of_nice(pid_t pid, pid_t tid, int value, struct alteration *ret)
 {
 	struct sched_attributes attr;
-	int code = begin(ALTERATION_NICE, pid, tid, ret);
-	if (code == 0)
-		code = get_attr(tid, &attr);
+	int code = begin_scheduled(ALTERATION_NICE, pid, tid, &attr, ret);
 	if (code < 0)
 		return code;
 	if (attr.sched_policy != SCHED_NORMAL && attr.sched_policy != SCHED_BATCH)
 		return -EOPNOTSUPP;
-	ret->policy = attr.sched_policy;
 	ret->value_before = attr.sched_nice;
 	ret->value = value;
 	/* The kernel would give a new thread 0 in the place of a value below it. */
@@ -110,12 +119,9 @@ int alteration_of_nice(pid_t pid, pid_t tid, int value, struct alteration *ret)
 int alteration_of_clamp(pid_t pid, pid_t tid, int value, struct alteration *ret)
 {
 	struct sched_attributes attr;
-	int code = begin(ALTERATION_CLAMP, pid, tid, ret);
-	if (code == 0)
-		code = get_attr(tid, &attr);
+	int code = begin_scheduled(ALTERATION_CLAMP, pid, tid, &attr, ret);
 	if (code < 0)
 		return code;
-	ret->policy = attr.sched_policy;
 	ret->value_before = (int32_t)attr.sched_util_min;
 	ret->value = value;
 	return ret->value == ret->value_before ? -EALREADY : 0;
