@@ -4,17 +4,16 @@
 #include "base/cleanup.h"
 #include "base/datadir.h"
 #include "base/mem.h"
-#include "machine/cpu_limits.h"
+#include "base/tempfile.h"
 #include "record/foreground.h"
 #include "code/preloadable.h"
 #include "record/profiler_backend.h"
 #include "record/profiler_progress.h"
-#include "record/run_clock.h"
+#include "record/run_header.h"
 #include "code/static_program.h"
 #include "preload/profile_page.h"
 #include "preload/trace_record.h"
 #include "trace/close.h"
-#include "trace/create.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -58,21 +57,6 @@ int profiler_check(const struct profiler_opts *opts, const char **ret_backend, s
 
 /* Files that have no name. Others open them as /proc/PID/fd/N, as long as this process lives. */
 
-static int open_nameless(struct err *err)
-{
-	const char *folder = getenv("TMPDIR");
-	AUTO_FREE char *path = NULL;
-	if (asprintf(&path, "%s/corecast-XXXXXX", folder && *folder ? folder : "/tmp") < 0) {
-		path = NULL;
-		return err_set(err, -ENOMEM, "out of memory");
-	}
-	int fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0)
-		return err_set(err, -errno, "cannot make '%s': %s", path, strerror(errno));
-	(void)unlink(path); /* at worst it keeps its name */
-	return fd;
-}
-
 static int open_named(const char *path, struct err *err)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -108,22 +92,6 @@ static void parts_release(struct profiler_parts *parts)
 			(void)close(parts->stream[i]); /* ends what waits for it */
 }
 
-static int make_trace(int fd, uint64_t bytes_max, struct err *err)
-{
-	struct cpu_limits limits;
-	cpu_limits_read("", &limits);
-	const struct trace_create_opts how = {
-		.sources = TRACE_BY_PRELOAD,
-		.cores = cpu_limits_usable(&limits),
-		.cores_online = limits.online,
-		.bytes_max = bytes_max,
-	};
-	struct trace_header header;
-	trace_header_init(&header, &how);
-	run_clock_measure(&header);
-	return trace_header_write(fd, "the timeline", &header, err);
-}
-
 static int make_page(int fd, struct err *err)
 {
 	const uint32_t version = PROFILE_PAGE_VERSION;
@@ -137,10 +105,11 @@ static int make_page(int fd, struct err *err)
 static int make_files(
 	const struct profiler_opts *opts, struct profiler_parts *parts, struct err *err)
 {
-	parts->raw = opts->instructions ? open_named(opts->instructions, err) : open_nameless(err);
+	parts->raw = opts->instructions ? open_named(opts->instructions, err)
+					: tempfile_open(NULL, "corecast", NULL, err);
 	if (parts->raw < 0)
 		return parts->raw;
-	parts->trace = open_nameless(err);
+	parts->trace = tempfile_open(NULL, "corecast", NULL, err);
 	if (parts->trace < 0)
 		return parts->trace;
 	parts->page = memfd_create("corecast-profile", MFD_CLOEXEC);
@@ -152,8 +121,9 @@ static int make_files(
 		code = name_of(parts->trace, &parts->trace_name, err);
 	if (code == 0)
 		code = name_of(parts->page, &parts->page_name, err);
+	const struct trace_create_opts how = { .bytes_max = opts->trace_bytes_max };
 	if (code == 0)
-		code = make_trace(parts->trace, opts->trace_bytes_max, err);
+		code = run_header_write(parts->trace, "the timeline", &how, err);
 	return code < 0 ? code : make_page(parts->page, err);
 }
 
@@ -257,15 +227,10 @@ static int take_timeline(const struct profiler_parts *parts, uint64_t end_ns,
 	result->is_timeline_full = header.is_full != 0;
 	if (header.processes == 0)
 		return 0; /* it never loaded the library */
-	const char *folder = getenv("TMPDIR");
 	AUTO_FREE char *path = NULL;
-	if (asprintf(&path, "%s/corecast-XXXXXX", folder && *folder ? folder : "/tmp") < 0) {
-		path = NULL;
-		return err_set(err, -ENOMEM, "out of memory");
-	}
-	AUTO_FD int empty = mkostemp(path, O_CLOEXEC);
+	AUTO_FD int empty = tempfile_open(NULL, "corecast", &path, err);
 	if (empty < 0)
-		return err_set(err, -errno, "cannot make '%s': %s", path, strerror(errno));
+		return empty;
 	int code = trace_close(parts->trace_name, path, end_ns, NULL, err);
 	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
 	(void)unlink(path); /* at worst it stays */

@@ -4,18 +4,16 @@
  * the program started with the library, and the file closed when the program has ended. `both` has
  * the kernel tell about the same threads, into the same file (trace/joint.h).
  */
-#include "machine/cpu_limits.h"
 #include "record/foreground.h"
 #include "code/preloadable.h"
 #include "machine/bpf_check.h"
 #include "record/bpf_recording.h"
 #include "record/record_samples.h"
 #include "record/recorder.h"
-#include "record/run_clock.h"
+#include "record/run_header.h"
 #include "collect/sync_stalls.h"
 
 #include "base/datadir.h"
-#include "trace/create.h"
 #include "trace/writer.h"
 
 #include <errno.h>
@@ -50,24 +48,16 @@ static int check_both(const struct record_opts *opts, struct err *err)
 
 static int create(const struct record_opts *opts, struct err *err)
 {
-	struct cpu_limits limits;
-	cpu_limits_read("", &limits);
 	const struct trace_create_opts how = {
-		.sources = TRACE_BY_PRELOAD,
-		.cores = cpu_limits_usable(&limits),
-		.cores_online = limits.online,
 		.bytes_max = opts->bytes_max,
 		.budget_ppm = opts->budget_ppm,
 		.burst_pairs = opts->burst_pairs,
 		.gap_pairs = opts->gap_pairs,
 	};
-	struct trace_header header;
-	trace_header_init(&header, &how);
-	run_clock_measure(&header);
 	AUTO_FD int fd = open(opts->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return err_set(err, -errno, "cannot create '%s': %s", opts->path, strerror(errno));
-	return trace_header_write(fd, opts->path, &header, err);
+	return run_header_write(fd, opts->path, &how, err);
 }
 
 /* What the target wrote into the header. */

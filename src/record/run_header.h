@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The head of a trace that the preload library is to fill. */
+#ifndef RECORD_RUN_HEADER_H
+#define RECORD_RUN_HEADER_H
+
+#include "trace/create.h"
+
+/*
+ * Writes it to an empty file, with this machine's cores and its clock (run_clock.h), measured just before; the
+ * sources and cores of `opts` do not matter. 0 or -errno.
+ */
+int run_header_write(
+	int fd, const char *name, const struct trace_create_opts *opts, struct err *err);
+
+#endif
