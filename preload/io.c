@@ -232,9 +232,49 @@ BLOCKS(int, epoll_pwait, TRACE_IO_POLL, fd,
 	(fd, events, count, timeout, mask))
 BLOCKS(int, fsync, TRACE_IO_FILE, fd, (int fd), (fd))
 BLOCKS(int, fdatasync, TRACE_IO_FILE, fd, (int fd), (fd))
+BLOCKS(ssize_t, pread, TRACE_IO_FILE, fd, (int fd, void *to, size_t bytes, off_t at),
+	(fd, to, bytes, at))
+BLOCKS(ssize_t, pread64, TRACE_IO_FILE, fd, (int fd, void *to, size_t bytes, off64_t at),
+	(fd, to, bytes, at))
+BLOCKS(ssize_t, pwrite, TRACE_IO_FILE, fd, (int fd, const void *from, size_t bytes, off_t at),
+	(fd, from, bytes, at))
+BLOCKS(ssize_t, pwrite64, TRACE_IO_FILE, fd, (int fd, const void *from, size_t bytes, off64_t at),
+	(fd, from, bytes, at))
+BLOCKS(ssize_t, preadv, TRACE_IO_FILE, fd, (int fd, const struct iovec *parts, int count, off_t at),
+	(fd, parts, count, at))
+BLOCKS(ssize_t, preadv64, TRACE_IO_FILE, fd,
+	(int fd, const struct iovec *parts, int count, off64_t at), (fd, parts, count, at))
+BLOCKS(ssize_t, pwritev, TRACE_IO_FILE, fd,
+	(int fd, const struct iovec *parts, int count, off_t at), (fd, parts, count, at))
+BLOCKS(ssize_t, pwritev64, TRACE_IO_FILE, fd,
+	(int fd, const struct iovec *parts, int count, off64_t at), (fd, parts, count, at))
+BLOCKS(ssize_t, sendfile, TRACE_IO_UNKNOWN, to, (int to, int from, off_t *at, size_t bytes),
+	(to, from, at, bytes))
+BLOCKS(ssize_t, sendfile64, TRACE_IO_UNKNOWN, to, (int to, int from, off64_t *at, size_t bytes),
+	(to, from, at, bytes))
+BLOCKS(int, recvmmsg, TRACE_IO_SOCKET, fd,
+	(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout),
+	(fd, messages, count, flags, timeout))
+BLOCKS(int, sendmmsg, TRACE_IO_SOCKET, fd,
+	(int fd, struct mmsghdr *messages, unsigned count, int flags), (fd, messages, count, flags))
+BLOCKS(int, flock, TRACE_IO_FILE, fd, (int fd, int operation), (fd, operation))
+BLOCKS(int, lockf, TRACE_IO_FILE, fd, (int fd, int command, off_t bytes), (fd, command, bytes))
+BLOCKS(int, lockf64, TRACE_IO_FILE, fd, (int fd, int command, off64_t bytes), (fd, command, bytes))
+BLOCKS(int, semop, TRACE_IO_OTHER, -1, (int set, struct sembuf *steps, size_t count),
+	(set, steps, count))
+BLOCKS(int, semtimedop, TRACE_IO_OTHER, -1,
+	(int set, struct sembuf *steps, size_t count, const struct timespec *timeout),
+	(set, steps, count, timeout))
+BLOCKS(int, msgsnd, TRACE_IO_OTHER, -1, (int queue, const void *message, size_t bytes, int flags),
+	(queue, message, bytes, flags))
+BLOCKS(ssize_t, msgrcv, TRACE_IO_OTHER, -1,
+	(int queue, void *message, size_t bytes, long type, int flags),
+	(queue, message, bytes, type, flags))
 BLOCKS(pid_t, wait, TRACE_IO_CHILD, -1, (int *status), (status))
 BLOCKS(pid_t, waitpid, TRACE_IO_CHILD, -1, (pid_t pid, int *status, int options),
 	(pid, status, options))
+BLOCKS(pid_t, wait3, TRACE_IO_CHILD, -1, (int *status, int options, struct rusage *usage),
+	(status, options, usage))
 BLOCKS(pid_t, wait4, TRACE_IO_CHILD, -1,
 	(pid_t pid, int *status, int options, struct rusage *usage), (pid, status, options, usage))
 BLOCKS(int, waitid, TRACE_IO_CHILD, -1, (idtype_t type, id_t id, siginfo_t *info, int options),

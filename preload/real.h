@@ -17,9 +17,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -123,8 +127,28 @@ int __openat64_2(int directory, const char *path, int flags);
 	X(epoll_pwait)                                                                             \
 	X(fsync)                                                                                   \
 	X(fdatasync)                                                                               \
+	X(pread)                                                                                   \
+	X(pread64)                                                                                 \
+	X(pwrite)                                                                                  \
+	X(pwrite64)                                                                                \
+	X(preadv)                                                                                  \
+	X(preadv64)                                                                                \
+	X(pwritev)                                                                                 \
+	X(pwritev64)                                                                               \
+	X(sendfile)                                                                                \
+	X(sendfile64)                                                                              \
+	X(recvmmsg)                                                                                \
+	X(sendmmsg)                                                                                \
+	X(flock)                                                                                   \
+	X(lockf)                                                                                   \
+	X(lockf64)                                                                                 \
+	X(semop)                                                                                   \
+	X(semtimedop)                                                                              \
+	X(msgsnd)                                                                                  \
+	X(msgrcv)                                                                                  \
 	X(wait)                                                                                    \
 	X(waitpid)                                                                                 \
+	X(wait3)                                                                                   \
 	X(wait4)                                                                                   \
 	X(waitid)                                                                                  \
 	X(pause)                                                                                   \

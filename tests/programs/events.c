@@ -10,7 +10,13 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -261,6 +267,108 @@ static void do_io(void)
 	fclose(zero);
 }
 
+/* Calls that block until another thread lets them go. */
+
+static int blocked_tid, queue, counter, sockets[2];
+static FILE *files[2];
+static pid_t child;
+
+static struct sembuf step(short by)
+{
+	return (struct sembuf){ .sem_op = by };
+}
+
+static void unlock_file(void)
+{
+	check(flock(fileno(files[1]), LOCK_UN) == 0, "unlock");
+}
+
+static void wait_for_file(void)
+{
+	check(flock(fileno(files[0]), LOCK_EX) == 0, "flock");
+}
+
+static void end_child(void)
+{
+	check(kill(child, SIGKILL) == 0, "kill");
+}
+
+static void wait_for_child(void)
+{
+	check(wait3(NULL, 0, NULL) == child, "wait3");
+}
+
+static void send_to_queue(void)
+{
+	long type = 1;
+	check(msgsnd(queue, &type, 0, 0) == 0, "msgsnd");
+}
+
+static void wait_for_queue(void)
+{
+	long type;
+	check(msgrcv(queue, &type, 0, 0, 0) == 0, "msgrcv");
+}
+
+static void count_up(void)
+{
+	struct sembuf up = step(1);
+	check(semop(counter, &up, 1) == 0, "semop");
+}
+
+static void wait_for_count(void)
+{
+	struct sembuf down = step(-1);
+	check(semop(counter, &down, 1) == 0, "semop");
+}
+
+static void send_packet(void)
+{
+	check(send(sockets[1], "x", 1, 0) == 1, "send");
+}
+
+static void wait_for_packet(void)
+{
+	char byte;
+	struct iovec part = { &byte, 1 };
+	struct mmsghdr message = { .msg_hdr = { .msg_iov = &part, .msg_iovlen = 1 } };
+	check(recvmmsg(sockets[0], &message, 1, 0, NULL) == 1, "recvmmsg");
+}
+
+static void *let_go_late(void *let_go)
+{
+	hold_asleep(blocked_tid);
+	(*(void (**)(void))let_go)();
+	return NULL;
+}
+
+static void do_blocked(void)
+{
+	static void (*const waits[])(void) = { wait_for_file, wait_for_child, wait_for_queue,
+		wait_for_count, wait_for_packet };
+	static void (*wakes[])(
+		void) = { unlock_file, end_child, send_to_queue, count_up, send_packet };
+	for (int i = 0; i < 2; i++)
+		check((files[i] = fopen("/proc/self/exe", "re")) != NULL, "open");
+	check(flock(fileno(files[1]), LOCK_EX) == 0, "flock");
+	queue = msgget(IPC_PRIVATE, 0600);
+	counter = semget(IPC_PRIVATE, 1, 0600);
+	check(queue >= 0 && counter >= 0, "msgget, semget");
+	check(socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets) == 0, "socketpair");
+	child = fork();
+	if (child == 0)
+		for (;;)
+			sleep_ms(1000);
+	blocked_tid = (int)syscall(SYS_gettid);
+	for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+		pthread_t thread;
+		check(pthread_create(&thread, NULL, let_go_late, &wakes[i]) == 0, "create");
+		waits[i]();
+		pthread_join(thread, NULL);
+	}
+	check(msgctl(queue, IPC_RMID, NULL) == 0 && semctl(counter, 0, IPC_RMID) == 0, "remove");
+}
+
 static void *wait_for_signal(void *unused)
 {
 	sigset_t set;
@@ -362,6 +470,7 @@ static const struct {
 	{ "one_core", do_one_core },
 	{ "turns", do_turns },
 	{ "io", do_io },
+	{ "blocked", do_blocked },
 	{ "signal", do_signal },
 	{ "marks", do_marks },
 	{ "names", do_names },

@@ -266,6 +266,18 @@ static void only_input_that_blocks_is_a_wait(void **state)
 		count_of(&trace, EVENT_WAIT, WHAT_IO, 0), count_of(&trace, EVENT_PASS, WHAT_IO, 0));
 }
 
+static void so_are_other_calls_that_block(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "blocked", &trace);
+	size_t blocked = 0;
+	for (const struct event *e = trace.events; e < trace.events + trace.count; e++)
+		if (e->kind == EVENT_WAIT && e->what == WHAT_IO && e->tid == trace.events[0].tid)
+			blocked += after(&trace, e)->time_ns - e->time_ns >= HOLD_NS;
+	assert_int_equal(blocked, 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -282,6 +294,7 @@ int main(void)
 		cmocka_unit_test(locks_are_as_far_apart_as_they_were),
 		cmocka_unit_test(a_sleep_ends_when_its_time_is_over),
 		cmocka_unit_test(only_input_that_blocks_is_a_wait),
+		cmocka_unit_test(so_are_other_calls_that_block),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
