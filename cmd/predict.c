@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* corecast predict: how long a profiled program takes on other processors, why, and who is critical there. */
 #include "command.h"
-#include "machines.h"
 #include "predicted.h"
 #include "terminal.h"
 
@@ -9,10 +8,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* Six times what a design space takes for a point: one processor's answer should not hang on what is drawn. */
-enum { REPLICATIONS = 5, REPLICATIONS_MAX = 1000, MICRO_INSTRUCTIONS = 400000 };
+enum { REPLICATIONS_MAX = 1000 };
 
 struct values {
 	struct option_strings machines;
@@ -83,28 +80,17 @@ static int write_reports(
 static int predict_all(const struct values *v, struct predicted *predicted,
 	struct predict_point *points, struct err *err)
 {
-	const char *slash = strrchr(predicted->path, '/');
-	struct predict_answer answer = { .subject = slash ? slash + 1 : predicted->path,
-		.profile = &predicted->profile,
-		.facts = &predicted->facts,
-		.finder = &predicted->finder,
-		.points = points,
-		.point_count = v->machines.count };
-	int code = 0;
-	/* All machines first: a slip in the last one's file should not cost the time of the others. */
-	for (size_t i = 0; code == 0 && i < v->machines.count; i++)
-		code = machine_load(v->machines.items[i], &points[i].processor, err);
-	if (code == 0)
-		code = predicted_load(predicted, MICRO_INSTRUCTIONS, err);
-	for (size_t i = 0; code == 0 && i < v->machines.count; i++)
-		code = predicted_point(predicted, v->cores, v->replications, &points[i], err);
-	answer.forgotten = predicted->forgotten;
-	return code < 0 ? code : write_reports(v, &answer, err);
+	int code =
+		predicted_points(predicted, &v->machines, v->cores, v->replications, points, err);
+	if (code < 0)
+		return code;
+	struct predict_answer answer = predicted_answer(predicted, points, v->machines.count);
+	return write_reports(v, &answer, err);
 }
 
 static int run(const struct command *command, int argc, char **argv)
 {
-	struct values v = { .replications = REPLICATIONS };
+	struct values v = { .replications = PREDICTED_REPLICATIONS };
 	struct operands operands;
 	int status;
 	if (!options_parse(command, argc, argv, &v, &operands, &status))

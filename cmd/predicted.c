@@ -165,3 +165,30 @@ void predicted_point_release(struct predict_point *point)
 	results_free(point->results);
 	*point = (struct predict_point){ 0 };
 }
+
+/* All machines first: a slip in the last one's file should not cost the time of the others. */
+int predicted_points(struct predicted *predicted, const struct option_strings *machines,
+	uint32_t cores, uint32_t replications, struct predict_point *points, struct err *err)
+{
+	int code = 0;
+	for (size_t i = 0; code == 0 && i < machines->count; i++)
+		code = machine_load(machines->items[i], &points[i].processor, err);
+	if (code == 0)
+		code = predicted_load(predicted, PREDICTED_MICRO_INSTRUCTIONS, err);
+	for (size_t i = 0; code == 0 && i < machines->count; i++)
+		code = predicted_point(predicted, cores, replications, &points[i], err);
+	return code;
+}
+
+struct predict_answer predicted_answer(
+	const struct predicted *predicted, const struct predict_point *points, size_t count)
+{
+	const char *slash = strrchr(predicted->path, '/');
+	return (struct predict_answer){ .subject = slash ? slash + 1 : predicted->path,
+		.profile = &predicted->profile,
+		.facts = &predicted->facts,
+		.finder = &predicted->finder,
+		.points = points,
+		.point_count = count,
+		.forgotten = predicted->forgotten };
+}

@@ -4,10 +4,18 @@
 #define CMD_PREDICTED_H
 
 #include "analysed.h"
+#include "command.h"
 
 #include "model/meaning.h"
 #include "report/predict.h"
 #include "uarch/predict.h"
+
+enum {
+	/* Predictions for each processor, with other draws of what misses. */
+	PREDICTED_REPLICATIONS = 5,
+	/* Six times what a design space takes for a point: one processor's answer should not hang on what is drawn. */
+	PREDICTED_MICRO_INSTRUCTIONS = 400000,
+};
 
 struct predicted {
 	const char *path; /* borrowed */
@@ -42,5 +50,13 @@ int predicted_again(struct predicted *predicted, struct err *err);
 int predicted_point(struct predicted *predicted, uint32_t cores, uint32_t replications,
 	struct predict_point *point, struct err *err);
 void predicted_point_release(struct predict_point *point);
+
+/* Loads the profile and predicts it for each of the machines. `points` has room for them, each { 0 }. */
+int predicted_points(struct predicted *predicted, const struct option_strings *machines,
+	uint32_t cores, uint32_t replications, struct predict_point *points, struct err *err);
+
+/* What predicted_points() said, to be shown; borrows both. */
+struct predict_answer predicted_answer(
+	const struct predicted *predicted, const struct predict_point *points, size_t count);
 
 #endif

@@ -1,39 +1,53 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * corecast report: one page that a colleague can open, from measurement sets and timelines:
+ * corecast report: one page that a colleague can open, from measurement sets, timelines and profiles:
  * findings of all files first, then the figures and tables of each.
  */
 #include "analysed.h"
 #include "command.h"
+#include "predicted.h"
 
 #include "report/page.h"
 #include "report/report.h"
 #include "scaling/forecast.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FILES_MAX = 64 };
 
 struct values {
 	const char *output;
+	struct option_strings machines;
 };
 
 #define FIELD(name) offsetof(struct values, name)
 static const struct option_spec options[] = {
 	{ 'o', "output", "FILE", "the page to write (required)", OPTION_STRING, FIELD(output) },
+	{ 'm', "machine", "FILE",
+		"a processor that profiles are predicted for: base, zen4, ... or a machine file; "
+		"may be given several times",
+		OPTION_STRINGS, FIELD(machines) },
 	{ 0 },
 };
 
-/* A file and what became of it: a forecast or an analysed timeline. */
+/* A file and what became of it: a forecast, a prediction or an analysed timeline. */
 struct source {
 	struct analysed timeline;
 	struct curve *curve;
 	struct forecast *forecast;
+	struct predicted predicted;
+	struct predict_point *points; /* of a profile */
+	size_t point_count;
 };
 
 static void source_release(struct source *source)
 {
+	for (size_t i = 0; i < source->point_count; i++)
+		predicted_point_release(&source->points[i]);
+	free(source->points);
+	predicted_release(&source->predicted);
 	analysed_release(&source->timeline);
 	curve_free(source->curve);
 	forecast_free(source->forecast);
@@ -55,13 +69,48 @@ static int forecast_source(struct source *source, FILE *file, const char *path, 
 	return code < 0 ? err_prefix(err, code, "%s", path) : 0;
 }
 
-static int read_source(struct source *source, const char *path, struct err *err)
+/* A profile is a file of SQLite. */
+static bool is_profile(FILE *file)
+{
+	static const char magic[] = "SQLite format 3";
+	char line[sizeof magic] = "";
+	bool is_it = fread(line, 1, sizeof magic, file) == sizeof magic &&
+		     memcmp(line, magic, sizeof magic) == 0;
+	rewind(file);
+	return is_it;
+}
+
+static int predict_source(struct source *source, const struct option_strings *machines,
+	const char *path, struct err *err)
+{
+	if (machines->count == 0)
+		return err_set(err, -EINVAL,
+			"'%s' is a profile: say for which processors to predict it, --machine base",
+			path);
+	source->predicted.path = path;
+	source->points = calloc(machines->count, sizeof *source->points);
+	if (!source->points)
+		return err_set(err, -ENOMEM, "out of memory");
+	source->point_count = machines->count;
+	return predicted_points(
+		&source->predicted, machines, 0, PREDICTED_REPLICATIONS, source->points, err);
+}
+
+static struct predict_answer answer_of(const struct source *source)
+{
+	return predicted_answer(&source->predicted, source->points, source->point_count);
+}
+
+static int read_source(struct source *source, const struct option_strings *machines,
+	const char *path, struct err *err)
 {
 	struct analysis_opts opts = { 0 };
 	source->timeline.path = path;
 	AUTO_FILE FILE *file = fopen(path, "re");
 	if (!file)
 		return err_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
+	if (is_profile(file))
+		return predict_source(source, machines, path, err);
 	return analysed_is_timeline(file) ? analysed_read(&source->timeline, &opts, stderr, err)
 					  : forecast_source(source, file, path, err);
 }
@@ -73,6 +122,9 @@ static void add_findings(struct strbuf *out, const struct source *sources, size_
 		AUTO_RELEASE(strbuf) struct strbuf findings = { 0 };
 		if (sources[i].forecast) {
 			forecast_add_findings(&findings, sources[i].forecast);
+		} else if (sources[i].points) {
+			struct predict_answer answer = answer_of(&sources[i]);
+			predict_add_findings(&findings, &answer);
 		} else {
 			struct criticality_input input = analysed_input(&sources[i].timeline);
 			criticality_add_findings(&findings, &input);
@@ -93,6 +145,11 @@ static void add_sections(struct strbuf *out, const struct source *source)
 		forecast_add_sections(out, source->forecast, analysed_subject(&source->timeline));
 		return;
 	}
+	if (source->points) {
+		struct predict_answer answer = answer_of(source);
+		predict_add_sections(out, &answer);
+		return;
+	}
 	struct criticality_input input = analysed_input(&source->timeline);
 	criticality_add_sections(out, &input);
 }
@@ -107,8 +164,11 @@ static int write_page(const char *path, const struct source *sources, size_t cou
 		return err_set(err, -ENOMEM, "out of memory");
 	page_begin(&page, title.text ? title.text : "");
 	page_findings(&page, findings.text ? findings.text : "");
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		if (count > 1)
+			page_file(&page, analysed_subject(&sources[i].timeline));
 		add_sections(&page, &sources[i]);
+	}
 	page_end(&page, "corecast " CORECAST_VERSION ".");
 	return report_save(&page, path, err);
 }
@@ -119,8 +179,8 @@ static int check(
 	if (operands->program)
 		return command_usage_error(command, "no program is run here: measure or record it");
 	if (operands->count < 1 || operands->count > FILES_MAX)
-		return command_usage_error(
-			command, "say which files: RUNS.csv, RUN.cct, at most %d", FILES_MAX);
+		return command_usage_error(command,
+			"say which files: RUNS.csv, RUN.cct, APP.ccp, at most %d", FILES_MAX);
 	if (!v->output)
 		return command_usage_error(command, "say where to: -o PAGE.html");
 	return 0;
@@ -140,7 +200,7 @@ static int run(const struct command *command, int argc, char **argv)
 	struct source sources[FILES_MAX] = { 0 };
 	int code = 0;
 	for (int i = 0; i < operands.count && code == 0; i++)
-		code = read_source(&sources[i], operands.items[i], &err);
+		code = read_source(&sources[i], &v.machines, operands.items[i], &err);
 	if (code == 0)
 		code = write_page(v.output, sources, (size_t)operands.count, &err);
 	for (int i = 0; i < operands.count; i++)
@@ -151,7 +211,7 @@ static int run(const struct command *command, int argc, char **argv)
 extern const struct command cmd_report;
 const struct command cmd_report = {
 	.name = "report",
-	.summary = "one page from measurements and timelines",
+	.summary = "one page from measurements, timelines and profiles",
 	.usage = "FILE... -o PAGE.html",
 	.options = options,
 	.run = run,

@@ -22,6 +22,7 @@ static const char style[] =
 	"body{margin:0 auto;padding:1.5rem 1rem 3rem;max-width:60rem;color:var(--ink);"
 	"background:var(--paper);font:16px/1.5 system-ui,'DejaVu Sans',sans-serif}\n"
 	"h1{font-size:1.6rem;line-height:1.2;margin:0 0 1rem;overflow-wrap:anywhere}\n"
+	"h2.file{font-size:1.4rem;margin-top:3.4rem;border-bottom:0;overflow-wrap:anywhere}\n"
 	"h2{font-size:1.2rem;margin:2.2rem 0 .6rem;border-bottom:1px solid var(--rule);"
 	"padding-bottom:.25rem}\n"
 	".answer{font-size:1.25rem;margin:0 0 .6rem}\n"
@@ -84,6 +85,13 @@ void page_section(struct strbuf *out, const char *heading)
 {
 	strbuf_add(out, "<h2>");
 	markup_add(out, heading);
+	strbuf_add(out, "</h2>\n");
+}
+
+void page_file(struct strbuf *out, const char *name)
+{
+	strbuf_add(out, "<h2 class=\"file\">");
+	markup_add(out, name);
 	strbuf_add(out, "</h2>\n");
 }
 

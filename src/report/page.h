@@ -19,6 +19,9 @@
 void page_begin(struct strbuf *out, const char *title);
 void page_section(struct strbuf *out, const char *heading);
 
+/* Of a page about several files: the sections that follow are about this one. */
+void page_file(struct strbuf *out, const char *name);
+
 /* Sentences separated by line breaks: the first one stands out, the others are a list. */
 void page_findings(struct strbuf *out, const char *sentences);
 

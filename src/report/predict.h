@@ -36,4 +36,8 @@ void report_predict_json(struct strbuf *out, const struct predict_answer *answer
 void report_predict_svg(struct strbuf *out, const struct predict_answer *answer);
 void report_predict_html(struct strbuf *out, const struct predict_answer *answer);
 
+/* What that page says first (the answer and how far to trust it, each sentence ended by a line break), and its parts. */
+void predict_add_findings(struct strbuf *out, const struct predict_answer *answer);
+void predict_add_sections(struct strbuf *out, const struct predict_answer *answer);
+
 #endif

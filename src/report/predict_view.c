@@ -237,13 +237,8 @@ static void add_page_table(struct strbuf *out, const struct predict_answer *answ
 	page_table_end(out);
 }
 
-void report_predict_html(struct strbuf *out, const struct predict_answer *answer)
+void predict_add_sections(struct strbuf *out, const struct predict_answer *answer)
 {
-	AUTO_RELEASE(strbuf) struct strbuf title = { 0 }, findings = { 0 };
-	strbuf_addf(&title, "%s on other processors", answer->subject);
-	page_begin(out, title.text ? title.text : "");
-	predict_add_findings(&findings, answer);
-	page_findings(out, findings.text ? findings.text : "");
 	page_section(out, "Predictions");
 	add_page_table(out, answer);
 	page_section(out, "What cycles go to");
@@ -258,5 +253,15 @@ void report_predict_html(struct strbuf *out, const struct predict_answer *answer
 		.results = last->results, .subject = last->processor.name, .finder = answer->finder
 	};
 	criticality_add_sections(out, &input);
+}
+
+void report_predict_html(struct strbuf *out, const struct predict_answer *answer)
+{
+	AUTO_RELEASE(strbuf) struct strbuf title = { 0 }, findings = { 0 };
+	strbuf_addf(&title, "%s on other processors", answer->subject);
+	page_begin(out, title.text ? title.text : "");
+	predict_add_findings(&findings, answer);
+	page_findings(out, findings.text ? findings.text : "");
+	predict_add_sections(out, answer);
 	page_end(out, "corecast " CORECAST_VERSION ".");
 }

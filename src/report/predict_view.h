@@ -8,9 +8,6 @@
 #include "report/predict.h"
 #include "report/quantity.h"
 
-/* The answer and how far to trust it, sentence by sentence, each ended by a line break. */
-void predict_add_findings(struct strbuf *out, const struct predict_answer *answer);
-
 /* The most critical threads of a point: "worker-1 62%, worker-2 13%". */
 void predict_add_critical(struct strbuf *out, const struct predict_answer *answer,
 	const struct predict_point *point, size_t count);

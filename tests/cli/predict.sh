@@ -72,3 +72,15 @@ refused timeline.csv -m base
 sed 's/^rob: .*/rob: 0/' mine.yaml >bad.yaml
 refused app.ccp -m base -m ./bad.yaml --svg never.svg
 [ ! -e never.svg ]
+
+echo "--- a page with other files"
+refused_page() {
+	local status=0
+	"$CORECAST" report "$@" -o never.html 2>stderr || status=$?
+	echo "status $status: $(head -n 1 stderr)"
+	[ ! -e never.html ]
+}
+refused_page app.ccp
+"$CORECAST" report timeline.csv app.ccp -m base -m smallest -o page.html
+grep -o 'app.ccp takes [^:]*: the fastest of 2' page.html | sed 's/[0-9.]* ms/.../g' | head -n 1
+grep -o '<h2 class="file">[^<]*' page.html
