@@ -73,6 +73,8 @@ struct replay_facts {
 		in_turns; /* locks, semaphores, barriers that are played otherwise: see replay_settle() */
 	size_t supplies; /* places from where threads take pieces of work: see replay_supply.c */
 	uint64_t dealt; /* such pieces, which go to whoever asks first */
+	uint64_t
+		shared_rounds; /* of work that threads share out while they do it: see replay_pool.c */
 	uint64_t conditions,
 		by_order; /* waits for conditions; those replayed in the recorded order */
 	uint64_t unended; /* waits that had not ended when the recording did */

@@ -95,6 +95,11 @@ static struct step *step_of(struct replay *replay, const struct arrival *arrival
 	return &replay->threads[arrival->thread].steps[arrival->step];
 }
 
+static struct pool_member member_of(const struct arrival *arrival)
+{
+	return (struct pool_member){ arrival->thread, arrival->step, arrival->time_ns };
+}
+
 /* Those who left at the same time met, at a barrier of so many. */
 static int add_meeting(
 	struct replay *replay, uint32_t object, const struct arrival *arrivals, size_t count)
@@ -107,9 +112,14 @@ static int add_meeting(
 	if (*place == replay->episode_count)
 		replay->episodes[replay->episode_count++] =
 			(struct episode){ object, (uint32_t)count };
-	for (size_t i = 0; i < count; i++)
+	AUTO_FREE struct pool_member *members = calloc(count + 1, sizeof *members);
+	if (!members)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
 		step_of(replay, &arrivals[i])->amount = *place;
-	return 0;
+		members[i] = member_of(&arrivals[i]);
+	}
+	return pools_add_round(replay, object, WHAT_BARRIER, members, count);
 }
 
 /* Who did not note when it could go on: when the last one came, who did not wait. In order of time. */
@@ -188,8 +198,8 @@ int barriers_meet(struct replay *replay, uint32_t object)
 	struct arrival *a = barrier.arrivals;
 	size_t kept = 0, docked = 0, from = 0;
 	uint32_t joined = REPLAY_NONE, forked = REPLAY_NONE;
-	AUTO_FREE uint64_t *dock_ns = calloc(barrier.arrival_count, sizeof *dock_ns);
-	if (!dock_ns)
+	AUTO_FREE struct pool_member *docks = calloc(barrier.arrival_count + 1, sizeof *docks);
+	if (!docks)
 		return -ENOMEM;
 	for (size_t i = 0; i < barrier.arrival_count; i++) {
 		if (!a[i].is_forked && a[i].is_over) {
@@ -204,7 +214,7 @@ int barriers_meet(struct replay *replay, uint32_t object)
 		step->kind = STEP_DOCK;
 		step->object = joined;
 		step->other = a[i].is_over ? forked : REPLAY_NONE;
-		dock_ns[docked++] = a[i].time_ns;
+		docks[docked++] = member_of(&a[i]);
 	}
 	set_inexact(a, kept);
 	qsort(a, kept, sizeof *a, by_woken);
@@ -218,13 +228,15 @@ int barriers_meet(struct replay *replay, uint32_t object)
 		size_t to = from;
 		for (end = i + 1; end < kept && a[end].woken_ns == a[i].woken_ns;)
 			end++;
-		while (to < docked && dock_ns[to] <= a[i].woken_ns)
+		while (to < docked && docks[to].end_ns <= a[i].woken_ns)
 			to++;
 		if (to == from) {
 			if (add_meeting(replay, object, &a[i], end - i) < 0)
 				return -ENOMEM;
 			continue;
 		}
+		if (pools_add_round(replay, joined, WHAT_JOINED, &docks[from], to - from) < 0)
+			return -ENOMEM;
 		for (size_t k = i; k < end; k++) {
 			struct step *step = step_of(replay, &a[k]);
 			step->kind = STEP_SEM_WAIT;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Pieces of work from a common supply (replay_supply.c), dealt to whoever asks next, in the order in which they were taken in
- * the recording. Who finds none left goes on with its own list, where it found none then.
+ * the recording. Who finds none left goes on with its own list, where it found none then. Work that is shared out without
+ * an event (replay_pool.c) is dealt in small parts.
  */
 #include "model/replay_player.h"
 
@@ -58,4 +59,32 @@ void deal_next(struct player *player, uint32_t index, const struct step *step)
 	}
 	thread->list = index;
 	thread->at = player->replay->threads[index].bounds[thread->epoch++];
+}
+
+/* The pool of a thread's step, plus one. */
+static size_t pool_of(const struct player *player, uint32_t index, const struct step *step)
+{
+	const struct play_thread *thread = &player->threads[index];
+	if (!step->is_pooled || player->replay->keeps_shares)
+		return 0;
+	const uint64_t *place = map_find(&player->replay->pooled, thread->list, thread->at);
+	return place ? (size_t)*place + 1 : 0;
+}
+
+void deal_begin(struct player *player, uint32_t index, const struct step *step)
+{
+	struct play_thread *thread = &player->threads[index];
+	thread->pool = pool_of(player, index, step);
+	thread->work = thread->pool ? player->pool_left_ns[thread->pool - 1] : step->work_ns;
+}
+
+uint64_t deal_part(struct player *player, uint32_t index)
+{
+	struct play_thread *thread = &player->threads[index];
+	uint64_t *left_ns = &player->pool_left_ns[thread->pool - 1];
+	uint64_t most_ns = player->replay->pools[thread->pool - 1].part_ns;
+	uint64_t part_ns = *left_ns < most_ns ? *left_ns : most_ns;
+	*left_ns -= part_ns;
+	thread->work = *left_ns;
+	return part_ns;
 }

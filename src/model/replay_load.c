@@ -116,6 +116,7 @@ static uint32_t add_thread(struct replay *replay, const struct event *event, uin
 		.parent = parent,
 		/* The emulator's time says nothing of when it starts elsewhere. */
 		.start_ns = replay->opts.stretch ? 0 : event->time_ns,
+		.began_ns = event->time_ns,
 		.time_ns = event->time_ns,
 		.is_running = true,
 		.counts_work = replay->opts.stretch != NULL,
@@ -131,6 +132,7 @@ static int leave(struct replay *replay, uint32_t index)
 	set_active(replay, thread, false);
 	thread->is_over = true;
 	thread->is_running = false;
+	thread->ended_ns = replay->now_ns;
 	return code == 0 && !load_push(thread, STEP_EXIT) ? -ENOMEM : code;
 }
 
@@ -461,6 +463,10 @@ void replay_free(struct replay *replay)
 		free(replay->supplies[i].pieces);
 		free(replay->supplies[i].epoch_ends);
 	}
+	for (size_t i = 0; i < replay->pool_count; i++)
+		free(replay->pools[i].members);
+	free(replay->pools);
+	map_release(&replay->pooled);
 	free(replay->supplies);
 	free(replay->threads);
 	free(replay->objects);

@@ -7,7 +7,7 @@
  *	             replay_cpu.c: the work before each          replay_barriers.c      replay_decide.c: conditions
  *	             replay_waits.c: what a wait means           replay_costs.c         replay_turns.c: in recorded order
  *	               replay_locks.c                            replay_fit.c            replay_deal.c: common work
- *	               replay_conds.c, replay_sections.c         replay_supply.c             |
+ *	               replay_conds.c, replay_sections.c         replay_supply.c, replay_pool.c |
  *	                                                                           replay_emit.c --> events
  */
 #ifndef MODEL_REPLAY_PARTS_H
@@ -54,6 +54,7 @@ struct step {
 	bool is_shared; /* read side */
 	bool is_all; /* broadcast */
 	bool is_refused; /* STEP_DECIDE: it went on because the queue was closed */
+	bool is_pooled; /* the work before it is part of replay.pooled's */
 };
 
 /* A lock that a thread holds while its events are loaded. */
@@ -79,6 +80,7 @@ struct load_thread {
 	uint64_t routine, start_site;
 	uint64_t
 		start_ns; /* since the first event; of a thread that nobody is known to have started */
+	uint64_t began_ns, ended_ns;
 	uint32_t parent; /* thread that starts it; REPLAY_NONE */
 	bool is_over, is_active, has_cpu, is_on_core,
 		is_running; /* is_running: as far as it is known, computes */
@@ -197,6 +199,21 @@ struct supply {
 	size_t piece_count, *epoch_ends; /* epoch_ends: how many pieces there are until then */
 };
 
+/* The work before this step of a thread, which came to it then. */
+struct pool_member {
+	uint32_t thread;
+	size_t step;
+	uint64_t end_ns;
+};
+
+/* Work between two meetings at one place, that threads share out while they do it. See replay_pool.c. */
+struct pool {
+	uint64_t a, b; /* the place: a barrier, or threads with one parent and start routine */
+	struct pool_member *members;
+	uint32_t count;
+	uint64_t work_ns, part_ns; /* of all; what is taken at a time */
+};
+
 enum { LOAD_ACTIVE_MAX = 1024 };
 
 /* Objects of the replay's own: a barrier of GCC's OpenMP at which threads wait for their next region. */
@@ -228,6 +245,9 @@ struct replay {
 
 	struct supply *supplies;
 	size_t supply_count, supply_capacity;
+	struct pool *pools;
+	size_t pool_count, pool_capacity;
+	struct map pooled; /* thread, step -> the pool that its work is from */
 	bool keeps_shares; /* the supplies are not used: each thread does what it did */
 
 	uint64_t sections; /* that have begun: see meaning.h */
@@ -321,6 +341,12 @@ int supplies_find(struct replay *replay);
 /* Whether work is dealt anew: the first suspect when a replay comes to a deadlock. */
 bool deals_anew(const struct replay *replay);
 bool supply_is_take(uint8_t kind, uint32_t object, uint64_t site, const struct step *step);
+
+/* replay_pool.c. The works of one round, each up to its member's step, at the place that a and b name; when all is
+   known, which rounds were shared out. */
+int pools_add_round(struct replay *replay, uint64_t a, uint64_t b,
+	const struct pool_member *members, size_t count);
+int pools_find(struct replay *replay);
 
 /* replay_objects.c. Also -EINVAL, with err. */
 int objects_finish(struct replay *replay, struct err *err);

@@ -111,10 +111,12 @@ static uint64_t next_work(struct player *player, uint32_t index, const struct st
 	const struct replay_run *run = player->run;
 	bool is_first = !thread->has_begun;
 	if (is_first)
-		thread->work = step->work_ns;
+		deal_begin(player, index, step);
 	thread->has_begun = true;
 	uint64_t ns = thread->work;
-	if (run->duration && ns > 0)
+	if (thread->pool)
+		ns = deal_part(player, index);
+	else if (run->duration && ns > 0)
 		ns = run->duration(run->duration_context, index, step->stretch, &thread->work);
 	else
 		thread->work = 0;

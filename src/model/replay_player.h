@@ -10,6 +10,7 @@ struct play_thread {
 	uint32_t
 		list; /* the thread of the recording whose steps it does: its own, or that which had this piece */
 	size_t at; /* its next step there */
+	size_t pool; /* that the work before the step is from, plus one; 0: none */
 	uint32_t epoch; /* of its supply */
 	bool counts_as_refused; /* it is one of play_cond.refused_waiting */
 	uint32_t tid; /* the engine's; 0: not started */
@@ -55,6 +56,7 @@ struct player {
 	uint32_t *episode_numbers;
 	struct play_cond *conds; /* by object */
 	size_t *dealt; /* of each supply: how many pieces are gone */
+	uint64_t *pool_left_ns; /* of each pool */
 	uint64_t *turns; /* object -> whose turn it is */
 	struct map turn_waiters; /* object, turn -> thread that waits for it */
 	struct map passes; /* thread, condition: how often it passed */
@@ -97,6 +99,9 @@ static inline const struct step *player_step(const struct player *player, uint32
 
 /* replay_deal.c. A thread's step is done: if that was a taking, it goes on with the next piece, or its own list. */
 void deal_next(struct player *player, uint32_t index, const struct step *step);
+/* The work before a step begins: thread.work; if thread.pool, a part of it, and what is left then. */
+void deal_begin(struct player *player, uint32_t index, const struct step *step);
+uint64_t deal_part(struct player *player, uint32_t index);
 /* Whether it comes for what is no longer there. */
 bool deal_is_refused(const struct player *player, uint32_t index, const struct step *step);
 /* Whether the object is the place of a supply of which all is dealt. */

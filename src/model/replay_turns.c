@@ -40,14 +40,14 @@ static size_t settle(struct replay *replay, bool is_for_all)
 
 bool deals_anew(const struct replay *replay)
 {
-	return replay->supply_count > 0 && !replay->keeps_shares;
+	return replay->facts.supplies + replay->facts.shared_rounds > 0 && !replay->keeps_shares;
 }
 
 bool replay_settle(struct replay *replay)
 {
 	if (deals_anew(replay)) {
 		replay->keeps_shares = true;
-		replay->facts.supplies = replay->facts.dealt = 0;
+		replay->facts.supplies = replay->facts.dealt = replay->facts.shared_rounds = 0;
 		return true;
 	}
 	size_t count = replay->settled < SETTLE_MAX ? settle(replay, false) : 0;

@@ -98,6 +98,13 @@ static void add_doubts(struct strbuf *out, const struct whatif_answer *answer)
 			" pieces of work that threads took from %zu common suppl%s go to whoever "
 			"asks first, not to who had them in the recording.\n",
 			f->dealt, f->supplies, f->supplies == 1 ? "y" : "ies");
+	if (f->shared_rounds > 0)
+		strbuf_addf(out,
+			"In %" PRIu64
+			" round%s threads did different amounts of work and were done together: "
+			"taken as work that they shared out while they did it. If it was divided "
+			"beforehand, other cores give other times.\n",
+			f->shared_rounds, f->shared_rounds == 1 ? "" : "s");
 	if (f->lost > 0)
 		strbuf_addf(out, "%" PRIu64 " events were not recorded.\n", f->lost);
 	if (f->left_out > 0)

@@ -2,7 +2,7 @@
 /* Work from a common supply is dealt anew; a part that was assigned beforehand stays with its thread. */
 #include "replay_fixture.h"
 
-#define HEAD "time_ns,tid,cpu_ns,event,what,object,site,value,flags\n"
+#define WORK_HEAD "time_ns,tid,cpu_ns,event,what,object,site,value,flags\n"
 
 static struct replay_facts facts_of(const struct fixture *f)
 {
@@ -19,22 +19,22 @@ static uint64_t with_b_three_times_as_fast(struct fixture *f)
 }
 
 /* Pieces of 10, 30, 10 and 10 ms, taken under a lock: a has three, b one. Both then find nothing. */
-static const char taken[] = HEAD "0,a,1,start,,,,,\n"
-				 "0,b,1,start,,,,,\n"
-				 "0,a,1,pass,mutex,l,1,,\n"
-				 "0,a,1,release,mutex,l,2,,\n"
-				 "0,b,1,pass,mutex,l,1,,\n"
-				 "0,b,1,release,mutex,l,2,,\n"
-				 "10000000,a,10000000,pass,mutex,l,1,,\n"
-				 "10000000,a,10000000,release,mutex,l,2,,\n"
-				 "20000000,a,20000000,pass,mutex,l,1,,\n"
-				 "20000000,a,20000000,release,mutex,l,2,,\n"
-				 "30000000,a,30000000,pass,mutex,l,1,,\n"
-				 "30000000,a,30000000,release,mutex,l,2,,\n"
-				 "30000000,a,30000000,exit,,,,,\n"
-				 "30000000,b,30000000,pass,mutex,l,1,,\n"
-				 "30000000,b,30000000,release,mutex,l,2,,\n"
-				 "30000000,b,30000000,exit,,,,,\n";
+static const char taken[] = WORK_HEAD "0,a,1,start,,,,,\n"
+				      "0,b,1,start,,,,,\n"
+				      "0,a,1,pass,mutex,l,1,,\n"
+				      "0,a,1,release,mutex,l,2,,\n"
+				      "0,b,1,pass,mutex,l,1,,\n"
+				      "0,b,1,release,mutex,l,2,,\n"
+				      "10000000,a,10000000,pass,mutex,l,1,,\n"
+				      "10000000,a,10000000,release,mutex,l,2,,\n"
+				      "20000000,a,20000000,pass,mutex,l,1,,\n"
+				      "20000000,a,20000000,release,mutex,l,2,,\n"
+				      "30000000,a,30000000,pass,mutex,l,1,,\n"
+				      "30000000,a,30000000,release,mutex,l,2,,\n"
+				      "30000000,a,30000000,exit,,,,,\n"
+				      "30000000,b,30000000,pass,mutex,l,1,,\n"
+				      "30000000,b,30000000,release,mutex,l,2,,\n"
+				      "30000000,b,30000000,exit,,,,,\n";
 
 static void a_faster_thread_takes_more_pieces(void **state)
 {
@@ -53,18 +53,18 @@ static void a_faster_thread_takes_more_pieces(void **state)
 static void work_that_is_told_of_when_done_stays_with_its_thread(void **state)
 {
 	(void)state;
-	struct fixture f = load(HEAD "0,a,1,start,,,,,\n"
-				     "0,b,1,start,,,,,\n"
-				     "10000000,a,10000000,pass,mutex,l,1,,\n"
-				     "10000000,a,10000000,release,mutex,l,2,,\n"
-				     "20000000,a,20000000,pass,mutex,l,1,,\n"
-				     "20000000,a,20000000,release,mutex,l,2,,\n"
-				     "30000000,a,30000000,pass,mutex,l,1,,\n"
-				     "30000000,a,30000000,release,mutex,l,2,,\n"
-				     "30000000,a,30000000,exit,,,,,\n"
-				     "30000000,b,30000000,pass,mutex,l,1,,\n"
-				     "30000000,b,30000000,release,mutex,l,2,,\n"
-				     "30000000,b,30000000,exit,,,,,\n",
+	struct fixture f = load(WORK_HEAD "0,a,1,start,,,,,\n"
+					  "0,b,1,start,,,,,\n"
+					  "10000000,a,10000000,pass,mutex,l,1,,\n"
+					  "10000000,a,10000000,release,mutex,l,2,,\n"
+					  "20000000,a,20000000,pass,mutex,l,1,,\n"
+					  "20000000,a,20000000,release,mutex,l,2,,\n"
+					  "30000000,a,30000000,pass,mutex,l,1,,\n"
+					  "30000000,a,30000000,release,mutex,l,2,,\n"
+					  "30000000,a,30000000,exit,,,,,\n"
+					  "30000000,b,30000000,pass,mutex,l,1,,\n"
+					  "30000000,b,30000000,release,mutex,l,2,,\n"
+					  "30000000,b,30000000,exit,,,,,\n",
 		2);
 	assert_int_equal(facts_of(&f).supplies, 0);
 	assert_in_range(with_b_three_times_as_fast(&f), 29999990, 30000010);
@@ -75,51 +75,51 @@ static void work_that_is_told_of_when_done_stays_with_its_thread(void **state)
 static void equal_numbers_stay(void **state)
 {
 	(void)state;
-	struct fixture f = load(HEAD "0,a,1,start,,,,,\n"
-				     "0,b,1,start,,,,,\n"
-				     "0,a,1,pass,mutex,l,1,,\n"
-				     "0,a,1,release,mutex,l,2,,\n"
-				     "0,b,1,pass,mutex,l,1,,\n"
-				     "0,b,1,release,mutex,l,2,,\n"
-				     "10000000,a,10000000,pass,mutex,l,1,,\n"
-				     "10000000,a,10000000,release,mutex,l,2,,\n"
-				     "20000000,b,20000000,pass,mutex,l,1,,\n"
-				     "20000000,b,20000000,release,mutex,l,2,,\n"
-				     "20000000,a,20000000,exit,,,,,\n"
-				     "40000000,b,40000000,exit,,,,,\n",
+	struct fixture f = load(WORK_HEAD "0,a,1,start,,,,,\n"
+					  "0,b,1,start,,,,,\n"
+					  "0,a,1,pass,mutex,l,1,,\n"
+					  "0,a,1,release,mutex,l,2,,\n"
+					  "0,b,1,pass,mutex,l,1,,\n"
+					  "0,b,1,release,mutex,l,2,,\n"
+					  "10000000,a,10000000,pass,mutex,l,1,,\n"
+					  "10000000,a,10000000,release,mutex,l,2,,\n"
+					  "20000000,b,20000000,pass,mutex,l,1,,\n"
+					  "20000000,b,20000000,release,mutex,l,2,,\n"
+					  "20000000,a,20000000,exit,,,,,\n"
+					  "40000000,b,40000000,exit,,,,,\n",
 		2);
 	assert_int_equal(facts_of(&f).supplies, 0);
 	release(&f);
 }
 
 /* Two rounds with a barrier between: in the first a has three pieces and b one, in the second each finds one. */
-static const char rounds[] = HEAD "0,a,1,start,,,,,\n"
-				  "0,b,1,start,,,,,\n"
-				  "0,a,1,pass,mutex,l,1,,\n"
-				  "0,a,1,release,mutex,l,2,,\n"
-				  "0,b,1,pass,mutex,l,1,,\n"
-				  "0,b,1,release,mutex,l,2,,\n"
-				  "10000000,a,10000000,pass,mutex,l,1,,\n"
-				  "10000000,a,10000000,release,mutex,l,2,,\n"
-				  "20000000,a,20000000,pass,mutex,l,1,,\n"
-				  "20000000,a,20000000,release,mutex,l,2,,\n"
-				  "30000000,a,30000000,pass,mutex,l,1,,\n"
-				  "30000000,a,30000000,release,mutex,l,2,,\n"
-				  "30000000,a,30000000,wait,barrier,x,3,,\n"
-				  "30000000,b,30000000,pass,mutex,l,1,,\n"
-				  "30000000,b,30000000,release,mutex,l,2,,\n"
-				  "30000000,b,30000000,pass,barrier,x,3,,\n"
-				  "30000000,a,30000000,pass,barrier,x,3,b,waited\n"
-				  "30000000,a,30000000,pass,mutex,l,1,,\n"
-				  "30000000,a,30000000,release,mutex,l,2,,\n"
-				  "30000000,b,30000000,pass,mutex,l,1,,\n"
-				  "30000000,b,30000000,release,mutex,l,2,,\n"
-				  "40000000,a,40000000,pass,mutex,l,1,,\n"
-				  "40000000,a,40000000,release,mutex,l,2,,\n"
-				  "40000000,a,40000000,exit,,,,,\n"
-				  "60000000,b,60000000,pass,mutex,l,1,,\n"
-				  "60000000,b,60000000,release,mutex,l,2,,\n"
-				  "60000000,b,60000000,exit,,,,,\n";
+static const char rounds[] = WORK_HEAD "0,a,1,start,,,,,\n"
+				       "0,b,1,start,,,,,\n"
+				       "0,a,1,pass,mutex,l,1,,\n"
+				       "0,a,1,release,mutex,l,2,,\n"
+				       "0,b,1,pass,mutex,l,1,,\n"
+				       "0,b,1,release,mutex,l,2,,\n"
+				       "10000000,a,10000000,pass,mutex,l,1,,\n"
+				       "10000000,a,10000000,release,mutex,l,2,,\n"
+				       "20000000,a,20000000,pass,mutex,l,1,,\n"
+				       "20000000,a,20000000,release,mutex,l,2,,\n"
+				       "30000000,a,30000000,pass,mutex,l,1,,\n"
+				       "30000000,a,30000000,release,mutex,l,2,,\n"
+				       "30000000,a,30000000,wait,barrier,x,3,,\n"
+				       "30000000,b,30000000,pass,mutex,l,1,,\n"
+				       "30000000,b,30000000,release,mutex,l,2,,\n"
+				       "30000000,b,30000000,pass,barrier,x,3,,\n"
+				       "30000000,a,30000000,pass,barrier,x,3,b,waited\n"
+				       "30000000,a,30000000,pass,mutex,l,1,,\n"
+				       "30000000,a,30000000,release,mutex,l,2,,\n"
+				       "30000000,b,30000000,pass,mutex,l,1,,\n"
+				       "30000000,b,30000000,release,mutex,l,2,,\n"
+				       "40000000,a,40000000,pass,mutex,l,1,,\n"
+				       "40000000,a,40000000,release,mutex,l,2,,\n"
+				       "40000000,a,40000000,exit,,,,,\n"
+				       "60000000,b,60000000,pass,mutex,l,1,,\n"
+				       "60000000,b,60000000,release,mutex,l,2,,\n"
+				       "60000000,b,60000000,exit,,,,,\n";
 
 static void each_round_has_its_pieces(void **state)
 {
@@ -133,24 +133,24 @@ static void each_round_has_its_pieces(void **state)
 }
 
 /* On one core a took all four pieces that main had put there; b came for its end only. */
-static const char items[] = HEAD "0,main,1,start,,,,,\n"
-				 "0,a,1,start,,,,main,\n"
-				 "0,b,1,start,,,,main,\n"
-				 "0,main,1,release,sem,s,9,,\n"
-				 "0,main,1,release,sem,s,9,,\n"
-				 "0,main,1,release,sem,s,9,,\n"
-				 "0,main,1,release,sem,s,9,,\n"
-				 "0,main,1,release,sem,s,9,,\n"
-				 "0,main,1,release,sem,s,9,,\n"
-				 "0,main,1,exit,,,,,\n"
-				 "0,a,1,pass,sem,s,1,,\n"
-				 "10000000,a,10000000,pass,sem,s,1,,\n"
-				 "20000000,a,20000000,pass,sem,s,1,,\n"
-				 "30000000,a,30000000,pass,sem,s,1,,\n"
-				 "40000000,a,40000000,pass,sem,s,1,,\n"
-				 "40000000,a,40000000,exit,,,,,\n"
-				 "40000000,b,1,pass,sem,s,1,,\n"
-				 "40000000,b,1,exit,,,,,\n";
+static const char items[] = WORK_HEAD "0,main,1,start,,,,,\n"
+				      "0,a,1,start,,,,main,\n"
+				      "0,b,1,start,,,,main,\n"
+				      "0,main,1,release,sem,s,9,,\n"
+				      "0,main,1,release,sem,s,9,,\n"
+				      "0,main,1,release,sem,s,9,,\n"
+				      "0,main,1,release,sem,s,9,,\n"
+				      "0,main,1,release,sem,s,9,,\n"
+				      "0,main,1,release,sem,s,9,,\n"
+				      "0,main,1,exit,,,,,\n"
+				      "0,a,1,pass,sem,s,1,,\n"
+				      "10000000,a,10000000,pass,sem,s,1,,\n"
+				      "20000000,a,20000000,pass,sem,s,1,,\n"
+				      "30000000,a,30000000,pass,sem,s,1,,\n"
+				      "40000000,a,40000000,pass,sem,s,1,,\n"
+				      "40000000,a,40000000,exit,,,,,\n"
+				      "40000000,b,1,pass,sem,s,1,,\n"
+				      "40000000,b,1,exit,,,,,\n";
 
 static void who_came_late_gets_its_share_on_more_cores(void **state)
 {
@@ -163,6 +163,49 @@ static void who_came_late_gets_its_share_on_more_cores(void **state)
 	release(&f);
 }
 
+/* Three threads, of which a has the most work; they end when the events say. */
+#define LOOP(end)                                                                                  \
+	WORK_HEAD "0,main,1,start,,,,,\n"                                                          \
+		  "0,a,1,start,,0x77,,main,\n"                                                     \
+		  "0,b,1,start,,0x77,,main,\n"                                                     \
+		  "0,c,1,start,,0x77,,main,\n"                                                     \
+		  "0,main,1,wait,join,a,,a,\n" end
+
+#define LOOP_JOINED                                                                                \
+	"30000000,main,1,pass,join,a,,a,waited\n"                                                  \
+	"30000000,main,1,wait,join,b,,b,\n"                                                        \
+	"30000000,main,1,pass,join,b,,b,waited\n"                                                  \
+	"30000000,main,1,wait,join,c,,c,\n"                                                        \
+	"30000000,main,1,pass,join,c,,c,waited\n"                                                  \
+	"30000000,main,1,exit,,,,,\n"
+
+static void who_is_done_together_has_shared_the_work(void **state)
+{
+	(void)state;
+	struct fixture f = load(LOOP("30000000,a,30000000,exit,,,,,\n"
+				     "30000000,b,15000000,exit,,,,,\n"
+				     "30000000,c,15000000,exit,,,,,\n") LOOP_JOINED,
+		2);
+	assert_int_equal(facts_of(&f).shared_rounds, 1);
+	assert_in_range(play(&f, 1, NULL, 0), 59900000, 60100000);
+	/* At the end each thread has a 64th of its share to do. */
+	assert_in_range(play(&f, 2, NULL, 0), 29700000, 30300000);
+	assert_in_range(play(&f, 3, NULL, 0), 19700000, 20300000);
+	release(&f);
+}
+
+static void who_is_done_early_had_its_own_part(void **state)
+{
+	(void)state;
+	struct fixture f = load(LOOP("20000000,b,10000000,exit,,,,,\n"
+				     "20000000,c,10000000,exit,,,,,\n"
+				     "30000000,a,30000000,exit,,,,,\n") LOOP_JOINED,
+		2);
+	assert_int_equal(facts_of(&f).shared_rounds, 0);
+	assert_in_range(play(&f, 3, NULL, 0), 29900000, 30100000);
+	release(&f);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -171,6 +214,8 @@ int main(void)
 		cmocka_unit_test(equal_numbers_stay),
 		cmocka_unit_test(each_round_has_its_pieces),
 		cmocka_unit_test(who_came_late_gets_its_share_on_more_cores),
+		cmocka_unit_test(who_is_done_together_has_shared_the_work),
+		cmocka_unit_test(who_is_done_early_had_its_own_part),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
