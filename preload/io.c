@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sleeping, and input and output that blocks. Of a call that did not block nothing stays in the
- * trace: how long it blocked is its wall time less its thread's CPU time.
+ * trace, unless the recorder asks for all calls on files: how long it blocked is its wall time less
+ * its thread's CPU time.
  *
  * A connection is a request: it begins where accept() returns it and ends where it is closed,
  * whichever thread does that. What comes over it are requests, too (TRACE_IMPLICIT): each from data that are
@@ -174,6 +175,10 @@ TRANSFERS(was_read, readv, TRACE_IO_UNKNOWN, (int fd, const struct iovec *parts,
 	(fd, parts, count))
 TRANSFERS(was_written, writev, TRACE_IO_UNKNOWN, (int fd, const struct iovec *parts, int count),
 	(fd, parts, count))
+TRANSFERS(was_written, sendfile, TRACE_IO_UNKNOWN, (int fd, int from, off_t *at, size_t bytes),
+	(fd, from, at, bytes))
+TRANSFERS(was_written, sendfile64, TRACE_IO_UNKNOWN, (int fd, int from, off64_t *at, size_t bytes),
+	(fd, from, at, bytes))
 TRANSFERS(was_read, recv, TRACE_IO_SOCKET, (int fd, void *to, size_t bytes, int flags),
 	(fd, to, bytes, flags))
 TRANSFERS(was_written, send, TRACE_IO_SOCKET, (int fd, const void *from, size_t bytes, int flags),
@@ -248,10 +253,6 @@ BLOCKS(ssize_t, pwritev, TRACE_IO_FILE, fd,
 	(int fd, const struct iovec *parts, int count, off_t at), (fd, parts, count, at))
 BLOCKS(ssize_t, pwritev64, TRACE_IO_FILE, fd,
 	(int fd, const struct iovec *parts, int count, off64_t at), (fd, parts, count, at))
-BLOCKS(ssize_t, sendfile, TRACE_IO_UNKNOWN, to, (int to, int from, off_t *at, size_t bytes),
-	(to, from, at, bytes))
-BLOCKS(ssize_t, sendfile64, TRACE_IO_UNKNOWN, to, (int to, int from, off64_t *at, size_t bytes),
-	(to, from, at, bytes))
 BLOCKS(int, recvmmsg, TRACE_IO_SOCKET, fd,
 	(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout),
 	(fd, messages, count, flags, timeout))

@@ -304,6 +304,7 @@ bool trace_attach(const char *path)
 	if (header->budget_ppm > 0)
 		find_sleep_shown(header);
 	budget_attach(header);
+	trace_waits_attach(header);
 	own_process = page;
 	begin_process((struct birth){ 0 });
 	modules_note();

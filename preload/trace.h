@@ -12,6 +12,9 @@
 /* Maps the file; true if it can be written to. */
 bool trace_attach(const char *path);
 
+/* What the recorder wants to know of waits. */
+void trace_waits_attach(const struct trace_header *header);
+
 /* The process ends: the threads that are left, too. */
 void trace_detach(void);
 

@@ -224,7 +224,7 @@ struct trace_header {
 	uint32_t chunks_taken; /* may run past chunks_max */
 	uint32_t lanes_taken;
 	uint32_t processes; /* that recorded: each fork and each exec counts */
-	uint32_t reserved2;
+	uint32_t tells_files; /* 1: calls on files are recorded though they did not block */
 	uint64_t events_lost; /* not recorded, of all threads; less those that TRACE_LOST tells */
 	uint64_t reserved3[5];
 	uint8_t padding[TRACE_HEADER_BYTES - 192];

@@ -184,10 +184,45 @@ void trace_wait_tell(const struct wait *wait, uint64_t value)
 		wait->row->value = value;
 }
 
+/* What the descriptor of a call is. Keeps errno. */
+static void look_up(const struct wait *wait)
+{
+	struct stat about;
+	int kept = errno;
+	enum trace_io io = TRACE_IO_OTHER;
+	if (fstat((int)(intptr_t)wait->object, &about) == 0) {
+		if (S_ISREG(about.st_mode) || S_ISBLK(about.st_mode))
+			io = TRACE_IO_FILE;
+		else if (S_ISSOCK(about.st_mode))
+			io = TRACE_IO_SOCKET;
+		else if (S_ISFIFO(about.st_mode))
+			io = TRACE_IO_PIPE;
+		trace_wait_tell(wait, io);
+	}
+	errno = kept;
+}
+
+static bool tells_files;
+
+void trace_waits_attach(const struct trace_header *header)
+{
+	tells_files = header->tells_files;
+}
+
+static bool is_of_told_file(const struct wait *wait)
+{
+	if (!tells_files || wait->kind != SINK_IO)
+		return false;
+	if (wait->row->value == TRACE_IO_UNKNOWN)
+		look_up(wait);
+	return wait->row->value == TRACE_IO_FILE;
+}
+
 /* The WAIT of a call that did not block had to be there in case the call never ends. */
 static bool can_take_back(const struct wait *wait)
 {
-	return is_io(wait) && wait->row && wait->row + 1 == lane_row(&self.lane);
+	return is_io(wait) && wait->row && wait->row + 1 == lane_row(&self.lane) &&
+	       !is_of_told_file(wait);
 }
 
 static void forget_wait(struct trace_record *row)
@@ -212,24 +247,6 @@ static bool take_back(const struct wait *wait, uint64_t time_ns)
 		return false;
 	forget_wait(wait->row);
 	return true;
-}
-
-/* What the descriptor is that the call blocked for. Keeps errno. */
-static void look_up(const struct wait *wait)
-{
-	struct stat about;
-	int kept = errno;
-	enum trace_io io = TRACE_IO_OTHER;
-	if (fstat((int)(intptr_t)wait->object, &about) == 0) {
-		if (S_ISREG(about.st_mode) || S_ISBLK(about.st_mode))
-			io = TRACE_IO_FILE;
-		else if (S_ISSOCK(about.st_mode))
-			io = TRACE_IO_SOCKET;
-		else if (S_ISFIFO(about.st_mode))
-			io = TRACE_IO_PIPE;
-		trace_wait_tell(wait, io);
-	}
-	errno = kept;
 }
 
 /* Less than nothing: the thread lost its core between two looks at its clocks. */

@@ -386,7 +386,7 @@ static void leave_out_switches(struct build *build)
 	for (size_t i = 0; i < build->trace.thread_count; i++)
 		for (size_t j = 0; j < build->trace.threads[i].step_count; j++) {
 			struct build_step *step = &build->trace.threads[i].steps[j];
-			if (step->op != STEP_IO && step->op != STEP_DISK)
+			if (step->op != STEP_IO && (step->op != STEP_DISK || step->count == 0))
 				continue;
 			uint64_t within_ns =
 				step->section < step->cpu_ns ? step->section : step->cpu_ns;

@@ -254,44 +254,8 @@ static int add_disk(struct build_trace *trace, uint32_t *ret)
 	return 0;
 }
 
-static bool is_waited_for(const struct build_step *step, uint32_t disk)
-{
-	return step->op == STEP_DISK && step->object == disk && step->count > 0 &&
-	       !(step->flags & STEP_BACKGROUND);
-}
-
-/* Behind each step of the disk the latency, as a step of its own. */
-static int add_latency(struct build_thread *thread, uint32_t disk, uint64_t latency_ns)
-{
-	size_t count = thread->step_count;
-	for (size_t i = 0; i < thread->step_count; i++)
-		count += is_waited_for(&thread->steps[i], disk);
-	struct build_step *steps = calloc(count + 1, sizeof *steps);
-	if (!steps)
-		return -ENOMEM;
-	size_t put = 0;
-	for (size_t i = 0; i < thread->step_count; i++) {
-		const struct build_step *step = &thread->steps[i];
-		steps[put++] = *step;
-		if (!is_waited_for(step, disk))
-			continue;
-		steps[put++] = (struct build_step){ .begin_ns = step->begin_ns + step->waited_ns,
-			.waited_ns = latency_ns,
-			.site = step->site,
-			.object = BUILD_NONE,
-			.region = step->region,
-			.op = STEP_SLEEP,
-			.flags = STEP_WAITED };
-	}
-	free(thread->steps);
-	thread->steps = steps;
-	thread->step_count = put;
-	thread->step_capacity = count + 1;
-	return 0;
-}
-
-/* Tells service and latency apart, and says so in the steps. */
-static int divide(struct build_trace *trace, struct requests *requests, struct build_disk *ret)
+/* Tells service and latency apart, and makes waits requests. */
+static int divide(struct requests *requests, struct build_disk *ret)
 {
 	int code = find_company(requests, ret);
 	if (code < 0)
@@ -310,9 +274,6 @@ static int divide(struct build_trace *trace, struct requests *requests, struct b
 		scale_services(ret);
 		ret->order = find_order(requests, ret->busy_s / (double)requests->count);
 	}
-	uint64_t latency_ns = (uint64_t)(ret->latency_s * 1e9);
-	for (size_t i = 0; i < trace->thread_count && code == 0 && latency_ns > 0; i++)
-		code = add_latency(&trace->threads[i], ret->object, latency_ns);
 	return code;
 }
 
@@ -327,7 +288,7 @@ int build_disk_find(struct build_trace *trace, struct build_disk *ret)
 	if (code == 0 && requests.count > 0 && is_told)
 		code = build_disk_place(trace, ret->object);
 	if (code == 0 && requests.count > 0)
-		code = divide(trace, &requests, ret);
+		code = divide(&requests, ret);
 	free(requests.items);
 	return code;
 }

@@ -43,9 +43,8 @@ struct build_disk {
 void build_disk_release(struct build_disk *disk);
 
 /*
- * Makes waits for files (STEP_IO, count EVENT_IO_FILE), or those in which the kernel saw requests, STEP_DISKs of that object,
- * followed by a STEP_SLEEP for the latency, if there is one. A step's `section` is the CPU
- * time within the wait. 0 or -ENOMEM.
+ * Makes waits for files (STEP_IO, count EVENT_IO_FILE), or those in which the kernel saw requests, STEP_DISKs of that object.
+ * A step's `section` is the CPU time within the wait. 0 or -ENOMEM.
  */
 int build_disk_find(struct build_trace *trace, struct build_disk *ret);
 

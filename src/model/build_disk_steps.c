@@ -166,20 +166,21 @@ static int place_in_thread(struct placer *placer, uint32_t index, size_t *next)
 	return 0;
 }
 
-/* Calls that did not wait, where others had to. */
+/* Calls that did not wait: of the class of those there that did; where none did any will do. */
 static void find_hits(const struct placer *placer)
 {
+	uint64_t any = placer->count > 0 ? placer->requests[0]->class : (uint64_t)REQUEST_READ;
 	for (size_t i = 0; i < placer->trace->thread_count; i++)
 		for (size_t j = 0; j < placer->trace->threads[i].step_count; j++) {
 			struct build_step *step = &placer->trace->threads[i].steps[j];
-			const uint64_t *class = map_find(&placer->sites, step->site, 0);
-			if (step->op != STEP_IO || step->count != EVENT_IO_FILE || !class ||
+			const uint64_t *found = map_find(&placer->sites, step->site, 0);
+			if (step->op != STEP_IO || step->count != EVENT_IO_FILE ||
 				step->waited_ns > step->section + CALLED_NS)
 				continue;
 			step->op = STEP_DISK;
 			step->object = placer->disk;
 			step->count = 0;
-			step->class = (uint8_t) * class;
+			step->class = (uint8_t)(found ? *found : any);
 		}
 }
 

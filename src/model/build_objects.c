@@ -233,6 +233,7 @@ static int size_disk(struct build *build, struct model_object *ret)
 	double span_s = (double)(build->trace.end_ns - build->trace.start_ns) * 1e-9;
 	ret->size.value = disk->parallel;
 	ret->order = disk->order;
+	ret->latency.value = disk->latency_s;
 	ret->recorded.is_known = span_s > 0;
 	ret->recorded.busy_share = span_s > 0 ? disk->busy_s / span_s : 0;
 	ret->classes = model_alloc(build->model, REQUEST_CLASSES, sizeof *ret->classes);

@@ -187,8 +187,9 @@ static int check_parameter(const struct check *c, size_t index)
 static int check_disk(const struct check *c, const struct model_object *disk)
 {
 	bool takes_time;
+	double latency_s;
 	int code = disk->class_count
-			   ? 0
+			   ? check_time(c, disk->line, &disk->latency, &latency_s)
 			   : check_fail(c, disk->line, "a disk needs classes of requests");
 	for (uint32_t i = 0; code == 0 && i < disk->class_count; i++) {
 		code = check_name(c, disk->line, "class", disk->classes[i].name);

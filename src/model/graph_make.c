@@ -239,11 +239,15 @@ int graph_compile(struct graph *graph, struct err *err)
 static int add_disk(struct graph *graph, const struct model_object *object, uint64_t size,
 	uint32_t *ret, struct err *err)
 {
+	double latency_s = 0;
+	int code = evaluate(graph, &object->latency, MODEL_TIME, &latency_s, err);
+	if (code < 0)
+		return code;
 	struct sim_dist *service = model_alloc(graph->memory, object->class_count, sizeof *service);
 	if (!service)
 		return out_of_memory(err);
 	for (uint32_t i = 0; i < object->class_count; i++) {
-		int code = make_dist(graph, &object->classes[i].service, &service[i], err);
+		code = make_dist(graph, &object->classes[i].service, &service[i], err);
 		if (code < 0)
 			return code;
 	}
@@ -255,8 +259,9 @@ static int add_disk(struct graph *graph, const struct model_object *object, uint
 		.service = service,
 		.class_count = object->class_count,
 		.order = object->order,
+		.latency_ns = (uint64_t)(latency_s * 1e9 + 0.5),
 	};
-	int code = sim_add_disk(graph->sim, object->name, &options, ret);
+	code = sim_add_disk(graph->sim, object->name, &options, ret);
 	return code == -EINVAL ? err_set(err, code, "disk '%s' is not possible", object->name)
 			       : code;
 }

@@ -126,6 +126,7 @@ struct model_object {
 	bool has_writers_first; /* read-write lock */
 	bool lends; /* queue: see sim_queue_lends() */
 	enum sim_disk_order order; /* of a disk's queue */
+	struct model_value latency; /* disk: until a thread is told that its request is over */
 	struct model_class { /* disk: classes of requests, at least one */
 		const char *name;
 		struct model_dist service;

@@ -141,7 +141,8 @@ static int read_disk(const struct reader *r, struct yaml_node *map, struct model
 		}
 	if (order)
 		return reader_fail(r, object->line, "'order' is fifo, random or batch");
-	return read_classes(r, map, object);
+	code = reader_value(r, map, "latency", MODEL_TIME, &object->latency);
+	return code < 0 ? code : read_classes(r, map, object);
 }
 
 static int read_use(const struct reader *r, struct yaml_node *map, struct model_use *use)

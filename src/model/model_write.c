@@ -229,6 +229,7 @@ static void write_object(FILE *out, const struct model_object *object)
 		fputs("    writers_first: true\n", out);
 	if (object->order != SIM_DISK_FIFO)
 		fprintf(out, "    order: %s\n", model_disk_orders[object->order]);
+	write_field(out, 4, "latency", &object->latency, MODEL_TIME);
 	if (object->class_count)
 		fputs("    classes:\n", out);
 	for (uint32_t i = 0; i < object->class_count; i++) {

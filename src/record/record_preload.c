@@ -53,6 +53,7 @@ static int create(const struct record_opts *opts, struct err *err)
 		.budget_ppm = opts->budget_ppm,
 		.burst_pairs = opts->burst_pairs,
 		.gap_pairs = opts->gap_pairs,
+		.tells_files = opts->has_disk,
 	};
 	AUTO_FD int fd = open(opts->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)

@@ -7,6 +7,8 @@
  *
  * In order of SIM_DISK_BATCH the device takes the whole queue at once, and tells of all ends together, as devices do that
  * answer with one interrupt. Its requests stay at the front of the queue until then.
+ *
+ * A latency keeps the thread, not the device.
  */
 #include "sim/engine.h"
 
@@ -97,14 +99,21 @@ static struct disk_request take(struct sim *sim, struct disk *disk)
 }
 
 /* Who waits for the request asks for its next one, or goes on. */
+int disk_told(struct sim *sim, struct sim_thread *thread)
+{
+	struct disk *disk = &sim->disks.all[thread->op.object];
+	if (--thread->requests_left > 0)
+		return submit(sim, disk, thread->op.class, thread->tid);
+	return wake(sim, thread->tid, 0);
+}
+
 static int tell_end(struct sim *sim, struct disk *disk, const struct disk_request *request)
 {
 	if (request->tid == 0)
 		return 0;
 	struct sim_thread *thread = thread_of(sim, request->tid);
-	if (--thread->requests_left > 0)
-		return submit(sim, disk, request->class, request->tid);
-	return wake(sim, request->tid, 0);
+	return disk->latency_ns ? timer_set(sim, thread->timer, sim->now_ns + disk->latency_ns)
+				: disk_told(sim, thread);
 }
 
 static int end_batch(struct sim *sim, struct disk *disk)

@@ -162,6 +162,7 @@ struct disk {
 	struct sim_dist *service;
 	uint32_t class_count, parallelism, busy;
 	enum sim_disk_order order;
+	uint64_t latency_ns;
 	uint32_t first_timer; /* of `parallelism` timers */
 	struct disk_request *serving; /* one for each of the device's places */
 	size_t batch_count; /* requests at the front of the queue that are served as a batch */
@@ -376,6 +377,8 @@ int queues_lend(struct sim *sim); /* 1: somebody can go on */
 int op_take(struct sim *sim, struct sim_thread *thread);
 int op_give(struct sim *sim, struct sim_thread *thread);
 int op_disk(struct sim *sim, struct sim_thread *thread);
+/* The thread hears of the end of a request. */
+int disk_told(struct sim *sim, struct sim_thread *thread);
 int op_request_begin(struct sim *sim, struct sim_thread *thread);
 int op_request_end(struct sim *sim, struct sim_thread *thread);
 

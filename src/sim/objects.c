@@ -119,6 +119,7 @@ static int disk_fill(
 		return -ENOMEM;
 	disk->parallelism = places;
 	disk->order = options->order;
+	disk->latency_ns = options->latency_ns;
 	for (uint32_t i = 0; i < options->class_count; i++) {
 		int code = dist_copy(&options->service[i], &disk->service[i]);
 		if (code < 0)

@@ -141,5 +141,7 @@ int op_timer(struct sim *sim, struct sim_thread *thread)
 {
 	if (thread->op.kind == SIM_COND_WAIT)
 		return cond_timer(sim, thread);
+	if (thread->op.kind == SIM_DISK)
+		return disk_told(sim, thread);
 	return wake(sim, thread->tid, 0);
 }

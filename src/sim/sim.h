@@ -164,6 +164,8 @@ struct sim_disk_options {
 		SIM_DISK_BATCH, /* all that wait when the device is free, at once; they end together, after
 		                   the sum of their times (by the parallelism) */
 	} order;
+	uint64_t
+		latency_ns; /* from the end of a request until its thread is told: shared with nobody */
 };
 enum { SIM_DISK_PARALLELISM_MAX = 65536 };
 

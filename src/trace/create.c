@@ -39,6 +39,7 @@ void trace_header_init(struct trace_header *header, const struct trace_create_op
 		.budget_ppm = opts->budget_ppm,
 		.burst_pairs = opts->burst_pairs,
 		.gap_pairs = opts->gap_pairs,
+		.tells_files = opts->tells_files,
 		.start_ns = opts->is_simulated ? 0 : now_ns(CLOCK_MONOTONIC),
 		.start_unix_ns = opts->is_simulated ? 0 : now_ns(CLOCK_REALTIME),
 	};

@@ -17,6 +17,7 @@ struct trace_create_opts {
 	uint32_t cores, cores_online; /* of the recorded machine, as struct trace_quality tells */
 	uint32_t budget_ppm, burst_pairs,
 		gap_pairs; /* as in the header; 0: everything is recorded */
+	bool tells_files; /* as in the header */
 	bool is_simulated; /* times begin at 0, not now */
 };
 

@@ -27,6 +27,21 @@ grep -v disk_ run.csv >without.csv
 "$CORECAST" criticality without.csv --json | jq '.threads[].criticality_s' >without
 cmp with without
 
+# Beside the kernel the library tells of each call on a file, also of those that found all in the page cache.
+cat >read.py <<'END'
+import os
+file = os.open("file", os.O_RDONLY)
+os.read(file, 65536)
+for i in range(5):
+    os.pread(file, 4096, 0)
+END
+if "$CORECAST" record --via both --disk --samples 0 -o calls.cct -- python3 read.py 2>stderr; then
+	"$CORECAST" export calls.cct --to csv |
+		awk -F, '$4 == "wait" && $5 == "io" && $8 == 1 { n++ } END { exit n < 6 }'
+	"$CORECAST" model calls.cct -o calls.yaml >text
+	grep -q 'requests: 0' calls.yaml
+fi
+
 # The library cannot see them.
 status=0
 "$CORECAST" record --disk --via preload -o none.cct -- true 2>stderr || status=$?

@@ -77,6 +77,7 @@ static const char *const everything =
 	"  d:\n"
 	"    parallel: 2\n"
 	"    order: random\n"
+	"    latency: 3 us\n"
 	"    classes:\n"
 	"      read: { time: [1 ms, 2 ms], scale: 0.5 }\n"
 	"      write: erlang 3 of 4 ms\n"

@@ -303,6 +303,27 @@ static void a_batch_ends_together(void **state)
 	sim_free(t.sim);
 }
 
+/* Each request of 10 is told 5 later; meanwhile the device serves others. */
+static void a_latency_keeps_the_thread_only(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { { .kind = SIM_DISK, .amount = 2 }, EXIT };
+	static const struct sim_op b[] = { COMPUTE(1), { .kind = SIM_DISK, .amount = 1 }, EXIT };
+	static const struct sim_dist service = { SIM_FIXED, .a = 10 };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ 0 });
+	const struct sim_disk_options options = {
+		.service = &service, .class_count = 1, .latency_ns = 5
+	};
+	assert_int_equal(sim_add_disk(t.sim, "vda", &options, &t.object), 0);
+	/* 0-10 a1, told at 15; 10-20 b, told at 25; 20-30 a2, told at 35. */
+	trial_run(&t, THREADS(a, b));
+	assert_int_equal(t.script.times[1][0], 35);
+	assert_int_equal(t.script.times[2][1], 25);
+	assert_int_equal(stats_of(&t, SIM_DISKS, 0).held_ns, 30);
+	sim_free(t.sim);
+}
+
 static void a_limit_refuses(void **state)
 {
 	(void)state;
@@ -462,6 +483,7 @@ int main(void)
 		cmocka_unit_test(a_bounded_queue_holds_back),
 		cmocka_unit_test(a_disk_serves_as_many_as_it_can),
 		cmocka_unit_test(a_batch_ends_together),
+		cmocka_unit_test(a_latency_keeps_the_thread_only),
 		cmocka_unit_test(a_limit_refuses),
 		cmocka_unit_test(a_thread_is_spawned_and_joined),
 		cmocka_unit_test(being_woken_takes_its_time),
