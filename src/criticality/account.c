@@ -37,6 +37,15 @@ static uint64_t saving(const struct account *account, uint64_t dt, uint32_t r)
 	return (dt << UNIT_SHIFT) / (account->cores * w) * (account->cores - r);
 }
 
+/* Cores that are there, but not for this program's threads, of which enough were ready. */
+static void add_denied(struct account *account, uint64_t dt)
+{
+	uint64_t wanted = account->ready < account->run_cores ? account->ready : account->run_cores;
+	account->wanted_ns += dt * wanted;
+	if (account->running < wanted)
+		account->denied_ns += dt * (wanted - account->running);
+}
+
 /* Gives away a stretch in which nobody changed. */
 static void accrue(struct account *account, uint64_t until_ns)
 {
@@ -45,6 +54,7 @@ static void accrue(struct account *account, uint64_t until_ns)
 	if (dt == 0)
 		return;
 	account->now_ns = until_ns;
+	add_denied(account, dt);
 	account->parallelism_ns[r < PARALLELISM_MAX ? r : PARALLELISM_MAX] += dt;
 	if (r == 0) {
 		account->idle_ns += dt;
@@ -172,7 +182,13 @@ static void change(struct account *account, uint32_t index)
 {
 	struct thread *thread = &account->threads[index];
 	bool has_core = !account->needs_core || !account->has_cores || thread->is_on_core;
-	bool is_active = thread->is_alive && !thread->is_waiting && has_core;
+	bool is_ready = thread->is_alive && !thread->is_waiting;
+	bool is_running = is_ready && thread->is_on_core;
+	bool is_active = is_ready && has_core;
+	account->ready += (uint32_t)is_ready - (uint32_t)thread->is_ready;
+	account->running += (uint32_t)is_running - (uint32_t)thread->is_running;
+	thread->is_ready = is_ready;
+	thread->is_running = is_running;
 	if (is_active == thread->is_active)
 		return;
 	thread->is_active = is_active;

@@ -59,6 +59,7 @@ struct thread {
 	uint32_t first_bin, bin_count;
 	uint8_t what; /* that it waits for */
 	bool is_waiting, is_on_core, is_active, is_alive;
+	bool is_ready, is_running; /* it does not wait; and it has a core */
 };
 
 struct account {
@@ -66,12 +67,16 @@ struct account {
 	uint64_t window_from_ns, window_to_ns; /* since the first event; to = 0: no window */
 	bool needs_core; /* active means on a core, where the events say who has one */
 	uint32_t cores; /* that could have served those who waited; 0: any number */
+	uint32_t run_cores; /* that the run had; 0: unknown */
 
 	/* The clock: time since the first event, or the part of it inside the window. */
 	uint64_t origin_ns, now_ns;
 	bool has_begun, has_cores, is_inside; /* is_inside: the window */
 	uint64_t g, carry, w, w_idle, idle_ns; /* see above */
 	uint32_t active, held_up; /* r; threads that wait for other threads */
+	uint32_t ready, running; /* threads */
+	uint64_t wanted_ns,
+		denied_ns; /* of cores that ready threads could use; that they did not have */
 	uint32_t live, live_max;
 	uint64_t active_sum; /* of the indices of active threads: when there is one, who it is */
 	uint64_t parallelism_ns[PARALLELISM_MAX + 1]; /* time with this many active threads */

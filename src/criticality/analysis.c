@@ -20,6 +20,7 @@ int analysis_new(const struct analysis_opts *opts, struct analysis **ret, struct
 	analysis->account.window_to_ns = opts->window_to_ns;
 	analysis->account.needs_core = opts->needs_core;
 	analysis->account.cores = opts->served_cores;
+	analysis->account.run_cores = opts->cores;
 	analysis->cores = opts->cores;
 	*ret = TAKE(analysis);
 	return 0;

@@ -313,6 +313,10 @@ int collect_results(struct analysis *analysis, struct results *results)
 	results->free_locks = analysis->blame.free_locks;
 	results->left_out = analysis->blame.left_out;
 	results->has_cores = account->has_cores;
+	if (account->has_cores) {
+		results->wanted_core_ns = account->wanted_ns;
+		results->denied_core_ns = account->denied_ns;
+	}
 	results->cores = analysis->cores;
 	results->served_cores = account->cores;
 	results->live_max = account->live_max;

@@ -95,6 +95,8 @@ struct results {
 	bool has_samples; /* sites come from samples, else from call sites */
 	uint64_t samples;
 	bool has_cores; /* events say who had a core */
+	/* Time of the `cores` that threads could have used, and the part of it that others had; 0: unknown. */
+	uint64_t wanted_core_ns, denied_core_ns;
 	uint32_t cores, served_cores; /* as in struct analysis_opts */
 	uint32_t live_max; /* threads alive at the same time */
 	uint64_t parallelism_ns[PARALLELISM_MAX + 1];
@@ -129,6 +131,14 @@ static inline double results_free_share(const struct results *results)
 {
 	double all = (double)results->free_locks + (double)results->left_out;
 	return results->left_out > 0 ? (double)results->free_locks / all : 1;
+}
+
+/* Share of the time of cores that the threads could have used in which others had them. */
+static inline double denied_core_share(const struct results *results)
+{
+	return results->wanted_core_ns > 0
+		       ? (double)results->denied_core_ns / (double)results->wanted_core_ns
+		       : 0;
 }
 
 void results_free(struct results *results);

@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Shares of cores that others had: worth a note; an explanation of why nothing stands out. */
+#define FEW_DENIED 0.1
+#define MANY_DENIED 0.25
+
 static struct quantity_text seconds(uint64_t ns)
 {
 	return quantity_format(QUANTITY_TIME, (double)ns / 1e9);
@@ -160,12 +164,24 @@ static void describe_nothing(struct strbuf *out, const struct criticality_view *
 			view->threads[0], percent(view, r->threads[0].criticality_ns));
 }
 
+/* Who is kept from the cores by others counts as active: then no thread of the program stands out. */
+static void add_denied(struct strbuf *out, const struct results *results)
+{
+	if (denied_core_share(results) >= MANY_DENIED)
+		strbuf_addf(out,
+			" Other work had the cores for %.0f%% of the time in which these threads "
+			"could have used them: record it where they are free, or see --active "
+			"on-cpu.",
+			100 * denied_core_share(results));
+}
+
 static char *describe(struct criticality_view *view, const struct finding *finding)
 {
 	struct strbuf text = { 0 };
 	switch (finding->kind) {
 	case FINDING_NONE:
 		describe_nothing(&text, view);
+		add_denied(&text, view->results);
 		break;
 	case FINDING_LOCK:
 	case FINDING_SPIN:
@@ -232,6 +248,11 @@ void criticality_quality(struct strbuf *out, const struct criticality_view *view
 	else
 		strbuf_add(out, "Code: what ran up to each call that was recorded; there are no "
 				"samples of the running threads.\n");
+	if (denied_core_share(r) >= FEW_DENIED)
+		strbuf_addf(out,
+			"Other work had the cores for %.0f%% of the time in which threads could "
+			"have used them; who waits for one counts as active.\n",
+			100 * denied_core_share(r));
 	if (!r->has_cores)
 		strbuf_add(out, "Who had a core was not recorded: active means running or waiting "
 				"for a core.\n");

@@ -225,6 +225,29 @@ static void a_thread_without_a_core_is_active_unless_asked(void **state)
 	}
 }
 
+/* Two cores, of which others have one for the first 600 ns; then a thread waits for the other. */
+static void cores_that_others_had_are_known(void **state)
+{
+	(void)state;
+	for (unsigned needs_core = 0; needs_core < 2; needs_core++) {
+		AUTO(analysis)
+		struct analysis *a = new_analysis(
+			(struct analysis_opts){ .needs_core = needs_core, .cores = 2 });
+		at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+		at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+		at(a, 0, MAIN + 1, EVENT_PREEMPT, WHAT_NONE, 0);
+		at(a, 600, MAIN + 1, EVENT_RUN, WHAT_NONE, 0);
+		at(a, 800, MAIN, EVENT_WAIT, WHAT_MUTEX, 1);
+		AUTO(results) struct results *r = finish(a, 1000);
+		assert_int_equal(r->wanted_core_ns, 1800);
+		assert_int_equal(r->denied_core_ns, 600);
+	}
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ .cores = 2 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	AUTO(results) struct results *r = finish(a, 1000);
+	assert_int_equal(r->wanted_core_ns, 0); /* nobody says who had a core */
+}
+
 static void a_reused_thread_id_is_another_thread(void **state)
 {
 	(void)state;
@@ -253,6 +276,7 @@ int main(void)
 		cmocka_unit_test(time_in_which_all_wait_is_idle),
 		cmocka_unit_test(a_window_counts_only_what_is_inside),
 		cmocka_unit_test(a_thread_without_a_core_is_active_unless_asked),
+		cmocka_unit_test(cores_that_others_had_are_known),
 		cmocka_unit_test(a_reused_thread_id_is_another_thread),
 	};
 	return cmocka_run_group_tests_name("criticality", tests, NULL, NULL);
