@@ -22,12 +22,13 @@ enum {
 	/* Beside the two readings of the clock; by bench/preload_overhead and bench/record_overhead. */
 	PAIR_NS = 18,
 	WAIT_NS = 60,
-	SKIP_NS = 4,
+	SKIP_NS = 2,
 };
 
 static struct {
 	uint32_t ppm, burst, gap; /* as in the header */
 	uint32_t clock_ns, cpu_clock_ns; /* of a reading */
+	bool knows_mutexes; /* plain_mutex.h */
 } limits;
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -64,14 +65,20 @@ static uint32_t cost_of_cpu_clock(void)
 	return least(UINT16_MAX, (uint32_t)least_ns);
 }
 
+static bool is_limited(void)
+{
+	return limits.ppm > 0 || limits.gap > 0;
+}
+
 void budget_attach(const struct trace_header *header)
 {
 	limits.ppm = header->budget_ppm;
 	limits.burst = header->gap_pairs > 0 && header->burst_pairs > 0 ? header->burst_pairs
 									: BURST_PAIRS;
 	limits.gap = header->gap_pairs;
-	if (limits.ppm == 0)
+	if (!is_limited())
 		return;
+	limits.knows_mutexes = plain_mutex_is_known();
 	limits.clock_ns = cost_of_clock();
 	limits.cpu_clock_ns = cost_of_cpu_clock();
 }
@@ -93,7 +100,8 @@ static void begin_burst(void)
 
 void budget_start(void)
 {
-	self.budget = (struct budget){ .is_on = limits.ppm > 0 || limits.gap > 0,
+	self.budget = (struct budget){ .is_on = is_limited(),
+		.owner = limits.knows_mutexes ? self.tid : 0,
 		.random = self.tid * 0x9e3779b97f4a7c15ull };
 	begin_burst();
 	self.budget.look_mark = mark();
@@ -215,6 +223,17 @@ void budget_took(const void *mutex, const void *caller, bool was_free)
 		end_burst();
 }
 
+bool budget_tries(pthread_mutex_t *mutex, const void *caller)
+{
+	enum { SIMPLE_KINDS = 4 }; /* normal, recursive, error-checking, adaptive; no option */
+	if ((unsigned)mutex->__data.__kind >= SIMPLE_KINDS ||
+		real()->pthread_mutex_trylock(mutex) != 0)
+		return false;
+	if (mutex->__data.__kind != PTHREAD_MUTEX_RECURSIVE_NP || mutex->__data.__count == 1)
+		budget_hold(mutex, caller);
+	return true;
+}
+
 /* Index plus one; 0: it is not there. */
 static uint32_t find_held(const void *object)
 {
@@ -235,8 +254,7 @@ static void drop_held(uint32_t place)
 
 static bool is_awaited(const pthread_mutex_t *mutex)
 {
-	enum { AWAITED = 2 }; /* glibc's: 1 is locked */
-	return __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) >= AWAITED;
+	return __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) >= PLAIN_MUTEX_AWAITED;
 }
 
 /*

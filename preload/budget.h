@@ -40,15 +40,18 @@ struct budget_mark {
 };
 
 struct budget {
+	/* What a call that is left out looks at comes first, in one line of the cache. */
 	uint32_t slice; /* of a gap, that is left before the clock is looked at; 0: recording */
 	uint32_t held_count;
-	struct held_lock held[BUDGET_HELD];
+	uint32_t waits; /* and calls that might have been, so far */
+	uint32_t
+		owner; /* the thread's number, if it may take mutexes itself (plain_mutex.h); else 0 */
 	bool is_on;
 	bool is_over; /* pairs and waits would take more than the budget, when last looked at */
+	struct held_lock held[BUDGET_HELD];
 	uint32_t slice_pairs; /* what slice was */
 	uint32_t gap; /* left behind the slice */
 	uint32_t burst; /* free locks to be recorded before the next gap */
-	uint32_t waits; /* and calls that might have been, so far */
 	uint32_t turn; /* of waits whose CPU time is read or estimated */
 	uint64_t pairs; /* before this burst or slice */
 	struct budget_mark burst_mark,
@@ -56,7 +59,7 @@ struct budget {
 	uint64_t left_out; /* not yet told */
 	uint64_t gap_ns; /* when the gap began */
 	uint64_t random;
-};
+} __attribute__((aligned(64)));
 
 /* How much the trace allows, and what things cost here: when the library has the file. */
 void budget_attach(const struct trace_header *header);
@@ -64,6 +67,9 @@ void budget_attach(const struct trace_header *header);
 /* A thread begins to record, and ends: enter() came before. */
 void budget_start(void);
 void budget_end(void);
+
+/* In a gap, with room for one more: takes a mutex of a kind that needs a call. False: not free, or not of a usual kind. */
+bool budget_tries(pthread_mutex_t *mutex, const void *caller);
 
 /* Free locks that are held and not recorded get their PASS: enter() came before. */
 void budget_tell_held(void);

@@ -97,17 +97,15 @@ static enum blocking find_out(int fd)
 	return blocking;
 }
 
+enum { CALLS = 128 }; /* between two looks at the descriptor in question: two system calls */
+
 /*
  * Whether a call needs no record, of a thread that is over its budget. Threads share descriptors, and the
  * line that one stands in with its neighbours: it is written seldom.
  */
-static inline bool is_left_out(int fd, int io)
+static bool is_left_out(int fd)
 {
-	enum {
-		CALLS = 128
-	}; /* between two looks at the descriptor in question: two system calls */
-	if (__builtin_expect(!self.budget.is_over, 1) || fd < 0 || fd >= DESCRIPTORS_MAX ||
-		(io != TRACE_IO_UNKNOWN && io != TRACE_IO_SOCKET))
+	if (!self.budget.is_over || fd < 0 || fd >= DESCRIPTORS_MAX)
 		return false;
 	enum blocking blocking = __atomic_load_n(&descriptors[fd].blocking, __ATOMIC_RELAXED);
 	if (blocking == BLOCKING_UNKNOWN || self.budget.waits % CALLS == 0)
@@ -115,6 +113,17 @@ static inline bool is_left_out(int fd, int io)
 	if (blocking != BLOCKING_NEVER)
 		return false;
 	self.budget.waits++;
+	return true;
+}
+
+/* The same, when that is certain at a glance: calls nothing, so that the interposer needs no frame for that way. */
+static inline bool is_surely_left_out(int fd)
+{
+	struct budget *budget = &self.budget;
+	if (!budget->is_over || (unsigned)fd >= DESCRIPTORS_MAX || budget->waits % CALLS == 0 ||
+		__atomic_load_n(&descriptors[fd].blocking, __ATOMIC_RELAXED) != BLOCKING_NEVER)
+		return false;
+	budget->waits++;
 	return true;
 }
 
@@ -150,62 +159,73 @@ static void was_written(int fd, ssize_t bytes, const void *caller)
 		trace_request(TRACE_REQUEST_END, fd, number, TRACE_IMPLICIT, caller);
 }
 
-/* Of calls that wait for one descriptor: what they did there. */
-#define TRANSFERS(done, name, io, parameters, arguments)                                           \
-	EXPORT ssize_t name parameters                                                             \
+#define LIST(...) __VA_ARGS__
+
+/*
+ * Of calls that wait for one descriptor: what they did there. What is left out needs no frame: the rest is a function
+ * of its own.
+ */
+#define TRANSFERS(done, name, io, arguments, ...)                                                  \
+	static __attribute__((noinline))                                                           \
+	ssize_t name##_and_tell(const void *site, const void *frame, __VA_ARGS__)                  \
 	{                                                                                          \
-		if (is_left_out(fd, io) || (!is_tracing() && !is_live()))                          \
+		if (is_left_out(fd) || (!is_tracing() && !is_live()))                              \
 			return real()->name arguments;                                             \
+		const void *caller = callers_of(site, frame);                                      \
 		ssize_t bytes_done;                                                                \
 		{                                                                                  \
-			WAIT(SINK_IO, (const void *)(intptr_t)fd);                                 \
+			WAIT_FROM(SINK_IO, (const void *)(intptr_t)fd, caller);                    \
 			if (is_tracing() && (io) != TRACE_IO_UNKNOWN)                              \
 				trace_wait_tell(&wait_, io);                                       \
 			bytes_done = real()->name arguments;                                       \
 		}                                                                                  \
 		if (is_tracing())                                                                  \
-			done(fd, bytes_done, CALLER);                                              \
+			done(fd, bytes_done, caller);                                              \
 		return bytes_done;                                                                 \
+	}                                                                                          \
+	EXPORT ssize_t name(__VA_ARGS__)                                                           \
+	{                                                                                          \
+		if (is_surely_left_out(fd))                                                        \
+			return real_functions.name arguments;                                      \
+		return name##_and_tell(                                                            \
+			__builtin_return_address(0), __builtin_dwarf_cfa(), LIST arguments);       \
 	}
 
-TRANSFERS(was_read, read, TRACE_IO_UNKNOWN, (int fd, void *to, size_t bytes), (fd, to, bytes))
-TRANSFERS(was_written, write, TRACE_IO_UNKNOWN, (int fd, const void *from, size_t bytes),
-	(fd, from, bytes))
-TRANSFERS(was_read, readv, TRACE_IO_UNKNOWN, (int fd, const struct iovec *parts, int count),
-	(fd, parts, count))
-TRANSFERS(was_written, writev, TRACE_IO_UNKNOWN, (int fd, const struct iovec *parts, int count),
-	(fd, parts, count))
-TRANSFERS(was_written, sendfile, TRACE_IO_UNKNOWN, (int fd, int from, off_t *at, size_t bytes),
-	(fd, from, at, bytes))
-TRANSFERS(was_written, sendfile64, TRACE_IO_UNKNOWN, (int fd, int from, off64_t *at, size_t bytes),
-	(fd, from, at, bytes))
-TRANSFERS(was_read, recv, TRACE_IO_SOCKET, (int fd, void *to, size_t bytes, int flags),
-	(fd, to, bytes, flags))
-TRANSFERS(was_written, send, TRACE_IO_SOCKET, (int fd, const void *from, size_t bytes, int flags),
-	(fd, from, bytes, flags))
-TRANSFERS(was_read, recvfrom, TRACE_IO_SOCKET,
-	(int fd, void *restrict to, size_t bytes, int flags, __SOCKADDR_ARG from,
-		socklen_t *restrict length),
-	(fd, to, bytes, flags, from, length))
-TRANSFERS(was_written, sendto, TRACE_IO_SOCKET,
-	(int fd, const void *from, size_t bytes, int flags, __CONST_SOCKADDR_ARG to,
-		socklen_t length),
-	(fd, from, bytes, flags, to, length))
-TRANSFERS(was_read, recvmsg, TRACE_IO_SOCKET, (int fd, struct msghdr *message, int flags),
-	(fd, message, flags))
-TRANSFERS(was_written, sendmsg, TRACE_IO_SOCKET, (int fd, const struct msghdr *message, int flags),
-	(fd, message, flags))
+TRANSFERS(was_read, read, TRACE_IO_UNKNOWN, (fd, to, bytes), int fd, void *to, size_t bytes)
+TRANSFERS(was_written, write, TRACE_IO_UNKNOWN, (fd, from, bytes), int fd, const void *from,
+	size_t bytes)
+TRANSFERS(was_read, readv, TRACE_IO_UNKNOWN, (fd, parts, count), int fd, const struct iovec *parts,
+	int count)
+TRANSFERS(was_written, writev, TRACE_IO_UNKNOWN, (fd, parts, count), int fd,
+	const struct iovec *parts, int count)
+TRANSFERS(was_written, sendfile, TRACE_IO_UNKNOWN, (fd, from, at, bytes), int fd, int from,
+	off_t *at, size_t bytes)
+TRANSFERS(was_written, sendfile64, TRACE_IO_UNKNOWN, (fd, from, at, bytes), int fd, int from,
+	off64_t *at, size_t bytes)
+TRANSFERS(was_read, recv, TRACE_IO_SOCKET, (fd, to, bytes, flags), int fd, void *to, size_t bytes,
+	int flags)
+TRANSFERS(was_written, send, TRACE_IO_SOCKET, (fd, from, bytes, flags), int fd, const void *from,
+	size_t bytes, int flags)
+TRANSFERS(was_read, recvfrom, TRACE_IO_SOCKET, (fd, to, bytes, flags, from, length), int fd,
+	void *restrict to, size_t bytes, int flags, __SOCKADDR_ARG from, socklen_t *restrict length)
+TRANSFERS(was_written, sendto, TRACE_IO_SOCKET, (fd, from, bytes, flags, to, length), int fd,
+	const void *from, size_t bytes, int flags, __CONST_SOCKADDR_ARG to, socklen_t length)
+TRANSFERS(was_read, recvmsg, TRACE_IO_SOCKET, (fd, message, flags), int fd, struct msghdr *message,
+	int flags)
+TRANSFERS(was_written, sendmsg, TRACE_IO_SOCKET, (fd, message, flags), int fd,
+	const struct msghdr *message, int flags)
 /* As compilers call them that check the sizes of buffers. */
-TRANSFERS(was_read, __read_chk, TRACE_IO_UNKNOWN, (int fd, void *to, size_t bytes, size_t room),
-	(fd, to, bytes, room))
-TRANSFERS(was_read, __recv_chk, TRACE_IO_SOCKET,
-	(int fd, void *to, size_t bytes, size_t room, int flags), (fd, to, bytes, room, flags))
+TRANSFERS(was_read, __read_chk, TRACE_IO_UNKNOWN, (fd, to, bytes, room), int fd, void *to,
+	size_t bytes, size_t room)
+TRANSFERS(was_read, __recv_chk, TRACE_IO_SOCKET, (fd, to, bytes, room, flags), int fd, void *to,
+	size_t bytes, size_t room, int flags)
 
 /* What is waited for: a descriptor, or -1. What an unknown one is, is looked up when it blocked. */
 #define BLOCKS(result, name, io, descriptor, parameters, arguments)                                \
 	EXPORT result name parameters                                                              \
 	{                                                                                          \
-		if (is_left_out(descriptor, io) || (!is_tracing() && !is_live()))                  \
+		if (((io) == TRACE_IO_SOCKET && is_left_out(descriptor)) ||                        \
+			(!is_tracing() && !is_live()))                                             \
 			return real()->name arguments;                                             \
 		WAIT((io) == TRACE_IO_POLL ? SINK_POLL : SINK_IO,                                  \
 			(const void *)(intptr_t)(descriptor));                                     \

@@ -134,19 +134,25 @@ EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
  */
 static bool is_awaited(const pthread_mutex_t *mutex)
 {
-	enum { LOCKED = 1 }; /* and 2: awaited */
-	return mutex->__data.__kind != PTHREAD_MUTEX_TIMED_NP ||
-	       __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) != LOCKED;
+	return !plain_mutex_is(mutex) ||
+	       __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) != PLAIN_MUTEX_TAKEN;
+}
+
+static __attribute__((noinline)) int unlock_and_tell(
+	pthread_mutex_t *mutex, const void *site, const void *frame)
+{
+	if (!is_tracing() || is_inner(mutex) || (self.budget.held_count > 0 && budget_gives(mutex)))
+		return real()->pthread_mutex_unlock(mutex);
+	uint64_t time_ns = is_awaited(mutex) ? releases(mutex) : trace_now();
+	int result = real()->pthread_mutex_unlock(mutex);
+	return released(SYNC_LOCK, mutex, 0, time_ns, result, callers_of(site, frame));
 }
 
 EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
-	if (budget_gives_last(mutex) || !is_tracing() || is_inner(mutex) ||
-		(self.budget.held_count > 0 && budget_gives(mutex)))
-		return real()->pthread_mutex_unlock(mutex);
-	uint64_t time_ns = is_awaited(mutex) ? releases(mutex) : trace_now();
-	int result = real()->pthread_mutex_unlock(mutex);
-	return released(SYNC_LOCK, mutex, 0, time_ns, result, CALLER);
+	if (budget_gives_last(mutex))
+		return 0;
+	return unlock_and_tell(mutex, __builtin_return_address(0), __builtin_dwarf_cfa());
 }
 
 EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *lock)

@@ -14,6 +14,7 @@
 #include "budget.h"
 #include "callers.h"
 #include "lane.h"
+#include "plain_mutex.h"
 #include "profiled.h"
 #include "real.h"
 #include "trace.h"
@@ -331,35 +332,40 @@ static inline void leave(void)
 		self.slot->stretch = self.stretch;
 }
 
+/* In a gap (budget.h), when there is room for one more. */
+static inline void budget_hold(const pthread_mutex_t *mutex, const void *caller)
+{
+	struct budget *budget = &self.budget;
+	budget->slice--;
+	budget->held[budget->held_count++] = (struct held_lock){ mutex, caller, false };
+}
+
 /*
- * In a gap (budget.h): takes the mutex if it is free, and leaves that out. False: the general way is to be
- * taken, which finds out what is the matter.
+ * In a gap: takes the mutex if it is free, and leaves that out. False: the general way is to be taken, which
+ * finds out what is the matter.
  */
 static inline bool budget_takes(pthread_mutex_t *mutex, const void *caller)
 {
-	enum { SIMPLE_KINDS = 4 }; /* normal, recursive, error-checking, adaptive; no option */
-	struct budget *budget = &self.budget;
-	if (__builtin_expect(budget->slice == 0, 1) || budget->held_count == BUDGET_HELD ||
-		(unsigned)mutex->__data.__kind >= SIMPLE_KINDS ||
-		real_functions.pthread_mutex_trylock(mutex) != 0)
+	const struct budget *budget = &self.budget;
+	if (__builtin_expect(budget->slice == 0, 1) || budget->held_count == BUDGET_HELD)
 		return false;
-	if (mutex->__data.__kind == PTHREAD_MUTEX_RECURSIVE_NP && mutex->__data.__count > 1)
-		return true;
-	budget->slice--;
-	budget->held[budget->held_count++] = (struct held_lock){ mutex, caller, false };
+	if (__builtin_expect(!plain_mutex_is(mutex) || budget->owner == 0, 0))
+		return budget_tries(mutex, caller);
+	if (__builtin_expect(!plain_mutex_take(mutex, budget->owner), 0))
+		return false;
+	budget_hold(mutex, caller);
 	return true;
 }
 
-/* As budget_gives(), when that is certain at a glance: the lock that was taken last, and for which nobody waits. */
-static inline bool budget_gives_last(const pthread_mutex_t *mutex)
+/* In a gap: gives back the mutex that was taken last, if that was left out and nobody waits for it. */
+static inline bool budget_gives_last(pthread_mutex_t *mutex)
 {
-	enum { LOCKED = 1 }; /* glibc's, and awaited by nobody */
 	struct budget *budget = &self.budget;
-	if (budget->held_count == 0)
+	if (budget->held_count == 0 || budget->owner == 0)
 		return false;
 	const struct held_lock *last = &budget->held[budget->held_count - 1];
-	if (last->object != mutex || last->is_recorded || mutex->__data.__count > 1 ||
-		__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) != LOCKED)
+	if (last->object != mutex || last->is_recorded || !plain_mutex_is(mutex) ||
+		!plain_mutex_give(mutex))
 		return false;
 	budget->held_count--;
 	return true;
