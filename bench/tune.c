@@ -7,6 +7,7 @@
  * HELD more intervals. --noise adds that relative noise to every interval.
  */
 #include "corpus.h"
+#include "curve_rates.h"
 
 #include "base/cleanup.h"
 #include "tune/tuner.h"
@@ -18,56 +19,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fewer points or threads leave nothing to search; no search is allowed to take longer. */
-enum {
-	POINTS_MIN = 5,
-	THREADS_MIN = 8,
-	THREADS_MAX = 1024,
-	STEPS_MAX = 100,
-	RUNS = 10,
-	HELD = 10,
-	SOURCES_MAX = 64
-};
+/* No search is allowed to take longer. */
+enum { STEPS_MAX = 100, RUNS = 10, HELD = 10, SOURCES_MAX = 64 };
 
 static const double COSTLY = 0.1, STEPS_AIM = 5;
 
 struct outcome {
 	double error, steps, step_error, costly;
 };
-
-struct curve_rates {
-	uint32_t max;
-	double rate[THREADS_MAX + 1]; /* by thread count */
-	double best;
-};
-
-static double rate_of(const struct curve *curve, size_t i)
-{
-	double value = curve->points[i].value;
-	return curve->metric == METRIC_TIME ? 1 / value : value;
-}
-
-static bool rates_make(const struct curve *curve, struct curve_rates *ret)
-{
-	if (curve->point_count < POINTS_MIN || curve->points[0].threads != 1)
-		return false;
-	ret->max = curve->points[curve->point_count - 1].threads;
-	if (ret->max < THREADS_MIN || ret->max > THREADS_MAX)
-		return false;
-	ret->best = 0;
-	size_t at = 0;
-	for (uint32_t n = 1; n <= ret->max; n++) {
-		while (curve->points[at + 1].threads < n)
-			at++;
-		double low = log(curve->points[at].threads),
-		       high = log(curve->points[at + 1].threads);
-		double share = (log(n) - low) / (high - low);
-		ret->rate[n] = exp(log(rate_of(curve, at)) * (1 - share) +
-				   log(rate_of(curve, at + 1)) * share);
-		ret->best = fmax(ret->best, ret->rate[n]);
-	}
-	return true;
-}
 
 struct request {
 	const char *folder, *only;
@@ -154,7 +113,7 @@ static int run(const struct tune_policy *policy, const char *name, bool drawn,
 			ret[sources++] = (struct source_sum){ 0 };
 		}
 		struct curve_rates rates;
-		if (!rates_make(c->curve, &rates))
+		if (!curve_rates_make(c->curve, &rates))
 			continue;
 		struct outcome mean;
 		int code = search_curve(policy, drawn, &rates, request, &rng, &mean);

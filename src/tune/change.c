@@ -12,6 +12,9 @@ enum {
 	AFTER_ONE = 4, /* so many show that the one before them is of another level */
 };
 
+/* What is expected of the noise weighs as much as so many values: it is soon the values that tell. */
+static const double EXPECTED_DEGREES = 4;
+
 /* Clocks and counters have steps: what scatters less than this, relatively, does not scatter less. */
 static const double SCATTER_MIN = 1e-3;
 
@@ -28,15 +31,6 @@ struct moments {
 static double scatter_of(const struct moments *m)
 {
 	return fmax(m->square - m->sum * m->sum / (double)m->count, 0);
-}
-
-/* |t| of the two means. */
-static double statistic(const struct moments *before, const struct moments *after)
-{
-	double n = (double)before->count, m = (double)after->count;
-	double variance = (scatter_of(before) + scatter_of(after)) / (n + m - 2);
-	variance = fmax(variance, SCATTER_MIN * SCATTER_MIN);
-	return fabs(before->sum / n - after->sum / m) / sqrt(variance * (1 / n + 1 / m));
 }
 
 static void take(struct moments *m, double value, double sign)
@@ -64,6 +58,49 @@ static bool are_levels(const struct change *change, size_t split)
 	return 2 * own_before > split && 2 * own_after > change->count - split;
 }
 
+/* Chance of such a difference of the two means, to one side, if this sum of squares with so many degrees is the scatter. */
+static double chance_of(
+	const struct moments *before, const struct moments *after, double square, double degrees)
+{
+	if (degrees <= 0)
+		return 1;
+	double n = (double)before->count, m = (double)after->count;
+	double variance = fmax(square / degrees, SCATTER_MIN * SCATTER_MIN);
+	double difference = fabs(before->sum / n - after->sum / m);
+	return gsl_cdf_tdist_Q(difference / sqrt(variance * (1 / n + 1 / m)), degrees);
+}
+
+/*
+ * The first value behind the place where the two parts differ most clearly, and the chance of that: as many tests as there are
+ * places, two of each, to either side.
+ */
+static size_t find_split(const struct change *change, double *ret_chance)
+{
+	/* Sums of deviations from the first value: no digits are lost to a large level. */
+	double origin = change->values[0];
+	double more = change->noise > 0 ? EXPECTED_DEGREES : 0;
+	double expected = more * change->noise * change->noise;
+	struct moments before = { 0 }, after = { 0 };
+	for (size_t i = 0; i < change->count; i++)
+		take(&after, change->values[i] - origin, 1);
+	size_t first = 0;
+	double least = 1;
+	for (size_t i = 1; i < change->count; i++) {
+		take(&before, change->values[i - 1] - origin, 1);
+		take(&after, change->values[i - 1] - origin, -1);
+		double own = scatter_of(&before) + expected, pooled = own + scatter_of(&after);
+		double chance =
+			fmin(chance_of(&before, &after, pooled, (double)change->count - 2 + more),
+				chance_of(&before, &after, own, (double)i - 1 + more));
+		if (chance < least) {
+			least = chance;
+			first = i;
+		}
+	}
+	*ret_chance = 4 * ((double)change->count - 1) * least;
+	return first;
+}
+
 enum change_verdict change_add(
 	struct change *change, double value, double false_alarm, size_t *ret_first)
 {
@@ -73,30 +110,15 @@ enum change_verdict change_add(
 		change->count--;
 	}
 	change->values[change->count++] = value;
-	if (change->count < 2 * SEGMENT_MIN)
+	if (change->count < (change->noise > 0 ? 2 : 2 * SEGMENT_MIN))
 		return CHANGE_NONE;
-
-	/* Sums of deviations from the first value: no digits are lost to a large level. */
-	double origin = change->values[0], highest = 0;
-	struct moments before = { 0 }, after = { 0 };
-	for (size_t i = 0; i < change->count; i++)
-		take(&after, change->values[i] - origin, 1);
-	size_t split = 0;
-	for (size_t i = 0; i + 1 < change->count; i++) {
-		take(&before, change->values[i] - origin, 1);
-		take(&after, change->values[i] - origin, -1);
-		double t = statistic(&before, &after);
-		if (t > highest) {
-			highest = t;
-			split = i + 1;
-		}
-	}
-	double tail = false_alarm / (2 * ((double)change->count - 1));
-	if (highest <= gsl_cdf_tdist_Qinv(tail, (double)change->count - 2))
+	double chance;
+	size_t split = find_split(change, &chance), after = change->count - split;
+	if (chance > false_alarm)
 		return CHANGE_NONE;
-	if (split < SEGMENT_MIN && change->count - split < AFTER_ONE)
+	if (split < SEGMENT_MIN && change->noise <= 0 && after < AFTER_ONE)
 		return CHANGE_NONE;
-	if (change->count - split < SEGMENT_MIN)
+	if (after < SEGMENT_MIN)
 		return CHANGE_SUSPECTED;
 	if (!are_levels(change, split))
 		return CHANGE_NONE;

@@ -86,3 +86,9 @@ void interval_doubt(struct interval *interval)
 {
 	keep_degrees(interval, DEGREES_IN_DOUBT);
 }
+
+double interval_noise(const struct interval *interval)
+{
+	return interval->degrees > 0 ? fmax(sqrt(interval->square / interval->degrees), SCATTER_MIN)
+				     : 0;
+}

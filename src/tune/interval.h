@@ -39,6 +39,9 @@ double interval_mean(const struct interval *interval, size_t from, double *ret_s
 bool interval_differs(const struct interval *interval, size_t from, double performance,
 	double intervals, double false_alarm);
 
+/* Relative standard deviation of a whole interval; 0: not known. */
+double interval_noise(const struct interval *interval);
+
 /* Ends with its parts from `from` on; the next begins. */
 void interval_end(struct interval *interval, size_t from);
 

@@ -116,6 +116,13 @@ static void look_for_gain(const struct tune_process_model *model, const struct t
 	}
 }
 
+/* Not worse than the best, as far as noise of this size lets it be seen (one side, 5%). */
+static bool is_as_good(const struct tune_point *point, const struct tune_point *best, double noise)
+{
+	const double quantile = 1.645;
+	return log(best->performance / point->performance) <= quantile * sqrt(2) * noise;
+}
+
 static int choose(const struct tune_space *space, const struct tune_set *set, void *state,
 	struct rng *rng, struct tune_choice *ret)
 {
@@ -139,14 +146,15 @@ static int choose(const struct tune_space *space, const struct tune_set *set, vo
 	int code = nodes ? predict(model, space, set, nodes, &noise) : -ENOMEM;
 	if (code < 0)
 		return code;
-	look_for_gain(model, space, set, best, nodes, noise, ret);
-	uint32_t fewest = set->points[0].threads;
-	if (ret->is_settled && ret->threads == fewest && fewest > space->min) {
-		uint32_t below = fewest / 4;
+	const struct tune_point *fewest = &set->points[0];
+	if (fewest->threads > space->min && is_as_good(fewest, best, noise)) {
+		uint32_t below = fewest->threads / 4;
 		*ret = (struct tune_choice){ .threads = below > space->min ? below : space->min,
 			.gain = NAN,
-			.reason = "the fewest tried are the best, so still fewer" };
+			.reason = "the fewest tried do as well as any, so still fewer" };
+		return 0;
 	}
+	look_for_gain(model, space, set, best, nodes, noise, ret);
 	return 0;
 }
 

@@ -12,6 +12,8 @@
 #include <string.h>
 
 static const double FALSE_ALARM = 1e-4;
+/* Chance to leave a count that is tried before its interval is whole though it does as well as the best one: it is known less well. */
+static const double LEFT_EARLY = 0.01;
 /* From how many intervals on their standard deviation is worth something; how many of it are believed. */
 enum { CLIP_FROM = 4, CLIP_AT = 3, THREADS_MAX = 65536 };
 
@@ -145,6 +147,8 @@ static enum change_verdict watch(struct tuner *tuner, const struct tune_point *h
 	intervals[at] = (struct held_interval){ held->threads, performance, share };
 	if (isnan(level->held_at))
 		level->held_at = log(held->performance);
+	if (at == 0) /* later parts may be of another workload, and scatter as it does */
+		tuner->change.noise = interval_noise(&tuner->interval);
 	return change_add(&tuner->change, log(performance) - level->held_at,
 		tuner->opts.false_alarm, ret_first);
 }
@@ -248,19 +252,33 @@ int tuner_new(const struct tuner_opts *opts, struct tuner **ret, struct tuner_de
 	return 0;
 }
 
+/* The first interval behind a change may be of both workloads: if its count was measured again, it is of no use. */
+static bool is_measured_again(const struct tuner *tuner, size_t first)
+{
+	for (size_t i = first + 1; i < tuner->change.count; i++)
+		if (tuner->intervals[i].threads == tuner->intervals[first].threads)
+			return true;
+	return false;
+}
+
 /* Starts over with what the intervals since the change say of the counts that were held. */
 static int start_over(struct tuner *tuner, size_t first, struct err *err)
 {
 	size_t count = tuner->change.count;
+	bool is_doubtful = !is_measured_again(tuner, first);
 	forget(tuner);
 	tuner->allowance = 0;
-	for (size_t i = first; i < count; i++) {
+	for (size_t i = is_doubtful ? first : first + 1; i < count; i++) {
 		const struct held_interval *h = &tuner->intervals[i];
 		if (take_in(tuner, h->threads, h->performance, h->share) < 0)
 			return err_set(err, -ENOMEM, "out of memory");
 	}
-	for (size_t i = 0; i < tuner->point_count; i++)
-		tuner->levels[i].is_doubtful = true;
+	struct tune_set set = tuner_measurements(tuner);
+	if (is_doubtful) {
+		const struct tune_point *mixed =
+			tune_set_find(&set, tuner->intervals[first].threads);
+		tuner->levels[mixed - tuner->points].is_doubtful = true;
+	}
 	return decide(tuner, err);
 }
 
@@ -290,7 +308,8 @@ static bool is_over(const struct tuner *tuner, size_t *ret_from)
 		is_trial ? best_other(tuner, d->threads) : tune_set_find(&set, d->threads);
 	size_t from = is_trial || interval->count < LAST_PARTS ? 0 : interval->count - LAST_PARTS;
 	if (other && interval_differs(interval, from, other->performance,
-			     tuner->levels[other - set.points].share, tuner->opts.false_alarm)) {
+			     tuner->levels[other - set.points].share,
+			     is_trial ? LEFT_EARLY : tuner->opts.false_alarm)) {
 		*ret_from = from;
 		return true;
 	}

@@ -255,6 +255,89 @@ static void looks_find_a_change_that_the_held_count_does_not_show(void **state)
 	assert_true(share > 1 - 0.02 && share < 1); /* and cost no more than they may */
 }
 
+/* All but one thread do the same: the search goes down, not through what is between. */
+static double contended(uint32_t threads)
+{
+	return threads == 1 ? 5 : 1;
+}
+
+static void a_plateau_is_not_searched(void **state)
+{
+	(void)state;
+	expect_found(&tune_policy_process, contended, 4);
+}
+
+/* Plays a load and then another, an interval in eight parts with 1% of noise: of the interval, for each part. */
+static struct tuner_decision play_change(double (*const rates[2])(uint32_t n), double scale,
+	int change, int end, uint64_t seed, int *ret_restarted)
+{
+	enum { PARTS = 8 };
+	struct tuner_opts opts = { .space = { .max = 64 }, .seed = seed };
+	AUTO(tuner) struct tuner *tuner = NULL;
+	struct tuner_decision d;
+	struct rng rng;
+	rng_init(&rng, seed);
+	assert_int_equal(tuner_new(&opts, &tuner, &d, NULL), 0);
+	*ret_restarted = -1;
+	for (int i = 0; i < end * PARTS; i++) {
+		int is_behind = i >= change;
+		double rate = rates[is_behind](d.threads) * (is_behind ? scale : 1);
+		double noise = exp(0.01 * sqrt(PARTS) * rng_normal(&rng));
+		assert_int_equal(tuner_measured(tuner, rate * noise, 1.0 / PARTS, &d, NULL), 0);
+		if (d.has_restarted && is_behind && *ret_restarted < 0)
+			*ret_restarted = i - change;
+	}
+	return d;
+}
+
+/* In whatever part of the first search the load falls, and another count becomes the best: that is found. */
+static void a_change_during_the_search_is_followed(void **state)
+{
+	(void)state;
+	enum { PARTS_OF_SEARCH = 40, END = 60 };
+	double (*const rates[])(uint32_t n) = { linear, collapses };
+	for (int change = 0; change < PARTS_OF_SEARCH; change++) {
+		int restarted;
+		struct tuner_decision d =
+			play_change(rates, 0.1, change, END, (uint64_t)change + 1, &restarted);
+		if (d.held != 1)
+			fail_msg("behind a change in part %d, %u are held", change, d.held);
+	}
+}
+
+/* Few intervals were held when the load changes: what the search saw, and how parts scatter, is enough. */
+static void a_held_count_is_contradicted_at_once(void **state)
+{
+	(void)state;
+	enum { SEARCHED = 32, END = 12, SOON = 8 };
+	double (*const rates[])(uint32_t n) = { linear, linear };
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		int restarted;
+		(void)play_change(rates, 0.5, SEARCHED, END, seed, &restarted); /* only when */
+		assert_in_range(restarted, 1, SOON);
+	}
+}
+
+/* A load that scatters more than the one before it is another one nevertheless. */
+static void more_scatter_does_not_hide_a_change(void **state)
+{
+	(void)state;
+	struct change change = { .count = 0 };
+	struct rng rng;
+	rng_init(&rng, 1);
+	size_t first;
+	for (int i = 0; i < 9; i++)
+		assert_int_equal(
+			change_add(&change, 0.005 * rng_normal(&rng), 1e-4, &first), CHANGE_NONE);
+	const double levels[] = { 0.25, 0.85, 0.27 }; /* of a lock that is handed over or not */
+	assert_int_equal(change_add(&change, levels[0], 1e-4, &first), CHANGE_SUSPECTED);
+	enum change_verdict verdict = change_add(&change, levels[1], 1e-4, &first);
+	if (verdict != CHANGE_SEEN)
+		verdict = change_add(&change, levels[2], 1e-4, &first);
+	assert_int_equal(verdict, CHANGE_SEEN);
+	assert_int_equal(first, 9);
+}
+
 /* No more alarms than promised, over many runs of pure noise; and a step of 5 sigma is seen at once. */
 static void alarms_come_as_promised(void **state)
 {
@@ -321,6 +404,10 @@ int main(void)
 		cmocka_unit_test(a_change_is_seen_whichever_count_is_held),
 		cmocka_unit_test(an_outlier_changes_nothing),
 		cmocka_unit_test(looks_find_a_change_that_the_held_count_does_not_show),
+		cmocka_unit_test(a_plateau_is_not_searched),
+		cmocka_unit_test(a_change_during_the_search_is_followed),
+		cmocka_unit_test(a_held_count_is_contradicted_at_once),
+		cmocka_unit_test(more_scatter_does_not_hide_a_change),
 		cmocka_unit_test(alarms_come_as_promised),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
