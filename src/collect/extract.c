@@ -26,10 +26,10 @@ struct tally {
 };
 
 /* For messages: cut, and control characters as '?'. */
-static void make_printable(const char *text, char *ret, size_t size)
+static void make_printable(const char *text, size_t length, char *ret, size_t size)
 {
 	size_t i = 0;
-	for (; text[i] && i + 1 < size; i++)
+	for (; i < length && i + 1 < size; i++)
 		ret[i] = iscntrl((unsigned char)text[i]) ? '?' : text[i];
 	ret[i] = '\0';
 }
@@ -42,7 +42,7 @@ int extractor_init(struct extractor *extractor, const char *expression, enum red
 	if (status < 0)
 		return status;
 	char shown[SHOWN_BYTES];
-	make_printable(expression, shown, sizeof shown);
+	make_printable(expression, strlen(expression), shown, sizeof shown);
 	status = regcomp(&extractor->regex, expression, REG_EXTENDED);
 	if (status != 0) {
 		char reason[128];
@@ -85,35 +85,45 @@ static void tally_add(struct tally *tally, enum reduction reduction, double valu
 	}
 }
 
-static int parse_capture(const char *text, size_t length, double *ret, struct err *err)
+static bool parse_number(const char *text, size_t length, double *ret)
 {
 	char number[NUMBER_BYTES];
+	double value;
 	if (length >= sizeof number)
-		return err_set(
-			err, -EINVAL, "the expression captured %zu bytes: not a number", length);
+		return false;
 	memcpy(number, text, length);
 	number[length] = '\0';
-	double value;
-	char shown[NUMBER_BYTES];
-	make_printable(number, shown, sizeof shown);
 	if (number_parse_double(number, &value) < 0 || !isfinite(value))
-		return err_set(err, -EINVAL, "the expression captured '%s': not a number", shown);
+		return false;
 	*ret = value;
-	return 0;
+	return true;
+}
+
+int extractor_line(const struct extractor *extractor, const char *line, size_t length,
+	double *ret_value, struct err *err)
+{
+	regmatch_t match[2] = { { .rm_so = 0, .rm_eo = (regoff_t)length } };
+	if (regexec(&extractor->regex, line, 2, match, REG_STARTEND) != 0 || match[1].rm_so < 0)
+		return 0;
+	const char *captured = line + match[1].rm_so;
+	size_t captured_length = (size_t)(match[1].rm_eo - match[1].rm_so);
+	if (parse_number(captured, captured_length, ret_value))
+		return 1;
+	char shown[NUMBER_BYTES], shown_line[SHOWN_BYTES];
+	make_printable(captured, captured_length, shown, sizeof shown);
+	make_printable(line, length, shown_line, sizeof shown_line);
+	return err_set(err, -EINVAL, "the expression captured '%s' of '%s': not a number", shown,
+		shown_line);
 }
 
 static int search_line(const struct extractor *extractor, const char *line, size_t length,
 	struct tally *tally, struct err *err)
 {
-	regmatch_t match[2] = { { .rm_so = 0, .rm_eo = (regoff_t)length } };
-	if (regexec(&extractor->regex, line, 2, match, REG_STARTEND) != 0 || match[1].rm_so < 0)
-		return 0;
 	double value = NAN;
-	int status = parse_capture(
-		line + match[1].rm_so, (size_t)(match[1].rm_eo - match[1].rm_so), &value, err);
-	if (status == 0)
+	int found = extractor_line(extractor, line, length, &value, err);
+	if (found > 0)
 		tally_add(tally, extractor->reduction, value);
-	return status;
+	return found < 0 ? found : 0;
 }
 
 static int search_text(const struct extractor *extractor, const char *text, size_t size,

@@ -24,6 +24,13 @@ int extractor_init(struct extractor *extractor, const char *expression, enum red
 void extractor_release(struct extractor *extractor);
 
 /*
+ * 1: the number in one line, which may hold any bytes; 0: the line does not match; -EINVAL: what was
+ * captured is no number (the error tells it and the line).
+ */
+int extractor_line(const struct extractor *extractor, const char *line, size_t length,
+	double *ret_value, struct err *err);
+
+/*
  * Reads the whole file behind the descriptor, wherever its position is. *ret_value is NAN when
  * nothing matched. Returns the number of matches (of one line only the first counts), or -EINVAL
  * (what was captured is no number), or another negative errno.

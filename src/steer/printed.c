@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "steer/printed.h"
 
-#include "base/number.h"
 #include "collect/extract.h"
 #include "collect/periodic.h"
 
@@ -24,7 +23,8 @@ struct printed {
 	size_t length;
 	double sum;
 	unsigned count; /* of the numbers since the last look */
-	bool has_other; /* something else was captured */
+	struct err
+		other; /* of the first line where something else was captured; "": there is none */
 };
 
 /* A terminal that changes nothing of what is written to it. */
@@ -72,19 +72,20 @@ int printed_fd(const struct printed *printed)
 
 static void end_line(struct printed *printed)
 {
-	regmatch_t found[2];
-	double value;
-	printed->line[printed->length] = '\0';
+	double value = 0;
+	struct err err = { 0 };
+	int found =
+		extractor_line(&printed->extractor, printed->line, printed->length, &value, &err);
 	printed->length = 0;
-	if (regexec(&printed->extractor.regex, printed->line, 2, found, 0) != 0 ||
-		found[1].rm_so < 0)
+	if (found == 0)
 		return;
-	printed->line[found[1].rm_eo] = '\0';
-	bool is_number = number_parse_double(printed->line + found[1].rm_so, &value) == 0;
 	(void)pthread_mutex_lock(&printed->mutex); /* cannot fail */
-	printed->has_other |= !is_number;
-	printed->sum += is_number ? value : 0;
-	printed->count += is_number;
+	if (found > 0) {
+		printed->sum += value;
+		printed->count++;
+	} else if (!*printed->other.text) {
+		printed->other = err;
+	}
 	(void)pthread_mutex_unlock(&printed->mutex); /* cannot fail */
 }
 
@@ -113,7 +114,7 @@ static bool take_chunk(struct printed *printed)
 	for (ssize_t i = 0; i < got; i++)
 		if (bytes[i] == '\n')
 			end_line(printed);
-		else if (printed->length < LINE_BYTES - 1)
+		else if (printed->length < LINE_BYTES)
 			printed->line[printed->length++] = bytes[i];
 	return true;
 }
@@ -139,12 +140,12 @@ int printed_mean(struct printed *printed, double *ret, struct err *err)
 	(void)pthread_mutex_lock(&printed->mutex); /* cannot fail */
 	unsigned count = printed->count;
 	double sum = printed->sum;
-	bool has_other = printed->has_other;
+	struct err other = printed->other;
 	printed->count = 0;
 	printed->sum = 0;
 	(void)pthread_mutex_unlock(&printed->mutex); /* cannot fail */
-	if (has_other)
-		return err_set(err, -EINVAL, "what the program printed is no number there");
+	if (*other.text)
+		return err_set(err, -EINVAL, "%s", other.text);
 	if (count == 0)
 		return -EAGAIN;
 	*ret = sum / count;

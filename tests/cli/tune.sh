@@ -229,6 +229,14 @@ sed -n '1p; $p' out
 printf '\n'
 [ "$(grep -c 'n=4, 100 per second$' out)" -ge 3 ]
 
+# What it prints there is no number: said at once, and the program goes on, which here waits for that.
+: >messages
+"$CORECAST" tune -m 'print:rate (.*)' -s 'command:true {n}' -i 0.02 -- sh -c 'echo "rate fast"
+	for i in $(seq 3000); do if grep captured messages >found; then echo "goes on"; break; fi; sleep 0.02; done' \
+	2>messages >out || echo "status $?"
+cat out
+sed -n '$p' messages
+
 # What cannot work says why, and leaves nothing.
 fails() {
 	local status=0
