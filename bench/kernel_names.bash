@@ -36,10 +36,12 @@ emulated_kernel_names() {
 # The compressors' input, 160 kB for each 1 of SIZE: our own sources again and again.
 make_text() {
 	local bytes=$((${1%.*} * 160000))
-	[ -e "$work/text" ] ||
-		for ((i = 0; i < bytes; i += 500000)); do
-			find "$source"/src "$source"/cmd -name '*.[ch]' | sort | xargs cat | head -c 500000 || true
-		done | head -c "$bytes" >"$work/text"
+	[ -e "$work/text" ] && return
+	find "$source"/src "$source"/cmd -name '*.[ch]' -print0 | sort -z | xargs -0 cat >"$work/sources"
+	for ((i = 0; i < bytes; i += 500000)); do
+		head -c 500000 "$work/sources"
+	done >"$work/text"
+	truncate -s "$bytes" "$work/text"
 }
 
 # kernel_command NAME THREADS SIZE: sets $run. What it prints can be thrown away.
