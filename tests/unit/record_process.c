@@ -212,7 +212,9 @@ static void a_full_file_ends_the_recording_only(void **state)
 		&(struct trace_create_opts){ .bytes_max = 3 << 16 }, &trace);
 	assert_int_equal(trace.run.status, 0);
 	assert_int_equal(trace.header.is_full, 1);
-	assert_true(trace.header.events_lost > 4000);
+	assert_true(trace.header.events_lost > 0);
+	/* Four threads take and give back a lock a thousand times: what is not in the file is counted. */
+	assert_true(trace.count + trace.header.events_lost >= 2 * 4 * 1000);
 }
 
 static void check_behaviour(const char *program, const char *argument, struct trace *ret)
