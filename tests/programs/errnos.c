@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -41,10 +42,12 @@ static pthread_barrier_t barrier;
 static sem_t sem;
 static mtx_t mtx;
 static cnd_t cnd;
+static atomic_int tid; /* of a thread that ends */
 static const struct timespec past = { 1, 0 }, wrong = { 0, -1 };
 
 static void *end(void *unused)
 {
+	atomic_store(&tid, gettid());
 	return unused;
 }
 
@@ -135,7 +138,8 @@ static void test_signals_between_threads(void)
 	TRY(pthread_setname_np(pthread_self(), "named"));
 	TRY(pthread_join(thread, NULL));
 	TRY(pthread_create(&thread, NULL, end, NULL));
-	sleep_ms(10);
+	while (atomic_load(&tid) == 0 || !has_ended(atomic_load(&tid)))
+		sleep_ms(1);
 	TRY(pthread_tryjoin_np(thread, NULL));
 	TRY(pthread_timedjoin_np(pthread_self(), NULL, &past));
 	TRY(thrd_create(&c11, end_c11, NULL));

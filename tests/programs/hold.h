@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { HOLD_MS = 50 };
 
@@ -36,6 +37,14 @@ static inline bool is_asleep(int tid)
 	if (file)
 		fclose(file);
 	return state == 'S';
+}
+
+/* Of a thread of this process. */
+static inline bool has_ended(int tid)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/self/task/%d", tid);
+	return access(path, F_OK) < 0;
 }
 
 /* The thread is inside its wait and stays there for HOLD_MS more. */

@@ -40,12 +40,9 @@ static void work_ms(long ms)
 		continue;
 }
 
-/* Asleep, or no longer there. */
 static bool is_quiet(int tid)
 {
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/self/task/%d", tid);
-	return is_asleep(tid) || access(path, F_OK) < 0;
+	return is_asleep(tid) || has_ended(tid);
 }
 
 static void *play(void *argument)
