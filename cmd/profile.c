@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* corecast profile: runs a program in an emulator and keeps what its threads execute, for any processor. */
+#include "analysed.h"
 #include "command.h"
-#include "profile_names.h"
 #include "profiled.h"
 #include "terminal.h"
 
 #include "base/cleanup.h"
 #include "base/outfile.h"
 #include "report/profile.h"
+#include "report/profile_names.h"
 #include "report/quantity.h"
 #include "uarch/profile_store.h"
 
@@ -107,6 +108,16 @@ static void show_progress(const struct profiler_state *state)
 	fflush(stderr);
 }
 
+/* Of code and objects, by the files that the program was made of. */
+static int find_names(struct profile *profile, struct err *err)
+{
+	AUTO(symbols) struct symbols *symbols = NULL;
+	if (symbols_new(&symbols) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	const struct code_finder finder = analysed_finder(symbols);
+	return profile_names_find(profile, &finder, err);
+}
+
 static int profile_program(const struct profile_options *values, char **program)
 {
 	const struct profiler_opts opts = {
@@ -128,7 +139,7 @@ static int profile_program(const struct profile_options *values, char **program)
 	int code = profile_run(&opts, &ran, &profile, &err);
 	if (opts.show_progress)
 		fputs(clear_line, stderr);
-	if (code < 0 || profile_names_find(&profile, &err) < 0 ||
+	if (code < 0 || find_names(&profile, &err) < 0 ||
 		write_profile(values->output, &profile, &err) < 0)
 		return command_failure(&err);
 	print_notes(values, program[0], &ran);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profile_names.h"
-
-#include "analysed.h"
+#include "report/profile_names.h"
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "criticality/analysis.h"
 #include "report/criticality_code.h"
 #include "trace/reader.h"
 
@@ -15,8 +14,7 @@
 struct naming {
 	struct profile *profile;
 	struct results *results;
-	struct symbols *symbols;
-	struct code_finder finder; /* borrows symbols */
+	const struct code_finder *finder;
 	struct map known; /* process, address */
 	size_t capacity; /* of the profile's names */
 };
@@ -25,7 +23,6 @@ static void naming_release(struct naming *naming)
 {
 	map_release(&naming->known);
 	results_free(naming->results);
-	symbols_free(naming->symbols);
 }
 
 /* Takes `text`. 0 or -ENOMEM; an address that has a name keeps it. */
@@ -53,9 +50,9 @@ static int name_code(struct naming *naming, uint32_t pid, uint64_t address)
 	if (address == 0 || map_find(&naming->known, pid, address))
 		return 0;
 	/* The call is before the address that it returns to. */
-	criticality_add_function(&text, naming->results, &naming->finder, pid, address - 1);
+	criticality_add_function(&text, naming->results, naming->finder, pid, address - 1);
 	struct code_place code =
-		criticality_find_code(naming->results, &naming->finder, pid, address - 1);
+		criticality_find_code(naming->results, naming->finder, pid, address - 1);
 	const struct profile_name place = {
 		.pid = pid, .address = address, .file = (char *)code.file, .line = code.line
 	};
@@ -69,7 +66,7 @@ static int name_objects(struct naming *naming)
 		const struct result_lock *lock = &naming->results->locks[i];
 		AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
 		const struct profile_name place = { .pid = lock->pid, .address = lock->address };
-		criticality_add_lock(&text, naming->results, &naming->finder, lock);
+		criticality_add_lock(&text, naming->results, naming->finder, lock);
 		code = add(naming, &place, &text);
 	}
 	return code;
@@ -101,17 +98,14 @@ static int analyse(const struct profile *profile, struct results **ret, struct e
 	return code < 0 ? code : analysis_results(analysis, ret, err);
 }
 
-int profile_names_find(struct profile *profile, struct err *err)
+int profile_names_find(struct profile *profile, const struct code_finder *finder, struct err *err)
 {
-	AUTO_RELEASE(naming) struct naming naming = { .profile = profile };
+	AUTO_RELEASE(naming) struct naming naming = { .profile = profile, .finder = finder };
 	if (!profile->timeline)
 		return 0;
 	int code = analyse(profile, &naming.results, err);
 	if (code < 0)
 		return code;
-	if (symbols_new(&naming.symbols) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	naming.finder = analysed_finder(naming.symbols);
 	if (name_objects(&naming) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	const struct event_sink sink = { .event = name_site, .context = &naming };

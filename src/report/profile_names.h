@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Names for the addresses in a profile, by the files that the program was made of: functions and lines, variables. */
-#ifndef CMD_PROFILE_NAMES_H
-#define CMD_PROFILE_NAMES_H
+#ifndef REPORT_PROFILE_NAMES_H
+#define REPORT_PROFILE_NAMES_H
 
 #include "base/err.h"
+#include "report/criticality.h"
 #include "uarch/profile.h"
 
 /* Sets profile->names from its timeline; nothing without one. 0 or -errno. */
-int profile_names_find(struct profile *profile, struct err *err);
+int profile_names_find(struct profile *profile, const struct code_finder *finder, struct err *err);
 
 #endif
