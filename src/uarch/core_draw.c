@@ -251,11 +251,11 @@ static int draw_jumps(struct core_program *program, struct core_class *class, st
 	return 0;
 }
 
-/* An instruction that mostly goes on to the next line streams, in traces that see one of its lines, too. */
-static bool streams(const struct core_slot *slot)
+/* What its instruction mostly does, it did before the trace began, too. */
+static bool is_expected(const struct core_access *access, const struct core_slot *slot)
 {
 	uint32_t on = slot->lines_up > slot->lines_down ? slot->lines_up : slot->lines_down;
-	return 2 * on > slot->line_changes;
+	return access->is_line_on || (access->is_line_cut && 2 * on > slot->line_changes);
 }
 
 static void join_streams(struct core_program *program, const struct core_class *class)
@@ -267,8 +267,8 @@ static void join_streams(struct core_program *program, const struct core_class *
 			if (!(uop->flags & (CORE_LOAD | CORE_STORE)))
 				continue;
 			struct core_access *access = &program->accesses[uop->access];
-			access->is_stream |= access->may_stream &&
-					     streams(&program->slots[class->slot + access->slot]);
+			access->is_stream |=
+				is_expected(access, &program->slots[class->slot + access->slot]);
 		}
 	}
 }

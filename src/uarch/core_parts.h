@@ -56,7 +56,8 @@ struct core_access {
 	uint8_t is_stream : 1; /* its address is one that a prefetcher expects */
 	uint8_t is_stored : 1; /* a load of a word that an older store of the traces writes */
 	uint8_t is_first_page : 1; /* touch of its page in the trace */
-	uint8_t may_stream : 1; /* to or from a line beside, or its instruction's only line in the trace */
+	uint8_t is_line_on : 1; /* its instruction came to its line from the line beside */
+	uint8_t is_line_cut : 1; /* nothing is known of where it came from: the trace begins there */
 	uint32_t page; /* in the trace */
 	float page_draw;
 };

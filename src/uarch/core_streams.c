@@ -8,8 +8,7 @@
 enum { STRIDE_MAX = 2048 }; /* bytes: as far as prefetchers of real cores look */
 
 /* How an instruction goes on from line to line, whatever it does within them: prefetchers look at lines. */
-static void follow_lines(struct core_stream *stream, struct core_access *accesses, size_t index,
-	struct core_slot *slot, uint64_t address)
+static void follow_lines(struct core_stream *stream, struct core_slot *slot, uint64_t address)
 {
 	uint64_t from = stream->address / PROFILE_LINE_BYTES, to = address / PROFILE_LINE_BYTES;
 	if (from == to)
@@ -18,15 +17,11 @@ static void follow_lines(struct core_stream *stream, struct core_access *accesse
 	slot->line_changes++;
 	slot->lines_up += is_up;
 	slot->lines_down += is_down;
-	accesses[index].may_stream = is_up || is_down;
-	if (is_up || is_down)
-		accesses[stream->line_first].may_stream = 1;
-	else if (stream->line_first == stream->first)
-		accesses[stream->line_first].may_stream = 0;
-	stream->line_first = index;
+	stream->is_line_on = is_up || is_down;
+	stream->is_line_cut = false;
 }
 
-/* Whether it goes on with a steady stride; the first two accesses follow the third. */
+/* Whether it goes on with a steady stride; of the first two accesses the third tells. */
 static void follow_stride(
 	struct core_stream *stream, struct core_access *accesses, size_t index, uint64_t address)
 {
@@ -35,7 +30,7 @@ static void follow_stride(
 			 stride <= STRIDE_MAX && stride >= -STRIDE_MAX;
 	accesses[index].is_stream = is_stream;
 	if (is_stream && stream->count == 2)
-		accesses[stream->first].is_stream = 1;
+		accesses[stream->first].is_stream = accesses[stream->last].is_stream = 1;
 	stream->stride = stride;
 }
 
@@ -51,16 +46,21 @@ int core_streams_follow(struct core_streams *streams, struct core_access *access
 			sizeof(*streams->list));
 		if (rc != 0)
 			return rc;
-		streams->list[streams->count++] = (struct core_stream){
-			.address = address, .count = 1, .first = index, .line_first = index
-		};
-		accesses[index].may_stream = 1;
+		streams->list[streams->count++] = (struct core_stream){ .address = address,
+			.count = 1,
+			.first = index,
+			.last = index,
+			.is_line_cut = true };
+		accesses[index].is_line_cut = 1;
 		return 0;
 	}
 	struct core_stream *stream = &streams->list[*found];
 	follow_stride(stream, accesses, index, address);
-	follow_lines(stream, accesses, index, slot, address);
+	follow_lines(stream, slot, address);
+	accesses[index].is_line_on = stream->is_line_on;
+	accesses[index].is_line_cut = stream->is_line_cut;
 	stream->address = address;
+	stream->last = index;
 	stream->count++;
 	return 0;
 }

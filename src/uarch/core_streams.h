@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which accesses of a micro-trace a prefetcher expects: those of an instruction that goes on with a steady stride, or from
- * line to line. Of a line that is the only one of its instruction in a trace its other traces tell (core_draw.c).
+ * Which accesses of a micro-trace a prefetcher expects: those of an instruction that goes on with a steady stride, or that
+ * has come from the line beside. Where it came from before the trace began its other traces tell (core_draw.c).
  */
 #ifndef UARCH_CORE_STREAMS_H
 #define UARCH_CORE_STREAMS_H
@@ -13,8 +13,8 @@ struct core_stream {
 	uint64_t address;
 	int64_t stride;
 	uint32_t count;
-	size_t first; /* access */
-	size_t line_first; /* access, of the line that it is at */
+	size_t first, last; /* accesses */
+	bool is_line_on, is_line_cut; /* as in core_access */
 };
 
 struct core_streams {
@@ -24,8 +24,8 @@ struct core_streams {
 };
 
 /*
- * The next access, `index` of `accesses`, of the instruction with this slot. Sets is_stream and may_stream, also of accesses
- * before it, and counts in the slot how the instruction goes from line to line. 0 or -ENOMEM.
+ * The next access, `index` of `accesses`, of the instruction with this slot. Sets is_stream, also of accesses before it, and
+ * what there is of lines, and counts in the slot how the instruction goes from line to line. 0 or -ENOMEM.
  */
 int core_streams_follow(struct core_streams *streams, struct core_access *accesses, size_t index,
 	struct core_slot *slot, uint64_t address);

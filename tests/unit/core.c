@@ -482,6 +482,19 @@ static void a_stream_is_told_by_its_lines(void **state)
 	double ahead = play(&script, &processor, (struct core_input){ 0 }, one_in_four).cpi;
 	assert_true(alone > MEMORY / 16.);
 	assert_near(ahead, MEMORY / 16. / 8, 0.3);
+	/* Of four lines in a row the first is not expected, wherever the rows are. */
+	const struct core_odds always_last = { .beyond = { 1, 1, 0 } };
+	struct script rows = independent_loads();
+	rows.codes[0].address_reads = rows.codes[0].writes; /* each when the one before is there */
+	for (unsigned i = 0; i < OPS; i += 2)
+		rows.ops[i].address =
+			LINE * (1 + (uint64_t)i / 2 % 4 + (uint64_t)i / 8 * 7919 % 65536 * 8);
+	processor.prefetch = PREFETCH_NONE;
+	double asked = play(&rows, &processor, (struct core_input){ 0 }, always_last).cpi;
+	processor.prefetch = PREFETCH_STRIDE;
+	double known = play(&rows, &processor, (struct core_input){ 0 }, always_last).cpi;
+	assert_near(asked, 40 / 2., 1);
+	assert_in_range((int)(1000 * known / asked), 300, 600);
 	/* Lines in no order are not expected. */
 	for (unsigned i = 0; i < OPS; i += 2)
 		script.ops[i].address =
