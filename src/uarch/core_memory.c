@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG_AGO = -1000000 };
+enum {
+	LONG_AGO = -1000000,
+	INTERVALS = 8, /* of which a mean is taken */
+};
 
 static double cycles(const struct processor *processor, double ns)
 {
@@ -138,9 +141,10 @@ static void set_thresholds(struct core_memory *memory, const struct core_slot *s
 		set_threshold(slot->accesses, slot->firsts, sum, &thresholds->first[s],
 			&thresholds->later[s]);
 	}
-	/* Of n cores that write a line in no order, another one was the last to in (n - 1) / n. */
-	double others = odds->transfer < 1 ? odds->transfer / (1 - odds->transfer) : HUGE_VAL;
+	/* Of m writes that come at random meanwhile, at least one does with 1 - exp(-m). */
+	double others = odds->transfer < 1 ? -log1p(-odds->transfer) : HUGE_VAL;
 	double most = memory->processor->cores > 2 ? memory->processor->cores - 1 : 1;
+	thresholds->written = (float)others;
 	thresholds->passed = (float)(others < 1 ? 1 : others < most ? others : most);
 }
 
@@ -174,7 +178,9 @@ int core_memory_start(struct core_memory *memory, const struct core_program *pro
 	memset(memory->busy_until, 0, sizeof(memory->busy_until));
 	memset(memory->level_fill, 0, sizeof(memory->level_fill));
 	for (uint32_t i = 0; i < CORE_SHARED_LINES; i++)
-		memory->shared[i] = (struct core_shared){ LONG_AGO, LONG_AGO, 0 };
+		memory->shared[i] = (struct core_shared){
+			.asked = LONG_AGO, .fill = LONG_AGO, .seen = LONG_AGO
+		};
 	memset(memory->walkers, 0, sizeof(memory->walkers));
 	memory->lines_fetched = memory->fetch_cycles = memory->busy_cycles = 0;
 	memory->memory_until = 0;
@@ -277,9 +283,38 @@ int64_t core_memory_translate(struct core_memory *memory, const struct core_acce
 	return ready;
 }
 
-static struct core_shared *shared_of(struct core_memory *memory, const struct core_access *access)
+/* NULL: its line is not known to be written by others. */
+static struct core_shared *find_shared(struct core_memory *memory, const struct core_access *access)
 {
-	return &memory->shared[access->name % CORE_SHARED_LINES];
+	struct core_shared *shared = &memory->shared[access->name % CORE_SHARED_LINES];
+	return shared->name == access->name ? shared : NULL;
+}
+
+/* In the place of another line. */
+static struct core_shared *take_shared(struct core_memory *memory, const struct core_access *access)
+{
+	struct core_shared *shared = &memory->shared[access->name % CORE_SHARED_LINES];
+	if (shared->name != access->name)
+		*shared = (struct core_shared){
+			.name = access->name, .asked = LONG_AGO, .fill = LONG_AGO, .seen = LONG_AGO
+		};
+	return shared;
+}
+
+/* An access to a line by an instruction that finds it gone at times: how often others write it. */
+static void see_shared(struct core_memory *memory, const struct core_access *access, int64_t start)
+{
+	float written = memory->thresholds[access->slot].written;
+	if (written <= 0)
+		return;
+	struct core_shared *shared = take_shared(memory, access);
+	double gap = (double)(start - shared->seen);
+	if (shared->interval > 0 && gap >= 0)
+		shared->interval += (gap - shared->interval) / INTERVALS;
+	else if (shared->seen != LONG_AGO && gap > 0)
+		shared->interval = gap;
+	shared->seen = start;
+	shared->written = written;
 }
 
 /*
@@ -290,7 +325,7 @@ static struct core_shared *shared_of(struct core_memory *memory, const struct co
 static void fetch_shared(struct core_memory *memory, const struct core_access *access,
 	const struct core_service *service, int64_t start, struct core_line *line)
 {
-	struct core_shared *shared = shared_of(memory, access);
+	struct core_shared *shared = take_shared(memory, access);
 	double passed = (double)memory->thresholds[access->slot].passed;
 	if (shared->passed > 0)
 		passed = (double)shared->passed;
@@ -301,6 +336,9 @@ static void fetch_shared(struct core_memory *memory, const struct core_access *a
 		int64_t fill = fetch(memory, service, start);
 		shared->asked = start;
 		shared->fill = fill > gone + service->latency ? fill : gone + service->latency;
+		double came = (double)(shared->fill - start);
+		shared->is_wanted =
+			shared->interval > 0 && came * (double)shared->written > shared->interval;
 	}
 	line->asked = shared->asked;
 	line->fill = shared->fill;
@@ -317,19 +355,26 @@ static uint32_t service_of(const struct core_memory *memory, const struct core_a
 	return s;
 }
 
-bool core_memory_is_taken(const struct core_memory *memory, const struct core_access *access,
-	int64_t start, int64_t turn)
+bool core_memory_is_taken(
+	struct core_memory *memory, const struct core_access *access, int64_t start, int64_t turn)
 {
-	const struct core_shared *shared = &memory->shared[access->name % CORE_SHARED_LINES];
+	const struct core_shared *shared = take_shared(memory, access);
 	double passed = (double)memory->thresholds[access->slot].passed;
 	return service_of(memory, access) == CORE_FROM_CORE &&
 	       (double)(turn - start) * passed > (double)(start - shared->fill);
 }
 
-void core_memory_skip(struct core_memory *memory, const struct core_access *access)
+void core_memory_skip(struct core_memory *memory, const struct core_access *access, int64_t start)
 {
+	see_shared(memory, access, start);
 	if (service_of(memory, access) == CORE_FROM_CORE)
-		shared_of(memory, access)->passed = memory->thresholds[access->slot].passed;
+		take_shared(memory, access)->passed = memory->thresholds[access->slot].passed;
+}
+
+static bool has_gone(struct core_memory *memory, const struct core_access *access, int64_t start)
+{
+	const struct core_shared *shared = find_shared(memory, access);
+	return shared && (shared->passed > 0 || (shared->is_wanted && start > shared->fill));
 }
 
 int64_t core_memory_access(struct core_memory *memory, const struct core_access *access,
@@ -337,7 +382,8 @@ int64_t core_memory_access(struct core_memory *memory, const struct core_access 
 {
 	struct core_line *line = &memory->lines[access->line];
 	uint32_t s = service_of(memory, access);
-	if (s != CORE_FROM_MEMORY && shared_of(memory, access)->passed > 0)
+	see_shared(memory, access, start);
+	if (s != CORE_FROM_MEMORY && has_gone(memory, access, start))
 		s = CORE_FROM_CORE;
 	if (s < memory->service_count) {
 		const struct core_service *service = &memory->services[s];

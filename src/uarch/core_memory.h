@@ -37,7 +37,8 @@ struct core_service {
 /* draw < odds[s] for the first such s: service s; for none: the first level has it. */
 struct core_thresholds {
 	float first[CORE_SERVICES], later[CORE_SERVICES];
-	float passed; /* to how many other cores a line goes, one after the other, before it comes back */
+	float written; /* how often others write the line from one access to the next; 0: never */
+	float passed; /* to how many other cores it goes, one after the other, before it comes back */
 };
 
 struct core_line {
@@ -49,7 +50,12 @@ struct core_line {
 /* A line that other cores write: when it was asked for the last time, and came. */
 struct core_shared {
 	int64_t asked, fill;
+	uint16_t name; /* its hash */
 	float passed; /* they have taken it, and nothing here has asked for it since: as in core_thresholds; 0: not */
+	bool is_wanted; /* they asked for it while it came: then it is gone as soon as it was here */
+	int64_t seen; /* the last access by an instruction that finds it gone at times */
+	double interval; /* between two of those, of late */
+	float written; /* by others in one interval: as in core_thresholds */
 };
 
 /* Of a page's translation, [0] by a walk, [1] by the TLB's second level. */
@@ -102,14 +108,14 @@ void core_memory_start_trace(struct core_memory *memory, const struct core_trace
  * Whether a line that others write, asked for at `start`, is likely to be gone again at `turn`: they wrote it so many times
  * since it came the last time.
  */
-bool core_memory_is_taken(const struct core_memory *memory, const struct core_access *access,
-	int64_t start, int64_t turn);
+bool core_memory_is_taken(
+	struct core_memory *memory, const struct core_access *access, int64_t start, int64_t turn);
 /* When an access whose address is known at `start` may start; *ret_component: CORE_TLB if it waits for that. */
 int64_t core_memory_translate(struct core_memory *memory, const struct core_access *access,
 	int64_t start, enum core_component *ret_component);
 
 /* A load got its data from a store that has not left: if others have the line, the next access has to ask for it. */
-void core_memory_skip(struct core_memory *memory, const struct core_access *access);
+void core_memory_skip(struct core_memory *memory, const struct core_access *access, int64_t start);
 
 /* When an access that starts at `start` has its line; *ret_component: who it waits for, CORE_BASE on a hit. */
 int64_t core_memory_access(struct core_memory *memory, const struct core_access *access,

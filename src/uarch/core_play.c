@@ -277,7 +277,7 @@ static int64_t execute(struct core *core, const struct core_uop *uop, const uint
 	int64_t at = core_ports_book(&core->ports, unit, ready);
 	if (uop->flags & CORE_LOAD && access->is_stored &&
 		is_forwarded(core, operands, uop->operand_count, at)) {
-		core_memory_skip(&core->memory, access);
+		core_memory_skip(&core->memory, access, at);
 		return at + core->forward_latency;
 	}
 	int64_t translated = at;

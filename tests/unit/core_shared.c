@@ -24,6 +24,31 @@ static void stores_that_wait_for_a_shared_line_leave_together(void **state)
 	assert_true(result.stack[CORE_COHERENCE] > 0.9 * result.cpi);
 }
 
+/* The other core wants the line all the time: it goes there and back, and stores wait only if their queue cannot. */
+static void a_store_queue_hides_what_fits_into_it_while_the_line_is_away(void **state)
+{
+	(void)state;
+	enum { CHAIN = 10, LONG_QUEUE = 32, SHORT_QUEUE = 8 };
+	struct script script = {
+		.codes = { { .class = CODE_ALU, .reads = BIT(17), .writes = BIT(17) },
+			{ .class = CODE_MOVE, .flags = CODE_STORE, .data_bytes = 8 } }
+	};
+	repeat(&script, 2);
+	for (unsigned i = 1; i < OPS; i += 2)
+		script.ops[i].address = 4096 + 8 * (i / 2 % 8);
+	struct processor processor = eight_wide();
+	processor.transfer_ns = TRANSFER;
+	processor.units[CODE_ALU].latency = CHAIN;
+	processor.store_queue = LONG_QUEUE;
+	/* One write by the other core for each of this one. */
+	struct core_odds odds = { .beyond = { 0.632, 0.632, 0 }, .transfer = 0.632 };
+	double cpi = play(&script, &processor, (struct core_input){ 0 }, odds).cpi;
+	assert_near(cpi, CHAIN / 2., 0.01);
+	processor.store_queue = SHORT_QUEUE;
+	cpi = play(&script, &processor, (struct core_input){ 0 }, odds).cpi;
+	assert_near(cpi, 2. * TRANSFER / SHORT_QUEUE / 2, 0.02);
+}
+
 /* A line that is asked for early would be taken again before the operation's turn. */
 static void an_atomic_operation_on_a_shared_line_waits_for_it(void **state)
 {
@@ -78,6 +103,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stores_that_wait_for_a_shared_line_leave_together),
+		cmocka_unit_test(a_store_queue_hides_what_fits_into_it_while_the_line_is_away),
 		cmocka_unit_test(an_atomic_operation_on_a_shared_line_waits_for_it),
 		cmocka_unit_test(a_store_that_waits_for_its_line_gives_its_data_to_loads),
 	};
