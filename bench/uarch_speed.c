@@ -159,9 +159,9 @@ static double reference(const struct program *program, const struct processor *p
 	if (refmemory_new(processor, 1, &memory, NULL) != 0 ||
 		refcore_new(processor, memory, 0, none, &core, NULL) != 0)
 		return NAN;
-	refcore_run(core, program->codes, program->ops, OPS);
+	(void)refcore_run(core, program->codes, program->ops, OPS, UINT64_MAX);
 	uint64_t before = refcore_clock(core);
-	refcore_run(core, program->codes, program->ops, OPS);
+	(void)refcore_run(core, program->codes, program->ops, OPS, UINT64_MAX);
 	return (double)(refcore_clock(core) - before) / OPS;
 }
 

@@ -523,11 +523,11 @@ static void end_cycle(struct refcore *core)
 	core->clock = next;
 }
 
-void refcore_run(
-	struct refcore *core, const struct code *codes, const struct micro_op *ops, size_t count)
+size_t refcore_run(struct refcore *core, const struct code *codes, const struct micro_op *ops,
+	size_t count, uint64_t until)
 {
 	size_t done = 0;
-	while (done < count) {
+	while (done < count && (core->is_open || core->clock < until)) {
 		if (!core->is_open)
 			begin_cycle(core);
 		size_t dispatched = dispatch(core, codes, ops + done, count - done);
@@ -536,6 +536,7 @@ void refcore_run(
 		if (done < count || core->width_left == 0)
 			end_cycle(core);
 	}
+	return done;
 }
 
 void refcore_drain(struct refcore *core)

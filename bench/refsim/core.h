@@ -56,9 +56,12 @@ CLEANUP_DEFINE(refcore, refcore_free)
 uint64_t refcore_clock(const struct refcore *core);
 void refcore_advance(struct refcore *core, uint64_t cycle); /* the core was idle until then */
 
-/* Runs until the last of these instructions has been dispatched. */
-void refcore_run(
-	struct refcore *core, const struct code *codes, const struct micro_op *ops, size_t count);
+/*
+ * Runs until the last of these instructions has been dispatched, or until no cycle is left before `until` (UINT64_MAX: however
+ * long it takes). How many were.
+ */
+size_t refcore_run(struct refcore *core, const struct code *codes, const struct micro_op *ops,
+	size_t count, uint64_t until);
 
 /* Runs until all that was dispatched has retired, and its stores are in the caches. */
 void refcore_drain(struct refcore *core);

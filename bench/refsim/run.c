@@ -9,10 +9,18 @@
 /* Below this a core that is asked again has not been idle: times are rounded to whole ns. */
 static const uint64_t IDLE_NS = 5;
 
+/* Instructions of a thread that have been read and not yet dispatched. */
+struct ahead {
+	struct micro_op ops[REFRUN_OPS];
+	size_t at, count;
+	uint64_t instructions;
+};
+
 struct running {
 	const struct refrun_input *input;
 	struct refmemory *memory;
 	struct refcore **cores;
+	struct ahead *ahead; /* by thread */
 	struct sim *sim;
 	uint64_t missing;
 };
@@ -33,26 +41,39 @@ static uint64_t ns_of(const struct running *running, uint64_t cycle)
 	return (uint64_t)((double)cycle / ghz(running));
 }
 
+static void read_ahead(struct running *running, uint32_t thread, uint64_t work)
+{
+	struct ahead *ahead = &running->ahead[thread];
+	size_t wanted = work < REFRUN_TURN ? (size_t)work : REFRUN_TURN;
+	ahead->at = 0;
+	ahead->instructions = running->input->read(
+		running->input->read_context, thread, wanted, ahead->ops, &ahead->count);
+	if (ahead->instructions < wanted) {
+		running->missing += work - ahead->instructions;
+		ahead->instructions = work;
+	}
+}
+
 static uint64_t duration(void *context, uint32_t thread, uint16_t stretch, uint64_t *work)
 {
 	struct running *running = context;
 	struct refcore *core = running->cores[thread];
-	struct micro_op ops[REFRUN_OPS];
-	size_t op_count = 0;
+	struct ahead *ahead = &running->ahead[thread];
 	uint64_t now_ns = sim_now(running->sim);
 	(void)stretch;
 	if (now_ns > ns_of(running, refcore_clock(core)) + IDLE_NS)
 		refcore_advance(core, (uint64_t)((double)now_ns * ghz(running)));
-	size_t wanted = *work < REFRUN_TURN ? (size_t)*work : REFRUN_TURN;
-	size_t count =
-		running->input->read(running->input->read_context, thread, wanted, ops, &op_count);
-	if (count < wanted) {
-		running->missing += *work - count;
-		*work = 0;
-	} else {
-		*work -= count;
-	}
-	refcore_run(core, running->input->codes, ops, op_count);
+	uint64_t until = (uint64_t)((double)(now_ns + 1) * ghz(running)) + 1;
+	do {
+		if (ahead->instructions == 0)
+			read_ahead(running, thread, *work);
+		ahead->at += refcore_run(core, running->input->codes, ahead->ops + ahead->at,
+			ahead->count - ahead->at, until);
+		if (ahead->at == ahead->count) {
+			*work -= ahead->instructions;
+			ahead->instructions = 0;
+		}
+	} while (*work > 0 && refcore_clock(core) < until);
 	if (*work == 0)
 		refcore_drain(core);
 	uint64_t until_ns = ns_of(running, refcore_clock(core));
@@ -63,7 +84,8 @@ static int make_cores(struct running *running, struct err *err)
 {
 	const struct refrun_input *input = running->input;
 	running->cores = calloc(input->threads, sizeof(struct refcore *));
-	if (!running->cores)
+	running->ahead = calloc(input->threads, sizeof(*running->ahead));
+	if (!running->cores || !running->ahead)
 		return err_set(err, -ENOMEM, "out of memory");
 	int code = refmemory_new(input->processor, input->threads, &running->memory, err);
 	for (uint32_t i = 0; code == 0 && i < input->threads; i++)
@@ -118,6 +140,7 @@ int refrun(const struct refrun_input *input, const struct event_sink *sink,
 	for (uint32_t i = 0; running.cores && i < input->threads; i++)
 		refcore_free(running.cores[i]);
 	free(running.cores);
+	free(running.ahead);
 	refmemory_free(running.memory);
 	return code;
 }

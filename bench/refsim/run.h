@@ -20,11 +20,10 @@
 #include "bench/refsim/core.h"
 #include "model/replay.h"
 
-/*
- * Instructions in a row. Who runs keeps what lines it has until it has done them, so that more would let threads that write one
- * line do so in bursts: falseshare with 4 threads takes 0.8 ms on smallest with 100, 2.2 ms with 2.
- */
-enum { REFRUN_TURN = 2, REFRUN_OPS = 256 };
+enum {
+	REFRUN_TURN = 64,
+	REFRUN_OPS = 256
+}; /* instructions that are read at a time; room for them */
 
 struct refrun_input {
 	const struct processor *processor;

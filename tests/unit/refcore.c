@@ -66,7 +66,7 @@ static struct refcore_counts run(const struct processor *processor, const struct
 		if (loop->codes[ops[i].code].flags & (CODE_LOAD | CODE_STORE))
 			ops[i].address = 1 << 20 | (i / loop->code_count * loop->stride);
 	}
-	refcore_run(core, loop->codes, ops, COUNT);
+	(void)refcore_run(core, loop->codes, ops, COUNT, UINT64_MAX);
 	refcore_drain(core);
 	struct refcore_counts counts = refcore_counts(core);
 	uint64_t sum = 0;
