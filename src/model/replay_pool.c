@@ -28,6 +28,7 @@
 enum {
 	TOGETHER = 50, /* done within this part of the longest stretch */
 	DIFFERENT = 10, /* amounts differ by more than this part of the mean */
+	ASIDE = 20, /* of the mean: what a thread may do beside its stretch */
 	PARTS = 64, /* of each thread's mean share: what it takes at a time */
 	PART_LEAST_NS = 1000,
 };
@@ -37,32 +38,51 @@ struct pool_place {
 		together; /* rounds with different amounts; those of them that ended together */
 };
 
-/* Whether a stretch of work before this step begins with a meeting: else it is not all that was done in the round. */
-static bool is_whole(const struct replay *replay, const struct pool_member *member)
+static uint64_t work_of(const struct replay *replay, const struct pool_member *member)
+{
+	return replay->threads[member->thread].steps[member->step].work_ns;
+}
+
+/* What a thread did in the round before its one long stretch. */
+static uint64_t work_before(const struct replay *replay, const struct pool_member *member)
 {
 	const struct step *steps = replay->threads[member->thread].steps;
-	if (member->step == 0)
-		return true;
-	switch ((enum step_kind)steps[member->step - 1].kind) {
-	case STEP_BARRIER:
-	case STEP_DOCK:
-	case STEP_SPAWN:
-	case STEP_JOIN:
-	case STEP_SEM_POST:
-	case STEP_SEM_WAIT:
-		return true;
-	default:
-		return false;
+	uint64_t ns = 0;
+	for (size_t i = member->step; i-- > 0;) {
+		switch ((enum step_kind)steps[i].kind) {
+		case STEP_BARRIER:
+		case STEP_DOCK:
+		case STEP_SPAWN:
+		case STEP_JOIN:
+		case STEP_SEM_POST:
+		case STEP_SEM_WAIT:
+			return ns;
+		default:
+			ns += steps[i].work_ns;
+			break;
+		}
 	}
+	return ns;
+}
+
+/* Whether each thread did nearly all of its part of the round in one stretch: else the stretches are not what was done. */
+static bool are_whole(const struct replay *replay, const struct pool_member *members, size_t count)
+{
+	uint64_t sum_ns = 0;
+	for (size_t i = 0; i < count; i++)
+		sum_ns += work_of(replay, &members[i]);
+	for (size_t i = 0; i < count; i++)
+		if (work_before(replay, &members[i]) > sum_ns / count / ASIDE)
+			return false;
+	return true;
 }
 
 static void judge(const struct replay *replay, struct pool_place *place, const struct pool *pool)
 {
 	uint64_t least_ns = UINT64_MAX, most_ns = 0, sum_ns = 0, first_ns = UINT64_MAX, last_ns = 0;
 	for (size_t i = 0; i < pool->count; i++) {
-		const struct pool_member *member = &pool->members[i];
-		uint64_t work_ns = replay->threads[member->thread].steps[member->step].work_ns;
-		uint64_t end_ns = member->end_ns;
+		uint64_t work_ns = work_of(replay, &pool->members[i]);
+		uint64_t end_ns = pool->members[i].end_ns;
 		least_ns = work_ns < least_ns ? work_ns : least_ns;
 		most_ns = work_ns > most_ns ? work_ns : most_ns;
 		first_ns = end_ns < first_ns ? end_ns : first_ns;
@@ -81,11 +101,9 @@ static void judge(const struct replay *replay, struct pool_place *place, const s
 int pools_add_round(struct replay *replay, uint64_t a, uint64_t b,
 	const struct pool_member *members, size_t count)
 {
-	if (count < 2 || replay->opts.stretch || count > UINT32_MAX)
+	if (count < 2 || replay->opts.stretch || count > UINT32_MAX ||
+		!are_whole(replay, members, count))
 		return 0;
-	for (size_t i = 0; i < count; i++)
-		if (!is_whole(replay, &members[i]))
-			return 0;
 	if (mem_grow(&replay->pools, &replay->pool_capacity, replay->pool_count + 1,
 		    sizeof *replay->pools) < 0)
 		return -ENOMEM;
