@@ -131,7 +131,9 @@ static int predict_point(
 	}
 	if (code < 0)
 		return err_prefix(err, code, "on %u cores", point->cores);
-	replay_interval(whatif->answer.error, least_ns, most_ns, &point->low_ns, &point->high_ns);
+	struct replay_spread spread = { whatif->answer.error, whatif->answer.replayed_ns,
+		point->predicted_ns, least_ns, most_ns };
+	replay_interval(&spread, &point->low_ns, &point->high_ns);
 	return 0;
 }
 

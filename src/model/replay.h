@@ -162,9 +162,17 @@ bool replay_thread(const struct replay *replay, uint32_t n, uint32_t *ret_pid, u
 /* Of a replay as it was recorded: its time over the measured one, less 1. */
 double replay_error(const struct replay *replay, uint64_t replayed_ns);
 
-/* What a prediction may be off by: the span of its replications, wider by the replay's own error. */
-void replay_interval(double error, uint64_t least_ns, uint64_t most_ns, uint64_t *ret_low_ns,
-	uint64_t *ret_high_ns);
+/*
+ * What a prediction may be off by, in nine of ten cases: the span of its replications, wider by the replay's own
+ * error, and the more the further the time is from that of the replay without a change.
+ */
+struct replay_spread {
+	double error; /* replay_error() */
+	uint64_t replayed_ns, predicted_ns;
+	uint64_t least_ns, most_ns; /* of the replications */
+};
+void replay_interval(
+	const struct replay_spread *spread, uint64_t *ret_low_ns, uint64_t *ret_high_ns);
 
 /* Locks that guard a condition cannot be left out. */
 bool replay_can_leave_out(const struct replay *replay, const struct replay_target *target);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 static int put_event(void *context, const struct event *event, struct err *err)
@@ -307,11 +308,22 @@ double replay_error(const struct replay *replay, uint64_t replayed_ns)
 	return (double)replayed_ns / (double)replay->facts.measured_ns - 1;
 }
 
-void replay_interval(double error, uint64_t least_ns, uint64_t most_ns, uint64_t *ret_low_ns,
-	uint64_t *ret_high_ns)
+/* What a change does to the time is known but for this part of its logarithm: docs/models/replay.md, Uncertainty. */
+static const double UNSURE = 0.25;
+
+/* The size of its logarithm, nearly: the same on every machine. */
+static double size_of_change(const struct replay_spread *spread)
 {
-	double size = error < 0 ? -error : error;
-	double low = (double)least_ns / (1 + size);
-	*ret_low_ns = (uint64_t)(low > 0 ? low : 0);
-	*ret_high_ns = (uint64_t)((double)most_ns * (1 + size));
+	if (spread->replayed_ns == 0 || spread->predicted_ns == 0)
+		return 0;
+	double root = sqrt((double)spread->predicted_ns / (double)spread->replayed_ns);
+	return fabs(root - 1 / root);
+}
+
+void replay_interval(
+	const struct replay_spread *spread, uint64_t *ret_low_ns, uint64_t *ret_high_ns)
+{
+	double wider = (1 + fabs(spread->error)) * (1 + UNSURE * size_of_change(spread));
+	*ret_low_ns = (uint64_t)((double)spread->least_ns / wider);
+	*ret_high_ns = (uint64_t)((double)spread->most_ns * wider);
 }

@@ -382,9 +382,19 @@ static void intervals_hold_the_error_and_the_span(void **state)
 {
 	(void)state;
 	uint64_t low, high;
-	replay_interval(-0.25, 1000, 2000, &low, &high);
+	struct replay_spread spread = { -0.25, 1500, 1500, 1000, 2000 };
+	replay_interval(&spread, &low, &high);
 	assert_int_equal(low, 800);
 	assert_int_equal(high, 2500);
+	/* Four times as fast, or as slow: 2 - 1/2 is the size of that, and a quarter of it unsure. */
+	spread = (struct replay_spread){ 0, 1600, 400, 400, 400 };
+	replay_interval(&spread, &low, &high);
+	assert_in_range(low, 290, 291);
+	assert_int_equal(high, 550);
+	spread = (struct replay_spread){ 0, 400, 1600, 1600, 1600 };
+	replay_interval(&spread, &low, &high);
+	assert_in_range(low, 1163, 1164);
+	assert_int_equal(high, 2200);
 }
 
 /* What is emitted is a timeline of the recorded names that replays to the same end. */
