@@ -95,13 +95,44 @@ static uint8_t what_of_function(const char *function)
 	static const struct {
 		const char *part;
 		uint8_t what;
-	} names[] = { { "barrier", WHAT_BARRIER }, { "rwlock", WHAT_RWLOCK },
+	} names[] = { { "cond_", WHAT_COND }, { "condition_variable", WHAT_COND },
+		{ "cnd_", WHAT_COND }, { "barrier", WHAT_BARRIER }, { "rwlock", WHAT_RWLOCK },
 		{ "mutex", WHAT_MUTEX }, { "lll_lock", WHAT_MUTEX }, { "lock_pi", WHAT_MUTEX },
-		{ "cond_", WHAT_COND }, { "sem_", WHAT_SEM } };
+		{ "mtx_", WHAT_MUTEX }, { "sem_", WHAT_SEM }, { "GOMP_critical", WHAT_MUTEX },
+		{ "GOMP_atomic", WHAT_MUTEX }, { "omp_set", WHAT_MUTEX },
+		{ "GOMP_", WHAT_BARRIER } };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strstr(function, names[i].part))
 			return names[i].what;
 	return WHAT_NONE;
+}
+
+/*
+ * By the code that entered the kernel, where its name tells; else by what the program called: much of the C
+ * library waits by one function of its own, and may have no symbols.
+ */
+static uint8_t what_of_futex(const struct analysed *file, const struct result_lock *lock)
+{
+	uint64_t entry = lock->entry ? lock->entry : lock->site;
+	const struct result_module *waits = results_module(file->results, lock->pid, entry);
+	const struct result_module *calls = results_module(file->results, lock->pid, lock->site);
+	uint8_t what = WHAT_NONE;
+	const char *name = NULL;
+	if (waits && lock->what != WHAT_JOIN)
+		name = symbols_find(file->symbols, waits->path, entry - waits->bias).function;
+	if (name)
+		what = what_of_function(name);
+	name = NULL;
+	if (what == WHAT_NONE && calls && lock->site)
+		name = symbols_callee(file->symbols,
+			&(struct call_place){ calls->path, lock->site - calls->bias });
+	if (name)
+		what = what_of_function(name);
+	/* Debian's has no symbols; threads of a team that are woken by others wait at barriers. */
+	if (what == WHAT_NONE && waits && strstr(waits->path, "libgomp") &&
+		(lock->what == WHAT_COND || lock->what == WHAT_JOIN))
+		what = WHAT_BARRIER;
+	return what;
 }
 
 static int name_futexes(struct analysed *file)
@@ -109,19 +140,7 @@ static int name_futexes(struct analysed *file)
 	bool is_changed = false;
 	for (size_t i = 0; i < file->results->lock_count; i++) {
 		const struct result_lock *lock = &file->results->locks[i];
-		uint64_t entry = lock->entry ? lock->entry : lock->site;
-		const struct result_module *module =
-			lock->is_futex && lock->what != WHAT_JOIN
-				? results_module(file->results, lock->pid, entry)
-				: NULL;
-		if (!module)
-			continue;
-		struct symbol symbol =
-			symbols_find(file->symbols, module->path, entry - module->bias);
-		uint8_t what = symbol.function ? what_of_function(symbol.function) : WHAT_NONE;
-		/* Debian's has no symbols; threads of a team wait for signals at barriers only. */
-		if (lock->what == WHAT_COND && strstr(module->path, "libgomp"))
-			what = WHAT_BARRIER;
+		uint8_t what = lock->is_futex ? what_of_futex(file, lock) : WHAT_NONE;
 		if (what == WHAT_NONE)
 			continue;
 		results_set_futex(file->results, i, what);

@@ -411,6 +411,27 @@ static bool is_inside(const struct code_steps *steps, uint64_t address)
 	       address <= code_steps_at(steps, count - 1)->address;
 }
 
+/* The steps of the function around the call, and which of them it is; NULL: neither is known. */
+static const struct code_step *find_call(
+	const struct passed_call *call, struct code_steps **ret_steps, size_t *ret_at)
+{
+	if (read_function(call, call->site - 1, FUNCTION_BYTES_MAX, ret_steps) < 0)
+		return NULL;
+	*ret_at = code_steps_before(*ret_steps, call->site);
+	if (*ret_at == code_steps_count(*ret_steps))
+		return NULL;
+	const struct code_step *step = code_steps_at(*ret_steps, *ret_at);
+	return step->does == CODE_CALLS ? step : NULL;
+}
+
+const char *passed_callee(const struct passed_call *call)
+{
+	AUTO(code_steps) struct code_steps *steps = NULL;
+	size_t at;
+	const struct code_step *step = find_call(call, &steps, &at);
+	return step ? import_of(call, step) : NULL;
+}
+
 /*
  * A call goes to a function that is not on the stack, but calls the expected one or ends with a jump to
  * it, or leads to one that does: `from` hands *pointer to it. *pointer becomes what `from` is given; of
@@ -458,12 +479,10 @@ static bool pass_call(struct asking *asking, const struct passed_call *call, uin
 	struct pointer *pointer)
 {
 	AUTO(code_steps) struct code_steps *steps = NULL;
-	if (read_function(call, call->site - 1, FUNCTION_BYTES_MAX, &steps) < 0)
+	size_t at;
+	const struct code_step *step = find_call(call, &steps, &at);
+	if (!step)
 		return false;
-	size_t at = code_steps_before(steps, call->site);
-	if (at == code_steps_count(steps) || code_steps_at(steps, at)->does != CODE_CALLS)
-		return false;
-	const struct code_step *step = code_steps_at(steps, at);
 	if (!goes_to(asking, call, step, callee) &&
 		!pass_through(asking, call, step, callee, pointer))
 		return false;

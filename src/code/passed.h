@@ -25,4 +25,7 @@ struct passed_call {
  */
 char *passed_name(const struct passed_call *calls, size_t count, const char *const *functions);
 
+/* The function of another file that the call goes to, as the linker calls it; NULL: not known. Borrowed. */
+const char *passed_callee(const struct passed_call *call);
+
 #endif

@@ -163,18 +163,29 @@ static char *module_local(
 	return variables_find_local(module->loaded, code + module->bias, place);
 }
 
+static struct passed_call call_in(struct module *module, uint64_t site)
+{
+	return (struct passed_call){
+		.file = { module->loaded, &module->variables },
+		.functions = &module->functions,
+		.bias = module->bias,
+		.site = site + module->bias,
+	};
+}
+
 static char *modules_passed(struct module *const *modules, const uint64_t *sites, size_t count,
 	const char *const *functions)
 {
 	struct passed_call calls[CALLS_MAX];
 	for (size_t i = 0; i < count; i++)
-		calls[i] = (struct passed_call){
-			.file = { modules[i]->loaded, &modules[i]->variables },
-			.functions = &modules[i]->functions,
-			.bias = modules[i]->bias,
-			.site = sites[i] + modules[i]->bias,
-		};
+		calls[i] = call_in(modules[i], sites[i]);
 	return passed_name(calls, count, functions);
+}
+
+static const char *module_callee(struct module *module, uint64_t site)
+{
+	const struct passed_call call = call_in(module, site);
+	return passed_callee(&call);
 }
 #else
 static void module_open(struct module *module)
@@ -217,6 +228,13 @@ static char *modules_passed(struct module *const *modules, const uint64_t *sites
 	(void)sites;
 	(void)count;
 	(void)functions;
+	return NULL;
+}
+
+static const char *module_callee(struct module *module, uint64_t site)
+{
+	(void)module;
+	(void)site;
 	return NULL;
 }
 #endif
@@ -334,6 +352,12 @@ char *symbols_passed(struct symbols *symbols, const struct call_place *calls, si
 			break;
 	}
 	return modules_passed(modules, sites, known, functions);
+}
+
+const char *symbols_callee(struct symbols *symbols, const struct call_place *call)
+{
+	struct module *module = find_module(symbols, call->path);
+	return module && module->loaded ? module_callee(module, call->site) : NULL;
 }
 
 /* The program headers of an ELF file; returns how many, 0 when it cannot be read. */

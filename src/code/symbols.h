@@ -60,6 +60,9 @@ struct call_place {
 char *symbols_passed(struct symbols *symbols, const struct call_place *calls, size_t count,
 	const char *const *functions);
 
+/* The function of another file that is called there, as the linker calls it; NULL: not known. */
+const char *symbols_callee(struct symbols *symbols, const struct call_place *call);
+
 /*
  * The address at which a byte of the code of an ELF file is meant to be loaded, by its program
  * headers; a mapping of code may begin before it, in the page of its first byte. The offset itself
