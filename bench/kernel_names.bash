@@ -28,7 +28,7 @@ kernel_names() {
 	done
 }
 
-# Without fused arithmetic, which an emulator does 70 times as slowly.
+# Without fused arithmetic, which an emulator computes in software.
 emulated_kernel_names() {
 	kernel_names "$@" | grep -vx matmul_fma
 }

@@ -23,6 +23,7 @@
 #include "reuse.h"
 #include "stretch.h"
 #include "thread.h"
+#include "wide.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -43,23 +44,11 @@ enum {
 	WRITE_EVERY_NS = 1000000000,
 };
 
-static unsigned vcpu_end; /* all that have been used are before */
 static struct profile_page *page;
 static pid_t profiled_pid;
 static const char *backend = "qemu";
 /* Threads come and go; held for that, and to write at the program's end. */
 static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* Accesses of all threads but this one. */
-static uint64_t accesses_of_others(const struct vcpu *vcpu)
-{
-	uint64_t total = vcpu->earlier_accesses;
-	for (unsigned i = 0; i < vcpu_end; i++) {
-		if (&vcpu_table[i] != vcpu && vcpu_table[i].slot)
-			total += vcpu_table[i].earlier_accesses + vcpu_table[i].slot->accesses;
-	}
-	return total;
-}
 
 static void write_quality(void)
 {
@@ -385,6 +374,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	uint32_t first = 0;
 	if (!block)
 		return;
+	wide_translate(tb, block);
 	while (first < block->count && !block_has_operand(block, first))
 		first++;
 	/* Watched calls return at the begin of a block. */
@@ -547,32 +537,35 @@ static int map_page(const char *path)
 	return page->version == PROFILE_PAGE_VERSION ? 0 : -1;
 }
 
+/* Of an option that begins so; NULL: of another. */
+static const char *value_of(const char *option, const char *begin)
+{
+	size_t length = strlen(begin);
+	return strncmp(option, begin, length) == 0 ? option + length : NULL;
+}
+
 static int set_option(const char *option)
 {
-	const char *value = strchr(option, '=');
-	size_t length = value ? (size_t)(value++ - option) : 0;
-	if (length == 3 && strncmp(option, "out", 3) == 0)
+	const char *value;
+	if ((value = value_of(option, "out=")))
 		return out_open(value, backend);
-	if (length == 7 && strncmp(option, "backend", 7) == 0) {
-		backend = value; /* the arguments stay */
-		return 0;
-	}
-	if (length == 4 && strncmp(option, "page", 4) == 0)
+	if ((value = value_of(option, "page=")))
 		return map_page(value);
-	if (strcmp(option, "pace=on") == 0) {
-		pace_init(vcpu_table, &vcpu_end);
-		return 0;
-	}
-	if (length == 7 && strncmp(option, "program", 7) == 0)
+	if ((value = value_of(option, "program=")))
 		return calls_watch(value);
-	if (length == 8 && strncmp(option, "timeline", 8) == 0)
+	if ((value = value_of(option, "timeline=")))
 		return calls_timeline(value);
-	if (length == 5 && strcmp(option, "trace=on") == 0) {
+	if ((value = value_of(option, "backend="))) {
+		backend = value; /* the arguments stay */
+	} else if (strcmp(option, "pace=on") == 0) {
+		pace_init(vcpu_table, &vcpu_end);
+	} else if (strcmp(option, "trace=on") == 0) {
 		record_everything();
 		blocks_write_all();
-		return 0;
+	} else {
+		return -1;
 	}
-	return -1;
+	return 0;
 }
 
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
@@ -588,7 +581,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 		}
 	}
 	profiled_pid = getpid();
-	reuse_init(accesses_of_others);
+	reuse_init();
 	qemu_plugin_register_vcpu_init_cb(id, on_vcpu_init);
 	qemu_plugin_register_vcpu_exit_cb(id, on_vcpu_exit);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);

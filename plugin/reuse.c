@@ -67,7 +67,6 @@ static struct {
 	uint64_t samples;
 	double weights;
 } shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
-static uint64_t (*others_total)(const struct vcpu *vcpu);
 
 static void lock_bucket(struct bucket *bucket)
 {
@@ -119,7 +118,7 @@ static void unfilter(const struct bucket *bucket, uint32_t hash)
 	clear_filter(hash);
 }
 
-static void empty_table(void)
+void reuse_init(void)
 {
 	memset(buckets, 0, sizeof(buckets));
 	memset(reuse_filter, 0, sizeof(reuse_filter));
@@ -132,12 +131,6 @@ static void empty_table(void)
 		if (is_selected(hash))
 			set_filter(hash);
 	}
-}
-
-void reuse_init(uint64_t (*total_of_others)(const struct vcpu *vcpu))
-{
-	others_total = total_of_others;
-	empty_table();
 }
 
 void reuse_forked(void)
@@ -237,6 +230,17 @@ static uint32_t take_watch(struct thread *thread)
 	return 0;
 }
 
+/* Accesses of all threads but this one. */
+static uint64_t accesses_of_others(const struct vcpu *vcpu)
+{
+	uint64_t total = vcpu->earlier_accesses;
+	for (unsigned i = 0; i < vcpu_end; i++) {
+		if (&vcpu_table[i] != vcpu && vcpu_table[i].slot)
+			total += vcpu_table[i].earlier_accesses + vcpu_table[i].slot->accesses;
+	}
+	return total;
+}
+
 /* Draws when the next access of the class is sampled. */
 static void draw_sample(struct vcpu *vcpu, uint64_t clock)
 {
@@ -281,7 +285,7 @@ void reuse_sample(
 	uint32_t hash = reuse_hash(line);
 	struct bucket *bucket = bucket_of(hash);
 	struct watch *watch = &watches[at - 1];
-	uint64_t now = others_total(vcpu) + clock;
+	uint64_t now = accesses_of_others(vcpu) + clock;
 	sharing_sample(vcpu, line, is_store, weight);
 	*watch = (struct watch){ .line = line,
 		.clock = clock,
@@ -420,7 +424,7 @@ static bool meet(struct watch *watch, struct vcpu *vcpu, const struct place *pla
 	bool is_store)
 {
 	if (!watch->global_done) {
-		uint64_t now = others_total(vcpu) + clock;
+		uint64_t now = accesses_of_others(vcpu) + clock;
 		reuse_add(vcpu->thread, vcpu->sum, place->code, RAW_GLOBAL,
 			raw_reuse_bin(difference(now, watch->global_clock)), watch->weight);
 		watch->global_done = true;

@@ -36,8 +36,8 @@ static inline bool reuse_filtered(uint64_t line)
 	return reuse_filter[word] >> (line & 63) & 1;
 }
 
-/* Before anything else; `total` says how many accesses all threads have made, but for the caller's. */
-void reuse_init(uint64_t (*total_of_others)(const struct vcpu *vcpu));
+/* Before anything else. */
+void reuse_init(void);
 
 /* The thread enters the stretch of vcpu->sum; leaves it; ends. */
 void reuse_enter(struct vcpu *vcpu);

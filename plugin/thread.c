@@ -20,6 +20,7 @@ enum {
 
 uint32_t vcpu_lookers;
 struct vcpu vcpu_table[VCPUS];
+unsigned vcpu_end;
 static atomic_uint thread_count;
 static atomic_uint_fast64_t instructions_written;
 

@@ -206,6 +206,7 @@ static inline void vcpu_look_no_more(struct vcpu *vcpu, enum vcpu_looks who)
 enum { VCPUS = PROFILE_SLOTS };
 
 extern struct vcpu vcpu_table[VCPUS];
+extern unsigned vcpu_end; /* all that have been used are before */
 
 /* A random number of the thread's own sequence (xorshift64*). */
 static inline uint64_t thread_random(struct thread *thread)

@@ -114,6 +114,12 @@ QEMU_EXPORT void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb,
 	tb->userdata = userdata;
 }
 
+QEMU_EXPORT void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
+	qemu_plugin_vcpu_udata_cb_t call, enum qemu_plugin_cb_flags flags, void *userdata)
+{
+	(void)insn, (void)call, (void)flags, (void)userdata; /* mends what the emulator does */
+}
+
 QEMU_EXPORT void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn,
 	qemu_plugin_vcpu_mem_cb_t call, enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw,
 	void *userdata)

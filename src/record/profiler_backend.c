@@ -2,7 +2,6 @@
 #include "record/profiler_backend.h"
 
 #include "base/mem.h"
-#include "code/fused.h"
 #include "code/preloadable.h"
 #include "code/static_program.h"
 
@@ -22,20 +21,12 @@ static int choose_best(const struct profiler_opts *opts, const struct profiler_b
 	int code = preloadable_find(opts->argv[0], program, err);
 	if (code < 0)
 		return code;
-	bool has_valgrind = profiler_valgrind.check(NULL) == 0;
-	bool has_qemu = profiler_qemu.check(NULL) == 0;
-	bool is_fused = program_has_fused(program);
 	*ret = &profiler_qemu;
 	if (static_program_is(program)) {
 		*ret_why = "it is statically linked";
-	} else if (has_valgrind && is_fused) {
-		*ret = &profiler_valgrind;
-		*ret_why = "it has fused multiply-adds, which QEMU computes in software";
-	} else if (has_valgrind && !has_qemu) {
+	} else if (profiler_qemu.check(NULL) < 0 && profiler_valgrind.check(NULL) == 0) {
 		*ret = &profiler_valgrind;
 		*ret_why = "QEMU is not there";
-	} else if (is_fused) {
-		*ret_why = "Valgrind, which is faster at fused multiply-adds, is not there";
 	} else {
 		*ret_why = "its threads run in parallel there";
 	}

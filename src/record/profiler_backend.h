@@ -38,9 +38,8 @@ struct profiler_backend {
 extern const struct profiler_backend profiler_qemu, profiler_valgrind;
 
 /*
- * The backend that was asked for, or for "auto" the one that suits the program: Valgrind for one with fused
- * multiply-adds, which QEMU computes in software, 70 to 700 times as slowly as the processor; else QEMU. *ret_why
- * (borrowed, may be NULL) says why.
+ * The backend that was asked for, or for "auto" QEMU, which is the faster, if it is there. *ret_why (borrowed, may be
+ * NULL) says why.
  */
 int profiler_choose(const struct profiler_opts *opts, const struct profiler_backend **ret,
 	const char **ret_why, struct err *err);

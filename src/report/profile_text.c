@@ -19,9 +19,6 @@ enum {
 	MIX_SHOWN = 4,
 };
 
-/* Below it, emulated multiply-adds are not what a run takes its time for. */
-#define FMA_NOTICEABLE 0.02
-
 static struct quantity_text count_text(uint64_t count)
 {
 	return quantity_format(QUANTITY_COUNT, (double)count);
@@ -187,17 +184,6 @@ static void add_quality(
 	if (q->is_partial)
 		add_line(out, style,
 			"It is partial: the program, or its profiler, was ended before its time.");
-	double fma = profile_fma_share(profile);
-	if (fma > FMA_NOTICEABLE && strcmp(q->backend, "qemu") == 0) {
-		char text[240];
-		snprintf(text, sizeof text,
-			"%.0f%% of the instructions are fused multiply-adds, which QEMU computes "
-			"in "
-			"software, 70 times as slowly or more: the profile is right, but took "
-			"long. --backend valgrind is faster there.",
-			100 * fma);
-		add_line(out, style, text);
-	}
 }
 
 void report_profile_text(struct strbuf *out, const struct profile *profile, const char *subject,

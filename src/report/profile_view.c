@@ -19,13 +19,6 @@ struct profile_totals profile_totals_of(const struct profile *profile, ptrdiff_t
 	return totals;
 }
 
-double profile_fma_share(const struct profile *profile)
-{
-	struct profile_totals totals = profile_totals_of(profile, -1);
-	return totals.instructions ? (double)totals.mix[CODE_FP_FMA] / (double)totals.instructions
-				   : 0;
-}
-
 size_t profile_mix_order(const struct profile_totals *totals, unsigned ret[CODE_CLASSES])
 {
 	size_t count = 0;

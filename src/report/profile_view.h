@@ -13,9 +13,6 @@ struct profile_totals {
 /* Of all classes, or of one thread's (an index); -1: all. */
 struct profile_totals profile_totals_of(const struct profile *profile, ptrdiff_t thread);
 
-/* Share of the instructions that are multiply-adds; the emulator computes each in software. */
-double profile_fma_share(const struct profile *profile);
-
 /* Classes of instructions, most executed first; the number of those that were. */
 size_t profile_mix_order(const struct profile_totals *totals, unsigned ret[CODE_CLASSES]);
 
