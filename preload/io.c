@@ -318,8 +318,14 @@ static bool forget(int fd, bool is_told)
 	return __atomic_exchange_n(&descriptors[fd].is_told, is_told, __ATOMIC_RELAXED);
 }
 
+/* The kernel takes a descriptor first, whatever else opening a file needs. */
+static uint64_t asked_ns(void)
+{
+	return is_tracing() ? trace_asks() : 0;
+}
+
 /* A descriptor was opened, or none was left. */
-static int opened(int fd, const void *caller)
+static int opened(int fd, uint64_t time_ns, const void *caller)
 {
 	struct rlimit limit;
 	int kept = errno;
@@ -328,15 +334,15 @@ static int opened(int fd, const void *caller)
 		return fd;
 	if (fd >= 0)
 		forget(fd, true);
-	trace_mark(fd >= 0 ? TRACE_PASS : TRACE_TRY_FAILED, TRACE_IO, fd >= 0 ? (uint64_t)fd : 0,
-		limit.rlim_cur, caller);
+	trace_mark_past(time_ns, fd >= 0 ? TRACE_PASS : TRACE_TRY_FAILED, TRACE_IO,
+		fd >= 0 ? (uint64_t)fd : 0, limit.rlim_cur, caller);
 	errno = kept;
 	return fd;
 }
 
 static int accepted(int fd, const void *caller)
 {
-	(void)opened(fd, caller); /* the same descriptor */
+	(void)opened(fd, asked_ns(), caller); /* the same descriptor */
 	if (fd < 0 || fd >= DESCRIPTORS_MAX)
 		return fd;
 	uint32_t number = __atomic_add_fetch(&connection_count, 1, __ATOMIC_RELAXED);
@@ -398,13 +404,15 @@ EXPORT int close(int fd)
 			mode = va_arg(list, mode_t);                                               \
 			va_end(list);                                                              \
 		}                                                                                  \
-		return opened(real()->name(__VA_ARGS__, mode), CALLER);                            \
+		uint64_t time_ns = asked_ns();                                                     \
+		return opened(real()->name(__VA_ARGS__, mode), time_ns, CALLER);                   \
 	}
 
 #define OPENS_PLAINLY(name, parameters, ...)                                                       \
 	EXPORT int name parameters                                                                 \
 	{                                                                                          \
-		return opened(real()->name(__VA_ARGS__), CALLER);                                  \
+		uint64_t time_ns = asked_ns();                                                     \
+		return opened(real()->name(__VA_ARGS__), time_ns, CALLER);                         \
 	}
 
 OPENS(open, (const char *path, int flags, ...), path, flags)

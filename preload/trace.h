@@ -52,6 +52,9 @@ uint32_t trace_own_tid(void);
 /* A moment: marks, and what is recorded as seen. */
 void trace_mark(enum trace_kind kind, enum trace_what what, uint64_t object, uint64_t value,
 	const void *caller);
+/* At a time of trace_asks(), after which the thread recorded nothing. */
+void trace_mark_past(uint64_t time_ns, enum trace_kind kind, enum trace_what what, uint64_t object,
+	uint64_t value, const void *caller);
 /* Of a connection, or (TRACE_IMPLICIT) of what came over one. */
 void trace_request(
 	enum trace_kind kind, int fd, uint32_t number, uint32_t flags, const void *caller);

@@ -109,11 +109,17 @@ void trace_request(
 	leave();
 }
 
-void trace_mark(enum trace_kind kind, enum trace_what what, uint64_t object, uint64_t value,
-	const void *caller)
+void trace_mark_past(uint64_t time_ns, enum trace_kind kind, enum trace_what what, uint64_t object,
+	uint64_t value, const void *caller)
 {
 	if (!enter())
 		return;
-	put(now(), (struct head){ (uint8_t)kind, (uint8_t)what, 0 }, object, caller, value);
+	put(time_ns, (struct head){ (uint8_t)kind, (uint8_t)what, 0 }, object, caller, value);
 	leave();
+}
+
+void trace_mark(enum trace_kind kind, enum trace_what what, uint64_t object, uint64_t value,
+	const void *caller)
+{
+	trace_mark_past(now(), kind, what, object, value, caller);
 }

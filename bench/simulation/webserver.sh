@@ -21,7 +21,9 @@ if [ -n "$quick" ]; then
 fi
 web_reading=(-r direct -c 262144)
 
-# serve LOG RATE REQUESTS COMMAND...: runs the server (the command) under load; its log is LOG.
+# serve LOG RATE REQUESTS COMMAND...: runs the server (the command) under load; its log is LOG. Arrivals are drawn with the
+# seed web_seed, another one for each measured run.
+web_seed=1
 serve() {
 	local log=$1 rate=$2 requests=$3 server port='' out=$work/server.out
 	shift 3
@@ -33,7 +35,7 @@ serve() {
 		sleep 0.02
 		port=$(sed -n 's/^port: //p' "$out")
 	done
-	"${first[@]}" "$build/examples/loadgen/loadgen" -r "$rate" -n "$requests" "$port" "$work/pages/LIST" \
+	"${first[@]}" "$build/examples/loadgen/loadgen" -r "$rate" -n "$requests" -s $web_seed "$port" "$work/pages/LIST" \
 		>"$work/client.out" || true
 	wait $server
 }
@@ -73,12 +75,14 @@ web_requests() {
 	awk -v rate="$1" -v seconds=$web_seconds 'BEGIN { printf "%.0f", rate * seconds }'
 }
 
-# Three times as long as a measured run: the disk's speed changes from one second to the next.
+# Three times as long as a measured run: the disk's speed changes from one second to the next. With the kernel's
+# view of the disk where it can be had.
 record_webserver() {
-	local rate
+	local rate how=(--via both --disk)
+	"$corecast" record "${how[@]}" --force -o "$work/webserver.cct" -- true 2>"$work/webserver.how" || how=()
 	rate=$(web_rate $web_recorded)
-	serve "$work/web.log" "$rate" $((3 * $(web_requests "$rate"))) \
-		"$corecast" record --samples 0 --budget none --force -o "$work/webserver.cct" -- "$build/examples/webserver/webserver" -w 4
+	serve "$work/web.log" "$rate" $((3 * $(web_requests "$rate"))) "$corecast" record "${how[@]}" --samples 0 \
+		--budget none --force -o "$work/webserver.cct" -- "$build/examples/webserver/webserver" -w 4
 }
 
 measure_webserver() {
@@ -91,6 +95,7 @@ measure_webserver() {
 			for workers in "${web_workers[@]}"; do
 				rate=$(web_rate "$step")
 				has_row "$table" "$workers" "$rate" "$repeat" && continue
+				web_seed=$((100 * repeat + 10 * step + workers))
 				serve "$work/web.log" "$rate" "$(web_requests "$rate")" \
 					"$build/examples/webserver/webserver" -w "$workers"
 				echo "$workers,$rate,$repeat,$(web_metrics "$work/web.log"),$(load)" >>"$table"

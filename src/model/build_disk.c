@@ -185,8 +185,8 @@ static int compare_ends(const void *left, const void *right)
 
 /*
  * The order in which one server takes its queue. First come, first served: nobody ends before who came before, however
- * long services are; some seem to, when ends are noticed late. Who is overtaken although requests end one
- * by one waits for its turn in another order. Where most end together with the one before, they were served together.
+ * long services are; some seem to, when ends are noticed late. Where most end together with the one before, they were served together. Who is
+ * overtaken although requests end one by one waits for its turn in another order.
  */
 static enum sim_disk_order find_order(struct requests *requests, double service_s)
 {
@@ -206,9 +206,10 @@ static enum sim_disk_order find_order(struct requests *requests, double service_
 		oldest_ns = oldest_ns < request->queued_ns ? oldest_ns : request->queued_ns;
 		next = request;
 	}
-	if (leaves < LEAST || overtakes * OVERTAKES_LEAST < leaves)
-		return SIM_DISK_FIFO;
-	return together * TOGETHER_LEAST >= leaves ? SIM_DISK_BATCH : SIM_DISK_RANDOM;
+	if (leaves >= LEAST && together * TOGETHER_LEAST >= leaves)
+		return SIM_DISK_BATCH;
+	bool is_in_order = leaves < LEAST || overtakes * OVERTAKES_LEAST < leaves;
+	return is_in_order ? SIM_DISK_FIFO : SIM_DISK_RANDOM;
 }
 
 /* One server is busy while anybody is there, but for the latency of the last: its services sum up to that. */

@@ -5,8 +5,8 @@
  * its class. An operation of k requests issues them one after the other, each when the one before is
  * done, or, if nobody waits for them, all at once.
  *
- * In order of SIM_DISK_BATCH the device takes the whole queue at once, and tells of all ends together, as devices do that
- * answer with one interrupt. Its requests stay at the front of the queue until then.
+ * In order of SIM_DISK_BATCH the device tells of ends only when it has nothing left to do, as virtual disks do whose host
+ * answers with one interrupt. Its requests stay in the queue until then.
  *
  * A latency keeps the thread, not the device.
  */
@@ -48,36 +48,38 @@ static int queue_grow(struct disk *disk)
 	return 0;
 }
 
-/* The device takes all that wait. */
-static int serve_batch(struct sim *sim, struct disk *disk)
+static void push(struct disk *disk, const struct disk_request *request)
 {
-	uint64_t sum_ns = 0;
-	disk->batch_count = disk->queue_count;
-	for (size_t i = 0; i < disk->batch_count; i++) {
-		struct disk_request *request =
-			&disk->queue[(disk->queue_first + i) & (disk->queue_capacity - 1)];
-		disk->object.waited_ns += since_reset(sim, request->since_ns);
-		request->since_ns = sim->now_ns;
-		request->service_ns = sim_draw(&disk->service[request->class], &sim->rng);
-		sum_ns += request->service_ns;
-	}
-	return timer_set(sim, disk->first_timer, sim->now_ns + sum_ns / disk->parallelism);
+	size_t mask = disk->queue_capacity - 1;
+	disk->queue[(disk->queue_first + disk->queue_count++) & mask] = *request;
+}
+
+/* Its turn comes after all that are there, whose end it puts off. */
+static int join_batch(struct sim *sim, struct disk *disk, struct disk_request request)
+{
+	uint64_t turn_ns = disk->batch_count > 0 ? disk->batch_end_ns : sim->now_ns;
+	disk->object.waits += disk->batch_count > 0;
+	disk->object.waited_ns += turn_ns - sim->now_ns;
+	request.since_ns = turn_ns;
+	request.service_ns = sim_draw(&disk->service[request.class], &sim->rng);
+	disk->batch_end_ns = turn_ns + request.service_ns / disk->parallelism;
+	disk->batch_count++;
+	push(disk, &request);
+	return timer_set(sim, disk->first_timer, disk->batch_end_ns);
 }
 
 static int submit(struct sim *sim, struct disk *disk, uint32_t class, uint32_t tid)
 {
 	struct disk_request request = { .since_ns = sim->now_ns, .class = class, .tid = tid };
+	bool is_batch = disk->order == SIM_DISK_BATCH;
 	disk->object.uses++;
 	object_set_length(sim, &disk->object, disk->object.length + 1);
-	if (disk->order != SIM_DISK_BATCH && disk->busy < disk->parallelism)
+	if (!is_batch && disk->busy < disk->parallelism)
 		return serve(sim, disk, request);
 	int code = queue_grow(disk);
-	if (code < 0)
-		return code;
-	disk->queue[(disk->queue_first + disk->queue_count++) & (disk->queue_capacity - 1)] =
-		request;
-	if (disk->order == SIM_DISK_BATCH && disk->batch_count == 0)
-		return serve_batch(sim, disk);
+	if (code < 0 || is_batch)
+		return code < 0 ? code : join_batch(sim, disk, request);
+	push(disk, &request);
 	disk->object.waits++;
 	return 0;
 }
@@ -116,10 +118,12 @@ static int tell_end(struct sim *sim, struct disk *disk, const struct disk_reques
 				: disk_told(sim, thread);
 }
 
+/* Who is told may ask for more, which is the next batch. */
 static int end_batch(struct sim *sim, struct disk *disk)
 {
 	size_t count = disk->batch_count;
 	int code = 0;
+	disk->batch_count = 0;
 	for (size_t i = 0; i < count && code == 0; i++) {
 		struct disk_request request = disk->queue[disk->queue_first];
 		uint64_t since_ns = since_reset(sim, request.since_ns);
@@ -130,8 +134,7 @@ static int end_batch(struct sim *sim, struct disk *disk)
 		disk->queue_count--;
 		code = tell_end(sim, disk, &request);
 	}
-	disk->batch_count = 0;
-	return code == 0 && disk->queue_count > 0 ? serve_batch(sim, disk) : code;
+	return code;
 }
 
 int disk_timer(struct sim *sim, uint32_t number, uint32_t place)

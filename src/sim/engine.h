@@ -165,7 +165,8 @@ struct disk {
 	uint64_t latency_ns;
 	uint32_t first_timer; /* of `parallelism` timers */
 	struct disk_request *serving; /* one for each of the device's places */
-	size_t batch_count; /* requests at the front of the queue that are served as a batch */
+	size_t batch_count; /* requests in the queue that end together */
+	uint64_t batch_end_ns;
 	struct disk_request *queue;
 	size_t queue_first, queue_count, queue_capacity; /* a ring */
 	uint32_t *free_places;

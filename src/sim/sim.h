@@ -161,8 +161,8 @@ struct sim_disk_options {
 	enum sim_disk_order {
 		SIM_DISK_FIFO,
 		SIM_DISK_RANDOM, /* any of the queue, as blocks are not known (Tarvo and Reiss, 4.1.3) */
-		SIM_DISK_BATCH, /* all that wait when the device is free, at once; they end together, after
-		                   the sum of their times (by the parallelism) */
+		SIM_DISK_BATCH, /* they end together, when all that came meanwhile have been served, too:
+		                   after the sum of their times (by the parallelism) */
 	} order;
 	uint64_t
 		latency_ns; /* from the end of a request until its thread is told: shared with nobody */

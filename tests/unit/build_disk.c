@@ -41,29 +41,35 @@ static void use_device(uint32_t parallel, struct moment *ret)
 	qsort(ret, (size_t)2 * READERS * READS, sizeof *ret, compare_moments);
 }
 
-/* A device that serves all that it finds when it is free, and tells of their ends together. */
+/* A device that tells of ends only when nothing is left to do: of all that came meanwhile together. */
 static void use_batches(struct moment *ret)
 {
-	uint64_t ready_ns[READERS], free_ns = 0, random = 1;
+	uint64_t ready_ns[READERS], random = 1;
 	size_t count = 0;
 	for (uint32_t i = 0; i < READERS; i++)
 		ready_ns[i] = 1000000 + i * 7000;
 	while (count < (size_t)2 * READERS * READS) {
-		uint64_t start_ns = UINT64_MAX, found = 0;
-		for (uint32_t j = 0; j < READERS; j++)
-			start_ns = ready_ns[j] < start_ns ? ready_ns[j] : start_ns;
-		start_ns = start_ns > free_ns ? start_ns : free_ns;
-		for (uint32_t j = 0; j < READERS; j++)
-			found += ready_ns[j] <= start_ns;
-		free_ns = start_ns + found * SERVICE_NS;
+		bool is_there[READERS] = { false };
+		uint64_t end_ns = UINT64_MAX;
+		for (;;) {
+			uint32_t first = READERS;
+			for (uint32_t j = 0; j < READERS; j++)
+				if (!is_there[j] && ready_ns[j] <= end_ns &&
+					(first == READERS || ready_ns[j] < ready_ns[first]))
+					first = j;
+			if (first == READERS)
+				break;
+			is_there[first] = true;
+			end_ns = (end_ns == UINT64_MAX ? ready_ns[first] : end_ns) + SERVICE_NS;
+		}
 		for (uint32_t j = READERS; j-- > 0 && count < (size_t)2 * READERS * READS;) {
-			if (ready_ns[j] > start_ns)
+			if (!is_there[j])
 				continue;
 			ret[count++] = (struct moment){ ready_ns[j], j + 1, false };
-			ret[count] = (struct moment){ free_ns + count, j + 1, true };
+			ret[count] = (struct moment){ end_ns + count, j + 1, true };
 			count++;
 			random = random * 6364136223846793005U + 1;
-			ready_ns[j] = free_ns + 20000 + (random >> 33) % (4 * SERVICE_NS);
+			ready_ns[j] = end_ns + 20000 + (random >> 33) % (4 * SERVICE_NS);
 		}
 	}
 	qsort(ret, count, sizeof *ret, compare_moments);

@@ -290,16 +290,16 @@ static void a_batch_ends_together(void **state)
 		.service = service, .class_count = 2, .order = SIM_DISK_BATCH
 	};
 	assert_int_equal(sim_add_disk(t.sim, "vda", &options, &t.object), 0);
-	/* 0-10 a1; 10-34 b, c and a2, which was asked for when the batch before ended. */
+	/* 0-24 a1 and, while that was served, b and c; 24-34 a2. */
 	trial_run(&t, THREADS(a, b, c));
 	assert_int_equal(t.script.times[1][0], 34);
-	assert_int_equal(t.script.times[2][1], 34);
-	assert_int_equal(t.script.times[3][1], 34);
+	assert_int_equal(t.script.times[2][1], 24);
+	assert_int_equal(t.script.times[3][1], 24);
 	struct sim_object_stats stats = stats_of(&t, SIM_DISKS, 0);
 	assert_int_equal(stats.uses, 4);
-	assert_int_equal(stats.waits, 3);
-	assert_int_equal(stats.held_ns, 10 + 24);
-	assert_int_equal(stats.waited_ns, 9 + 8);
+	assert_int_equal(stats.waits, 2);
+	assert_int_equal(stats.held_ns, 24 + 10);
+	assert_int_equal(stats.waited_ns, 9 + 18);
 	sim_free(t.sim);
 }
 
