@@ -78,7 +78,8 @@
 #define TRACE_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
 
 enum {
-	TRACE_VERSION = 4, /* 3: without TRACE_CALLER; 2: nor TRACE_LEFT_OUT; 1: nor TRACE_AGAIN */
+	TRACE_VERSION =
+		5, /* 4: without TRACE_BOTH; 3: nor TRACE_CALLER; 2: nor TRACE_LEFT_OUT; 1: nor TRACE_AGAIN */
 	TRACE_HEADER_BYTES = 4096, /* a page: chunks stay aligned to pages in memory maps */
 	TRACE_HEAD_BYTES = 64,
 	TRACE_RECORD_BYTES = 48,
@@ -171,7 +172,8 @@ enum trace_flags {
 	TRACE_AHEAD = 1024,
 	TRACE_FLUSH = 2048,
 	TRACE_ORDERED = 4096,
-	TRACE_FLAGS = 8191, /* all of them */
+	TRACE_FLAGS = 8191, /* all of them, the next aside */
+	TRACE_BOTH = 8192, /* raw files only: a WAIT with its PASS, see trace_both() */
 };
 
 enum trace_state {
@@ -359,6 +361,27 @@ static inline uint64_t trace_again(uint32_t row, uint64_t after_ns)
 static inline uint64_t trace_again_held(uint64_t word, uint64_t held_ns)
 {
 	return word | (held_ns + 1) << TRACE_AGAIN_AFTER_BITS;
+}
+
+/*
+ * A wait for input or output that is over takes no second row if nothing else is known of its end. Its WAIT gets the flag
+ * TRACE_BOTH, and in its value the times from there to the PASS:
+ *
+ *	63             32 31              8 7           0
+ *	+----------------+-----------------+-------------+
+ *	| took_ns        | CPU time in ns  | what it was |
+ *	+----------------+-----------------+-------------+
+ */
+#define TRACE_BOTH_CPU_SHIFT 8
+#define TRACE_BOTH_TOOK_SHIFT 32
+enum {
+	TRACE_BOTH_VALUE_MAX = (1 << TRACE_BOTH_CPU_SHIFT) - 1,
+	TRACE_BOTH_CPU_MAX = (1 << (TRACE_BOTH_TOOK_SHIFT - TRACE_BOTH_CPU_SHIFT)) - 1,
+};
+
+static inline uint64_t trace_both(uint64_t value, uint64_t took_ns, uint64_t cpu_ns)
+{
+	return value | cpu_ns << TRACE_BOTH_CPU_SHIFT | took_ns << TRACE_BOTH_TOOK_SHIFT;
 }
 
 /* Rows that a name with a text of `bytes` (without terminator) takes, its record included. */

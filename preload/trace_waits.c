@@ -272,6 +272,22 @@ static void settle_cpu(const struct wait *wait, uint64_t time_ns)
 	average_wait(time_ns + self.cpu.lead_ns - wait->cpu_ns, took_ns);
 }
 
+/* The WAIT row tells of its end, too, if that is all that there is to tell. A kill between the two stores leaves a wait of 0 ns. */
+static bool end_in_row(const struct wait *wait, uint64_t time_ns, struct wake wake)
+{
+	if (!can_take_back(wait) || wake.time_ns || wait->has_failed || self.slot)
+		return false;
+	struct trace_record *row = wait->row;
+	uint64_t took_ns = time_ns - row->time_ns, cpu_ns = row_cpu_ns(time_ns) - row->cpu_ns;
+	if (took_ns > UINT32_MAX || cpu_ns > TRACE_BOTH_CPU_MAX || row->flags != 0 ||
+		row->value > TRACE_BOTH_VALUE_MAX)
+		return false;
+	__atomic_store_n(&row->flags, TRACE_BOTH, __ATOMIC_RELEASE);
+	__atomic_store_n(&row->value, trace_both(row->value, took_ns, cpu_ns), __ATOMIC_RELEASE);
+	self.lane.last_ns = time_ns;
+	return true;
+}
+
 static void put_end(const struct wait *wait)
 {
 	if (cpu_clock_is_awake(&self.cpu) && can_take_back(wait)) {
@@ -288,7 +304,7 @@ static void put_end(const struct wait *wait)
 	struct wake wake = find_waker(wait);
 	if (wait->kind == SYNC_COND)
 		pass_cond(wait, time_ns, wake);
-	else
+	else if (!end_in_row(wait, time_ns, wake))
 		put_pass(wait, time_ns, wake);
 }
 

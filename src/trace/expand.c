@@ -52,6 +52,26 @@ static bool put_again(struct expansion *expansion, size_t at)
 	return true;
 }
 
+static bool is_both(const struct trace_record *row)
+{
+	return row->kind == TRACE_WAIT && row->flags & TRACE_BOTH;
+}
+
+static void put_wait_and_pass(struct expansion *expansion, const struct trace_record *both)
+{
+	struct trace_record row = *both;
+	row.flags = (uint16_t)(row.flags & ~TRACE_BOTH);
+	row.value &= TRACE_BOTH_VALUE_MAX;
+	put_row(expansion, &row);
+	row.kind = TRACE_PASS;
+	row.flags |= TRACE_WAITED;
+	row.value = 0;
+	row.time_ns += both->value >> TRACE_BOTH_TOOK_SHIFT;
+	if (row.cpu_ns)
+		row.cpu_ns += both->value >> TRACE_BOTH_CPU_SHIFT & TRACE_BOTH_CPU_MAX;
+	put_row(expansion, &row);
+}
+
 /* Rows of text behind a name may look like anything. */
 static size_t text_rows(const struct trace_record *row, size_t rows_left)
 {
@@ -68,6 +88,10 @@ size_t rows_expand(const struct trace_record *rows, size_t row_count, struct tra
 	for (size_t i = 0; i < row_count; i++) {
 		if (rows[i].kind == TRACE_AGAIN) {
 			*ret_lost += !put_again(&expansion, i);
+			continue;
+		}
+		if (is_both(&rows[i])) {
+			put_wait_and_pass(&expansion, &rows[i]);
 			continue;
 		}
 		put_row(&expansion, &rows[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Rows of a raw chunk that repeat others (trace_again() of preload/trace_record.h), written out: all
- * that is behind this knows one row for each event only.
+ * Rows of a raw chunk that stand for several (trace_again(), trace_both() of preload/trace_record.h), written out: all
+ * that is behind this knows one row for each event only, but for locks that are held.
  */
 #ifndef TRACE_EXPAND_H
 #define TRACE_EXPAND_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rows that repeat earlier ones of their chunk: what they stand for, and what is none. */
+/* Rows that stand for several: repetitions of earlier ones of their chunk, and what is none; waits with their ends. */
 #include "trace_fixture.h"
 
 #include "trace/expand.h"
@@ -118,6 +118,48 @@ static void the_text_of_a_name_repeats_nothing(void **state)
 	assert_memory_equal(ret, rows, sizeof rows);
 }
 
+static void a_wait_that_ended_in_its_row_is_a_wait_and_a_pass(void **state)
+{
+	(void)state;
+	struct trace_record ret[2 * TRACE_AGAINS];
+	const struct trace_record wait = { .time_ns = 1000,
+		.cpu_ns = 400,
+		.object = 7,
+		.site = 0x400100,
+		.value = TRACE_IO_POLL,
+		.tid = 5,
+		.kind = TRACE_WAIT,
+		.what = TRACE_IO };
+	struct trace_record rows[] = { wait, again(5, trace_again(0, 1), 0) };
+	rows[0].flags = TRACE_BOTH;
+	rows[0].value = trace_both(TRACE_IO_POLL, UINT32_MAX, TRACE_BOTH_CPU_MAX);
+	assert_int_equal(expand(rows, 2, ret, 1), 2); /* a wait is not repeated */
+	assert_memory_equal(&ret[0], &wait, sizeof wait);
+	struct trace_record expected = wait;
+	expected.kind = TRACE_PASS;
+	expected.flags = TRACE_WAITED;
+	expected.time_ns = 1000 + (uint64_t)UINT32_MAX;
+	expected.cpu_ns = 400 + TRACE_BOTH_CPU_MAX;
+	expected.value = 0;
+	assert_memory_equal(&ret[1], &expected, sizeof expected);
+}
+
+static void what_comes_after_such_a_wait_is_counted_from_its_end(void **state)
+{
+	(void)state;
+	struct trace_record ret[3 * TRACE_AGAINS], ended = pass;
+	ended.time_ns = 2000;
+	ended.kind = TRACE_WAIT;
+	ended.what = TRACE_IO;
+	ended.flags = TRACE_BOTH;
+	ended.value = trace_both(TRACE_IO_SOCKET, 300, 20);
+	const struct trace_record rows[] = { pass, ended, again(5, trace_again(0, 5), 0) };
+	assert_int_equal(expand(rows, 3, ret, 0), 4);
+	assert_int_equal(ret[1].value, TRACE_IO_SOCKET);
+	assert_int_equal(ret[3].time_ns, 2305);
+	assert_int_equal(ret[3].cpu_ns, 425);
+}
+
 /* A file whose only chunk is full of repetitions, the last of which a kill cut short. */
 static size_t write_file(const char *path)
 {
@@ -185,6 +227,8 @@ int main(void)
 		cmocka_unit_test(the_largest_numbers_fit),
 		cmocka_unit_test(what_cannot_be_repeated_is_left_out_and_counted),
 		cmocka_unit_test(the_text_of_a_name_repeats_nothing),
+		cmocka_unit_test(a_wait_that_ended_in_its_row_is_a_wait_and_a_pass),
+		cmocka_unit_test(what_comes_after_such_a_wait_is_counted_from_its_end),
 		cmocka_unit_test(a_closed_file_tells_the_same_as_the_raw_one),
 	};
 	return cmocka_run_group_tests_name("trace_again", tests, NULL, NULL);
