@@ -247,7 +247,11 @@ static int describe_run(struct build *build)
 	uint64_t cpu_ns = 0, span_ns = build->trace.end_ns - build->trace.start_ns;
 	for (size_t i = 0; i < build->trace.thread_count; i++)
 		cpu_ns += build->trace.threads[i].cpu_ns;
+	const struct build_requests *requests = &build->requests;
 	recorded->is_known = true;
+	if (requests->arrivals != BUILD_NONE &&
+		requests->throughput_per_s > 0) /* not before and after the load */
+		span_ns = (uint64_t)((double)requests->ended / requests->throughput_per_s * 1e9);
 	recorded->duration_s = (double)span_ns * 1e-9;
 	if (build->event_cost_ns > 0) {
 		recorded->duration_s = build->opts.took_s;
@@ -260,12 +264,12 @@ static int describe_run(struct build *build)
 		recorded->core_utilisation = 1;
 	build->model->hardware.switch_time.value =
 		median(build->trace.wait_costs_s, build->trace.wait_cost_count);
-	if (!build->has_limit && build->requests.begun > 0 && build->trace.descriptors < UINT32_MAX)
+	if (!build->has_limit && requests->begun > 0 && build->trace.descriptors < UINT32_MAX)
 		recorded->descriptors = (uint32_t)build->trace.descriptors;
-	recorded->throughput_per_s = build->requests.throughput_per_s;
+	recorded->throughput_per_s = requests->throughput_per_s;
 	/* Of requests over connections it runs from arrival, which is not recorded. */
-	if (build->requests.clients == 0)
-		recorded->response_s = build->requests.response_s;
+	if (requests->clients == 0)
+		recorded->response_s = requests->response_s;
 	if (!build->trace.program)
 		return 0;
 	recorded->program = model_text(build->model, build->trace.program);
@@ -386,7 +390,7 @@ static void leave_out_switches(struct build *build)
 	for (size_t i = 0; i < build->trace.thread_count; i++)
 		for (size_t j = 0; j < build->trace.threads[i].step_count; j++) {
 			struct build_step *step = &build->trace.threads[i].steps[j];
-			if (step->op != STEP_IO && (step->op != STEP_DISK || step->count == 0))
+			if (step->op != STEP_IO || !build_has_blocked(step))
 				continue;
 			uint64_t within_ns =
 				step->section < step->cpu_ns ? step->section : step->cpu_ns;
@@ -400,6 +404,7 @@ static int make(struct build *build, struct err *err)
 	build_take_off(build);
 	if (code == 0)
 		code = build_steps_by_meaning(&build->trace, build->meaning, &build->channels);
+	leave_out_switches(build); /* before waits for requests become gets of a queue */
 	if (code == 0)
 		code = build_requests_find(&build->trace, &build->requests);
 	if (code == 0)
@@ -407,8 +412,6 @@ static int make(struct build *build, struct err *err)
 	build_leave_out_own_signals(&build->trace);
 	if (code == 0)
 		code = build_disk_find(&build->trace, &build->disk);
-	if (code == 0)
-		leave_out_switches(build);
 	if (code == 0)
 		code = build_groups_find(&build->trace, &build->groups);
 	if (code == 0)

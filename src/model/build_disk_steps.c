@@ -18,9 +18,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Between the library's clocks of a call: less than this beyond its CPU time is no wait. */
-enum { CALLED_NS = 10000 };
-
 struct placer {
 	struct build_trace *trace;
 	uint32_t disk;
@@ -174,8 +171,7 @@ static void find_hits(const struct placer *placer)
 		for (size_t j = 0; j < placer->trace->threads[i].step_count; j++) {
 			struct build_step *step = &placer->trace->threads[i].steps[j];
 			const uint64_t *found = map_find(&placer->sites, step->site, 0);
-			if (step->op != STEP_IO || step->count != EVENT_IO_FILE ||
-				step->waited_ns > step->section + CALLED_NS)
+			if (step->op != STEP_IO || build_has_blocked(step))
 				continue;
 			step->op = STEP_DISK;
 			step->object = placer->disk;

@@ -20,6 +20,9 @@
 /* A wait that took more CPU time than WAIT_CPU_MAX_NS did not: it was clocked late. */
 enum { BUILD_NONE = UINT32_MAX, WAIT_COSTS = 100000, WAIT_CPU_MAX_NS = 50000 };
 
+/* Between the library's clocks of a call on a file: less than this beyond its CPU time is no wait. */
+enum { CALLED_NS = 10000 };
+
 /* The last four are what build_steps.h makes of mutexes and conditions. */
 enum step_op {
 	STEP_LOCK, /* mutex, spin lock, read-write lock to write */
@@ -155,6 +158,12 @@ uint32_t build_class_of(const struct build_trace *trace, uint32_t object);
 
 /* What a step is about: the class of its object; a group. BUILD_NONE: nothing that the model has. */
 uint32_t build_object_of(const struct build_trace *trace, const struct build_step *step);
+
+/* Of input and output: calls on files are recorded also if they did not. */
+static inline bool build_has_blocked(const struct build_step *step)
+{
+	return step->count != EVENT_IO_FILE || step->waited_ns > step->section + CALLED_NS;
+}
 
 void build_trace_release(struct build_trace *trace);
 
