@@ -155,6 +155,11 @@ static int load_timeline(struct program *program, struct err *err)
 		return code;
 	sink = replay_sink(program->replay);
 	code = feed(&program->profile, &sink, err);
+	/* A thread executes what its trace has: work from a common supply stays with who took it. */
+	struct replay_facts facts;
+	replay_facts(program->replay, &facts);
+	if (code == 0 && facts.supplies > 0)
+		(void)replay_settle(program->replay);
 	uint32_t pid, tid;
 	while (code == 0 && replay_thread(program->replay, program->threads, &pid, &tid))
 		program->threads++;

@@ -13,7 +13,7 @@ static const uint64_t IDLE_NS = 5;
 struct ahead {
 	struct micro_op ops[REFRUN_OPS];
 	size_t at, count;
-	uint64_t instructions;
+	bool is_some; /* the last of their instructions counts as work that is left */
 };
 
 struct running {
@@ -41,17 +41,18 @@ static uint64_t ns_of(const struct running *running, uint64_t cycle)
 	return (uint64_t)((double)cycle / ghz(running));
 }
 
-static void read_ahead(struct running *running, uint32_t thread, uint64_t work)
+/* Work that is left may be given to another thread meanwhile: only what has been read is this one's. */
+static void read_ahead(struct running *running, uint32_t thread, uint64_t *work)
 {
 	struct ahead *ahead = &running->ahead[thread];
-	size_t wanted = work < REFRUN_TURN ? (size_t)work : REFRUN_TURN;
-	ahead->at = 0;
-	ahead->instructions = running->input->read(
+	size_t wanted = *work < REFRUN_TURN ? (size_t)*work : REFRUN_TURN;
+	size_t count = running->input->read(
 		running->input->read_context, thread, wanted, ahead->ops, &ahead->count);
-	if (ahead->instructions < wanted) {
-		running->missing += work - ahead->instructions;
-		ahead->instructions = work;
-	}
+	ahead->at = 0;
+	ahead->is_some = true;
+	if (count < wanted)
+		running->missing += *work - count;
+	*work = count < wanted ? 1 : *work - count + 1;
 }
 
 static uint64_t duration(void *context, uint32_t thread, uint16_t stretch, uint64_t *work)
@@ -65,13 +66,13 @@ static uint64_t duration(void *context, uint32_t thread, uint16_t stretch, uint6
 		refcore_advance(core, (uint64_t)((double)now_ns * ghz(running)));
 	uint64_t until = (uint64_t)((double)(now_ns + 1) * ghz(running)) + 1;
 	do {
-		if (ahead->instructions == 0)
-			read_ahead(running, thread, *work);
+		if (!ahead->is_some && *work > 0)
+			read_ahead(running, thread, work);
 		ahead->at += refcore_run(core, running->input->codes, ahead->ops + ahead->at,
 			ahead->count - ahead->at, until);
 		if (ahead->at == ahead->count) {
-			*work -= ahead->instructions;
-			ahead->instructions = 0;
+			*work -= *work > 0;
+			ahead->is_some = false;
 		}
 	} while (*work > 0 && refcore_clock(core) < until);
 	if (*work == 0)
