@@ -8,6 +8,7 @@
  */
 #include "bench/refsim/predictors.h"
 #include "bench/refsim/run.h"
+#include "bench/refsim/targets.h"
 #include "full_trace.h"
 #include "model/meaning.h"
 #include "trace/reader.h"
@@ -242,11 +243,16 @@ static int simulate(struct program *program, const char *path, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; code == 0 && i < program->threads; i++) {
 		struct branch_predictor *predictor = NULL;
+		struct target_predictor *targets = NULL;
 		if (processor.predictor == PREDICTOR_PERFECT)
 			continue;
 		code = branch_predictor_new(
 			processor.predictor, processor.predictor_bytes, &predictor);
-		predictors[i] = (struct refcore_predictor){ branch_predictor_predict, predictor };
+		if (code == 0)
+			code = target_predictor_new(processor.predictor_bytes,
+				processor.predictor != PREDICTOR_BIMODAL, &targets);
+		predictors[i] = (struct refcore_predictor){ branch_predictor_predict, predictor,
+			target_predictor_predict, target_predictor_take, targets };
 	}
 	start_streams(program);
 	struct refrun_input input = { .processor = &processor,
@@ -263,8 +269,10 @@ static int simulate(struct program *program, const char *path, struct err *err)
 		code = refrun(&input, NULL, &result, err);
 	if (code == 0 && result.cores)
 		print(processor.name, program, &result);
-	for (uint32_t i = 0; i < program->threads; i++)
+	for (uint32_t i = 0; i < program->threads; i++) {
 		branch_predictor_free(predictors[i].context);
+		target_predictor_free(predictors[i].target_context);
+	}
 	free(predictors);
 	free(result.cores);
 	return code;

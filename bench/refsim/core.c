@@ -63,6 +63,8 @@ struct refcore {
 	uint64_t port_free[PROCESSOR_PORTS_MAX];
 	uint64_t unit_free[CODE_CLASSES][PROCESSOR_PORTS_MAX];
 
+	uint64_t jump; /* number of an indirect jump whose target is not known yet, plus one */
+	uint64_t jump_address, address_after; /* of the last instruction */
 	uint64_t blocked_by; /* number of the mispredicted branch that fetch waits for, plus one */
 	uint64_t fetch_from; /* cycle */
 	enum refcore_part fetch_part; /* why it waits until then */
@@ -429,6 +431,13 @@ static void dispatch_one(struct refcore *core, const struct micro_op *op, const 
 			}
 		}
 	}
+	if (code->class == CODE_JUMP && code->flags & CODE_INDIRECT &&
+		!(code->flags & CODE_RETURN) && last != NEVER) {
+		core->jump = last + 1;
+		core->jump_address = code->address;
+	}
+	if (code->address != 0)
+		core->address_after = code->address + code->bytes;
 	if (parts.stores)
 		push_store(core, op, code, last);
 	uint64_t writer = last != NEVER ? last : core->next - 1;
@@ -436,6 +445,37 @@ static void dispatch_one(struct refcore *core, const struct micro_op *op, const 
 		if (code->writes >> i & 1)
 			core->writers[i] = writer + 1;
 	core->counts.instructions++;
+}
+
+/* The jump went elsewhere than predicted: fetch begins anew when it has executed. */
+static void redirect(struct refcore *core, uint64_t number)
+{
+	struct entry *entry = entry_at(core, number);
+	if (number < core->oldest)
+		return;
+	if (entry->ready == NEVER) {
+		entry->is_mispredicted = true;
+		core->blocked_by = number + 1;
+		return;
+	}
+	core->fetch_from = entry->ready + core->processor->front_end;
+	core->fetch_part = REFCORE_BRANCH;
+}
+
+/* An instruction comes after the last one: whether that branched, and where an indirect jump went. */
+static void follow_path(struct refcore *core, const struct code *code)
+{
+	const struct refcore_predictor *predictor = &core->predictor;
+	if (!predictor->predict_target || code->address == 0)
+		return;
+	uint64_t jump = core->jump;
+	core->jump = 0;
+	if (jump != 0 && !predictor->predict_target(
+				 predictor->target_context, core->jump_address, code->address))
+		redirect(core, jump - 1);
+	if (code->address != core->address_after)
+		predictor->take(predictor->target_context, code->address);
+	core->address_after = code->address; /* it has come */
 }
 
 /* False if the line of the instruction is not there yet. */
@@ -459,6 +499,9 @@ static size_t dispatch(
 		const struct code *code = &codes[ops[done].code];
 		struct parts parts = parts_of(code);
 		uint32_t all = parts.loads + parts.operations + parts.stores;
+		follow_path(core, code);
+		if (core->blocked_by != 0 || core->fetch_from > core->clock)
+			break;
 		bool is_first = core->width_left == width;
 		if ((all > core->width_left && !is_first) || !has_room(core, parts) ||
 			!fetch_line(core, code))

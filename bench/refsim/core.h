@@ -23,10 +23,13 @@
 
 struct refcore;
 
-/* True if the outcome was predicted; learns it. NULL as a predictor: always. */
+/* True if the outcome or the target of an indirect jump but a return was predicted; learns it. NULL: always. */
 struct refcore_predictor {
 	bool (*predict)(void *context, uint64_t address, bool is_taken);
 	void *context;
+	bool (*predict_target)(void *context, uint64_t address, uint64_t target);
+	void (*take)(void *context, uint64_t target); /* any taken branch or jump */
+	void *target_context;
 };
 
 /* Where its cycles went: by what kept the oldest micro-operation from retiring. Sums to the cycles run. */

@@ -3,6 +3,7 @@
 #include "cmocka_all.h"
 #include "base/rng.h"
 #include "bench/refsim/predictors.h"
+#include "bench/refsim/targets.h"
 
 #include <errno.h>
 
@@ -136,9 +137,34 @@ static void sizes_are_rounded_down(void **state)
 	}
 }
 
+/* A jump goes to each of so many targets in turn, after a branch with a target of its own: share mispredicted. */
+static double targets_missed(uint32_t targets, uint32_t bytes, bool has_paths)
+{
+	AUTO(target_predictor) struct target_predictor *predictor = NULL;
+	uint64_t wrong = 0;
+	assert_int_equal(target_predictor_new(bytes, has_paths, &predictor), 0);
+	for (uint64_t n = 0; n < BRANCHES; n++) {
+		uint64_t target = 0x500000 + 64 * (n * n % targets);
+		wrong += !target_predictor_predict(predictor, 0x401000, target);
+		target_predictor_take(predictor, target);
+	}
+	return (double)wrong / BRANCHES;
+}
+
+static void targets_are_told_by_the_path_while_the_tables_have_room(void **state)
+{
+	(void)state;
+	assert_true(targets_missed(1, 4 * KIB, false) < 0.001);
+	assert_true(targets_missed(16, 4 * KIB, false) > 0.5);
+	assert_true(targets_missed(16, 4 * KIB, true) < 0.01);
+	assert_true(targets_missed(2048, 4 * KIB, true) > 0.5);
+	assert_true(targets_missed(2048, 256 * KIB, true) < 0.2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(targets_are_told_by_the_path_while_the_tables_have_room),
 		cmocka_unit_test(what_never_changes_is_learnt),
 		cmocka_unit_test(chance_is_missed),
 		cmocka_unit_test(short_loops_need_history),
