@@ -88,6 +88,9 @@ size_t core_program_instructions(const struct core_program *program, size_t clas
 const uint32_t *core_program_codes(
 	const struct core_program *program, size_t class, size_t *ret_count);
 
+/* Likewise: executions of those that only one of the class's traces has, as it stands for them; 0: of others. */
+const double *core_program_lone(const struct core_program *program, size_t class);
+
 /*
  * A core to play on: what is worked out once for a processor and then used by one thread at a time. -ENOMEM, or
  * -EINVAL: no width or no window.

@@ -74,6 +74,8 @@ struct core_slot {
 	uint32_t code;
 	uint32_t accesses, firsts,
 		page_firsts; /* in the class's traces: all, first touches of lines, of pages */
+	size_t trace; /* the last one to have it, plus 1 */
+	bool is_common; /* several have it */
 	uint32_t line_changes, lines_up, lines_down; /* goings on to another line, to one beside */
 };
 
@@ -102,6 +104,7 @@ struct core_program {
 	size_t access_count, access_capacity;
 	struct core_slot *slots;
 	size_t slot_count, slot_capacity;
+	double *slot_executions; /* of `slots`: what core_program_lone() answers */
 	uint32_t *slot_codes; /* of `slots`: what core_program_codes() answers */
 	size_t lines_max, pages_max, slots_max, uops_max; /* of a trace, but slots of a class */
 };

@@ -108,6 +108,48 @@ static void count_branches(
 	class->branches_played = instructions > 0 ? branches / instructions : 0;
 }
 
+/*
+ * How often the class would execute the instructions that access memory and that only one of its traces has. One trace stands
+ * for many instructions, but may have come upon something that is done once.
+ */
+static void count_lone(struct core_program *program, const struct core_class *class)
+{
+	double *executions = program->slot_executions + class->slot;
+	for (size_t t = class->trace; t < class->trace + class->trace_count; t++) {
+		const struct core_trace *trace = &program->traces[t];
+		double weight = trace->instructions ? trace->weight / trace->instructions : 0;
+		uint32_t last = CORE_NONE; /* a load and a store share theirs */
+		for (uint32_t u = trace->uop; u < trace->uop + trace->uop_count; u++) {
+			const struct core_uop *uop = &program->uops[u];
+			if (!(uop->flags & (CORE_LOAD | CORE_STORE)) || uop->access == last)
+				continue;
+			last = uop->access;
+			struct core_slot *slot =
+				&program->slots[class->slot + program->accesses[last].slot];
+			executions[program->accesses[last].slot] += weight;
+			slot->is_common |= slot->trace > 0 && slot->trace != t + 1;
+			slot->trace = t + 1;
+		}
+	}
+	for (size_t i = 0; i < class->slot_count; i++)
+		if (program->slots[class->slot + i].is_common || class->trace_count == 1)
+			executions[i] = 0;
+}
+
+static int list_slots(struct core_program *program)
+{
+	program->slot_codes = calloc(program->slot_count + 1, sizeof(*program->slot_codes));
+	program->slot_executions =
+		calloc(program->slot_count + 1, sizeof(*program->slot_executions));
+	if (!program->slot_codes || !program->slot_executions)
+		return -ENOMEM;
+	for (size_t i = 0; i < program->slot_count; i++)
+		program->slot_codes[i] = program->slots[i].code;
+	for (size_t i = 0; i < program->class_count; i++)
+		count_lone(program, &program->classes[i]);
+	return 0;
+}
+
 int core_program_new(const struct profile *profile, size_t instructions_max, uint64_t seed,
 	struct core_program **ret)
 {
@@ -127,13 +169,10 @@ int core_program_new(const struct profile *profile, size_t instructions_max, uin
 		rc = core_draw(program, &program->classes[i], &rng);
 		count_branches(program, &program->classes[i], &profile->classes[i]);
 	}
+	if (rc == 0)
+		rc = list_slots(program);
 	if (rc != 0)
 		return rc;
-	program->slot_codes = calloc(program->slot_count + 1, sizeof(*program->slot_codes));
-	if (!program->slot_codes)
-		return -ENOMEM;
-	for (size_t i = 0; i < program->slot_count; i++)
-		program->slot_codes[i] = program->slots[i].code;
 	*ret = TAKE(program);
 	return 0;
 }
@@ -149,6 +188,7 @@ void core_program_free(struct core_program *program)
 	free(program->accesses);
 	free(program->slots);
 	free(program->slot_codes);
+	free(program->slot_executions);
 	free(program);
 }
 
@@ -163,4 +203,11 @@ const uint32_t *core_program_codes(
 	*ret_count = class < program->class_count ? program->classes[class].slot_count : 0;
 	return class < program->class_count ? program->slot_codes + program->classes[class].slot
 					    : NULL;
+}
+
+const double *core_program_lone(const struct core_program *program, size_t class)
+{
+	return class < program->class_count
+		       ? program->slot_executions + program->classes[class].slot
+		       : NULL;
 }

@@ -100,6 +100,16 @@ static double memory_lines(const struct profile_class *class, const struct stats
 	       share(class->fetches, class->instructions) * odds->fetch_beyond[last];
 }
 
+/* No more accesses miss than the class's do, of an instruction that one trace executes as often as many traces would. */
+static void scale_odds(struct core_odds *odds, double factor)
+{
+	double *const parts[] = { &odds->transfer, &odds->untranslated[0], &odds->untranslated[1] };
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		*parts[i] *= factor;
+	for (size_t i = 0; i < PROCESSOR_LEVELS_MAX; i++)
+		odds->beyond[i] *= factor;
+}
+
 /* The input of a class; its odds by instruction are in rppm->odds. */
 static struct core_input input_of(struct rppm *rppm, size_t index,
 	const struct processor *processor, struct predicted_class *ret)
@@ -108,12 +118,18 @@ static struct core_input input_of(struct rppm *rppm, size_t index,
 	const struct predict_class *known = &rppm->classes[index];
 	const struct statstack_class *odds = &rppm->answer.classes[index];
 	struct core_input input = { .odds = &rppm->odds[known->slot] };
+	const double *lone = core_program_lone(rppm->program, index);
 	for (size_t i = known->slot; i < known->slot + known->slot_count; i++) {
 		const struct statstack_odds *of =
 			rppm->slots[i] >= 0 ? &rppm->answer.codes[rppm->slots[i]] : &odds->access;
 		memcpy(rppm->odds[i].beyond, of->beyond, sizeof of->beyond);
 		rppm->odds[i].transfer = of->transfer;
 		memcpy(rppm->odds[i].untranslated, of->untranslated, sizeof of->untranslated);
+		double known_accesses =
+			rppm->slots[i] >= 0 ? statstack_accesses(rppm->statstack, rppm->slots[i])
+					    : 0;
+		if (known_accesses > 0 && known_accesses < lone[i - known->slot])
+			scale_odds(&rppm->odds[i], known_accesses / lone[i - known->slot]);
 	}
 	double fetches = share(class->fetches, class->instructions);
 	input.fetches = fetches;

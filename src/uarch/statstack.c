@@ -226,6 +226,11 @@ void statstack_free(struct statstack *statstack)
 	free(statstack);
 }
 
+double statstack_accesses(const struct statstack *statstack, ptrdiff_t found)
+{
+	return statstack->codes[found].accesses;
+}
+
 ptrdiff_t statstack_find(const struct statstack *statstack, uint32_t class, uint32_t code)
 {
 	if (class >= statstack->class_count)

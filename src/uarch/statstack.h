@@ -68,6 +68,9 @@ CLEANUP_DEFINE(statstack, statstack_free)
  */
 ptrdiff_t statstack_find(const struct statstack *statstack, uint32_t class, uint32_t code);
 
+/* Accesses by an instruction that was found, in its class: an estimate from samples. */
+double statstack_accesses(const struct statstack *statstack, ptrdiff_t found);
+
 /* Whether the profile has reuse distances of pages: those made before there were any have none. */
 bool statstack_has_pages(const struct statstack *statstack);
 

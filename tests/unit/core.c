@@ -503,6 +503,35 @@ static void a_stream_is_told_by_its_lines(void **state)
 	assert_near(ahead, alone, 0.01 * alone);
 }
 
+/* One of two traces, which stand for ten times themselves, has an instruction that the other has not. */
+static void an_instruction_of_one_trace_is_known_as_such(void **state)
+{
+	(void)state;
+	static struct micro_op ops[2][OPS];
+	struct code codes[2] = { { .class = CODE_MOVE, .flags = CODE_LOAD, .data_bytes = 8 },
+		{ .class = CODE_MOVE, .flags = CODE_LOAD, .data_bytes = 8 } };
+	struct micro_trace micro[2] = { { .count = OPS, .ops = ops[0], .weight = 10. * OPS },
+		{ .count = OPS, .ops = ops[1], .weight = 10. * OPS } };
+	struct profile_class class = { .instructions = UINT64_C(20) * OPS };
+	struct profile profile = { .classes = &class,
+		.class_count = 1,
+		.codes = codes,
+		.code_count = 2,
+		.micro = micro,
+		.micro_count = 2 };
+	for (unsigned i = 0; i < OPS; i++)
+		ops[0][i].address = ops[1][i].address = LINE;
+	ops[1][7].code = ops[1][9].code = 1;
+	AUTO(core_program) struct core_program *program = NULL;
+	assert_int_equal(core_program_new(&profile, SIZE_MAX, 1, &program), 0);
+	size_t count;
+	const uint32_t *list = core_program_codes(program, 0, &count);
+	const double *lone = core_program_lone(program, 0);
+	assert_int_equal(count, 2);
+	for (size_t i = 0; i < count; i++)
+		assert_near(1 + lone[i], list[i] == 1 ? 1 + 10 * 2 : 1, 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -519,6 +548,7 @@ int main(void)
 		cmocka_unit_test(translations_are_waited_for),
 		cmocka_unit_test(page_walks_are_so_many_at_a_time),
 		cmocka_unit_test(a_stream_is_told_by_its_lines),
+		cmocka_unit_test(an_instruction_of_one_trace_is_known_as_such),
 		cmocka_unit_test(a_prefetched_stream_goes_at_the_speed_of_the_prefetcher),
 		cmocka_unit_test(fused_operations_take_one_place),
 		cmocka_unit_test(a_move_at_renaming_costs_nothing_but_its_place),
