@@ -15,23 +15,30 @@ int meaning_new(struct meaning **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
+/* What only the judges need: most of the memory. */
+static void forget_what_happened(struct meaning *meaning)
+{
+	for (size_t i = 0; i < meaning->mutex_count; i++)
+		free(meaning->mutexes[i].log);
+	for (size_t i = 0; i < meaning->thread_count; i++)
+		free(meaning->threads[i].open);
+	free(TAKE(meaning->mutexes));
+	free(TAKE(meaning->threads));
+	meaning->mutex_count = meaning->thread_count = 0;
+}
+
 void meaning_free(struct meaning *meaning)
 {
 	if (!meaning)
 		return;
 	for (size_t i = 0; i < meaning->type_count; i++)
 		free(meaning->types[i].parts);
-	for (size_t i = 0; i < meaning->mutex_count; i++)
-		free(meaning->mutexes[i].log);
-	for (size_t i = 0; i < meaning->thread_count; i++)
-		free(meaning->threads[i].open);
+	forget_what_happened(meaning);
 	for (size_t i = 0; i < meaning->cond_count; i++) {
 		free(meaning->uses[i].waiters);
 		free(meaning->uses[i].signallers);
 	}
 	free(meaning->types);
-	free(meaning->mutexes);
-	free(meaning->threads);
 	free(meaning->conds);
 	free(meaning->uses);
 	free(meaning->refused);
@@ -287,7 +294,9 @@ static int add_event(void *context, const struct event *event, struct err *err)
 static int finish(void *context, uint64_t end_ns, struct err *err)
 {
 	(void)end_ns;
-	return meaning_judge(context) < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
+	int code = meaning_judge(context);
+	forget_what_happened(context);
+	return code < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
 }
 
 struct event_sink meaning_sink(struct meaning *meaning)

@@ -39,10 +39,10 @@ struct candidate {
 };
 
 struct segment {
-	uint32_t thread, epoch;
-	size_t from; /* the step after the taking */
 	uint64_t order; /* of the takings */
-	size_t pieces; /* bound: how many its thread had before it in this epoch */
+	size_t from; /* the step after the taking */
+	uint32_t thread, epoch;
+	uint32_t pieces; /* how many its thread had before it in this epoch */
 	bool is_bound, is_refused;
 };
 
@@ -51,6 +51,7 @@ struct search {
 	const struct candidate *candidate;
 	struct segment *segments;
 	size_t count, capacity;
+	bool keeps_pieces; /* else only those that are bound are among the segments */
 	size_t held; /* locks at each taking */
 	uint32_t epochs, takers;
 	uint64_t piece_ns,
@@ -223,6 +224,10 @@ static int look_at(struct search *s, struct place *place)
 		next.epoch = open->epoch + open->is_bound;
 		next.pieces = open->is_bound ? 0 : open->pieces + 1;
 	}
+	if (open && !open->is_bound && !s->keeps_pieces) {
+		*open = next;
+		return 0;
+	}
 	if (mem_grow(&s->segments, &s->capacity, s->count + 1, sizeof *s->segments) < 0)
 		return -ENOMEM;
 	s->segments[s->count++] = next;
@@ -299,26 +304,44 @@ static bool works_in_pieces(const struct search *s, size_t pieces)
 	       2 * (double)s->aside_ns[1] * (double)pieces <= aside * piece_ns;
 }
 
-/* In order. */
-static bool is_believed(const struct search *s)
+/* The end of the epoch that begins there. */
+static size_t epoch_end(const struct search *s, size_t from)
 {
-	size_t pieces = 0, with_pieces = 0, dry = 0, end;
+	size_t end = from;
+	while (end < s->count && s->segments[end].epoch == s->segments[from].epoch)
+		end++;
+	return end;
+}
+
+/* By what its threads did at the ends of the epochs. */
+static bool is_likely(const struct search *s)
+{
+	size_t pieces = 0;
 	bool has_uneven = false;
-	for (size_t i = 0; i < s->count; i = end) {
-		const struct segment *segments = &s->segments[i];
-		for (end = i + 1; end < s->count && s->segments[end].epoch == segments->epoch;)
-			end++;
-		if (i > 0 && segments->order < segments[-1].order)
-			return false;
-		size_t here = end - i - s->takers; /* each has one bound segment in it */
-		pieces += here;
-		with_pieces += here > 0;
-		dry += here > 0 && ran_dry(segments, end - i);
-		has_uneven |= is_uneven(segments, end - i);
+	for (size_t i = 0, end; i < s->count; i = end) {
+		end = epoch_end(s, i);
+		has_uneven |= is_uneven(&s->segments[i], end - i);
+		for (size_t k = i; k < end; k++)
+			pieces += s->segments[k].pieces;
 	}
 	return pieces > 0 &&
-	       (s->candidate->kind != STEP_LOCK ||
-		       (4 * dry >= 3 * with_pieces && has_uneven && works_in_pieces(s, pieces)));
+	       (s->candidate->kind != STEP_LOCK || (has_uneven && works_in_pieces(s, pieces)));
+}
+
+/* By all that they took. */
+static bool is_believed(const struct search *s)
+{
+	size_t with_pieces = 0, dry = 0;
+	for (size_t i = 0, end; i < s->count; i = end) {
+		const struct segment *segments = &s->segments[i];
+		end = epoch_end(s, i);
+		if (i > 0 && segments->order < segments[-1].order)
+			return false;
+		bool has_pieces = end - i > s->takers; /* each has one bound segment in it */
+		with_pieces += has_pieces;
+		dry += has_pieces && ran_dry(segments, end - i);
+	}
+	return s->candidate->kind != STEP_LOCK || 4 * dry >= 3 * with_pieces;
 }
 
 static int add_pieces(struct search *s, struct supply *supply)
@@ -364,17 +387,30 @@ static int accept(struct search *s)
 	return code;
 }
 
+static int collect_all(struct search *s)
+{
+	int code = 0;
+	for (uint32_t i = 0; code == 0 && i < s->replay->thread_count && !s->is_refuted; i++)
+		code = collect(s, i);
+	if (code == 0 && s->count > 0)
+		qsort(s->segments, s->count, sizeof *s->segments, by_order);
+	return code;
+}
+
+/* First without the pieces, of which there may be many. */
 static int try_candidate(struct replay *replay, const struct candidate *candidate)
 {
-	struct search s = { .replay = replay, .candidate = candidate };
-	int code = 0;
-	for (uint32_t i = 0; code == 0 && i < replay->thread_count && !s.is_refuted; i++)
-		code = collect(&s, i);
-	if (code == 0 && s.count > 0 && !s.is_refuted) {
-		qsort(s.segments, s.count, sizeof *s.segments, by_order);
-		code = is_believed(&s) ? accept(&s) : 0;
-	}
-	free(s.segments);
+	struct search ends = { .replay = replay, .candidate = candidate };
+	struct search all = { .replay = replay, .candidate = candidate, .keeps_pieces = true };
+	int code = collect_all(&ends);
+	bool is_worth_it = code == 0 && !ends.is_refuted && is_likely(&ends);
+	free(ends.segments);
+	if (!is_worth_it)
+		return code;
+	code = collect_all(&all);
+	if (code == 0 && is_believed(&all))
+		code = accept(&all);
+	free(all.segments);
 	return code;
 }
 
