@@ -24,8 +24,8 @@ struct view {
 
 static bool is_signalled(const struct result_lock *lock)
 {
-	return lock->what == WHAT_COND || lock->what == WHAT_QUEUE ||
-	       (lock->what == WHAT_SEM && !lock->is_held);
+	return lock->what == WHAT_QUEUE ||
+	       ((lock->what == WHAT_COND || lock->what == WHAT_SEM) && !lock->is_held);
 }
 
 static struct view look(const struct results *results)

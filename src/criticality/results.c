@@ -40,8 +40,12 @@ void results_free(struct results *results)
 
 void results_set_futex(struct results *results, size_t lock, uint8_t what)
 {
-	if (results->locks[lock].is_futex)
-		results->locks[lock].what = what;
+	struct result_lock *futex = &results->locks[lock];
+	if (!futex->is_futex)
+		return;
+	/* Whose waiters let one another go is a lock. */
+	futex->is_held |= futex->what == WHAT_FUTEX && (what == WHAT_SEM || what == WHAT_COND);
+	futex->what = what;
 }
 
 int results_find_again(struct results *results)

@@ -98,6 +98,24 @@ static void a_futex_is_what_it_is_used_for(void **state)
 	assert_int_equal(r->findings[0].kind, FINDING_BARRIER);
 }
 
+/* By its name it may be a pool or a signal; those who wait for it let one another go. */
+static void a_semaphore_in_turn_is_a_lock_for_the_kernel_too(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	for (uint64_t k = 0; k < 20; k++) {
+		futex(a, k * MS, MAIN + k % 2, EVENT_WAIT, 5, 0);
+		futex(a, (k + 1) * MS, MAIN + k % 2, EVENT_WOKEN, 5, MAIN + 1 - k % 2);
+	}
+	AUTO(results) struct results *r = finish(a, 20 * MS);
+	results_set_futex(r, 0, WHAT_SEM);
+	assert_int_equal(results_find_again(r), 0);
+	assert_int_equal(r->locks[0].what, WHAT_SEM);
+	assert_int_equal(r->findings[0].kind, FINDING_LOCK);
+}
+
 /* n rounds; thread `late` takes `late_ms` to the barrier, the others 1 ms. */
 static struct results *rounds_at_a_barrier(uint64_t late_ms, uint64_t others_us)
 {
@@ -348,6 +366,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_hot_lock_is_found_and_costs_what_it_serialises),
 		cmocka_unit_test(a_futex_is_what_it_is_used_for),
+		cmocka_unit_test(a_semaphore_in_turn_is_a_lock_for_the_kernel_too),
 		cmocka_unit_test(waiting_at_a_spin_lock_is_spinning),
 		cmocka_unit_test(the_last_at_a_barrier_is_blamed),
 		cmocka_unit_test(others_with_nothing_to_do_make_a_serial_phase),
