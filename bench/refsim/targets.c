@@ -22,7 +22,8 @@ struct entry {
 
 struct target_predictor {
 	struct entry *tables[TABLES];
-	uint32_t count, mask;
+	bool has_paths; /* else the first table is used alone */
+	uint32_t mask;
 	uint64_t path[PATH_MOST]; /* the last targets, in a ring */
 	uint32_t taken;
 };
@@ -32,11 +33,11 @@ int target_predictor_new(uint32_t bytes, bool has_paths, struct target_predictor
 	AUTO(target_predictor) struct target_predictor *predictor = calloc(1, sizeof(*predictor));
 	if (!predictor)
 		return -ENOMEM;
-	predictor->count = has_paths ? TABLES : 1;
-	uint32_t entries =
-		(bytes > LEAST_BYTES ? bytes : LEAST_BYTES) / ENTRY_BYTES / predictor->count;
+	predictor->has_paths = has_paths;
+	uint32_t entries = (bytes > LEAST_BYTES ? bytes : LEAST_BYTES) / ENTRY_BYTES /
+			   (has_paths ? TABLES : 1);
 	predictor->mask = (UINT32_C(1) << (31 - __builtin_clz(entries))) - 1;
-	for (uint32_t i = 0; i < predictor->count; i++) {
+	for (uint32_t i = 0; i < TABLES; i++) {
 		predictor->tables[i] = calloc(predictor->mask + 1, sizeof(struct entry));
 		if (!predictor->tables[i])
 			return -ENOMEM;
@@ -75,27 +76,41 @@ static void learn(struct entry *entry, uint64_t target)
 		entry->target = target;
 }
 
+static struct entry *place_of(const struct target_predictor *predictor, uint64_t address,
+	uint32_t table, uint32_t *ret_tag)
+{
+	uint64_t hash = path_hash(predictor, address, lengths[table]);
+	*ret_tag = (uint32_t)(hash >> 40) & 0xfff;
+	return &predictor->tables[table][hash & predictor->mask];
+}
+
+/* The longest path that knows the jump; 0: none does. */
+static uint32_t find_table(const struct target_predictor *predictor, uint64_t address)
+{
+	for (uint32_t i = predictor->has_paths ? TABLES - 1 : 0; i > 0; i--) {
+		uint32_t tag;
+		const struct entry *entry = place_of(predictor, address, i, &tag);
+		if (entry->target != 0 && entry->tag == tag)
+			return i;
+	}
+	return 0;
+}
+
 bool target_predictor_predict(void *context, uint64_t address, uint64_t target)
 {
 	struct target_predictor *predictor = context;
-	struct entry *places[TABLES];
-	uint32_t tags[TABLES], by = 0;
-	for (uint32_t i = 0; i < predictor->count; i++) {
-		uint64_t hash = path_hash(predictor, address, lengths[i]);
-		tags[i] = (uint32_t)(hash >> 40) & 0xfff;
-		places[i] = &predictor->tables[i][hash & predictor->mask];
-		if (i > 0 && places[i]->target != 0 && places[i]->tag == tags[i])
-			by = i;
-	}
-	bool is_right = places[by]->target == target;
-	learn(places[by], target);
+	uint32_t tag, by = find_table(predictor, address);
+	struct entry *entry = place_of(predictor, address, by, &tag);
+	bool is_right = entry->target == target;
+	learn(entry, target);
 	/* What a longer path might tell: in the place of an entry that was of no use. */
-	for (uint32_t i = by + 1; !is_right && i < predictor->count; i++) {
-		if (places[i]->sure == 0) {
-			*places[i] = (struct entry){ .target = target, .tag = tags[i], .sure = 1 };
+	for (uint32_t i = by + 1; predictor->has_paths && !is_right && i < TABLES; i++) {
+		entry = place_of(predictor, address, i, &tag);
+		if (entry->sure == 0) {
+			*entry = (struct entry){ .target = target, .tag = tag, .sure = 1 };
 			break;
 		}
-		places[i]->sure--;
+		entry->sure--;
 	}
 	return is_right;
 }
