@@ -142,6 +142,10 @@ void boost_trial_print(const struct boost_trial *trial, FILE *out)
 			t->on_work / t->on_s, t->off_work / t->off_s, trial->opts.slice_s);
 	if (t->joules.count > 0)
 		print_factor(out, "energy for a unit of work", &t->joules);
+	if (!t->is_guarded && trial_pairs_factor(&t->rates, CONFIDENCE).high < 1)
+		fputs("corecast: boosting made it slower: do without, or let --guard switch it "
+		      "off\n",
+			out);
 	if (t->is_guarded)
 		fprintf(out, "corecast: boosting %s\n",
 			t->state == TRIAL_ALWAYS  ? "was shown to pay, and is on"

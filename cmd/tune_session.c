@@ -162,8 +162,8 @@ static void tell(const struct tune_session *session, const struct tuner_decision
 	if (session->opts.log)
 		fprintf(session->opts.log, "%.3f,%u,%.6g,%s,%d\n", at, before->threads,
 			d->performance, state_name(before->state), d->has_restarted);
-	if (session->opts.messages &&
-		(d->threads != before->threads || d->state != before->state || d->has_restarted))
+	if (session->opts.messages && (d->threads != before->threads || d->held != before->held ||
+					      d->state != before->state || d->has_restarted))
 		fprintf(session->opts.messages,
 			"corecast: %7.1f s  %u threads: %.6g/s; %s%s %u: %s\n", at, before->threads,
 			d->performance, d->has_restarted ? "the workload changed; " : "",
@@ -260,7 +260,7 @@ static int run(struct tune_session *session, pid_t pid, int stop_fd, struct err 
 	return code;
 }
 
-/* A program that goes on without us goes on with the best count that is known, not with one that is just tried. */
+/* A program that cannot be given back what it had goes on with the best count that is known, not with one that is just tried. */
 static int leave_best(struct tune_session *session, pid_t pid, struct err *err)
 {
 	const struct tuner_decision *d = &session->decision;
@@ -268,9 +268,14 @@ static int leave_best(struct tune_session *session, pid_t pid, struct err *err)
 	const struct tune_point *best =
 		d->state == TUNER_HOLDING ? tune_set_find(&set, d->held) : tune_set_best(&set);
 	bool goes_on = session->opts.pid && kill(pid, 0) == 0;
-	if (!goes_on || !best || best->threads == d->threads)
+	if (!goes_on || !best || actuator_restores(session->actuator))
 		return 0;
-	return actuator_set(session->actuator, pid, best->threads, err);
+	if (session->opts.messages)
+		fprintf(session->opts.messages, "corecast: process %d goes on with %u threads\n",
+			pid, best->threads);
+	return best->threads == d->threads
+		       ? 0
+		       : actuator_set(session->actuator, pid, best->threads, err);
 }
 
 int tune_session_run(struct tune_session *session, pid_t pid, int stop_fd, struct err *err)

@@ -92,6 +92,8 @@ static int read_order(struct pin *pin, pid_t pid)
 	int got = pid ? hwloc_get_proc_cpubind(pin->topology, pid, allowed, 0)
 		      : hwloc_get_cpubind(pin->topology, allowed, HWLOC_CPUBIND_PROCESS);
 	int status = got < 0 ? -errno : 0;
+	if (pid && status == -EINVAL) /* hwloc's word for one that is gone */
+		status = -ESRCH;
 	if (status == 0)
 		status = pin_order(pin->topology, allowed, &pin->processors, &pin->processor_count);
 	hwloc_bitmap_free(allowed);

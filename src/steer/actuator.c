@@ -172,6 +172,16 @@ static bool is_gone(pid_t pid)
 	return kill(pid, 0) < 0 && errno == ESRCH;
 }
 
+static int set_cores(const struct pin *pin, pid_t pid, uint32_t threads, struct err *err)
+{
+	int code = pin_process(pin, pid, threads, err);
+	if (code == -EPERM)
+		return err_set(err, code,
+			"not allowed to set the cores of process %d: as its owner, or as root",
+			pid);
+	return code;
+}
+
 static int set_affinity(const struct pin *pin, pid_t pid, uint32_t threads, struct err *err)
 {
 	AUTO_RELEASE(tree) struct tree tree = { 0 };
@@ -179,9 +189,9 @@ static int set_affinity(const struct pin *pin, pid_t pid, uint32_t threads, stru
 	if (code < 0)
 		return err_set(
 			err, code, "cannot read the program's processes: %s", strerror(-code));
-	code = pin_process(pin, pid, threads, err);
+	code = set_cores(pin, pid, threads, err);
 	for (size_t i = 0; code == 0 && i < tree.count; i++) {
-		code = pin_process(pin, tree.pids[i], threads, err);
+		code = set_cores(pin, tree.pids[i], threads, err);
 		if (code < 0 && is_gone(tree.pids[i]))
 			code = 0;
 	}
@@ -229,6 +239,11 @@ int actuator_set(struct actuator *actuator, pid_t pid, uint32_t threads, struct 
 	if (actuator->pin)
 		return set_affinity(actuator->pin, pid, threads, err);
 	return actuator->command ? run_command(actuator->command, threads, err) : 0;
+}
+
+bool actuator_restores(const struct actuator *actuator)
+{
+	return !actuator->command;
 }
 
 void actuator_restore(struct actuator *actuator)

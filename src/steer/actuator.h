@@ -36,7 +36,10 @@ int actuator_begin(struct actuator *actuator, pid_t pid, struct err *err);
 /* From now on. 0 or a negative errno; a process that is gone is not an error. */
 int actuator_set(struct actuator *actuator, pid_t pid, uint32_t threads, struct err *err);
 
-/* What was there before: the program's own cores, its own choice. A command has no before. */
+/* Whether it can give back what was there before. A command knows no before. */
+bool actuator_restores(const struct actuator *actuator);
+
+/* What was there before: the program's own cores, its own choice. */
 void actuator_restore(struct actuator *actuator);
 
 /* The highest count that it can set; 0: any. */

@@ -196,7 +196,28 @@ grep -E 'gain of boosting: [+]0.0%|too short a run' stderr >found
 grep '^corecast: boosting was ' stderr
 awk 'length($0) > 80 { print "wide: " $0; bad = 1 } END { exit bad }' stderr
 
-# The same by the kernel (16384 at a time); and with those made faster that have ended meanwhile.
+# What makes a program slower says so: this one tells half the rate while it is the faster one.
+cat >program <<'END'
+sleep 60 &
+until [ -e stop ]; do
+	read -r stat <"/proc/$$/stat"
+	set -- $stat
+	if [ "${19}" -lt 0 ]; then echo "rate 50"; else echo "rate 100"; fi
+done
+kill $!
+END
+for _ in 1 2 3; do
+	rm -f stop
+	(sleep 1.2 && touch stop) &
+	"$CORECAST" boost --alternate 0.1 -m 'print:rate ([0-9]+)' -- sh ./program >result 2>stderr
+	wait $!
+	if grep '^corecast: boosting made it slower: do without' stderr >found; then
+		break
+	fi
+done
+cut -d: -f2 found
+
+# Threads that come and go, by the kernel (16384 at a time); and with those made faster that have ended meanwhile.
 churn 1024 15000 --dry-run
 churn 1024 500
 

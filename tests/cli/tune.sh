@@ -47,8 +47,10 @@ until_held() {
 }
 until_held -s 'command:echo {n} >count' --max 8
 grep -q "held $(cat count) threads" messages
+grep -q "process $program goes on with $(cat count) threads" messages
 until_held -s affinity --min 1 --max 1
 grep -q 'held 1 threads' messages
+if grep 'goes on with' messages; then exit 1; fi
 after=$(taskset -p "$program" | sed 's/.*: //')
 [ "$before" = "$after" ]
 
@@ -249,6 +251,7 @@ fails -m usdt:/bin/sh:nope -- true
 fails -m print:nothing -- true
 fails -m regions -p 1
 fails -m 'print:([0-9])' -p 1
+fails -m switches -p 4194304
 fails -s 'command:echo' -- true
 fails --policy dice -- true
 fails --min 3 --max 2 -- true
