@@ -85,27 +85,37 @@ static void cpu_time_passes_no_faster_than_time(void **state)
 	}
 }
 
-/* All of its sections do the same, also those at whose end a thread's clock is read and it loses its core. */
+static int by_size(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+/*
+ * All of its sections do the same, also those at whose end a thread's clock is read and it loses its core. A few may
+ * have the time in which the machine under this one did something else.
+ */
 static void cpu_time_in_a_section_stays_there(void **state)
 {
 	(void)state;
 	AUTO_RELEASE(trace) struct trace trace = { 0 };
 	record("tests/programs/events", "one_core", &trace);
-	uint64_t sum_ns = 0, count = 0, least_ns = UINT64_MAX;
+	AUTO_FREE uint64_t *held_ns = calloc(trace.count, sizeof *held_ns);
+	size_t count = 0;
+	assert_non_null(held_ns);
 	for (size_t i = 0; i + 1 < trace.count; i++) {
 		const struct event *event = &trace.events[i];
 		if (event->kind != EVENT_PASS || event->what != WHAT_MUTEX)
 			continue;
 		const struct event *release = after(&trace, event);
 		assert_int_equal(release->kind, EVENT_RELEASE);
-		uint64_t held_ns = release->cpu_ns - event->cpu_ns;
-		sum_ns += held_ns;
-		count++;
-		least_ns = held_ns < least_ns ? held_ns : least_ns;
+		held_ns[count++] = release->cpu_ns - event->cpu_ns;
 	}
 	assert_true(count > 0);
-	assert_true(
-		least_ns > sum_ns / count / 4); /* cores change their speed, but not that much */
+	qsort(held_ns, count, sizeof *held_ns, by_size);
+	/* Cores change their speed, but not that much. */
+	if (held_ns[0] <= held_ns[count / 2] / 4)
+		fail_msg("%" PRIu64 " ns of %" PRIu64 " ns", held_ns[0], held_ns[count / 2]);
 }
 
 static uint64_t last_cpu_ns(const struct trace *trace, uint32_t tid)
