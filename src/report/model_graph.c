@@ -37,19 +37,43 @@ double model_edge_probability(const struct model *model, const struct model_edge
 		       : probability;
 }
 
+/* NAN: not known. */
+static double mean_count(const struct model *model, const struct model_count *count)
+{
+	double mean = 0;
+	for (uint32_t i = 0; i < count->entry_count; i++)
+		mean += (double)count->entries[i].count * count->entries[i].probability;
+	if (count->entry_count == 0 &&
+		model_evaluate(model, &count->value, MODEL_NUMBER, NULL, &mean, NULL) < 0)
+		return (double)NAN;
+	return mean;
+}
+
 static void add_times(
 	struct strbuf *out, const struct model *model, const struct model_fragment *fragment)
 {
-	double times = 0;
-	const struct model_count *count = &fragment->count;
-	if (count->entry_count > 0)
-		for (uint32_t i = 0; i < count->entry_count; i++)
-			times += (double)count->entries[i].count * count->entries[i].probability;
-	else if (model_evaluate(model, &count->value, MODEL_NUMBER, NULL, &times, NULL) < 0)
+	double times = mean_count(model, &fragment->count);
+	if (isnan(times))
 		return;
-	if (count->value.formula)
-		strbuf_addf(out, " %s =", count->value.formula);
+	if (fragment->count.value.formula)
+		strbuf_addf(out, " %s =", fragment->count.value.formula);
 	strbuf_addf(out, " %s times", number_format(times).text);
+}
+
+/* How many requests of the disk, in the mean, and how long it serves one. */
+static void add_requests(
+	struct strbuf *out, const struct model *model, const struct model_fragment *fragment)
+{
+	const struct model_object *disk = &model->objects[fragment->object];
+	double requests = mean_count(model, &fragment->count);
+	if (isnan(requests))
+		return;
+	strbuf_addf(out, ", %s requests of %s", number_format(requests).text,
+		quantity_format(
+			QUANTITY_TIME, model_mean_s(model, &disk->classes[fragment->other].service))
+			.text);
+	if (fragment->is_background)
+		strbuf_add(out, " in the background");
 }
 
 void model_add_costs(
@@ -63,6 +87,8 @@ void model_add_costs(
 			quantity_format(QUANTITY_TIME, model_mean_s(model, &fragment->time)).text);
 	if (fragment->op == MODEL_LOOP)
 		add_times(out, model, fragment);
+	if (fragment->op == MODEL_IO)
+		add_requests(out, model, fragment);
 }
 
 static const char *target(const struct model_group *group, uint32_t to)

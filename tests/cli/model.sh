@@ -29,6 +29,9 @@ grep -o '<text[^>]*>[^<]*' app.svg | sed 's/.*>//' | head -20
 python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("app.svg")'
 grep -c 'What can be set' app.html
 
+# What a fragment asks of a disk.
+"$CORECAST" model --show "$CORECAST_SOURCE/examples/models/webserver.yaml" | grep -o '^  [a-z]* .* requests of .*'
+
 fails() {
 	local status=0
 	"$CORECAST" model "$@" 2>&1 || status=$?
