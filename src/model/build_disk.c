@@ -278,11 +278,29 @@ static int divide(struct requests *requests, struct build_disk *ret)
 	return code;
 }
 
+/* Calls on files that found all in the page cache, of a run in which no request was seen. */
+static void leave_out_hits(struct build_thread *thread)
+{
+	size_t kept = 0;
+	uint64_t cpu_ns = 0;
+	for (size_t i = 0; i < thread->step_count; i++) {
+		struct build_step step = thread->steps[i];
+		step.cpu_ns += cpu_ns;
+		bool is_hit = step.op == STEP_IO && !build_has_blocked(&step);
+		cpu_ns = is_hit ? step.cpu_ns : 0;
+		if (!is_hit)
+			thread->steps[kept++] = step;
+	}
+	thread->step_count = kept;
+}
+
 int build_disk_find(struct build_trace *trace, struct build_disk *ret)
 {
 	struct requests requests = { 0 };
 	bool is_told = trace->request_count > 0;
 	ret->object = BUILD_NONE;
+	for (size_t i = 0; i < trace->thread_count && !is_told; i++)
+		leave_out_hits(&trace->threads[i]);
 	int code = is_told ? collect_requests(trace, &requests) : collect_waits(trace, &requests);
 	if (code == 0 && requests.count > 0)
 		code = add_disk(trace, &ret->object);

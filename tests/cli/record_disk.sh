@@ -36,10 +36,9 @@ for i in range(5):
     os.pread(file, 4096, 0)
 END
 if "$CORECAST" record --via both --disk --samples 0 -o calls.cct -- python3 read.py 2>stderr; then
-	"$CORECAST" export calls.cct --to csv |
-		awk -F, '$4 == "wait" && $5 == "io" && $8 == 1 { n++ } END { exit n < 6 }'
+	"$CORECAST" export calls.cct --to csv >calls.csv
+	awk -F, '$4 == "wait" && $5 == "io" && $8 == 1 { n++ } END { exit n < 6 }' calls.csv
 	"$CORECAST" model calls.cct -o calls.yaml >text
-	grep -q 'requests: 0' calls.yaml
 fi
 
 # The library cannot see them.

@@ -209,6 +209,22 @@ static void requests_are_known_from_the_kernel(void **state)
 	assert_int_equal((int)model->objects[read->object].size.value, 1);
 }
 
+/* Nothing was asked of a disk: calls on files are part of the code around them. */
+static void calls_that_found_all_in_the_cache_are_no_requests(void **state)
+{
+	(void)state;
+	struct script s = begin(0);
+	for (int i = 0; i < 30; i++) {
+		wait_for_file(&s, MAIN, EVENT_WAIT, 5);
+		work(&s, MAIN, 1000);
+		wait_for_file(&s, MAIN, EVENT_PASS, 5);
+		locked(&s, MAIN, LOCK, 7);
+	}
+	AUTO(model) struct model *model = finish(&s, 0);
+	assert_null(fragment_of(model, 0, MODEL_IO));
+	assert_null(fragment_of(model, 0, MODEL_SLEEP));
+}
+
 /* A read in four parts that are under way together: the thread waits for the last one only. */
 static void parts_that_overlap_are_waited_for_once(void **state)
 {
@@ -244,6 +260,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_device_is_told_from_its_queue),
 		cmocka_unit_test(requests_are_known_from_the_kernel),
+		cmocka_unit_test(calls_that_found_all_in_the_cache_are_no_requests),
 		cmocka_unit_test(parts_that_overlap_are_waited_for_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
