@@ -34,10 +34,10 @@ if command -v jq >jq.path; then
 fi
 
 # It ends with the program, and by a signal.
-"$CORECAST" top -p "$program" -d 0.1 >text 2>stderr &
+"$CORECAST" top -p "$program" -d 0.1 >last 2>stderr &
 top=$!
 for _ in $(seq 200); do # until it watches
-	grep 'threads active' text >found && break
+	grep -s 'threads active' last >found && break
 	sleep 0.1
 done
 kill "$program"
