@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-int counter_watch_new_with(struct event_set *set, const struct counter_source *source,
-	struct counter_watch **ret, struct err *err)
+/* Takes over the set in any case. */
+static int watch_set(struct event_set *set, struct counter_watch **ret, struct err *err)
 {
 	AUTO(counter_watch) struct counter_watch *watch = calloc(1, sizeof *watch);
 	if (!watch) {
@@ -20,7 +20,7 @@ int counter_watch_new_with(struct event_set *set, const struct counter_source *s
 	watch->values = calloc(set->events_count + 1, sizeof *watch->values);
 	if (!watch->values)
 		return err_set(err, -ENOMEM, "out of memory");
-	int status = counters_new(set, source, &watch->counters, err);
+	int status = counters_new(set, &counter_source_kernel, &watch->counters, err);
 	if (status < 0)
 		return status;
 	*ret = TAKE(watch);
@@ -37,7 +37,7 @@ int counter_watch_new(const struct machine_cpu *cpu, struct counter_watch **ret,
 	status = event_set_for_cpu(folder, cpu, &set, err);
 	if (status < 0)
 		return status;
-	return counter_watch_new_with(set, &counter_source_kernel, ret, err);
+	return watch_set(set, ret, err);
 }
 
 void counter_watch_free(struct counter_watch *watch)

@@ -22,10 +22,6 @@ struct counter_watch {
  * event_set_for_cpu() and counters_new(), with the reason. Free *ret with counter_watch_free().
  */
 int counter_watch_new(const struct machine_cpu *cpu, struct counter_watch **ret, struct err *err);
-
-/* The same with a given set, which it takes over in any case, and source. */
-int counter_watch_new_with(struct event_set *set, const struct counter_source *source,
-	struct counter_watch **ret, struct err *err);
 void counter_watch_free(struct counter_watch *watch);
 
 /* For the launch; fills `values` when the program ends. */

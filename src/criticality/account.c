@@ -226,7 +226,7 @@ static void end_wait(struct account *account, struct thread *thread)
 	thread->is_waiting = false;
 }
 
-void account_wait(struct account *account, uint32_t index, uint8_t what)
+static void begin_wait(struct account *account, uint32_t index, uint8_t what)
 {
 	struct thread *thread = &account->threads[index];
 	settle(account, thread);
@@ -239,7 +239,7 @@ void account_wait(struct account *account, uint32_t index, uint8_t what)
 	change(account, index);
 }
 
-void account_wake(struct account *account, uint32_t index)
+static void wake(struct account *account, uint32_t index)
 {
 	struct thread *thread = &account->threads[index];
 	if (!thread->is_waiting)
@@ -249,7 +249,7 @@ void account_wake(struct account *account, uint32_t index)
 	change(account, index);
 }
 
-void account_core(struct account *account, uint32_t index, bool has_core)
+static void set_core(struct account *account, uint32_t index, bool has_core)
 {
 	struct thread *thread = &account->threads[index];
 	if (thread->is_on_core == has_core)
@@ -259,7 +259,7 @@ void account_core(struct account *account, uint32_t index, bool has_core)
 	change(account, index);
 }
 
-void account_exit(struct account *account, uint32_t index)
+static void end_thread(struct account *account, uint32_t index)
 {
 	struct thread *thread = &account->threads[index];
 	settle(account, thread);
@@ -281,22 +281,22 @@ void account_apply(struct account *account, uint32_t index, const struct event *
 		thread->parent = (uint32_t)event->value;
 		break;
 	case EVENT_THREAD_EXIT:
-		account_exit(account, index);
+		end_thread(account, index);
 		break;
 	case EVENT_WAIT:
-		account_wait(account, index, event->what);
+		begin_wait(account, index, event->what);
 		break;
 	case EVENT_WOKEN:
-		account_wake(account, index);
+		wake(account, index);
 		break;
 	case EVENT_PASS:
-		account_wake(account, index);
-		account_core(account, index, true);
+		wake(account, index);
+		set_core(account, index, true);
 		break;
 	case EVENT_RUN:
 	case EVENT_PREEMPT:
 		account->has_cores = true;
-		account_core(account, index, event->kind == EVENT_RUN);
+		set_core(account, index, event->kind == EVENT_RUN);
 		break;
 	default:
 		break;

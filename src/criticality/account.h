@@ -103,13 +103,10 @@ int account_advance(struct account *account, uint64_t time_ns);
 /* The live thread's index; a new one, active, if it was not known. INDEX_NONE without memory. */
 uint32_t account_thread(struct account *account, uint32_t pid, uint32_t tid);
 
-/* All at the clock's time. Waiting again while waiting begins another wait. */
-void account_wait(struct account *account, uint32_t thread, uint8_t what);
-void account_wake(struct account *account, uint32_t thread);
-void account_core(struct account *account, uint32_t thread, bool has_core);
-void account_exit(struct account *account, uint32_t thread);
-
-/* What an event changes in the state of its thread: one of those above, or nothing. */
+/*
+ * What an event changes in the state of its thread, at the clock's time: it waits, is woken, gets or loses a
+ * core, ends, or nothing. Waiting again while waiting begins another wait.
+ */
 void account_apply(struct account *account, uint32_t thread, const struct event *event);
 
 /* Adds what open stretches have accrued so far, so that the numbers above can be read. */

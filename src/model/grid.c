@@ -140,7 +140,8 @@ size_t grid_size(const struct grid *grid)
 	return size;
 }
 
-size_t grid_index(const struct grid *grid, size_t axis, size_t setting)
+/* Of the axis's value in a setting. */
+static size_t index_of(const struct grid *grid, size_t axis, size_t setting)
 {
 	for (size_t i = grid->axis_count; --i > axis;)
 		setting /= grid->axes[i].count;
@@ -149,7 +150,7 @@ size_t grid_index(const struct grid *grid, size_t axis, size_t setting)
 
 double grid_value(const struct grid *grid, size_t axis, size_t setting)
 {
-	return grid->axes[axis].values[grid_index(grid, axis, setting)];
+	return grid->axes[axis].values[index_of(grid, axis, setting)];
 }
 
 void grid_setting(const struct grid *grid, const struct model *model, size_t setting, double *ret)

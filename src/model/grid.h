@@ -34,8 +34,7 @@ size_t grid_size(const struct grid *grid);
 /* Values of all parameters of the model in a setting. */
 void grid_setting(const struct grid *grid, const struct model *model, size_t setting, double *ret);
 
-/* The value of an axis in a setting, by its index among that axis's values. */
-size_t grid_index(const struct grid *grid, size_t axis, size_t setting);
+/* The value of an axis in a setting. */
 double grid_value(const struct grid *grid, size_t axis, size_t setting);
 
 #endif

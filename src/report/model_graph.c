@@ -7,7 +7,8 @@
 
 #include <math.h>
 
-double model_mean_s(const struct model *model, const struct model_dist *dist)
+/* Mean of a distribution at the model's default parameters, s; NAN if it cannot be evaluated. */
+static double mean_s(const struct model *model, const struct model_dist *dist)
 {
 	double a = 0, b = 0, scale = 1, sum = 0;
 	bool has_scale = dist->scale.formula || dist->scale.value != 0;
@@ -70,7 +71,7 @@ static void add_requests(
 		return;
 	strbuf_addf(out, ", %s requests of %s", number_format(requests).text,
 		quantity_format(
-			QUANTITY_TIME, model_mean_s(model, &disk->classes[fragment->other].service))
+			QUANTITY_TIME, mean_s(model, &disk->classes[fragment->other].service))
 			.text);
 	if (fragment->is_background)
 		strbuf_add(out, " in the background");
@@ -79,12 +80,12 @@ static void add_requests(
 void model_add_costs(
 	struct strbuf *out, const struct model *model, const struct model_fragment *fragment)
 {
-	double cpu_s = model_mean_s(model, &fragment->cpu);
+	double cpu_s = mean_s(model, &fragment->cpu);
 	if (cpu_s > 0)
 		strbuf_addf(out, " cpu %s", quantity_format(QUANTITY_TIME, cpu_s).text);
 	if (fragment->time.kind != MODEL_NO_TIME)
 		strbuf_addf(out, " for %s",
-			quantity_format(QUANTITY_TIME, model_mean_s(model, &fragment->time)).text);
+			quantity_format(QUANTITY_TIME, mean_s(model, &fragment->time)).text);
 	if (fragment->op == MODEL_LOOP)
 		add_times(out, model, fragment);
 	if (fragment->op == MODEL_IO)

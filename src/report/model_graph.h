@@ -5,9 +5,6 @@
 
 #include "report/model.h"
 
-/* Mean of a distribution at the model's default parameters, s; NAN if it cannot be evaluated. */
-double model_mean_s(const struct model *model, const struct model_dist *dist);
-
 /* Probability of an edge at the default parameters. */
 double model_edge_probability(const struct model *model, const struct model_edge *edge);
 

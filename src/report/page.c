@@ -189,12 +189,6 @@ bool report_has_charts(void)
 	return charts_js_bytes > 0;
 }
 
-const char *report_charts_mend(void)
-{
-	return "install npm, then: meson configure build -Dhtml=auto; rm -f "
-	       "build/src/report/charts.js; ninja -C build";
-}
-
 void page_end(struct strbuf *out, const char *footer)
 {
 	strbuf_add(out, "</main>\n<footer>");
@@ -203,8 +197,8 @@ void page_end(struct strbuf *out, const char *footer)
 		strbuf_add(out,
 			" This corecast was built without Vega-Lite, so the figures are static; "
 			"for interactive ones, ");
-		markup_add(out, report_charts_mend());
-		strbuf_add(out, ".");
+		markup_add(out, "install npm, then: meson configure build -Dhtml=auto; rm -f "
+				"build/src/report/charts.js; ninja -C build.");
 	}
 	strbuf_add(out, "</footer>\n");
 	if (report_has_charts()) {

@@ -42,7 +42,7 @@ struct perfetto {
 	size_t row_count, row_capacity;
 	struct map index; /* (process, thread) -> row */
 	struct map active; /* (process, 0) -> active threads */
-	uint64_t first_ns, end_ns;
+	uint64_t first_ns;
 	bool has_begun; /* an event was written */
 };
 

@@ -169,7 +169,8 @@ void predict_add_findings(struct strbuf *out, const struct predict_answer *answe
 	add_doubts(out, answer);
 }
 
-void figure_of_prediction(struct figure *figure, const struct predict_answer *answer,
+/* The stack of a point; release it afterwards. */
+static void figure_of_prediction(struct figure *figure, const struct predict_answer *answer,
 	const struct predict_point *point)
 {
 	AUTO_RELEASE(strbuf) struct strbuf title = { 0 };

@@ -22,8 +22,4 @@ double predict_most_cpi(const struct predict_answer *answer);
 char *predict_thread_name(
 	const struct predict_answer *answer, const struct predicted_thread *thread);
 
-/* The stack of a point; release it afterwards. */
-void figure_of_prediction(struct figure *figure, const struct predict_answer *answer,
-	const struct predict_point *point);
-
 #endif

@@ -62,9 +62,8 @@ void forecast_add_findings(struct strbuf *out, const struct forecast *forecast);
 void forecast_add_sections(
 	struct strbuf *out, const struct forecast *forecast, const char *subject);
 
-/* Whether this build bundles Vega-Lite, and the command that mends it if not. */
+/* Whether this build bundles Vega-Lite. */
 bool report_has_charts(void);
-const char *report_charts_mend(void);
 
 /* 0; -ENOMEM if the string is not whole, or a write's -errno. */
 int report_write(const struct strbuf *report, FILE *file, struct err *err);

@@ -29,7 +29,11 @@ static size_t sequence_length(unsigned char first)
 	return first >= 0xF0 && first < 0xF5 ? 4 : 0;
 }
 
-size_t text_next(const char *text, uint32_t *ret)
+/*
+ * The code point at *text and its length in bytes (0 at the end). What is not UTF-8 yields U+FFFD
+ * byte by byte.
+ */
+static size_t next_code_point(const char *text, uint32_t *ret)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	unsigned char first = (unsigned char)*text;
@@ -86,7 +90,7 @@ static bool is_control(uint32_t code)
 void text_add_clean(struct strbuf *out, const char *text)
 {
 	uint32_t code;
-	for (size_t n; (n = text_next(text, &code)) > 0; text += n) {
+	for (size_t n; (n = next_code_point(text, &code)) > 0; text += n) {
 		if (code == '\n' || code == '\t' || code == '\r')
 			code = ' ';
 		text_add_code_point(out, is_control(code) ? REPLACEMENT : code);
@@ -102,7 +106,7 @@ static void add_ascii(struct strbuf *out, const char *text)
 		{ 0x2014, "-" }, { 0x2018, "'" }, { 0x2019, "'" }, { 0x201C, "\"" },
 		{ 0x201D, "\"" }, { 0x2026, "." }, { 0x221E, "inf" }, { 0x2248, "~" } };
 	uint32_t code;
-	for (size_t n; (n = text_next(text, &code)) > 0; text += n) {
+	for (size_t n; (n = next_code_point(text, &code)) > 0; text += n) {
 		if (code < 0x80) {
 			text_add_code_point(out, code);
 			continue;
@@ -147,7 +151,7 @@ size_t text_columns(const char *text)
 {
 	size_t columns = 0;
 	uint32_t code;
-	for (size_t n; (n = text_next(text, &code)) > 0; text += n)
+	for (size_t n; (n = next_code_point(text, &code)) > 0; text += n)
 		columns += code_columns(code);
 	return columns;
 }
@@ -161,7 +165,7 @@ static size_t add_cut(struct strbuf *out, const char *text, size_t columns)
 	}
 	size_t used = 0;
 	uint32_t code;
-	for (size_t n; (n = text_next(text, &code)) > 0; text += n) {
+	for (size_t n; (n = next_code_point(text, &code)) > 0; text += n) {
 		if (used + code_columns(code) + 1 > columns)
 			break;
 		strbuf_add_bytes(out, text, n);

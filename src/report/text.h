@@ -23,11 +23,6 @@ struct text_style {
 /* The columns to use. */
 unsigned text_width(const struct text_style *style);
 
-/*
- * The code point at *text and its length in bytes (0 at the end). What is not UTF-8 yields U+FFFD
- * byte by byte.
- */
-size_t text_next(const char *text, uint32_t *ret);
 void text_add_code_point(struct strbuf *out, uint32_t code_point);
 
 /*

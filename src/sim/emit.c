@@ -51,12 +51,6 @@ void emit_name(struct sim *sim, uint8_t what, uint64_t object, const char *name)
 	put(sim, &event);
 }
 
-int sim_name_region(struct sim *sim, uint32_t region, const char *name)
-{
-	emit_name(sim, WHAT_REGION, (uint64_t)region + 1, name);
-	return sim->failed;
-}
-
 static int emit_table(struct sim *sim, uint8_t what, const void *all, size_t count, size_t size)
 {
 	for (size_t i = 0; i < count; i++) {

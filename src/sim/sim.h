@@ -231,9 +231,6 @@ int sim_add_source(
  */
 int sim_set_handover(struct sim *sim, enum sim_object_kind kind, uint32_t object);
 
-/* Names a region, for readers of the events. */
-int sim_name_region(struct sim *sim, uint32_t region, const char *name);
-
 /*
  * A thread that exists at time 0; tids count from 1. `affinity`: cores that it may use, bit by bit (a core
  * with all its hardware threads); NULL: all; -EINVAL: none of them is there.

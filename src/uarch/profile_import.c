@@ -5,6 +5,7 @@
  */
 #include "uarch/profile_import.h"
 
+#include "base/cleanup.h"
 #include "base/mem.h"
 #include "uarch/profile_importing.h"
 #include "uarch/profile_timeline.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "uarch/profile_timeline.h"
 
+#include "base/cleanup.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "preload/profile_page.h"
@@ -23,7 +24,17 @@ struct live {
 	uint8_t kind, what;
 };
 
-struct profile_walk {
+/* What a thread has executed up to an event of its own. */
+struct step {
+	ptrdiff_t thread; /* index; negative: nobody counted what it executes */
+	ptrdiff_t class; /* index; negative: none; meaningless if there are no instructions */
+	uint64_t instructions; /* since the event that began the class */
+	/* The event that began it. */
+	uint64_t site;
+	uint8_t kind, what;
+};
+
+struct walk {
 	const struct profile *profile;
 	struct known *known;
 	struct map next; /* by pid and tid: the place in `known` of who has the number next */
@@ -32,7 +43,7 @@ struct profile_walk {
 	size_t live_count, live_capacity;
 };
 
-void profile_walk_free(struct profile_walk *walk)
+static void walk_free(struct walk *walk)
 {
 	if (!walk)
 		return;
@@ -42,6 +53,7 @@ void profile_walk_free(struct profile_walk *walk)
 	map_release(&walk->lives);
 	free(walk);
 }
+CLEANUP_DEFINE(walk, walk_free)
 
 static int compare_known(const void *a, const void *b)
 {
@@ -53,10 +65,10 @@ static int compare_known(const void *a, const void *b)
 	return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
-int profile_walk_new(const struct profile *profile, struct profile_walk **ret, struct err *err)
+static int walk_new(const struct profile *profile, struct walk **ret, struct err *err)
 {
 	size_t count = profile->thread_count;
-	AUTO(profile_walk) struct profile_walk *walk = calloc(1, sizeof *walk);
+	AUTO(walk) struct walk *walk = calloc(1, sizeof *walk);
 	if (!walk)
 		return err_set(err, -ENOMEM, "out of memory");
 	walk->profile = profile;
@@ -77,7 +89,7 @@ int profile_walk_new(const struct profile *profile, struct profile_walk **ret, s
 }
 
 /* Who has the number now. */
-static ptrdiff_t take_thread(struct profile_walk *walk, const struct event *event)
+static ptrdiff_t take_thread(struct walk *walk, const struct event *event)
 {
 	uint64_t *next = map_find(&walk->next, event->pid, event->tid);
 	if (!next || *next >= walk->profile->thread_count)
@@ -89,7 +101,7 @@ static ptrdiff_t take_thread(struct profile_walk *walk, const struct event *even
 	return (ptrdiff_t)known->thread;
 }
 
-static int find_live(struct profile_walk *walk, const struct event *event, struct live **ret)
+static int find_live(struct walk *walk, const struct event *event, struct live **ret)
 {
 	uint64_t *index = NULL;
 	int added = map_add(&walk->lives, event->pid, event->tid, walk->live_count, &index);
@@ -120,8 +132,9 @@ static ptrdiff_t find_class(const struct profile *profile, const struct live *li
 				: profile_find_class(profile, (uint32_t)live->thread, stretch);
 }
 
-int profile_walk_event(struct profile_walk *walk, const struct event *event,
-	struct profile_step *ret, struct err *err)
+/* Events in order of time. True if the event ends a stretch, which is in *ret then, however short it was. */
+static int walk_event(
+	struct walk *walk, const struct event *event, struct step *ret, struct err *err)
 {
 	if (!profile_is_border(event->kind))
 		return 0;
@@ -129,7 +142,7 @@ int profile_walk_event(struct profile_walk *walk, const struct event *event,
 	if (find_live(walk, event, &live) < 0 || !live)
 		return err_set(err, -ENOMEM, "out of memory");
 	bool is_start = event->kind == EVENT_THREAD_START;
-	*ret = (struct profile_step){ .thread = live->thread,
+	*ret = (struct step){ .thread = live->thread,
 		.class = -ENOENT,
 		.site = live->site,
 		.kind = live->kind,
@@ -146,7 +159,7 @@ int profile_walk_event(struct profile_walk *walk, const struct event *event,
 	return is_start ? 0 : 1;
 }
 
-static int take_name(struct profile *profile, struct profile_walk *walk, const struct event *event)
+static int take_name(struct profile *profile, struct walk *walk, const struct event *event)
 {
 	if (event->what == WHAT_PROGRAM && !profile->command) {
 		profile->command = strdup(event->text);
@@ -163,7 +176,7 @@ static int take_name(struct profile *profile, struct profile_walk *walk, const s
 	return 0;
 }
 
-static void take_step(struct profile *profile, const struct profile_step *step)
+static void take_step(struct profile *profile, const struct step *step)
 {
 	if (step->instructions == 0)
 		return;
@@ -178,17 +191,17 @@ static void take_step(struct profile *profile, const struct profile_step *step)
 	class->site = class->stretch == PROFILE_START ? 0 : step->site;
 }
 
-static int walk_all(struct profile *profile, struct profile_walk *walk, struct trace_reader *reader,
-	struct err *err)
+static int walk_all(
+	struct profile *profile, struct walk *walk, struct trace_reader *reader, struct err *err)
 {
 	struct event event;
-	struct profile_step step = { 0 };
+	struct step step = { 0 };
 	int code = 0;
 	while ((code = trace_reader_next(reader, &event, err)) > 0) {
 		code = event.kind == EVENT_NAME ? take_name(profile, walk, &event) : 0;
 		if (code < 0)
 			return err_set(err, code, "out of memory");
-		code = profile_walk_event(walk, &event, &step, err);
+		code = walk_event(walk, &event, &step, err);
 		if (code < 0)
 			return code;
 		if (code > 0)
@@ -202,13 +215,13 @@ static int walk_all(struct profile *profile, struct profile_walk *walk, struct t
 
 int profile_timeline_join(struct profile *profile, const void *bytes, size_t count, struct err *err)
 {
-	AUTO(profile_walk) struct profile_walk *walk = NULL;
+	AUTO(walk) struct walk *walk = NULL;
 	AUTO(trace_reader) struct trace_reader *reader = NULL;
 	for (size_t i = 0; i < profile->class_count; i++)
 		profile->classes[i].stretches = 0; /* the backend has counted pauses as ends */
 	int code = trace_reader_open_bytes(bytes, count, "the timeline", &reader, err);
 	if (code == 0)
-		code = profile_walk_new(profile, &walk, err);
+		code = walk_new(profile, &walk, err);
 	if (code == 0 && walk)
 		code = walk_all(profile, walk, reader, err);
 	if (code < 0)
