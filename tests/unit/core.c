@@ -46,10 +46,7 @@ static void chains_side_by_side_share_the_latency(void **state)
 static void the_busiest_port_is_the_limit(void **state)
 {
 	(void)state;
-	struct script script = { .codes = { { .class = CODE_MULTIPLY, .writes = BIT(0) },
-					 { .class = CODE_ALU, .writes = BIT(1) },
-					 { .class = CODE_ALU, .writes = BIT(2) } } };
-	repeat(&script, 3);
+	struct script script = multiply_and_add();
 	struct processor processor = eight_wide();
 	/* ALU operations could take the port of the multiplications, and must not. */
 	processor.units[CODE_MULTIPLY].ports = 1;

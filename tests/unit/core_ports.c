@@ -6,10 +6,7 @@
 static void what_is_bound_spreads_over_ports(void **state)
 {
 	(void)state;
-	struct script script = { .codes = { { .class = CODE_MULTIPLY, .writes = BIT(0) },
-					 { .class = CODE_ALU, .writes = BIT(1) },
-					 { .class = CODE_ALU, .writes = BIT(2) } } };
-	repeat(&script, 3);
+	struct script script = multiply_and_add();
 	struct processor processor = eight_wide();
 	processor.binds = 1;
 	processor.units[CODE_MULTIPLY].ports = 1;

@@ -100,6 +100,16 @@ static inline void repeat(struct script *script, unsigned length)
 		script->ops[i].code = i % length;
 }
 
+/* One multiplication and two additions again and again, none of which waits for another. */
+static inline struct script multiply_and_add(void)
+{
+	struct script script = { .codes = { { .class = CODE_MULTIPLY, .writes = BIT(0) },
+					 { .class = CODE_ALU, .writes = BIT(1) },
+					 { .class = CODE_ALU, .writes = BIT(2) } } };
+	repeat(&script, 3);
+	return script;
+}
+
 static inline void assert_near(double value, double expected, double tolerance)
 {
 	if (fabs(value - expected) > tolerance * expected)

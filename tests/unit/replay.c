@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEAD "time_ns,tid,event,what,object,site,value,flags\n"
-
 static uint64_t measured(const struct fixture *f)
 {
 	struct replay_facts facts;
@@ -54,8 +52,7 @@ static void a_faster_thread_takes_its_part_of_the_time(void **state)
 {
 	(void)state;
 	struct fixture f = load(amdahl, 4);
-	struct replay_change main_faster = { { .kind = REPLAY_THREAD, .pid = 1, .number = 4000000 },
-		2 };
+	struct replay_change main_faster = speed_of(0, 2);
 	assert_int_equal(play(&f, 4, &main_faster, 1), 30000000);
 	struct replay_change slower[2] = { main_faster, main_faster };
 	slower[0].factor = 0.5;
@@ -95,7 +92,7 @@ static void who_is_joined_may_have_ended_first(void **state)
 				     "10000,main,pass,join,0x10,,a,waited\n"
 				     "10000,main,exit,,,,,\n",
 		2);
-	struct replay_change faster = { { .kind = REPLAY_THREAD, .pid = 1, .number = 4000001 }, 2 };
+	struct replay_change faster = speed_of(1, 2);
 	assert_int_equal(play(&f, 2, NULL, 0), 10000);
 	assert_int_equal(play(&f, 2, &faster, 1), 5000);
 	release(&f);
@@ -119,8 +116,7 @@ static void order_of_a_lock_is_not_frozen(void **state)
 {
 	(void)state;
 	struct fixture f = load(locked, 2);
-	struct replay_change change = { { .kind = REPLAY_THREAD, .pid = 1, .number = 4000000 },
-		0.25 };
+	struct replay_change change = speed_of(0, 0.25);
 	/* a reaches the lock at 40 ms, when b gives it back, and holds it for 120 ms */
 	assert_int_equal(play(&f, 2, &change, 1), 160000000);
 	release(&f);
@@ -155,7 +151,7 @@ static void a_barrier_waits_for_all(void **state)
 					"60000000,b,exit,,,,,\n";
 	struct fixture f = load(text, 2);
 	assert_int_equal(play(&f, 2, NULL, 0), 60000000);
-	struct replay_change change = { { .kind = REPLAY_THREAD, .pid = 1, .number = 4000001 }, 6 };
+	struct replay_change change = speed_of(1, 6);
 	assert_int_equal(play(&f, 2, &change, 1), 20000000); /* b: 5, waits until 10, 5 */
 	release(&f);
 }
@@ -218,8 +214,7 @@ static void items_are_waited_for_not_wake_ups(void **state)
 	replay_facts(f.replay, &facts);
 	assert_int_equal(facts.by_order, 0);
 	assert_int_equal(play(&f, 2, NULL, 0), 85000000);
-	struct replay_change change = { { .kind = REPLAY_THREAD, .pid = 1, .number = 4000001 },
-		0.1 };
+	struct replay_change change = speed_of(1, 0.1);
 	assert_int_equal(play(&f, 2, &change, 1), 10000000 + 8 * 50000000);
 	change.factor = 5;
 	assert_int_equal(play(&f, 2, &change, 1), 81000000);

@@ -2,8 +2,6 @@
 /* Work from a common supply is dealt anew; a part that was assigned beforehand stays with its thread. */
 #include "replay_fixture.h"
 
-#define WORK_HEAD "time_ns,tid,cpu_ns,event,what,object,site,value,flags\n"
-
 static struct replay_facts facts_of(const struct fixture *f)
 {
 	struct replay_facts facts;
@@ -14,7 +12,7 @@ static struct replay_facts facts_of(const struct fixture *f)
 /* b is the second thread. */
 static uint64_t with_b_three_times_as_fast(struct fixture *f)
 {
-	struct replay_change faster = { { .kind = REPLAY_THREAD, .pid = 1, .number = 4000001 }, 3 };
+	struct replay_change faster = speed_of(1, 3);
 	return play(f, 2, &faster, 1);
 }
 

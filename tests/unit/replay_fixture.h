@@ -10,6 +10,10 @@
 
 #include <string.h>
 
+/* The columns of a timeline; of one whose threads tell their work. */
+#define HEAD "time_ns,tid,event,what,object,site,value,flags\n"
+#define WORK_HEAD "time_ns,tid,cpu_ns,event,what,object,site,value,flags\n"
+
 struct fixture {
 	struct meaning *meaning;
 	struct replay *replay;
@@ -43,6 +47,14 @@ static inline void release(struct fixture *f)
 {
 	replay_free(f->replay);
 	meaning_free(f->meaning);
+}
+
+/* A thread runs so many times as fast; they are counted from 0 as the timeline names them. */
+static inline struct replay_change speed_of(uint64_t thread, double factor)
+{
+	return (struct replay_change){
+		{ .kind = REPLAY_THREAD, .pid = 1, .number = 4000000 + thread }, factor
+	};
 }
 
 static inline uint64_t play(

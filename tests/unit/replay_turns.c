@@ -4,15 +4,6 @@
 
 #include <errno.h>
 
-#define HEAD "time_ns,tid,event,what,object,site,value,flags\n"
-
-static struct replay_change speed_of(uint64_t thread, double factor)
-{
-	return (struct replay_change){
-		{ .kind = REPLAY_THREAD, .pid = 1, .number = 4000000 + thread }, factor
-	};
-}
-
 /* b comes to the ordered section 20 ms before a, whose turn it is; 10 ms each. */
 static void ordered_sections_keep_their_order(void **state)
 {

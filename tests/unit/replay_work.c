@@ -9,7 +9,6 @@
  * Work that is no time: main does 2,000 units alone, then two threads 1,000 and 3,000 units, of which
  * each begins with `a` a stretch of another kind.
  */
-#define WORK_HEAD "time_ns,tid,cpu_ns,event,what,object,site,value,flags\n"
 static const char work[] = WORK_HEAD "0,main,0,start,,,,,\n"
 				     "5000,a,0,start,,,,main,\n"
 				     "5000,b,0,start,,,,main,\n"
@@ -26,6 +25,16 @@ static uint16_t stretch_of(void *context, const struct event *event)
 {
 	(void)context;
 	return event->kind == EVENT_RELEASE ? 1 : 0;
+}
+
+static struct replay *load_stretches(const char *text)
+{
+	const struct replay_opts opts = { .cores = 2, .stretch = stretch_of };
+	struct replay *replay = NULL;
+	assert_int_equal(replay_new(&opts, &replay, NULL), 0);
+	struct event_sink sink = replay_sink(replay);
+	feed(text, &sink);
+	return replay;
 }
 
 struct clocked {
@@ -49,12 +58,8 @@ static void work_takes_the_time_that_it_is_told(void **state)
 	static const struct {
 		uint64_t chunk, calls;
 	} cases[] = { { UINT64_MAX, 4 }, { 100, 60 } };
-	struct replay_opts opts = { .cores = 2, .stretch = stretch_of };
 	for (size_t i = 0; i < 2; i++) {
-		AUTO(replay) struct replay *replay = NULL;
-		assert_int_equal(replay_new(&opts, &replay, NULL), 0);
-		struct event_sink sink = replay_sink(replay);
-		feed(work, &sink);
+		AUTO(replay) struct replay *replay = load_stretches(work);
 		struct clocked clocked = { .chunk = cases[i].chunk };
 		uint64_t ns = 0;
 		struct replay_run run = {
@@ -78,11 +83,7 @@ static void work_between_what_others_tell_is_shared_by_time(void **state)
 					     "6000,a,0,start,,,,main,\n"
 					     "7000,a,3000,exit,,,,,\n"
 					     "8000,main,4000,exit,,,,,\n";
-	struct replay_opts opts = { .cores = 2, .stretch = stretch_of };
-	AUTO(replay) struct replay *replay = NULL;
-	assert_int_equal(replay_new(&opts, &replay, NULL), 0);
-	struct event_sink sink = replay_sink(replay);
-	feed(text, &sink);
+	AUTO(replay) struct replay *replay = load_stretches(text);
 	struct clocked clocked = { .chunk = UINT64_MAX };
 	uint64_t ns = 0;
 	struct replay_run run = { .cores = 2, .duration = take_time, .duration_context = &clocked };
@@ -107,11 +108,7 @@ static void a_lock_comes_from_the_thread_that_had_it(void **state)
 					     "520,b,520,pass,mutex,l,1,,\n"
 					     "530,b,530,release,mutex,l,2,,\n"
 					     "530,b,530,exit,,,,,\n";
-	struct replay_opts opts = { .cores = 2, .stretch = stretch_of };
-	AUTO(replay) struct replay *replay = NULL;
-	assert_int_equal(replay_new(&opts, &replay, NULL), 0);
-	struct event_sink sink = replay_sink(replay);
-	feed(text, &sink);
+	AUTO(replay) struct replay *replay = load_stretches(text);
 	struct clocked clocked = { .chunk = UINT64_MAX };
 	struct replay_time times[2];
 	uint64_t ns = 0;
@@ -179,11 +176,7 @@ static void time_outs_before_a_signal_are_not_waited_for(void **state)
 		"5000,b,750,release,cond,c,,,\n"
 		"5000,a,1,pass,cond,c,,b,waited\n5000,a,1,pass,mutex,m,,,implicit\n"
 		"5010,a,1,release,mutex,m,,,\n5020,a,1,exit,,,,,\n5020,b,750,exit,,,,,\n");
-	struct replay_opts opts = { .cores = 2, .stretch = stretch_of };
-	AUTO(replay) struct replay *replay = NULL;
-	assert_int_equal(replay_new(&opts, &replay, NULL), 0);
-	struct event_sink sink = replay_sink(replay);
-	feed(text.text, &sink);
+	AUTO(replay) struct replay *replay = load_stretches(text.text);
 	struct clocked clocked = { .chunk = UINT64_MAX };
 	uint64_t ns = 0;
 	struct err err = { "" };
