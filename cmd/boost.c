@@ -273,13 +273,10 @@ static int run(const struct command *command, int argc, char **argv)
 	int status = 0;
 	if (!options_parse(command, argc, argv, &v, &operands, &status))
 		return status;
-	if (operands.count > 0)
-		return command_usage_error(
-			command, "'%s': the program goes behind --", operands.items[0]);
-	bool has_program = operands.program && operands.program[0];
-	if (has_program == (v.pid != 0) || v.pid > INT32_MAX)
-		return command_usage_error(
-			command, "needs a program: either -- PROGRAM ARGS..., or -p PID");
+	status = command_program_or_pid(command, &operands, v.pid);
+	if (status != 0)
+		return status;
+	bool has_program = operands.program != NULL;
 	if (v.is_guarded && !has_trial(&v))
 		v.alternate_s = ALTERNATE_S;
 	status = check_values(command, &v);
@@ -287,7 +284,7 @@ static int run(const struct command *command, int argc, char **argv)
 		status = check_via(command, &v, has_program);
 	if (status == 0)
 		status = check_trial(command, &v, has_program);
-	return status != 0 ? status : boost(&v, has_program ? operands.program : NULL);
+	return status != 0 ? status : boost(&v, operands.program);
 }
 
 extern const struct command cmd_boost;

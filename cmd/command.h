@@ -66,6 +66,12 @@ bool options_parse(const struct command *command, int argc, char **argv, void *v
 int command_usage_error(const struct command *command, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/*
+ * For commands that start a program or look at one that runs: either of them is there, and nothing else. 0, or
+ * EXIT_USAGE once it has said what is wrong. An empty program is NULL afterwards.
+ */
+int command_program_or_pid(const struct command *command, struct operands *operands, uint32_t pid);
+
 /* Prints "corecast: text" on stderr; returns EXIT_FAILURE. */
 int command_failure(const struct err *err);
 

@@ -24,6 +24,20 @@ int command_usage_error(const struct command *command, const char *fmt, ...)
 	return EXIT_USAGE;
 }
 
+int command_program_or_pid(const struct command *command, struct operands *operands, uint32_t pid)
+{
+	if (operands->program && !operands->program[0])
+		operands->program = NULL;
+	if (operands->count > 0)
+		return command_usage_error(
+			command, "'%s': the program goes behind --", operands->items[0]);
+	bool has_program = operands->program != NULL;
+	if (has_program == (pid != 0) || pid > INT32_MAX)
+		return command_usage_error(
+			command, "needs a program: either -- PROGRAM ARGS..., or -p PID");
+	return 0;
+}
+
 int command_failure(const struct err *err)
 {
 	fprintf(stderr, "corecast: %s\n", err->text);

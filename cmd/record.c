@@ -170,15 +170,12 @@ static int run(const struct command *command, int argc, char **argv)
 	int status = 0;
 	if (!options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
-	if (operands.count > 0)
-		return command_usage_error(
-			command, "'%s': the program goes behind --", operands.items[0]);
-	bool has_program = operands.program && operands.program[0];
-	if (has_program == (values.pid != 0))
-		return command_usage_error(
-			command, "needs a program: either -- PROGRAM ARGS..., or -p PID");
-	if (values.pid > INT32_MAX || values.duration_s < 0)
-		return command_usage_error(command, "-p, -d: numbers above 0");
+	status = command_program_or_pid(command, &operands, values.pid);
+	if (status != 0)
+		return status;
+	bool has_program = operands.program != NULL;
+	if (values.duration_s < 0)
+		return command_usage_error(command, "-d: a number above 0");
 	if (values.duration_s > 0 && has_program)
 		return command_usage_error(command, "-d goes with -p");
 	if (strcmp(values.via, "auto") != 0 && strcmp(values.via, "preload") != 0 &&
@@ -194,7 +191,7 @@ static int run(const struct command *command, int argc, char **argv)
 			"--budget: '%s' is neither a percentage above 0, nor none, nor N/M with N "
 			"below M",
 			values.budget);
-	return record(&values, &budget, has_program ? operands.program : NULL);
+	return record(&values, &budget, operands.program);
 }
 
 extern const struct command cmd_record;

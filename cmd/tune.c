@@ -177,13 +177,10 @@ static int run(const struct command *command, int argc, char **argv)
 	int status = 0;
 	if (!options_parse(command, argc, argv, &v, &operands, &status))
 		return status;
-	if (operands.count > 0)
-		return command_usage_error(
-			command, "'%s': the program goes behind --", operands.items[0]);
-	bool has_program = operands.program && operands.program[0];
-	if (has_program == (v.pid != 0) || v.pid > INT32_MAX)
-		return command_usage_error(
-			command, "needs a program: either -- PROGRAM ARGS..., or -p PID");
+	status = command_program_or_pid(command, &operands, v.pid);
+	if (status != 0)
+		return status;
+	bool has_program = operands.program != NULL;
 	if (!v.set)
 		v.set = rate_needs_page(v.metric) ? "openmp" : "affinity";
 	if (!has_program && (rate_needs_page(v.metric) || rate_needs_output(v.metric) ||
@@ -200,7 +197,7 @@ static int run(const struct command *command, int argc, char **argv)
 		v.duration_s > DURATION_MAX_S)
 		return command_usage_error(
 			command, "-i, -d: seconds; an interval has 0.01 to 86400");
-	return tune(&v, has_program ? operands.program : NULL);
+	return tune(&v, operands.program);
 }
 
 extern const struct command cmd_tune;

@@ -6,6 +6,7 @@
 #ifndef MODEL_SIMULATED_H
 #define MODEL_SIMULATED_H
 
+#include "base/strbuf.h"
 #include "model/grid.h"
 #include "model/steady.h"
 
@@ -79,6 +80,9 @@ struct simulated_input {
 int simulated_new(const struct simulated_input *input, struct simulated **ret, struct err *err);
 void simulated_free(struct simulated *simulated);
 CLEANUP_DEFINE(simulated, simulated_free)
+
+/* "workers=4, rate=70 /s" */
+void simulated_add_setting(struct strbuf *out, const struct simulated *simulated, size_t setting);
 
 /* Of simulated_notes.c: appends the notes. 0 or -ENOMEM. */
 int simulated_add_notes(struct simulated *simulated);

@@ -6,14 +6,12 @@
 #include "model/simulated.h"
 
 #include "base/lines.h"
-#include "base/strbuf.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 
-/* "workers=4, rate=70 /s" */
-static void add_setting(struct strbuf *out, const struct simulated *simulated, size_t setting)
+void simulated_add_setting(struct strbuf *out, const struct simulated *simulated, size_t setting)
 {
 	const struct grid *grid = simulated->grid;
 	for (size_t i = 0; i < grid->axis_count; i++) {
@@ -59,7 +57,7 @@ static int add_note_on(struct simulated *simulated,
 	AUTO_RELEASE(strbuf) struct strbuf where = { 0 };
 	if (simulated->count > 1) {
 		strbuf_addf(&where, "At %zu of %zu settings (first: ", hits, simulated->count);
-		add_setting(&where, simulated, first);
+		simulated_add_setting(&where, simulated, first);
 		strbuf_add(&where, "): ");
 	}
 	if (strbuf_failed(&where) < 0)

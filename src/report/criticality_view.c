@@ -30,6 +30,21 @@ const char *finding_name(enum finding_kind kind)
 	return names[kind];
 }
 
+void criticality_add_shares(struct strbuf *out, const struct results *results,
+	const struct code_finder *finder, size_t count)
+{
+	struct criticality_view view;
+	double whole_ns = (double)results->elapsed_ns;
+	criticality_view_init(&view, results, "", finder);
+	out->failed |= view.failed;
+	for (size_t i = 0; i < view.row_count && i < count && !view.failed; i++) {
+		double ns = (double)view.rows[i].criticality_ns;
+		strbuf_addf(out, "%s%s %.0f%%", i ? ", " : "", view.labels[i],
+			whole_ns > 0 ? 100.0 * ns / whole_ns : 0);
+	}
+	criticality_view_release(&view);
+}
+
 double thread_parallelism(const struct result_thread *thread)
 {
 	return thread->criticality_ns ? (double)thread->running_ns / (double)thread->criticality_ns

@@ -50,6 +50,10 @@ void criticality_view_init(struct criticality_view *view, const struct results *
 	const char *subject, const struct code_finder *finder);
 void criticality_view_release(struct criticality_view *view);
 
+/* The most critical threads: "worker-1 62%, worker-2 13%". */
+void criticality_add_shares(struct strbuf *out, const struct results *results,
+	const struct code_finder *finder, size_t count);
+
 /* Width of a thread's bottle: how many threads ran, on average, while it did. */
 double thread_parallelism(const struct result_thread *thread);
 

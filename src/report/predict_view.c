@@ -56,16 +56,7 @@ char *predict_thread_name(
 void predict_add_critical(struct strbuf *out, const struct predict_answer *answer,
 	const struct predict_point *point, size_t count)
 {
-	struct criticality_view view;
-	const struct results *r = point->results;
-	criticality_view_init(&view, r, "", answer->finder);
-	out->failed |= view.failed;
-	for (size_t i = 0; i < view.row_count && i < count && !view.failed; i++)
-		strbuf_addf(out, "%s%s %.0f%%", i ? ", " : "", view.labels[i],
-			r->elapsed_ns ? 100.0 * (double)view.rows[i].criticality_ns /
-						(double)r->elapsed_ns
-				      : 0);
-	criticality_view_release(&view);
+	criticality_add_shares(out, point->results, answer->finder, count);
 }
 
 static void add_answer(struct strbuf *out, const struct predict_answer *answer)

@@ -34,9 +34,6 @@ bool simulated_has_figure(const struct simulated *simulated);
 /* The metric that matters most: response time, or the time of an iteration or of the run. */
 const struct goal_metric *simulated_main_metric(const struct simulated *simulated);
 
-/* "workers=4, rate=70 /s" */
-void simulated_add_setting(struct strbuf *out, const struct simulated *simulated, size_t setting);
-
 /* The best setting and what it promises, a sentence without a line break; nothing without a goal. */
 void simulated_add_best(struct strbuf *out, const struct simulated *simulated);
 

@@ -34,18 +34,6 @@ bool simulated_has_figure(const struct simulated *simulated)
 	return false;
 }
 
-void simulated_add_setting(struct strbuf *out, const struct simulated *simulated, size_t setting)
-{
-	const struct grid *grid = simulated->grid;
-	for (size_t i = 0; i < grid->axis_count; i++) {
-		const struct model_parameter *parameter =
-			&simulated->model->parameters[grid->axes[i].parameter];
-		char text[MODEL_FORMAT_BYTES];
-		model_format(grid_value(grid, i, setting), parameter->unit, text);
-		strbuf_addf(out, "%s%s=%s", i ? ", " : "", parameter->name, text);
-	}
-}
-
 struct quantity_text simulated_format(const struct goal_metric *metric, double value)
 {
 	struct quantity_text text;

@@ -4,6 +4,7 @@
  * leave to work; each has asked for it then. Makes a file FILE.all when the last one has it.
  */
 #include "base/cleanup.h"
+#include "has_word.h"
 #include "hold.h"
 
 #include <corecast/pool.h>
@@ -28,16 +29,6 @@ static void *work(void *context)
 		sleep_ms(1);
 	}
 	return NULL;
-}
-
-static bool has_word(const char *path, const char *word)
-{
-	char line[256];
-	AUTO_FILE FILE *in = fopen(path, "re");
-	while (in && fgets(line, sizeof line, in))
-		if (strstr(line, word))
-			return true;
-	return false;
 }
 
 int main(int argc, char **argv)

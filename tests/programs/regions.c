@@ -3,12 +3,11 @@
  * regions FILE WORD: parallel regions until the file has the word in it; prints the thread counts that they had.
  * The region whose number of threads is named keeps it.
  */
-#include "base/cleanup.h"
+#include "has_word.h"
 
 #include <omp.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { COUNTS = 65, NAMED = 3 };
 
@@ -16,16 +15,6 @@ __attribute__((noinline)) static void work(bool *seen, int threads)
 {
 	if (threads < COUNTS)
 		seen[threads] = true;
-}
-
-static bool has_word(const char *path, const char *word)
-{
-	char line[256];
-	AUTO_FILE FILE *in = fopen(path, "re");
-	while (in && fgets(line, sizeof line, in))
-		if (strstr(line, word))
-			return true;
-	return false;
 }
 
 int main(int argc, char **argv)

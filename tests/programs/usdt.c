@@ -3,11 +3,10 @@
  * usdt FILE WORD: passes two static probes, as <sys/sdt.h> writes them, until the file has the word in it; the second
  * one, which is there twice, only while somebody listens. Says so in the end if it was ever passed.
  */
-#include "base/cleanup.h"
+#include "has_word.h"
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 /* The note of systemtap's wiki: place, base and semaphore, provider, name, arguments. */
 #define PROBE(name, semaphore)                                                                     \
@@ -24,16 +23,6 @@
 			 "_.stapsdt.base: .space 1\n.size _.stapsdt.base, 1\n.popsection\n.endif")
 
 __attribute__((section(".probes"), used)) volatile unsigned short corecast_test_listened;
-
-static bool has_word(const char *path, const char *word)
-{
-	char line[256];
-	AUTO_FILE FILE *in = fopen(path, "re");
-	while (in && fgets(line, sizeof line, in))
-		if (strstr(line, word))
-			return true;
-	return false;
-}
 
 int main(int argc, char **argv)
 {
