@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -30,10 +31,27 @@ static uint64_t nanoseconds(const struct timespec *duration)
 	return (uint64_t)duration->tv_sec * 1000000000u + (uint64_t)duration->tv_nsec;
 }
 
+/*
+ * How much later than asked for the kernel may end a sleep, to end it together with another (50 us unless the program
+ * says otherwise). Asked once: threads inherit it.
+ */
+static uint64_t slack_ns(void)
+{
+	static uint64_t known;
+	uint64_t slack = __atomic_load_n(&known, __ATOMIC_RELAXED);
+	if (slack == 0) {
+		int kept = errno, answer = prctl(PR_GET_TIMERSLACK);
+		errno = kept;
+		slack = answer > 0 ? (uint64_t)answer : 1;
+		__atomic_store_n(&known, slack, __ATOMIC_RELAXED);
+	}
+	return slack;
+}
+
 /* A sleeper could go on when its time was over, not when it got a core. */
 #define SLEEP(duration_ns)                                                                         \
 	WAIT(SINK_SLEEP, NULL);                                                                    \
-	wait_.woken_ns = wait_.start_ns + (duration_ns)
+	wait_.woken_ns = wait_.start_ns + (duration_ns) + slack_ns()
 
 EXPORT int nanosleep(const struct timespec *duration, struct timespec *left)
 {
@@ -46,7 +64,7 @@ EXPORT int clock_nanosleep(
 {
 	WAIT(SINK_SLEEP, NULL);
 	if (!(flags & TIMER_ABSTIME))
-		wait_.woken_ns = wait_.start_ns + nanoseconds(duration);
+		wait_.woken_ns = wait_.start_ns + nanoseconds(duration) + slack_ns();
 	return real()->clock_nanosleep(clock, flags, duration, left);
 }
 
