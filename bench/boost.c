@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "boost_programs.h"
 #include "boost_steer.h"
-#include "model/meaning.h"
+#include "meaning/meaning.h"
 #include "trace/timeline.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
 #ifndef BENCH_BOOST_STEER_H
 #define BENCH_BOOST_STEER_H
 
-#include "model/replay.h"
+#include "replay/replay.h"
 #include "sim/sim.h"
 #include "tune/booster.h"
 #include "uarch/energy.h"

@@ -10,7 +10,7 @@
 #include "bench/refsim/run.h"
 #include "bench/refsim/targets.h"
 #include "full_trace.h"
-#include "model/meaning.h"
+#include "meaning/meaning.h"
 #include "trace/reader.h"
 #include "uarch/profile_store.h"
 

@@ -7,7 +7,7 @@
 #include "terminal.h"
 
 #include "base/outfile.h"
-#include "model/build.h"
+#include "builder/build.h"
 #include "report/model.h"
 #include "report/report.h"
 #include "trace/timeline.h"

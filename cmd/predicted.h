@@ -6,7 +6,7 @@
 #include "analysed.h"
 #include "command.h"
 
-#include "model/meaning.h"
+#include "meaning/meaning.h"
 #include "report/predict.h"
 #include "uarch/predict.h"
 

@@ -6,8 +6,8 @@
 #include "analysed.h"
 #include "command.h"
 
-#include "model/meaning.h"
-#include "model/replay.h"
+#include "meaning/meaning.h"
+#include "replay/replay.h"
 #include "report/whatif.h"
 
 enum { WHATIF_REPLICATIONS_MAX = 1000 };

@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "base/cleanup.h"
-#include "model/build.h"
+#include "builder/build.h"
 #include "trace/csv_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

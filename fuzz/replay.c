@@ -2,8 +2,8 @@
 /* Any timeline can be replayed, or is refused: also on other cores, with a lock made faster. */
 #include "fuzz.h"
 
-#include "model/meaning.h"
-#include "model/replay.h"
+#include "meaning/meaning.h"
+#include "replay/replay.h"
 #include "trace/csv_read.h"
 
 #define DURATION_MAX_NS UINT64_C(100000000000)

@@ -92,7 +92,7 @@ check_calls() {
 check_tree() {
 	check_includes "$1"
 	local room
-	for room in scaling criticality sim model uarch; do
+	for room in scaling criticality sim model meaning replay builder uarch; do
 		[ -d "$1/src/$room" ] || continue
 		check_calls "$1" "src/$room" \
 			'clock|clock_gettime|gettimeofday|time|localtime|gmtime|getenv|secure_getenv|setenv|f?open|freopen|openat|popen|system|s?rand|s?random|[a-z]rand48|getrandom|arc4random[a-z_]*|getpid|(u|nano)?sleep' \

@@ -7,7 +7,7 @@
  *	                              ^  |
  *	            so much work, now |  | so many ns
  *	                              |  v
- *	timeline ---------------> replay (src/model/replay.h) on the engine of src/sim
+ *	timeline ---------------> replay (src/replay/replay.h) on the engine of src/sim
  *
  * Cores run by turns, a ns at a time, in order of simulated time: accesses of threads that run at once mix at
  * that grain. Who gets a lock when is the engine's to say, as in predictions: what is
@@ -18,7 +18,7 @@
 #define BENCH_REFSIM_RUN_H
 
 #include "bench/refsim/core.h"
-#include "model/replay.h"
+#include "replay/replay.h"
 
 enum {
 	REFRUN_TURN = 64,

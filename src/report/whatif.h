@@ -3,7 +3,7 @@
 #ifndef REPORT_WHATIF_H
 #define REPORT_WHATIF_H
 
-#include "model/replay.h"
+#include "replay/replay.h"
 #include "report/criticality.h"
 
 /* One prediction. */

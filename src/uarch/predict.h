@@ -10,14 +10,14 @@
  *
  * First how long an instruction of each class takes (equation 1 of De Pestel, Van den Steen, Akram, Eeckhout,
  * "RPPM", ISPASS 2019: caches by StatStack, the core by its micro-traces), then who waits for whom (Algorithm 2:
- * the replay of the timeline, model/replay.h). Memory that all cores share: a stated extension, see
+ * the replay of the timeline, replay/replay.h). Memory that all cores share: a stated extension, see
  * docs/models/rppm.md.
  */
 #ifndef UARCH_PREDICT_H
 #define UARCH_PREDICT_H
 
 #include "base/cleanup.h"
-#include "model/replay.h"
+#include "replay/replay.h"
 #include "trace/sink.h"
 #include "uarch/core.h"
 #include "uarch/energy.h"

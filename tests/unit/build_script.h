@@ -6,7 +6,7 @@
 #include "cmocka_all.h"
 
 #include "base/mem.h"
-#include "model/build.h"
+#include "builder/build.h"
 #include "model/fit.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 /* Conditions of small made-up timelines, whose meaning is known. */
 #include "cmocka_all.h"
 
-#include "model/meaning.h"
+#include "meaning/meaning.h"
 
 #include <string.h>
 

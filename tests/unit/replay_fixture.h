@@ -4,8 +4,8 @@
 #define TESTS_UNIT_REPLAY_FIXTURE_H
 
 #include "cmocka_all.h"
-#include "model/meaning.h"
-#include "model/replay.h"
+#include "meaning/meaning.h"
+#include "replay/replay.h"
 #include "trace/csv_read.h"
 
 #include <string.h>

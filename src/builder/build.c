@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "builder/build.h"
+
+#include "base/mem.h"
+#include "builder/parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int build_new(const struct build_opts *opts, struct build **ret)
+{
+	struct build *build = calloc(1, sizeof *build);
+	if (!build || meaning_new(&build->meaning) < 0) {
+		free(build);
+		return -ENOMEM;
+	}
+	build->opts = *opts;
+	*ret = build;
+	return 0;
+}
+
+void build_free(struct build *build)
+{
+	if (!build)
+		return;
+	for (size_t i = 0; build->graphs && i < build->groups.count; i++)
+		build_graph_release(&build->graphs[i]);
+	free(build->graphs);
+	free(build->objects);
+	free(build->sizes);
+	build_groups_release(&build->groups);
+	build_channels_release(&build->channels);
+	build_requests_release(&build->requests);
+	build_disk_release(&build->disk);
+	build_trace_release(&build->trace);
+	meaning_free(build->meaning);
+	model_free(build->model);
+	free(build);
+}
+
+static int add_event(void *context, const struct event *event, struct err *err)
+{
+	struct build *build = context;
+	struct event_sink meaning = meaning_sink(build->meaning);
+	struct event_sink trace = build_trace_sink(&build->trace);
+	int code = sink_event(&meaning, event, err);
+	return code < 0 ? code : sink_event(&trace, event, err);
+}
+
+static int finish(void *context, uint64_t end_ns, struct err *err)
+{
+	struct build *build = context;
+	struct event_sink meaning = meaning_sink(build->meaning);
+	struct event_sink trace = build_trace_sink(&build->trace);
+	int code = sink_finish(&meaning, end_ns, err);
+	return code < 0 ? code : sink_finish(&trace, end_ns, err);
+}
+
+struct event_sink build_sink(struct build *build)
+{
+	return (struct event_sink){ .context = build, .event = add_event, .finish = finish };
+}
+
+void build_set_cores(struct build *build, uint32_t cores)
+{
+	build->opts.cores = cores;
+}
+
+/* A parameter's name from a group's: letters, digits, '_'. */
+static int add_size(struct build *build, size_t group, bool is_only_one)
+{
+	const struct build_group *threads = &build->groups.items[group];
+	AUTO_FREE char *name = NULL;
+	int length = is_only_one ? asprintf(&name, "workers")
+				 : asprintf(&name, "%.60s_threads", threads->name);
+	if (length < 0)
+		return -ENOMEM;
+	for (char *c = name; *c; c++)
+		if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+			    (*c >= '0' && *c <= '9')))
+			*c = '_';
+	int code = model_add_parameter(build->model, name, &build->sizes[group]);
+	if (code < 0)
+		return code;
+	AUTO_FREE char *note = NULL;
+	if (asprintf(&note, "threads like '%s'", threads->name) < 0)
+		return -ENOMEM;
+	struct model_parameter *parameter = &build->model->parameters[build->sizes[group]];
+	parameter->value = (double)threads->count;
+	parameter->note = model_text(build->model, note);
+	return parameter->note ? 0 : -ENOMEM;
+}
+
+/* All started at once by one thread: their number is a setting. */
+static bool is_pool(const struct build *build, size_t group)
+{
+	const struct build_group *threads = &build->groups.items[group];
+	if (threads->count < 2 || threads->first_count > 0)
+		return false;
+	size_t waves = 0;
+	for (size_t i = 0; i < build->trace.thread_count; i++)
+		for (size_t j = 0; j < build->trace.threads[i].step_count; j++) {
+			const struct build_step *step = &build->trace.threads[i].steps[j];
+			if (step->op != STEP_SPAWN || step->object != group)
+				continue;
+			if (step->count != threads->count)
+				return false;
+			waves++;
+		}
+	return waves == 1;
+}
+
+static int add_parameters(struct build *build)
+{
+	size_t pools = 0;
+	uint32_t cores;
+	build->sizes = calloc(build->groups.count + 1, sizeof *build->sizes);
+	int code = build->sizes ? model_add_parameter(build->model, "cores", &cores) : -ENOMEM;
+	if (code < 0)
+		return code;
+	build->model->parameters[cores].value = build->opts.cores;
+	build->model->parameters[cores].note = "of the machine; 0: one for each thread";
+	for (size_t i = 0; i < build->groups.count; i++)
+		pools += is_pool(build, i);
+	for (size_t i = 0; i < build->groups.count && code == 0; i++) {
+		build->sizes[i] = BUILD_NONE;
+		if (is_pool(build, i))
+			code = add_size(build, i, pools == 1);
+	}
+	return code < 0 ? code
+			: build_formula(build->model, &build->model->hardware.cores, "cores");
+}
+
+static int add_groups(struct build *build)
+{
+	int code = 0;
+	build->graphs = calloc(build->groups.count + 1, sizeof *build->graphs);
+	if (!build->graphs)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < build->groups.count && code == 0; i++) {
+		uint32_t group;
+		code = model_add_group(build->model, build->groups.items[i].name, &group);
+		if (code < 0)
+			return code;
+		build->model->groups[group].count.value = build->groups.items[i].first_count;
+		code = build_graph_make(&build->trace, &build->groups.items[i], &build->graphs[i]);
+	}
+	return code;
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+	return a < b ? -1 : a > b;
+}
+
+static double median(double *values, size_t count)
+{
+	if (count == 0)
+		return 0;
+	qsort(values, count, sizeof *values, compare_doubles);
+	return values[count / 2];
+}
+
+/*
+ * Arrivals: Poisson if the intervals spread as exponential ones do (squared coefficient of variation 1,
+ * of n of them within 3 / sqrt(n) * 2.83: that of an exponential sample's), else as seen, stretched. Those that
+ * had to wait for a descriptor came in bursts, whenever one was free: they are taken to be Poisson.
+ */
+/* Clients that wait for answers: how many, and what they think, can be set. */
+static int add_clients(struct build *build)
+{
+	struct build_requests *requests = &build->requests;
+	uint32_t clients = 0, think = 0, source = 0;
+	double sum = 0;
+	for (size_t i = 0; i < requests->thinking_count; i++)
+		sum += requests->thinking_s[i];
+	double mean = sum / (double)requests->thinking_count;
+	if (!(mean > 1e-9))
+		mean = 1e-9; /* what a clock of ns can tell: draws are scaled by it */
+	int code = model_add_parameter(build->model, "clients", &clients);
+	if (code == 0)
+		code = model_add_parameter(build->model, "think", &think);
+	if (code == 0)
+		code = model_add_source(build->model, "clients", &source);
+	if (code < 0)
+		return code;
+	build->model->parameters[clients].value = requests->clients;
+	build->model->parameters[clients].note = "connections, each with one request at a time";
+	build->model->parameters[think].unit = MODEL_TIME;
+	build->model->parameters[think].value = mean;
+	build->model->parameters[think].note = "mean time from an answer to the next request";
+	struct model_source *added = &build->model->sources[source];
+	added->kind = MODEL_CLOSED;
+	added->queue = build->objects[requests->arrivals];
+	code = build_formula(build->model, &added->clients, "clients");
+	if (code == 0)
+		code = build_dist(build->model, requests->thinking_s, requests->thinking_count,
+			&added->interval);
+	return code < 0 ? code
+			: build_formula(
+				  build->model, &added->interval.scale, "think / %.17g s", mean);
+}
+
+static int add_source(struct build *build)
+{
+	struct build_requests *requests = &build->requests;
+	uint32_t rate = 0, source = 0;
+	size_t count = requests->interval_count;
+	if (requests->arrivals == BUILD_NONE || count < 2)
+		return 0;
+	if (requests->clients > 0 && requests->thinking_count > 0)
+		return add_clients(build);
+	double sum = 0, squares = 0;
+	for (size_t i = 0; i < count; i++) {
+		sum += requests->intervals_s[i];
+		squares += requests->intervals_s[i] * requests->intervals_s[i];
+	}
+	double mean = sum / (double)count;
+	double spread = squares / (double)count / (mean * mean) - 1;
+	int code = model_add_parameter(build->model, "rate", &rate);
+	if (code == 0)
+		code = model_add_source(build->model, "clients", &source);
+	if (code < 0)
+		return code;
+	build->model->parameters[rate].unit = MODEL_RATE;
+	build->model->parameters[rate].value = 1 / mean;
+	build->model->parameters[rate].note = "requests that arrive";
+	struct model_source *clients = &build->model->sources[source];
+	clients->queue = build->objects[requests->arrivals];
+	if (build->has_limit || (spread - 1) * (spread - 1) * (double)count < 72) {
+		clients->kind = MODEL_POISSON;
+		return build_formula(build->model, &clients->rate, "rate");
+	}
+	clients->kind = MODEL_INTERVALS;
+	code = build_dist(build->model, requests->intervals_s, count, &clients->interval);
+	return code < 0 ? code
+			: build_formula(build->model, &clients->interval.scale, "%.17g /s / rate",
+				  1 / mean);
+}
+
+static int describe_run(struct build *build)
+{
+	struct model_recorded *recorded = &build->model->recorded;
+	uint64_t cpu_ns = 0, span_ns = build->trace.end_ns - build->trace.start_ns;
+	for (size_t i = 0; i < build->trace.thread_count; i++)
+		cpu_ns += build->trace.threads[i].cpu_ns;
+	const struct build_requests *requests = &build->requests;
+	recorded->is_known = true;
+	if (requests->arrivals != BUILD_NONE &&
+		requests->throughput_per_s > 0) /* not before and after the load */
+		span_ns = (uint64_t)((double)requests->ended / requests->throughput_per_s * 1e9);
+	recorded->duration_s = (double)span_ns * 1e-9;
+	if (build->event_cost_ns > 0) {
+		recorded->duration_s = build->opts.took_s;
+		span_ns = (uint64_t)(recorded->duration_s * 1e9);
+	}
+	recorded->cores = build->opts.cores;
+	if (span_ns > 0 && build->opts.cores > 0)
+		recorded->core_utilisation = (double)cpu_ns / ((double)span_ns * build->opts.cores);
+	if (recorded->core_utilisation > 1)
+		recorded->core_utilisation = 1;
+	build->model->hardware.switch_time.value =
+		median(build->trace.wait_costs_s, build->trace.wait_cost_count);
+	if (!build->has_limit && requests->begun > 0 && build->trace.descriptors < UINT32_MAX)
+		recorded->descriptors = (uint32_t)build->trace.descriptors;
+	recorded->throughput_per_s = requests->throughput_per_s;
+	/* Of requests over connections it runs from arrival, which is not recorded. */
+	if (requests->clients == 0)
+		recorded->response_s = requests->response_s;
+	if (!build->trace.program)
+		return 0;
+	recorded->program = model_text(build->model, build->trace.program);
+	return recorded->program ? 0 : -ENOMEM;
+}
+
+static int add_note(struct build *build, uint64_t count, const char *fmt)
+{
+	AUTO_FREE char *text = NULL;
+	if (count == 0)
+		return 0;
+	if (asprintf(&text, "%llu %s", (unsigned long long)count, fmt) < 0)
+		return -ENOMEM;
+	return model_add_note(build->model, text);
+}
+
+/* With fewer than a tenth of the processors' time lost, recorded and simulated times are comparable. */
+static int add_taken(struct build *build)
+{
+	AUTO_FREE char *text = NULL;
+	if (!(build->taken > 0.1) || build->opts.cores == 0)
+		return 0;
+	if (asprintf(&text,
+		    "other programs had %.0f%% of the processors' time that this one could have "
+		    "used, or its threads waited for what is not recorded (locks of its own "
+		    "making): "
+		    "it took longer than its model",
+		    100 * build->taken) < 0)
+		return -ENOMEM;
+	return model_add_note(build->model, text);
+}
+
+/* A tenth is what the model's own error is expected to be. */
+static int add_unsteadiness(struct build *build)
+{
+	double unsteadiness = build_unsteadiness(build);
+	AUTO_FREE char *text = NULL;
+	if (!(unsteadiness > 0.1))
+		return 0;
+	if (asprintf(&text,
+		    "the workload changed while it was recorded: CPU times of the same code differ "
+		    "between the halves of the run by %.0f%%; the model is of their mixture",
+		    100 * unsteadiness) < 0)
+		return -ENOMEM;
+	return model_add_note(build->model, text);
+}
+
+/* A frequency or other users that changed between the two runs look like a cost, too. */
+static int add_cost(struct build *build)
+{
+	AUTO_FREE char *text = NULL;
+	if (!(build->opts.took_s > 0))
+		return 0;
+	int length = build->event_cost_ns > 0
+			     ? asprintf(&text,
+				       "CPU times are less what recording cost: %.0f ns for each "
+				       "event, then %.1f%% of what was left",
+				       build->event_cost_ns, 100 * (1 - build->cost_factor))
+			     : asprintf(&text, "the run without a recorder took no less time: "
+					       "CPU times are as recorded");
+	return length < 0 ? -ENOMEM : model_add_note(build->model, text);
+}
+
+static int add_notes(struct build *build)
+{
+	int code = add_note(build, build->trace.lost, "events were not recorded");
+	if (code == 0)
+		code = add_note(build, build->trace.left_out,
+			"free locks were left out to save time, and with them the order of what "
+			"threads do: record with '--budget none' for a model");
+	if (code == 0)
+		code = add_cost(build);
+	if (code == 0)
+		code = add_note(build, build->trace.futexes,
+			"events come from the kernel, which does not see locks: where threads "
+			"waited they sleep as long as recorded, whatever else changes");
+	if (code == 0)
+		code = add_note(build, build->channels.unknown_waits,
+			"waits at conditions whose meaning was not found: they sleep as long as "
+			"recorded, whatever else changes");
+	if (code == 0)
+		code = add_note(build, build->channels.failed_tries,
+			"tries of locks that failed are left out");
+	if (code == 0)
+		code = add_note(build, build->tries,
+			"locks were taken in the order that others do not, never waited, and are "
+			"taken to be tries: they are left out");
+	if (code == 0 && build->has_limit && build->requests.begun > 0)
+		code = model_add_note(build->model, "requests had to wait for descriptors, so that "
+						    "it was not seen when they came: "
+						    "'rate' is how many were let in, and that they "
+						    "come at random (Poisson) a guess");
+	if (code == 0 && build->disk.is_guessed)
+		code = model_add_note(build->model, "the disk was always as busy: that it serves "
+						    "one request at a time is a guess");
+	if (code == 0)
+		code = add_note(build, build->guessed_splits,
+			"loops had the same count in each thread: their sum is taken to be shared "
+			"by the threads, which one run cannot tell");
+	if (code == 0)
+		code = add_note(build, build->guessed_shares,
+			"pieces of code before a barrier or an end are taken to be equal shares of "
+			"work "
+			"that more threads would share, too, which one run cannot tell");
+	if (code == 0)
+		code = add_taken(build);
+	return code < 0 ? code : add_unsteadiness(build);
+}
+
+/*
+ * CPU time within waits for input and output is work of the call and a switch to other threads, which
+ * the simulated processor adds itself: only the rest belongs to the step.
+ */
+static void leave_out_switches(struct build *build)
+{
+	double switch_s = median(build->trace.wait_costs_s, build->trace.wait_cost_count);
+	uint64_t switch_ns = (uint64_t)(switch_s * 1e9);
+	for (size_t i = 0; i < build->trace.thread_count; i++)
+		for (size_t j = 0; j < build->trace.threads[i].step_count; j++) {
+			struct build_step *step = &build->trace.threads[i].steps[j];
+			if (step->op != STEP_IO || !build_has_blocked(step))
+				continue;
+			uint64_t within_ns =
+				step->section < step->cpu_ns ? step->section : step->cpu_ns;
+			step->cpu_ns -= within_ns < switch_ns ? within_ns : switch_ns;
+		}
+}
+
+static int make(struct build *build, struct err *err)
+{
+	int code = build_taken(build);
+	build_take_off(build);
+	if (code == 0)
+		code = build_steps_by_meaning(&build->trace, build->meaning, &build->channels);
+	leave_out_switches(build); /* before waits for requests become gets of a queue */
+	if (code == 0)
+		code = build_requests_find(&build->trace, &build->requests);
+	if (code == 0)
+		build->has_limit = build_limits_find(&build->trace);
+	build_leave_out_own_signals(&build->trace);
+	if (code == 0)
+		code = build_disk_find(&build->trace, &build->disk);
+	if (code == 0)
+		code = build_groups_find(&build->trace, &build->groups);
+	if (code == 0)
+		code = build_classes_find(&build->trace, &build->groups);
+	if (code == 0)
+		code = build_leave_out_tries(build);
+	if (code == 0)
+		code = add_parameters(build);
+	if (code == 0)
+		code = add_groups(build);
+	if (code == 0)
+		code = build_objects(build);
+	for (uint32_t i = 0; i < build->groups.count && code == 0; i++)
+		code = build_emit_group(build, i);
+	if (code == 0)
+		code = add_source(build);
+	if (code == 0)
+		code = describe_run(build);
+	if (code == 0)
+		code = add_notes(build);
+	return code < 0 ? err_set(err, -ENOMEM, "out of memory") : model_check(build->model, err);
+}
+
+int build_model(struct build *build, struct model **ret, struct err *err)
+{
+	size_t steps = 0;
+	for (size_t i = 0; i < build->trace.thread_count; i++)
+		steps += build->trace.threads[i].step_count;
+	if (steps == 0)
+		return err_set(err, -ENODATA,
+			"the recording holds no operation of any thread: record it with 'corecast "
+			"record --via preload'");
+	if (build->trace.futexes > 0 && build->trace.named == 0 && !build->opts.is_forced)
+		return err_set(err, -ENODATA,
+			"the recording comes from the kernel, which does not see locks: record "
+			"with 'corecast record --via preload', or --force a model whose threads "
+			"sleep where they waited");
+	build->model = model_new();
+	if (!build->model)
+		return err_set(err, -ENOMEM, "out of memory");
+	build->model->name = model_text(build->model, build->opts.name ? build->opts.name : "run");
+	int code = build->model->name ? make(build, err) : err_set(err, -ENOMEM, "out of memory");
+	if (code == 0)
+		*ret = TAKE(build->model);
+	return code;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Makes a model (model.h) from the recording of one run (docs/models/graph.md).
+ *
+ *	AUTO(build) struct build *build = NULL;
+ *	build_new(&opts, &build);
+ *	struct event_sink sink = build_sink(build);
+ *	... events, in order of time ...; finish
+ *	build_model(build, &model, err);
+ *
+ * Method: A. Tarvo, S. Reiss, "Using Computer Simulation to Predict the Performance of Multithreaded
+ * Programs", ICPE 2012, sections 3 to 5, where people find the fragments, locks and queues. Here
+ * fragments lie between two recorded operations, threads are grouped (group.h), conditions get
+ * their meaning (meaning.h), and branches their laws (graph.h).
+ */
+#ifndef BUILDER_BUILD_H
+#define BUILDER_BUILD_H
+
+#include "base/cleanup.h"
+#include "model/model.h"
+#include "trace/sink.h"
+
+/* Where an address of a program file lies; texts are borrowed until the next call. */
+struct build_place {
+	const char *symbol; /* NULL: unknown */
+	uint64_t offset;
+	const char *file; /* NULL: unknown */
+	uint32_t line;
+};
+
+struct build_opts {
+	const char *name; /* of the model; borrowed until build_free() */
+	uint32_t cores; /* that the run had; 0: not known */
+	double took_s; /* that the same run takes without a recorder; 0: not known */
+	bool is_forced; /* a model also of a recording in which locks were not seen: waits at them sleep */
+	/* May be NULL: then code and objects have numbers. */
+	struct build_place (*find)(void *context, const char *module, uint64_t address);
+	void *context;
+};
+
+struct build;
+
+/* 0 or -ENOMEM. */
+int build_new(const struct build_opts *opts, struct build **ret);
+void build_free(struct build *build);
+CLEANUP_DEFINE(build, build_free)
+
+/* Borrows the builder. event(): -ENOMEM. */
+struct event_sink build_sink(struct build *build);
+
+/* How many cores the run had, if that became known after build_new(). */
+void build_set_cores(struct build *build, uint32_t cores);
+
+/*
+ * After the finish, once. The caller frees *ret, which passes model_check(). -ENODATA: there is nothing
+ * to build from (no threads, or, unless forced, a recording from the kernel, which does not see locks); -ENOMEM.
+ */
+int build_model(struct build *build, struct model **ret, struct err *err);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "builder/class.h"
+
+#include "base/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static bool is_lock(const struct build_trace *trace, const struct build_step *step)
+{
+	if ((step->op != STEP_LOCK && step->op != STEP_READ_LOCK) || step->object == BUILD_NONE)
+		return false;
+	uint8_t what = trace->objects[step->object].what;
+	return what == WHAT_MUTEX || what == WHAT_SPIN || what == WHAT_RWLOCK;
+}
+
+static bool is_get(const struct build_trace *trace, const struct build_step *step)
+{
+	return (step->op == STEP_GET || step->op == STEP_TRY_GET) && step->object != BUILD_NONE &&
+	       trace->objects[step->object].what == WHAT_QUEUE;
+}
+
+/* Keys of places: the site; whose uses there count together, and what is used. */
+static uint64_t place_key(
+	const struct build_trace *trace, const struct build_step *step, uint32_t scope)
+{
+	return (uint64_t)scope << 8 | trace->objects[step->object].what;
+}
+
+struct places {
+	struct map count; /* different objects, by place */
+	struct map seen; /* by object, and place */
+	struct map first; /* an object, by place */
+	struct map are_common; /* places where two threads take the same object */
+};
+
+static int count_step(const struct build_trace *trace, struct places *places,
+	const struct build_step *step, uint32_t scope, size_t thread)
+{
+	uint64_t *count, *seen, *first, key = place_key(trace, step, scope);
+	uint64_t place = step->site * 0x9e3779b97f4a7c15U ^ key;
+	int code = map_add(&places->seen, step->object, place, thread, &seen);
+	if (code == 0 && *seen != thread)
+		code = map_add(&places->are_common, step->site, key, 1, &first);
+	else if (code > 0) {
+		code = map_add(&places->count, step->site, key, 0, &count);
+		if (code >= 0) {
+			++*count;
+			code = map_add(&places->first, step->site, key, step->object, &first);
+		}
+	}
+	return code < 0 ? code : 0;
+}
+
+static void join(struct build_trace *trace, uint32_t a, uint32_t b)
+{
+	a = build_class_of(trace, a);
+	b = build_class_of(trace, b);
+	if (a < b)
+		trace->objects[b].class = a;
+	else
+		trace->objects[a].class = b;
+}
+
+/* `threads`: how many the scope has. */
+static void join_step(const struct places *places, struct build_trace *trace,
+	const struct build_step *step, uint32_t scope, size_t threads)
+{
+	uint64_t key = place_key(trace, step, scope);
+	bool are_common = map_find(&places->are_common, step->site, key);
+	uint64_t count = *map_find(&places->count, step->site, key);
+	if (count > CLASS_LEAST || (count == threads && threads > 1 && !are_common))
+		join(trace, (uint32_t)*map_find(&places->first, step->site, key), step->object);
+}
+
+/* Locks count for a group, queues for each thread that takes from them: each thread of a group may have its own. */
+static int visit(const struct build_groups *groups, struct places *places,
+	struct build_trace *trace, size_t thread, bool joins)
+{
+	int code = 0;
+	for (size_t i = 0; i < trace->threads[thread].step_count && code == 0; i++) {
+		const struct build_step *step = &trace->threads[thread].steps[i];
+		uint32_t group = groups->of_thread[thread];
+		bool is_of_group = is_lock(trace, step);
+		uint32_t scope = is_of_group ? group : (uint32_t)(groups->count + thread);
+		if (!is_of_group && !is_get(trace, step))
+			continue;
+		if (joins)
+			join_step(places, trace, step, scope,
+				is_of_group ? groups->items[group].count : 1);
+		else
+			code = count_step(trace, places, step, scope, thread);
+	}
+	return code;
+}
+
+/* How each queue is used. */
+struct queue_use {
+	uint32_t gets, gates; /* gates: gets of what is closed once for all */
+	bool is_in_class;
+};
+
+static void note_use(struct queue_use *uses, const struct build_step *step)
+{
+	if (step->op != STEP_GET)
+		return;
+	uses[step->object].gets++;
+	uses[step->object].gates += (step->flags & STEP_REFUSED) != 0;
+}
+
+/* In a class of queues a gate that is opened once is an item for each who passes it. */
+static void change_gate(struct build_step *step, const struct queue_use *use)
+{
+	if (!use->is_in_class || use->gets == 0 || use->gates < use->gets)
+		return;
+	if (step->op == STEP_GET)
+		step->flags &= (uint8_t)~STEP_REFUSED;
+	if (step->op == STEP_CLOSE) {
+		step->op = STEP_PUT;
+		step->count = use->gets;
+	}
+}
+
+static int change_gates(struct build_trace *trace)
+{
+	AUTO_FREE struct queue_use *uses = calloc(trace->object_count + 1, sizeof *uses);
+	if (!uses)
+		return -ENOMEM;
+	for (size_t i = 0; i < trace->object_count; i++) {
+		const struct build_object *object = &trace->objects[i];
+		if (object->what == WHAT_QUEUE && object->class != i)
+			uses[i].is_in_class = uses[object->class].is_in_class = true;
+	}
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < trace->thread_count; i++)
+			for (size_t j = 0; j < trace->threads[i].step_count; j++) {
+				struct build_step *step = &trace->threads[i].steps[j];
+				if (step->op != STEP_GET && step->op != STEP_CLOSE)
+					continue;
+				if (pass == 0)
+					note_use(uses, step);
+				else
+					change_gate(step, &uses[step->object]);
+			}
+	return 0;
+}
+
+int build_classes_find(struct build_trace *trace, const struct build_groups *groups)
+{
+	struct places places = { 0 };
+	int code = 0;
+	for (int pass = 0; pass < 2 && code == 0; pass++)
+		for (size_t i = 0; i < trace->thread_count && code == 0; i++)
+			code = visit(groups, &places, trace, i, pass == 1);
+	map_release(&places.count);
+	map_release(&places.seen);
+	map_release(&places.first);
+	map_release(&places.are_common);
+	/* Each object directly below the first of its class, for who asks often. */
+	for (uint32_t i = 0; i < trace->object_count; i++)
+		trace->objects[i].class = build_class_of(trace, i);
+	return code < 0 ? code : change_gates(trace);
+}
+
+uint32_t build_class_instances(const struct build_trace *trace, uint32_t object)
+{
+	double sum = 0, squares = 0;
+	for (size_t i = 0; i < trace->object_count; i++) {
+		if (trace->objects[i].class != object)
+			continue;
+		sum += (double)trace->objects[i].uses;
+		squares += (double)trace->objects[i].uses * (double)trace->objects[i].uses;
+	}
+	return squares > 0 && sum * sum / squares > 1 ? (uint32_t)(sum * sum / squares + 0.5) : 1;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How much of the processors others used while the run was recorded. Of n threads that do not wait at
+ * a moment, min(n, cores) could run; the time that this adds up to less the CPU time that they had
+ * is what others had.
+ */
+#include "builder/parts.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct change {
+	uint64_t time_ns;
+	int64_t by;
+};
+
+struct changes {
+	struct change *items;
+	size_t count, capacity;
+};
+
+static int add_change(struct changes *changes, uint64_t time_ns, int64_t by)
+{
+	if (mem_grow(&changes->items, &changes->capacity, changes->count + 1,
+		    sizeof *changes->items) < 0)
+		return -ENOMEM;
+	changes->items[changes->count++] = (struct change){ time_ns, by };
+	return 0;
+}
+
+static int add_thread(struct changes *changes, const struct build_thread *thread)
+{
+	int code = add_change(changes, thread->start_ns, 1);
+	for (size_t i = 0; i < thread->step_count && code == 0; i++) {
+		const struct build_step *step = &thread->steps[i];
+		if (step->waited_ns == 0)
+			continue;
+		code = add_change(changes, step->begin_ns, -1);
+		if (code == 0)
+			code = add_change(changes, step->begin_ns + step->waited_ns, 1);
+	}
+	return code < 0 ? code : add_change(changes, thread->end_ns, -1);
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct change *a = left, *b = right;
+	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+}
+
+int build_taken(struct build *build)
+{
+	struct changes changes = { 0 };
+	double could_ns = 0, had_ns = 0;
+	int64_t active = 0;
+	int code = 0;
+	build->taken = 0;
+	for (size_t i = 0; i < build->trace.thread_count && code == 0; i++) {
+		code = add_thread(&changes, &build->trace.threads[i]);
+		had_ns += (double)build->trace.threads[i].cpu_ns;
+	}
+	if (code == 0 && changes.count > 0)
+		qsort(changes.items, changes.count, sizeof *changes.items, compare);
+	for (size_t i = 0; i + 1 < changes.count && code == 0; i++) {
+		active += changes.items[i].by;
+		int64_t running = active < build->opts.cores ? active : build->opts.cores;
+		if (running > 0)
+			could_ns += (double)running * (double)(changes.items[i + 1].time_ns -
+							       changes.items[i].time_ns);
+	}
+	free(changes.items);
+	if (could_ns > had_ns)
+		build->taken = 1 - had_ns / could_ns;
+	return code;
+}

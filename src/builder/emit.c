@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A graph as a group of the model. A state is a fragment; its laws are loops behind it, one after the
+ * other, of which the last one leads to a draw among the ways that are left:
+ *
+ *	state --> loop k1 --> x1		k1 times the rest, then x1
+ *		    `--body--> loop k2 --> x2
+ *				 `--body--> draw
+ */
+#include "builder/parts.h"
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct emitter {
+	struct build *build;
+	struct model *model;
+	const struct build_group *group;
+	const struct build_graph *graph;
+	uint32_t index; /* of the group, here and in the model */
+	uint32_t *fragments; /* of each state */
+	bool is_main;
+	bool is_taker; /* they take requests from outside */
+	bool has_flow; /* its threads put, get or wait for items */
+};
+
+static struct model_fragment *fragment_at(const struct emitter *e, uint32_t index)
+{
+	return &e->model->groups[e->index].fragments[index];
+}
+
+/* Adds a fragment whose name may be taken already. */
+static int add_fragment(struct emitter *e, const char *name, uint32_t *ret)
+{
+	for (unsigned number = 1;; number++) {
+		AUTO_FREE char *text = NULL;
+		int code = number == 1 ? asprintf(&text, "%.200s", name)
+				       : asprintf(&text, "%.200s #%u", name, number);
+		if (code < 0)
+			return -ENOMEM;
+		if (model_find_fragment(&e->model->groups[e->index], text) == MODEL_NONE)
+			return model_add_fragment(e->model, e->index, text, ret);
+	}
+}
+
+static enum model_op op_of(const struct build_state *state)
+{
+	static const enum model_op ops[STEP_OPS] = { [STEP_LOCK] = MODEL_LOCK,
+		[STEP_READ_LOCK] = MODEL_READ_LOCK,
+		[STEP_UNLOCK] = MODEL_UNLOCK,
+		[STEP_ARRIVE] = MODEL_ARRIVE,
+		[STEP_ACQUIRE] = MODEL_ACQUIRE,
+		[STEP_POST] = MODEL_POST,
+		[STEP_COND_WAIT] = MODEL_SLEEP,
+		[STEP_SLEEP] = MODEL_SLEEP,
+		[STEP_IO] = MODEL_SLEEP,
+		[STEP_DISK] = MODEL_IO,
+		[STEP_SPAWN] = MODEL_SPAWN,
+		[STEP_JOIN] = MODEL_JOIN,
+		[STEP_BEGIN] = MODEL_BEGIN,
+		[STEP_END] = MODEL_END,
+		[STEP_TICK] = MODEL_TICK,
+		[STEP_EXIT] = MODEL_COMPUTE,
+		[STEP_GET] = MODEL_GET,
+		[STEP_TRY_GET] = MODEL_TRY_GET,
+		[STEP_PUT] = MODEL_PUT,
+		[STEP_CLOSE] = MODEL_CLOSE,
+		[STEP_FAIL] = MODEL_FAIL,
+		[STEP_TAKE] = MODEL_TAKE,
+		[STEP_GIVE] = MODEL_GIVE };
+	return ops[state->op];
+}
+
+static bool is_about_group(const struct build_state *state)
+{
+	return state->op == STEP_SPAWN || state->op == STEP_JOIN;
+}
+
+static uint32_t model_object_of(const struct emitter *e, const struct build_state *state)
+{
+	struct build_step step = { .op = state->op, .object = state->object };
+	uint32_t object = build_object_of(&e->build->trace, &step);
+	if (object == BUILD_NONE || is_about_group(state))
+		return object == BUILD_NONE ? (uint32_t)MODEL_NONE : object;
+	return e->build->objects[object];
+}
+
+/* "lock cache@main.c:12" */
+static char *name_state(const struct emitter *e, const struct build_state *state)
+{
+	uint32_t pid = e->build->trace.threads[e->group->threads[0]].pid;
+	AUTO_FREE char *place = state->site ? build_place_name(e->build, pid, state->site) : NULL;
+	uint32_t object = model_object_of(e, state);
+	const char *subject = "", *word = state->op == STEP_EXIT ? "end"
+					  : state->op == STEP_IO ? "io"
+								 : model_op_word(op_of(state));
+	if (state->op == STEP_DISK && state->class != REQUEST_READ)
+		word = build_disk_class_name((enum request_class)state->class);
+	if (is_about_group(state) && object != MODEL_NONE)
+		subject = e->build->groups.items[object].name;
+	else if (object != MODEL_NONE)
+		subject = e->model->objects[object].name;
+	char *text = NULL;
+	int code = asprintf(&text, "%s%s%.100s%s%.80s", word, *subject ? " " : "", subject,
+		place ? " @" : "", place ? place : "");
+	return code < 0 ? NULL : text;
+}
+
+/* CPU time before the operation, and where it takes time itself that. */
+static int fill_times(struct emitter *e, const struct build_state *state, uint32_t index)
+{
+	AUTO_FREE double *values = calloc(state->visits + 1, sizeof *values);
+	if (!values)
+		return -ENOMEM;
+	for (size_t i = 0; i < state->visits; i++)
+		values[i] =
+			(double)e->graph->visits[e->graph->order[state->first + i]].step->cpu_ns *
+			1e-9;
+	struct model_fragment *fragment = fragment_at(e, index);
+	int code = build_dist(e->model, values, state->visits, &fragment->cpu);
+	if (code == 0)
+		code = build_share(e->build, e->index, state, &fragment->cpu);
+	if (code < 0 || fragment->op != MODEL_SLEEP)
+		return code;
+	for (size_t i = 0; i < state->visits; i++)
+		values[i] = (double)e->graph->visits[e->graph->order[state->first + i]]
+				    .step->waited_ns *
+			    1e-9;
+	code = build_dist(e->model, values, state->visits, &fragment->time);
+	if (code == 0 && fragment->time.kind == MODEL_NO_TIME)
+		fragment->op = MODEL_COMPUTE;
+	return code;
+}
+
+/* How many requests of the state's class; the model has only classes of which requests were seen. */
+static int fill_requests(
+	struct emitter *e, const struct build_state *state, struct model_fragment *fragment)
+{
+	AUTO_FREE uint64_t *counts = calloc(state->visits + 1, sizeof *counts);
+	if (!counts)
+		return -ENOMEM;
+	for (size_t i = 0; i < state->visits; i++)
+		counts[i] = e->graph->visits[e->graph->order[state->first + i]].step->count;
+	fragment->other = 0;
+	for (size_t i = 0; i < state->class; i++)
+		fragment->other += e->build->disk.services[i].count > 0;
+	fragment->is_background = state->is_background;
+	return build_counts(e->model, counts, state->visits, &fragment->count);
+}
+
+static int fill_count(struct emitter *e, const struct build_state *state, uint32_t index)
+{
+	struct model_fragment *fragment = fragment_at(e, index);
+	if (state->op == STEP_DISK)
+		return fill_requests(e, state, fragment);
+	if (state->op != STEP_SPAWN && state->op != STEP_PUT && state->op != STEP_GET &&
+		state->op != STEP_TICK)
+		return 0;
+	fragment->count.value.value = state->count == 1 ? 0 : state->count;
+	if (state->op != STEP_SPAWN)
+		return 0;
+	uint32_t parameter = e->build->sizes[state->object];
+	if (parameter == BUILD_NONE || state->count != e->build->groups.items[state->object].count)
+		return 0;
+	return build_formula(
+		e->model, &fragment->count.value, "%s", e->model->parameters[parameter].name);
+}
+
+static int add_state(struct emitter *e, uint32_t state_index)
+{
+	const struct build_state *state = &e->graph->states[state_index];
+	AUTO_FREE char *name = name_state(e, state);
+	uint32_t index;
+	int code = name ? add_fragment(e, name, &index) : -ENOMEM;
+	if (code < 0)
+		return code;
+	e->fragments[state_index] = index;
+	struct model_fragment *fragment = fragment_at(e, index);
+	fragment->op = op_of(state);
+	fragment->object = model_object_of(e, state);
+	if (state->region != BUILD_NONE && e->build->trace.objects[state->region].name) {
+		uint32_t part;
+		code = model_add_part(e->model, e->build->trace.objects[state->region].name, &part);
+		fragment->part = part;
+	}
+	if (code == 0)
+		code = fill_times(e, state, index);
+	return code < 0 ? code : fill_count(e, state, index);
+}
+
+/* Draws among edges, those with a law left out; gives the one target if there is one only. */
+static int set_edges(struct emitter *e, const struct build_edge *edges, size_t count,
+	const struct build_state *laws, struct model_edge **ret, uint32_t *ret_count)
+{
+	struct model_edge *list = model_alloc(e->model, count + 1, sizeof *list);
+	uint64_t sum = 0;
+	uint32_t used = 0;
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		bool is_left_out = edges[i].to == STATE_END;
+		for (size_t j = 0; laws && j < laws->law_count; j++)
+			is_left_out |= laws->laws[j].to == edges[i].to;
+		if (is_left_out)
+			continue;
+		list[used].to = e->fragments[edges[i].to];
+		list[used++].probability.value = (double)edges[i].count;
+		sum += edges[i].count;
+	}
+	for (uint32_t i = 0; i < used; i++)
+		list[i].probability.value /= (double)sum;
+	*ret = list;
+	*ret_count = used;
+	return 0;
+}
+
+/* One fragment that leads on as the edges do. */
+static int add_draw(struct emitter *e, const char *name, struct model_edge *edges, uint32_t count,
+	uint32_t *ret)
+{
+	if (count == 1) {
+		*ret = edges[0].to;
+		return 0;
+	}
+	int code = add_fragment(e, name, ret);
+	if (code < 0)
+		return code;
+	fragment_at(e, *ret)->edges = edges;
+	fragment_at(e, *ret)->edge_count = count;
+	return 0;
+}
+
+static int set_only_edge(struct emitter *e, uint32_t from, uint32_t to)
+{
+	struct model_edge *edge = model_alloc(e->model, 1, sizeof *edge);
+	if (!edge)
+		return -ENOMEM;
+	*edge = (struct model_edge){ .to = to, .probability.value = 1 };
+	fragment_at(e, from)->edges = edge;
+	fragment_at(e, from)->edge_count = 1;
+	return 0;
+}
+
+/* Work that is shared by as many threads as there are: a queue of tickets that holds all of it. */
+static int add_tickets(struct emitter *e, const struct build_law *law, uint64_t total,
+	uint32_t before, uint32_t body, uint32_t index)
+{
+	AUTO_FREE char *name = NULL;
+	uint32_t object;
+	for (unsigned number = 1; !name || model_find_object(e->model, name) != MODEL_NONE;
+		number++) {
+		free(name);
+		name = NULL;
+		if (asprintf(&name, "work of %.100s%s%.0u", e->group->name, number > 1 ? " " : "",
+			    number > 1 ? number : 0) < 0)
+			return -ENOMEM;
+	}
+	int code = model_add_object(e->model, MODEL_QUEUE, name, &object);
+	if (code < 0)
+		return code;
+	e->model->objects[object].initial.value = (double)total;
+	if (before > 0 &&
+		build_formula(e->model, &e->model->objects[object].initial, "%" PRIu64 " - %s",
+			total + before, e->model->parameters[e->build->sizes[e->index]].name) < 0)
+		return -ENOMEM;
+	struct model_fragment *fragment = fragment_at(e, index);
+	fragment->op = MODEL_TRY_GET;
+	fragment->object = object;
+	fragment->otherwise = e->fragments[law->to];
+	return set_only_edge(e, index, body);
+}
+
+/*
+ * How many turns the threads do before they first come to the branch: each one, if the loop begins with
+ * its body (whatever is behind the branch was done as often as the branch), else none.
+ */
+static uint32_t turns_before(
+	const struct emitter *e, const struct build_state *state, const struct build_law *law)
+{
+	uint64_t body_visits = 0, turns = 0;
+	for (size_t i = 0; i < law->run_count; i++)
+		turns += law->runs[i];
+	for (size_t i = 0; i < state->edge_count; i++)
+		if (state->edges[i].to != law->to && state->edges[i].to != STATE_END)
+			body_visits += e->graph->states[state->edges[i].to].visits;
+	return body_visits >= turns + law->run_count ? (uint32_t)law->run_count : 0;
+}
+
+static int set_count(struct emitter *e, const struct build_law *law, uint64_t total,
+	uint32_t before, bool is_shared, struct model_count *ret)
+{
+	if (!is_shared)
+		return build_counts(e->model, law->runs, law->run_count, ret);
+	const char *size = e->model->parameters[e->build->sizes[e->index]].name;
+	return before > 0 ? build_formula(e->model, &ret->value, "%" PRIu64 " / %s - 1",
+				    total + before, size)
+			  : build_formula(e->model, &ret->value, "%" PRIu64 " / %s", total, size);
+}
+
+static int add_loop(struct emitter *e, const struct build_state *state, const struct build_law *law,
+	uint32_t body, uint32_t index)
+{
+	uint64_t total = 0, least = UINT64_MAX, most = 0;
+	for (size_t i = 0; i < law->run_count; i++) {
+		total += law->runs[i];
+		least = law->runs[i] < least ? law->runs[i] : least;
+		most = law->runs[i] > most ? law->runs[i] : most;
+	}
+	bool is_shared = law->is_once && !e->is_taker && e->build->sizes[e->index] != BUILD_NONE &&
+			 law->run_count == e->group->count && !build_is_rounds(e->graph, law);
+	uint32_t before = is_shared ? turns_before(e, state, law) : 0;
+	e->build->guessed_splits += is_shared && least == most;
+	if (is_shared && (e->has_flow || most - least > 1))
+		return add_tickets(e, law, total, before, body, index);
+	struct model_fragment *fragment = fragment_at(e, index);
+	fragment->op = MODEL_LOOP;
+	fragment->body = body;
+	int code = set_count(e, law, total, before, is_shared, &fragment->count);
+	return code < 0 ? code : set_only_edge(e, index, e->fragments[law->to]);
+}
+
+/* Who takes requests from outside goes on as long as they come. */
+static bool is_endless(const struct emitter *e, const struct build_law *law)
+{
+	const struct build_requests *requests = &e->build->requests;
+	uint64_t turns = law->run_count;
+	for (size_t i = 0; i < law->run_count; i++)
+		turns += law->runs[i];
+	return e->is_taker && law->is_once && turns * 10 >= requests->begun * 9;
+}
+
+/* The laws of a state behind it, the last one first; *to is where it then leads. */
+static int add_laws(struct emitter *e, const struct build_state *state, uint32_t *to)
+{
+	int code = 0;
+	for (size_t i = state->law_count; i-- > 0 && code == 0;) {
+		AUTO_FREE char *name = NULL;
+		uint32_t index, body = *to;
+		if (is_endless(e, &state->laws[i]))
+			continue;
+		if (asprintf(&name, "repeat %s",
+			    fragment_at(e, e->fragments[state - e->graph->states])->name) < 0)
+			return -ENOMEM;
+		code = add_fragment(e, name, &index);
+		if (code == 0)
+			code = add_loop(e, state, &state->laws[i], body, index);
+		*to = index;
+	}
+	return code;
+}
+
+static int connect_state(struct emitter *e, uint32_t state_index)
+{
+	const struct build_state *state = &e->graph->states[state_index];
+	uint32_t index = e->fragments[state_index], count, to = MODEL_NONE;
+	struct model_edge *edges;
+	/* A server with clients that stay is ended from outside. */
+	bool does_stop = e->is_main && e->build->requests.clients == 0;
+	if (state->op == STEP_EXIT)
+		return set_only_edge(e, index, does_stop ? MODEL_STOP : MODEL_EXIT);
+	int code = set_edges(e, state->edges, state->edge_count, state, &edges, &count);
+	if (code == 0 && state->law_count > 0 && count > 0) {
+		code = add_draw(e, "either", edges, count, &to);
+		if (code == 0)
+			code = add_laws(e, state, &to);
+		if (code == 0)
+			code = set_only_edge(e, index, to);
+	} else if (code == 0) {
+		fragment_at(e, index)->edges = edges;
+		fragment_at(e, index)->edge_count = count;
+	}
+	if (code < 0 || !state->is_refused_at_times)
+		return code;
+	code = set_edges(e, state->refused_edges, state->refused_count, NULL, &edges, &count);
+	to = MODEL_EXIT;
+	if (code == 0 && count > 0)
+		code = add_draw(e, "refused", edges, count, &to);
+	fragment_at(e, index)->otherwise = to;
+	return code;
+}
+
+/* Response times count from when the request is accepted, as in the recording. */
+static int accept_request(struct emitter *e, uint32_t state_index)
+{
+	const struct build_state *state = &e->graph->states[state_index];
+	uint32_t index = e->fragments[state_index], begin;
+	if (state->op != STEP_GET || state->object != e->build->requests.arrivals ||
+		e->build->requests.clients > 0)
+		return 0;
+	int code = add_fragment(e, "accept", &begin);
+	if (code < 0)
+		return code;
+	struct model_fragment *get = fragment_at(e, index), *accept = fragment_at(e, begin);
+	accept->op = MODEL_BEGIN;
+	accept->edges = get->edges;
+	accept->edge_count = get->edge_count;
+	return set_only_edge(e, index, begin);
+}
+
+/* The pool of which each thread puts one item for each of so many gets; BUILD_NONE: there is none. */
+static uint32_t find_latched_pool(const struct build *build, uint32_t object, size_t gets)
+{
+	const struct build_trace *trace = &build->trace;
+	for (uint32_t i = 0; i < build->groups.count; i++) {
+		const struct build_group *group = &build->groups.items[i];
+		size_t puts = 0;
+		for (size_t j = 0; j < group->count; j++) {
+			const struct build_thread *thread = &trace->threads[group->threads[j]];
+			for (size_t k = 0; k < thread->step_count; k++)
+				puts += thread->steps[k].op == STEP_PUT &&
+					build_object_of(trace, &thread->steps[k]) == object;
+		}
+		if (build->sizes[i] != BUILD_NONE && puts > 0 && puts == group->count * gets)
+			return i;
+	}
+	return BUILD_NONE;
+}
+
+/* How often a get of several items is repeated: more often if there are more threads that put them. */
+static int count_repeats(
+	struct emitter *e, const struct build_state *state, struct model_value *ret)
+{
+	const struct build_step step = { .op = STEP_GET, .object = state->object };
+	uint32_t object = build_object_of(&e->build->trace, &step);
+	uint32_t pool = find_latched_pool(e->build, object, state->visits);
+	long repeats = (long)state->count - 1;
+	if (pool == BUILD_NONE) {
+		ret->value = (double)repeats;
+		return 0;
+	}
+	repeats -= (long)e->build->groups.items[pool].count;
+	return build_formula(e->model, ret, "%s %s %ld",
+		e->model->parameters[e->build->sizes[pool]].name, repeats < 0 ? "-" : "+",
+		labs(repeats));
+}
+
+/* A get of several items is a loop of gets. */
+static int repeat_get(struct emitter *e, uint32_t state_index)
+{
+	const struct build_state *state = &e->graph->states[state_index];
+	uint32_t index = e->fragments[state_index], loop;
+	if (state->op != STEP_GET || state->count < 2)
+		return 0;
+	int code = add_fragment(e, "all of them", &loop);
+	if (code < 0)
+		return code;
+	struct model_fragment *get = fragment_at(e, index), *repeat = fragment_at(e, loop);
+	repeat->op = MODEL_LOOP;
+	repeat->body = index;
+	repeat->edges = get->edges;
+	repeat->edge_count = get->edge_count;
+	get->count.value.value = 0;
+	code = count_repeats(e, state, &repeat->count.value);
+	return code < 0 ? code : set_only_edge(e, index, loop);
+}
+
+/* A TRY_GET or TAKE that never was refused, or a GET of a state that no visit passed. */
+static void complete(struct emitter *e, uint32_t state_index)
+{
+	struct model_fragment *fragment = fragment_at(e, e->fragments[state_index]);
+	if ((fragment->op == MODEL_TRY_GET || fragment->op == MODEL_TAKE) &&
+		fragment->otherwise == MODEL_NONE)
+		fragment->otherwise =
+			fragment->edge_count > 0 ? fragment->edges[0].to : (uint32_t)MODEL_EXIT;
+	if (fragment->edge_count == 0 && fragment->otherwise < MODEL_STOP) {
+		fragment->edges = model_alloc(e->model, 1, sizeof *fragment->edges);
+		fragment->edge_count = fragment->edges ? 1 : 0;
+		if (fragment->edges)
+			*fragment->edges = (struct model_edge){ .to = fragment->otherwise,
+				.probability.value = 1 };
+	}
+}
+
+static int add_start(struct emitter *e)
+{
+	struct model_edge *edges;
+	uint32_t count, start = 0;
+	int code = set_edges(e, e->graph->starts, e->graph->start_count, NULL, &edges, &count);
+	if (code == 0 && count > 0)
+		code = add_draw(e, "start", edges, count, &start);
+	else if (code == 0)
+		code = add_fragment(e, "nothing", &start);
+	e->model->groups[e->index].start = start;
+	return code;
+}
+
+static bool has_flow(const struct build_graph *graph)
+{
+	for (size_t i = 0; i < graph->state_count; i++)
+		switch ((enum step_op)graph->states[i].op) {
+		case STEP_GET:
+		case STEP_PUT:
+		case STEP_ACQUIRE:
+		case STEP_POST:
+			return true;
+		default:
+			break;
+		}
+	return false;
+}
+
+static bool is_taker(const struct build *build, const struct build_graph *graph)
+{
+	for (size_t i = 0; i < graph->state_count; i++)
+		if (graph->states[i].op == STEP_GET && graph->states[i].visits > 0 &&
+			graph->states[i].object == build->requests.arrivals)
+			return true;
+	return false;
+}
+
+int build_emit_group(struct build *build, uint32_t group)
+{
+	const struct build_graph *graph = &build->graphs[group];
+	const struct build_thread *first =
+		&build->trace.threads[build->groups.items[group].threads[0]];
+	AUTO_FREE uint32_t *fragments = calloc(graph->state_count + 1, sizeof *fragments);
+	struct emitter e = { .build = build,
+		.model = build->model,
+		.group = &build->groups.items[group],
+		.graph = graph,
+		.index = group,
+		.fragments = fragments,
+		.is_main = group == 0 && first->parent == BUILD_NONE,
+		.is_taker = is_taker(build, graph),
+		.has_flow = has_flow(graph) };
+	int code = fragments ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < graph->state_count && code == 0; i++)
+		if (graph->states[i].visits > 0)
+			code = add_state(&e, i);
+	for (uint32_t i = 0; i < graph->state_count && code == 0; i++)
+		if (graph->states[i].visits > 0)
+			code = connect_state(&e, i);
+	for (uint32_t i = 0; i < graph->state_count && code == 0; i++) {
+		if (graph->states[i].visits == 0)
+			continue;
+		complete(&e, i);
+		code = repeat_get(&e, i);
+		if (code == 0)
+			code = accept_request(&e, i);
+	}
+	return code < 0 ? code : add_start(&e);
+}

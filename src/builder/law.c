@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "builder/law.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/*
+ * Dispersion of the runs: their variance over that of a geometric law of the same mean, which is 1 for
+ * independent draws. With RUNS_MIN of them a value below a half or above two is no chance.
+ */
+enum { RUNS_MIN = 12 };
+static const double regular = 0.5, bursty = 2;
+
+struct runs {
+	uint64_t *items;
+	size_t count, capacity;
+	double mean, dispersion;
+	bool is_once, are_equal;
+};
+
+/* The ways out of a state in the order of time, those of a refused GET left out. */
+struct choices {
+	uint32_t *to, *thread;
+	size_t count;
+};
+
+static void choices_release(struct choices *choices)
+{
+	free(choices->to);
+	free(choices->thread);
+}
+
+static int choices_collect(
+	const struct build_graph *graph, const struct build_state *state, struct choices *ret)
+{
+	ret->to = calloc(state->visits + 1, sizeof *ret->to);
+	ret->thread = calloc(state->visits + 1, sizeof *ret->thread);
+	if (!ret->to || !ret->thread)
+		return -ENOMEM;
+	for (size_t i = 0; i < state->visits; i++) {
+		size_t at = graph->order[state->first + i];
+		const struct build_visit *visit = &graph->visits[at];
+		bool is_refused = is_refusal(visit->step);
+		bool is_last = at + 1 == graph->visit_count || visit[1].thread != visit->thread;
+		if (is_refused || is_last)
+			continue;
+		ret->to[ret->count] = visit[1].state;
+		ret->thread[ret->count++] = visit->thread;
+	}
+	return 0;
+}
+
+static int add_run(struct runs *runs, uint64_t run)
+{
+	if (mem_grow(&runs->items, &runs->capacity, runs->count + 1, sizeof *runs->items) < 0)
+		return -ENOMEM;
+	runs->items[runs->count++] = run;
+	return 0;
+}
+
+static void judge(struct runs *runs)
+{
+	double sum = 0, squares = 0;
+	runs->are_equal = true;
+	for (size_t i = 0; i < runs->count; i++) {
+		sum += (double)runs->items[i];
+		squares += (double)runs->items[i] * (double)runs->items[i];
+		runs->are_equal &= runs->items[i] == runs->items[0];
+	}
+	double count = (double)runs->count;
+	runs->mean = count > 0 ? sum / count : 0;
+	double variance = count > 1 ? (squares - sum * sum / count) / (count - 1) : 0;
+	double geometric = runs->mean * runs->mean + runs->mean;
+	runs->dispersion = geometric > 0 ? variance / geometric : 1;
+}
+
+/* How often the other ways were taken before each time that x was. */
+static int collect_runs(const struct choices *choices, uint32_t x, struct runs *ret)
+{
+	uint64_t run = 0;
+	ret->is_once = true;
+	for (size_t i = 0; i < choices->count; i++) {
+		if (i > 0 && choices->thread[i] != choices->thread[i - 1])
+			run = 0;
+		if (choices->to[i] != x) {
+			run++;
+			continue;
+		}
+		if (add_run(ret, run) < 0)
+			return -ENOMEM;
+		bool is_last =
+			i + 1 == choices->count || choices->thread[i + 1] != choices->thread[i];
+		ret->is_once &= is_last;
+		run = 0;
+	}
+	judge(ret);
+	return 0;
+}
+
+/* Equal runs of a geometric law of mean m: each further one has a chance of at most 1 / (m + 1). */
+static bool are_equal_by_law(const struct runs *runs)
+{
+	double chance = 1;
+	for (size_t i = 1; i < runs->count && chance >= 0.01; i++)
+		chance /= runs->mean + 1;
+	return runs->are_equal && chance < 0.01;
+}
+
+static bool is_law(const struct runs *runs)
+{
+	if (runs->count == 0 || runs->mean <= 0)
+		return false;
+	return runs->is_once || are_equal_by_law(runs) ||
+	       (runs->count >= RUNS_MIN &&
+		       (runs->dispersion < regular || runs->dispersion > bursty));
+}
+
+/* The rest of the choices once those of x are laws of their own. */
+static void drop_choices(struct choices *choices, uint32_t x)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < choices->count; i++)
+		if (choices->to[i] != x) {
+			choices->to[kept] = choices->to[i];
+			choices->thread[kept++] = choices->thread[i];
+		}
+	choices->count = kept;
+}
+
+static bool has_law(const struct build_state *state, uint32_t to)
+{
+	for (size_t i = 0; i < state->law_count; i++)
+		if (state->laws[i].to == to)
+			return true;
+	return false;
+}
+
+/* The end comes first, then the most regular. */
+static bool is_better(const struct runs *a, const struct runs *b)
+{
+	if (a->is_once != b->is_once)
+		return a->is_once;
+	return a->dispersion < b->dispersion;
+}
+
+/* Finds one more law. 1: it did, 0: there is none. */
+static int find_law(struct build_state *state, struct choices *choices)
+{
+	struct runs best = { 0 };
+	uint32_t to = STATE_END;
+	int code = 0;
+	for (size_t i = 0; i < state->edge_count && code == 0; i++) {
+		struct runs runs = { 0 };
+		if (state->edges[i].to == STATE_END || has_law(state, state->edges[i].to))
+			continue;
+		code = collect_runs(choices, state->edges[i].to, &runs);
+		if (code == 0 && is_law(&runs) && (to == STATE_END || is_better(&runs, &best))) {
+			struct runs swap = best;
+			best = runs;
+			runs = swap;
+			to = state->edges[i].to;
+		}
+		free(runs.items);
+	}
+	if (code < 0 || to == STATE_END) {
+		free(best.items);
+		return code;
+	}
+	state->laws[state->law_count++] = (struct build_law){ .to = to,
+		.is_once = best.is_once,
+		.runs = best.items,
+		.run_count = best.count,
+		.run_capacity = best.capacity };
+	drop_choices(choices, to);
+	return 1;
+}
+
+int build_laws_find(struct build_graph *graph)
+{
+	int code = 0;
+	for (size_t i = 0; i < graph->state_count && code >= 0; i++) {
+		struct build_state *state = &graph->states[i];
+		struct choices choices = { 0 };
+		if (state->edge_count < 2)
+			continue;
+		code = choices_collect(graph, state, &choices);
+		while (code >= 0 && state->law_count < LAWS_MAX) {
+			code = find_law(state, &choices);
+			if (code <= 0)
+				break;
+		}
+		choices_release(&choices);
+	}
+	return code < 0 ? code : 0;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The laws of branches that are no draws (graph.h says which). */
+#ifndef BUILDER_LAW_H
+#define BUILDER_LAW_H
+
+#include "builder/graph.h"
+
+/* 0 or -ENOMEM. */
+int build_laws_find(struct build_graph *graph);
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The objects that threads meet at, and what they and pieces of code are called. */
+#include "builder/parts.h"
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct build_module *find_module(
+	const struct build *build, uint32_t pid, uint64_t address)
+{
+	for (size_t i = 0; i < build->trace.module_count; i++) {
+		const struct build_module *module = &build->trace.modules[i];
+		if (module->pid == pid && address >= module->bias && address < module->end)
+			return module;
+	}
+	return NULL;
+}
+
+static struct build_place find_place(
+	const struct build *build, const struct build_module *module, uint64_t address)
+{
+	return module && build->opts.find
+		       ? build->opts.find(build->opts.context, module->path, address - module->bias)
+		       : (struct build_place){ 0 };
+}
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+char *build_place_name(const struct build *build, uint32_t pid, uint64_t site)
+{
+	/* Behind the call: the line is that of the call itself. */
+	uint64_t address = site > 0 ? site - 1 : 0;
+	const struct build_module *module = find_module(build, pid, address);
+	struct build_place place = find_place(build, module, address);
+	char *text = NULL;
+	int code;
+	if (place.file)
+		code = asprintf(&text, "%s:%" PRIu32, file_name(place.file), place.line);
+	else if (place.symbol)
+		code = asprintf(&text, "%s+0x%" PRIx64, place.symbol, place.offset);
+	else if (module) /* the same in each run, unlike the address */
+		code = asprintf(
+			&text, "%s+0x%" PRIx64, file_name(module->path), address - module->bias);
+	else
+		code = asprintf(&text, "0x%" PRIx64, site);
+	return code < 0 ? NULL : text;
+}
+
+static enum model_object_kind kind_of(const struct build_object *object)
+{
+	switch (object->what) {
+	case WHAT_RWLOCK:
+		return MODEL_RWLOCK;
+	case WHAT_SPIN:
+		return MODEL_SPIN;
+	case WHAT_BARRIER:
+		return MODEL_BARRIER;
+	case WHAT_SEM:
+		return MODEL_SEMAPHORE;
+	case WHAT_QUEUE:
+		return MODEL_QUEUE;
+	case WHAT_IO:
+		return MODEL_LIMIT;
+	case WHAT_DISK:
+		return MODEL_DISK;
+	default:
+		return MODEL_MUTEX;
+	}
+}
+
+/* What a person would call it: its symbol; of one on the heap or a stack its kind. */
+static int base_name(const struct build *build, const struct build_object *object, char **ret)
+{
+	static const char *const words[MODEL_OBJECT_KINDS] = { [MODEL_MUTEX] = "mutex",
+		[MODEL_SPIN] = "spin lock",
+		[MODEL_RWLOCK] = "rwlock",
+		[MODEL_BARRIER] = "barrier",
+		[MODEL_SEMAPHORE] = "semaphore",
+		[MODEL_QUEUE] = "queue",
+		[MODEL_DISK] = "disk" };
+	struct build_place place = find_place(
+		build, find_module(build, object->pid, object->address), object->address);
+	int code;
+	if (object->what == WHAT_IO)
+		code = asprintf(ret, "descriptors");
+	else if (object->name)
+		code = asprintf(ret, "%s", object->name);
+	else if (place.symbol && place.offset > 0 && object->what == WHAT_MUTEX)
+		code = asprintf(ret, "%s+%" PRIu64, place.symbol, place.offset);
+	else if (place.symbol)
+		code = asprintf(ret, "%s", place.symbol);
+	else
+		code = asprintf(ret, "%s", words[kind_of(object)]);
+	return code < 0 ? -ENOMEM : 0;
+}
+
+/* The same with a word or a number behind it, if another object has that name. */
+static int add_named(struct build *build, const struct build_object *object, uint32_t *ret)
+{
+	AUTO_FREE char *base = NULL;
+	int code = base_name(build, object, &base);
+	const char *lock = kind_of(object) == MODEL_MUTEX ? " lock" : "";
+	for (unsigned number = 1; code == 0; number++) {
+		AUTO_FREE char *name = NULL;
+		code = number == 1   ? asprintf(&name, "%.200s", base)
+		       : number == 2 ? asprintf(&name, "%.200s%s", base, *lock ? lock : " 2")
+				     : asprintf(&name, "%.200s%s %u", base, lock, number);
+		if (code < 0)
+			return -ENOMEM;
+		code = 0;
+		if (model_find_object(build->model, name) == MODEL_NONE)
+			return model_add_object(build->model, kind_of(object), name, ret);
+	}
+	return code;
+}
+
+/* A put or a get, a post or an acquisition, in the order of time. */
+struct flow {
+	uint64_t time_ns;
+	int64_t by;
+};
+
+static int compare_flows(const void *left, const void *right)
+{
+	const struct flow *a = left, *b = right;
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return a->by > b->by ? -1 : a->by < b->by; /* puts first */
+}
+
+static int64_t flow_of(const struct build_step *step)
+{
+	switch ((enum step_op)step->op) {
+	case STEP_POST:
+	case STEP_PUT:
+		return step->count;
+	case STEP_GIVE:
+		return 1;
+	case STEP_TAKE:
+		return step->flags & STEP_REFUSED ? 0 : -1;
+	case STEP_GET:
+	case STEP_ACQUIRE:
+		return step->flags & STEP_REFUSED ? 0 : -(int64_t)step->count;
+	default:
+		return 0;
+	}
+}
+
+/* As many as there must have been at first, since more were taken than came: exact if it ran out once. */
+static int find_initial(const struct build_trace *trace, uint32_t object, uint64_t *ret)
+{
+	struct flow *flows = NULL;
+	size_t count = 0, capacity = 0;
+	int64_t balance = 0, least = 0;
+	for (size_t i = 0; i < trace->thread_count; i++)
+		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
+			const struct build_step *step = &trace->threads[i].steps[j];
+			int64_t by = step->object == object ? flow_of(step) : 0;
+			if (by == 0)
+				continue;
+			if (mem_grow(&flows, &capacity, count + 1, sizeof *flows) < 0) {
+				free(flows);
+				return -ENOMEM;
+			}
+			uint64_t at = step->begin_ns + (by < 0 ? step->waited_ns : 0);
+			flows[count++] = (struct flow){ at, by };
+		}
+	if (count > 0)
+		qsort(flows, count, sizeof *flows, compare_flows);
+	for (size_t i = 0; i < count; i++) {
+		balance += flows[i].by;
+		least = balance < least ? balance : least;
+	}
+	free(flows);
+	*ret = (uint64_t)-least;
+	return 0;
+}
+
+/* Threads of each group that arrive at a barrier, as a sum over the groups' sizes. */
+static int size_barrier(struct build *build, uint32_t object, struct model_value *ret)
+{
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	uint32_t fixed = 0;
+	for (size_t i = 0; i < build->groups.count; i++) {
+		const struct build_group *group = &build->groups.items[i];
+		uint32_t arriving = 0;
+		for (size_t j = 0; j < group->count; j++) {
+			const struct build_thread *thread =
+				&build->trace.threads[group->threads[j]];
+			bool arrives = false;
+			for (size_t k = 0; k < thread->step_count && !arrives; k++)
+				arrives = thread->steps[k].op == STEP_ARRIVE &&
+					  thread->steps[k].object == object;
+			arriving += arrives;
+		}
+		if (arriving == group->count && build->sizes[i] != BUILD_NONE)
+			strbuf_addf(&text, "%s%s", text.length > 0 ? " + " : "",
+				build->model->parameters[build->sizes[i]].name);
+		else
+			fixed += arriving;
+	}
+	if (text.length == 0) {
+		ret->value = fixed > 0 ? fixed : 1;
+		return strbuf_failed(&text);
+	}
+	if (fixed > 0)
+		strbuf_addf(&text, " + %" PRIu32, fixed);
+	return strbuf_failed(&text) < 0 ? -ENOMEM
+					: build_formula(build->model, ret, "%s", text.text);
+}
+
+static const struct build_channel *channel_of(const struct build *build, uint32_t object)
+{
+	for (size_t i = 0; i < build->channels.count; i++)
+		if (build->channels.items[i].object == object)
+			return &build->channels.items[i];
+	return NULL;
+}
+
+static int size_disk(struct build *build, struct model_object *ret)
+{
+	struct build_disk *disk = &build->disk;
+	double span_s = (double)(build->trace.end_ns - build->trace.start_ns) * 1e-9;
+	ret->size.value = disk->parallel;
+	ret->order = disk->order;
+	ret->latency.value = disk->latency_s;
+	ret->recorded.is_known = span_s > 0;
+	ret->recorded.busy_share = span_s > 0 ? disk->busy_s / span_s : 0;
+	ret->classes = model_alloc(build->model, REQUEST_CLASSES, sizeof *ret->classes);
+	if (!ret->classes)
+		return -ENOMEM;
+	for (size_t i = 0; i < REQUEST_CLASSES; i++) {
+		struct build_services *services = &disk->services[i];
+		if (services->count == 0)
+			continue;
+		struct model_class *class = &ret->classes[ret->class_count++];
+		class->name = build_disk_class_name((enum request_class)i);
+		int code = build_dist(
+			build->model, services->items_s, services->count, &class->service);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+static int size_object(struct build *build, uint32_t object, struct model_object *ret)
+{
+	const struct build_channel *channel = channel_of(build, object);
+	uint64_t initial = 0;
+	int code = 0;
+	switch (ret->kind) {
+	case MODEL_BARRIER:
+		return size_barrier(build, object, &ret->size);
+	case MODEL_LIMIT:
+	case MODEL_SEMAPHORE:
+		code = find_initial(&build->trace, object, &initial);
+		ret->size.value = (double)initial;
+		return code;
+	case MODEL_MUTEX:
+	case MODEL_SPIN:
+	case MODEL_RWLOCK:
+		initial = build_class_instances(&build->trace, object);
+		ret->size.value = initial > 1 ? (double)initial : 0;
+		return 0;
+	case MODEL_DISK:
+		return size_disk(build, ret);
+	case MODEL_QUEUE:
+		if (object == build->requests.arrivals)
+			return 0;
+		if (!channel)
+			code = find_initial(&build->trace, object, &initial);
+		ret->size.value = channel ? (double)channel->capacity : 0;
+		ret->initial.value = (double)(channel ? channel->initial : initial);
+		ret->lends =
+			true; /* ways of threads are drawn: puts and gets are not as many to the last one */
+		return code;
+	default:
+		return 0;
+	}
+}
+
+static bool has_model_object(const struct build_step *step)
+{
+	return step->object != BUILD_NONE && step->op != STEP_SPAWN && step->op != STEP_JOIN &&
+	       step->op != STEP_SLEEP && step->op != STEP_IO && step->op != STEP_EXIT;
+}
+
+int build_objects(struct build *build)
+{
+	struct build_trace *trace = &build->trace;
+	build->objects = calloc(trace->object_count + 1, sizeof *build->objects);
+	if (!build->objects)
+		return -ENOMEM;
+	for (size_t i = 0; i < trace->object_count; i++)
+		build->objects[i] = BUILD_NONE;
+	for (size_t i = 0; i < trace->thread_count; i++)
+		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
+			const struct build_step *step = &trace->threads[i].steps[j];
+			uint32_t object = has_model_object(step)
+						  ? build_class_of(trace, step->object)
+						  : (uint32_t)BUILD_NONE;
+			if (object == BUILD_NONE || build->objects[object] != BUILD_NONE)
+				continue;
+			int code =
+				add_named(build, &trace->objects[object], &build->objects[object]);
+			if (code == 0)
+				code = size_object(build, object,
+					&build->model->objects[build->objects[object]]);
+			if (code < 0)
+				return code;
+		}
+	return 0;
+}

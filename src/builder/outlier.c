@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "builder/outlier.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct place {
+	uint64_t site;
+	uint32_t op;
+};
+
+/* What a thread does at one place, in the mean; a place is an operation and a site. */
+struct habit {
+	uint64_t count;
+	double sum_ns, squares;
+};
+
+static void add_habit(
+	const struct build_thread *thread, const struct place *place, struct habit *ret)
+{
+	*ret = (struct habit){ 0 };
+	for (size_t i = 0; i < thread->step_count; i++) {
+		const struct build_step *step = &thread->steps[i];
+		if (step->op != place->op || step->site != place->site)
+			continue;
+		ret->count++;
+		ret->sum_ns += (double)step->cpu_ns;
+		ret->squares += (double)step->cpu_ns * (double)step->cpu_ns;
+	}
+}
+
+/*
+ * One thread that always works much longer at a place than the others is of another kind (the one
+ * that a barrier waits for): its mean is more than twice the others', and that difference is most of
+ * the variance there. Returns its position in the group, or the group's size.
+ */
+static size_t find_outlier(const struct build_trace *trace, const struct build_group *group,
+	const struct place *place, struct habit *habits)
+{
+	size_t most = 0;
+	double total_ns = 0;
+	for (size_t i = 0; i < group->count; i++) {
+		add_habit(&trace->threads[group->threads[i]], place, &habits[i]);
+		total_ns += (double)trace->threads[group->threads[i]].cpu_ns;
+		if (habits[i].count < 3)
+			return group->count;
+		if (habits[i].sum_ns / (double)habits[i].count >
+			habits[most].sum_ns / (double)habits[most].count)
+			most = i;
+	}
+	struct habit others = { 0 };
+	for (size_t i = 0; i < group->count; i++) {
+		others.count += i == most ? 0 : habits[i].count;
+		others.sum_ns += i == most ? 0 : habits[i].sum_ns;
+		others.squares += i == most ? 0 : habits[i].squares;
+	}
+	const struct habit *its = &habits[most];
+	double count = (double)its->count, rest = (double)others.count;
+	double sum = its->sum_ns + others.sum_ns;
+	double variance = its->squares + others.squares - sum * sum / (count + rest);
+	double between = its->sum_ns * its->sum_ns / count + others.sum_ns * others.sum_ns / rest -
+			 sum * sum / (count + rest);
+	bool is_outlier = its->sum_ns / count > 2 * others.sum_ns / rest &&
+			  between > variance / 2 && its->sum_ns > total_ns / 20;
+	return is_outlier ? most : group->count;
+}
+
+/* Gives an outlier a group of its own. 1: it did. */
+static int part_outlier(const struct build_trace *trace, struct build_groups *groups, size_t index)
+{
+	struct build_group *group = &groups->items[index];
+	const struct build_thread *first = &trace->threads[group->threads[0]];
+	AUTO_FREE struct habit *habits = calloc(group->count, sizeof *habits);
+	if (!habits)
+		return -ENOMEM;
+	struct place seen[64];
+	size_t seen_count = 0;
+	for (size_t i = 0; i < first->step_count && seen_count < 64; i++) {
+		struct place place = { first->steps[i].site, first->steps[i].op };
+		bool is_known = place.op == STEP_SPAWN || place.op == STEP_JOIN;
+		for (size_t j = 0; j < seen_count; j++)
+			is_known |= seen[j].site == place.site && seen[j].op == place.op;
+		if (is_known)
+			continue;
+		seen[seen_count++] = place;
+		size_t outlier = find_outlier(trace, group, &place, habits);
+		if (outlier == group->count)
+			continue;
+		uint32_t thread = group->threads[outlier];
+		group->count--;
+		for (size_t j = outlier; j < group->count; j++)
+			group->threads[j] = group->threads[j + 1];
+		int code = build_groups_add(groups, groups->count, thread);
+		return code < 0 ? code : 1;
+	}
+	return 0;
+}
+
+/* At most a third of a group: more are no exceptions. */
+int build_groups_part(const struct build_trace *trace, struct build_groups *groups)
+{
+	size_t count = groups->count;
+	int code = 0;
+	for (size_t i = 0; i < count && code >= 0; i++) {
+		size_t left = groups->items[i].count / 3;
+		while (left-- > 0 && groups->items[i].first_count == 0) {
+			code = part_outlier(trace, groups, i);
+			if (code <= 0)
+				break;
+		}
+	}
+	return code < 0 ? code : 0;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the parts of the builder share. */
+#ifndef BUILDER_PARTS_H
+#define BUILDER_PARTS_H
+
+#include "builder/build.h"
+#include "builder/class.h"
+#include "builder/disk.h"
+#include "builder/graph.h"
+#include "builder/limits.h"
+#include "builder/requests.h"
+#include "builder/signals.h"
+#include "builder/steps.h"
+
+struct build {
+	struct build_opts opts;
+	struct build_trace trace;
+	struct meaning *meaning;
+	struct build_channels channels;
+	struct build_groups groups;
+	struct build_requests requests;
+	struct build_disk disk;
+	struct build_graph *graphs; /* one for each group */
+	struct model *model;
+	uint32_t *objects; /* of the model, for each of the trace; BUILD_NONE: not yet */
+	uint32_t *sizes; /* parameter with the size of each group, BUILD_NONE: it is fixed */
+	uint64_t guessed_splits; /* loops whose work was taken to be shared without evidence */
+	uint64_t guessed_shares; /* fragments, likewise */
+	double taken; /* share of the time on cores that others had */
+	uint64_t tries; /* locks that were left out: taken to be tries */
+	bool has_limit; /* of descriptors: it was reached */
+	double event_cost_ns,
+		cost_factor; /* taken off each step, then all scaled; 0: nothing was */
+};
+
+/* dist.c: distributions from what was seen. All return 0 or -ENOMEM. */
+int build_dist(struct model *model, double *values, size_t count, struct model_dist *ret);
+int build_counts(
+	struct model *model, const uint64_t *values, size_t count, struct model_count *ret);
+
+/* A formula as a value that belongs to the model. */
+int build_formula(struct model *model, struct model_value *ret, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* objects.c: makes the model's objects of all that the steps use. */
+int build_objects(struct build *build);
+
+/* "worker.c:12", "function+0x3", "program+0x4bc7", "0x55..."; the caller frees. NULL: out of memory. */
+char *build_place_name(const struct build *build, uint32_t pid, uint64_t site);
+
+/*
+ * share.c: lets the CPU time of a state change with the size of its pool, if it is a share of
+ * common work. 0 or -ENOMEM.
+ */
+int build_share(struct build *build, uint32_t group, const struct build_state *state,
+	struct model_dist *cpu);
+
+/* Whether a loop's turns are rounds that all threads make together: about as many as arrivals at barriers. */
+bool build_is_rounds(const struct build_graph *graph, const struct build_law *law);
+
+/* steady.c: how much CPU times differ between the halves of the run, of all CPU time. */
+double build_unsteadiness(const struct build *build);
+
+/* cores.c: sets `taken`. From the steps as recorded, before they change. 0 or -ENOMEM. */
+int build_taken(struct build *build);
+
+/* order.c: leaves out locks that must have been tries. After the classes are known. 0 or -ENOMEM. */
+int build_leave_out_tries(struct build *build);
+
+/* took.c: takes the recorder's cost off all CPU times, if it is known. */
+void build_take_off(struct build *build);
+
+/* emit.c: fills the model's group. */
+int build_emit_group(struct build *build, uint32_t group);
+
+#endif

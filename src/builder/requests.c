@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "builder/requests.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void build_requests_release(struct build_requests *requests)
+{
+	free(requests->intervals_s);
+	free(requests->thinking_s);
+	*requests = (struct build_requests){ 0 };
+}
+
+static bool is_accept(const struct build_step *step)
+{
+	return step->op == STEP_IO && step->count == EVENT_IO_ACCEPT;
+}
+
+/* Whether most of the requests that the thread begins come after a wait for input. */
+static bool gets_from_outside(const struct build_thread *thread)
+{
+	uint64_t begun = 0, outside = 0;
+	for (size_t i = 0; i < thread->step_count; i++) {
+		const struct build_step *step = &thread->steps[i];
+		if (step->op != STEP_BEGIN)
+			continue;
+		begun++;
+		outside += step->flags & STEP_FROM_OUTSIDE ||
+			   (i > 0 && thread->steps[i - 1].op == STEP_IO);
+	}
+	return outside * 2 > begun;
+}
+
+static int add_arrivals(struct build_trace *trace, uint32_t pid, uint32_t *ret)
+{
+	size_t count = trace->object_count;
+	if (count >= BUILD_NONE || mem_grow(&trace->objects, &trace->object_capacity, count + 1,
+					   sizeof *trace->objects) < 0)
+		return -ENOMEM;
+	trace->objects[count] = (struct build_object){
+		.pid = pid, .what = WHAT_QUEUE, .name = "arrivals", .class = (uint32_t)count
+	};
+	trace->object_count++;
+	*ret = (uint32_t)count;
+	return 0;
+}
+
+/*
+ * A wait for the next request, which the queue replaces: for a connection, just before a request that begins, or
+ * (`is_open` false) anywhere between two requests that come over connections.
+ */
+static bool is_for_arrival(const struct build_thread *thread, size_t step, bool is_open)
+{
+	const struct build_step *wait = &thread->steps[step];
+	if (wait->op != STEP_IO)
+		return false;
+	return is_accept(wait) || !is_open ||
+	       (step + 1 < thread->step_count && thread->steps[step + 1].op == STEP_BEGIN);
+}
+
+/* What a thread does after its last request (the server is stopped) is no part of serving. */
+static void leave_out_end(struct build_thread *thread)
+{
+	while (thread->step_count > 0 && thread->steps[thread->step_count - 1].op != STEP_END)
+		thread->step_count--;
+	thread->has_exited = false;
+}
+
+static void take_arrivals(struct build_thread *thread, uint32_t arrivals, bool are_over)
+{
+	if (are_over)
+		leave_out_end(thread);
+	size_t kept = 0;
+	uint64_t cpu_ns = 0;
+	bool is_open = !are_over;
+	for (size_t i = 0; i < thread->step_count; i++) {
+		struct build_step step = thread->steps[i];
+		if (are_over && (step.op == STEP_BEGIN || step.op == STEP_END))
+			is_open = step.op == STEP_BEGIN;
+		if (is_for_arrival(thread, i, is_open)) {
+			cpu_ns += step.cpu_ns;
+			continue;
+		}
+		if (step.op == STEP_BEGIN) {
+			step.op = STEP_GET;
+			step.object = arrivals;
+			step.flags = STEP_FROM_OUTSIDE;
+			step.site = 0;
+			step.count = 1;
+		}
+		step.cpu_ns += cpu_ns;
+		cpu_ns = 0;
+		thread->steps[kept++] = step;
+	}
+	thread->step_count = kept;
+}
+
+/* When a request began or ended. */
+struct moment {
+	uint64_t number, time_ns;
+	uint32_t descriptor;
+	bool is_end;
+};
+
+static int compare_by_number(const void *left, const void *right)
+{
+	const struct moment *a = left, *b = right;
+	if (a->number != b->number)
+		return a->number < b->number ? -1 : 1;
+	return a->is_end - b->is_end;
+}
+
+static int compare_by_time(const void *left, const void *right)
+{
+	const struct moment *a = left, *b = right;
+	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+}
+
+static int collect(const struct build_trace *trace, struct moment **ret, size_t *ret_count)
+{
+	size_t capacity = 0;
+	for (size_t i = 0; i < trace->thread_count; i++)
+		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
+			const struct build_step *step = &trace->threads[i].steps[j];
+			if (step->op != STEP_BEGIN && step->op != STEP_END)
+				continue;
+			if (mem_grow(ret, &capacity, *ret_count + 1, sizeof **ret) < 0)
+				return -ENOMEM;
+			(*ret)[(*ret_count)++] = (struct moment){ step->section, step->begin_ns,
+				step->count, step->op == STEP_END };
+		}
+	return 0;
+}
+
+/* Mean response and throughput; then the intervals between arrivals. */
+static int measure(struct moment *moments, size_t count, struct build_requests *ret)
+{
+	double sum_s = 0;
+	uint64_t first = UINT64_MAX, last = 0;
+	ret->intervals_s = calloc(count + 1, sizeof *ret->intervals_s);
+	if (!ret->intervals_s)
+		return -ENOMEM;
+	qsort(moments, count, sizeof *moments, compare_by_number);
+	for (size_t i = 0; i < count; i++) {
+		const struct moment *m = &moments[i];
+		first = m->time_ns < first ? m->time_ns : first;
+		last = m->is_end && m->time_ns > last ? m->time_ns : last;
+		ret->begun += !m->is_end;
+		if (!m->is_end || i == 0 || m[-1].is_end || m[-1].number != m->number)
+			continue;
+		sum_s += (double)(m->time_ns - m[-1].time_ns) * 1e-9;
+		ret->ended++;
+	}
+	ret->response_s = ret->ended > 0 ? sum_s / (double)ret->ended : 0;
+	if (last > first)
+		ret->throughput_per_s = (double)ret->ended / ((double)(last - first) * 1e-9);
+	qsort(moments, count, sizeof *moments, compare_by_time);
+	uint64_t before = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (moments[i].is_end)
+			continue;
+		if (before > 0)
+			ret->intervals_s[ret->interval_count++] =
+				(double)(moments[i].time_ns - before) * 1e-9;
+		before = moments[i].time_ns;
+	}
+	return 0;
+}
+
+/* Whether connections that all were open at once are all there were: then each stayed for many requests. */
+static bool are_lasting(const struct build_trace *trace)
+{
+	uint64_t last_begin_ns = 0, first_end_ns = UINT64_MAX, begun = 0;
+	for (size_t i = 0; i < trace->thread_count; i++)
+		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
+			const struct build_step *step = &trace->threads[i].steps[j];
+			if (!(step->flags & STEP_FROM_OUTSIDE) || step->flags & STEP_OVER)
+				continue;
+			begun += step->op == STEP_BEGIN;
+			if (step->op == STEP_BEGIN && step->begin_ns > last_begin_ns)
+				last_begin_ns = step->begin_ns;
+			if (step->op == STEP_END && step->begin_ns < first_end_ns)
+				first_end_ns = step->begin_ns;
+		}
+	return begun > 1 && last_begin_ns < first_end_ns;
+}
+
+/* Leaves out the requests from outside that are (or are not) what came over connections. */
+static void leave_out(struct build_thread *thread, bool over)
+{
+	size_t kept = 0;
+	uint64_t cpu_ns = 0;
+	for (size_t i = 0; i < thread->step_count; i++) {
+		struct build_step step = thread->steps[i];
+		step.cpu_ns += cpu_ns;
+		cpu_ns = 0;
+		if (step.flags & STEP_FROM_OUTSIDE && !(step.flags & STEP_OVER) == !over &&
+			(step.op == STEP_BEGIN || step.op == STEP_END))
+			cpu_ns = step.cpu_ns;
+		else
+			thread->steps[kept++] = step;
+	}
+	thread->step_count = kept;
+}
+
+/* Whether what came over connections is requests, and there were enough that the connections are not. */
+static bool are_over_connections(const struct build_trace *trace)
+{
+	uint64_t connections = 0, over = 0;
+	for (size_t i = 0; i < trace->thread_count; i++)
+		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
+			const struct build_step *step = &trace->threads[i].steps[j];
+			if (step->op != STEP_BEGIN || !(step->flags & STEP_FROM_OUTSIDE))
+				continue;
+			connections += !(step->flags & STEP_OVER);
+			over += (step->flags & STEP_OVER) > 0;
+		}
+	return over > 0 && over >= REQUESTS_MANY * connections;
+}
+
+/* What a connection did last: in order of time, by descriptor. */
+static int compare_connections(const void *left, const void *right)
+{
+	const struct moment *a = left, *b = right;
+	if (a->descriptor != b->descriptor)
+		return a->descriptor < b->descriptor ? -1 : 1;
+	return compare_by_time(left, right);
+}
+
+/* A connection that is another's after it was closed thinks longer; who waits longest of a few is no matter. */
+static int measure_clients(struct moment *moments, size_t count, struct build_requests *ret)
+{
+	ret->thinking_s = calloc(count + 1, sizeof *ret->thinking_s);
+	if (!ret->thinking_s)
+		return -ENOMEM;
+	if (count > 0)
+		qsort(moments, count, sizeof *moments, compare_connections);
+	for (size_t i = 0; i < count; i++) {
+		bool is_next = i > 0 && moments[i].descriptor == moments[i - 1].descriptor;
+		ret->clients += !is_next;
+		if (is_next && !moments[i].is_end && moments[i - 1].is_end)
+			ret->thinking_s[ret->thinking_count++] =
+				(double)(moments[i].time_ns - moments[i - 1].time_ns) * 1e-9;
+	}
+	return 0;
+}
+
+int build_requests_find(struct build_trace *trace, struct build_requests *ret)
+{
+	bool are_over = are_over_connections(trace);
+	bool are_left_out = are_over || are_lasting(trace);
+	for (size_t i = 0; i < trace->thread_count; i++) {
+		leave_out(&trace->threads[i], !are_over);
+		if (are_left_out)
+			leave_out(&trace->threads[i], false);
+	}
+	struct moment *moments = NULL;
+	size_t count = 0;
+	ret->arrivals = BUILD_NONE;
+	int code = collect(trace, &moments, &count);
+	if (code == 0 && count > 0)
+		code = measure(moments, count, ret);
+	if (code == 0 && are_over)
+		code = measure_clients(moments, count, ret);
+	free(moments);
+	for (size_t i = 0; i < trace->thread_count && code == 0; i++) {
+		struct build_thread *thread = &trace->threads[i];
+		if (!gets_from_outside(thread))
+			continue;
+		if (ret->arrivals == BUILD_NONE)
+			code = add_arrivals(trace, thread->pid, &ret->arrivals);
+		if (code == 0)
+			take_arrivals(thread, ret->arrivals, are_over);
+	}
+	return code;
+}

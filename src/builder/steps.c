@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "builder/steps.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { AFTER_MAX = 8 };
+
+/* One thread on its way from old steps to new ones. */
+struct rewrite {
+	struct build_trace *trace;
+	const struct meaning *meaning;
+	struct build_channels *channels;
+	struct build_thread *thread;
+	struct build_step *steps;
+	size_t count, capacity;
+	uint64_t cpu_ns; /* of steps that were left out, for the next one */
+	struct after { /* what a section does when it ends */
+		uint32_t mutex;
+		struct build_step step;
+	} after[AFTER_MAX];
+	size_t after_count;
+	uint32_t refused_mutex; /* of the section in which a get was refused, BUILD_NONE */
+};
+
+void build_channels_release(struct build_channels *channels)
+{
+	free(channels->items);
+	*channels = (struct build_channels){ 0 };
+}
+
+static int add_object(
+	struct build_trace *trace, const struct meaning_cond *cond, uint8_t what, uint32_t *ret)
+{
+	size_t count = trace->object_count;
+	if (count >= BUILD_NONE || mem_grow(&trace->objects, &trace->object_capacity, count + 1,
+					   sizeof *trace->objects) < 0)
+		return -ENOMEM;
+	trace->objects[count] = (struct build_object){
+		.pid = cond->pid, .what = what, .address = cond->object, .class = (uint32_t)count
+	};
+	trace->object_count++;
+	*ret = (uint32_t)count;
+	return 0;
+}
+
+/* Whether sections put (get) at one condition just where they get (put) at the other. */
+static bool is_reverse(const struct meaning *meaning, size_t a, size_t b)
+{
+	size_t count;
+	const struct meaning_section *sections = meaning_sections(meaning, &count);
+	bool has_any = false;
+	for (size_t i = 0; i < count; i++) {
+		int of_a = -1, of_b = -1;
+		for (size_t j = 0; j < sections[i].part_count; j++) {
+			const struct meaning_part *part = &sections[i].parts[j];
+			of_a = part->cond == a ? (int)part->role : of_a;
+			of_b = part->cond == b ? (int)part->role : of_b;
+		}
+		if (of_b >= 0 && of_b != MEANING_CLOSES &&
+			of_a != (of_b == MEANING_PUTS ? MEANING_GETS : MEANING_PUTS))
+			return false;
+		has_any |= of_b >= 0;
+	}
+	return has_any;
+}
+
+/* The room of a queue, as a condition of its own: BUILD_NONE if there is none. */
+static uint32_t find_room(const struct meaning *meaning, size_t items)
+{
+	size_t count;
+	const struct meaning_cond *conds = meaning_conds(meaning, &count);
+	for (size_t i = 0; i < count; i++)
+		if (i != items && conds[i].kind == MEANING_QUEUE &&
+			conds[i].pid == conds[items].pid && conds[i].mutex == conds[items].mutex &&
+			conds[i].initial > conds[items].initial && is_reverse(meaning, items, i))
+			return (uint32_t)i;
+	return BUILD_NONE;
+}
+
+static int make_channels(
+	struct build_trace *trace, const struct meaning *meaning, struct build_channels *ret)
+{
+	const struct meaning_cond *conds = meaning_conds(meaning, &ret->count);
+	ret->items = calloc(ret->count + 1, sizeof *ret->items);
+	if (!ret->items)
+		return -ENOMEM;
+	for (size_t i = 0; i < ret->count; i++)
+		ret->items[i].object = BUILD_NONE;
+	AUTO_FREE bool *is_room = calloc(ret->count + 1, sizeof *is_room);
+	if (!is_room)
+		return -ENOMEM;
+	for (size_t i = 0; i < ret->count; i++) {
+		uint32_t room = conds[i].kind == MEANING_QUEUE ? find_room(meaning, i)
+							       : (uint32_t)BUILD_NONE;
+		if (room == BUILD_NONE)
+			continue;
+		is_room[room] = true;
+		ret->items[i].capacity = conds[i].initial + conds[room].initial;
+		ret->items[i].is_room_known = true;
+	}
+	for (size_t i = 0; i < ret->count; i++) {
+		struct build_channel *channel = &ret->items[i];
+		bool is_queue = conds[i].kind == MEANING_QUEUE || conds[i].kind == MEANING_GATE ||
+				conds[i].kind == MEANING_GENERATIONS;
+		channel->is_barrier = conds[i].kind == MEANING_BARRIER;
+		if (is_room[i] || (!is_queue && !channel->is_barrier))
+			continue;
+		channel->initial = conds[i].initial;
+		channel->participants = conds[i].participants;
+		if (add_object(trace, &conds[i], channel->is_barrier ? WHAT_BARRIER : WHAT_QUEUE,
+			    &channel->object) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int emit(struct rewrite *r, struct build_step step)
+{
+	step.cpu_ns += r->cpu_ns;
+	r->cpu_ns = 0;
+	if (r->refused_mutex != BUILD_NONE)
+		step.flags |= STEP_IN_REFUSED;
+	if (mem_grow(&r->steps, &r->capacity, r->count + 1, sizeof *r->steps) < 0)
+		return -ENOMEM;
+	r->steps[r->count++] = step;
+	return 0;
+}
+
+static void emit_after(struct rewrite *r, uint32_t mutex, struct build_step step)
+{
+	if (r->after_count < AFTER_MAX)
+		r->after[r->after_count++] = (struct after){ mutex, step };
+}
+
+/* Puts before it locks what the section gets and puts, and keeps for its end the rest. */
+static int rewrite_part(struct rewrite *r, struct build_step *lock, const struct meaning_part *part)
+{
+	size_t count;
+	const struct meaning_cond *cond = &meaning_conds(r->meaning, &count)[part->cond];
+	const struct build_channel *channel = &r->channels->items[part->cond];
+	struct build_step step = *lock;
+	if (channel->object == BUILD_NONE)
+		return 0;
+	step.object = channel->object;
+	step.count = 1;
+	step.flags = 0;
+	step.waited_ns = 0;
+	switch (part->role) {
+	case MEANING_GETS:
+	case MEANING_ENTERS:
+		step.op = STEP_GET;
+		step.count = cond->kind == MEANING_QUEUE ? cond->get_items : 1;
+		if (meaning_is_refused(r->meaning, lock->section) || cond->kind == MEANING_GATE)
+			step.flags |= STEP_REFUSED;
+		break;
+	case MEANING_TRIES:
+		step.op = STEP_TRY_GET;
+		if (meaning_is_refused(r->meaning, lock->section))
+			step.flags |= STEP_REFUSED;
+		break;
+	case MEANING_PUTS:
+		step.op = STEP_PUT;
+		step.count = cond->put_items;
+		break;
+	case MEANING_CLOSES:
+	case MEANING_OPENS:
+		step.op = cond->kind == MEANING_GENERATIONS ? STEP_PUT : STEP_CLOSE;
+		step.cpu_ns = 0;
+		emit_after(r, lock->object, step);
+		return 0;
+	case MEANING_ARRIVES:
+		step.op = STEP_ARRIVE;
+		step.cpu_ns = 0;
+		emit_after(r, lock->object, step);
+		return 0;
+	}
+	lock->cpu_ns = 0;
+	int code = emit(r, step);
+	if (step.flags & STEP_REFUSED && cond->kind == MEANING_QUEUE)
+		r->refused_mutex = lock->object;
+	return code;
+}
+
+static int turn_of(const struct meaning_part *part)
+{
+	if (part->role != MEANING_PUTS)
+		return 1;
+	return part->is_first ? 0 : 2;
+}
+
+static int rewrite_lock(struct rewrite *r, struct build_step step)
+{
+	const struct build_object *mutex = &r->trace->objects[step.object];
+	const struct meaning_section *section =
+		mutex->what == WHAT_MUTEX
+			? meaning_find(r->meaning, mutex->pid, mutex->address, step.site)
+			: NULL;
+	/* What it gets comes before what it puts, unless it puts first and then waits. */
+	for (int turn = 0; turn <= 2; turn++)
+		for (size_t i = 0; section && i < section->part_count; i++)
+			if (turn_of(&section->parts[i]) == turn &&
+				rewrite_part(r, &step, &section->parts[i]) < 0)
+				return -ENOMEM;
+	return emit(r, step);
+}
+
+static int rewrite_unlock(struct rewrite *r, const struct build_step *step)
+{
+	size_t kept = 0;
+	if (emit(r, *step) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->after_count; i++) {
+		if (r->after[i].mutex == step->object) {
+			r->after[i].step.begin_ns = step->begin_ns;
+			if (emit(r, r->after[i].step) < 0)
+				return -ENOMEM;
+		} else {
+			r->after[kept++] = r->after[i];
+		}
+	}
+	r->after_count = kept;
+	if (r->refused_mutex == step->object)
+		r->refused_mutex = BUILD_NONE;
+	return 0;
+}
+
+/* A wait that has a meaning is part of a get; another one sleeps as long as recorded. */
+static int rewrite_cond_wait(struct rewrite *r, const struct build_step *step)
+{
+	const struct build_object *object = &r->trace->objects[step->object];
+	size_t count;
+	const struct meaning_cond *conds = meaning_conds(r->meaning, &count);
+	uint32_t cond = meaning_find_cond(r->meaning, object->pid, object->address);
+	bool has_meaning = cond < count && r->channels->items[cond].object != BUILD_NONE;
+	has_meaning |= cond < count && conds[cond].kind == MEANING_QUEUE; /* room of a queue */
+	const uint64_t *mutex = cond < count ? map_find(&r->trace->object_index, conds[cond].mutex,
+						       (uint64_t)WHAT_MUTEX << 32 | object->pid)
+					     : NULL;
+	if (has_meaning && !(step->flags & STEP_REFUSED)) {
+		r->cpu_ns += step->cpu_ns;
+		return 0;
+	}
+	r->channels->unknown_waits += !has_meaning;
+	struct build_step sleep = *step, unlock = *step, lock = *step;
+	sleep.op = STEP_SLEEP;
+	if (!mutex || r->count == 0)
+		return emit(r, sleep);
+	unlock.op = STEP_UNLOCK;
+	lock.op = STEP_LOCK;
+	sleep.cpu_ns = lock.cpu_ns = 0;
+	sleep.flags = unlock.flags = lock.flags = 0;
+	unlock.object = lock.object = (uint32_t)*mutex;
+	if (emit(r, unlock) < 0 || emit(r, sleep) < 0)
+		return -ENOMEM;
+	return emit(r, lock);
+}
+
+static int rewrite_step(struct rewrite *r, const struct build_step *step)
+{
+	switch ((enum step_op)step->op) {
+	case STEP_LOCK:
+		return rewrite_lock(r, *step);
+	case STEP_UNLOCK:
+		return rewrite_unlock(r, step);
+	case STEP_COND_WAIT:
+		return rewrite_cond_wait(r, step);
+	case STEP_TRY_FAILED:
+		r->channels->failed_tries++;
+		r->cpu_ns += step->cpu_ns;
+		return 0;
+	case STEP_SIGNAL:
+		r->cpu_ns += step->cpu_ns;
+		return 0;
+	default:
+		return emit(r, *step);
+	}
+}
+
+static int rewrite_thread(struct rewrite *r)
+{
+	int code = 0;
+	for (size_t i = 0; i < r->thread->step_count && code == 0; i++)
+		code = rewrite_step(r, &r->thread->steps[i]);
+	if (code < 0) {
+		free(r->steps);
+		return code;
+	}
+	free(r->thread->steps);
+	r->thread->steps = r->steps;
+	r->thread->step_count = r->count;
+	r->thread->step_capacity = r->capacity;
+	return 0;
+}
+
+int build_steps_by_meaning(
+	struct build_trace *trace, const struct meaning *meaning, struct build_channels *ret)
+{
+	int code = make_channels(trace, meaning, ret);
+	for (size_t i = 0; i < trace->thread_count && code == 0; i++) {
+		struct rewrite r = { .trace = trace,
+			.meaning = meaning,
+			.channels = ret,
+			.thread = &trace->threads[i],
+			.refused_mutex = BUILD_NONE };
+		code = rewrite_thread(&r);
+	}
+	return code;
+}

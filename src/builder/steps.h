@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Steps by meaning: what sections do to conditions becomes operations on queues and barriers, and
+ * signals and waits disappear.
+ *
+ *	lock, wait(has item)..., unlock		get, lock, unlock
+ *	lock, wait(has room)..., signal, unlock	put, lock, unlock
+ *	lock, broadcast or wait, unlock		lock, unlock, arrive
+ *	lock, wait(?), unlock			lock, unlock, sleep, lock, unlock
+ *
+ * A get stands before the lock, because a thread that waits for an item does not hold it.
+ */
+#ifndef BUILDER_STEPS_H
+#define BUILDER_STEPS_H
+
+#include "builder/trace.h"
+#include "meaning/meaning.h"
+
+/* What a condition became: an object of the trace that the recording itself does not have. */
+struct build_channel {
+	uint32_t object; /* BUILD_NONE: nothing; the room of a queue is in its items' channel */
+	bool is_barrier;
+	bool is_room_known;
+	uint64_t capacity; /* 0: unbounded, or not known */
+	uint64_t initial;
+	uint32_t participants;
+};
+
+struct build_channels {
+	struct build_channel *items; /* one for each condition of the meaning */
+	size_t count;
+	uint64_t
+		unknown_waits; /* at conditions that nothing explains: they sleep as long as recorded */
+	uint64_t failed_tries;
+};
+
+void build_channels_release(struct build_channels *channels);
+
+/* Changes the steps of all threads. 0 or -ENOMEM. */
+int build_steps_by_meaning(
+	struct build_trace *trace, const struct meaning *meaning, struct build_channels *ret);
+
+#endif

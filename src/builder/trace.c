@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "builder/trace.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a thread is in the middle of. */
+struct build_live {
+	uint64_t last_ns, last_cpu_ns; /* end of the step before */
+	struct build_step step; /* that it waits in */
+	bool is_waiting;
+	uint64_t wait_cpu_ns; /* at its WAIT */
+	uint64_t preempted_ns; /* when it lost its core, 0: it has one */
+	uint64_t lost_ns; /* without a core since the step before */
+	uint32_t region; /* innermost that it is in */
+	uint32_t mutex; /* that its wait at a condition gave back */
+};
+
+void build_trace_release(struct build_trace *trace)
+{
+	for (size_t i = 0; i < trace->thread_count; i++) {
+		free(trace->threads[i].name);
+		free(trace->threads[i].steps);
+	}
+	for (size_t i = 0; i < trace->module_count; i++)
+		free(trace->modules[i].path);
+	for (size_t i = 0; i < trace->name_count; i++)
+		free(trace->names[i]);
+	free(trace->threads);
+	free(trace->objects);
+	free(trace->modules);
+	free(trace->names);
+	free(trace->program);
+	free(trace->live);
+	free(trace->wait_costs_s);
+	free(trace->requests);
+	map_release(&trace->request_index);
+	map_release(&trace->thread_index);
+	map_release(&trace->object_index);
+	map_release(&trace->name_index);
+	*trace = (struct build_trace){ 0 };
+}
+
+uint32_t build_class_of(const struct build_trace *trace, uint32_t object)
+{
+	while (trace->objects[object].class != object)
+		object = trace->objects[object].class;
+	return object;
+}
+
+uint32_t build_object_of(const struct build_trace *trace, const struct build_step *step)
+{
+	bool is_counted = step->op == STEP_SPAWN || step->op == STEP_JOIN;
+	bool has_object = step->op != STEP_SLEEP && step->op != STEP_IO;
+	if (step->object == BUILD_NONE || !has_object)
+		return BUILD_NONE;
+	return is_counted ? step->object : build_class_of(trace, step->object);
+}
+
+static int new_thread(struct build_trace *trace, const struct event *event, uint32_t *ret)
+{
+	size_t count = trace->thread_count;
+	if (count >= BUILD_NONE ||
+		mem_grow(&trace->threads, &trace->thread_capacity, count + 1,
+			sizeof *trace->threads) < 0 ||
+		mem_grow(&trace->live, &trace->live_capacity, count + 1, sizeof *trace->live) < 0)
+		return -ENOMEM;
+	trace->threads[count] = (struct build_thread){ .pid = event->pid,
+		.tid = event->tid,
+		.parent = BUILD_NONE,
+		.start_ns = event->time_ns };
+	trace->live[count] = (struct build_live){ .last_ns = event->time_ns,
+		.last_cpu_ns = event->cpu_ns,
+		.region = BUILD_NONE,
+		.mutex = BUILD_NONE };
+	trace->thread_count++;
+	*ret = (uint32_t)count;
+	return 0;
+}
+
+/* The thread of an event; a number that is used again is another thread. */
+static int thread_of(struct build_trace *trace, const struct event *event, uint32_t *ret)
+{
+	uint64_t *slot;
+	int code =
+		map_add(&trace->thread_index, event->pid, event->tid, trace->thread_count, &slot);
+	if (code < 0)
+		return code;
+	if (code == 0 && !(event->kind == EVENT_THREAD_START && trace->threads[*slot].has_exited)) {
+		*ret = (uint32_t)*slot;
+		return 0;
+	}
+	*slot = trace->thread_count;
+	return new_thread(trace, event, ret);
+}
+
+static uint32_t find_thread(const struct build_trace *trace, uint32_t pid, uint64_t tid)
+{
+	const uint64_t *index = map_find(&trace->thread_index, pid, tid);
+	return index ? (uint32_t)*index : BUILD_NONE;
+}
+
+/* Keys: the address; the process, and what it is. */
+static int object_of(struct build_trace *trace, const struct event *event, uint32_t *ret)
+{
+	uint64_t *slot, kind = (uint64_t)event->what << 32 | event->pid;
+	if (mem_grow(&trace->objects, &trace->object_capacity, trace->object_count + 1,
+		    sizeof *trace->objects) < 0)
+		return -ENOMEM;
+	int code = map_add(&trace->object_index, event->object, kind, trace->object_count, &slot);
+	if (code > 0) {
+		const uint64_t *name = map_find(&trace->name_index, event->object, kind);
+		trace->objects[trace->object_count++] = (struct build_object){ .pid = event->pid,
+			.what = event->what,
+			.address = event->object,
+			.name = name ? trace->names[*name] : NULL,
+			.class = (uint32_t)*slot };
+	}
+	*ret = code < 0 ? BUILD_NONE : (uint32_t)*slot;
+	return code < 0 ? code : 0;
+}
+
+/* CPU time until an event since the step before; where the recording has none, time on a core. */
+static uint64_t cpu_since(
+	const struct build_thread *thread, const struct build_live *live, const struct event *event)
+{
+	if (thread->has_cpu)
+		return event->cpu_ns > live->last_cpu_ns ? event->cpu_ns - live->last_cpu_ns : 0;
+	uint64_t ns = event->time_ns > live->last_ns ? event->time_ns - live->last_ns : 0;
+	return ns > live->lost_ns ? ns - live->lost_ns : 0;
+}
+
+static int add_step(struct build_trace *trace, uint32_t index, const struct build_step *step)
+{
+	struct build_thread *thread = &trace->threads[index];
+	if (mem_grow(&thread->steps, &thread->step_capacity, thread->step_count + 1,
+		    sizeof *thread->steps) < 0)
+		return -ENOMEM;
+	thread->steps[thread->step_count++] = *step;
+	thread->cpu_ns += step->cpu_ns;
+	return 0;
+}
+
+/* The step that an event asks for. */
+static struct build_step begin_step(const struct build_thread *thread,
+	const struct build_live *live, const struct event *event, enum step_op op)
+{
+	return (struct build_step){ .begin_ns = event->time_ns,
+		.cpu_ns = cpu_since(thread, live, event),
+		.site = event->site,
+		.object = BUILD_NONE,
+		.count = 1,
+		.region = live->region,
+		.op = (uint8_t)op };
+}
+
+static void end_step(struct build_live *live, const struct event *event)
+{
+	live->last_ns = event->time_ns;
+	if (event->cpu_ns > live->last_cpu_ns)
+		live->last_cpu_ns = event->cpu_ns;
+	live->lost_ns = 0;
+	live->is_waiting = false;
+}
+
+/* What taking hold of something is; -1: not a step. */
+static int op_of_pass(const struct event *event)
+{
+	switch (event->what) {
+	case WHAT_MUTEX:
+		return event->flags & EVENT_IMPLICIT ? -1 : STEP_LOCK;
+	case WHAT_RWLOCK:
+		return event->flags & EVENT_SHARED ? STEP_READ_LOCK : STEP_LOCK;
+	case WHAT_SPIN:
+		return STEP_LOCK;
+	case WHAT_COND:
+		return STEP_COND_WAIT;
+	case WHAT_BARRIER:
+		return STEP_ARRIVE;
+	case WHAT_SEM:
+		return STEP_ACQUIRE;
+	case WHAT_JOIN:
+		return STEP_JOIN;
+	case WHAT_SLEEP:
+		return STEP_SLEEP;
+	case WHAT_QUEUE:
+		return STEP_GET;
+	case WHAT_DISK:
+	case WHAT_IO:
+	case WHAT_FUTEX:
+	case WHAT_OTHER:
+		return STEP_IO;
+	default:
+		return -1;
+	}
+}
+
+static int op_of_release(const struct event *event)
+{
+	switch (event->what) {
+	case WHAT_MUTEX:
+		return event->flags & EVENT_IMPLICIT ? -1 : STEP_UNLOCK;
+	case WHAT_RWLOCK:
+	case WHAT_SPIN:
+		return STEP_UNLOCK;
+	case WHAT_COND:
+		return STEP_SIGNAL;
+	case WHAT_SEM:
+		return STEP_POST;
+	case WHAT_QUEUE:
+		return STEP_PUT;
+	default:
+		return -1;
+	}
+}
+
+static void add_wait(struct build_trace *trace, uint32_t index, const struct event *event)
+{
+	struct build_live *live = &trace->live[index];
+	int op = op_of_pass(event);
+	if (op < 0)
+		return; /* the mutex of a condition: part of the wait that is open */
+	live->step = begin_step(&trace->threads[index], live, event, (enum step_op)op);
+	live->is_waiting = true;
+	live->wait_cpu_ns = event->cpu_ns;
+	if (op == STEP_IO)
+		live->step.count = (uint32_t)event->value;
+	if (op == STEP_JOIN)
+		live->step.object = find_thread(trace, event->pid, event->value);
+}
+
+/* CPU time between a WAIT and its PASS: the system's, and what the clock had not counted before. */
+static int add_wait_cost(struct build_trace *trace, struct build_step *step, uint64_t cpu_ns)
+{
+	if (step->op == STEP_IO)
+		step->section = cpu_ns;
+	if (step->op == STEP_IO || cpu_ns > WAIT_CPU_MAX_NS) {
+		step->cpu_ns += cpu_ns;
+		return 0;
+	}
+	if (trace->wait_cost_count >= WAIT_COSTS)
+		return 0;
+	if (mem_grow(&trace->wait_costs_s, &trace->wait_cost_capacity, trace->wait_cost_count + 1,
+		    sizeof *trace->wait_costs_s) < 0)
+		return -ENOMEM;
+	trace->wait_costs_s[trace->wait_cost_count++] = (double)cpu_ns * 1e-9;
+	return 0;
+}
+
+static void use_lock(struct build_object *lock, uint32_t thread)
+{
+	lock->uses++;
+	if (lock->user == 0)
+		lock->user = thread + 1;
+	lock->is_shared |= lock->user != thread + 1;
+}
+
+/* Ends the step that began with a WAIT, or is one without. */
+static int add_pass(struct build_trace *trace, uint32_t index, const struct event *event)
+{
+	struct build_live *live = &trace->live[index];
+	int op = op_of_pass(event), code = 0;
+	if (op < 0) {
+		end_step(live, event);
+		return 0;
+	}
+	if (!live->is_waiting || live->step.op != op)
+		live->step = begin_step(&trace->threads[index], live, event, (enum step_op)op);
+	struct build_step step = live->step;
+	if (live->is_waiting) {
+		uint64_t until = event->woken_ns ? event->woken_ns : event->time_ns;
+		step.waited_ns = until > step.begin_ns ? until - step.begin_ns : 0;
+		step.flags |= STEP_WAITED;
+		if (trace->threads[index].has_cpu && event->cpu_ns > live->wait_cpu_ns)
+			code = add_wait_cost(trace, &step, event->cpu_ns - live->wait_cpu_ns);
+	}
+	step.flags |= event->flags & EVENT_TIMED_OUT ? STEP_REFUSED : 0;
+	if (op != STEP_JOIN && code == 0)
+		code = object_of(trace, event, &step.object);
+	else if (step.object == BUILD_NONE)
+		step.object = find_thread(trace, event->pid, event->value);
+	if (code == 0 && (op == STEP_LOCK || op == STEP_READ_LOCK))
+		use_lock(&trace->objects[step.object], index);
+	if (op == STEP_LOCK && event->what == WHAT_MUTEX)
+		step.section = trace->sections++;
+	end_step(live, event);
+	return code < 0 ? code : add_step(trace, index, &step);
+}
+
+/* Where the lock that is given back was taken: recordings do not always say where it is given back. */
+static uint64_t site_of_lock(const struct build_thread *thread, uint32_t object)
+{
+	enum { FAR = 1000 }; /* steps within a critical section */
+	size_t least = thread->step_count > FAR ? thread->step_count - FAR : 0;
+	for (size_t i = thread->step_count; i-- > least;) {
+		const struct build_step *step = &thread->steps[i];
+		if (step->object == object && (step->op == STEP_LOCK || step->op == STEP_READ_LOCK))
+			return step->site;
+	}
+	return 0;
+}
+
+/* Who waits at a condition for ever has given its mutex back. */
+static int add_last_unlock(struct build_trace *trace, uint32_t index)
+{
+	const struct build_live *live = &trace->live[index];
+	struct build_step step = live->step;
+	if (!live->is_waiting || live->step.op != STEP_COND_WAIT || live->mutex == BUILD_NONE)
+		return 0;
+	step.op = STEP_UNLOCK;
+	step.object = live->mutex;
+	step.site = site_of_lock(&trace->threads[index], step.object);
+	return add_step(trace, index, &step);
+}
+
+static int add_plain(
+	struct build_trace *trace, uint32_t index, const struct event *event, enum step_op op)
+{
+	struct build_live *live = &trace->live[index];
+	struct build_step step = begin_step(&trace->threads[index], live, event, op);
+	int code = 0;
+	if (op == STEP_BEGIN || op == STEP_END) {
+		step.section = event->value;
+		step.flags |= event->what == WHAT_IO ? STEP_FROM_OUTSIDE : 0;
+		step.flags |= event->flags & EVENT_IMPLICIT ? STEP_OVER : 0;
+		step.count = event->what == WHAT_IO ? (uint32_t)event->object : 1;
+	}
+	if (op == STEP_TICK)
+		step.count = event->value < UINT32_MAX ? (uint32_t)event->value : UINT32_MAX;
+	else if (op != STEP_BEGIN && op != STEP_END && op != STEP_EXIT)
+		code = object_of(trace, event, &step.object);
+	if (op == STEP_UNLOCK)
+		step.site = site_of_lock(&trace->threads[index], step.object);
+	step.flags |= op == STEP_SIGNAL && event->flags & EVENT_ALL ? STEP_REFUSED : 0;
+	end_step(live, event);
+	return code < 0 ? code : add_step(trace, index, &step);
+}
+
+/* The parent did it; its CPU clock is not in the event, so it is taken to have run until then. */
+static int add_start(struct build_trace *trace, uint32_t index, const struct event *event)
+{
+	struct build_thread *thread = &trace->threads[index];
+	uint32_t parent = find_thread(trace, event->pid, event->value);
+	thread->routine = event->object;
+	thread->spawn_site = event->site;
+	thread->start_ns = event->time_ns;
+	thread->has_cpu = event->cpu_ns > 0;
+	trace->live[index].last_ns = event->time_ns;
+	trace->live[index].last_cpu_ns = event->cpu_ns;
+	if (parent == BUILD_NONE || parent == index || trace->threads[parent].has_exited)
+		return 0;
+	thread->parent = parent;
+	struct build_live *live = &trace->live[parent];
+	struct event asked = *event;
+	asked.cpu_ns = live->last_cpu_ns +
+		       (event->time_ns > live->last_ns ? event->time_ns - live->last_ns : 0);
+	struct build_step step = begin_step(&trace->threads[parent], live, &asked, STEP_SPAWN);
+	step.object = index;
+	end_step(live, &asked);
+	return add_step(trace, parent, &step);
+}
+
+static int add_name(struct build_trace *trace, const struct event *event)
+{
+	AUTO_FREE char *text = strdup(event->text ? event->text : "");
+	if (!text)
+		return -ENOMEM;
+	if (event->what == WHAT_PROGRAM) {
+		if (!trace->program)
+			trace->program = TAKE(text);
+		return 0;
+	}
+	uint32_t index = find_thread(trace, event->pid, event->object);
+	if (event->what == WHAT_THREAD) {
+		if (index == BUILD_NONE)
+			return 0;
+		free(trace->threads[index].name);
+		trace->threads[index].name = TAKE(text);
+		return 0;
+	}
+	if (event->what == WHAT_MODULE) {
+		if (mem_grow(&trace->modules, &trace->module_capacity, trace->module_count + 1,
+			    sizeof *trace->modules) < 0)
+			return -ENOMEM;
+		trace->modules[trace->module_count++] = (struct build_module){ .pid = event->pid,
+			.bias = event->object,
+			.end = event->value,
+			.path = TAKE(text) };
+		return 0;
+	}
+	uint64_t *slot, kind = (uint64_t)event->what << 32 | event->pid;
+	if (mem_grow(&trace->names, &trace->name_capacity, trace->name_count + 1,
+		    sizeof *trace->names) < 0 ||
+		map_add(&trace->name_index, event->object, kind, trace->name_count, &slot) < 0)
+		return -ENOMEM;
+	*slot = trace->name_count;
+	trace->names[trace->name_count++] = TAKE(text);
+	return 0;
+}
+
+static int add_region(struct build_trace *trace, uint32_t index, const struct event *event)
+{
+	struct event named = *event;
+	named.what = WHAT_REGION;
+	return object_of(trace, &named, &trace->live[index].region);
+}
+
+/* All descriptors are one limit. */
+static int add_descriptor(struct build_trace *trace, uint32_t index, const struct event *event)
+{
+	bool is_release = event->kind == EVENT_RELEASE;
+	struct build_step step = begin_step(&trace->threads[index], &trace->live[index], event,
+		is_release ? STEP_GIVE : STEP_TAKE);
+	struct event all = *event;
+	if (!is_release && event->value > trace->descriptors)
+		trace->descriptors = event->value;
+	all.object = BUILD_DESCRIPTORS;
+	int code = object_of(trace, &all, &step.object);
+	step.flags |= event->kind == EVENT_TRY_FAILED ? STEP_REFUSED : 0;
+	end_step(&trace->live[index], event);
+	return code < 0 ? code : add_step(trace, index, &step);
+}
+
+static enum request_class class_of_request(const struct event *event)
+{
+	if (event->flags & (EVENT_WRITE | EVENT_FLUSH))
+		return REQUEST_WRITE;
+	if (event->flags & EVENT_METADATA)
+		return REQUEST_METADATA;
+	return event->flags & EVENT_AHEAD ? REQUEST_AHEAD : REQUEST_READ;
+}
+
+/* Of those that were queued before recording began nothing is kept. */
+static int add_request(struct build_trace *trace, const struct event *event)
+{
+	if (event->kind == EVENT_DISK_QUEUE) {
+		uint64_t *slot;
+		if (mem_grow(&trace->requests, &trace->request_capacity, trace->request_count + 1,
+			    sizeof *trace->requests) < 0 ||
+			map_add(&trace->request_index, event->object, 0, 0, &slot) < 0)
+			return -ENOMEM;
+		*slot = trace->request_count;
+		trace->requests[trace->request_count++] =
+			(struct build_request){ .queued_ns = event->time_ns,
+				.thread = find_thread(trace, event->pid, event->tid),
+				.class = (uint8_t)class_of_request(event) };
+		return 0;
+	}
+	const uint64_t *index = map_find(&trace->request_index, event->object, 0);
+	if (!index)
+		return 0;
+	struct build_request *request = &trace->requests[*index];
+	if (event->kind == EVENT_DISK_START)
+		request->start_ns = event->time_ns;
+	else
+		request->end_ns = event->time_ns;
+	return 0;
+}
+
+static int add_of_thread(struct build_trace *trace, uint32_t index, const struct event *event)
+{
+	struct build_live *live = &trace->live[index];
+	int op;
+	switch ((enum event_kind)event->kind) {
+	case EVENT_THREAD_START:
+		return add_start(trace, index, event);
+	case EVENT_THREAD_EXIT:
+		trace->threads[index].has_exited = true;
+		trace->threads[index].end_ns = event->time_ns;
+		trace->threads[index].is_cut = live->is_waiting;
+		if (live->is_waiting)
+			return 0; /* the rest when the recording ends */
+		return add_plain(trace, index, event, STEP_EXIT);
+	case EVENT_WAIT:
+		add_wait(trace, index, event);
+		return 0;
+	case EVENT_PASS:
+		if (event->what == WHAT_IO && !live->is_waiting)
+			return add_descriptor(trace, index, event);
+		return add_pass(trace, index, event);
+	case EVENT_RELEASE:
+		if (event->what == WHAT_IO)
+			return add_descriptor(trace, index, event);
+		op = op_of_release(event);
+		if (op < 0 && event->what == WHAT_MUTEX)
+			return object_of(trace, event, &live->mutex);
+		return op < 0 ? 0 : add_plain(trace, index, event, (enum step_op)op);
+	case EVENT_TRY_FAILED:
+		if (event->what == WHAT_IO)
+			return add_descriptor(trace, index, event);
+		return add_plain(trace, index, event, STEP_TRY_FAILED);
+	case EVENT_REQUEST_BEGIN:
+		return add_plain(trace, index, event, STEP_BEGIN);
+	case EVENT_REQUEST_END:
+		return add_plain(trace, index, event, STEP_END);
+	case EVENT_TICK:
+		return add_plain(trace, index, event, STEP_TICK);
+	case EVENT_REGION_BEGIN:
+		return add_region(trace, index, event);
+	case EVENT_REGION_END:
+		live->region = BUILD_NONE;
+		return 0;
+	case EVENT_PREEMPT:
+		live->preempted_ns = event->time_ns;
+		return 0;
+	case EVENT_RUN:
+		if (live->preempted_ns)
+			live->lost_ns += event->time_ns - live->preempted_ns;
+		live->preempted_ns = 0;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int add_event(void *context, const struct event *event, struct err *err)
+{
+	struct build_trace *trace = context;
+	uint32_t index;
+	int code = 0;
+	if (trace->start_ns == 0)
+		trace->start_ns = event->time_ns;
+	if (event->kind == EVENT_LOST) {
+		trace->lost += event->value;
+	} else if (event->kind == EVENT_LEFT_OUT) {
+		trace->left_out += event->value;
+	} else if (event->kind == EVENT_NAME) {
+		code = add_name(trace, event);
+	} else if (event_kind_is_disk(event->kind)) {
+		code = add_request(trace, event);
+	} else if (event->kind != EVENT_WOKEN && event->kind != EVENT_SAMPLE && event->tid != 0) {
+		trace->futexes += event->what == WHAT_FUTEX;
+		trace->named += event->what >= WHAT_MUTEX && event->what <= WHAT_JOIN;
+		code = thread_of(trace, event, &index);
+		if (code == 0 && event->cpu_ns > 0 && !trace->threads[index].has_cpu &&
+			trace->threads[index].step_count == 0)
+			trace->threads[index].has_cpu = true;
+		if (code == 0)
+			code = add_of_thread(trace, index, event);
+	}
+	return code < 0 ? err_set(err, code, "out of memory") : 0;
+}
+
+static int finish(void *context, uint64_t end_ns, struct err *err)
+{
+	struct build_trace *trace = context;
+	int code = 0;
+	trace->end_ns = end_ns;
+	for (uint32_t i = 0; i < trace->thread_count && code == 0; i++) {
+		const struct build_live *live = &trace->live[i];
+		if (!trace->threads[i].has_exited)
+			trace->threads[i].end_ns = live->is_waiting ? live->step.begin_ns : end_ns;
+		code = add_last_unlock(trace, i);
+	}
+	return code < 0 ? err_set(err, code, "out of memory") : 0;
+}
+
+struct event_sink build_trace_sink(struct build_trace *trace)
+{
+	return (struct event_sink){ .context = trace, .event = add_event, .finish = finish };
+}

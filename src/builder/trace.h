@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A recording as the model builder reads it: for each thread the operations that it did, one after
+ * the other, with the CPU time before each and the time that it waited in it.
+ *
+ *	events --sink--> struct build_trace: threads, their steps, objects, names
+ */
+#ifndef BUILDER_TRACE_H
+#define BUILDER_TRACE_H
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "trace/sink.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define BUILD_DESCRIPTORS UINT64_MAX /* address of the object that stands for all descriptors */
+
+/* A wait that took more CPU time than WAIT_CPU_MAX_NS did not: it was clocked late. */
+enum { BUILD_NONE = UINT32_MAX, WAIT_COSTS = 100000, WAIT_CPU_MAX_NS = 50000 };
+
+/* Between the library's clocks of a call on a file: less than this beyond its CPU time is no wait. */
+enum { CALLED_NS = 10000 };
+
+/* The last four are what steps.h makes of mutexes and conditions. */
+enum step_op {
+	STEP_LOCK, /* mutex, spin lock, read-write lock to write */
+	STEP_READ_LOCK,
+	STEP_UNLOCK,
+	STEP_TRY_FAILED,
+	STEP_ARRIVE,
+	STEP_COND_WAIT,
+	STEP_SIGNAL,
+	STEP_ACQUIRE,
+	STEP_POST,
+	STEP_SLEEP,
+	STEP_IO,
+	STEP_DISK,
+	STEP_SPAWN,
+	STEP_JOIN,
+	STEP_BEGIN,
+	STEP_END,
+	STEP_TICK,
+	STEP_EXIT,
+	STEP_FAIL, /* END in an error */
+	STEP_TAKE, /* one of a limit */
+	STEP_GIVE,
+	STEP_GET, /* of a queue */
+	STEP_TRY_GET,
+	STEP_PUT,
+	STEP_CLOSE,
+	STEP_OPS,
+};
+
+enum step_flags {
+	STEP_REFUSED = 1, /* GET: closed; TRY_GET: empty; TAKE: none left; COND_WAIT: timed out */
+	STEP_WAITED = 2,
+	STEP_IN_REFUSED = 4, /* in the section of a get that was refused */
+	STEP_FROM_OUTSIDE = 8, /* BEGIN, END, GET: a connection, or what came over one */
+	STEP_OVER = 16, /* BEGIN, END: the latter */
+	STEP_BACKGROUND = 32, /* DISK: the thread goes on meanwhile */
+};
+
+/* What decides how long a device takes (Tarvo and Reiss, 4.1.3). */
+enum request_class {
+	REQUEST_READ,
+	REQUEST_METADATA,
+	REQUEST_AHEAD, /* read because it may be needed */
+	REQUEST_WRITE,
+	REQUEST_CLASSES,
+};
+
+struct build_step {
+	uint64_t begin_ns; /* when it was asked for */
+	uint64_t cpu_ns; /* of the thread since the step before */
+	uint64_t waited_ns; /* blocked, without waiting for a core */
+	uint64_t site;
+	uint64_t section; /* LOCK of a mutex: its number (meaning.h); BEGIN, END: the request's;
+	                     IO: CPU time within the wait, ns */
+	uint32_t object; /* index; SPAWN, JOIN: of a thread; BUILD_NONE */
+	uint32_t count; /* TICK: units; PUT, GET: items; SPAWN: threads; IO: enum event_io;
+	                   BEGIN, END: descriptor, if from outside; DISK: requests */
+	uint32_t region; /* index of an object, BUILD_NONE */
+	uint8_t op, flags;
+	uint8_t class; /* DISK: enum request_class */
+};
+
+/* A request to a disk, of which only the kernel can tell. */
+struct build_request {
+	uint64_t queued_ns;
+	uint64_t start_ns, end_ns; /* at the device; 0: not seen */
+	uint32_t thread; /* that caused it: index, or BUILD_NONE */
+	uint8_t class; /* enum request_class */
+};
+
+struct build_object {
+	uint32_t pid;
+	uint8_t what; /* enum event_what */
+	uint64_t address;
+	const char *name; /* as the recording says, or NULL */
+	uint64_t uses; /* of a lock: how often it was taken */
+	uint32_t user; /* of a lock: the thread that took it first, plus 1 */
+	bool is_shared; /* of a lock: others did, too */
+	uint32_t class; /* index of another one of its class; its own: the class's first */
+};
+
+struct build_thread {
+	uint32_t pid, tid;
+	uint32_t parent; /* index, or BUILD_NONE: there from the beginning */
+	uint64_t routine;
+	uint64_t spawn_site;
+	uint64_t start_ns, end_ns; /* end: if it did not exit, of the recording, or of
+	                             its last step, in which it waits */
+	uint64_t cpu_ns; /* in all */
+	char *name; /* or NULL */
+	bool has_exited;
+	bool is_cut; /* it waited for something when its process ended */
+	bool has_cpu; /* the recording has its CPU time; else it is the time between steps */
+	struct build_step *steps;
+	size_t step_count, step_capacity;
+};
+
+struct build_module {
+	uint32_t pid;
+	uint64_t bias, end;
+	char *path;
+};
+
+struct build_trace {
+	struct build_thread *threads;
+	size_t thread_count, thread_capacity;
+	struct build_object *objects;
+	size_t object_count, object_capacity;
+	struct build_module *modules;
+	size_t module_count, module_capacity;
+	struct build_request *requests; /* in the order in which they were queued */
+	size_t request_count, request_capacity;
+	struct map thread_index, object_index, name_index, request_index;
+	char **names; /* of objects, by name_index */
+	size_t name_count, name_capacity;
+	char *program; /* command line, or NULL */
+	uint64_t start_ns, end_ns;
+	uint64_t lost;
+	uint64_t left_out; /* locks that a recorder with a budget did not record */
+	uint64_t sections; /* so far */
+	double *wait_costs_s; /* CPU time of waits that blocked: of the first WAIT_COSTS */
+	size_t wait_cost_count, wait_cost_capacity;
+	uint64_t descriptors; /* the most that may be open, as far as told */
+	uint64_t futexes; /* events that only name an address: recorded from the kernel */
+	uint64_t named; /* events that say what was taken or waited for: recorded by the library */
+	struct build_live *live; /* private: what each thread is in the middle of */
+	size_t live_capacity;
+};
+
+/* The first object of an object's class. */
+uint32_t build_class_of(const struct build_trace *trace, uint32_t object);
+
+/* What a step is about: the class of its object; a group. BUILD_NONE: nothing that the model has. */
+uint32_t build_object_of(const struct build_trace *trace, const struct build_step *step);
+
+/* Of input and output: calls on files are recorded also if they did not. */
+static inline bool build_has_blocked(const struct build_step *step)
+{
+	return step->count != EVENT_IO_FILE || step->waited_ns > step->section + CALLED_NS;
+}
+
+void build_trace_release(struct build_trace *trace);
+
+/* Borrows the trace, { 0 } at first. event(): -ENOMEM. */
+struct event_sink build_trace_sink(struct build_trace *trace);
+
+#endif

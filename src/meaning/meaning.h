@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the condition variables of a timeline were used for. A recorded wake-up is the outcome of one
+ * interleaving; what carries over to another one is the meaning: items in a queue, room in it,
+ * arrivals at a barrier, a gate that opens.
+ *
+ * The unit is the critical section: from a PASS of a mutex to its RELEASE, a wait for a condition
+ * included. Its type is the mutex and the call site of that PASS, so that a section that did not
+ * happen to wait is known by those of its type that did. For a condition C of a mutex
+ *
+ *	W	types of which some section waited for C
+ *	S	types of which some section signalled C (inside, or after it, before the next lock)
+ *
+ * and b the items put less the items got by the sections so far, in the order of the mutex:
+ *
+ *	queue	S puts, W gets: sections waited when there were too few items and went on otherwise.
+		A section puts at its end, or before it waits for another condition (part.is_first).
+ *		b at the decisions to wait tells how many items there were at first (of `has room`:
+ *		the capacity). Room and items are two such conditions with S and W exchanged.
+ *	latch	a queue of which one section gets many: it waits until all have come
+ *	barrier	S and W are the same: the last of n to come wakes the others; of two, now one, now the
+ *		other
+ *	gate	nobody waits after the first signal; or, used again, a thread's i-th pass needs the i-th
+ *	drain	a queue of which a get takes all that there is
+ *
+ * A condition that nobody waited for is a queue if its other sections get what was put: all of them,
+ * or all but those that came when it was empty, changed nothing, and went on elsewhere.
+ *
+ * Waits that timed out get nothing and are no evidence. Each is a hypothesis about all decisions to
+ * wait or to go on; the share of them that it explains is the consistency. Below MEANING_EXPLAINED, or
+ * if it does not explain most of the waits, the condition stays unknown.
+ *
+ *	AUTO(meaning) struct meaning *m = NULL;
+ *	meaning_new(&m);
+ *	struct event_sink sink = meaning_sink(m);
+ *	... events, in order of time; the sink's finish() draws the conclusions ...
+ *	const struct meaning_section *s = meaning_find(m, pid, mutex, site);
+ */
+#ifndef MEANING_MEANING_H
+#define MEANING_MEANING_H
+
+#include "base/cleanup.h"
+#include "trace/sink.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* One decision in twenty may be unexplained: clocks of threads differ by less than a section. */
+#define MEANING_EXPLAINED 0.95
+
+enum meaning_kind {
+	MEANING_UNKNOWN,
+	MEANING_QUEUE,
+	MEANING_BARRIER,
+	MEANING_GATE,
+	MEANING_GENERATIONS, /* a gate used again: a thread's i-th pass needs the i-th opening */
+	MEANING_DRAIN, /* a queue of which a get takes all that there is */
+	MEANING_UNUSED, /* signalled, never waited for, and no counterpart was found */
+};
+
+struct meaning_cond {
+	uint32_t pid;
+	uint64_t object, mutex;
+	enum meaning_kind kind;
+	double consistency; /* share of `decisions` that the meaning explains */
+	uint64_t decisions, waits;
+	uint64_t initial; /* queue: items at first */
+	bool is_initial_known; /* somebody waited */
+	bool is_seen; /* some section waited: else inferred from equal counts of puts and gets */
+	uint32_t put_items, get_items; /* queue: of one section */
+	uint32_t participants; /* barrier */
+	bool is_closed; /* queue: by the sections with MEANING_CLOSES */
+};
+
+enum meaning_role {
+	MEANING_GETS,
+	MEANING_PUTS,
+	MEANING_CLOSES,
+	MEANING_ARRIVES,
+	MEANING_OPENS,
+	MEANING_ENTERS,
+	MEANING_TRIES, /* gets if there is something to get, else goes on: see meaning_is_refused() */
+};
+
+/* A type of critical sections, and what each of them does to conditions. */
+struct meaning_section {
+	uint32_t pid;
+	uint64_t mutex, site;
+	uint64_t executions;
+	struct meaning_part {
+		uint32_t cond; /* index, see meaning_conds() */
+		enum meaning_role role;
+		bool is_first; /* it provides before it waits for another condition, else at its end */
+	} * parts;
+	size_t part_count;
+};
+
+struct meaning;
+
+/* 0 or -ENOMEM. */
+int meaning_new(struct meaning **ret);
+void meaning_free(struct meaning *meaning);
+CLEANUP_DEFINE(meaning, meaning_free)
+
+/* Borrows the meaning. event(): -ENOMEM. */
+struct event_sink meaning_sink(struct meaning *meaning);
+
+/* After the finish. NULL: no such sections. */
+const struct meaning_section *meaning_find(
+	const struct meaning *meaning, uint32_t pid, uint64_t mutex, uint64_t site);
+const struct meaning_section *meaning_sections(const struct meaning *meaning, size_t *ret_count);
+const struct meaning_cond *meaning_conds(const struct meaning *meaning, size_t *ret_count);
+/* Index of a condition, UINT32_MAX if there is none. */
+uint32_t meaning_find_cond(const struct meaning *meaning, uint32_t pid, uint64_t object);
+
+/* Leaves a condition without a meaning from now on: what was found did not work. */
+void meaning_forget(struct meaning *meaning, uint32_t cond);
+
+/*
+ * Sections are numbered from 0 as they begin in the stream (a PASS of a mutex that is not implicit):
+ * did this one go on without the items that it came for, because the queue was closed, or empty?
+ */
+bool meaning_is_refused(const struct meaning *meaning, uint64_t section);
+
+#endif

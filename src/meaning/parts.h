@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What meaning.c collects and judge.c reads. */
+#ifndef MEANING_PARTS_H
+#define MEANING_PARTS_H
+
+#include "base/map.h"
+#include "meaning/meaning.h"
+
+/* What happened at a mutex, in its order. */
+struct meaning_entry {
+	enum { ENTRY_NOTHING, ENTRY_WAIT, ENTRY_SIGNAL, ENTRY_BROADCAST, ENTRY_END } what;
+	uint32_t subject; /* the condition; of an END the type */
+	uint64_t section;
+	uint32_t type; /* of the section */
+	uint32_t thread;
+	bool is_again; /* WAIT: the section has waited before */
+	bool is_timed_out; /* END: the last wait was */
+	bool has_signalled; /* END: some condition */
+	/* Of the condition that is judged, see judge_order(): what the section puts is there from here on, and it
+	   signals that; END: the section has waited for it. */
+	bool gives, tells, has_waited;
+	uint64_t next; /* END: the site of what the thread did next, and what that was */
+};
+
+struct meaning_mutex {
+	struct meaning_entry *log;
+	size_t count, capacity;
+};
+
+struct meaning_open {
+	uint32_t mutex, type;
+	uint64_t section;
+	size_t wait; /* the last one in the mutex's log, plus 1 */
+	bool is_timed_out, has_signalled;
+	size_t end; /* its END in the mutex's log, plus 1 */
+};
+
+struct meaning_thread {
+	struct meaning_open *open; /* sections that it is in */
+	size_t open_count, capacity;
+	struct meaning_open last; /* that it has left, no other since */
+	bool awaits_next; /* `last` has no next yet */
+	bool has_locked;
+};
+
+/* Of a condition: indices of types. */
+struct meaning_use {
+	uint32_t *waiters, *signallers;
+	size_t waiter_count, waiter_capacity, signaller_count, signaller_capacity;
+	uint64_t signals; /* that were no broadcasts */
+};
+
+struct meaning {
+	struct meaning_section *types;
+	size_t type_count, type_capacity;
+	struct meaning_mutex *mutexes;
+	size_t mutex_count, mutex_capacity;
+	struct meaning_thread *threads;
+	size_t thread_count, thread_capacity;
+	struct meaning_cond *conds; /* as many as uses */
+	struct meaning_use *uses;
+	size_t cond_count, cond_capacity, use_capacity;
+	struct map type_index, mutex_index, thread_index, cond_index;
+	uint64_t section_count;
+	uint8_t *refused; /* a bit for each section */
+};
+
+/* What a type of sections does to the condition that is judged. */
+enum role { ROLE_NONE, ROLE_GET, ROLE_PUT, ROLE_CLOSE };
+
+struct judge {
+	struct meaning *m;
+	uint32_t cond;
+	const struct meaning_mutex *mutex;
+	uint8_t *roles; /* enum role of each type */
+	uint8_t *is_first; /* of each type: it gives before it waits, see judge_order() */
+};
+
+/* Finds out, for the judged condition, which entries give. 0 or -ENOMEM. */
+int judge_order(const struct judge *judge);
+/* What the section of an entry does there to the condition: puts and closes where it gives, gets at its end. */
+enum role judge_role_at(const struct judge *judge, const struct meaning_entry *entry);
+
+/*
+ * The share of decisions that a hypothesis explains; 0 if it does not explain most of the waits: that
+ * nobody ever needs to wait explains all other decisions, too.
+ */
+double judge_share(
+	uint64_t decisions, uint64_t explained, uint64_t waits, uint64_t waits_explained);
+/* Of all sections of that role. */
+uint64_t judge_executions(const struct judge *judge, enum role role);
+/* Tells the types what they do to the condition. 0 or -ENOMEM. */
+int judge_add_parts(const struct judge *judge, const enum meaning_role of_role[]);
+
+/* Each: 1 if that is what the condition is (and it is noted), 0 if not, -ENOMEM. */
+int judge_gate(const struct judge *judge);
+int judge_generations(const struct judge *judge, double least);
+int judge_drain(const struct judge *judge);
+int judge_barrier(const struct judge *judge);
+
+/* Decides on all conditions. 0 or -ENOMEM. */
+int meaning_judge(struct meaning *meaning);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Waits for conditions, and the signals that ended them. */
+#include "replay/parts.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+
+/* A condition's wait; its mutex is held, else it is a pause. */
+int conds_wait(struct replay *replay, uint32_t index, uint32_t object, const struct event *event)
+{
+	uint32_t mutex = event->value ? load_object(replay, event->pid, WHAT_MUTEX, event->value)
+				      : REPLAY_NONE;
+	struct load_thread *thread = &replay->threads[index];
+	if (event->value && mutex == REPLAY_NONE)
+		return -ENOMEM;
+	struct load_hold *hold = mutex == REPLAY_NONE ? NULL : locks_find(thread, mutex);
+	size_t decision = hold ? section_decision(thread, hold, object) : 0;
+	if (decision) {
+		replay->objects[mutex].holder = REPLAY_NONE;
+		replay->facts.conditions++;
+		thread->wait_step = decision;
+		if (!hold->has_waited || !section_takes_all(replay, object)) {
+			hold->has_waited = true;
+			return 0;
+		}
+		/* Each of its waits empties the queue: one more of the same. */
+		struct step *again = load_push(thread, STEP_DECIDE);
+		if (!again)
+			return -ENOMEM;
+		uint64_t work_ns = again->work_ns;
+		*again = thread->steps[decision - 1];
+		again->work_ns = work_ns;
+		thread->wait_step = thread->count;
+		return 0;
+	}
+	struct step *step = load_push(thread, STEP_SLEEP);
+	if (!step)
+		return -ENOMEM;
+	step->object = object;
+	step->site = event->site;
+	thread->wait_step = thread->count;
+	if (!hold)
+		return 0;
+	step->other = mutex;
+	replay->objects[mutex].guards_condition = true;
+	replay->objects[mutex].holder = REPLAY_NONE;
+	return 0;
+}
+
+/* The signal that ended a condition's wait: the last one, or the one that comes at the same instant. */
+int conds_resolve(struct replay *replay, uint32_t index, uint64_t woken_ns)
+{
+	struct load_thread *thread = &replay->threads[index];
+	struct load_object *cond = &replay->objects[thread->wait_object];
+	struct step *step = &thread->steps[thread->wait_step - 1];
+	if (step->other == REPLAY_NONE) /* no mutex: a pause */
+		return 0;
+	replay->facts.conditions++;
+	if (cond->signals > 0 && cond->last_signal_ns >= thread->wait_ns &&
+		(!thread->was_woken || cond->last_signal_ns == woken_ns)) {
+		step->kind = STEP_AWAIT_SIGNAL;
+		step->amount = cond->signals - 1;
+		replay->facts.by_order++;
+		return 0;
+	}
+	if (mem_grow(&replay->unresolved, &replay->unresolved_capacity,
+		    replay->unresolved_count + 1, sizeof *replay->unresolved) < 0)
+		return -ENOMEM;
+	replay->unresolved[replay->unresolved_count] = (struct unresolved){ .thread = index,
+		.step = thread->wait_step - 1,
+		.woken_ns = woken_ns,
+		.next = cond->unresolved };
+	cond->unresolved = ++replay->unresolved_count;
+	return 0;
+}
+
+int conds_signal(struct replay *replay, uint32_t index, uint32_t object, const struct event *event)
+{
+	struct load_object *cond = &replay->objects[object];
+	if (cond->meaning != UINT32_MAX) /* the section that it belongs to provides */
+		return 0;
+	struct step *step = load_push(&replay->threads[index], STEP_SIGNAL);
+	if (!step)
+		return -ENOMEM;
+	step->object = object;
+	step->site = event->site;
+	step->is_all = event->flags & EVENT_ALL;
+	step->amount = cond->signals++;
+	cond->last_signal_ns = event->time_ns;
+	/* Those whose wait ended now, but whose PASS came first. */
+	size_t next, left = 0;
+	for (size_t i = cond->unresolved; i > 0; i = next) {
+		struct unresolved *wait = &replay->unresolved[i - 1];
+		next = wait->next;
+		if (wait->woken_ns == event->time_ns) {
+			struct step *waiting = &replay->threads[wait->thread].steps[wait->step];
+			waiting->kind = STEP_AWAIT_SIGNAL;
+			waiting->amount = cond->signals - 1;
+			replay->facts.by_order++;
+		} else if (wait->woken_ns > event->time_ns) {
+			wait->next = left;
+			left = i;
+		}
+	}
+	cond->unresolved = left;
+	return 0;
+}
+
+/* Waits whose signal was never seen: pauses, as long as they were. */
+void conds_settle(struct replay *replay)
+{
+	for (size_t i = 0; i < replay->unresolved_count; i++) {
+		struct unresolved *wait = &replay->unresolved[i];
+		struct step *step = &replay->threads[wait->thread].steps[wait->step];
+		if (step->kind == STEP_SLEEP && step->other != REPLAY_NONE)
+			step->kind = STEP_TIMED_WAIT;
+	}
+}

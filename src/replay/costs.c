@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a wait costs, and how much of the cores the run got. */
+#include "replay/parts.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { SAMPLES_MAX = 65536, SAMPLES_MIN = 8 };
+
+/* Of what the cores could have given, at least so much in either state, to tell the two apart. */
+#define APART_LEAST 0.05
+
+int costs_sample(struct samples *samples, uint64_t ns)
+{
+	if (samples->count == SAMPLES_MAX)
+		return 0;
+	if (mem_grow(&samples->values, &samples->capacity, samples->count + 1,
+		    sizeof *samples->values) < 0)
+		return -ENOMEM;
+	samples->values[samples->count++] = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* What one of so many is below. Few samples say nothing. */
+static uint64_t samples_part(struct samples *samples, size_t part)
+{
+	if (samples->count < SAMPLES_MIN)
+		return 0;
+	qsort(samples->values, samples->count, sizeof *samples->values, by_value);
+	return samples->values[samples->count / part];
+}
+
+/* A thread that was woken cannot use a core before it is awake; what is longer is the machine's. */
+static double waking_up(const struct replay *replay, bool is_last_core)
+{
+	double most = (double)replay->facts.wake_ns * (double)replay->wake_count[is_last_core];
+	double all = (double)replay->wake_sum_ns[is_last_core];
+	return most < all ? most : all;
+}
+
+static double share(double part, double whole)
+{
+	return part > 0 && part < whole ? part / whole : 1;
+}
+
+/*
+ * What the run got of the cores while it wanted fewer than there are, by regression over stretches of
+ * its threads, and, from what is left, while it wanted all.
+ */
+static void set_available(struct replay *replay, double used_ns)
+{
+	struct replay_facts *f = &replay->facts;
+	double spare_ns = 0, full_ns = 0, crowded_ns = 0;
+	for (uint32_t i = 1; i <= LOAD_ACTIVE_MAX; i++) {
+		double could_ns = (double)replay->active_ns[i] * (i < f->cores ? i : f->cores);
+		spare_ns += i < f->cores ? could_ns : 0;
+		full_ns += i < f->cores ? 0 : could_ns;
+		crowded_ns += i < 2 * f->cores ? 0 : could_ns;
+	}
+	spare_ns -= waking_up(replay, 0);
+	full_ns -= waking_up(replay, 1);
+	f->available = share(used_ns, spare_ns + full_ns);
+	f->available_spare = f->available_full = f->available_crowded = f->available;
+	replay->could_full_ns = spare_ns + full_ns;
+	replay->lost_full_ns = (1 - f->available) * replay->could_full_ns;
+	double determinant = replay->sums.ss * replay->sums.ff - replay->sums.sf * replay->sums.sf;
+	double least_ns = APART_LEAST * (spare_ns + full_ns);
+	if (!(determinant > 0) || spare_ns < least_ns || full_ns < least_ns)
+		return;
+	double spare = (replay->sums.sc * replay->sums.ff - replay->sums.fc * replay->sums.sf) /
+		       determinant;
+	/* Both between 0 and 1, and together what was used. */
+	double most = share(used_ns, spare_ns), least = (used_ns - full_ns) / spare_ns;
+	spare = spare < least ? least : spare > most ? most : spare;
+	spare = spare < 1 ? spare : 1; /* `least` is above where more was used than there was */
+	double full = (used_ns - spare * spare_ns) / full_ns;
+	/* Who wants less gets no smaller part of it, and who wants all gets some. */
+	if (!(full >= APART_LEAST && spare >= full))
+		return;
+	f->available_spare = spare;
+	f->available_full = full < 1 ? full : 1;
+	replay->could_full_ns = full_ns;
+	replay->lost_full_ns = (1 - f->available_full) * full_ns;
+	/* Two threads that share a core beside an idle one do so when there are few: not if never seen. */
+	f->available_crowded = crowded_ns < least_ns ? f->available_spare : f->available_full;
+}
+
+void costs_settle(struct replay *replay)
+{
+	struct replay_facts *f = &replay->facts;
+	double used_ns = 0;
+	f->cores = replay->opts.cores                      ? replay->opts.cores
+		   : replay->has_cores_seen                ? replay->on_core_max
+		   : replay->active_max > REPLAY_CORES_MAX ? REPLAY_CORES_MAX
+							   : replay->active_max;
+	if (f->cores == 0)
+		f->cores = 1;
+	f->has_cores = replay->opts.cores > 0 || replay->has_cores_seen;
+	f->has_cpu_times = true;
+	for (size_t i = 0; i < replay->thread_count; i++) {
+		const struct load_thread *thread = &replay->threads[i];
+		f->has_cpu_times &= thread->has_cpu || thread->count <= 1;
+		used_ns += (double)thread->total_cpu_ns;
+		f->operations += thread->count;
+	}
+	if (!f->has_cpu_times || replay->opts.stretch) {
+		f->available = f->available_spare = 1;
+		f->available_full = f->available_crowded = 1;
+		return;
+	}
+	f->wake_ns = samples_part(&replay->wake, 2);
+	f->block_ns = samples_part(&replay->block, 4);
+	set_available(replay, used_ns);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Conditions in the replay: who waits, by what a condition means or in the recorded order, and who is let go. */
+#include "replay/player.h"
+
+#include <errno.h>
+
+/* The mutex is this thread's again when it is asked next. */
+int play_wait_for(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
+{
+	player->threads[index].awaited_with = step->other + 1;
+	op->other = player->numbers[step->other];
+	(void)play_op(op, SIM_COND_WAIT, player->numbers[step->object]);
+	return PLAY_AGAIN;
+}
+
+static const struct meaning_cond *meaning_of(const struct player *player, uint32_t object)
+{
+	size_t count;
+	return &meaning_conds(
+		player->replay->opts.meaning, &count)[player->replay->objects[object].meaning];
+}
+
+static int decide_queue(struct player *player, uint32_t index, const struct step *step,
+	const struct meaning_cond *meaning, struct sim_op *op)
+{
+	struct play_cond *cond = &player->conds[step->object];
+	struct play_thread *thread = &player->threads[index];
+	int64_t need = meaning->get_items;
+	bool has_items = !meaning->is_initial_known || cond->items >= need;
+	bool is_refused = deal_is_refused(player, index, step);
+	if (cond->is_closed || (has_items && !is_refused)) {
+		if (has_items && !is_refused)
+			cond->items -= need;
+		cond->refused_waiting -= thread->counts_as_refused;
+		thread->counts_as_refused = false;
+		return PLAY_DONE;
+	}
+	cond->refused_waiting += is_refused && !thread->counts_as_refused;
+	thread->counts_as_refused |= is_refused;
+	return play_wait_for(player, index, step, op);
+}
+
+static int decide_barrier(struct player *player, uint32_t index, const struct step *step,
+	const struct meaning_cond *meaning, struct sim_op *op)
+{
+	struct play_cond *cond = &player->conds[step->object];
+	struct play_thread *thread = &player->threads[index];
+	if (thread->stage == 0) {
+		thread->generation = cond->generation;
+		if (++cond->arrived >= meaning->participants) {
+			cond->arrived = 0;
+			cond->generation++;
+			return play_op(op, SIM_BROADCAST, player->numbers[step->object]);
+		}
+		thread->stage = 1;
+	}
+	return thread->generation != cond->generation ? PLAY_DONE
+						      : play_wait_for(player, index, step, op);
+}
+
+int play_decide(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
+{
+	const struct meaning_cond *meaning = meaning_of(player, step->object);
+	struct play_cond *cond = &player->conds[step->object];
+	uint64_t *passes = NULL;
+	switch (meaning->kind) {
+	case MEANING_QUEUE:
+		return decide_queue(player, index, step, meaning, op);
+	case MEANING_BARRIER:
+		return decide_barrier(player, index, step, meaning, op);
+	case MEANING_DRAIN:
+		if (cond->items == 0 && !cond->is_closed)
+			return play_wait_for(player, index, step, op);
+		cond->items = 0;
+		return PLAY_DONE;
+	case MEANING_GATE:
+		return cond->opened > 0 ? PLAY_DONE : play_wait_for(player, index, step, op);
+	case MEANING_GENERATIONS:
+		if (map_add(&player->passes, index, step->object, 0, &passes) < 0)
+			return -ENOMEM;
+		if (cond->opened <= *passes)
+			return play_wait_for(player, index, step, op);
+		++*passes;
+		return PLAY_DONE;
+	case MEANING_UNKNOWN:
+	case MEANING_UNUSED:
+		break;
+	}
+	return PLAY_DONE;
+}
+
+int play_put(struct player *player, const struct step *step, struct sim_op *op)
+{
+	const struct meaning_cond *meaning = meaning_of(player, step->object);
+	struct play_cond *cond = &player->conds[step->object];
+	bool is_for_all = true;
+	if (step->class == MEANING_PUTS) {
+		cond->items += meaning->put_items;
+		is_for_all = meaning->put_items > 1 || meaning->get_items > 1 ||
+			     cond->refused_waiting > 0 || deal_is_over(player, step->object);
+	} else if (step->class == MEANING_CLOSES) {
+		cond->is_closed = true;
+	} else {
+		cond->opened++;
+	}
+	return play_op(op, is_for_all ? SIM_BROADCAST : SIM_SIGNAL, player->numbers[step->object]);
+}
+
+/* In the recorded order: until that signal was given. */
+int play_await_signal(
+	struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
+{
+	const uint8_t *signals = player->conds[step->object].signals;
+	if (signals && signals[step->amount / 8] >> step->amount % 8 & 1)
+		return PLAY_DONE;
+	return play_wait_for(player, index, step, op);
+}
+
+int play_signal(struct player *player, const struct step *step, struct sim_op *op)
+{
+	struct play_cond *cond = &player->conds[step->object];
+	if (cond->signals)
+		cond->signals[step->amount / 8] |= (uint8_t)(1 << step->amount % 8);
+	return play_op(op, step->is_all || cond->has_order ? SIM_BROADCAST : SIM_SIGNAL,
+		player->numbers[step->object]);
+}

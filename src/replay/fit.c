@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the recorded machine's cores were like, as far as a recording without their events tells.
+ *
+ * Threads lose part of the cores to one another: two wait for one beside another that is idle, as the scheduler
+ * has it. The rest went to other programs, or to the hypervisor. The replay is asked for the former; only what it
+ * does not account for is taken from the cores. Otherwise a change that lets threads wait less for one another
+ * would be predicted to be slowed by what they lost to one another in the recording.
+ *
+ * Linux looks for an idle core for a thread that is woken only among those that share a cache, if at all
+ * (virtual machines may have it otherwise). Of the two ways the one is taken whose replay's time is nearer to
+ * the measured one.
+ */
+#include "replay/parts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* What the cores could give depends on what threads lose to one another, which depends on that a little. */
+enum { FIT_RUNS = 3 };
+
+/* What active threads of a replay could use of the cores. */
+struct wanted {
+	uint32_t cores, active;
+	uint64_t time_ns;
+	double could_ns;
+};
+
+static int follow(void *context, const struct event *event, struct err *err)
+{
+	struct wanted *w = context;
+	(void)err;
+	w->could_ns += (double)(event->time_ns - w->time_ns) *
+		       (w->active < w->cores ? w->active : w->cores);
+	w->time_ns = event->time_ns;
+	if (event->kind == EVENT_THREAD_START || event->kind == EVENT_WOKEN)
+		w->active += event->what != WHAT_SPIN; /* who spins is active all along */
+	else if (event->kind == EVENT_WAIT || event->kind == EVENT_THREAD_EXIT)
+		w->active -= event->what != WHAT_SPIN && w->active > 0;
+	return 0;
+}
+
+/* Replays; sets what threads lose to one another. 0, or as replay_run(). */
+static int try_cores(struct replay *replay, double *ret_lost_ns, uint64_t *ret_ns)
+{
+	uint32_t meaning;
+	struct wanted wanted = { .cores = replay->facts.cores };
+	struct event_sink sink = { .context = &wanted, .event = follow };
+	AUTO_FREE struct replay_time *times = calloc(replay->thread_count, sizeof *times);
+	if (!times)
+		return -ENOMEM;
+	struct replay_run run = { .sink = &sink, .times = times };
+	int code = replay_run(replay, &run, ret_ns, NULL);
+	while (code == -EDEADLK && !replay_stuck(replay, 0, &meaning) && replay_settle(replay)) {
+		wanted = (struct wanted){ .cores = replay->facts.cores };
+		code = replay_run(replay, &run, ret_ns, NULL);
+	}
+	double lost_ns = wanted.could_ns;
+	for (size_t i = 0; code == 0 && i < replay->thread_count; i++)
+		lost_ns -= (double)times[i].ran_ns;
+	*ret_lost_ns = lost_ns;
+	return code;
+}
+
+/* One way of waking: the share of the cores, and how far the replay's time is off. 0, or as replay_run(). */
+static int fit_share(struct replay *replay, const struct replay_facts *found, double *ret_error)
+{
+	struct replay_facts *f = &replay->facts;
+	bool is_apart = found->available_spare != found->available_full;
+	bool is_crowded_full = found->available_crowded == found->available_full;
+	double full = 1;
+	for (int i = 0; i < FIT_RUNS; i++) {
+		double lost_ns;
+		uint64_t ns;
+		f->available_spare = is_apart ? found->available_spare : full;
+		f->available_full = full;
+		f->available_crowded = is_crowded_full ? full : f->available_spare;
+		int code = try_cores(replay, &lost_ns, &ns);
+		if (code < 0)
+			return code;
+		*ret_error = fabs(replay_error(replay, ns));
+		double others_ns = replay->lost_full_ns - lost_ns;
+		double next = others_ns > 0 ? 1 - others_ns / replay->could_full_ns : 1;
+		if (i + 1 == FIT_RUNS || next == full)
+			break;
+		full = next;
+	}
+	return 0;
+}
+
+int replay_fit(struct replay *replay, struct err *err)
+{
+	struct replay_facts found = replay->facts, fits[2] = { found, found };
+	double error[2] = { 0 };
+	if (!found.has_cpu_times || replay->opts.stretch || !(replay->could_full_ns > 0))
+		return 0;
+	for (int in_place = 0; in_place < 2; in_place++) {
+		replay->facts.wakes_in_place = in_place;
+		int code = fit_share(replay, &found, &error[in_place]);
+		fits[in_place] = replay->facts;
+		if (code == -ENOMEM)
+			return err_set(err, code, "out of memory");
+		if (code <
+			0) { /* a replay that does not come to its end says so when it is asked for */
+			replay->facts = found;
+			return 0;
+		}
+	}
+	replay->facts = fits[error[1] < error[0]];
+	return 0;
+}

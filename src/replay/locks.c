@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Locks that threads ask for, have and give back, and what that shows of who gets a lock first. */
+#include "replay/parts.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+
+bool load_is_lock(uint8_t what)
+{
+	return what == WHAT_MUTEX || what == WHAT_RWLOCK || what == WHAT_SPIN;
+}
+
+struct load_hold *locks_find(struct load_thread *thread, uint32_t object)
+{
+	for (size_t i = thread->hold_count; i > 0; i--)
+		if (thread->holds[i - 1].object == object)
+			return &thread->holds[i - 1];
+	return NULL;
+}
+
+/* `step` stands for the taking. */
+int locks_take(struct replay *replay, uint32_t index, size_t step, uint32_t object,
+	const struct event *event)
+{
+	struct load_thread *thread = &replay->threads[index];
+	if (mem_grow(&thread->holds, &thread->hold_capacity, thread->hold_count + 1,
+		    sizeof *thread->holds) < 0)
+		return -ENOMEM;
+	struct load_object *lock = &replay->objects[object];
+	thread->steps[step].amount = lock->turns++;
+	lock->takes_turns |= (event->flags & EVENT_ORDERED) != 0;
+	struct load_hold *hold = &thread->holds[thread->hold_count++];
+	*hold = (struct load_hold){ .object = object, .depth = 1, .site = event->site };
+	if (event->flags & EVENT_SHARED)
+		lock->readers++;
+	else
+		lock->holder = index;
+	return event->what == WHAT_MUTEX ? replay_section_begin(replay, thread, hold) : 0;
+}
+
+static void drop_hold(struct load_thread *thread, struct load_hold *hold)
+{
+	size_t at = (size_t)(hold - thread->holds);
+	for (size_t i = at + 1; i < thread->hold_count; i++)
+		thread->holds[i - 1] = thread->holds[i];
+	thread->hold_count--;
+}
+
+/* Which of those who ask gets a lock first: evidence, for locks that others wait for. */
+static void observe_asking(struct load_object *lock, bool is_shared)
+{
+	if (lock->what == WHAT_RWLOCK) {
+		if (is_shared && lock->holder == REPLAY_NONE && lock->writers_waiting > 0)
+			lock->reader_yields++;
+	} else if (lock->holder == REPLAY_NONE && lock->waiting > 0) {
+		lock->handed_over++;
+	}
+}
+
+static void observe_getting(struct load_object *lock, bool is_shared)
+{
+	if (lock->what == WHAT_RWLOCK)
+		lock->reader_passes += is_shared && lock->writers_waiting > 0;
+	else
+		lock->barged += lock->waiting > 0;
+}
+
+void locks_count_waiting(struct load_object *lock, bool is_shared, bool is_more)
+{
+	uint32_t *kind = is_shared ? &lock->readers_waiting : &lock->writers_waiting;
+	if (is_more) {
+		lock->waiting++;
+		++*kind;
+	} else {
+		lock->waiting -= lock->waiting > 0;
+		*kind -= *kind > 0;
+	}
+}
+
+static int push_lock(struct load_thread *thread, uint32_t object, const struct event *event)
+{
+	struct step *step = load_push(thread, STEP_LOCK);
+	if (!step)
+		return -ENOMEM;
+	step->object = object;
+	step->site = event->site;
+	step->is_shared = event->flags & EVENT_SHARED;
+	return 0;
+}
+
+int locks_ask(struct replay *replay, uint32_t index, uint32_t object, const struct event *event)
+{
+	struct load_thread *thread = &replay->threads[index];
+	struct load_object *lock = &replay->objects[object];
+	if (locks_find(thread, object))
+		return 0;
+	observe_asking(lock, event->flags & EVENT_SHARED);
+	locks_count_waiting(lock, event->flags & EVENT_SHARED, true);
+	int code = push_lock(thread, object, event);
+	thread->wait_step = thread->count;
+	return code;
+}
+
+/* The mutex that it took last and still has, plus one; 0: none. */
+uint64_t locks_mutex_held(const struct replay *replay, const struct load_thread *thread)
+{
+	for (size_t i = thread->hold_count; i > 0; i--)
+		if (replay->objects[thread->holds[i - 1].object].what == WHAT_MUTEX)
+			return (uint64_t)thread->holds[i - 1].object + 1;
+	return 0;
+}
+
+int locks_release(struct replay *replay, uint32_t index, uint32_t object, const struct event *event)
+{
+	struct load_thread *thread = &replay->threads[index];
+	struct load_object *lock = &replay->objects[object];
+	struct load_hold *hold = locks_find(thread, object);
+	if (hold && --hold->depth > 0)
+		return 0;
+	struct load_thread *holder =
+		lock->holder < replay->thread_count ? &replay->threads[lock->holder] : NULL;
+	struct load_hold *foreign = !hold && holder ? locks_find(holder, object) : NULL;
+	if (!hold && (!foreign || lock->what == WHAT_RWLOCK))
+		return 0;
+	if (hold) {
+		struct load_hold ended = *hold;
+		drop_hold(thread, hold);
+		if (replay_section_end(replay, thread, ended) < 0)
+			return -ENOMEM;
+		lock = &replay->objects[object];
+	} else {
+		drop_hold(holder, foreign);
+		lock->play = PLAY_SEM; /* given back by another: that is no mutex */
+		lock->value = 1;
+	}
+	if (lock->holder == index || foreign)
+		lock->holder = REPLAY_NONE;
+	else
+		lock->readers -= lock->readers > 0;
+	struct step *step = load_push(thread, STEP_UNLOCK);
+	if (!step)
+		return -ENOMEM;
+	step->object = object;
+	step->site = event->site;
+	return 0;
+}
+
+int locks_take_free(
+	struct replay *replay, uint32_t index, uint32_t object, const struct event *event)
+{
+	struct load_thread *thread = &replay->threads[index];
+	struct load_hold *hold = locks_find(thread, object);
+	if (hold) {
+		hold->depth++;
+		return 0;
+	}
+	observe_getting(&replay->objects[object], event->flags & EVENT_SHARED);
+	int code = push_lock(thread, object, event);
+	return code < 0 ? code : locks_take(replay, index, thread->count - 1, object, event);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Inside the replay: one run of it. */
+#ifndef REPLAY_PLAYER_H
+#define REPLAY_PLAYER_H
+
+#include "replay/parts.h"
+#include "sim/sim.h"
+
+struct play_thread {
+	uint32_t
+		list; /* the thread of the recording whose steps it does: its own, or that which had this piece */
+	size_t at; /* its next step there */
+	size_t pool; /* that the work before the step is from, plus one; 0: none */
+	uint32_t epoch; /* of its supply */
+	bool counts_as_refused; /* it is one of play_cond.refused_waiting */
+	uint32_t tid; /* the engine's; 0: not started */
+	uint32_t stage; /* of a step with several operations */
+	uint32_t turn_sem; /* at which it waits for its turn; SIM_NONE */
+	uint32_t sem; /* of those who are woken by a STEP_WAKE; SIM_NONE */
+	uint32_t awaited_with; /* the mutex of the condition that it waits for, plus one */
+	uint32_t looks; /* for a thread that it joins and nobody has started yet */
+	uint64_t generation; /* of the barrier that it waits at */
+	bool has_begun; /* the work before the step */
+	uint64_t work; /* of that, what is to come */
+	bool has_slept; /* until its start */
+	uint64_t operation_ns; /* what its operations cost so far */
+};
+
+/* What a condition stands for, now. */
+struct play_cond {
+	int64_t items;
+	uint64_t opened, arrived, generation;
+	uint32_t refused_waiting; /* who wait for the queue to be closed */
+	bool is_closed, has_order; /* has_order: somebody waits for one certain signal */
+	uint8_t *signals; /* a bit for each recorded signal: it was given */
+};
+
+/* The recording's objects, by the engine's numbers. */
+struct play_table {
+	uint32_t *objects;
+	size_t count, capacity;
+};
+
+struct player {
+	struct replay *replay;
+	const struct replay_run *run;
+	const struct event_sink *sink;
+	struct sim *sim;
+	struct rng rng;
+	struct play_thread *threads;
+	uint32_t *by_tid; /* engine's tid -> thread */
+	size_t by_tid_capacity;
+	uint32_t *numbers; /* object -> the engine's number */
+	uint32_t *owners; /* object -> thread that holds it exclusively, REPLAY_NONE */
+	uint32_t *last_owners; /* object -> thread that took it last */
+	uint32_t *episode_numbers;
+	struct play_cond *conds; /* by object */
+	size_t *dealt; /* of each supply: how many pieces are gone */
+	uint64_t *pool_left_ns; /* of each pool */
+	uint64_t *turns; /* object -> whose turn it is */
+	struct map turn_waiters; /* object, turn -> thread that waits for it */
+	struct map passes; /* thread, condition: how often it passed */
+	struct play_table tables[SIM_DISKS + 1]; /* by enum sim_object_kind */
+	uint32_t *depths; /* thread * changes + change: locks held, regions that it is in */
+	uint32_t cores, active; /* active: threads that do not wait */
+	double speed; /* of the cores, now */
+};
+
+/* How a step goes on. */
+enum {
+	PLAY_DONE, /* nothing to do (any more) */
+	PLAY_LAST, /* *op is its last operation */
+	PLAY_AGAIN, /* *op, then it is asked again */
+};
+
+static inline int play_op(struct sim_op *op, enum sim_op_kind kind, uint32_t number)
+{
+	op->kind = kind;
+	op->object = number;
+	return PLAY_LAST;
+}
+
+/* decide.c: steps at conditions. As above, or -ENOMEM. */
+int play_wait_for(
+	struct player *player, uint32_t index, const struct step *step, struct sim_op *op);
+int play_decide(struct player *player, uint32_t index, const struct step *step, struct sim_op *op);
+int play_put(struct player *player, const struct step *step, struct sim_op *op);
+int play_await_signal(
+	struct player *player, uint32_t index, const struct step *step, struct sim_op *op);
+int play_signal(struct player *player, const struct step *step, struct sim_op *op);
+
+/* The step that a thread is at; NULL: it has done all. */
+static inline const struct step *player_step(const struct player *player, uint32_t index)
+{
+	const struct play_thread *thread = &player->threads[index];
+	const struct load_thread *list = &player->replay->threads[thread->list];
+	return thread->at < list->count ? &list->steps[thread->at] : NULL;
+}
+
+/* deal.c. A thread's step is done: if that was a taking, it goes on with the next piece, or its own list. */
+void deal_next(struct player *player, uint32_t index, const struct step *step);
+/* The work before a step begins: thread.work; if thread.pool, a part of it, and what is left then. */
+void deal_begin(struct player *player, uint32_t index, const struct step *step);
+uint64_t deal_part(struct player *player, uint32_t index);
+/* Whether it comes for what is no longer there. */
+bool deal_is_refused(const struct player *player, uint32_t index, const struct step *step);
+/* Whether the object is the place of a supply of which all is dealt. */
+bool deal_is_over(const struct player *player, uint32_t object);
+
+/* run.c. 0 or -ENOMEM. */
+int player_add_to_table(
+	struct player *player, enum sim_object_kind kind, uint32_t number, uint32_t object);
+
+/* turns.c. Whether it is not this thread's turn: then *op waits for it. 1, 0, -ENOMEM, -EINVAL. */
+int turns_wait(struct player *player, uint32_t index, const struct step *step, struct sim_op *op);
+bool turns_pass_when_given_back(const struct load_object *object);
+/* The next one's turn. True: *op lets it go. */
+bool turns_pass(struct player *player, uint32_t object, struct sim_op *op);
+/* After a deadlock. */
+void turns_note_stuck(const struct player *player);
+
+/* play.c: struct sim_program's next(). */
+int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_result *last,
+	struct sim_op *op, struct err *err);
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One run: objects of the engine for those of the recording, threads, and the engine. */
+#include "replay/player.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+static int put_event(void *context, const struct event *event, struct err *err)
+{
+	return replay_emit(context, event, err);
+}
+
+int player_add_to_table(
+	struct player *player, enum sim_object_kind kind, uint32_t number, uint32_t object)
+{
+	struct play_table *table = &player->tables[kind];
+	if (mem_grow(&table->objects, &table->capacity, (size_t)number + 1,
+		    sizeof *table->objects) < 0)
+		return -ENOMEM;
+	table->objects[number] = object;
+	if (table->count <= number)
+		table->count = (size_t)number + 1;
+	return 0;
+}
+
+static int add_object(struct player *player, uint32_t index)
+{
+	static const enum sim_object_kind kinds[] = { [PLAY_MUTEX] = SIM_MUTEX,
+		[PLAY_SPIN] = SIM_SPIN,
+		[PLAY_RWLOCK] = SIM_RWLOCK,
+		[PLAY_SEM] = SIM_SEM,
+		[PLAY_COND] = SIM_COND };
+	const struct load_object *object = &player->replay->objects[index];
+	uint32_t *number = &player->numbers[index];
+	int code = 0;
+	switch (object->play) {
+	case PLAY_MUTEX:
+		code = sim_add_mutex(player->sim, NULL, number);
+		break;
+	case PLAY_SPIN:
+		code = sim_add_spin(player->sim, NULL, number);
+		break;
+	case PLAY_RWLOCK:
+		code = sim_add_rwlock(player->sim, NULL, object->writers_first, number);
+		break;
+	case PLAY_SEM:
+		code = sim_add_sem(player->sim, NULL, object->value, number);
+		break;
+	case PLAY_COND:
+		code = sim_add_cond(player->sim, NULL, number);
+		break;
+	default: /* barriers: for each number of threads, see below */
+		return 0;
+	}
+	if (code == 0 && object->is_handed_over &&
+		(object->play == PLAY_MUTEX || object->play == PLAY_SPIN))
+		code = sim_set_handover(player->sim, kinds[object->play], *number);
+	return code < 0 ? code : player_add_to_table(player, kinds[object->play], *number, index);
+}
+
+/* A condition's state at the start. */
+static int start_cond(struct player *player, uint32_t index)
+{
+	const struct load_object *object = &player->replay->objects[index];
+	struct play_cond *cond = &player->conds[index];
+	size_t count;
+	if (object->play != PLAY_COND)
+		return 0;
+	if (object->meaning != UINT32_MAX) {
+		cond->items = (int64_t)meaning_conds(
+			player->replay->opts.meaning, &count)[object->meaning]
+				      .initial;
+		return 0;
+	}
+	cond->has_order = object->signals > 0;
+	cond->signals = calloc(object->signals / 8 + 1, 1);
+	return cond->signals ? 0 : -ENOMEM;
+}
+
+static int add_objects(struct player *player)
+{
+	const struct replay *replay = player->replay;
+	int code = 0;
+	for (uint32_t i = 0; code == 0 && i < replay->object_count; i++) {
+		player->owners[i] = player->last_owners[i] = REPLAY_NONE;
+		code = add_object(player, i);
+		if (code == 0)
+			code = start_cond(player, i);
+	}
+	for (uint32_t i = 0; code == 0 && i < replay->episode_count; i++) {
+		const struct episode *episode = &replay->episodes[i];
+		code = sim_add_barrier(
+			player->sim, NULL, episode->threads, &player->episode_numbers[i]);
+		if (code == 0)
+			code = player_add_to_table(
+				player, SIM_BARRIERS, player->episode_numbers[i], episode->object);
+	}
+	return code;
+}
+
+static int add_thread(struct player *player, uint32_t index)
+{
+	const struct load_thread *thread = &player->replay->threads[index];
+	struct play_thread *play = &player->threads[index];
+	play->list = index;
+	play->sem = play->turn_sem = SIM_NONE;
+	int code = 0;
+	if (thread->is_sleeper)
+		code = sim_add_sem(player->sim, NULL, 0, &play->sem);
+	if (code == 0 && thread->is_sleeper)
+		code = player_add_to_table(player, SIM_SEM, play->sem, REPLAY_NONE);
+	if (code < 0 || thread->parent != REPLAY_NONE)
+		return code;
+	code = sim_add_thread(player->sim, NULL, NULL, &play->tid);
+	if (code == 0)
+		code = mem_grow(&player->by_tid, &player->by_tid_capacity, (size_t)play->tid + 1,
+			sizeof *player->by_tid);
+	if (code == 0)
+		player->by_tid[play->tid] = index + 1;
+	return code;
+}
+
+static int player_init(struct player *player)
+{
+	const struct replay *replay = player->replay;
+	size_t objects = replay->object_count + 1, threads = replay->thread_count + 1;
+	player->threads = calloc(threads, sizeof *player->threads);
+	player->numbers = calloc(objects, sizeof *player->numbers);
+	player->owners = calloc(objects, sizeof *player->owners);
+	player->last_owners = calloc(objects, sizeof *player->last_owners);
+	player->turns = calloc(objects, sizeof *player->turns);
+	player->dealt = calloc(replay->supply_count + 1, sizeof *player->dealt);
+	player->pool_left_ns = calloc(replay->pool_count + 1, sizeof *player->pool_left_ns);
+	player->conds = calloc(objects, sizeof *player->conds);
+	player->episode_numbers =
+		calloc(replay->episode_count + 1, sizeof *player->episode_numbers);
+	player->depths = calloc(threads * (player->run->change_count + 1), sizeof *player->depths);
+	if (!player->threads || !player->numbers || !player->owners || !player->last_owners ||
+		!player->turns || !player->dealt || !player->pool_left_ns || !player->conds ||
+		!player->episode_numbers || !player->depths)
+		return -ENOMEM;
+	for (size_t i = 0; i < replay->pool_count; i++)
+		player->pool_left_ns[i] = replay->pools[i].work_ns;
+	int code = add_objects(player);
+	for (uint32_t i = 0; code == 0 && i < replay->thread_count; i++)
+		code = add_thread(player, i);
+	return code;
+}
+
+static void player_release(struct player *player)
+{
+	for (size_t i = 0; i < player->replay->object_count && player->conds; i++)
+		free(player->conds[i].signals);
+	for (size_t i = 0; i < sizeof player->tables / sizeof *player->tables; i++)
+		free(player->tables[i].objects);
+	free(player->threads);
+	free(player->numbers);
+	free(player->owners);
+	free(player->last_owners);
+	free(player->turns);
+	free(player->dealt);
+	free(player->pool_left_ns);
+	free(player->conds);
+	free(player->episode_numbers);
+	free(player->depths);
+	free(player->by_tid);
+	map_release(&player->turn_waiters);
+	map_release(&player->passes);
+	sim_free(player->sim);
+}
+
+static int check(const struct replay *replay, const struct replay_run *run, struct err *err)
+{
+	if (!replay->is_finished)
+		return err_set(err, -EINVAL, "there is nothing to replay yet");
+	if (run->cores > REPLAY_CORES_MAX)
+		return err_set(
+			err, -EINVAL, "%u cores: the most is %d", run->cores, REPLAY_CORES_MAX);
+	if (run->change_count > REPLAY_CHANGES_MAX)
+		return err_set(err, -EINVAL, "more than %d changes", REPLAY_CHANGES_MAX);
+	if (replay->opts.stretch && !run->duration)
+		return err_set(
+			err, -EINVAL, "the recording counts work: nobody says how long it takes");
+	for (size_t i = 0; i < run->change_count; i++) {
+		const struct replay_change *change = &run->changes[i];
+		if (!(change->factor >= 0) ||
+			(change->factor == 0 && !replay_can_leave_out(replay, &change->target)))
+			return err_set(err, -EINVAL,
+				"change %zu cannot be made: a lock that guards a condition, or no "
+				"lock",
+				i + 1);
+	}
+	return 0;
+}
+
+/* A thread that nobody started has none. */
+static void take_times(const struct player *player, struct replay_time *times)
+{
+	for (uint32_t i = 0; i < player->replay->thread_count; i++) {
+		const struct load_thread *loaded = &player->replay->threads[i];
+		const struct play_thread *thread = &player->threads[i];
+		struct sim_thread_stats stats = { 0 };
+		if (thread->tid > 0)
+			sim_thread_stats(player->sim, thread->tid, &stats);
+		times[i] = (struct replay_time){ .pid = loaded->pid,
+			.tid = loaded->tid,
+			.ran_ns = stats.ran_ns,
+			.ready_ns = stats.ready_ns,
+			.waited_ns = stats.waited_ns,
+			.operation_ns = thread->operation_ns };
+	}
+}
+
+static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct err *err)
+{
+	struct sim_program program = { .context = player, .next = play_next };
+	struct event_sink sink = { .context = player, .event = put_event };
+	const struct replay_facts *facts = &player->replay->facts;
+	bool is_work = player->replay->opts.stretch != NULL;
+	double speeds[REPLAY_CORES_MAX];
+	for (uint32_t i = 0; i < cores; i++)
+		speeds[i] = facts->available_spare;
+	struct sim_options options = { .seed = player->run->seed,
+		.cores = cores,
+		.speed = speeds,
+		.wake_ns = is_work ? player->run->wake_ns : facts->wake_ns,
+		.switch_ns = is_work ? player->run->switch_ns : facts->block_ns,
+		.wakes_in_place = !is_work && facts->wakes_in_place,
+		.sink = is_work && !player->sink ? NULL : &sink };
+	player->cores = cores;
+	player->speed = facts->available_spare;
+	int code = sim_new(&options, &program, &player->sim, err);
+	if (code < 0)
+		return code;
+	code = player_init(player);
+	if (code < 0)
+		return err_set(err, code, "out of memory");
+	if (player->sink)
+		code = replay_emit_names(player->replay, player->sink, err);
+	if (code == 0 && player->run->begin)
+		code = player->run->begin(player->run->begin_context, player->sim);
+	if (code == 0)
+		code = sim_run(player->sim, err);
+	if (code < 0)
+		return code;
+	*ret_ns = sim_now(player->sim);
+	if (player->run->times)
+		take_times(player, player->run->times);
+	return player->sink ? sink_finish(player->sink, *ret_ns, err) : 0;
+}
+
+/* The conditions of those who wait because of what these mean. */
+static void note_stuck(const struct player *player)
+{
+	struct replay *replay = player->replay;
+	for (size_t i = 0; i < replay->object_count; i++)
+		replay->objects[i].was_stuck = false;
+	for (size_t i = 0; i < replay->thread_count && player->threads; i++) {
+		const struct play_thread *thread = &player->threads[i];
+		const struct step *step = player_step(player, (uint32_t)i);
+		if (thread->awaited_with > 0 && step && step->kind == STEP_DECIDE)
+			replay->objects[step->object].was_stuck = true;
+	}
+}
+
+bool replay_stuck(const struct replay *replay, size_t n, uint32_t *ret_meaning)
+{
+	for (size_t i = 0; i < replay->object_count && !deals_anew(replay); i++) {
+		if (!replay->objects[i].was_stuck || n-- > 0)
+			continue;
+		*ret_meaning = replay->objects[i].meaning;
+		return true;
+	}
+	return false;
+}
+
+int replay_run(
+	struct replay *replay, const struct replay_run *run, uint64_t *ret_ns, struct err *err)
+{
+	int code = check(replay, run, err);
+	if (code < 0)
+		return code;
+	struct player player = { .replay = replay, .run = run, .sink = run->sink };
+	rng_init(&player.rng, run->seed);
+	code = play(&player, run->cores ? run->cores : replay->facts.cores, ret_ns, err);
+	if (code == -EDEADLK) {
+		note_stuck(&player);
+		turns_note_stuck(&player);
+	}
+	player_release(&player);
+	return code;
+}
+
+bool replay_thread(const struct replay *replay, uint32_t n, uint32_t *ret_pid, uint32_t *ret_tid)
+{
+	if (n >= replay->thread_count)
+		return false;
+	*ret_pid = replay->threads[n].pid;
+	*ret_tid = replay->threads[n].tid;
+	return true;
+}
+
+double replay_error(const struct replay *replay, uint64_t replayed_ns)
+{
+	return (double)replayed_ns / (double)replay->facts.measured_ns - 1;
+}
+
+/* What a change does to the time is known but for this part of its logarithm: docs/models/replay.md, Uncertainty. */
+static const double UNSURE = 0.25;
+
+/* The size of its logarithm, nearly: the same on every machine. */
+static double size_of_change(const struct replay_spread *spread)
+{
+	if (spread->replayed_ns == 0 || spread->predicted_ns == 0)
+		return 0;
+	double root = sqrt((double)spread->predicted_ns / (double)spread->replayed_ns);
+	return fabs(root - 1 / root);
+}
+
+void replay_interval(
+	const struct replay_spread *spread, uint64_t *ret_low_ns, uint64_t *ret_high_ns)
+{
+	double wider = (1 + fabs(spread->error)) * (1 + UNSURE * size_of_change(spread));
+	*ret_low_ns = (uint64_t)((double)spread->least_ns / wider);
+	*ret_high_ns = (uint64_t)((double)spread->most_ns * wider);
+}
