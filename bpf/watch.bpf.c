@@ -4,7 +4,7 @@
  * follows from it (Du Bois et al., "Criticality Stacks", ISCA 2013, equation 1), in constant time
  * for each change: a running sum of dt/active, and per thread its value when it became active.
  *
- *	              sched_wakeup, sched_wakeup_new
+ *	              sched_waking, sched_wakeup, sched_wakeup_new
  *	  waiting  ------------------------------------>  active: runs, or waits for a core
  *	           <------------------------------------
  *	              sched_switch away, not runnable
@@ -66,17 +66,18 @@ int BPF_PROG(on_switch, bool is_preempted, struct task_struct *prev, struct task
 	return 0;
 }
 
-static __always_inline int wake(struct task_struct *task)
+/* knows_waker: the waker is what runs here. */
+static __always_inline int wake(struct task_struct *task, bool knows_waker)
 {
 	struct watch_thread *thread = find_thread(task->pid);
 	if (!thread || thread->is_active)
-		return 0; /* woken before it left its core: it never waited */
+		return 0; /* woken before it left its core: it never waited, or on_wakeup() will see it */
 	__u64 now_ns = bpf_ktime_get_ns();
 	if (!is_on_cpu)
 		set_active(thread, true, now_ns);
-	if (has_events) {
+	if (has_events && thread->woken_ns == 0) {
 		thread->woken_ns = now_ns;
-		thread->waker = current_waker();
+		thread->waker = knows_waker ? current_waker() : 0;
 	}
 	return 0;
 }
@@ -85,13 +86,23 @@ static __always_inline int wake(struct task_struct *task)
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
-	return wake(task);
+	return wake(task, true);
+}
+
+/*
+ * A thread that is woken while it leaves its core is still active at sched_waking, then on_switch() sees it block, then
+ * this. All others are active already.
+ */
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *task)
+{
+	return wake(task, false);
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *task)
 {
-	return wake(task);
+	return wake(task, true);
 }
 
 SEC("tp_btf/sched_process_fork")

@@ -50,7 +50,7 @@ struct hook {
 	bool is_of_disk;
 };
 
-enum { HOOKS = 9 };
+enum { HOOKS = 10 };
 
 /* In an order that leaves no request with a begin and no end. */
 static void list_hooks(struct watch_bpf *bpf, struct hook ret[HOOKS])
@@ -58,6 +58,7 @@ static void list_hooks(struct watch_bpf *bpf, struct hook ret[HOOKS])
 	const struct hook hooks[HOOKS] = {
 		{ bpf->progs.on_switch, &bpf->links.on_switch, false },
 		{ bpf->progs.on_waking, &bpf->links.on_waking, false },
+		{ bpf->progs.on_wakeup, &bpf->links.on_wakeup, false },
 		{ bpf->progs.on_wakeup_new, &bpf->links.on_wakeup_new, false },
 		{ bpf->progs.on_fork, &bpf->links.on_fork, false },
 		{ bpf->progs.on_exit, &bpf->links.on_exit, false },

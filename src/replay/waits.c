@@ -190,12 +190,12 @@ static int end_wait(struct replay *replay, uint32_t index, const struct event *e
 		step->amount = waited_ns;
 		if (thread->wait_what != WHAT_COND)
 			return 0;
-		if (!has_failed)
-			forget_timeouts(thread, step->object);
-		if (!has_failed)
-			return conds_resolve(replay, index, until_ns);
-		step->kind = step->other == REPLAY_NONE ? STEP_SLEEP : STEP_TIMED_WAIT;
-		return 0;
+		if (has_failed) {
+			step->kind = step->other == REPLAY_NONE ? STEP_SLEEP : STEP_TIMED_WAIT;
+			return 0;
+		}
+		forget_timeouts(thread, step->object);
+		return conds_resolve(replay, index, until_ns);
 	default:
 		return 0;
 	}

@@ -32,7 +32,7 @@ struct player {
 	unsigned long alone_ns;
 };
 
-/* tests/programs/turns, waiting for our word to start. */
+/* tests/programs/turns, asleep until our word to start. */
 struct program {
 	pid_t pid;
 	int word_fd, output_fd;
@@ -44,6 +44,18 @@ static void skip_without_bpf(void)
 	if (bpf_check(&err) < 0) {
 		print_message("%s\n", err.text);
 		skip();
+	}
+}
+
+static void await_sleep(pid_t pid)
+{
+	char path[64], state = 'R';
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	while (state != 'S') {
+		AUTO_FILE FILE *file = fopen(path, "re");
+		assert_non_null(file);
+		assert_int_equal(fscanf(file, "%*d %*s %c", &state), 1);
+		(void)nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
 }
 
@@ -66,6 +78,7 @@ static struct program start_turns(const char *first_ms, const char *second_ms)
 	}
 	(void)close(in[0]);
 	(void)close(out[1]);
+	await_sleep(pid);
 	return (struct program){ .pid = pid, .word_fd = in[1], .output_fd = out[0] };
 }
 
