@@ -281,17 +281,15 @@ static int divide(struct requests *requests, struct build_disk *ret)
 /* Calls on files that found all in the page cache, of a run in which no request was seen. */
 static void leave_out_hits(struct build_thread *thread)
 {
-	size_t kept = 0;
-	uint64_t cpu_ns = 0;
+	struct build_rewrite rewrite = { .thread = thread };
 	for (size_t i = 0; i < thread->step_count; i++) {
 		struct build_step step = thread->steps[i];
-		step.cpu_ns += cpu_ns;
-		bool is_hit = step.op == STEP_IO && !build_has_blocked(&step);
-		cpu_ns = is_hit ? step.cpu_ns : 0;
-		if (!is_hit)
-			thread->steps[kept++] = step;
+		if (step.op == STEP_IO && !build_has_blocked(&step))
+			rewrite_leave_out(&rewrite, step);
+		else
+			rewrite_keep(&rewrite, step);
 	}
-	thread->step_count = kept;
+	rewrite_end(&rewrite);
 }
 
 int build_disk_find(struct build_trace *trace, struct build_disk *ret)

@@ -380,18 +380,15 @@ static int name_group(const struct build_trace *trace, struct build_groups *grou
 
 static void drop_own_locks(const struct build_trace *trace, struct build_thread *thread)
 {
-	size_t kept = 0;
-	uint64_t cpu_ns = 0;
+	struct build_rewrite rewrite = { .thread = thread };
 	for (size_t i = 0; i < thread->step_count; i++) {
 		struct build_step step = thread->steps[i];
-		cpu_ns += step.cpu_ns;
 		if (is_own_lock(trace, &step))
-			continue;
-		step.cpu_ns = cpu_ns;
-		cpu_ns = 0;
-		thread->steps[kept++] = step;
+			rewrite_leave_out(&rewrite, step);
+		else
+			rewrite_keep(&rewrite, step);
 	}
-	thread->step_count = kept;
+	rewrite_end(&rewrite);
 }
 
 /*
@@ -428,8 +425,7 @@ static struct build_step *find_spawn(
 static void merge_steps(
 	struct build_thread *thread, const struct build_groups *groups, const bool *are_pools)
 {
-	size_t kept = 0;
-	uint64_t cpu_ns = 0;
+	struct build_rewrite rewrite = { .thread = thread };
 	AUTO_FREE bool *is_joined = calloc(groups->count, sizeof *is_joined);
 	for (size_t i = 0; i < thread->step_count; i++) {
 		struct build_step step = thread->steps[i];
@@ -440,29 +436,29 @@ static void merge_steps(
 		if (step.op == STEP_SPAWN && is_joined)
 			is_joined[step.object] = false;
 		bool is_of_pool = step.op == STEP_SPAWN && are_pools[step.object];
-		last = step.op == STEP_SPAWN && (is_of_pool || cpu_ns == 0)
-			       ? find_spawn(thread, kept, &step, is_of_pool)
+		last = step.op == STEP_SPAWN && (is_of_pool || rewrite.cpu_ns == 0)
+			       ? find_spawn(thread, rewrite.kept, &step, is_of_pool)
 			       : NULL;
 		if (last) {
 			last->count++;
-			*(last == &thread->steps[kept - 1] ? &last->cpu_ns : &cpu_ns) +=
-				step.cpu_ns;
+			if (last == &thread->steps[rewrite.kept - 1])
+				last->cpu_ns += step.cpu_ns;
+			else
+				rewrite_leave_out(&rewrite, step);
 			continue;
 		}
 		bool is_again =
 			step.op == STEP_JOIN &&
 			(step.object == BUILD_NONE || (is_joined && is_joined[step.object]));
 		if (is_again) {
-			cpu_ns += step.cpu_ns;
+			rewrite_leave_out(&rewrite, step);
 			continue;
 		}
 		if (step.op == STEP_JOIN && is_joined)
 			is_joined[step.object] = true;
-		step.cpu_ns += cpu_ns;
-		cpu_ns = 0;
-		thread->steps[kept++] = step;
+		rewrite_keep(&rewrite, step);
 	}
-	thread->step_count = kept;
+	rewrite_end(&rewrite);
 }
 
 /*

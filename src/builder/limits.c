@@ -17,18 +17,15 @@ static bool is_reached(const struct build_trace *trace)
 
 static void leave_out(struct build_thread *thread)
 {
-	size_t kept = 0;
-	uint64_t cpu_ns = 0;
+	struct build_rewrite rewrite = { .thread = thread };
 	for (size_t i = 0; i < thread->step_count; i++) {
 		struct build_step step = thread->steps[i];
-		step.cpu_ns += cpu_ns;
-		cpu_ns = 0;
 		if (step.op == STEP_TAKE || step.op == STEP_GIVE)
-			cpu_ns = step.cpu_ns;
+			rewrite_leave_out(&rewrite, step);
 		else
-			thread->steps[kept++] = step;
+			rewrite_keep(&rewrite, step);
 	}
-	thread->step_count = kept;
+	rewrite_end(&rewrite);
 }
 
 static void mark_failures(struct build_thread *thread)

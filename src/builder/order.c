@@ -97,8 +97,8 @@ static uint64_t leave_out_tries(
 	const struct build_trace *trace, struct build_thread *thread, const struct orders *orders)
 {
 	struct held held = { .count = 0 };
-	uint64_t cpu_ns = 0, left_out = 0;
-	size_t kept = 0;
+	struct build_rewrite rewrite = { .thread = thread };
+	uint64_t left_out = 0;
 	for (size_t i = 0; i < thread->step_count; i++) {
 		struct build_step step = thread->steps[i];
 		bool is_try = false;
@@ -108,12 +108,12 @@ static uint64_t leave_out_tries(
 					  build_class_of(trace, step.object));
 		left_out += is_try;
 		bool is_its_end = follow(trace, &held, &step, is_try);
-		step.cpu_ns += cpu_ns;
-		cpu_ns = is_try || is_its_end ? step.cpu_ns : 0;
-		if (!is_try && !is_its_end)
-			thread->steps[kept++] = step;
+		if (is_try || is_its_end)
+			rewrite_leave_out(&rewrite, step);
+		else
+			rewrite_keep(&rewrite, step);
 	}
-	thread->step_count = kept;
+	rewrite_end(&rewrite);
 	return left_out;
 }
 

@@ -72,15 +72,14 @@ static void take_arrivals(struct build_thread *thread, uint32_t arrivals, bool a
 {
 	if (are_over)
 		leave_out_end(thread);
-	size_t kept = 0;
-	uint64_t cpu_ns = 0;
+	struct build_rewrite rewrite = { .thread = thread };
 	bool is_open = !are_over;
 	for (size_t i = 0; i < thread->step_count; i++) {
 		struct build_step step = thread->steps[i];
 		if (are_over && (step.op == STEP_BEGIN || step.op == STEP_END))
 			is_open = step.op == STEP_BEGIN;
 		if (is_for_arrival(thread, i, is_open)) {
-			cpu_ns += step.cpu_ns;
+			rewrite_leave_out(&rewrite, step);
 			continue;
 		}
 		if (step.op == STEP_BEGIN) {
@@ -90,11 +89,9 @@ static void take_arrivals(struct build_thread *thread, uint32_t arrivals, bool a
 			step.site = 0;
 			step.count = 1;
 		}
-		step.cpu_ns += cpu_ns;
-		cpu_ns = 0;
-		thread->steps[kept++] = step;
+		rewrite_keep(&rewrite, step);
 	}
-	thread->step_count = kept;
+	rewrite_end(&rewrite);
 }
 
 /* When a request began or ended. */
@@ -190,19 +187,16 @@ static bool are_lasting(const struct build_trace *trace)
 /* Leaves out the requests from outside that are (or are not) what came over connections. */
 static void leave_out(struct build_thread *thread, bool over)
 {
-	size_t kept = 0;
-	uint64_t cpu_ns = 0;
+	struct build_rewrite rewrite = { .thread = thread };
 	for (size_t i = 0; i < thread->step_count; i++) {
 		struct build_step step = thread->steps[i];
-		step.cpu_ns += cpu_ns;
-		cpu_ns = 0;
 		if (step.flags & STEP_FROM_OUTSIDE && !(step.flags & STEP_OVER) == !over &&
 			(step.op == STEP_BEGIN || step.op == STEP_END))
-			cpu_ns = step.cpu_ns;
+			rewrite_leave_out(&rewrite, step);
 		else
-			thread->steps[kept++] = step;
+			rewrite_keep(&rewrite, step);
 	}
-	thread->step_count = kept;
+	rewrite_end(&rewrite);
 }
 
 /* Whether what came over connections is requests, and there were enough that the connections are not. */

@@ -165,6 +165,35 @@ static inline bool build_has_blocked(const struct build_step *step)
 	return step->count != EVENT_IO_FILE || step->waited_ns > step->section + CALLED_NS;
 }
 
+/*
+ * A thread's steps written again, in their place, some left out: their CPU time goes to the next that is kept.
+ *
+ *	struct build_rewrite rewrite = { .thread = thread };
+ *	for each step: rewrite_keep() or rewrite_leave_out(), then rewrite_end()
+ */
+struct build_rewrite {
+	struct build_thread *thread;
+	size_t kept;
+	uint64_t cpu_ns; /* of those left out since the last that was kept */
+};
+
+static inline void rewrite_keep(struct build_rewrite *rewrite, struct build_step step)
+{
+	step.cpu_ns += rewrite->cpu_ns;
+	rewrite->cpu_ns = 0;
+	rewrite->thread->steps[rewrite->kept++] = step;
+}
+
+static inline void rewrite_leave_out(struct build_rewrite *rewrite, struct build_step step)
+{
+	rewrite->cpu_ns += step.cpu_ns;
+}
+
+static inline void rewrite_end(const struct build_rewrite *rewrite)
+{
+	rewrite->thread->step_count = rewrite->kept;
+}
+
 void build_trace_release(struct build_trace *trace);
 
 /* Borrows the trace, { 0 } at first. event(): -ENOMEM. */
