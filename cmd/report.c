@@ -59,8 +59,9 @@ static int forecast_source(struct source *source, FILE *file, const char *path, 
 	struct runs_read_opts read_opts = { .metric = METRIC_UNKNOWN };
 	AUTO(runs) struct runs *runs = NULL;
 	int code = runs_read(file, path, &read_opts, &runs, err);
-	if (code == 0)
-		code = curve_from_runs(runs, &source->curve, err);
+	if (code < 0)
+		return code;
+	code = curve_from_runs(runs, &source->curve, err);
 	if (code < 0)
 		return code;
 	const struct curve *curve = source->curve;
