@@ -42,7 +42,7 @@ int tempfile_map(const char *folder, const char *name, size_t bytes, void **ret,
 {
 	AUTO_FREE char *path = NULL;
 	AUTO_FD int fd = tempfile_open(folder, name, &path, err);
-	if (fd < 0)
+	if (fd < 0 || !path)
 		return fd;
 	void *mapped = MAP_FAILED;
 	if (ftruncate(fd, (off_t)bytes) == 0)

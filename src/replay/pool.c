@@ -18,6 +18,7 @@
 
 #include "base/mem.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,7 @@ static bool are_whole(const struct replay *replay, const struct pool_member *mem
 static void judge(const struct replay *replay, struct pool_place *place, const struct pool *pool)
 {
 	uint64_t least_ns = UINT64_MAX, most_ns = 0, sum_ns = 0, first_ns = UINT64_MAX, last_ns = 0;
+	assert(pool->count > 1);
 	for (size_t i = 0; i < pool->count; i++) {
 		uint64_t work_ns = work_of(replay, &pool->members[i]);
 		uint64_t end_ns = pool->members[i].end_ns;
@@ -183,6 +185,7 @@ static int add_ends(struct replay *replay)
 static int accept(struct replay *replay, size_t index)
 {
 	struct pool *pool = &replay->pools[index];
+	assert(pool->count > 1);
 	for (size_t i = 0; i < pool->count; i++) {
 		const struct pool_member *member = &pool->members[i];
 		struct step *step = &replay->threads[member->thread].steps[member->step];
