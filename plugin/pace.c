@@ -44,13 +44,11 @@ static pthread_mutex_t futex_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t futex_waits;
 static uint64_t begin_ns;
 static unsigned cores;
-static const struct vcpu *all;
-static const unsigned *all_end;
+static bool is_on;
 
-void pace_init(const struct vcpu *vcpus, const unsigned *end)
+void pace_init(void)
 {
-	all = vcpus;
-	all_end = end;
+	is_on = true;
 	begin_ns = clock_ns();
 	cpu_set_t set;
 	cores = sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
@@ -106,10 +104,10 @@ static void wait_at(struct pace *pace, uint64_t futex)
 static const struct vcpu *first_at(uint64_t futex)
 {
 	const struct vcpu *found = NULL;
-	for (unsigned i = 0; i < *all_end; i++)
+	for (unsigned i = 0; i < vcpu_end; i++)
 		if (paces[i].futex == futex &&
 			(!found || paces[i].order < paces[found->index].order))
-			found = &all[i];
+			found = &vcpu_table[i];
 	return found;
 }
 
@@ -129,7 +127,7 @@ static void wake_at(uint64_t futex, uint64_t count)
 
 void pace_call(const struct vcpu *vcpu, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3)
 {
-	if (!all)
+	if (!is_on)
 		return;
 	uint64_t operation = a2 & FUTEX_CMD_MASK;
 	if (number == SYS_futex && (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET))
@@ -148,7 +146,7 @@ static void clear(atomic_bool *flag)
 void pace_resume(const struct vcpu *vcpu)
 {
 	struct pace *pace = &paces[vcpu->index];
-	if (!all)
+	if (!is_on)
 		return;
 	if (pace->futex != 0)
 		wait_at(pace, 0);
@@ -161,7 +159,7 @@ void pace_resume(const struct vcpu *vcpu)
 bool pace_runs(const struct vcpu *vcpu)
 {
 	const struct pace *pace = &paces[vcpu->index];
-	if (!all)
+	if (!is_on)
 		return true;
 	uint32_t mode = __atomic_load_n(&vcpu->mode, __ATOMIC_RELAXED);
 	uint64_t stretch = __atomic_load_n(&slot_of(vcpu)->stretch, __ATOMIC_RELAXED);
@@ -185,8 +183,8 @@ struct field {
 static struct field look_around(const struct vcpu *vcpu)
 {
 	struct field field = { 0 };
-	for (unsigned i = 0; i < *all_end; i++) {
-		const struct vcpu *other = &all[i];
+	for (unsigned i = 0; i < vcpu_end; i++) {
+		const struct vcpu *other = &vcpu_table[i];
 		uint64_t progress = progress_of(other);
 		if (other == vcpu || !runs(other, progress))
 			continue;
@@ -236,7 +234,7 @@ static void wait_for(const struct vcpu *other, uint64_t progress)
 
 uint64_t pace_look(const struct vcpu *vcpu)
 {
-	if (!all)
+	if (!is_on)
 		return UINT64_MAX;
 	struct pace *pace = &paces[vcpu->index];
 	uint64_t mine = progress_of(vcpu);
@@ -256,5 +254,5 @@ uint64_t pace_look(const struct vcpu *vcpu)
 
 void pace_forked(void)
 {
-	all = NULL;
+	is_on = false;
 }

@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* `vcpus`: *end of them have been used. Without this call, nothing is done. */
-void pace_init(const struct vcpu *vcpus, const unsigned *end);
+/* Without this call, nothing is done. */
+void pace_init(void);
 
 /* A thread will run on this virtual cpu, which is new. */
 void pace_begin(const struct vcpu *vcpu);

@@ -111,7 +111,7 @@ static int set_option(const char *option)
 	if ((value = value_of(option, "backend="))) {
 		backend = value; /* the arguments stay */
 	} else if (strcmp(option, "pace=on") == 0) {
-		pace_init(vcpu_table, &vcpu_end);
+		pace_init();
 	} else if (strcmp(option, "trace=on") == 0) {
 		record_everything();
 		blocks_write_all();
