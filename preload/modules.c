@@ -98,7 +98,11 @@ static int mark_loaded(struct dl_phdr_info *info, size_t bytes, void *is_loaded)
 	return 0;
 }
 
-void modules_keep_places(void)
+/*
+ * After some may have been unloaded: nothing else may come to stand at their addresses, so that an address of the
+ * process is one place for all of the recording.
+ */
+static void keep_places(void)
 {
 	bool is_loaded[MODULES_MAX] = { false };
 	uint32_t count = __atomic_load_n(&module_count, __ATOMIC_ACQUIRE);
@@ -133,7 +137,7 @@ EXPORT int dlclose(void *library)
 	errno = kept;
 	int result = real()->dlclose(library);
 	kept = errno;
-	modules_keep_places();
+	keep_places();
 	errno = kept;
 	return result;
 }

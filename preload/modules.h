@@ -8,12 +8,6 @@
 /* Records, by modules_put(), those loaded since the last time. */
 void modules_note(void);
 
-/*
- * After some may have been unloaded: nothing else may come to stand at their addresses, so that an address of the
- * process is one place for all of the recording.
- */
-void modules_keep_places(void);
-
 /* In the child of a fork: records all known ones again, for they are names of a process. */
 void modules_repeat(void);
 
