@@ -218,11 +218,16 @@ static bool is_of_told_file(const struct wait *wait)
 	return wait->row->value == TRACE_IO_FILE;
 }
 
+/* The WAIT of a call for input or output is the last row. */
+static bool is_last_io(const struct wait *wait)
+{
+	return is_io(wait) && wait->row && wait->row + 1 == lane_row(&self.lane);
+}
+
 /* The WAIT of a call that did not block had to be there in case the call never ends. */
 static bool can_take_back(const struct wait *wait)
 {
-	return is_io(wait) && wait->row && wait->row + 1 == lane_row(&self.lane) &&
-	       !is_of_told_file(wait);
+	return is_last_io(wait) && !is_of_told_file(wait);
 }
 
 static void forget_wait(struct trace_record *row)
@@ -275,7 +280,7 @@ static void settle_cpu(const struct wait *wait, uint64_t time_ns)
 /* The WAIT row tells of its end, too, if that is all that there is to tell. A kill between the two stores leaves a wait of 0 ns. */
 static bool end_in_row(const struct wait *wait, uint64_t time_ns, struct wake wake)
 {
-	if (!can_take_back(wait) || wake.time_ns || wait->has_failed || self.slot)
+	if (!is_last_io(wait) || wake.time_ns || wait->has_failed || self.slot)
 		return false;
 	struct trace_record *row = wait->row;
 	uint64_t took_ns = time_ns - row->time_ns, cpu_ns = row_cpu_ns(time_ns) - row->cpu_ns;
