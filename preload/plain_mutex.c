@@ -33,7 +33,8 @@ bool plain_mutex_is_known(void)
 	if (!is_in_c_library((const void *)(uintptr_t)library->pthread_mutex_lock) ||
 		!is_in_c_library((const void *)(uintptr_t)library->pthread_mutex_unlock))
 		return false;
-	if (library->pthread_mutex_lock(&mutex) != 0 || !is_taken(&mutex))
+	if (library->pthread_mutex_lock(&mutex) != 0)
 		return false;
-	return library->pthread_mutex_unlock(&mutex) == 0 && is_free(&mutex);
+	bool was_taken = is_taken(&mutex);
+	return library->pthread_mutex_unlock(&mutex) == 0 && was_taken && is_free(&mutex);
 }

@@ -40,7 +40,7 @@ static int try_mutex(pthread_mutex_t *mutex)
 {
 	if (__builtin_expect(mutex->__data.__kind & ROBUST_KIND, 0))
 		return mutex->__data.__lock ? EBUSY : trial()->pthread_mutex_lock(mutex);
-	if (is_alone() && mutex->__data.__kind == PTHREAD_MUTEX_TIMED_NP && !mutex->__data.__lock)
+	if (is_alone() && plain_mutex_is(mutex) && mutex->__data.__lock == PLAIN_MUTEX_FREE)
 		return trial()->pthread_mutex_lock(mutex);
 	return trial()->pthread_mutex_trylock(mutex);
 }
