@@ -10,7 +10,7 @@
 static const struct supply *supply_of(const struct player *player, uint32_t index)
 {
 	uint32_t supply = player->replay->threads[index].supply;
-	return supply > 0 && !player->replay->keeps_shares ? &player->replay->supplies[supply - 1]
+	return supply > 0 && player->replay->deals_anew ? &player->replay->supplies[supply - 1]
 							   : NULL;
 }
 
@@ -40,7 +40,7 @@ bool deal_is_over(const struct player *player, uint32_t object)
 {
 	const struct replay *replay = player->replay;
 	uint32_t supply = replay->objects[object].supply;
-	return supply > 0 && !replay->keeps_shares &&
+	return supply > 0 && replay->deals_anew &&
 	       player->dealt[supply - 1] == replay->supplies[supply - 1].piece_count;
 }
 
@@ -65,7 +65,7 @@ void deal_next(struct player *player, uint32_t index, const struct step *step)
 static size_t pool_of(const struct player *player, uint32_t index, const struct step *step)
 {
 	const struct play_thread *thread = &player->threads[index];
-	if (!step->is_pooled || player->replay->keeps_shares)
+	if (!step->is_pooled || !player->replay->deals_anew)
 		return 0;
 	const uint64_t *place = map_find(&player->replay->pooled, thread->list, thread->at);
 	return place ? (size_t)*place + 1 : 0;

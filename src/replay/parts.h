@@ -248,7 +248,9 @@ struct replay {
 	struct pool *pools;
 	size_t pool_count, pool_capacity;
 	struct map pooled; /* thread, step -> the pool that its work is from */
-	bool keeps_shares; /* the supplies are not used: each thread does what it did */
+	/* Supplies and pools are used, else each thread does what it did: the first suspect when a replay comes to a
+	   deadlock. */
+	bool deals_anew;
 
 	uint64_t sections; /* that have begun: see meaning.h */
 	uint64_t decided; /* sections with decisions that have ended */
@@ -338,8 +340,6 @@ void costs_settle(struct replay *replay); /* when all events are known */
 
 /* supply.c: when all objects are known. */
 int supplies_find(struct replay *replay);
-/* Whether work is dealt anew: the first suspect when a replay comes to a deadlock. */
-bool deals_anew(const struct replay *replay);
 bool supply_is_take(uint8_t kind, uint32_t object, uint64_t site, const struct step *step);
 
 /* pool.c. The works of one round, each up to its member's step, at the place that a and b name; when all is

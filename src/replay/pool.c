@@ -198,6 +198,7 @@ static int accept(struct replay *replay, size_t index)
 	pool->part_ns = pool->work_ns / ((uint64_t)pool->count * PARTS);
 	pool->part_ns = pool->part_ns > PART_LEAST_NS ? pool->part_ns : PART_LEAST_NS;
 	replay->facts.shared_rounds++;
+	replay->deals_anew = true;
 	return 0;
 }
 

@@ -268,7 +268,7 @@ static void note_stuck(const struct player *player)
 
 bool replay_stuck(const struct replay *replay, size_t n, uint32_t *ret_meaning)
 {
-	for (size_t i = 0; i < replay->object_count && !deals_anew(replay); i++) {
+	for (size_t i = 0; i < replay->object_count && !replay->deals_anew; i++) {
 		if (!replay->objects[i].was_stuck || n-- > 0)
 			continue;
 		*ret_meaning = replay->objects[i].meaning;

@@ -382,6 +382,7 @@ static int accept(struct search *s)
 		replay->threads[s->segments[i].thread].supply = (uint32_t)replay->supply_count;
 	replay->objects[c->object].supply = (uint32_t)replay->supply_count;
 	replay->facts.supplies++;
+	replay->deals_anew = true;
 	int code = add_pieces(s, supply);
 	replay->facts.dealt += supply->piece_count;
 	return code;

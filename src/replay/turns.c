@@ -38,15 +38,10 @@ static size_t settle(struct replay *replay, bool is_for_all)
 	return count;
 }
 
-bool deals_anew(const struct replay *replay)
-{
-	return replay->facts.supplies + replay->facts.shared_rounds > 0 && !replay->keeps_shares;
-}
-
 bool replay_settle(struct replay *replay)
 {
-	if (deals_anew(replay)) {
-		replay->keeps_shares = true;
+	if (replay->deals_anew) {
+		replay->deals_anew = false;
 		replay->facts.supplies = replay->facts.dealt = replay->facts.shared_rounds = 0;
 		return true;
 	}
