@@ -3,7 +3,7 @@
  * The engine: simulated threads on simulated cores.
  *
  * The engine asks a thread for its next operation and plays it; who answers is a plug (`struct
- * sim_program`): a recorded trace (model/replay), a probabilistic call graph (model/graph), a
+ * sim_program`): a recorded trace (src/replay), a probabilistic call graph (model/graph), a
  * profile's epochs. What happens is emitted as `struct event`, as by a real run, so that the account
  * of criticality, bottle graphs and exports read simulated runs unchanged.
  *

@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Locks without a symbol of their own are called after the variable that holds them, or where they were made.
-if "$CORECAST" doctor | grep -E 'no (libdw|libiberty)' >/dev/null; then
-	echo 'this build knows no names in the source'
-	exit 77
-fi
+source "$CORECAST_SOURCE/tests/cli/skips.bash"
+skip_without_names
 for program in lock_names lock_names_cpp; do
-	if [ ! -x "$CORECAST_BUILD/tests/programs/$program" ]; then
-		echo 'no C++ compiler here' >&2
-		exit 77
-	fi
+	skip_without_cpp "$program"
 	echo "-- $program"
 	"$CORECAST" record --via preload --samples 0 -o run.cct -- "$CORECAST_BUILD/tests/programs/$program" 2>stderr
 	"$CORECAST" criticality run.cct --json >json

@@ -58,29 +58,24 @@ sed 's/^cores: .*/cores: 3/; s/^name: .*/name: mine/' "$CORECAST_SOURCE/machines
 echo "--- what is refused"
 refused() {
 	local status=0
-	"$CORECAST" predict "$@" >stdout 2>stderr || status=$?
+	"$CORECAST" "$@" >stdout 2>stderr || status=$?
 	echo "status $status: $(sed "s|'[^']*/machines'|MACHINES|" stderr | head -n 1)"
 	[ ! -s stdout ]
 }
-refused app.ccp
-refused app.ccp -m base -- true
-refused -m base
-refused app.ccp -m base --cores 5000
-refused app.ccp -m no-such-machine
-refused none.ccp -m base
-refused timeline.csv -m base
+refused predict app.ccp
+refused predict app.ccp -m base -- true
+refused predict -m base
+refused predict app.ccp -m base --cores 5000
+refused predict app.ccp -m no-such-machine
+refused predict none.ccp -m base
+refused predict timeline.csv -m base
 sed 's/^rob: .*/rob: 0/' mine.yaml >bad.yaml
-refused app.ccp -m base -m ./bad.yaml --svg never.svg
+refused predict app.ccp -m base -m ./bad.yaml --svg never.svg
 [ ! -e never.svg ]
 
 echo "--- a page with other files"
-refused_page() {
-	local status=0
-	"$CORECAST" report "$@" -o never.html 2>stderr || status=$?
-	echo "status $status: $(head -n 1 stderr)"
-	[ ! -e never.html ]
-}
-refused_page app.ccp
+refused report app.ccp -o never.html
+[ ! -e never.html ]
 "$CORECAST" report timeline.csv app.ccp -m base -m smallest -o page.html
 grep -o 'app.ccp takes [^:]*: the fastest of 2' page.html | sed 's/[0-9.]* ms/.../g' | head -n 1
 grep -o '<h2 class="file">[^<]*' page.html

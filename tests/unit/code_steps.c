@@ -6,14 +6,20 @@
 
 #include <errno.h>
 
-/* The step of one instruction. */
-static struct code_step only_step(const void *bytes, size_t size)
+static struct code_steps *steps_of(const void *bytes, size_t size)
 {
-	AUTO(code_steps) struct code_steps *steps = NULL;
+	struct code_steps *steps = NULL;
 	int code = code_steps_new(0x1000, bytes, size, &steps);
 	if (code == -EOPNOTSUPP)
 		skip();
 	assert_int_equal(code, 0);
+	return steps;
+}
+
+/* The step of one instruction. */
+static struct code_step only_step(const void *bytes, size_t size)
+{
+	AUTO(code_steps) struct code_steps *steps = steps_of(bytes, size);
 	assert_int_equal(code_steps_count(steps), 1);
 	return *code_steps_at(steps, 0);
 }
@@ -90,13 +96,9 @@ static void pointers_are_copied_loaded_and_stored(void **state)
 static void a_jump_target_is_preceded_by_the_jump(void **state)
 {
 	(void)state;
-	AUTO(code_steps) struct code_steps *steps = NULL;
 	/* 0x1000: jne 0x1004; 0x1002: jmp 0x1005; 0x1004: nop; 0x1005: ret */
 	static const uint8_t code[] = { 0x75, 0x02, 0xeb, 0x01, 0x90, 0xc3 };
-	int error = code_steps_new(0x1000, code, sizeof code, &steps);
-	if (error == -EOPNOTSUPP)
-		skip();
-	assert_int_equal(error, 0);
+	AUTO(code_steps) struct code_steps *steps = steps_of(code, sizeof code);
 	assert_int_equal(code_steps_count(steps), 4);
 	size_t before[CODE_BEFORE_MAX];
 	assert_int_equal(code_steps_preceding(steps, 2, before), 1);

@@ -207,16 +207,23 @@ static void a_window_counts_only_what_is_inside(void **state)
 	assert_exact(r);
 }
 
+/* Two threads from 0 on, the second of which has no core. */
+static struct analysis *begin_without_a_core(struct analysis_opts opts)
+{
+	struct analysis *a = new_analysis(opts);
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN + 1, EVENT_PREEMPT, WHAT_NONE, 0);
+	return a;
+}
+
 static void a_thread_without_a_core_is_active_unless_asked(void **state)
 {
 	(void)state;
 	for (unsigned needs_core = 0; needs_core < 2; needs_core++) {
 		AUTO(analysis)
 		struct analysis *a =
-			new_analysis((struct analysis_opts){ .needs_core = needs_core });
-		at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
-		at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
-		at(a, 0, MAIN + 1, EVENT_PREEMPT, WHAT_NONE, 0);
+			begin_without_a_core((struct analysis_opts){ .needs_core = needs_core });
 		at(a, 800, MAIN + 1, EVENT_RUN, WHAT_NONE, 0);
 		at(a, 800, MAIN, EVENT_PREEMPT, WHAT_NONE, 0);
 		AUTO(results) struct results *r = finish(a, 1000);
@@ -231,11 +238,8 @@ static void cores_that_others_had_are_known(void **state)
 	(void)state;
 	for (unsigned needs_core = 0; needs_core < 2; needs_core++) {
 		AUTO(analysis)
-		struct analysis *a = new_analysis(
+		struct analysis *a = begin_without_a_core(
 			(struct analysis_opts){ .needs_core = needs_core, .cores = 2 });
-		at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
-		at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
-		at(a, 0, MAIN + 1, EVENT_PREEMPT, WHAT_NONE, 0);
 		at(a, 600, MAIN + 1, EVENT_RUN, WHAT_NONE, 0);
 		at(a, 800, MAIN, EVENT_WAIT, WHAT_MUTEX, 1);
 		AUTO(results) struct results *r = finish(a, 1000);

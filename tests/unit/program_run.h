@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -78,6 +79,34 @@ static inline void find(const char *name, char **ret)
 	struct err err = { 0 };
 	if (datadir_find(name, ret, &err) < 0)
 		fail_msg("%s", err.text);
+}
+
+/* Not every build has every program. */
+static inline bool has_program(const char *name)
+{
+	AUTO_FREE char *path = NULL;
+	return datadir_find(name, &path, NULL) == 0;
+}
+
+static inline void skip_without(const char *program, const char *reason)
+{
+	if (has_program(program))
+		return;
+	print_message("skipped: %s\n", reason);
+	skip();
+}
+
+/* The run is like one without the library: the same text, the same end. */
+static inline void assert_as_without_library(
+	const char *program, const char *argument, const struct run *run)
+{
+	AUTO_FREE char *path = NULL;
+	find(program, &path);
+	char *argv[] = { path, (char *)argument, NULL };
+	AUTO_RELEASE(run) struct run plain = { 0 };
+	run_program(argv, NULL, &plain);
+	assert_string_equal(run->output, plain.output);
+	assert_int_equal(run->status, plain.status);
 }
 
 static inline void measure(const char *program, const char *argument, struct run *run)

@@ -92,16 +92,6 @@ static inline void record(const char *program, const char *argument, struct trac
 	record_as(program, argument, &(struct trace_create_opts){ 0 }, trace);
 }
 
-/* Not every build has the program. */
-static inline void skip_without(const char *program, const char *reason)
-{
-	AUTO_FREE char *path = NULL;
-	if (datadir_find(program, &path, NULL) == 0)
-		return;
-	print_message("skipped: %s\n", reason);
-	skip();
-}
-
 static inline size_t count_of(
 	const struct trace *trace, enum event_kind kind, enum event_what what, uint16_t flags)
 {

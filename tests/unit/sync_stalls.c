@@ -85,21 +85,6 @@ static void the_site_is_the_caller_in_the_program(void **state)
 	assert_true(site->frames[0].offset > 0);
 }
 
-/* Not every build has every program. */
-static bool has_program(const char *name)
-{
-	AUTO_FREE char *path = NULL;
-	return datadir_find(name, &path, NULL) == 0;
-}
-
-static void skip_without(const char *program, const char *reason)
-{
-	if (has_program(program))
-		return;
-	print_message("skipped: %s\n", reason);
-	skip();
-}
-
 static const char gcc[] = "tests/programs/omp";
 static const char llvm[] = "tests/programs/omp_llvm";
 static const char no_gcc[] = "this compiler does not build for GCC's OpenMP runtime";
@@ -193,16 +178,10 @@ static void waits_survive_how_threads_and_processes_end(void **state)
 static void programs_behave_as_without_the_library(void **state)
 {
 	(void)state;
-	AUTO_FREE char *path = NULL;
-	find("tests/programs/behaviour", &path);
-	char *argv[] = { path, NULL };
-	AUTO_RELEASE(run) struct run plain = { 0 };
 	AUTO_RELEASE(run) struct run measured = { 0 };
-	run_program(argv, NULL, &plain);
 	measure("tests/programs/behaviour", NULL, &measured);
-	assert_string_equal(measured.output, plain.output);
-	assert_int_equal(measured.status, plain.status);
-	assert_int_equal(WEXITSTATUS(plain.status), 7);
+	assert_as_without_library("tests/programs/behaviour", NULL, &measured);
+	assert_int_equal(WEXITSTATUS(measured.status), 7);
 	assert_int_equal(measured.stalls->unfinished_waits, 0);
 }
 
@@ -211,15 +190,9 @@ static void so_do_those_that_signals_interrupt(void **state)
 	(void)state;
 	static const char *const programs[] = { "tests/programs/errnos", "tests/programs/signals" };
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
-		AUTO_FREE char *path = NULL;
-		find(programs[i], &path);
-		char *argv[] = { path, NULL };
-		AUTO_RELEASE(run) struct run plain = { 0 };
 		AUTO_RELEASE(run) struct run measured = { 0 };
-		run_program(argv, NULL, &plain);
 		measure(programs[i], NULL, &measured);
-		assert_string_equal(measured.output, plain.output);
-		assert_int_equal(measured.status, plain.status);
+		assert_as_without_library(programs[i], NULL, &measured);
 	}
 }
 
