@@ -8,6 +8,7 @@
  */
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "boost_programs.h"
 #include "boost_steer.h"
 #include "meaning/meaning.h"
@@ -204,8 +205,7 @@ static int score_timeline(
 			bench, &(struct source){ .replay = replay, .cores = cores }, &row, err);
 	if (code < 0)
 		return err_prefix(err, code, "%s", path);
-	const char *name = strrchr(path, '/');
-	print_row(name ? name + 1 : path, &row);
+	print_row(path_file_name(path), &row);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "meaning/meaning.h"
 #include "trace/reader.h"
 #include "uarch/profile_store.h"
+#include "uarch/profile_timeline.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -132,14 +133,6 @@ static uint16_t any_stretch(void *context, const struct event *event)
 	return 0;
 }
 
-static int feed(const struct profile *profile, const struct event_sink *sink, struct err *err)
-{
-	AUTO(trace_reader) struct trace_reader *reader = NULL;
-	int code = trace_reader_open_bytes(
-		profile->timeline, profile->timeline_bytes, "the timeline", &reader, err);
-	return code < 0 ? code : trace_reader_replay(reader, sink, err);
-}
-
 static int load_timeline(struct program *program, struct err *err)
 {
 	if (!program->profile.timeline)
@@ -148,14 +141,14 @@ static int load_timeline(struct program *program, struct err *err)
 	if (code < 0)
 		return err_set(err, code, "out of memory");
 	struct event_sink sink = meaning_sink(program->meaning);
-	code = feed(&program->profile, &sink, err);
+	code = profile_timeline_replay(&program->profile, "the timeline", &sink, err);
 	struct replay_opts opts = { .meaning = program->meaning, .stretch = any_stretch };
 	if (code == 0)
 		code = replay_new(&opts, &program->replay, err);
 	if (code < 0)
 		return code;
 	sink = replay_sink(program->replay);
-	code = feed(&program->profile, &sink, err);
+	code = profile_timeline_replay(&program->profile, "the timeline", &sink, err);
 	/* A thread executes what its trace has: work from a common supply stays with who took it. */
 	struct replay_facts facts;
 	replay_facts(program->replay, &facts);

@@ -184,11 +184,11 @@ static int sources_make(const struct corpus *corpus, int half, struct sources *r
 	if (!ret->rates || !ret->first)
 		return -ENOMEM;
 	size_t used = 0;
-	int number = 0;
+	int number = -1;
 	for (size_t i = 0; i < corpus->count; i++) {
 		const struct corpus_curve *c = &corpus->curves[i];
-		number += i > 0 && strcmp(c->source, c[-1].source) != 0;
 		bool is_new = i == 0 || strcmp(c->source, c[-1].source) != 0;
+		number += is_new;
 		if (is_new && ret->count > 0 && ret->first[ret->count - 1] == used)
 			ret->count--; /* none of the last source's can be searched */
 		if (half >= 0 && number % 2 != half)

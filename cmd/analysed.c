@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysed.h"
 
+#include "base/path.h"
 #include "code/variables.h"
 #include "trace/timeline.h"
+#include "uarch/profile_store.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,6 +24,14 @@ bool analysed_is_timeline(FILE *file)
 	} while (line[0] == '#');
 	rewind(file);
 	return is_trace || strncmp(line, "time_ns", strlen("time_ns")) == 0;
+}
+
+bool analysed_is_profile(FILE *file)
+{
+	char bytes[16];
+	size_t count = fread(bytes, 1, sizeof bytes, file);
+	rewind(file);
+	return profile_is_file(bytes, count);
 }
 
 static struct code_place find_place(void *context, const char *module, uint64_t address)
@@ -193,8 +203,7 @@ void analysed_release(struct analysed *file)
 
 const char *analysed_subject(const struct analysed *file)
 {
-	const char *slash = strrchr(file->path, '/');
-	return slash ? slash + 1 : file->path;
+	return path_file_name(file->path);
 }
 
 struct criticality_input analysed_input(const struct analysed *file)

@@ -28,6 +28,9 @@ void analysed_release(struct analysed *file);
 /* Whether a file that was just opened holds a timeline; it is at its begin again afterwards. */
 bool analysed_is_timeline(FILE *file);
 
+/* Whether it may be a profile; likewise. */
+bool analysed_is_profile(FILE *file);
+
 /* Names of code by a program's symbols, which are borrowed. */
 struct code_finder analysed_finder(struct symbols *symbols);
 

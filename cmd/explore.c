@@ -6,11 +6,11 @@
 #include "share_tasks.h"
 #include "terminal.h"
 
+#include "base/path.h"
 #include "report/explored.h"
 #include "report/report.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { SPACE_BYTES_MAX = 1 << 20 };
@@ -102,7 +102,6 @@ static int write_reports(const struct values *v, const struct explored *explored
 
 static int report(const struct exploring *e, const struct share_tasks *tasks, struct err *err)
 {
-	const char *slash = strrchr(e->predicted.path, '/');
 	AUTO_RELEASE(explored)
 	struct explored explored = { .space = e->space,
 		.base = &e->base,
@@ -115,7 +114,7 @@ static int report(const struct exploring *e, const struct share_tasks *tasks, st
 		return err_set(err, tasks->was_interrupted ? -EINTR : -EINVAL,
 			"no point could be predicted: %s",
 			tasks->was_interrupted ? "interrupted" : e->points[0].why);
-	int code = write_reports(e->values, &explored, slash ? slash + 1 : e->predicted.path, err);
+	int code = write_reports(e->values, &explored, path_file_name(e->predicted.path), err);
 	if (code == 0 && tasks->was_interrupted)
 		code = err_set(err, -EINTR, "interrupted: %zu of %zu points were predicted",
 			explored.done, explored.count);

@@ -172,10 +172,8 @@ static void warn(const char *path, const struct trace_quality *quality)
 
 static bool is_profile(const char *path)
 {
-	char bytes[16];
 	AUTO_FILE FILE *in = fopen(path, "re");
-	size_t count = in ? fread(bytes, 1, sizeof bytes, in) : 0;
-	return profile_is_file(bytes, count);
+	return in && analysed_is_profile(in);
 }
 
 /* A profile's timeline as a file without a name, which can be read more than once. */

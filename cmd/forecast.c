@@ -7,6 +7,7 @@
 #include "terminal.h"
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "report/report.h"
 #include "scaling/advice.h"
 #include "scaling/forecast.h"
@@ -150,8 +151,7 @@ enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_SVG, FORMAT_HTML };
 /* What titles call the measurements: the file without its folders. */
 static const char *subject(const struct side *side)
 {
-	const char *slash = strrchr(side->path, '/');
-	return strcmp(side->path, "-") == 0 ? "standard input" : slash ? slash + 1 : side->path;
+	return strcmp(side->path, "-") == 0 ? "standard input" : path_file_name(side->path);
 }
 
 static void render_forecast(struct strbuf *out, enum format format, const struct side *side)

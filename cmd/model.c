@@ -7,6 +7,7 @@
 #include "terminal.h"
 
 #include "base/outfile.h"
+#include "base/path.h"
 #include "builder/build.h"
 #include "report/model.h"
 #include "report/report.h"
@@ -54,19 +55,13 @@ static struct build_place find_place(void *context, const char *module, uint64_t
 		.line = found.line };
 }
 
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 static int read_run(const char *path, const struct values *v, struct symbols *symbols,
 	struct model **ret, struct err *err)
 {
 	AUTO(trace_reader) struct trace_reader *reader = NULL;
 	AUTO(build) struct build *build = NULL;
 	struct build_opts opts = {
-		.name = file_name(path),
+		.name = path_file_name(path),
 		.cores = v->cores,
 		.took_s = v->took_s,
 		.is_forced = v->is_forced,
@@ -173,7 +168,7 @@ static int run(const struct command *command, int argc, char **argv)
 		code = write_model(model, v.output, &err);
 	if (code == 0)
 		code = write_reports(
-			model, &v, file_name(v.output ? v.output : operands.items[0]), &err);
+			model, &v, path_file_name(v.output ? v.output : operands.items[0]), &err);
 	return code < 0 ? command_failure(&err) : 0;
 }
 

@@ -77,17 +77,6 @@ static int write_reports(
 	return report_save(&text, "-", err);
 }
 
-static int predict_all(const struct values *v, struct predicted *predicted,
-	struct predict_point *points, struct err *err)
-{
-	int code =
-		predicted_points(predicted, &v->machines, v->cores, v->replications, points, err);
-	if (code < 0)
-		return code;
-	struct predict_answer answer = predicted_answer(predicted, points, v->machines.count);
-	return write_reports(v, &answer, err);
-}
-
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct values v = { .replications = PREDICTED_REPLICATIONS };
@@ -100,12 +89,11 @@ static int run(const struct command *command, int argc, char **argv)
 		return status;
 	struct err err = { "" };
 	struct predicted predicted = { .path = operands.items[0] };
-	struct predict_point *points = calloc(v.machines.count, sizeof *points);
-	int code = points ? predict_all(&v, &predicted, points, &err)
-			  : err_set(&err, -ENOMEM, "out of memory");
-	for (size_t i = 0; points && i < v.machines.count; i++)
-		predicted_point_release(&points[i]);
-	free(points);
+	int code = predicted_points(&predicted, &v.machines, v.cores, v.replications, &err);
+	if (code == 0) {
+		struct predict_answer answer = predicted_answer(&predicted);
+		code = write_reports(&v, &answer, &err);
+	}
 	predicted_release(&predicted);
 	return code < 0 ? command_failure(&err) : 0;
 }

@@ -3,18 +3,14 @@
 
 #include "machines.h"
 
-#include "trace/reader.h"
+#include "base/path.h"
+#include "uarch/profile_timeline.h"
 
 #include <errno.h>
-#include <string.h>
+#include <stdlib.h>
 
-static int feed(const struct predicted *predicted, const struct event_sink *sink, struct err *err)
-{
-	AUTO(trace_reader) struct trace_reader *reader = NULL;
-	int code = trace_reader_open_bytes(predicted->profile.timeline,
-		predicted->profile.timeline_bytes, predicted->path, &reader, err);
-	return code < 0 ? code : trace_reader_replay(reader, sink, err);
-}
+/* Six times what a design space takes for a point: one processor's answer should not hang on what is drawn. */
+enum { MICRO_INSTRUCTIONS = 400000 };
 
 int predicted_load(struct predicted *predicted, size_t micro_instructions, struct err *err)
 {
@@ -31,7 +27,7 @@ static int load(struct predicted *predicted, struct err *err)
 	if (code < 0)
 		return err_prefix(err, code, "%s", predicted->path);
 	struct event_sink sink = rppm_sink(predicted->rppm);
-	code = feed(predicted, &sink, err);
+	code = profile_timeline_replay(&predicted->profile, predicted->path, &sink, err);
 	if (code < 0)
 		return err_prefix(err, code, "%s", predicted->path);
 	rppm_facts(predicted->rppm, &predicted->facts);
@@ -45,7 +41,7 @@ int predicted_prepare(struct predicted *predicted, size_t micro_instructions, st
 	predicted->finder = analysed_finder(predicted->symbols);
 	predicted->micro_instructions = micro_instructions;
 	struct event_sink sink = meaning_sink(predicted->meaning);
-	int code = feed(predicted, &sink, err);
+	int code = profile_timeline_replay(&predicted->profile, predicted->path, &sink, err);
 	return code < 0 ? err_prefix(err, code, "%s", predicted->path) : load(predicted, err);
 }
 
@@ -77,8 +73,18 @@ int predicted_settle(
 	}
 }
 
+static void point_release(struct predict_point *point)
+{
+	processor_release(&point->processor);
+	prediction_release(&point->prediction);
+	results_free(point->results);
+}
+
 void predicted_release(struct predicted *predicted)
 {
+	for (size_t i = 0; i < predicted->point_count; i++)
+		point_release(&predicted->points[i]);
+	free(predicted->points);
 	rppm_free(predicted->rppm);
 	meaning_free(predicted->meaning);
 	symbols_free(predicted->symbols);
@@ -145,7 +151,8 @@ static int predict_drawn(struct predicted *predicted, struct predict_run *run,
 	return code < 0 ? code : predict_whole(predicted, run, point, err);
 }
 
-int predicted_point(struct predicted *predicted, uint32_t cores, uint32_t replications,
+/* One processor, which is point->processor: the prediction in the middle is the answer. */
+static int predict_point(struct predicted *predicted, uint32_t cores, uint32_t replications,
 	struct predict_point *point, struct err *err)
 {
 	struct predict_run run = { .processor = &point->processor, .cores = cores };
@@ -158,37 +165,32 @@ int predicted_point(struct predicted *predicted, uint32_t cores, uint32_t replic
 			: 0;
 }
 
-void predicted_point_release(struct predict_point *point)
-{
-	processor_release(&point->processor);
-	prediction_release(&point->prediction);
-	results_free(point->results);
-	*point = (struct predict_point){ 0 };
-}
-
-/* All machines first: a slip in the last one's file should not cost the time of the others. */
 int predicted_points(struct predicted *predicted, const struct option_strings *machines,
-	uint32_t cores, uint32_t replications, struct predict_point *points, struct err *err)
+	uint32_t cores, uint32_t replications, struct err *err)
 {
+	struct predict_point *points = calloc(machines->count, sizeof *points);
+	if (!points)
+		return err_set(err, -ENOMEM, "out of memory");
+	predicted->points = points;
+	predicted->point_count = machines->count;
 	int code = 0;
+	/* All machines first: a slip in the last one's file should not cost the time of the others. */
 	for (size_t i = 0; code == 0 && i < machines->count; i++)
 		code = machine_load(machines->items[i], &points[i].processor, err);
 	if (code == 0)
-		code = predicted_load(predicted, PREDICTED_MICRO_INSTRUCTIONS, err);
+		code = predicted_load(predicted, MICRO_INSTRUCTIONS, err);
 	for (size_t i = 0; code == 0 && i < machines->count; i++)
-		code = predicted_point(predicted, cores, replications, &points[i], err);
+		code = predict_point(predicted, cores, replications, &points[i], err);
 	return code;
 }
 
-struct predict_answer predicted_answer(
-	const struct predicted *predicted, const struct predict_point *points, size_t count)
+struct predict_answer predicted_answer(const struct predicted *predicted)
 {
-	const char *slash = strrchr(predicted->path, '/');
-	return (struct predict_answer){ .subject = slash ? slash + 1 : predicted->path,
+	return (struct predict_answer){ .subject = path_file_name(predicted->path),
 		.profile = &predicted->profile,
 		.facts = &predicted->facts,
 		.finder = &predicted->finder,
-		.points = points,
-		.point_count = count,
+		.points = predicted->points,
+		.point_count = predicted->point_count,
 		.forgotten = predicted->forgotten };
 }

@@ -10,12 +10,8 @@
 #include "report/predict.h"
 #include "uarch/predict.h"
 
-enum {
-	/* Predictions for each processor, with other draws of what misses. */
-	PREDICTED_REPLICATIONS = 5,
-	/* Six times what a design space takes for a point: one processor's answer should not hang on what is drawn. */
-	PREDICTED_MICRO_INSTRUCTIONS = 400000,
-};
+/* Predictions for each processor. */
+enum { PREDICTED_REPLICATIONS = 5 };
 
 struct predicted {
 	const char *path; /* borrowed */
@@ -27,6 +23,8 @@ struct predicted {
 	struct replay_facts facts;
 	struct symbols *symbols;
 	struct code_finder finder; /* borrows symbols */
+	struct predict_point *points; /* of predicted_points() */
+	size_t point_count;
 };
 
 /* { .path = ... } before. 0; else a negative errno. micro_instructions: as predict_opts, 0: the default. */
@@ -44,19 +42,13 @@ int predicted_settle(
 int predicted_again(struct predicted *predicted, struct err *err);
 
 /*
- * One processor, which is point->processor; `cores` 0: its own. As many predictions as said, each with other draws of
- * what misses; the one in the middle is the answer.
+ * Loads the profile and predicts it for each of the machines; `cores` 0: their own. As many predictions of each as said, with
+ * other draws of what misses; the one in the middle is the answer.
  */
-int predicted_point(struct predicted *predicted, uint32_t cores, uint32_t replications,
-	struct predict_point *point, struct err *err);
-void predicted_point_release(struct predict_point *point);
-
-/* Loads the profile and predicts it for each of the machines. `points` has room for them, each { 0 }. */
 int predicted_points(struct predicted *predicted, const struct option_strings *machines,
-	uint32_t cores, uint32_t replications, struct predict_point *points, struct err *err);
+	uint32_t cores, uint32_t replications, struct err *err);
 
-/* What predicted_points() said, to be shown; borrows both. */
-struct predict_answer predicted_answer(
-	const struct predicted *predicted, const struct predict_point *points, size_t count);
+/* What predicted_points() said, to be shown; borrows it. */
+struct predict_answer predicted_answer(const struct predicted *predicted);
 
 #endif

@@ -12,7 +12,6 @@
 #include "scaling/forecast.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { FILES_MAX = 64 };
@@ -38,15 +37,10 @@ struct source {
 	struct curve *curve;
 	struct forecast *forecast;
 	struct predicted predicted;
-	struct predict_point *points; /* of a profile */
-	size_t point_count;
 };
 
 static void source_release(struct source *source)
 {
-	for (size_t i = 0; i < source->point_count; i++)
-		predicted_point_release(&source->points[i]);
-	free(source->points);
 	predicted_release(&source->predicted);
 	analysed_release(&source->timeline);
 	curve_free(source->curve);
@@ -70,17 +64,6 @@ static int forecast_source(struct source *source, FILE *file, const char *path, 
 	return code < 0 ? err_prefix(err, code, "%s", path) : 0;
 }
 
-/* A profile is a file of SQLite. */
-static bool is_profile(FILE *file)
-{
-	static const char magic[] = "SQLite format 3";
-	char line[sizeof magic] = "";
-	bool is_it = fread(line, 1, sizeof magic, file) == sizeof magic &&
-		     memcmp(line, magic, sizeof magic) == 0;
-	rewind(file);
-	return is_it;
-}
-
 static int predict_source(struct source *source, const struct option_strings *machines,
 	const char *path, struct err *err)
 {
@@ -89,17 +72,7 @@ static int predict_source(struct source *source, const struct option_strings *ma
 			"'%s' is a profile: say for which processors to predict it, --machine base",
 			path);
 	source->predicted.path = path;
-	source->points = calloc(machines->count, sizeof *source->points);
-	if (!source->points)
-		return err_set(err, -ENOMEM, "out of memory");
-	source->point_count = machines->count;
-	return predicted_points(
-		&source->predicted, machines, 0, PREDICTED_REPLICATIONS, source->points, err);
-}
-
-static struct predict_answer answer_of(const struct source *source)
-{
-	return predicted_answer(&source->predicted, source->points, source->point_count);
+	return predicted_points(&source->predicted, machines, 0, PREDICTED_REPLICATIONS, err);
 }
 
 static int read_source(struct source *source, const struct option_strings *machines,
@@ -110,7 +83,7 @@ static int read_source(struct source *source, const struct option_strings *machi
 	AUTO_FILE FILE *file = fopen(path, "re");
 	if (!file)
 		return err_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
-	if (is_profile(file))
+	if (analysed_is_profile(file))
 		return predict_source(source, machines, path, err);
 	return analysed_is_timeline(file) ? analysed_read(&source->timeline, &opts, stderr, err)
 					  : forecast_source(source, file, path, err);
@@ -123,8 +96,8 @@ static void add_findings(struct strbuf *out, const struct source *sources, size_
 		AUTO_RELEASE(strbuf) struct strbuf findings = { 0 };
 		if (sources[i].forecast) {
 			forecast_add_findings(&findings, sources[i].forecast);
-		} else if (sources[i].points) {
-			struct predict_answer answer = answer_of(&sources[i]);
+		} else if (sources[i].predicted.points) {
+			struct predict_answer answer = predicted_answer(&sources[i].predicted);
 			predict_add_findings(&findings, &answer);
 		} else {
 			struct criticality_input input = analysed_input(&sources[i].timeline);
@@ -146,8 +119,8 @@ static void add_sections(struct strbuf *out, const struct source *source)
 		forecast_add_sections(out, source->forecast, analysed_subject(&source->timeline));
 		return;
 	}
-	if (source->points) {
-		struct predict_answer answer = answer_of(source);
+	if (source->predicted.points) {
+		struct predict_answer answer = predicted_answer(&source->predicted);
 		predict_add_sections(out, &answer);
 		return;
 	}

@@ -7,6 +7,7 @@
 #include "simulate_tasks.h"
 #include "terminal.h"
 
+#include "base/path.h"
 #include "model/sample.h"
 #include "report/report.h"
 #include "model/goal.h"
@@ -151,12 +152,6 @@ static int set_length(
 	return 0;
 }
 
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 static int report(
 	const struct values *v, const struct tasks *tasks, const char *path, struct err *err)
 {
@@ -178,7 +173,7 @@ static int report(
 	if (simulated->done == 0)
 		return err_set(
 			err, simulated->settings[0].code, "%s", simulated->settings[0].error);
-	const char *name = tasks->model->name ? tasks->model->name : file_name(path);
+	const char *name = tasks->model->name ? tasks->model->name : path_file_name(path);
 	code = write_reports(v, simulated, name, err);
 	if (code == 0 && tasks->was_interrupted)
 		code = err_set(err, -EINTR, "interrupted: %zu of %zu settings were simulated",

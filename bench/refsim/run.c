@@ -12,8 +12,8 @@ static const uint64_t IDLE_NS = 5;
 /* Instructions of a thread that have been read and not yet dispatched. */
 struct ahead {
 	struct micro_op ops[REFRUN_OPS];
+	/* While there are any, the last one's instruction counts as work that is left. */
 	size_t at, count;
-	bool is_some; /* the last of their instructions counts as work that is left */
 };
 
 struct running {
@@ -49,7 +49,6 @@ static void read_ahead(struct running *running, uint32_t thread, uint64_t *work)
 	size_t count = running->input->read(
 		running->input->read_context, thread, wanted, ahead->ops, &ahead->count);
 	ahead->at = 0;
-	ahead->is_some = true;
 	if (count < wanted)
 		running->missing += *work - count;
 	*work = count < wanted ? 1 : *work - count + 1;
@@ -66,14 +65,12 @@ static uint64_t duration(void *context, uint32_t thread, uint16_t stretch, uint6
 		refcore_advance(core, (uint64_t)((double)now_ns * ghz(running)));
 	uint64_t until = (uint64_t)((double)(now_ns + 1) * ghz(running)) + 1;
 	do {
-		if (!ahead->is_some && *work > 0)
+		if (ahead->at == ahead->count && *work > 0)
 			read_ahead(running, thread, work);
 		ahead->at += refcore_run(core, running->input->codes, ahead->ops + ahead->at,
 			ahead->count - ahead->at, until);
-		if (ahead->at == ahead->count) {
+		if (ahead->at == ahead->count)
 			*work -= *work > 0;
-			ahead->is_some = false;
-		}
 	} while (*work > 0 && refcore_clock(core) < until);
 	if (*work == 0)
 		refcore_drain(core);

@@ -3,6 +3,7 @@
 #include "builder/parts.h"
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/strbuf.h"
 
 #include <errno.h>
@@ -30,12 +31,6 @@ static struct build_place find_place(
 		       : (struct build_place){ 0 };
 }
 
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 char *build_place_name(const struct build *build, uint32_t pid, uint64_t site)
 {
 	/* Behind the call: the line is that of the call itself. */
@@ -45,12 +40,12 @@ char *build_place_name(const struct build *build, uint32_t pid, uint64_t site)
 	char *text = NULL;
 	int code;
 	if (place.file)
-		code = asprintf(&text, "%s:%" PRIu32, file_name(place.file), place.line);
+		code = asprintf(&text, "%s:%" PRIu32, path_file_name(place.file), place.line);
 	else if (place.symbol)
 		code = asprintf(&text, "%s+0x%" PRIx64, place.symbol, place.offset);
 	else if (module) /* the same in each run, unlike the address */
-		code = asprintf(
-			&text, "%s+0x%" PRIx64, file_name(module->path), address - module->bias);
+		code = asprintf(&text, "%s+0x%" PRIx64, path_file_name(module->path),
+			address - module->bias);
 	else
 		code = asprintf(&text, "0x%" PRIx64, site);
 	return code < 0 ? NULL : text;

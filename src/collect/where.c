@@ -2,6 +2,7 @@
 #include "collect/where.h"
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/strbuf.h"
 #include "code/symbols.h"
 
@@ -27,8 +28,7 @@ static bool is_runtime(const char *module)
 {
 	if (!module)
 		return false;
-	const char *slash = strrchr(module, '/');
-	const char *name = slash ? slash + 1 : module;
+	const char *name = path_file_name(module);
 	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
 		if (strncmp(name, runtimes[i], strlen(runtimes[i])) == 0)
 			return true;

@@ -21,7 +21,6 @@ int analysis_new(const struct analysis_opts *opts, struct analysis **ret, struct
 	analysis->account.needs_core = opts->needs_core;
 	analysis->account.cores = opts->served_cores;
 	analysis->account.run_cores = opts->cores;
-	analysis->cores = opts->cores;
 	*ret = TAKE(analysis);
 	return 0;
 }

@@ -317,7 +317,7 @@ int collect_results(struct analysis *analysis, struct results *results)
 		results->wanted_core_ns = account->wanted_ns;
 		results->denied_core_ns = account->denied_ns;
 	}
-	results->cores = analysis->cores;
+	results->cores = account->run_cores;
 	results->served_cores = account->cores;
 	results->live_max = account->live_max;
 	for (size_t i = 0; i <= PARALLELISM_MAX; i++)

@@ -37,7 +37,6 @@ struct analysis {
 	struct index frame_index;
 	char *program;
 	uint64_t events, lost;
-	uint32_t cores; /* that the run had; 0: unknown */
 };
 
 /* Everything but the findings is computed here, those by findings.h. Names move. 0 or -ENOMEM. */

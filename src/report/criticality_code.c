@@ -3,17 +3,12 @@
 #include "report/criticality_code.h"
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "report/criticality_view.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-const char *code_file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
 
 struct code_place criticality_find_code(const struct results *results,
 	const struct code_finder *finder, uint32_t pid, uint64_t address)
@@ -28,7 +23,7 @@ static void add_place(struct strbuf *out, const struct code_place *place)
 {
 	strbuf_add(out, place->symbol);
 	if (place->file)
-		strbuf_addf(out, " (%s:%" PRIu32 ")", code_file_name(place->file), place->line);
+		strbuf_addf(out, " (%s:%" PRIu32 ")", path_file_name(place->file), place->line);
 }
 
 void criticality_add_code(struct strbuf *out, const struct results *results,
@@ -40,7 +35,7 @@ void criticality_add_code(struct strbuf *out, const struct results *results,
 		add_place(out, &place);
 	else if (module)
 		strbuf_addf(
-			out, "%s+0x%" PRIx64, code_file_name(module->path), address - module->bias);
+			out, "%s+0x%" PRIx64, path_file_name(module->path), address - module->bias);
 	else
 		strbuf_addf(out, "0x%" PRIx64, address);
 }

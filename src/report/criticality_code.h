@@ -17,9 +17,6 @@ void criticality_add_code(struct strbuf *out, const struct results *results,
 void criticality_add_function(struct strbuf *out, const struct results *results,
 	const struct code_finder *finder, uint32_t pid, uint64_t address);
 
-/* A path without its folders. */
-const char *code_file_name(const char *path);
-
 /*
  * The name that the timeline gives it; else the variable at its address ("server.queue.lock") or on the
  * stack ("main: lock"); else what it is a member of, and where it was made, or used ("pool.lock made in open

@@ -3,6 +3,7 @@
 #include "report/criticality_view.h"
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "report/criticality_code.h"
 
 #include <inttypes.h>
@@ -164,7 +165,7 @@ static size_t merge_sites(struct criticality_view *view)
 		label->line_ns = label->blame_ns;
 		if (!label->function || !label->file)
 			continue;
-		strbuf_addf(&text, "%s (%s)", label->function, code_file_name(label->file));
+		strbuf_addf(&text, "%s (%s)", label->function, path_file_name(label->file));
 		free(label->text);
 		label->text = take(view, &text);
 		if (view->failed)
@@ -177,7 +178,7 @@ static size_t merge_sites(struct criticality_view *view)
 		if (!label->function || !label->file)
 			continue;
 		strbuf_addf(&text, "%s (%s:%" PRIu32 ")", label->function,
-			code_file_name(label->file), label->line);
+			path_file_name(label->file), label->line);
 		free(label->text);
 		label->text = take(view, &text);
 	}

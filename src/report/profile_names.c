@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "criticality/analysis.h"
 #include "report/criticality_code.h"
-#include "trace/reader.h"
+#include "uarch/profile_timeline.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -79,14 +79,6 @@ static int name_site(void *context, const struct event *event, struct err *err)
 	return code < 0 ? err_set(err, code, "out of memory") : 0;
 }
 
-static int replay(const struct profile *profile, const struct event_sink *sink, struct err *err)
-{
-	AUTO(trace_reader) struct trace_reader *reader = NULL;
-	int code = trace_reader_open_bytes(
-		profile->timeline, profile->timeline_bytes, "the timeline", &reader, err);
-	return code < 0 ? code : trace_reader_replay(reader, sink, err);
-}
-
 static int analyse(const struct profile *profile, struct results **ret, struct err *err)
 {
 	AUTO(analysis) struct analysis *analysis = NULL;
@@ -94,7 +86,7 @@ static int analyse(const struct profile *profile, struct results **ret, struct e
 	if (code < 0)
 		return code;
 	struct event_sink sink = analysis_sink(analysis);
-	code = replay(profile, &sink, err);
+	code = profile_timeline_replay(profile, "the timeline", &sink, err);
 	return code < 0 ? code : analysis_results(analysis, ret, err);
 }
 
@@ -109,5 +101,5 @@ int profile_names_find(struct profile *profile, const struct code_finder *finder
 	if (name_objects(&naming) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	const struct event_sink sink = { .event = name_site, .context = &naming };
-	return replay(profile, &sink, err);
+	return profile_timeline_replay(profile, "the timeline", &sink, err);
 }

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/where_text.h"
 
+#include "base/path.h"
+
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 enum {
 	COLUMNS = 80,
 	PLACE_COLUMN = 25, /* where the description of a place starts */
 };
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
 
 /* "name (file.c:12) from caller", or "module+0x1234" where the function is not known. */
 static void describe(const struct where_place *place, struct strbuf *out)
@@ -23,11 +18,11 @@ static void describe(const struct where_place *place, struct strbuf *out)
 		strbuf_add(out, place->function);
 	else
 		strbuf_addf(out, "%s+0x%" PRIx64,
-			place->module ? base_name(place->module) : "memory", place->address);
+			place->module ? path_file_name(place->module) : "memory", place->address);
 	if (place->file && place->line > 0)
-		strbuf_addf(out, " (%s:%" PRIu32 ")", base_name(place->file), place->line);
+		strbuf_addf(out, " (%s:%" PRIu32 ")", path_file_name(place->file), place->line);
 	else if (place->function && place->module)
-		strbuf_addf(out, " (%s)", base_name(place->module));
+		strbuf_addf(out, " (%s)", path_file_name(place->module));
 	if (place->caller)
 		strbuf_addf(out, " from %s", place->caller);
 }

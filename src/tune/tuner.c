@@ -32,7 +32,6 @@ struct level {
 	double first;
 	double share; /* how many intervals that is, of whole ones */
 	uint64_t seen; /* number of the last interval */
-	bool is_doubtful; /* it may be of the workload before, in part */
 	double held_at; /* logarithm of what was known of it when it was held first; NAN: it was not */
 };
 
@@ -53,6 +52,8 @@ struct tuner {
 	struct change change; /* of logarithms less held_at of their counts, whichever is held */
 	struct held_interval intervals[CHANGE_WINDOW]; /* of the same values */
 	uint64_t interval_count;
+	/* Count of which is known what may be of the workload before, in part; 0: none. */
+	uint32_t doubtful;
 	double allowance; /* for looks, in intervals */
 	struct tuner_decision last;
 };
@@ -101,7 +102,8 @@ static int take_in(struct tuner *tuner, uint32_t threads, double performance, do
 		return at;
 	struct tune_point *p = &tuner->points[at];
 	struct level *level = &tuner->levels[at];
-	if (level->is_doubtful) { /* this is better knowledge */
+	if (threads == tuner->doubtful) { /* this is better knowledge */
+		tuner->doubtful = 0;
 		*p = (struct tune_point){ .threads = threads };
 		*level = (struct level){ .first = log(performance), .held_at = NAN };
 	}
@@ -128,6 +130,7 @@ static int take_in(struct tuner *tuner, uint32_t threads, double performance, do
 static void forget(struct tuner *tuner)
 {
 	tuner->point_count = 0;
+	tuner->doubtful = 0;
 	interval_doubt(&tuner->interval);
 	memset(tuner->policy_state, 0, tuner->opts.policy->state_bytes);
 	change_reset(&tuner->change);
@@ -153,14 +156,6 @@ static enum change_verdict watch(struct tuner *tuner, const struct tune_point *h
 		tuner->opts.false_alarm, ret_first);
 }
 
-static const struct tune_point *doubtful_point(const struct tuner *tuner)
-{
-	for (size_t i = 0; i < tuner->point_count; i++)
-		if (tuner->levels[i].is_doubtful)
-			return &tuner->points[i];
-	return NULL;
-}
-
 static int decide(struct tuner *tuner, struct err *err)
 {
 	struct tuner_decision *d = &tuner->last;
@@ -170,9 +165,8 @@ static int decide(struct tuner *tuner, struct err *err)
 	if (tuner->opts.policy->choose(
 		    &tuner->opts.space, &set, tuner->policy_state, &tuner->rng, &choice) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	const struct tune_point *doubtful = choice.is_settled ? doubtful_point(tuner) : NULL;
-	if (doubtful)
-		choice = (struct tune_choice){ .threads = doubtful->threads,
+	if (choice.is_settled && tuner->doubtful != 0)
+		choice = (struct tune_choice){ .threads = tuner->doubtful,
 			.gain = NAN,
 			.reason = "once more: the workload changed meanwhile" };
 	enum tuner_state state = choice.is_settled ? TUNER_HOLDING : TUNER_SEARCHING;
@@ -273,12 +267,8 @@ static int start_over(struct tuner *tuner, size_t first, struct err *err)
 		if (take_in(tuner, h->threads, h->performance, h->share) < 0)
 			return err_set(err, -ENOMEM, "out of memory");
 	}
-	struct tune_set set = tuner_measurements(tuner);
-	if (is_doubtful) {
-		const struct tune_point *mixed =
-			tune_set_find(&set, tuner->intervals[first].threads);
-		tuner->levels[mixed - tuner->points].is_doubtful = true;
-	}
+	if (is_doubtful)
+		tuner->doubtful = tuner->intervals[first].threads;
 	return decide(tuner, err);
 }
 

@@ -13,6 +13,13 @@ enum {
 	INTERVALS = 8, /* of which a mean is taken */
 };
 
+static struct core_shared unseen(uint16_t name)
+{
+	return (struct core_shared){
+		.name = name, .asked = LONG_AGO, .fill = LONG_AGO, .seen = LONG_AGO
+	};
+}
+
 static double cycles(const struct processor *processor, double ns)
 {
 	return ns * processor->frequency_hz / 1e9;
@@ -178,9 +185,7 @@ int core_memory_start(struct core_memory *memory, const struct core_program *pro
 	memset(memory->busy_until, 0, sizeof(memory->busy_until));
 	memset(memory->level_fill, 0, sizeof(memory->level_fill));
 	for (uint32_t i = 0; i < CORE_SHARED_LINES; i++)
-		memory->shared[i] = (struct core_shared){
-			.asked = LONG_AGO, .fill = LONG_AGO, .seen = LONG_AGO
-		};
+		memory->shared[i] = unseen(0);
 	memset(memory->walkers, 0, sizeof(memory->walkers));
 	memory->lines_fetched = memory->fetch_cycles = memory->busy_cycles = 0;
 	memory->memory_until = 0;
@@ -295,9 +300,7 @@ static struct core_shared *take_shared(struct core_memory *memory, const struct 
 {
 	struct core_shared *shared = &memory->shared[access->name % CORE_SHARED_LINES];
 	if (shared->name != access->name)
-		*shared = (struct core_shared){
-			.name = access->name, .asked = LONG_AGO, .fill = LONG_AGO, .seen = LONG_AGO
-		};
+		*shared = unseen(access->name);
 	return shared;
 }
 

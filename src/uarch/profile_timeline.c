@@ -236,3 +236,12 @@ int profile_timeline_join(struct profile *profile, const void *bytes, size_t cou
 	profile->quality.has_timeline = true;
 	return 0;
 }
+
+int profile_timeline_replay(const struct profile *profile, const char *name,
+	const struct event_sink *sink, struct err *err)
+{
+	AUTO(trace_reader) struct trace_reader *reader = NULL;
+	int code = trace_reader_open_bytes(
+		profile->timeline, profile->timeline_bytes, name, &reader, err);
+	return code < 0 ? code : trace_reader_replay(reader, sink, err);
+}

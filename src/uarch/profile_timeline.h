@@ -11,10 +11,15 @@
 #ifndef UARCH_PROFILE_TIMELINE_H
 #define UARCH_PROFILE_TIMELINE_H
 
+#include "trace/sink.h"
 #include "uarch/profile.h"
 
 /* Copies the timeline into the profile, and into its classes what begins them. -EINVAL, -ENOMEM. */
 int profile_timeline_join(
 	struct profile *profile, const void *bytes, size_t count, struct err *err);
+
+/* Gives all its events to `sink`. `name`: of the file, in errors. 0 or -errno. */
+int profile_timeline_replay(const struct profile *profile, const char *name,
+	const struct event_sink *sink, struct err *err);
 
 #endif
