@@ -88,6 +88,17 @@ static double lock_bound(const struct view *view, const struct result_lock *lock
 }
 
 /*
+ * And the cores still have all of the work to do. Those that spin took cores from the others: how much of what was active
+ * was work is not known.
+ */
+static double lock_spread(const struct view *view, double bound, bool is_spin)
+{
+	if (is_spin || view->results->cores == 0)
+		return NAN;
+	return fmin(bound, speedup(view, view->work_ns / view->results->cores));
+}
+
+/*
  * Either the thread's work vanishes, or all work is spread evenly: what gives more. Where nobody else
  * worked, the former would leave nothing.
  */
@@ -97,6 +108,13 @@ static double thread_bound(const struct view *view, uint32_t thread)
 	double without = fmax(view->elapsed_ns - own, longest_work(view, thread));
 	double spread = spread_work(view);
 	return speedup(view, without > 0 ? fmin(without, spread) : spread);
+}
+
+/* With the work that somebody waited for at a barrier spread evenly. */
+static double barrier_spread(const struct view *view, const struct result_lock *lock)
+{
+	double uncontended = view->elapsed_ns - (double)lock->contended_ns;
+	return speedup(view, fmax(uncontended, spread_work(view)));
 }
 
 /* As for a lock, but the work of the last to arrive may also be spread. */
@@ -130,7 +148,8 @@ static struct finding lock_finding(const struct view *view, uint32_t index)
 		.thread = has_culprit(lock) ? lock->worst_thread : INDEX_NONE,
 		.lock = index,
 		.share = lock_share(view, lock, is_spin ? INFINITY : bound),
-		.bound = bound };
+		.bound = bound,
+		.spread = lock_spread(view, bound, is_spin) };
 }
 
 /* Others that had nothing to do make it a phase of one thread; else the work is uneven. */
@@ -143,7 +162,8 @@ static struct finding barrier_finding(const struct view *view, uint32_t index)
 		.thread = has_culprit(lock) ? lock->worst_thread : INDEX_NONE,
 		.lock = index,
 		.share = lock_share(view, lock, bound),
-		.bound = bound };
+		.bound = bound,
+		.spread = barrier_spread(view, lock) };
 }
 
 /* What the most waiting for signals was for; INDEX_NONE. */
@@ -172,7 +192,8 @@ static struct finding signal_finding(const struct view *view)
 	return (struct finding){ .kind = is_busy ? FINDING_PIPELINE : FINDING_SERIAL,
 		.lock = most_signalled(view->results),
 		.share = fmin(view->gap, view->signal_loss),
-		.bound = thread_bound(view, 0) };
+		.bound = thread_bound(view, 0),
+		.spread = speedup(view, spread_work(view)) };
 }
 
 /* Others are not there, or wait for nothing that explains it: `explained`, a share. */
@@ -183,7 +204,8 @@ static struct finding thread_finding(const struct view *view, double explained)
 	return (struct finding){ .kind = is_alone ? FINDING_SERIAL : FINDING_THREAD,
 		.lock = INDEX_NONE,
 		.share = view->gap - explained,
-		.bound = thread_bound(view, 0) };
+		.bound = thread_bound(view, 0),
+		.spread = speedup(view, spread_work(view)) };
 }
 
 /* Keeps the list sorted and short; one finding for each cause. */
@@ -245,7 +267,7 @@ int findings_find(struct results *results)
 	}
 	if (results->finding_count == 0)
 		results->findings[results->finding_count++] =
-			(struct finding){ FINDING_NONE, INDEX_NONE, INDEX_NONE, 0, 1, false };
+			(struct finding){ FINDING_NONE, INDEX_NONE, INDEX_NONE, 0, 1, NAN, false };
 	double next = results->finding_count > 1 ? results->findings[1].share : 0;
 	results->findings[0].is_clear =
 		results->lost == 0 && 2 * next < fmax(results->findings[0].share, notable);

@@ -83,6 +83,7 @@ struct finding {
 	uint32_t thread, lock;
 	double share; /* of the elapsed time that it costs, estimated: 0 to 1 */
 	double bound; /* no more than this many times as fast without it; >= 1 */
+	double spread; /* about so many times, with the same work spread evenly on the same cores; NAN: unknown */
 	bool is_clear; /* nothing else comes near, and no events were lost */
 };
 

@@ -81,7 +81,8 @@ static json_t *finding_json(const struct criticality_view *view, size_t index)
 		json_text(subject ? subject : ""), "speedup_bound", json_number(f->bound), "text",
 		json_text(view->findings[index] ? view->findings[index] : ""));
 	free(subject);
-	return json_with(ret, "share", json_number(f->share));
+	return json_with(json_with(ret, "share", json_number(f->share)), "spread_speedup",
+		json_number(f->spread));
 }
 
 static json_t *strip_json(const struct criticality_view *view)

@@ -55,13 +55,23 @@ char *finding_subject(const struct criticality_view *view, const struct finding 
 }
 
 /* The most that removing the cause could give. */
-static void add_bound(struct strbuf *out, const struct finding *finding)
+static void add_bound(
+	struct strbuf *out, const struct results *results, const struct finding *finding)
 {
-	if (isfinite(finding->bound))
-		strbuf_addf(out, " Without that, the program could be at most %s times as fast.",
-			number_format(finding->bound).text);
-	else
+	if (!isfinite(finding->bound)) {
 		strbuf_add(out, " All that it did depends on that.");
+		return;
+	}
+	strbuf_addf(out, " Without that, the program could be at most %s times as fast",
+		number_format(finding->bound).text);
+	if (finding->spread < finding->bound) {
+		strbuf_add(out, "; with the same work spread evenly");
+		if (results->cores > 0)
+			strbuf_addf(out, " on %" PRIu32 " core%s", results->cores,
+				results->cores > 1 ? "s" : "");
+		strbuf_addf(out, ", about %s times", number_format(finding->spread).text);
+	}
+	strbuf_add(out, ".");
 }
 
 /* Of the waits that the finding rests on: how sure it is. */
@@ -199,7 +209,7 @@ static char *describe(struct criticality_view *view, const struct finding *findi
 	if (finding->kind == FINDING_SERIAL || finding->kind == FINDING_THREAD)
 		add_serial_code(&text, view);
 	if (finding->kind != FINDING_NONE) {
-		add_bound(&text, finding);
+		add_bound(&text, view->results, finding);
 		add_certainty(&text, view, finding);
 	}
 	if (text.length > 0 && text.text[0] >= 'a' && text.text[0] <= 'z' &&

@@ -10,10 +10,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Four threads that do nothing but take turns at a lock: 1 ms each, all others wait. */
+/* Four threads that do nothing but take turns at a lock, on two cores: 1 ms each, all others wait. */
 static struct results *turns_at_a_lock(enum event_what what)
 {
-	struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	struct analysis *a = new_analysis((struct analysis_opts){ .cores = 2 });
 	struct event name = { .kind = EVENT_NAME, .what = (uint8_t)what, .object = 5 };
 	name.text = "hot";
 	send(a, name);
@@ -49,8 +49,9 @@ static void a_hot_lock_is_found_and_costs_what_it_serialises(void **state)
 	assert_int_equal(r->findings[0].kind, FINDING_LOCK);
 	assert_string_equal(r->locks[r->findings[0].lock].name, "hot");
 	assert_true(r->findings[0].is_clear);
-	/* Each thread's own work is 10 of the 40 ms. */
+	/* Each thread's own work is 10 of the 40 ms; two cores need 20 for all of it. */
 	assert_true(fabs(r->findings[0].bound - 4) < 1e-9);
+	assert_true(fabs(r->findings[0].spread - 2) < 1e-9);
 }
 
 static void waiting_at_a_spin_lock_is_spinning(void **state)
@@ -58,6 +59,7 @@ static void waiting_at_a_spin_lock_is_spinning(void **state)
 	(void)state;
 	AUTO(results) struct results *r = turns_at_a_lock(WHAT_SPIN);
 	assert_int_equal(r->findings[0].kind, FINDING_SPIN);
+	assert_true(isnan(r->findings[0].spread));
 }
 
 /* As the kernel sees it: the waiter's WAIT, and who woke it. */
@@ -146,6 +148,7 @@ static void the_last_at_a_barrier_is_blamed(void **state)
 	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN + 3);
 	/* Without its work the others need 10 of the 40 ms; spread evenly, 17.5. */
 	assert_true(fabs(r->findings[0].bound - 4) < 1e-9);
+	assert_true(fabs(r->findings[0].spread - 40 / 17.5) < 1e-9);
 	assert_int_equal(r->findings[0].lock, 0);
 }
 
