@@ -45,10 +45,8 @@ static void add_answer(struct strbuf *out, const struct whatif_answer *answer)
 	for (size_t i = 1; i < answer->point_count; i++)
 		if (answer->points[i].predicted_ns < best->predicted_ns)
 			best = &answer->points[i];
-	if (answer->point_count > 1)
-		strbuf_addf(out, "Fastest on %" PRIu32 " cores", best->cores);
-	else
-		strbuf_addf(out, "On %" PRIu32 " core%s", best->cores, best->cores == 1 ? "" : "s");
+	strbuf_addf(out, "%s %" PRIu32 " core%s", answer->point_count > 1 ? "Fastest on" : "On",
+		best->cores, best->cores == 1 ? "" : "s");
 	add_changes(out, answer);
 	strbuf_addf(out, ": %s (%s to %s), %.2f times as fast as on the %" PRIu32 " recorded.\n",
 		seconds(best->predicted_ns).text, seconds(best->low_ns).text,
