@@ -22,12 +22,14 @@ struct chunk {
 	const struct trace_chunk *head;
 	const uint64_t *words;
 	size_t count;
+	uint64_t instructions; /* of the thread before it */
 };
 
 struct lane {
 	struct profile_thread thread;
 	struct chunk *chunks;
 	size_t count, capacity;
+	uint64_t instructions;
 };
 
 struct full_trace {
@@ -144,12 +146,14 @@ static int add_chunk(struct full_trace *trace, const char *payload, size_t bytes
 	if (r < 0)
 		return r;
 	struct chunk chunk = { head, (const void *)(payload + sizeof(*head)),
-		(bytes - sizeof(*head)) / sizeof(uint64_t) };
+		(bytes - sizeof(*head)) / sizeof(uint64_t), lane->instructions };
 	for (size_t i = 0; i < chunk.count; i++) {
 		uint32_t id = (uint32_t)chunk.words[i];
-		if (is_block(chunk.words[i]) &&
-			(id >= trace->block_count || !trace->blocks[id].count))
+		if (!is_block(chunk.words[i]))
+			continue;
+		if (id >= trace->block_count || !trace->blocks[id].count)
 			return -EINVAL;
+		lane->instructions += trace->blocks[id].count;
 	}
 	r = mem_grow(&lane->chunks, &lane->capacity, lane->count + 1, sizeof(*lane->chunks));
 	if (r < 0)
@@ -305,4 +309,29 @@ bool full_trace_next(struct full_trace_cursor *cursor)
 	}
 	set_taken(cursor, has_word, word);
 	return true;
+}
+
+bool full_trace_seek(struct full_trace_cursor *cursor, uint64_t instructions, size_t *ret_op)
+{
+	const struct lane *lane = &cursor->trace->lanes[cursor->thread];
+	size_t low = 0, high = lane->count;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		if (lane->chunks[middle].instructions <= instructions)
+			low = middle;
+		else
+			high = middle;
+	}
+	cursor->chunk = low;
+	cursor->word = 0;
+	cursor->count = cursor->extra_count = 0;
+	uint64_t before = low < lane->count ? lane->chunks[low].instructions : 0;
+	while (full_trace_next(cursor)) {
+		if (instructions < before + cursor->count) {
+			*ret_op = (size_t)(instructions - before);
+			return true;
+		}
+		before += cursor->count;
+	}
+	return false;
 }

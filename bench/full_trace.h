@@ -63,4 +63,7 @@ struct full_trace_cursor full_trace_start(const struct full_trace *trace, uint32
 /* The thread's next block; false at its end. */
 bool full_trace_next(struct full_trace_cursor *cursor);
 
+/* Goes to the block that follows on so many instructions; false: the thread has not that many. *ret_op: which of its ops comes next. */
+bool full_trace_seek(struct full_trace_cursor *cursor, uint64_t instructions, size_t *ret_op);
+
 #endif

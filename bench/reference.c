@@ -45,6 +45,7 @@ static int map_file(const char *path, struct bytes *ret, struct err *err)
 
 struct stream {
 	struct full_trace_cursor cursor;
+	uint32_t trace_thread; /* whose number it has there */
 	size_t at, extra_at;
 	bool is_there, is_over;
 };
@@ -107,6 +108,19 @@ static size_t read_stream(
 	return count;
 }
 
+static void move_stream(void *context, uint32_t thread, uint32_t list, uint64_t instructions)
+{
+	const struct program *program = context;
+	struct stream *stream = &program->streams[thread];
+	const struct stream *source = &program->streams[list];
+	stream->is_there = source->is_there;
+	if (!source->is_there)
+		return;
+	stream->cursor.thread = source->trace_thread;
+	stream->extra_at = 0;
+	stream->is_over = !full_trace_seek(&stream->cursor, instructions, &stream->at);
+}
+
 static void start_streams(struct program *program)
 {
 	for (uint32_t i = 0; i < program->threads; i++) {
@@ -119,6 +133,7 @@ static void start_streams(struct program *program)
 			if (known.pid != pid || known.tid != tid || stream->is_there)
 				continue;
 			stream->cursor = full_trace_start(program->trace, k);
+			stream->trace_thread = k;
 			stream->is_there = true;
 		}
 	}
@@ -149,11 +164,6 @@ static int load_timeline(struct program *program, struct err *err)
 		return code;
 	sink = replay_sink(program->replay);
 	code = profile_timeline_replay(&program->profile, "the timeline", &sink, err);
-	/* A thread executes what its trace has: work from a common supply stays with who took it. */
-	struct replay_facts facts;
-	replay_facts(program->replay, &facts);
-	if (code == 0 && facts.supplies > 0)
-		(void)replay_settle(program->replay);
 	uint32_t pid, tid;
 	while (code == 0 && replay_thread(program->replay, program->threads, &pid, &tid))
 		program->threads++;
@@ -253,6 +263,7 @@ static int simulate(struct program *program, const char *path, struct err *err)
 		.threads = program->threads,
 		.codes = program->codes,
 		.read = read_stream,
+		.move = move_stream,
 		.read_context = program,
 		.predictors = predictors };
 	struct refrun_result result = { 0 };

@@ -41,7 +41,7 @@ static uint64_t ns_of(const struct running *running, uint64_t cycle)
 	return (uint64_t)((double)cycle / ghz(running));
 }
 
-/* Work that is left may be given to another thread meanwhile: only what has been read is this one's. */
+/* Only what has been read is taken off. */
 static void read_ahead(struct running *running, uint32_t thread, uint64_t *work)
 {
 	struct ahead *ahead = &running->ahead[thread];
@@ -76,6 +76,13 @@ static uint64_t duration(void *context, uint32_t thread, uint16_t stretch, uint6
 		refcore_drain(core);
 	uint64_t until_ns = ns_of(running, refcore_clock(core));
 	return until_ns > now_ns ? until_ns - now_ns : 0;
+}
+
+static void moves(void *context, uint32_t thread, uint32_t list, uint64_t work)
+{
+	const struct refrun_input *input = ((struct running *)context)->input;
+	if (input->move)
+		input->move(input->read_context, thread, list, work);
 }
 
 static int make_cores(struct running *running, struct err *err)
@@ -122,6 +129,7 @@ int refrun(const struct refrun_input *input, const struct event_sink *sink,
 		.begin = begin,
 		.begin_context = &running,
 		.duration = duration,
+		.moves = moves,
 		.duration_context = &running,
 		.operation_ns =
 			(uint64_t)(processor->lock_cycles / 2 / processor->frequency_hz * 1e9),

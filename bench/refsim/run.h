@@ -9,6 +9,9 @@
  *	                              |  v
  *	timeline ---------------> replay (src/replay/replay.h) on the engine of src/sim
  *
+ * Work from a common supply goes to who asks first, as in predictions: a core then executes what another thread did
+ * in the traced run, at the addresses that it used.
+ *
  * Cores run by turns, a ns at a time, in order of simulated time: accesses of threads that run at once mix at
  * that grain. Who gets a lock when is the engine's to say, as in predictions: what is
  * scored against this simulator is the model of cores, caches and memory, not the engine, which has tests against
@@ -36,7 +39,10 @@ struct refrun_input {
 	 */
 	size_t (*read)(void *context, uint32_t thread, size_t count, struct micro_op *ops,
 		size_t *ret_ops);
-	void *read_context;
+	/* The thread goes on after so many instructions of thread `list`: it was dealt a piece of that one's work, or has its
+	   own again. */
+	void (*move)(void *context, uint32_t thread, uint32_t list, uint64_t instructions);
+	void *read_context; /* of both */
 	const struct refcore_predictor *predictors; /* one for each thread */
 };
 

@@ -11,7 +11,7 @@ static const struct supply *supply_of(const struct player *player, uint32_t inde
 {
 	uint32_t supply = player->replay->threads[index].supply;
 	return supply > 0 && player->replay->deals_anew ? &player->replay->supplies[supply - 1]
-							   : NULL;
+							: NULL;
 }
 
 static bool is_left(const struct player *player, const struct supply *supply, uint32_t epoch)
@@ -44,6 +44,22 @@ bool deal_is_over(const struct player *player, uint32_t object)
 	       player->dealt[supply - 1] == replay->supplies[supply - 1].piece_count;
 }
 
+/* Tells who asks where a thread goes on. */
+static void move_to(struct player *player, uint32_t index, uint32_t list, size_t at)
+{
+	const struct step *steps = player->replay->threads[list].steps;
+	struct play_progress *progress = &player->progress[list];
+	player->threads[index].list = list;
+	player->threads[index].at = at;
+	if (!player->run->moves)
+		return;
+	if (at < progress->at)
+		*progress = (struct play_progress){ 0 };
+	for (; progress->at < at; progress->at++)
+		progress->work += steps[progress->at].work_ns;
+	player->run->moves(player->run->duration_context, index, list, progress->work);
+}
+
 void deal_next(struct player *player, uint32_t index, const struct step *step)
 {
 	const struct supply *supply = supply_of(player, index);
@@ -53,12 +69,10 @@ void deal_next(struct player *player, uint32_t index, const struct step *step)
 	if (is_left(player, supply, thread->epoch)) {
 		const struct supply_piece *piece =
 			&supply->pieces[player->dealt[supply - player->replay->supplies]++];
-		thread->list = piece->thread;
-		thread->at = piece->from;
+		move_to(player, index, piece->thread, piece->from);
 		return;
 	}
-	thread->list = index;
-	thread->at = player->replay->threads[index].bounds[thread->epoch++];
+	move_to(player, index, index, player->replay->threads[index].bounds[thread->epoch++]);
 }
 
 /* The pool of a thread's step, plus one. */

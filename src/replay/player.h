@@ -41,6 +41,12 @@ struct play_table {
 	size_t count, capacity;
 };
 
+/* The work before a step of a list, counted on from the step that was asked for last. */
+struct play_progress {
+	size_t at;
+	uint64_t work;
+};
+
 struct player {
 	struct replay *replay;
 	const struct replay_run *run;
@@ -56,6 +62,7 @@ struct player {
 	uint32_t *episode_numbers;
 	struct play_cond *conds; /* by object */
 	size_t *dealt; /* of each supply: how many pieces are gone */
+	struct play_progress *progress; /* of each list, for run->moves */
 	uint64_t *pool_left_ns; /* of each pool */
 	uint64_t *turns; /* object -> whose turn it is */
 	struct map turn_waiters; /* object, turn -> thread that waits for it */

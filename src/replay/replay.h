@@ -125,7 +125,12 @@ struct replay_run {
 	 * of simulated time.
 	 */
 	uint64_t (*duration)(void *context, uint32_t thread, uint16_t stretch, uint64_t *work);
-	void *duration_context;
+	/*
+	 * Also with opts.stretch; NULL: nobody asks. What the thread does next is what thread `list` did in the recording, after
+	 * so much work: a piece of work that was dealt to it, or its own again.
+	 */
+	void (*moves)(void *context, uint32_t thread, uint32_t list, uint64_t work);
+	void *duration_context; /* of both */
 	/* Also with opts.stretch: what acquiring, releasing, posting and signalling cost by themselves; from a
 	   wake-up to running; a switch. Of the machine that it is played on. */
 	uint64_t operation_ns, wake_ns, switch_ns;

@@ -133,14 +133,15 @@ static int player_init(struct player *player)
 	player->last_owners = calloc(objects, sizeof *player->last_owners);
 	player->turns = calloc(objects, sizeof *player->turns);
 	player->dealt = calloc(replay->supply_count + 1, sizeof *player->dealt);
+	player->progress = calloc(threads, sizeof *player->progress);
 	player->pool_left_ns = calloc(replay->pool_count + 1, sizeof *player->pool_left_ns);
 	player->conds = calloc(objects, sizeof *player->conds);
 	player->episode_numbers =
 		calloc(replay->episode_count + 1, sizeof *player->episode_numbers);
 	player->depths = calloc(threads * (player->run->change_count + 1), sizeof *player->depths);
 	if (!player->threads || !player->numbers || !player->owners || !player->last_owners ||
-		!player->turns || !player->dealt || !player->pool_left_ns || !player->conds ||
-		!player->episode_numbers || !player->depths)
+		!player->turns || !player->dealt || !player->progress || !player->pool_left_ns ||
+		!player->conds || !player->episode_numbers || !player->depths)
 		return -ENOMEM;
 	for (size_t i = 0; i < replay->pool_count; i++)
 		player->pool_left_ns[i] = replay->pools[i].work_ns;
@@ -162,6 +163,7 @@ static void player_release(struct player *player)
 	free(player->last_owners);
 	free(player->turns);
 	free(player->dealt);
+	free(player->progress);
 	free(player->pool_left_ns);
 	free(player->conds);
 	free(player->episode_numbers);

@@ -247,6 +247,26 @@ static void count_trace(const struct full_trace *trace, uint64_t *instructions, 
 	}
 }
 
+/* From wherever it is sought, it goes on as it does from the start. */
+static void seek_everywhere(const struct full_trace *trace)
+{
+	struct full_trace_cursor sought = full_trace_start(trace, 0);
+	struct full_trace_cursor cursor = full_trace_start(trace, 0);
+	uint64_t before = 0;
+	size_t op = 0;
+	for (int block = 0; full_trace_next(&cursor); before += cursor.count) {
+		if (block++ % 97 > 0)
+			continue;
+		size_t last = cursor.count - 1;
+		assert_true(full_trace_seek(&sought, before + last, &op));
+		assert_int_equal(op, last);
+		assert_int_equal(sought.count, cursor.count);
+		assert_int_equal(sought.ops[last].code, cursor.ops[last].code);
+		assert_int_equal(sought.ops[last].address, cursor.ops[last].address);
+	}
+	assert_false(full_trace_seek(&sought, before, &op));
+}
+
 static void a_full_trace_has_everything(void **state)
 {
 	(void)state;
@@ -262,6 +282,7 @@ static void a_full_trace_has_everything(void **state)
 	assert_int_equal(accesses, ACCESSES);
 	assert_int_equal(taken, TAKEN);
 	assert_int_equal(steps, ROUNDS * (LINES - 1));
+	seek_everywhere(trace);
 }
 
 int main(void)

@@ -94,6 +94,71 @@ static void work_between_what_others_tell_is_shared_by_time(void **state)
 	assert_int_equal(replay_run(replay, &run, &ns, &err), -EINVAL);
 }
 
+/* Pieces of 10, 30, 10 and 10 units, taken under a lock: a had three, b one. */
+static const char taken[] = WORK_HEAD "0,a,0,start,,,,,\n"
+				      "0,b,0,start,,,,,\n"
+				      "0,a,0,pass,mutex,l,1,,\n"
+				      "0,a,0,release,mutex,l,2,,\n"
+				      "0,b,0,pass,mutex,l,1,,\n"
+				      "0,b,0,release,mutex,l,2,,\n"
+				      "10,a,10,pass,mutex,l,1,,\n"
+				      "10,a,10,release,mutex,l,2,,\n"
+				      "20,a,20,pass,mutex,l,1,,\n"
+				      "20,a,20,release,mutex,l,2,,\n"
+				      "30,a,30,pass,mutex,l,1,,\n"
+				      "30,a,30,release,mutex,l,2,,\n"
+				      "30,a,30,exit,,,,,\n"
+				      "30,b,30,pass,mutex,l,1,,\n"
+				      "30,b,30,release,mutex,l,2,,\n"
+				      "30,b,30,exit,,,,,\n";
+
+struct move {
+	uint32_t thread, list;
+	uint64_t done;
+};
+
+struct moves {
+	struct move seen[8];
+	size_t count;
+};
+
+static uint64_t b_is_fast(void *context, uint32_t thread, uint16_t stretch, uint64_t *left)
+{
+	(void)context;
+	(void)stretch;
+	uint64_t done = *left;
+	*left = 0;
+	return done * (thread == 1 ? 2 : 12);
+}
+
+static void note_move(void *context, uint32_t thread, uint32_t list, uint64_t done)
+{
+	struct moves *moves = context;
+	assert_true(moves->count < 8);
+	moves->seen[moves->count++] = (struct move){ thread, list, done };
+}
+
+static void who_asks_is_told_whose_work_is_done(void **state)
+{
+	(void)state;
+	static const struct move expected[] = { { 0, 0, 0 }, { 1, 1, 0 }, { 1, 0, 10 },
+		{ 1, 0, 20 }, { 1, 1, 30 }, { 0, 0, 30 } };
+	AUTO(replay) struct replay *replay = load_stretches(taken);
+	struct moves moves = { .count = 0 };
+	uint64_t ns = 0;
+	struct replay_run run = {
+		.cores = 2, .duration = b_is_fast, .moves = note_move, .duration_context = &moves
+	};
+	assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
+	assert_int_equal(ns, 10 * 12);
+	assert_int_equal(moves.count, sizeof expected / sizeof *expected);
+	for (size_t i = 0; i < moves.count; i++) {
+		assert_int_equal(moves.seen[i].thread, expected[i].thread);
+		assert_int_equal(moves.seen[i].list, expected[i].list);
+		assert_int_equal(moves.seen[i].done, expected[i].done);
+	}
+}
+
 /* b asks for the lock when a has had it, then again. */
 static void a_lock_comes_from_the_thread_that_had_it(void **state)
 {
@@ -211,6 +276,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_takes_the_time_that_it_is_told),
 		cmocka_unit_test(work_between_what_others_tell_is_shared_by_time),
+		cmocka_unit_test(who_asks_is_told_whose_work_is_done),
 		cmocka_unit_test(a_lock_comes_from_the_thread_that_had_it),
 		cmocka_unit_test(rounds_are_told_apart_by_who_comes),
 		cmocka_unit_test(time_outs_before_a_signal_are_not_waited_for),
