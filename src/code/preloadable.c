@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 enum {
 	SCRIPT_DEPTH = 4, /* interpreters that are scripts: as far as the kernel goes */
@@ -25,19 +26,33 @@ struct head {
 	size_t length;
 };
 
+/* 0, or why execve() would refuse it whatever is in it. */
+static int check_runnable(const char *path)
+{
+	struct stat info;
+	if (access(path, X_OK) < 0 || stat(path, &info) < 0)
+		return -errno;
+	return S_ISDIR(info.st_mode) ? -EISDIR : 0;
+}
+
+static int find_path(const char *path, char ret[PATH_MAX], struct err *err)
+{
+	if (snprintf(ret, PATH_MAX, "%s", path) >= PATH_MAX)
+		return err_set(err, -ENAMETOOLONG, "the program's path is too long");
+	int code = check_runnable(path);
+	return code < 0 ? err_set(err, -ENOENT, "cannot run '%s': %s", path, strerror(-code)) : 0;
+}
+
 int preloadable_find(const char *name, char ret[PATH_MAX], struct err *err)
 {
-	if (strchr(name, '/')) {
-		if (snprintf(ret, PATH_MAX, "%s", name) >= PATH_MAX)
-			return err_set(err, -ENAMETOOLONG, "the program's path is too long");
-		return 0;
-	}
+	if (strchr(name, '/'))
+		return find_path(name, ret, err);
 	const char *folders = getenv("PATH");
 	for (const char *folder = folders ? folders : "/bin:/usr/bin"; *folder;) {
 		int length = (int)strcspn(folder, ":");
 		int n = snprintf(
 			ret, PATH_MAX, "%.*s/%s", length ? length : 1, length ? folder : ".", name);
-		if (n < PATH_MAX && access(ret, X_OK) == 0)
+		if (n < PATH_MAX && check_runnable(ret) == 0)
 			return 0;
 		folder += length;
 		folder += *folder == ':';

@@ -7,12 +7,15 @@
 
 #include <limits.h>
 
-/* The file that execvp() would run: a name with a slash is a path, another is searched for in PATH. -ENOENT. */
+/*
+ * The file that execvp() would run: a name with a slash is a path, another is searched for in PATH. -ENOENT: there is
+ * none that can be run.
+ */
 int preloadable_find(const char *name, char ret[PATH_MAX], struct err *err);
 
 /*
  * `program` is looked up as execvp() does; of a script, its interpreter is judged.
- * 0; -ENOENT (no such program), -EACCES (it gains privileges: set-user-ID or file capabilities),
+ * 0; -ENOENT (nothing that can be run), -EACCES (it gains privileges: set-user-ID or file capabilities),
  * -EOPNOTSUPP (static, another architecture, another C library), -ENOEXEC (not a program),
  * -errno of reading it. err says what to do.
  */

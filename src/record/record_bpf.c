@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/stop.h"
+#include "code/preloadable.h"
 #include "machine/bpf_check.h"
 #include "record/bpf_recording.h"
 #include "machine/cpu_limits.h"
@@ -156,8 +157,9 @@ static int run(const struct record_opts *opts, struct record_result *ret, struct
 
 static int check(const struct record_opts *opts, struct err *err)
 {
-	(void)opts;
-	return bpf_check(err);
+	char path[PATH_MAX];
+	int code = opts->argv ? preloadable_find(opts->argv[0], path, err) : 0;
+	return code < 0 ? code : bpf_check(err);
 }
 
 const struct recorder recorder_bpf = {

@@ -34,10 +34,11 @@ static int check_started(const struct record_opts *opts, struct err *err)
 
 static int check(const struct record_opts *opts, struct err *err)
 {
-	if (opts->has_disk)
+	int code = check_started(opts, err);
+	if (code == 0 && opts->has_disk)
 		return err_set(err, -EOPNOTSUPP,
 			"only the kernel sees requests to disks (--disk; --via both does, too)");
-	return check_started(opts, err);
+	return code;
 }
 
 static int check_both(const struct record_opts *opts, struct err *err)

@@ -40,6 +40,8 @@ int recorder_find(const char *name, const struct record_opts *opts, const struct
 			*ret = recorders[i];
 			return 0;
 		}
+		if (code == -ENOENT)
+			return code; /* nobody can run that */
 		if (first_code == 0)
 			first_code = code;
 	}

@@ -36,6 +36,8 @@ record -o missing/run.cct -- true
 
 echo "-- programs"
 record -o none.cct -- ./no-such-program
+"$CORECAST" record -o none.cct -- ./no-such-program 2>&1 || echo "status $?"
+"$CORECAST" record -o none.cct -- ./cat.cct 2>&1 || echo "status $?"
 record -o none.cct -- "$CORECAST_BUILD/tests/programs/static"
 [ ! -e none.cct ]
 

@@ -232,9 +232,9 @@ static void programs_that_ignore_a_preload_are_refused(void **state)
 	AUTO_FREE char *path = NULL;
 	find("tests/programs/static", &path);
 	assert_refused(path, -EOPNOTSUPP, "statically linked");
-	assert_refused("/no/such/program", -ENOENT, "cannot read");
+	assert_refused("/no/such/program", -ENOENT, "cannot run");
 	assert_refused("no-such-program", -ENOENT, "in PATH");
-	assert_refused("/proc/self/cmdline", -ENOEXEC, "not a program");
+	assert_refused("/proc/self/cmdline", -ENOENT, "cannot run");
 }
 
 /* Writes `text` to a new executable file; the caller removes it. */
@@ -255,15 +255,20 @@ static void a_script_is_judged_by_its_interpreter(void **state)
 	assert_true(asprintf(&text, "#! %s -x\n", path) > 0);
 	char refused[] = "/tmp/script.XXXXXX";
 	char accepted[] = "/tmp/script.XXXXXX";
+	char words[] = "/tmp/script.XXXXXX";
 	write_program(text, refused, 0700);
 	write_program("#!/bin/sh\n", accepted, 0700);
+	write_program("no program\n", words, 0700);
 	struct err err = { 0 };
 	int r_refused = preloadable_check(refused, &err);
 	int r_accepted = preloadable_check(accepted, &err);
+	int r_words = preloadable_check(words, &err);
+	unlink(words);
 	unlink(refused);
 	unlink(accepted);
 	assert_int_equal(r_refused, -EOPNOTSUPP);
 	assert_int_equal(r_accepted, 0);
+	assert_int_equal(r_words, -ENOEXEC);
 }
 
 static void set_user_id_programs_are_refused(void **state)
