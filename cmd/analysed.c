@@ -78,9 +78,9 @@ static void say_quality(const char *path, const struct trace_quality *quality, F
 {
 	if (quality->torn_chunks > 0)
 		fprintf(notes,
-			"corecast: %s: %" PRIu64
-			" parts of the file are damaged and were left out\n",
-			path, quality->torn_chunks);
+			"corecast: %s: %" PRIu64 " part%s of the file %s damaged and left out\n",
+			path, quality->torn_chunks, quality->torn_chunks == 1 ? "" : "s",
+			quality->torn_chunks == 1 ? "is" : "are");
 	if (quality->is_full)
 		fprintf(notes, "corecast: %s: recording ended at its size limit, or the disk's\n",
 			path);
@@ -178,7 +178,7 @@ int analysed_read(
 	if (code == 0)
 		code = analysis_results(analysis, &file->results, err);
 	if (code < 0)
-		return err_prefix(err, code, "%s", file->path);
+		return code;
 	if (notes) {
 		say_quality(file->path, trace_reader_quality(reader), notes);
 		say_limits(file, opts, notes);

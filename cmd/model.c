@@ -76,7 +76,7 @@ static int read_run(const char *path, const struct values *v, struct symbols *sy
 	struct event_sink sink = build_sink(build);
 	code = trace_reader_replay(reader, &sink, err);
 	if (code < 0)
-		return err_prefix(err, code, "%s", path);
+		return code;
 	if (v->cores == 0)
 		build_set_cores(build, trace_reader_quality(reader)->cores);
 	code = build_model(build, ret, err);

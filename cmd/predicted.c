@@ -29,7 +29,7 @@ static int load(struct predicted *predicted, struct err *err)
 	struct event_sink sink = rppm_sink(predicted->rppm);
 	code = profile_timeline_replay(&predicted->profile, predicted->path, &sink, err);
 	if (code < 0)
-		return err_prefix(err, code, "%s", predicted->path);
+		return code;
 	rppm_facts(predicted->rppm, &predicted->facts);
 	return 0;
 }
@@ -42,7 +42,7 @@ int predicted_prepare(struct predicted *predicted, size_t micro_instructions, st
 	predicted->micro_instructions = micro_instructions;
 	struct event_sink sink = meaning_sink(predicted->meaning);
 	int code = profile_timeline_replay(&predicted->profile, predicted->path, &sink, err);
-	return code < 0 ? err_prefix(err, code, "%s", predicted->path) : load(predicted, err);
+	return code < 0 ? code : load(predicted, err);
 }
 
 int predicted_again(struct predicted *predicted, struct err *err)

@@ -22,8 +22,7 @@ static int feed(
 		return code;
 	if (ret_cores)
 		*ret_cores = trace_reader_quality(reader)->cores;
-	code = trace_reader_replay(reader, sink, err);
-	return code < 0 ? err_prefix(err, code, "%s", path) : 0;
+	return trace_reader_replay(reader, sink, err);
 }
 
 static int load_replay(struct whatif *whatif, struct err *err)

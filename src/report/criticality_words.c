@@ -74,14 +74,18 @@ static void add_bound(
 	strbuf_add(out, ".");
 }
 
-/* Of the waits that the finding rests on: how sure it is. */
+/* How sure it is: what was lost, and else the waits that the finding rests on. */
 static void add_certainty(
 	struct strbuf *out, const struct criticality_view *view, const struct finding *finding)
 {
 	if (finding != view->results->findings)
 		return;
 	if (view->results->lost > 0)
-		strbuf_add(out, " (Likely: events were lost, so times are not exact.)");
+		strbuf_add(out,
+			" (Likely: events were lost, so this is of what is left, and times are not "
+			"exact.)");
+	else if (finding->kind == FINDING_NONE)
+		return;
 	else if (finding->is_clear)
 		strbuf_add(out, " (Clear: nothing else costs half as much.)");
 	else
@@ -208,10 +212,9 @@ static char *describe(struct criticality_view *view, const struct finding *findi
 	}
 	if (finding->kind == FINDING_SERIAL || finding->kind == FINDING_THREAD)
 		add_serial_code(&text, view);
-	if (finding->kind != FINDING_NONE) {
+	if (finding->kind != FINDING_NONE)
 		add_bound(&text, view->results, finding);
-		add_certainty(&text, view, finding);
-	}
+	add_certainty(&text, view, finding);
 	if (text.length > 0 && text.text[0] >= 'a' && text.text[0] <= 'z' &&
 		(finding->kind == FINDING_LOCK || finding->kind == FINDING_SPIN))
 		text.text[0] = (char)(text.text[0] - 'a' + 'A');

@@ -101,9 +101,9 @@ static uint32_t smaller(uint64_t a, uint64_t b)
 /* Of what a damaged head says, the number of records is the best guess of what is lost. */
 static void count_torn_head(struct chunks *chunks, const struct trace_chunk *head)
 {
+	uint32_t used = smaller(head->used, chunks->header.chunk_bytes - TRACE_HEAD_BYTES);
 	chunks->torn_chunks++;
-	chunks->lost_records += smaller(head->used, chunks->header.chunk_bytes - TRACE_HEAD_BYTES) /
-				TRACE_RECORD_BYTES;
+	chunks->lost_records += used < TRACE_RECORD_BYTES ? 1 : used / TRACE_RECORD_BYTES;
 }
 
 /* A chunk of a raw file: `head` stands at `offset`, the file goes on for `bytes` from there. */
@@ -178,7 +178,7 @@ static int64_t find_head(
 static int scan_closed(struct chunks *chunks, uint64_t file_bytes, struct err *err)
 {
 	uint64_t at = TRACE_HEADER_BYTES;
-	while (at + TRACE_HEAD_BYTES <= file_bytes) {
+	while (at < file_bytes) {
 		struct trace_chunk head = { 0 };
 		ssize_t n = read_at(chunks->fd, &head, sizeof head, at);
 		if (n < 0)

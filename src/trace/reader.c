@@ -59,6 +59,7 @@ struct trace_reader {
 	struct joint joint;
 	bool is_pending; /* the heap's first lane has given its event */
 	bool has_told_end;
+	bool has_read; /* an event that was recorded, not only what was lost */
 	uint64_t last_ns; /* time of the last event: none is earlier */
 	struct trace_quality quality;
 };
@@ -242,13 +243,13 @@ static int advance_first(struct trace_reader *reader)
 	return 0;
 }
 
-/* Losses that belong to no lane, told once behind everything else. */
-static bool tell_end(struct trace_reader *reader, struct event *ret)
+/* Losses that belong to no lane, told once behind everything else. 1, 0 if there are none, -EBADMSG. */
+static int tell_end(struct trace_reader *reader, struct event *ret, struct err *err)
 {
 	const struct chunks *chunks = &reader->source.chunks;
 	struct trace_quality *quality = &reader->quality;
 	if (reader->has_told_end)
-		return false;
+		return 0;
 	reader->has_told_end = true;
 	uint64_t unplaced = chunks->header.events_lost;
 	if (chunks->lost_records > reader->source.gap_records)
@@ -256,6 +257,9 @@ static bool tell_end(struct trace_reader *reader, struct event *ret)
 	quality->lost += unplaced;
 	quality->torn_chunks = chunks->torn_chunks + reader->source.torn_chunks;
 	quality->threads = reader->is_joint ? reader->joint.thread_count : reader->source.threads;
+	if (!reader->has_read && quality->torn_chunks > 0)
+		return err_set(
+			err, -EBADMSG, "'%s' is damaged: nothing in it can be read", reader->name);
 	if (quality->end_ns < reader->last_ns)
 		quality->end_ns = reader->last_ns;
 	*ret = (struct event){ .time_ns = reader->last_ns, .kind = EVENT_LOST, .value = unplaced };
@@ -299,11 +303,12 @@ int trace_reader_next(struct trace_reader *reader, struct event *ret, struct err
 	if (code < 0)
 		return err_set(err, code, "cannot read '%s': %s", reader->name, strerror(-code));
 	if (code == 0)
-		return tell_end(reader, ret);
+		return tell_end(reader, ret, err);
 	if (ret->time_ns < reader->last_ns)
 		ret->time_ns = reader->last_ns;
 	reader->last_ns = ret->time_ns;
 	reader->quality.events++;
+	reader->has_read |= ret->kind != EVENT_LOST;
 	if (ret->kind == EVENT_LOST)
 		reader->quality.lost += ret->value;
 	else if (ret->kind == EVENT_LEFT_OUT)
@@ -320,9 +325,12 @@ int trace_reader_replay(struct trace_reader *reader, const struct event_sink *si
 	while ((code = trace_reader_next(reader, &event, err)) > 0) {
 		code = sink_event(sink, &event, err);
 		if (code < 0)
-			return code;
+			return err_prefix(err, code, "%s", reader->name);
 	}
-	return code < 0 ? code : sink_finish(sink, reader->quality.end_ns, err);
+	if (code < 0)
+		return code;
+	code = sink_finish(sink, reader->quality.end_ns, err);
+	return code < 0 ? err_prefix(err, code, "%s", reader->name) : 0;
 }
 
 double trace_free_share(const struct trace_quality *quality)

@@ -55,10 +55,10 @@ int trace_reader_open_bytes(const void *bytes, size_t count, const char *name,
 	struct trace_reader **ret, struct err *err);
 void trace_reader_free(struct trace_reader *reader);
 
-/* 1: *ret is the next event, its text lives until the next call; 0: the end; -EIO, -ENOMEM. */
+/* 1: *ret is the next event, its text lives until the next call; 0: the end; -EIO, -ENOMEM, -EBADMSG (damage left nothing). */
 int trace_reader_next(struct trace_reader *reader, struct event *ret, struct err *err);
 
-/* All events that are left into the sink, then finish(). 0, or the first failure of either. */
+/* All events that are left into the sink, then finish(). 0, or the first failure of either; err names the file. */
 int trace_reader_replay(
 	struct trace_reader *reader, const struct event_sink *sink, struct err *err);
 

@@ -78,7 +78,7 @@ static struct outcome read_image(const uint8_t *bytes, size_t size)
 	struct outcome outcome = { 0 };
 	struct err err = { "" };
 	struct event event;
-	uint64_t last_ns = 0;
+	uint64_t last_ns = 0, recorded = 0;
 	int code;
 	memset(seen, 0, sizeof seen);
 	outcome.open_code = trace_reader_open_fd(file_of(bytes, size), "image", &reader, &err);
@@ -89,16 +89,17 @@ static struct outcome read_image(const uint8_t *bytes, size_t size)
 	while ((code = trace_reader_next(reader, &event, &err)) > 0) {
 		assert_true(event.time_ns >= last_ns);
 		last_ns = event.time_ns;
+		recorded += event.kind != EVENT_LOST;
 		if (!is_intact(&event))
 			continue;
 		assert_false(seen[event.value - 1000]);
 		seen[event.value - 1000] = 1;
 		outcome.intact++;
 	}
-	assert_int_equal(code, 0);
+	outcome.quality = *trace_reader_quality(reader);
+	assert_int_equal(code, outcome.quality.torn_chunks > 0 && recorded == 0 ? -EBADMSG : 0);
 	while (outcome.first_missing < EVENTS && seen[outcome.first_missing])
 		outcome.first_missing++;
-	outcome.quality = *trace_reader_quality(reader);
 	return outcome;
 }
 
