@@ -201,7 +201,7 @@ int on_record(struct bpf_iter__bpf_map_elem *context)
 	__u64 now_ns = bpf_ktime_get_ns();
 	bpf_spin_lock(&account->lock);
 	if (context->meta->seq_num == 0)
-		advance(&account->total, now_ns);
+		advance(&account->total, stopped_ns ? stopped_ns : now_ns);
 	copy = *thread;
 	if (copy.is_active) {
 		copy.criticality += account->total.sum - copy.begin_sum;

@@ -16,6 +16,7 @@ const volatile bool is_on_cpu; /* active means running on a core; waiting for on
 const volatile bool has_events; /* tell each change, for a timeline */
 
 __u64 losses[WATCH_LOSSES];
+__u64 stopped_ns; /* by user space, when nothing is attached any more: the account goes no further; 0: it does */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

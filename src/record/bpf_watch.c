@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 
 struct bpf_watch {
 	struct watch_bpf *programs;
@@ -200,7 +201,12 @@ int bpf_watch_open(const struct bpf_watch_opts *opts, struct bpf_watch **ret, st
 
 void bpf_watch_stop(struct bpf_watch *watch)
 {
+	struct timespec now;
 	watch_bpf__detach(watch->programs);
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
+	if (watch->programs->bss->stopped_ns == 0)
+		watch->programs->bss->stopped_ns =
+			(uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 void bpf_watch_free(struct bpf_watch *watch)

@@ -249,6 +249,35 @@ static void an_account_stands_still_once_stopped(void **state)
 	assert_int_equal(sum_of(&snapshot), before);
 }
 
+static void an_active_thread_stands_still_too(void **state)
+{
+	(void)state;
+	skip_without_bpf();
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		(void)alarm(60);
+	while (pid == 0)
+		(void)getppid(); /* until it is killed */
+	AUTO(bpf_watch)
+	struct bpf_watch *watch = open_watch(&(struct bpf_watch_opts){ .pid = pid });
+	AUTO_RELEASE(bpf_snapshot) struct bpf_snapshot snapshot = { 0 };
+	struct err err = { 0 };
+	do
+		assert_int_equal(bpf_watch_read(watch, &snapshot, &err), 0);
+	while (sum_of(&snapshot) == 0);
+	read_stopped(watch, &snapshot);
+	struct watch_total total = snapshot.total;
+	uint64_t before = sum_of(&snapshot);
+	(void)nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	read_stopped(watch, &snapshot);
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+	assert_adds_up(&snapshot);
+	assert_int_equal(snapshot.total.now_ns, total.now_ns);
+	assert_int_equal(sum_of(&snapshot), before);
+}
+
 static void a_thread_that_ended_is_told_once(void **state)
 {
 	(void)state;
@@ -395,6 +424,7 @@ int main(void)
 		cmocka_unit_test(a_thread_alone_is_as_critical_as_its_time),
 		cmocka_unit_test(the_account_of_the_events_is_the_kernels),
 		cmocka_unit_test(an_account_stands_still_once_stopped),
+		cmocka_unit_test(an_active_thread_stands_still_too),
 		cmocka_unit_test(a_thread_that_ended_is_told_once),
 		cmocka_unit_test(children_are_watched_too),
 		cmocka_unit_test(no_such_process_is_said),
