@@ -70,17 +70,57 @@ static struct trace_chunk *map_chunk(const struct raw_file *file, uint32_t numbe
 	return map == MAP_FAILED ? NULL : (struct trace_chunk *)(void *)((uint8_t *)map + rest);
 }
 
-struct trace_chunk *raw_file_chunk(struct raw_file *file, uint32_t *ret_number)
+static bool end_recording(struct raw_file *file)
+{
+	__atomic_store_n(&file->header->is_full, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
+/* A place in the file; false if the limit is reached. */
+static bool take_number(struct raw_file *file, uint32_t *ret)
 {
 	struct trace_header *header = file->header;
 	if (__atomic_load_n(&header->is_full, __ATOMIC_RELAXED))
+		return false;
+	*ret = __atomic_fetch_add(&header->chunks_taken, 1, __ATOMIC_RELAXED);
+	return *ret < header->chunks_max || end_recording(file);
+}
+
+struct trace_chunk *raw_file_chunk(struct raw_file *file, uint32_t *ret_number)
+{
+	if (!take_number(file, ret_number))
 		return NULL;
-	uint32_t number = __atomic_fetch_add(&header->chunks_taken, 1, __ATOMIC_RELAXED);
-	struct trace_chunk *chunk = number < header->chunks_max ? map_chunk(file, number) : NULL;
+	struct trace_chunk *chunk = map_chunk(file, *ret_number);
 	if (!chunk)
-		__atomic_store_n(&header->is_full, 1, __ATOMIC_RELAXED);
-	*ret_number = number;
+		(void)end_recording(file); /* false, as is known */
 	return chunk;
+}
+
+static bool write_all(int fd, const void *from, size_t bytes, uint64_t offset)
+{
+	for (size_t done = 0; done < bytes;) {
+		ssize_t n =
+			pwrite(fd, (const char *)from + done, bytes - done, (off_t)(offset + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		done += (size_t)n;
+	}
+	return true;
+}
+
+/* The head last: a copy that a kill cuts short does not count. */
+bool raw_file_copy(struct raw_file *file, const struct trace_chunk *chunk)
+{
+	struct trace_chunk head = *chunk;
+	if (!take_number(file, &head.number))
+		return false;
+	uint64_t offset = offset_of(head.number);
+	head.check = trace_chunk_check(&head);
+	return (write_all(file->fd, chunk + 1, chunk->used, offset + TRACE_HEAD_BYTES) &&
+		       write_all(file->fd, &head, sizeof head, offset)) ||
+	       end_recording(file);
 }
 
 void raw_file_leave(struct trace_chunk *chunk)

@@ -19,7 +19,7 @@
 enum { NO_LANE = UINT32_MAX };
 
 struct writer_lane {
-	struct trace_chunk *chunk;
+	struct trace_chunk *chunk; /* mapped, and used again: what fills it is copied away */
 	uint64_t last_ns;
 	uint32_t number; /* in the file, which others may share */
 	uint32_t seq; /* of the next chunk */
@@ -197,32 +197,53 @@ static int free_lane(struct trace_writer *writer, const struct event *event, uin
 	return 0;
 }
 
-/* Room for so many rows in the lane's chunk, or in a new one; NULL: full. */
+/* An empty chunk; what was in the one before is elsewhere in the file. False: full. */
+static bool clear_chunk(struct trace_writer *writer, struct writer_lane *lane)
+{
+	uint32_t number;
+	struct trace_chunk *chunk = lane->chunk;
+	if (!chunk) {
+		chunk = raw_file_chunk(&writer->file, &number);
+		if (!chunk)
+			return false;
+		chunk->number = number;
+	} else {
+		if (!raw_file_copy(&writer->file, chunk))
+			return false;
+		__atomic_store_n(&chunk->magic, 0, __ATOMIC_RELEASE);
+		memset(chunk + 1, 0, chunk->used);
+		chunk->used = 0;
+	}
+	lane->chunk = chunk;
+	return true;
+}
+
+static void open_chunk(struct writer_lane *lane, const struct event *event)
+{
+	struct trace_chunk *chunk = lane->chunk;
+	chunk->lane = lane->number;
+	chunk->seq = lane->seq++;
+	chunk->pid = event->pid;
+	chunk->tid = event->tid;
+	chunk->first_ns = event->time_ns;
+	struct trace_chunk whole = *chunk;
+	whole.magic = TRACE_CHUNK_MAGIC;
+	chunk->check = trace_chunk_check(&whole);
+	__atomic_store_n(&chunk->magic, whole.magic, __ATOMIC_RELEASE);
+}
+
+/* Room for so many rows in the lane's chunk; NULL: full. */
 static struct trace_record *reserve_rows(
 	struct trace_writer *writer, uint32_t index, const struct event *event, uint32_t row_count)
 {
 	struct writer_lane *lane = &writer->lanes[index];
 	uint32_t bytes = row_count * TRACE_RECORD_BYTES;
-	struct trace_chunk *chunk = lane->chunk;
-	if (!chunk || chunk->used + bytes > TRACE_CHUNK_BYTES - TRACE_HEAD_BYTES) {
-		uint32_t number;
-		chunk = raw_file_chunk(&writer->file, &number);
-		if (!chunk)
+	if (!lane->chunk || lane->chunk->used + bytes > TRACE_CHUNK_BYTES - TRACE_HEAD_BYTES) {
+		if (!clear_chunk(writer, lane))
 			return NULL;
-		raw_file_leave(lane->chunk);
-		chunk->number = number;
-		chunk->lane = lane->number;
-		chunk->seq = lane->seq++;
-		chunk->pid = event->pid;
-		chunk->tid = event->tid;
-		chunk->first_ns = event->time_ns;
-		uint32_t magic = TRACE_CHUNK_MAGIC;
-		struct trace_chunk whole = *chunk;
-		whole.magic = magic;
-		chunk->check = trace_chunk_check(&whole);
-		__atomic_store_n(&chunk->magic, magic, __ATOMIC_RELEASE);
-		lane->chunk = chunk;
+		open_chunk(lane, event);
 	}
+	struct trace_chunk *chunk = lane->chunk;
 	return (struct trace_record *)(void *)((uint8_t *)chunk + TRACE_HEAD_BYTES + chunk->used);
 }
 

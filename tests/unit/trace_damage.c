@@ -13,6 +13,9 @@
 enum { EVENTS = 4000, THREADS = 2, FLIPS = 3000 };
 enum { ROWS = (TRACE_CHUNK_BYTES - TRACE_HEAD_BYTES) / TRACE_RECORD_BYTES };
 
+/* Where chunks of a raw one stand: what each lane was filling last comes before those that it has filled. */
+enum { UNFILLED = TRACE_HEADER_BYTES, FILLED = TRACE_HEADER_BYTES + THREADS * TRACE_CHUNK_BYTES };
+
 struct image {
 	uint8_t *bytes;
 	size_t size;
@@ -197,7 +200,7 @@ static void a_changed_head_hides_its_chunk_and_is_told(void **state)
 	AUTO_RELEASE(image) struct image image = { 0 };
 	make_image(LEFT_RAW, &image);
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		uint8_t *byte = image.bytes + TRACE_HEADER_BYTES + fields[i];
+		uint8_t *byte = image.bytes + FILLED + fields[i];
 		*byte ^= 4;
 		struct outcome outcome = read_image(image.bytes, image.size);
 		assert_int_equal(outcome.intact, EVENTS - ROWS);
@@ -280,9 +283,8 @@ static void a_row_behind_the_last_one_is_counted_as_lost(void **state)
 	AUTO_RELEASE(image) struct image image = { 0 };
 	struct trace_chunk head;
 	make_image(LEFT_RAW, &image);
-	size_t last = TRACE_HEADER_BYTES + 3 * TRACE_CHUNK_BYTES;
-	memcpy(&head, image.bytes + last, sizeof head);
-	image.bytes[last + TRACE_HEAD_BYTES + head.used + 5] = 1;
+	memcpy(&head, image.bytes + UNFILLED, sizeof head);
+	image.bytes[UNFILLED + TRACE_HEAD_BYTES + head.used + 5] = 1;
 	struct outcome outcome = read_image(image.bytes, image.size);
 	assert_int_equal(outcome.intact, EVENTS);
 	assert_int_equal(outcome.quality.lost, 1);
@@ -297,7 +299,7 @@ static void closing_a_damaged_file_keeps_the_account_of_it(void **state)
 	AUTO_RELEASE(event_list) struct event_list list;
 	trace_path_init(&path);
 	make_image(LEFT_RAW, &image);
-	image.bytes[TRACE_HEADER_BYTES + offsetof(struct trace_chunk, lane)] ^= 1;
+	image.bytes[FILLED + offsetof(struct trace_chunk, lane)] ^= 1;
 	AUTO_FILE FILE *file = fopen(path.text, "we");
 	assert_int_equal(fwrite(image.bytes, 1, image.size, file), image.size);
 	assert_int_equal(fflush(file), 0);
