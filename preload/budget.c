@@ -102,6 +102,7 @@ void budget_start(void)
 {
 	self.budget = (struct budget){ .is_on = is_limited(),
 		.owner = limits.knows_mutexes ? self.tid : 0,
+		.look_waits = BUDGET_WAITS_MIN,
 		.random = self.tid * 0x9e3779b97f4a7c15ull };
 	begin_burst();
 	self.budget.look_mark = mark();
@@ -153,6 +154,7 @@ void budget_look(void)
 	struct spent spent = spent_since(&budget->look_mark);
 	budget->is_over = limits.ppm > 0 && spent.pairs_ns + spent.waits_ns > spent.allowed_ns;
 	budget->look_mark = mark();
+	budget->look_waits = least(2 * budget->look_waits, BUDGET_WAITS);
 }
 
 static void begin_slice(void)

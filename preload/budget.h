@@ -24,6 +24,8 @@
 #include <stdint.h>
 
 enum {
+	/* Between two looks, at first and in the end. */
+	BUDGET_WAITS_MIN = 16,
 	BUDGET_WAITS = 256,
 	BUDGET_HELD = 8, /* locks that a thread holds at once; more are always recorded */
 };
@@ -52,6 +54,7 @@ struct budget {
 	uint32_t slice_pairs; /* what slice was */
 	uint32_t gap; /* left behind the slice */
 	uint32_t burst; /* free locks to be recorded before the next gap */
+	uint32_t look_waits; /* until the next look */
 	uint32_t turn; /* of waits whose CPU time is read or estimated */
 	uint64_t pairs; /* before this burst or slice */
 	struct budget_mark burst_mark,
@@ -75,7 +78,7 @@ bool budget_tries(pthread_mutex_t *mutex, const void *caller);
 void budget_tell_held(void);
 
 /*
- * After each BUDGET_WAITS waits: whether the thread is over its budget with everything it does. Then it reads its
+ * After look_waits waits: whether the thread is over its budget with everything it does. Then it reads its
  * CPU clock at fewer waits, and does not record calls at descriptors that do not block.
  */
 void budget_look(void);

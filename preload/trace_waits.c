@@ -52,7 +52,7 @@ static bool is_light(const struct wait *wait)
 static void choose_clock(struct wait *wait)
 {
 	struct budget *budget = &self.budget;
-	if (++budget->waits - budget->look_mark.waits >= BUDGET_WAITS)
+	if (++budget->waits - budget->look_mark.waits >= budget->look_waits)
 		budget_look();
 	wait->is_estimated = budget->is_over && self.cpu.shows_sleep && is_light(wait) &&
 			     ++budget->turn % MEASURED_WAITS != 0;
