@@ -29,7 +29,7 @@ void build_free(struct build *build)
 		build_graph_release(&build->graphs[i]);
 	free(build->graphs);
 	free(build->objects);
-	free(build->sizes);
+	free(build->pools);
 	build_groups_release(&build->groups);
 	build_channels_release(&build->channels);
 	build_requests_release(&build->requests);
@@ -68,67 +68,15 @@ void build_set_cores(struct build *build, uint32_t cores)
 	build->opts.cores = cores;
 }
 
-/* A parameter's name from a group's: letters, digits, '_'. */
-static int add_size(struct build *build, size_t group, bool is_only_one)
-{
-	const struct build_group *threads = &build->groups.items[group];
-	AUTO_FREE char *name = NULL;
-	int length = is_only_one ? asprintf(&name, "workers")
-				 : asprintf(&name, "%.60s_threads", threads->name);
-	if (length < 0)
-		return -ENOMEM;
-	for (char *c = name; *c; c++)
-		if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-			    (*c >= '0' && *c <= '9')))
-			*c = '_';
-	int code = model_add_parameter(build->model, name, &build->sizes[group]);
-	if (code < 0)
-		return code;
-	AUTO_FREE char *note = NULL;
-	if (asprintf(&note, "threads like '%s'", threads->name) < 0)
-		return -ENOMEM;
-	struct model_parameter *parameter = &build->model->parameters[build->sizes[group]];
-	parameter->value = (double)threads->count;
-	parameter->note = model_text(build->model, note);
-	return parameter->note ? 0 : -ENOMEM;
-}
-
-/* All started at once by one thread: their number is a setting. */
-static bool is_pool(const struct build *build, size_t group)
-{
-	const struct build_group *threads = &build->groups.items[group];
-	if (threads->count < 2 || threads->first_count > 0)
-		return false;
-	size_t waves = 0;
-	for (size_t i = 0; i < build->trace.thread_count; i++)
-		for (size_t j = 0; j < build->trace.threads[i].step_count; j++) {
-			const struct build_step *step = &build->trace.threads[i].steps[j];
-			if (step->op != STEP_SPAWN || step->object != group)
-				continue;
-			if (step->count != threads->count)
-				return false;
-			waves++;
-		}
-	return waves == 1;
-}
-
 static int add_parameters(struct build *build)
 {
-	size_t pools = 0;
 	uint32_t cores;
-	build->sizes = calloc(build->groups.count + 1, sizeof *build->sizes);
-	int code = build->sizes ? model_add_parameter(build->model, "cores", &cores) : -ENOMEM;
+	int code = model_add_parameter(build->model, "cores", &cores);
 	if (code < 0)
 		return code;
 	build->model->parameters[cores].value = build->opts.cores;
 	build->model->parameters[cores].note = "of the machine; 0: one for each thread";
-	for (size_t i = 0; i < build->groups.count; i++)
-		pools += is_pool(build, i);
-	for (size_t i = 0; i < build->groups.count && code == 0; i++) {
-		build->sizes[i] = BUILD_NONE;
-		if (is_pool(build, i))
-			code = add_size(build, i, pools == 1);
-	}
+	code = build_pools_find(&build->trace, &build->groups, build->model, &build->pools);
 	return code < 0 ? code
 			: build_formula(build->model, &build->model->hardware.cores, "cores");
 }
@@ -351,6 +299,11 @@ static int add_notes(struct build *build)
 			"waits at conditions whose meaning was not found: they sleep as long as "
 			"recorded, whatever else changes");
 	if (code == 0)
+		code = add_note(build, build->channels.told_waits,
+			"waits at conditions whose meaning was not found: they wait for the "
+			"signals of "
+			"those who ended them, as often as recorded");
+	if (code == 0)
 		code = add_note(build, build->channels.failed_tries,
 			"tries of locks that failed are left out");
 	if (code == 0)
@@ -410,6 +363,8 @@ static int make(struct build *build, struct err *err)
 	if (code == 0)
 		build->has_limit = build_limits_find(&build->trace);
 	build_leave_out_own_signals(&build->trace);
+	if (code == 0)
+		code = build_leave_out_broken_arrivals(&build->trace);
 	if (code == 0)
 		code = build_disk_find(&build->trace, &build->disk);
 	if (code == 0)

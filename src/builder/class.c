@@ -64,32 +64,39 @@ static void join(struct build_trace *trace, uint32_t a, uint32_t b)
 
 /* `threads`: how many the scope has. */
 static void join_step(const struct places *places, struct build_trace *trace,
-	const struct build_step *step, uint32_t scope, size_t threads)
+	const struct build_step *step, uint32_t scope, size_t threads, bool joins_many)
 {
 	uint64_t key = place_key(trace, step, scope);
 	bool are_common = map_find(&places->are_common, step->site, key);
 	uint64_t count = *map_find(&places->count, step->site, key);
-	if (count > CLASS_LEAST || (count == threads && threads > 1 && !are_common))
+	if ((joins_many && count > CLASS_LEAST) || (count == threads && threads > 1 && !are_common))
 		join(trace, (uint32_t)*map_find(&places->first, step->site, key), step->object);
 }
 
-/* Locks count for a group, queues for each thread that takes from them: each thread of a group may have its own. */
+/*
+ * Locks count for a group, queues for each thread that takes from them; of either each thread of a group may have
+ * its own.
+ */
 static int visit(const struct build_groups *groups, struct places *places,
 	struct build_trace *trace, size_t thread, bool joins)
 {
 	int code = 0;
+	uint32_t group = groups->of_thread[thread];
+	size_t threads = groups->items[group].count;
 	for (size_t i = 0; i < trace->threads[thread].step_count && code == 0; i++) {
 		const struct build_step *step = &trace->threads[thread].steps[i];
-		uint32_t group = groups->of_thread[thread];
-		bool is_of_group = is_lock(trace, step);
-		uint32_t scope = is_of_group ? group : (uint32_t)(groups->count + thread);
-		if (!is_of_group && !is_get(trace, step))
+		uint32_t own = (uint32_t)(groups->count + thread);
+		bool is_queue = is_get(trace, step);
+		if (!is_queue && !is_lock(trace, step))
 			continue;
 		if (joins)
-			join_step(places, trace, step, scope,
-				is_of_group ? groups->items[group].count : 1);
+			join_step(places, trace, step, group, threads, !is_queue);
 		else
-			code = count_step(trace, places, step, scope, thread);
+			code = count_step(trace, places, step, group, thread);
+		if (is_queue && joins)
+			join_step(places, trace, step, own, 1, true);
+		else if (is_queue && code == 0)
+			code = count_step(trace, places, step, own, thread);
 	}
 	return code;
 }

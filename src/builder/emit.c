@@ -7,6 +7,7 @@
  *		    `--body--> loop k2 --> x2
  *				 `--body--> draw
  */
+#include "builder/law.h"
 #include "builder/parts.h"
 
 #include "base/mem.h"
@@ -24,11 +25,23 @@ struct emitter {
 	const struct build_group *group;
 	const struct build_graph *graph;
 	uint32_t index; /* of the group, here and in the model */
+	const struct build_pool *pool; /* in which its threads work, or NULL */
 	uint32_t *fragments; /* of each state */
 	bool is_main;
 	bool is_taker; /* they take requests from outside */
 	bool has_flow; /* its threads put, get or wait for items */
 };
+
+/* Of the group itself, not of a team that its thread starts. */
+static uint32_t own_parameter(const struct emitter *e)
+{
+	return e->build->pools[e->index].parameter;
+}
+
+static const char *size_name(const struct emitter *e)
+{
+	return e->model->parameters[e->pool->parameter].name;
+}
 
 static struct model_fragment *fragment_at(const struct emitter *e, uint32_t index)
 {
@@ -138,6 +151,20 @@ static int fill_times(struct emitter *e, const struct build_state *state, uint32
 	return code;
 }
 
+static int fill_items(
+	struct emitter *e, const struct build_state *state, struct model_fragment *fragment)
+{
+	AUTO_FREE uint64_t *counts = calloc(state->visits + 1, sizeof *counts);
+	if (!counts)
+		return -ENOMEM;
+	bool is_always_one = true;
+	for (size_t i = 0; i < state->visits; i++) {
+		counts[i] = e->graph->visits[e->graph->order[state->first + i]].step->count;
+		is_always_one &= counts[i] == 1;
+	}
+	return is_always_one ? 0 : build_counts(e->model, counts, state->visits, &fragment->count);
+}
+
 /* How many requests of the state's class; the model has only classes of which requests were seen. */
 static int fill_requests(
 	struct emitter *e, const struct build_state *state, struct model_fragment *fragment)
@@ -162,14 +189,15 @@ static int fill_count(struct emitter *e, const struct build_state *state, uint32
 	if (state->op != STEP_SPAWN && state->op != STEP_PUT && state->op != STEP_GET &&
 		state->op != STEP_TICK)
 		return 0;
+	if (state->op == STEP_PUT)
+		return fill_items(e, state, fragment);
 	fragment->count.value.value = state->count == 1 ? 0 : state->count;
 	if (state->op != STEP_SPAWN)
 		return 0;
-	uint32_t parameter = e->build->sizes[state->object];
-	if (parameter == BUILD_NONE || state->count != e->build->groups.items[state->object].count)
-		return 0;
-	return build_formula(
-		e->model, &fragment->count.value, "%s", e->model->parameters[parameter].name);
+	const struct build_pool *pool = &e->build->pools[state->object];
+	return pool->parameter == BUILD_NONE
+		       ? 0
+		       : build_pool_started(e->model, pool, &fragment->count.value);
 }
 
 static int add_state(struct emitter *e, uint32_t state_index)
@@ -265,15 +293,24 @@ static int add_tickets(struct emitter *e, const struct build_law *law, uint64_t 
 	if (code < 0)
 		return code;
 	e->model->objects[object].initial.value = (double)total;
-	if (before > 0 &&
-		build_formula(e->model, &e->model->objects[object].initial, "%" PRIu64 " - %s",
-			total + before, e->model->parameters[e->build->sizes[e->index]].name) < 0)
+	if (before > 0 && build_formula(e->model, &e->model->objects[object].initial,
+				  "%" PRIu64 " - %s", total + before, size_name(e)) < 0)
 		return -ENOMEM;
 	struct model_fragment *fragment = fragment_at(e, index);
 	fragment->op = MODEL_TRY_GET;
 	fragment->object = object;
 	fragment->otherwise = e->fragments[law->to];
 	return set_only_edge(e, index, body);
+}
+
+/* Visits of states that do the same as this one at the same place, whatever comes before. */
+static uint64_t visits_alike(const struct build_graph *graph, const struct build_state *state)
+{
+	uint64_t visits = 0;
+	for (size_t i = 0; i < graph->state_count; i++)
+		if (graph->states[i].op == state->op && graph->states[i].site == state->site)
+			visits += graph->states[i].visits;
+	return visits;
 }
 
 /*
@@ -283,24 +320,41 @@ static int add_tickets(struct emitter *e, const struct build_law *law, uint64_t 
 static uint32_t turns_before(
 	const struct emitter *e, const struct build_state *state, const struct build_law *law)
 {
-	uint64_t body_visits = 0, turns = 0;
+	uint64_t body_visits = 0, alike = 0, turns = 0;
 	for (size_t i = 0; i < law->run_count; i++)
 		turns += law->runs[i];
 	for (size_t i = 0; i < state->edge_count; i++)
-		if (state->edges[i].to != law->to && state->edges[i].to != STATE_END)
-			body_visits += e->graph->states[state->edges[i].to].visits;
-	return body_visits >= turns + law->run_count ? (uint32_t)law->run_count : 0;
+		if (state->edges[i].to != law->to && state->edges[i].to != STATE_END) {
+			const struct build_state *body = &e->graph->states[state->edges[i].to];
+			body_visits += body->visits;
+			alike += visits_alike(e->graph, body);
+		}
+	bool begins_with_body =
+		body_visits >= turns + law->run_count || alike == turns + law->run_count;
+	return begins_with_body ? (uint32_t)law->run_count : 0;
 }
 
-static int set_count(struct emitter *e, const struct build_law *law, uint64_t total,
-	uint32_t before, bool is_shared, struct model_count *ret)
+/*
+ * Whether a pool's threads share a loop's turns: each comes once to its end; or, of a team, too, each makes its part of them from
+ * one barrier to the next.
+ */
+static bool is_shared(const struct emitter *e, const struct build_law *law)
 {
-	if (!is_shared)
-		return build_counts(e->model, law->runs, law->run_count, ret);
-	const char *size = e->model->parameters[e->build->sizes[e->index]].name;
-	return before > 0 ? build_formula(e->model, &ret->value, "%" PRIu64 " / %s - 1",
-				    total + before, size)
-			  : build_formula(e->model, &ret->value, "%" PRIu64 " / %s", total, size);
+	if (e->is_taker || !e->pool || build_is_rounds(e->graph, law))
+		return false;
+	bool is_of_round = build_leads_to_barrier(e->graph, law->to);
+	bool is_of_life = law->is_once && law->run_count == e->group->count;
+	return is_of_round || (is_of_life && e->pool->parameter == own_parameter(e));
+}
+
+/* A thread's turns as a part of what all threads of one wave made. */
+static int set_part(struct emitter *e, const struct build_law *law, uint64_t total, uint32_t before,
+	struct model_count *ret)
+{
+	double each = (double)(total + before) / (double)law->run_count;
+	double whole = each * (double)e->pool->size;
+	return build_formula(e->model, &ret->value, "%.6g / %s%s", whole, size_name(e),
+		before > 0 ? " - 1" : "");
 }
 
 static int add_loop(struct emitter *e, const struct build_state *state, const struct build_law *law,
@@ -312,16 +366,18 @@ static int add_loop(struct emitter *e, const struct build_state *state, const st
 		least = law->runs[i] < least ? law->runs[i] : least;
 		most = law->runs[i] > most ? law->runs[i] : most;
 	}
-	bool is_shared = law->is_once && !e->is_taker && e->build->sizes[e->index] != BUILD_NONE &&
-			 law->run_count == e->group->count && !build_is_rounds(e->graph, law);
-	uint32_t before = is_shared ? turns_before(e, state, law) : 0;
-	e->build->guessed_splits += is_shared && least == most;
-	if (is_shared && (e->has_flow || most - least > 1))
+	bool shared = is_shared(e, law);
+	bool is_one_pool =
+		shared && law->is_once && e->pool->waves == 1 && e->pool->starter == BUILD_NONE;
+	uint32_t before = shared ? turns_before(e, state, law) : 0;
+	e->build->guessed_splits += shared && least == most;
+	if (is_one_pool && (e->has_flow || most - least > 1))
 		return add_tickets(e, law, total, before, body, index);
 	struct model_fragment *fragment = fragment_at(e, index);
 	fragment->op = MODEL_LOOP;
 	fragment->body = body;
-	int code = set_count(e, law, total, before, is_shared, &fragment->count);
+	int code = shared ? set_part(e, law, total, before, &fragment->count)
+			  : build_counts(e->model, law->runs, law->run_count, &fragment->count);
 	return code < 0 ? code : set_only_edge(e, index, e->fragments[law->to]);
 }
 
@@ -416,7 +472,8 @@ static uint32_t find_latched_pool(const struct build *build, uint32_t object, si
 				puts += thread->steps[k].op == STEP_PUT &&
 					build_object_of(trace, &thread->steps[k]) == object;
 		}
-		if (build->sizes[i] != BUILD_NONE && puts > 0 && puts == group->count * gets)
+		if (build->pools[i].parameter != BUILD_NONE && puts > 0 &&
+			puts == group->count * gets)
 			return i;
 	}
 	return BUILD_NONE;
@@ -436,7 +493,7 @@ static int count_repeats(
 	}
 	repeats -= (long)e->build->groups.items[pool].count;
 	return build_formula(e->model, ret, "%s %s %ld",
-		e->model->parameters[e->build->sizes[pool]].name, repeats < 0 ? "-" : "+",
+		e->model->parameters[e->build->pools[pool].parameter].name, repeats < 0 ? "-" : "+",
 		labs(repeats));
 }
 
@@ -525,6 +582,7 @@ int build_emit_group(struct build *build, uint32_t group)
 		.group = &build->groups.items[group],
 		.graph = graph,
 		.index = group,
+		.pool = build_pool_of(build->pools, &build->groups, group),
 		.fragments = fragments,
 		.is_main = group == 0 && first->parent == BUILD_NONE,
 		.is_taker = is_taker(build, graph),

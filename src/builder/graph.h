@@ -11,7 +11,7 @@
  * between two x the thread goes other ways k times. If draws were independent k would be geometric,
  * with the variance m^2 + m at mean m. Runs that vary much less (always 100 times) or much more are
  * a law of their own: the counts as seen. A way after which a thread does not come back (the end
- * of its only loop) is always such a law, since its length is the amount of work.
+ * of its only loop), or arrives at a barrier, is always such a law, since its length is the amount of work.
  */
 #ifndef BUILDER_GRAPH_H
 #define BUILDER_GRAPH_H

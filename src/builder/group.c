@@ -49,7 +49,7 @@ static bool is_about_objects(const struct build_step *step)
 	       step->op != STEP_SLEEP && step->op != STEP_IO && step->op != STEP_EXIT;
 }
 
-enum { OWN_LOCK = BUILD_NONE - 1 };
+enum { OWN_LOCK = BUILD_NONE - 1, OWN_QUEUE = BUILD_NONE - 2 };
 
 static bool is_own_lock(const struct build_trace *trace, const struct build_step *step)
 {
@@ -59,7 +59,7 @@ static bool is_own_lock(const struct build_trace *trace, const struct build_step
 }
 
 /*
- * Of each lock and each start routine: which thread with that routine takes it (index plus 1; 0: several), and a sum
+ * Of each lock, each queue and each start routine: which thread with that routine uses it (index plus 1; 0: several), and a sum
  * over the places where it does so.
  */
 struct takers {
@@ -93,6 +93,12 @@ static int add_taker(struct takers *takers, const struct build_trace *trace, uin
 	return code < 0 ? code : 0;
 }
 
+/* Whether it is about a queue's items. */
+static bool is_flow(const struct build_step *step)
+{
+	return step->op == STEP_GET || step->op == STEP_PUT || step->op == STEP_CLOSE;
+}
+
 static int find_takers(const struct build_trace *trace, struct takers *ret)
 {
 	int code = 0;
@@ -102,7 +108,7 @@ static int find_takers(const struct build_trace *trace, struct takers *ret)
 	for (uint32_t i = 0; i < trace->thread_count; i++)
 		for (size_t j = 0; j < trace->threads[i].step_count && code >= 0; j++) {
 			const struct build_step *step = &trace->threads[i].steps[j];
-			if (step->op == STEP_LOCK || step->op == STEP_READ_LOCK)
+			if (step->op == STEP_LOCK || step->op == STEP_READ_LOCK || is_flow(step))
 				code = add_taker(ret, trace, i, step);
 		}
 	return code < 0 ? code : 0;
@@ -117,21 +123,23 @@ static void takers_release(struct takers *takers)
 }
 
 /*
- * The object of a use. Locks that no other thread of its kind takes, and that threads of other kinds take at the
+ * The object of a use. Locks and queues that no other thread of its kind uses, and that threads of other kinds use at the
  * same places, if they do, are the same: that of a thread's own queue, which others fill.
  */
 static uint32_t object_of_use(const struct takers *takers, const struct build_trace *trace,
 	uint32_t index, const struct build_step *step)
 {
 	uint64_t routine = trace->threads[index].routine;
-	bool is_lock =
-		step->op == STEP_LOCK || step->op == STEP_READ_LOCK || step->op == STEP_UNLOCK;
-	const uint64_t *taker = is_lock ? map_find(&takers->threads, step->object, routine) : NULL;
+	bool is_used = step->op == STEP_LOCK || step->op == STEP_READ_LOCK ||
+		       step->op == STEP_UNLOCK || is_flow(step);
+	const uint64_t *taker = is_used ? map_find(&takers->threads, step->object, routine) : NULL;
 	const uint64_t *places = taker ? map_find(&takers->places, step->object, routine) : NULL;
 	if (is_own_lock(trace, step))
 		return OWN_LOCK;
 	if (!places || *taker != index + 1 || trace->threads[index].parent == BUILD_NONE)
 		return step->object;
+	if (is_flow(step)) /* where others fill it is chance, if what they put are signals (told.h) */
+		return OWN_QUEUE;
 	return (uint32_t)OWN_LOCK ^ (uint32_t)(mix(takers->sums[step->object] - *places, 0) >> 33);
 }
 
@@ -184,6 +192,20 @@ static bool has_common(const struct use *a, size_t a_count, const struct use *b,
 	return false;
 }
 
+/* Whether there is a place at which a thread uses some of both lists: to it they are things of one kind. */
+static bool uses_both(const struct uses *uses, const struct use *a, size_t a_count,
+	const struct use *b, size_t b_count)
+{
+	for (size_t from = 0, to = 0; from < uses->count; from = to) {
+		const struct use *here = &uses->items[from];
+		to = place_end(uses, from);
+		if (has_common(here, to - from, a, a_count) &&
+			has_common(here, to - from, b, b_count))
+			return true;
+	}
+	return false;
+}
+
 /* Places where some thread uses more than CLASS_LEAST different objects: another thread may use others of them. */
 static int find_crowded(const struct uses *uses, size_t count, struct map *ret)
 {
@@ -200,7 +222,7 @@ static int find_crowded(const struct uses *uses, size_t count, struct map *ret)
 
 /*
  * How many places are common, plus 1. 0: not half of those of the thread that has less, or one uses objects of its own at
- * a place that both use.
+ * a place that both use, which neither uses at another place beside the other's (to steal from it, say).
  */
 static size_t likeness(const struct map *crowded, const struct uses *a, const struct uses *b)
 {
@@ -215,8 +237,12 @@ static size_t likeness(const struct map *crowded, const struct uses *a, const st
 		left.object = right.object = 0;
 		int order = compare_uses(&left, &right);
 		if (order == 0) {
+			const struct use *of_a_here = &a->items[i], *of_b_here = &b->items[j];
+			size_t a_count = i_end - i, b_count = j_end - j;
 			if (!map_find(crowded, left.site, 0) &&
-				!has_common(&a->items[i], i_end - i, &b->items[j], j_end - j))
+				!has_common(of_a_here, a_count, of_b_here, b_count) &&
+				!uses_both(a, of_a_here, a_count, of_b_here, b_count) &&
+				!uses_both(b, of_a_here, a_count, of_b_here, b_count))
 				return 0;
 			common++;
 		}

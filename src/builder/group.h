@@ -3,7 +3,7 @@
  * Threads of one kind: the same start routine, the same name but for its number, and the same
  * operations on the same objects. Two threads that always use different objects at one call site
  * (stages of a pipeline with a queue between each two) are of different kinds; one that uses several
- * at a site (a lock for each bucket) is not, nor is one whose lock only threads of other kinds take, too. A lock that one thread alone takes is like another thread's own;
+ * at a site (a lock for each bucket) is not, nor is one that takes the other's, too, at another site (a queue of its own, from which others steal), nor is one whose lock only threads of other kinds take, too. A lock that one thread alone takes is like another thread's own;
  * nobody can wait for it, so in a group of several it is left out.
  */
 #ifndef BUILDER_GROUP_H

@@ -13,11 +13,25 @@
 enum { RUNS_MIN = 12 };
 static const double regular = 0.5, bursty = 2;
 
+bool build_leads_to_barrier(const struct build_graph *graph, uint32_t state)
+{
+	enum { FAR = 8 };
+	for (int i = 0; i < FAR && state != STATE_END; i++) {
+		if (graph->states[state].op == STEP_ARRIVE)
+			return true;
+		if (graph->states[state].edge_count != 1)
+			return false;
+		state = graph->states[state].edges[0].to;
+	}
+	return false;
+}
+
 struct runs {
 	uint64_t *items;
 	size_t count, capacity;
 	double mean, dispersion;
 	bool is_once, are_equal;
+	bool ends_round; /* threads meet then: the run is a part of the round's work */
 };
 
 /* The ways out of a state in the order of time, those of a refused GET left out. */
@@ -112,7 +126,7 @@ static bool is_law(const struct runs *runs)
 {
 	if (runs->count == 0 || runs->mean <= 0)
 		return false;
-	return runs->is_once || are_equal_by_law(runs) ||
+	return runs->is_once || runs->ends_round || are_equal_by_law(runs) ||
 	       (runs->count >= RUNS_MIN &&
 		       (runs->dispersion < regular || runs->dispersion > bursty));
 }
@@ -137,16 +151,19 @@ static bool has_law(const struct build_state *state, uint32_t to)
 	return false;
 }
 
-/* The end comes first, then the most regular. */
+/* The end comes first, then that of a round, then the most regular. */
 static bool is_better(const struct runs *a, const struct runs *b)
 {
 	if (a->is_once != b->is_once)
 		return a->is_once;
+	if (a->ends_round != b->ends_round)
+		return a->ends_round;
 	return a->dispersion < b->dispersion;
 }
 
 /* Finds one more law. 1: it did, 0: there is none. */
-static int find_law(struct build_state *state, struct choices *choices)
+static int find_law(
+	const struct build_graph *graph, struct build_state *state, struct choices *choices)
 {
 	struct runs best = { 0 };
 	uint32_t to = STATE_END;
@@ -156,6 +173,7 @@ static int find_law(struct build_state *state, struct choices *choices)
 		if (state->edges[i].to == STATE_END || has_law(state, state->edges[i].to))
 			continue;
 		code = collect_runs(choices, state->edges[i].to, &runs);
+		runs.ends_round = build_leads_to_barrier(graph, state->edges[i].to);
 		if (code == 0 && is_law(&runs) && (to == STATE_END || is_better(&runs, &best))) {
 			struct runs swap = best;
 			best = runs;
@@ -187,7 +205,7 @@ int build_laws_find(struct build_graph *graph)
 			continue;
 		code = choices_collect(graph, state, &choices);
 		while (code >= 0 && state->law_count < LAWS_MAX) {
-			code = find_law(state, &choices);
+			code = find_law(graph, state, &choices);
 			if (code <= 0)
 				break;
 		}

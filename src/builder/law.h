@@ -8,4 +8,7 @@
 /* 0 or -ENOMEM. */
 int build_laws_find(struct build_graph *graph);
 
+/* Whether the state, or what always follows it, is an arrival at a barrier. */
+bool build_leads_to_barrier(const struct build_graph *graph, uint32_t state);
+
 #endif

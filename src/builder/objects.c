@@ -185,8 +185,8 @@ static int find_initial(const struct build_trace *trace, uint32_t object, uint64
 static int size_barrier(struct build *build, uint32_t object, struct model_value *ret)
 {
 	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
-	uint32_t fixed = 0;
-	for (size_t i = 0; i < build->groups.count; i++) {
+	uint32_t fixed = 0, with_starters = 0; /* whom the sizes of teams count, too */
+	for (uint32_t i = 0; i < build->groups.count; i++) {
 		const struct build_group *group = &build->groups.items[i];
 		uint32_t arriving = 0;
 		for (size_t j = 0; j < group->count; j++) {
@@ -198,18 +198,21 @@ static int size_barrier(struct build *build, uint32_t object, struct model_value
 					  thread->steps[k].object == object;
 			arriving += arrives;
 		}
-		if (arriving == group->count && build->sizes[i] != BUILD_NONE)
-			strbuf_addf(&text, "%s%s", text.length > 0 ? " + " : "",
-				build->model->parameters[build->sizes[i]].name);
-		else
+		const struct build_pool *pool = &build->pools[i];
+		if (arriving < group->count || pool->parameter == BUILD_NONE) {
 			fixed += arriving;
+			continue;
+		}
+		strbuf_addf(&text, "%s%s", text.length > 0 ? " + " : "",
+			build->model->parameters[pool->parameter].name);
+		with_starters += pool->starter != BUILD_NONE;
 	}
 	if (text.length == 0) {
 		ret->value = fixed > 0 ? fixed : 1;
 		return strbuf_failed(&text);
 	}
-	if (fixed > 0)
-		strbuf_addf(&text, " + %" PRIu32, fixed);
+	if (fixed > with_starters)
+		strbuf_addf(&text, " + %" PRIu32, fixed - with_starters);
 	return strbuf_failed(&text) < 0 ? -ENOMEM
 					: build_formula(build->model, ret, "%s", text.text);
 }
@@ -276,8 +279,9 @@ static int size_object(struct build *build, uint32_t object, struct model_object
 			code = find_initial(&build->trace, object, &initial);
 		ret->size.value = channel ? (double)channel->capacity : 0;
 		ret->initial.value = (double)(channel ? channel->initial : initial);
-		ret->lends =
-			true; /* ways of threads are drawn: puts and gets are not as many to the last one */
+		/* Ways of threads are drawn: puts and gets are not as many to the last one. */
+		ret->are_signals = channel && channel->is_told;
+		ret->lends = !ret->are_signals;
 		return code;
 	default:
 		return 0;

@@ -8,9 +8,11 @@
 #include "builder/disk.h"
 #include "builder/graph.h"
 #include "builder/limits.h"
+#include "builder/pool.h"
 #include "builder/requests.h"
 #include "builder/signals.h"
 #include "builder/steps.h"
+#include "builder/tasks.h"
 
 struct build {
 	struct build_opts opts;
@@ -23,7 +25,7 @@ struct build {
 	struct build_graph *graphs; /* one for each group */
 	struct model *model;
 	uint32_t *objects; /* of the model, for each of the trace; BUILD_NONE: not yet */
-	uint32_t *sizes; /* parameter with the size of each group, BUILD_NONE: it is fixed */
+	struct build_pool *pools; /* one for each group */
 	uint64_t guessed_splits; /* loops whose work was taken to be shared without evidence */
 	uint64_t guessed_shares; /* fragments, likewise */
 	double taken; /* share of the time on cores that others had */

@@ -8,6 +8,7 @@
 #include "builder/parts.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 bool build_is_rounds(const struct build_graph *graph, const struct build_law *law)
 {
@@ -53,7 +54,7 @@ static double pool_cpu(const struct build *build, uint32_t barrier)
 	for (size_t i = 0; i < build->groups.count; i++)
 		for (size_t j = 0; j < build->graphs[i].state_count; j++) {
 			const struct build_state *state = &build->graphs[i].states[j];
-			if (build->sizes[i] == BUILD_NONE || state->op != STEP_ARRIVE ||
+			if (build->pools[i].parameter == BUILD_NONE || state->op != STEP_ARRIVE ||
 				state->visits == 0 || state->object != barrier)
 				continue;
 			sum += mean_cpu(&build->graphs[i], state) * (double)state->visits;
@@ -62,29 +63,58 @@ static double pool_cpu(const struct build *build, uint32_t barrier)
 	return visits > 0 ? sum / visits : 0;
 }
 
-int build_share(struct build *build, uint32_t group, const struct build_state *state,
+/* Whether nothing else that a thread of the group does comes between two barriers, or its begin and one. */
+static bool is_all_between_barriers(
+	const struct build_graph *graph, const struct build_state *state)
+{
+	for (size_t i = 0; i < state->visits; i++) {
+		const struct build_visit *visit = &graph->visits[graph->order[state->first + i]];
+		bool is_first = visit == graph->visits || visit[-1].thread != visit->thread;
+		if (!is_first && visit[-1].step->op != STEP_ARRIVE &&
+			visit[-1].step->op != STEP_SPAWN)
+			return false;
+	}
+	return true;
+}
+
+/* What a wave's thread does from its begin to its end. */
+static int share_life(struct build *build, uint32_t group, struct model_dist *cpu)
+{
+	const struct build_pool *pool = &build->pools[group];
+	if (pool->parameter == BUILD_NONE || has_other_measure(&build->graphs[group]))
+		return 0;
+	build->guessed_shares++;
+	return build_formula(build->model, &cpu->scale, "%" PRIu32 " / %s", pool->size,
+		build->model->parameters[pool->parameter].name);
+}
+
+/* Who starts a team does work of its own before its share of the team's. */
+static int share_round(struct build *build, uint32_t group, const struct build_state *state,
 	struct model_dist *cpu)
 {
 	struct model *model = build->model;
-	bool is_pool = build->sizes[group] != BUILD_NONE;
-	if (cpu->kind == MODEL_NO_TIME || has_other_measure(&build->graphs[group]))
-		return 0;
-	if (state->op == STEP_EXIT && is_pool) {
-		build->guessed_shares++;
-		return build_formula(model, &cpu->scale, "%zu / %s",
-			build->groups.items[group].count,
-			model->parameters[build->sizes[group]].name);
-	}
-	if (state->op != STEP_ARRIVE)
-		return 0;
+	const struct build_graph *graph = &build->graphs[group];
 	const struct model_value *size = &model->objects[build->objects[state->object]].size;
-	double mean = mean_cpu(&build->graphs[group], state),
-	       pools = pool_cpu(build, state->object);
-	bool is_equal = mean > pools / 2 && mean < pools * 2;
-	double recorded;
-	if (!size->formula || (!is_pool && !is_equal) ||
+	double mean = mean_cpu(graph, state), pools = pool_cpu(build, state->object), recorded;
+	bool is_pool = build->pools[group].parameter != BUILD_NONE;
+	bool is_starter = !is_pool && build_pool_of(build->pools, &build->groups, group);
+	bool is_equal = mean > pools / 2 && (mean < pools * 2 || is_starter);
+	if (!size->formula || (!is_pool && !is_equal) || !is_all_between_barriers(graph, state) ||
 		model_evaluate(model, size, MODEL_NUMBER, NULL, &recorded, NULL) < 0)
 		return 0;
+	double own = is_starter && mean > pools ? 1 - pools / mean : 0;
 	build->guessed_shares++;
-	return build_formula(model, &cpu->scale, "%.0f / (%s)", recorded, size->formula);
+	return own > 0 ? build_formula(model, &cpu->scale, "%.6g + %.6g / (%s)", own,
+				 (1 - own) * recorded, size->formula)
+		       : build_formula(model, &cpu->scale, "%.0f / (%s)", recorded, size->formula);
+}
+
+int build_share(struct build *build, uint32_t group, const struct build_state *state,
+	struct model_dist *cpu)
+{
+	if (cpu->kind == MODEL_NO_TIME)
+		return 0;
+	if (state->op == STEP_EXIT)
+		return share_life(build, group, cpu);
+	return state->op == STEP_ARRIVE ? share_round(build, group, state, cpu) : 0;
 }

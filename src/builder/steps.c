@@ -2,6 +2,7 @@
 #include "builder/steps.h"
 
 #include "base/mem.h"
+#include "builder/told.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ struct rewrite {
 		struct build_step step;
 	} after[AFTER_MAX];
 	size_t after_count;
+	const bool *has_meaning; /* each condition */
 	uint32_t refused_mutex; /* of the section in which a get was refused, BUILD_NONE */
 };
 
@@ -31,7 +33,7 @@ void build_channels_release(struct build_channels *channels)
 	*channels = (struct build_channels){ 0 };
 }
 
-static int add_object(
+int build_channel_add_object(
 	struct build_trace *trace, const struct meaning_cond *cond, uint8_t what, uint32_t *ret)
 {
 	size_t count = trace->object_count;
@@ -110,8 +112,8 @@ static int make_channels(
 			continue;
 		channel->initial = conds[i].initial;
 		channel->participants = conds[i].participants;
-		if (add_object(trace, &conds[i], channel->is_barrier ? WHAT_BARRIER : WHAT_QUEUE,
-			    &channel->object) < 0)
+		if (build_channel_add_object(trace, &conds[i],
+			    channel->is_barrier ? WHAT_BARRIER : WHAT_QUEUE, &channel->object) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -227,15 +229,24 @@ static int rewrite_unlock(struct rewrite *r, const struct build_step *step)
 	return 0;
 }
 
-/* A wait that has a meaning is part of a get; another one sleeps as long as recorded. */
+bool build_has_meaning(
+	const struct meaning *meaning, const struct build_channels *channels, uint32_t cond)
+{
+	size_t count;
+	bool is_queue = meaning_conds(meaning, &count)[cond].kind == MEANING_QUEUE;
+	return is_queue /* maybe room of another one */ ||
+	       channels->items[cond].object != BUILD_NONE;
+}
+
+/* A wait that has a meaning is part of a get; another one is for a signal, or sleeps as long as recorded. */
 static int rewrite_cond_wait(struct rewrite *r, const struct build_step *step)
 {
 	const struct build_object *object = &r->trace->objects[step->object];
 	size_t count;
 	const struct meaning_cond *conds = meaning_conds(r->meaning, &count);
 	uint32_t cond = meaning_find_cond(r->meaning, object->pid, object->address);
-	bool has_meaning = cond < count && r->channels->items[cond].object != BUILD_NONE;
-	has_meaning |= cond < count && conds[cond].kind == MEANING_QUEUE; /* room of a queue */
+	bool is_told = step->flags & STEP_TOLD;
+	bool has_meaning = cond < count && !is_told && r->has_meaning[cond];
 	const uint64_t *mutex = cond < count ? map_find(&r->trace->object_index, conds[cond].mutex,
 						       (uint64_t)WHAT_MUTEX << 32 | object->pid)
 					     : NULL;
@@ -243,9 +254,12 @@ static int rewrite_cond_wait(struct rewrite *r, const struct build_step *step)
 		r->cpu_ns += step->cpu_ns;
 		return 0;
 	}
-	r->channels->unknown_waits += !has_meaning;
+	r->channels->unknown_waits += !has_meaning && !is_told;
+	r->channels->told_waits += is_told;
 	struct build_step sleep = *step, unlock = *step, lock = *step;
-	sleep.op = STEP_SLEEP;
+	sleep.op = is_told ? STEP_GET : STEP_SLEEP;
+	if (is_told)
+		sleep.object = r->channels->items[cond].object;
 	if (!mutex || r->count == 0)
 		return emit(r, sleep);
 	unlock.op = STEP_UNLOCK;
@@ -256,6 +270,22 @@ static int rewrite_cond_wait(struct rewrite *r, const struct build_step *step)
 	if (emit(r, unlock) < 0 || emit(r, sleep) < 0)
 		return -ENOMEM;
 	return emit(r, lock);
+}
+
+/* Only what a signal that ended waits does is more than its CPU time. */
+static int rewrite_signal(struct rewrite *r, const struct build_step *step)
+{
+	const struct build_object *object = &r->trace->objects[step->object];
+	struct build_step put = *step;
+	if (!(step->flags & STEP_TOLD)) {
+		r->cpu_ns += step->cpu_ns;
+		return 0;
+	}
+	uint32_t cond = meaning_find_cond(r->meaning, object->pid, object->address);
+	put.op = STEP_PUT;
+	put.flags = 0;
+	put.object = r->channels->items[cond].object;
+	return emit(r, put);
 }
 
 static int rewrite_step(struct rewrite *r, const struct build_step *step)
@@ -272,8 +302,7 @@ static int rewrite_step(struct rewrite *r, const struct build_step *step)
 		r->cpu_ns += step->cpu_ns;
 		return 0;
 	case STEP_SIGNAL:
-		r->cpu_ns += step->cpu_ns;
-		return 0;
+		return rewrite_signal(r, step);
 	default:
 		return emit(r, *step);
 	}
@@ -299,10 +328,18 @@ int build_steps_by_meaning(
 	struct build_trace *trace, const struct meaning *meaning, struct build_channels *ret)
 {
 	int code = make_channels(trace, meaning, ret);
+	AUTO_FREE bool *has_meaning = calloc(ret->count + 1, sizeof *has_meaning);
+	if (!has_meaning)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < ret->count && code == 0; i++)
+		has_meaning[i] = build_has_meaning(meaning, ret, i);
+	if (code == 0)
+		code = build_told_find(trace, meaning, ret);
 	for (size_t i = 0; i < trace->thread_count && code == 0; i++) {
 		struct rewrite r = { .trace = trace,
 			.meaning = meaning,
 			.channels = ret,
+			.has_meaning = has_meaning,
 			.thread = &trace->threads[i],
 			.refused_mutex = BUILD_NONE };
 		code = rewrite_thread(&r);

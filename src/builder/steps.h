@@ -6,7 +6,8 @@
  *	lock, wait(has item)..., unlock		get, lock, unlock
  *	lock, wait(has room)..., signal, unlock	put, lock, unlock
  *	lock, broadcast or wait, unlock		lock, unlock, arrive
- *	lock, wait(?), unlock			lock, unlock, sleep, lock, unlock
+ *	lock, wait(?), unlock			lock, unlock, get, lock, unlock, if a signal ended it (told.h)
+ *						lock, unlock, sleep, lock, unlock, if not
  *
  * A get stands before the lock, because a thread that waits for an item does not hold it.
  */
@@ -20,6 +21,7 @@
 struct build_channel {
 	uint32_t object; /* BUILD_NONE: nothing; the room of a queue is in its items' channel */
 	bool is_barrier;
+	bool is_told; /* queue of signals, see told.h */
 	bool is_room_known;
 	uint64_t capacity; /* 0: unbounded, or not known */
 	uint64_t initial;
@@ -31,10 +33,19 @@ struct build_channels {
 	size_t count;
 	uint64_t
 		unknown_waits; /* at conditions that nothing explains: they sleep as long as recorded */
+	uint64_t told_waits; /* of those that a signal ended: they wait for one */
 	uint64_t failed_tries;
 };
 
 void build_channels_release(struct build_channels *channels);
+
+/* Whether waits for a condition are known to be gets, or arrivals. */
+bool build_has_meaning(
+	const struct meaning *meaning, const struct build_channels *channels, uint32_t cond);
+
+/* An object that stands for a condition. 0 or -ENOMEM. */
+int build_channel_add_object(
+	struct build_trace *trace, const struct meaning_cond *cond, uint8_t what, uint32_t *ret);
 
 /* Changes the steps of all threads. 0 or -ENOMEM. */
 int build_steps_by_meaning(

@@ -278,6 +278,8 @@ static int add_pass(struct build_trace *trace, uint32_t index, const struct even
 			code = add_wait_cost(trace, &step, event->cpu_ns - live->wait_cpu_ns);
 	}
 	step.flags |= event->flags & EVENT_TIMED_OUT ? STEP_REFUSED : 0;
+	if (op == STEP_ARRIVE && step.flags & STEP_WAITED && event->value == 0)
+		step.flags |= STEP_BY_NOBODY;
 	if (op != STEP_JOIN && code == 0)
 		code = object_of(trace, event, &step.object);
 	else if (step.object == BUILD_NONE)

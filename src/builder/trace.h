@@ -60,6 +60,9 @@ enum step_flags {
 	STEP_FROM_OUTSIDE = 8, /* BEGIN, END, GET: a connection, or what came over one */
 	STEP_OVER = 16, /* BEGIN, END: the latter */
 	STEP_BACKGROUND = 32, /* DISK: the thread goes on meanwhile */
+	STEP_BY_NOBODY = 64, /* ARRIVE: it waited, and nobody is known to have let it go */
+	STEP_TOLD =
+		128, /* COND_WAIT: a signal that was seen ended it; SIGNAL: it ended `count` waits */
 };
 
 /* What decides how long a device takes (Tarvo and Reiss, 4.1.3). */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct hypothesis {
 	uint32_t put_items, get_items;
@@ -218,33 +219,56 @@ static bool comes_last(const struct judge *judge, uint32_t type)
 	return has_come;
 }
 
-/* Those who only signal are producers; the last of them may instead have closed the queue. */
-static int judge_queue(const struct judge *judge, const struct meaning_use *use)
+/*
+ * One more of those who signal that may have closed the queue instead, and then has that role: the last to put anything,
+ * if that explains more, or as much and it looks like an end. 1: there is one, 0 or -ENOMEM.
+ */
+static int find_closer(
+	const struct judge *judge, const struct meaning_use *use, struct hypothesis *best)
 {
-	struct hypothesis best = { 0 };
 	uint32_t closer = UINT32_MAX;
-	int code = try_counts(judge, &best);
-	for (size_t i = 0; i < use->signaller_count && code >= 0; i++) {
+	for (size_t i = 0; i < use->signaller_count; i++) {
 		struct hypothesis h = { 0 };
 		uint32_t type = use->signallers[i];
 		if (judge->roles[type] != ROLE_PUT || !comes_last(judge, type))
 			continue;
 		bool is_preferred = looks_like_end(judge, type);
 		judge->roles[type] = ROLE_CLOSE;
-		code = try_counts(judge, &h);
+		int code = try_counts(judge, &h);
 		judge->roles[type] = ROLE_PUT;
-		if (share(&h) > share(&best) || (share(&h) >= share(&best) && is_preferred)) {
+		if (code < 0)
+			return code;
+		if (share(&h) > share(best) || (share(&h) >= share(best) && is_preferred)) {
 			closer = type;
-			best = h;
+			*best = h;
 		}
 	}
-	if (code < 0)
-		return code;
+	if (closer == UINT32_MAX)
+		return 0;
+	judge->roles[closer] = ROLE_CLOSE;
+	return 1;
+}
+
+/* Those who only signal are producers; the last of them may instead have closed the queue, each in its own way. */
+static int judge_queue(const struct judge *judge, const struct meaning_use *use)
+{
+	struct hypothesis best = { 0 };
+	size_t types = judge->m->type_count;
+	int code = try_counts(judge, &best);
+	bool is_found = code == 0;
+	while (is_found) {
+		code = find_closer(judge, use, &best);
+		is_found = code > 0;
+	}
+	AUTO_FREE uint8_t *roles = calloc(types + 1, sizeof *roles);
+	if (code < 0 || !roles)
+		return -ENOMEM;
+	memcpy(roles, judge->roles, types);
+	set_roles(judge, use);
 	code = judge_generations(judge, share(&best));
 	if (code != 0 || share(&best) < MEANING_EXPLAINED)
 		return code;
-	if (closer != UINT32_MAX)
-		judge->roles[closer] = ROLE_CLOSE;
+	memcpy(judge->roles, roles, types);
 	code = accept_queue(judge, &best);
 	return code < 0 ? code : 1;
 }

@@ -17,6 +17,7 @@
 		A section puts at its end, or before it waits for another condition (part.is_first).
  *		b at the decisions to wait tells how many items there were at first (of `has room`:
  *		the capacity). Room and items are two such conditions with S and W exchanged.
+ *		Sections that put once, after all others, may close it instead.
  *	latch	a queue of which one section gets many: it waits until all have come
  *	barrier	S and W are the same: the last of n to come wakes the others; of two, now one, now the
  *		other

@@ -316,7 +316,10 @@ static int add_object(struct graph *graph, size_t index, struct err *err)
 	case MODEL_QUEUE:
 		ret->kind = SIM_QUEUE;
 		code = sim_add_queue(sim, name, size, &ret->number);
-		return code == 0 && object->lends ? sim_queue_lends(sim, ret->number) : code;
+		if (code == 0 && (object->lends || object->are_signals))
+			code = sim_queue_lends(
+				sim, ret->number, object->are_signals ? 0 : SIM_LENT_OF);
+		return code;
 	case MODEL_LIMIT:
 		ret->kind = SIM_LIMIT;
 		return sim_add_limit(sim, name, size, &ret->number);

@@ -176,6 +176,8 @@ static int read_object(
 		code = reader_value(r, map, "initial", MODEL_NUMBER, &object->initial);
 	if (code == 0 && kind == MODEL_QUEUE)
 		code = reader_flag(r, map, "lends", &object->lends);
+	if (code == 0 && kind == MODEL_QUEUE)
+		code = reader_flag(r, map, "signals", &object->are_signals);
 	if (code == 0 && kind == MODEL_RWLOCK)
 		code = reader_flag(r, map, "writers_first", &object->has_writers_first);
 	if (code == 0 && kind == MODEL_DISK)

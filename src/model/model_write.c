@@ -214,7 +214,7 @@ static void write_object(FILE *out, const struct model_object *object)
 {
 	const char *size_word = model_size_word(object->kind);
 	bool has_fields = is_given(&object->size) || is_given(&object->initial) ||
-			  object->has_writers_first || object->lends ||
+			  object->has_writers_first || object->lends || object->are_signals ||
 			  object->order != SIM_DISK_FIFO || object->class_count ||
 			  object->recorded.is_known;
 	fputs("  ", out);
@@ -225,6 +225,8 @@ static void write_object(FILE *out, const struct model_object *object)
 	write_field(out, 4, "initial", &object->initial, MODEL_NUMBER);
 	if (object->lends)
 		fputs("    lends: true\n", out);
+	if (object->are_signals)
+		fputs("    signals: true\n", out);
 	if (object->has_writers_first)
 		fputs("    writers_first: true\n", out);
 	if (object->order != SIM_DISK_FIFO)

@@ -142,6 +142,7 @@ struct queue {
 	struct waiters getters, putters;
 	uint32_t held_source; /* first source that waits for room; SIM_NONE */
 	uint64_t gets, lent;
+	uint32_t lent_of; /* see sim_queue_lends() */
 	bool is_closed, lends;
 };
 

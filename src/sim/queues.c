@@ -136,7 +136,7 @@ int queues_lend(struct sim *sim)
 	for (uint32_t i = 0; i < sim->queues.count; i++) {
 		struct queue *queue = &sim->queues.all[i];
 		if (!queue->lends || !queue->getters.head ||
-			queue->lent * SIM_LENT_OF > queue->gets)
+			queue->lent * queue->lent_of > queue->gets)
 			continue;
 		queue->lent++;
 		int code = queue_put(sim, queue, 0, 0);

@@ -214,11 +214,12 @@ int sim_add_sem(struct sim *sim, const char *name, uint64_t value, uint32_t *ret
 int sim_add_queue(
 	struct sim *sim, const char *name, uint64_t capacity, uint32_t *ret); /* 0: unbounded */
 /*
- * When nothing else can happen, an item (number 0) is lent to who waits for one, for at most one of SIM_LENT_OF that were
- * taken: for threads whose ways are drawn, so that they may put a few less than they get.
+ * When nothing else can happen, an item (number 0) is lent to who waits for one, for at most one of `of` that were
+ * taken, 0: of any number: for threads whose ways are drawn, so that they may put less than they get.
+ * -EINVAL: there is no such queue.
  */
-enum { SIM_LENT_OF = 20 };
-int sim_queue_lends(struct sim *sim, uint32_t queue); /* -EINVAL: there is none */
+enum { SIM_LENT_OF = 20 }; /* a few */
+int sim_queue_lends(struct sim *sim, uint32_t queue, uint32_t of);
 int sim_add_limit(struct sim *sim, const char *name, uint64_t count, uint32_t *ret);
 int sim_add_disk(
 	struct sim *sim, const char *name, const struct sim_disk_options *options, uint32_t *ret);

@@ -80,6 +80,20 @@ static void stages_with_locks_to_others_differ(void **state)
 	assert_int_equal(model->object_count, 2);
 }
 
+static void who_takes_from_its_own_and_from_others_is_one_kind(void **state)
+{
+	(void)state;
+	struct script s = begin(2);
+	for (int i = 0; i < 5; i++) {
+		locked(&s, 1, LOCK, 4);
+		locked(&s, 2, OTHER_LOCK, 4);
+		locked(&s, 1, i % 2 ? LOCK : OTHER_LOCK, 6);
+		locked(&s, 2, i % 2 ? OTHER_LOCK : LOCK, 6);
+	}
+	AUTO(model) struct model *model = finish(&s, 2);
+	assert_int_equal(model->group_count, 2);
+}
+
 static void every_tenth_time_is_a_count(void **state)
 {
 	(void)state;
@@ -405,6 +419,7 @@ int main(void)
 		cmocka_unit_test(unequal_loops_share_tickets),
 		cmocka_unit_test(locks_that_nobody_shares_are_left_out),
 		cmocka_unit_test(stages_with_locks_to_others_differ),
+		cmocka_unit_test(who_takes_from_its_own_and_from_others_is_one_kind),
 		cmocka_unit_test(every_tenth_time_is_a_count),
 		cmocka_unit_test(locks_that_are_held_tell_the_same_code_apart),
 		cmocka_unit_test(a_lock_for_each_bucket_is_one_with_instances),

@@ -197,6 +197,38 @@ static void who_finds_a_closed_queue_empty_is_refused(void **state)
 	meaning_free(s.meaning);
 }
 
+/* By who fills it, and again by another thread for those who wait still. */
+static void a_queue_may_be_closed_at_two_places(void **state)
+{
+	(void)state;
+	struct script s = begin();
+	struct bounded q = { 0, 99 };
+	for (int i = 0; i < 6; i++) {
+		lock(&s, 2, GET_SITE);
+		wait_begin(&s, 2, HAS_ITEM);
+		put(&s, &q);
+		wait_end(&s, 2, HAS_ITEM, 0);
+		q.items--;
+		unlock(&s, 2);
+	}
+	for (uint64_t i = 0; i < 2; i++) {
+		lock(&s, 1, CLOSE_SITE + i);
+		broadcast(&s, 1, HAS_ITEM);
+		unlock(&s, 1);
+	}
+	for (uint32_t tid = 2; tid <= 3; tid++) { /* numbers 14 and 15 */
+		lock(&s, tid, GET_SITE);
+		unlock(&s, tid);
+	}
+	const struct meaning_cond *items = finish(&s, HAS_ITEM);
+	assert_int_equal(items->kind, MEANING_QUEUE);
+	assert_int_equal(role_of(&s, CLOSE_SITE, HAS_ITEM), MEANING_CLOSES);
+	assert_int_equal(role_of(&s, CLOSE_SITE + 1, HAS_ITEM), MEANING_CLOSES);
+	assert_true(meaning_is_refused(s.meaning, 14));
+	assert_true(meaning_is_refused(s.meaning, 15));
+	meaning_free(s.meaning);
+}
+
 static void a_latch_takes_as_many_as_come(void **state)
 {
 	(void)state;
@@ -455,6 +487,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_bounded_queue_has_its_capacity),
 		cmocka_unit_test(who_finds_a_closed_queue_empty_is_refused),
+		cmocka_unit_test(a_queue_may_be_closed_at_two_places),
 		cmocka_unit_test(a_latch_takes_as_many_as_come),
 		cmocka_unit_test(a_section_may_give_before_it_waits),
 		cmocka_unit_test(the_last_to_come_makes_a_barrier),

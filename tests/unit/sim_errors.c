@@ -65,18 +65,31 @@ static void a_queue_lends_what_is_missing_in_the_end(void **state)
 		EXIT };
 	struct trial t;
 	trial_begin(&t, (struct sim_options){ 0 });
-	assert_int_equal(sim_queue_lends(t.sim, 0), -EINVAL);
+	assert_int_equal(sim_queue_lends(t.sim, 0, SIM_LENT_OF), -EINVAL);
 	assert_int_equal(sim_add_queue(t.sim, "jobs", 0, &t.object), 0);
-	assert_int_equal(sim_queue_lends(t.sim, 0), 0);
+	assert_int_equal(sim_queue_lends(t.sim, 0, SIM_LENT_OF), 0);
 	trial_run(&t, THREADS(a));
 	assert_int_equal(t.script.times[1][1], 5);
 	sim_free(t.sim);
 	static const struct sim_op c[] = { OP(GET, 0), OP(GET, 0), OP(GET, 0), EXIT };
 	trial_begin(&t, (struct sim_options){ 0 });
 	assert_int_equal(sim_add_queue(t.sim, "jobs", 0, &t.object), 0);
-	assert_int_equal(sim_queue_lends(t.sim, 0), 0);
+	assert_int_equal(sim_queue_lends(t.sim, 0, SIM_LENT_OF), 0);
 	trial_fails(&t, THREADS(b, c), -EDEADLK,
 		"deadlock at 0.000000007 s: thread 2 waits for queue 'jobs', which is empty");
+}
+
+static void a_queue_of_signals_lends_any_number(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { OP(GET, 0), OP(GET, 0), COMPUTE(5), OP(GET, 0), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ 0 });
+	assert_int_equal(sim_add_queue(t.sim, "told", 0, &t.object), 0);
+	assert_int_equal(sim_queue_lends(t.sim, 0, 0), 0);
+	trial_run(&t, THREADS(a));
+	assert_int_equal(t.script.times[1][3], 5);
+	sim_free(t.sim);
 }
 
 static void giving_back_what_another_holds_is_an_error(void **state)
@@ -175,6 +188,7 @@ int main(void)
 		cmocka_unit_test(a_lock_taken_twice_is_explained),
 		cmocka_unit_test(waiting_for_ever_is_explained),
 		cmocka_unit_test(a_queue_lends_what_is_missing_in_the_end),
+		cmocka_unit_test(a_queue_of_signals_lends_any_number),
 		cmocka_unit_test(giving_back_what_another_holds_is_an_error),
 		cmocka_unit_test(what_is_not_there_is_an_error),
 		cmocka_unit_test(a_loop_without_time_is_an_error),

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "builder/told.h"
+
+#include "base/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct told {
+	struct build_trace *trace;
+	uint32_t *
+		conds; /* of each object of the trace: index of a condition without a meaning, or BUILD_NONE */
+	struct map waits; /* how many ended at a time, by condition and time */
+	struct map signals; /* likewise: 1, if there is one */
+	struct tally {
+		uint64_t waits, told;
+	} * tallies; /* of each condition */
+};
+
+static uint64_t end_of(const struct build_step *wait)
+{
+	return wait->begin_ns + wait->waited_ns;
+}
+
+static bool is_wait(const struct build_step *step)
+{
+	return step->op == STEP_COND_WAIT && !(step->flags & STEP_REFUSED);
+}
+
+/* Calls `visit` with each wait for, and signal of, a condition that has no meaning. */
+static int for_each(
+	struct told *told, int (*visit)(struct told *told, struct build_step *step, uint32_t cond))
+{
+	for (size_t i = 0; i < told->trace->thread_count; i++)
+		for (size_t j = 0; j < told->trace->threads[i].step_count; j++) {
+			struct build_step *step = &told->trace->threads[i].steps[j];
+			if (!is_wait(step) && step->op != STEP_SIGNAL)
+				continue;
+			uint32_t cond = told->conds[step->object];
+			int code = cond == BUILD_NONE ? 0 : visit(told, step, cond);
+			if (code < 0)
+				return code;
+		}
+	return 0;
+}
+
+static int note_signal(struct told *told, struct build_step *step, uint32_t cond)
+{
+	uint64_t *slot;
+	return step->op == STEP_SIGNAL ? map_add(&told->signals, cond, step->begin_ns, 1, &slot)
+				       : 0;
+}
+
+static int note_wait(struct told *told, struct build_step *step, uint32_t cond)
+{
+	uint64_t *count;
+	if (!is_wait(step))
+		return 0;
+	told->tallies[cond].waits++;
+	if (!map_find(&told->signals, cond, end_of(step)))
+		return 0;
+	told->tallies[cond].told++;
+	int code = map_add(&told->waits, cond, end_of(step), 0, &count);
+	if (code >= 0)
+		++*count;
+	return code;
+}
+
+static bool is_known(const struct tally *tally)
+{
+	return tally->told > 0 && (double)tally->told >= MEANING_EXPLAINED * (double)tally->waits;
+}
+
+static int mark(struct told *told, struct build_step *step, uint32_t cond)
+{
+	uint64_t time_ns = is_wait(step) ? end_of(step) : step->begin_ns;
+	const uint64_t *count = map_find(&told->waits, cond, time_ns);
+	if (!is_known(&told->tallies[cond]) || !count)
+		return 0;
+	step->flags |= STEP_TOLD;
+	step->count = is_wait(step) ? 1 : (uint32_t)*count;
+	return 0;
+}
+
+static void find_conds(
+	struct told *told, const struct meaning *meaning, const struct build_channels *channels)
+{
+	for (size_t i = 0; i < told->trace->object_count; i++) {
+		const struct build_object *object = &told->trace->objects[i];
+		told->conds[i] = BUILD_NONE;
+		uint32_t cond = object->what == WHAT_COND
+					? meaning_find_cond(meaning, object->pid, object->address)
+					: (uint32_t)BUILD_NONE;
+		if (cond < channels->count && !build_has_meaning(meaning, channels, cond))
+			told->conds[i] = cond;
+	}
+}
+
+int build_told_find(struct build_trace *trace, const struct meaning *meaning,
+	const struct build_channels *channels)
+{
+	AUTO_FREE uint32_t *conds = calloc(trace->object_count + 1, sizeof *conds);
+	AUTO_FREE struct tally *tallies = calloc(channels->count + 1, sizeof *tallies);
+	if (!conds || !tallies)
+		return -ENOMEM;
+	struct told told = { .trace = trace, .conds = conds, .tallies = tallies };
+	size_t count;
+	const struct meaning_cond *all = meaning_conds(meaning, &count);
+	find_conds(&told, meaning, channels);
+	int code = for_each(&told, note_signal);
+	if (code == 0)
+		code = for_each(&told, note_wait);
+	if (code == 0)
+		code = for_each(&told, mark);
+	for (size_t i = 0; i < channels->count && code == 0; i++)
+		if (is_known(&tallies[i])) {
+			channels->items[i].is_told = true;
+			code = build_channel_add_object(
+				trace, &all[i], WHAT_QUEUE, &channels->items[i].object);
+		}
+	map_release(&told.waits);
+	map_release(&told.signals);
+	return code < 0 ? code : 0;
+}

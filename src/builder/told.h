@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Waits at conditions that no meaning explains. What is known of them is who ended each: the signal at whose time the waiting
+ * thread could go on. In the model it is an item, which the thread that signalled puts and the one that waited gets, so that they stay in step;
+ * how often they have to is drawn as recorded. A condition of which less than MEANING_EXPLAINED of the waits
+ * are ended by a signal that was seen is left alone.
+ */
+#ifndef BUILDER_TOLD_H
+#define BUILDER_TOLD_H
+
+#include "builder/steps.h"
+
+/* Gives the channels of such conditions objects, and marks their waits and signals STEP_TOLD. 0 or -ENOMEM. */
+int build_told_find(struct build_trace *trace, const struct meaning *meaning,
+	const struct build_channels *channels);
+
+#endif

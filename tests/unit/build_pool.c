@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Threads whose number can be set: pools, those that are started again and again, and OpenMP's teams. */
+#include "build_script.h"
+
+static void leave(struct script *s, uint32_t tid)
+{
+	op(s, tid, EVENT_THREAD_EXIT, WHAT_NONE, 0, 0);
+	send(s, (struct event){ .tid = MAIN,
+			.kind = EVENT_PASS,
+			.what = WHAT_JOIN,
+			.site = 2,
+			.value = tid });
+}
+
+static void threads_that_are_started_again_and_again_are_a_pool(void **state)
+{
+	(void)state;
+	struct script s = begin(0);
+	for (uint32_t wave = 0; wave < 3; wave++) {
+		uint32_t first = 1 + 2 * wave;
+		start(&s, first);
+		start(&s, first + 1);
+		work(&s, first, 80000);
+		work(&s, first + 1, 80000);
+		leave(&s, first);
+		leave(&s, first + 1);
+	}
+	AUTO(model) struct model *model = finish(&s, 0);
+	assert_int_equal(model->group_count, 2);
+	const struct model_fragment *spawn = fragment_of(model, 0, MODEL_SPAWN);
+	const struct model_fragment *life = fragment_of(model, 1, MODEL_COMPUTE);
+	assert_non_null(spawn);
+	assert_non_null(life);
+	assert_true(value_with(model, &spawn->count.value, 5) == 5);
+	assert_true(value_with(model, &life->cpu.scale, 8) == 0.25);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fabs(fit.simulated_cpu_s / 480e-6 - 1) < 0.05);
+}
+
+static void waves_of_different_sizes_are_no_pool(void **state)
+{
+	(void)state;
+	struct script s = begin(0);
+	for (uint32_t tid = 1, wave = 1; wave <= 3; wave++) {
+		uint32_t first = tid;
+		for (; tid < first + wave; tid++)
+			start(&s, tid);
+		for (uint32_t i = first; i < tid; i++)
+			leave(&s, i);
+	}
+	AUTO(model) struct model *model = finish(&s, 0);
+	assert_int_equal(model_find_parameter(model, "workers"), MODEL_NONE);
+}
+
+/* The code at `site`, from which start() starts threads, is libgomp's. */
+static struct script begin_team(void)
+{
+	struct script s = begin(0);
+	send(&s, (struct event){ .tid = MAIN,
+			 .kind = EVENT_NAME,
+			 .what = WHAT_MODULE,
+			 .object = 0,
+			 .value = 4,
+			 .text = "/usr/lib/libgomp.so.1" });
+	start(&s, 1);
+	return s;
+}
+
+/* `waker` 0: broken off. */
+static void meet(struct script *s, uint32_t tid, uint64_t site, uint32_t waker)
+{
+	op(s, tid, EVENT_WAIT, WHAT_BARRIER, 200, site);
+	send(s, (struct event){ .tid = tid,
+			.kind = EVENT_PASS,
+			.what = WHAT_BARRIER,
+			.object = 200,
+			.site = site,
+			.value = waker });
+}
+
+static double threads_with(
+	const struct model *model, const struct model_value *value, double threads)
+{
+	double parameters[2] = { 0 }, result = NAN;
+	uint32_t index = model_find_parameter(model, "threads");
+	assert_in_range(index, 0, 1);
+	parameters[index] = threads;
+	assert_int_equal(model_evaluate(model, value, MODEL_NUMBER, parameters, &result, NULL), 0);
+	return result;
+}
+
+static void who_starts_a_team_is_part_of_it(void **state)
+{
+	(void)state;
+	struct script s = begin_team();
+	for (int i = 0; i < 20; i++) {
+		work(&s, MAIN, 40000 + 80000);
+		work(&s, 1, 80000);
+		meet(&s, MAIN, 8, MAIN);
+		meet(&s, 1, 8, MAIN);
+	}
+	AUTO(model) struct model *model = finish(&s, 1);
+	const struct model_fragment *spawn = fragment_of(model, 0, MODEL_SPAWN);
+	const struct model_fragment *first = fragment_of(model, 0, MODEL_ARRIVE);
+	const struct model_fragment *second = fragment_of(model, 1, MODEL_ARRIVE);
+	assert_non_null(spawn);
+	assert_non_null(first);
+	assert_non_null(second);
+	assert_true(threads_with(model, &spawn->count.value, 4) == 3);
+	assert_true(threads_with(model, &model->objects[first->object].size, 4) == 4);
+	assert_true(threads_with(model, &second->cpu.scale, 4) == 0.5);
+	/* A third of what the first one does is its own, and is not shared. */
+	double scale = threads_with(model, &first->cpu.scale, 4);
+	assert_true(fabs(scale - (1 / 3.0 + 2 / 3.0 / 2)) < 0.02);
+}
+
+/* Pieces of work with a lock each, and before each a thread has come to the barrier already. */
+static void tasks_are_shared_by_the_team(void **state)
+{
+	(void)state;
+	struct script s = begin_team();
+	for (int i = 0; i < 20; i++) {
+		for (int task = 0; task < 10; task++) {
+			uint32_t tid = task < 4 + i % 3 ? MAIN : 1;
+			meet(&s, tid, 8, 0);
+			work(&s, tid, 20000);
+			locked(&s, tid, LOCK, 20);
+		}
+		meet(&s, MAIN, 8, MAIN);
+		meet(&s, 1, 8, MAIN);
+	}
+	AUTO(model) struct model *model = finish(&s, 1);
+	for (size_t i = 0; i < model->group_count; i++) {
+		const struct model_fragment *loop = NULL;
+		for (size_t j = 0; j < model->groups[i].fragment_count && !loop; j++)
+			if (model->groups[i].fragments[j].op == MODEL_LOOP &&
+				model->groups[i].fragments[j].count.value.formula)
+				loop = &model->groups[i].fragments[j];
+		assert_non_null(loop);
+		/* Ten tasks for two threads; the first of each comes before the loop. */
+		assert_true(fabs(threads_with(model, &loop->count.value, 2) - 4) < 0.2);
+		assert_true(fabs(threads_with(model, &loop->count.value, 1) - 9) < 0.4);
+	}
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fabs(fit.simulated_cpu_s / 4e-3 - 1) < 0.05);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(threads_that_are_started_again_and_again_are_a_pool),
+		cmocka_unit_test(waves_of_different_sizes_are_no_pool),
+		cmocka_unit_test(who_starts_a_team_is_part_of_it),
+		cmocka_unit_test(tasks_are_shared_by_the_team),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
