@@ -12,8 +12,8 @@
  *		more than one thread do the same, and less), work that divides; begun with any of them
  *
  * noise: the relative standard deviation of a whole interval, of parts (1/8 of one) that are independent.
- * "stutter": besides, 2% of the parts lose half. "levels": the rate of more than one thread is doubled by turns
- * of two intervals on average, as of a lock that is handed over or not.
+ * "stutter": besides, 2% of the parts lose half. "levels": the rate of more than one thread is two thirds or four
+ * thirds of what it is on average, by turns of two intervals on average, as of a lock that is handed over or not.
  *
  * Printed: the share of the best count's work in the 20 intervals before the change (late only), and in the 30 behind
  * the last one; intervals from there until a count is held that is within 2% of the best (60: never); how
@@ -114,8 +114,8 @@ static double noisy(struct world *world, double rate, uint32_t threads)
 	if (noise->kind == LEVELS) {
 		if (rng_uniform(&world->rng) < LEVEL_CHANGE / PARTS)
 			world->is_doubled = !world->is_doubled;
-		if (threads > 1 && world->is_doubled)
-			factor *= 2;
+		if (threads > 1)
+			factor *= world->is_doubled ? 4 / 3.0 : 2 / 3.0;
 	}
 	return rate * factor;
 }

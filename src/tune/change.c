@@ -40,7 +40,7 @@ static void take(struct moments *m, double value, double sign)
 	m->count += sign > 0 ? 1 : -1UL;
 }
 
-/* Most values of either part are on its own side of the middle: outliers make no level. */
+/* Most values of either part are on its own side of the middle, and so are the two where they meet: outliers make no level. */
 static bool are_levels(const struct change *change, size_t split)
 {
 	double before = 0, after = 0;
@@ -51,9 +51,10 @@ static bool are_levels(const struct change *change, size_t split)
 	double middle = (before + after) / 2;
 	size_t own_before = 0, own_after = 0;
 	for (size_t i = 0; i < change->count; i++) {
-		bool is_as_before = (change->values[i] > middle) == (before > after);
-		own_before += i < split && is_as_before;
-		own_after += i >= split && !is_as_before;
+		bool is_own = ((change->values[i] > middle) == (before > after)) == (i < split);
+		if (!is_own && (i + 1 == split || i == split))
+			return false;
+		*(i < split ? &own_before : &own_after) += is_own;
 	}
 	return 2 * own_before > split && 2 * own_after > change->count - split;
 }
@@ -71,8 +72,8 @@ static double chance_of(
 }
 
 /*
- * The first value behind the place where the two parts differ most clearly, and the chance of that: as many tests as there are
- * places, two of each, to either side.
+ * The first value behind the place where two levels differ most clearly, and the chance of that: as many tests as there are
+ * places, two of each, to either side. Values that stand apart may make a part differ that is no level: elsewhere two may be.
  */
 static size_t find_split(const struct change *change, double *ret_chance)
 {
@@ -92,7 +93,7 @@ static size_t find_split(const struct change *change, double *ret_chance)
 		double chance =
 			fmin(chance_of(&before, &after, pooled, (double)change->count - 2 + more),
 				chance_of(&before, &after, own, (double)i - 1 + more));
-		if (chance < least) {
+		if (chance < least && are_levels(change, i)) {
 			least = chance;
 			first = i;
 		}
@@ -120,8 +121,6 @@ enum change_verdict change_add(
 		return CHANGE_NONE;
 	if (after < SEGMENT_MIN)
 		return CHANGE_SUSPECTED;
-	if (!are_levels(change, split))
-		return CHANGE_NONE;
 	*ret_first = split;
 	return CHANGE_SEEN;
 }

@@ -307,6 +307,23 @@ static bool is_over(const struct tuner *tuner, size_t *ret_from)
 	return interval_is_whole(interval);
 }
 
+/*
+ * A look at a count that does still worse says nothing against the one that is held, however it has changed: that may be the noise of
+ * a crowded lock, of which the held count has none. What was known of it is replaced; the policy may make something of it.
+ */
+static bool look_is_worse(struct tuner *tuner, const struct tune_point *known, double performance)
+{
+	const struct tuner_decision *d = &tuner->last;
+	struct tune_set set = tuner_measurements(tuner);
+	if (!d->is_look || performance >= tune_set_find(&set, d->held)->performance)
+		return false;
+	if (interval_noise(&tuner->interval) > 0 &&
+		fabs(log(performance / known->performance)) >
+			CLIP_AT * interval_noise(&tuner->interval))
+		tuner->doubtful = d->threads;
+	return true;
+}
+
 /* An interval has ended, and the next begins. */
 static int end_interval(struct tuner *tuner, double performance, double share, struct err *err)
 {
@@ -321,9 +338,9 @@ static int end_interval(struct tuner *tuner, double performance, double share, s
 	d->performance = performance;
 	if (d->is_look)
 		tuner->allowance -= LOOK_COST + share * loss_of(tuner, known);
-	if (d->state == TUNER_HOLDING && known)
+	if (d->state == TUNER_HOLDING && known && !look_is_worse(tuner, known, performance))
 		verdict = watch(tuner, known, performance, share, &first);
-	else
+	else if (d->state == TUNER_SEARCHING)
 		d->steps++;
 	if (verdict == CHANGE_SEEN) {
 		d->has_restarted = true;

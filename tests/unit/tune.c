@@ -255,6 +255,34 @@ static void looks_find_a_change_that_the_held_count_does_not_show(void **state)
 	assert_true(share > 1 - 0.02 && share < 1); /* and cost no more than they may */
 }
 
+/* One thread is steady; more of them do a fifth, and never the same: a look says nothing against the one that is held. */
+static void noise_of_a_worse_count_is_no_change(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct tuner_opts opts = {
+			.space = { .max = 8 }, .false_alarm = 1e-7, .seed = seed, .look = 0.02
+		};
+		AUTO(tuner) struct tuner *tuner = NULL;
+		struct tuner_decision d;
+		struct rng rng;
+		rng_init(&rng, seed);
+		assert_int_equal(tuner_new(&opts, &tuner, &d, NULL), 0);
+		int looks = 0;
+		for (int i = 0; i < 3 * HELD; i++) {
+			double sd = d.is_look ? 0.3 : 0.002;
+			double rate = d.threads == 1 ? 5 : 1;
+			looks += d.is_look;
+			assert_int_equal(tuner_measured(tuner, rate * exp(sd * rng_normal(&rng)), 1,
+						 &d, NULL),
+				0);
+			assert_false(d.has_restarted);
+		}
+		assert_true(looks > 0);
+		assert_int_equal(d.held, 1);
+	}
+}
+
 /* All but one thread do the same: the search goes down, not through what is between. */
 static double contended(uint32_t threads)
 {
@@ -338,6 +366,23 @@ static void more_scatter_does_not_hide_a_change(void **state)
 	assert_int_equal(first, 9);
 }
 
+/* Two that stand apart in front of a change do not hide it. */
+static void a_change_behind_outliers_is_seen(void **state)
+{
+	(void)state;
+	const double values[] = { 0, 0.004, -0.003, 0.005, 0.001, -0.004, 0.49, -0.4, -5.05,
+		-5.06 };
+	struct change change = { .noise = 0.005 };
+	size_t first = 0;
+	enum change_verdict verdict = CHANGE_NONE;
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		assert_int_not_equal(verdict, CHANGE_SEEN);
+		verdict = change_add(&change, values[i], 1e-4, &first);
+	}
+	assert_int_equal(verdict, CHANGE_SEEN);
+	assert_int_equal(first, 8);
+}
+
 /* No more alarms than promised, over many runs of pure noise; and a step of 5 sigma is seen at once. */
 static void alarms_come_as_promised(void **state)
 {
@@ -404,10 +449,12 @@ int main(void)
 		cmocka_unit_test(a_change_is_seen_whichever_count_is_held),
 		cmocka_unit_test(an_outlier_changes_nothing),
 		cmocka_unit_test(looks_find_a_change_that_the_held_count_does_not_show),
+		cmocka_unit_test(noise_of_a_worse_count_is_no_change),
 		cmocka_unit_test(a_plateau_is_not_searched),
 		cmocka_unit_test(a_change_during_the_search_is_followed),
 		cmocka_unit_test(a_held_count_is_contradicted_at_once),
 		cmocka_unit_test(more_scatter_does_not_hide_a_change),
+		cmocka_unit_test(a_change_behind_outliers_is_seen),
 		cmocka_unit_test(alarms_come_as_promised),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
