@@ -63,23 +63,37 @@ static int try_cores(struct replay *replay, double *ret_lost_ns, uint64_t *ret_n
 	return code;
 }
 
-/* One way of waking: the share of the cores, and how far the replay's time is off. 0, or as replay_run(). */
-static int fit_share(struct replay *replay, const struct replay_facts *found, double *ret_error)
+/* What the cores gave, with one way of waking; how far the replay's time is off then. */
+struct fit {
+	bool wakes_in_place;
+	double spare, full, crowded, error;
+};
+
+static void use(struct replay_facts *facts, const struct fit *fit)
 {
-	struct replay_facts *f = &replay->facts;
-	bool is_apart = found->available_spare != found->available_full;
-	bool is_crowded_full = found->available_crowded == found->available_full;
+	facts->wakes_in_place = fit->wakes_in_place;
+	facts->available_spare = fit->spare;
+	facts->available_full = fit->full;
+	facts->available_crowded = fit->crowded;
+}
+
+/* From `found`, what the recording says. 0, or as replay_run(). */
+static int fit_share(struct replay *replay, const struct fit *found, struct fit *fit)
+{
+	bool is_apart = found->spare != found->full;
+	bool is_crowded_full = found->crowded == found->full;
 	double full = 1;
 	for (int i = 0; i < FIT_RUNS; i++) {
 		double lost_ns;
 		uint64_t ns;
-		f->available_spare = is_apart ? found->available_spare : full;
-		f->available_full = full;
-		f->available_crowded = is_crowded_full ? full : f->available_spare;
+		fit->spare = is_apart ? found->spare : full;
+		fit->full = full;
+		fit->crowded = is_crowded_full ? full : fit->spare;
+		use(&replay->facts, fit);
 		int code = try_cores(replay, &lost_ns, &ns);
 		if (code < 0)
 			return code;
-		*ret_error = fabs(replay_error(replay, ns));
+		fit->error = fabs(replay_error(replay, ns));
 		double others_ns = replay->lost_full_ns - lost_ns;
 		double next = others_ns > 0 ? 1 - others_ns / replay->could_full_ns : 1;
 		if (i + 1 == FIT_RUNS || next == full)
@@ -89,24 +103,34 @@ static int fit_share(struct replay *replay, const struct replay_facts *found, do
 	return 0;
 }
 
+/* Both ways are played alike: when the second comes to a deadlock that the first did not, once more. */
+static int fit_ways(struct replay *replay, const struct fit *found, struct fit fits[2])
+{
+	uint32_t settled;
+	bool dealt_anew;
+	do {
+		settled = replay->settled;
+		dealt_anew = replay->deals_anew;
+		for (int in_place = 0; in_place < 2; in_place++) {
+			fits[in_place].wakes_in_place = in_place;
+			int code = fit_share(replay, found, &fits[in_place]);
+			if (code < 0)
+				return code;
+		}
+	} while (replay->settled != settled || replay->deals_anew != dealt_anew);
+	return 0;
+}
+
 int replay_fit(struct replay *replay, struct err *err)
 {
-	struct replay_facts found = replay->facts, fits[2] = { found, found };
-	double error[2] = { 0 };
-	if (!found.has_cpu_times || replay->opts.stretch || !(replay->could_full_ns > 0))
+	struct replay_facts *f = &replay->facts;
+	struct fit fits[2] = { 0 };
+	struct fit found = { f->wakes_in_place, f->available_spare, f->available_full,
+		f->available_crowded, 0 };
+	if (!f->has_cpu_times || replay->opts.stretch || !(replay->could_full_ns > 0))
 		return 0;
-	for (int in_place = 0; in_place < 2; in_place++) {
-		replay->facts.wakes_in_place = in_place;
-		int code = fit_share(replay, &found, &error[in_place]);
-		fits[in_place] = replay->facts;
-		if (code == -ENOMEM)
-			return err_set(err, code, "out of memory");
-		if (code <
-			0) { /* a replay that does not come to its end says so when it is asked for */
-			replay->facts = found;
-			return 0;
-		}
-	}
-	replay->facts = fits[error[1] < error[0]];
-	return 0;
+	int code = fit_ways(replay, &found, fits);
+	/* A replay that does not come to its end says so when it is asked for. */
+	use(f, code < 0 ? &found : &fits[fits[1].error < fits[0].error]);
+	return code == -ENOMEM ? err_set(err, code, "out of memory") : 0;
 }

@@ -106,6 +106,42 @@ static void a_barrier_that_nobody_else_comes_to_is_none(void **state)
 	release(&f);
 }
 
+/*
+ * x, woken at 6 ms, takes two locks at once on an idle core and has given them back when w takes them the other way
+ * round. Had it to wait for the core that it had, where z runs, until the tick at 8 ms, both would wait for ever.
+ */
+static void what_one_way_of_waking_needs_holds_for_both(void **state)
+{
+	(void)state;
+	static const char text[] = WORK_HEAD "0,x,1,start,,,,,\n"
+					     "0,y,1,start,,,,,\n"
+					     "0,w,1,start,,,,,\n"
+					     "1000000,x,1000000,wait,sem,s,,,\n"
+					     "2000000,z,1,start,,,,y,\n"
+					     "4000000,y,4000000,exit,,,,,\n"
+					     "6000000,z,4000000,release,sem,s,,,\n"
+					     "6000001,x,,woken,sem,s,,,\n"
+					     "6000001,x,1000000,pass,sem,s,,,waited\n"
+					     "6000001,x,1000000,pass,mutex,a,,,\n"
+					     "7000000,x,2000000,pass,mutex,b,,,\n"
+					     "7500000,x,2500000,release,mutex,b,,,\n"
+					     "7500000,x,2500000,release,mutex,a,,,\n"
+					     "7500000,x,2500000,exit,,,,,\n"
+					     "8400000,w,8400000,pass,mutex,b,,,\n"
+					     "8600000,w,8600000,pass,mutex,a,,,\n"
+					     "8800000,w,8800000,release,mutex,a,,,\n"
+					     "8800000,w,8800000,release,mutex,b,,,\n"
+					     "8800000,w,8800000,exit,,,,,\n"
+					     "14000000,z,12000000,exit,,,,,\n";
+	struct fixture f = load(text, 3);
+	struct replay_facts facts;
+	replay_facts(f.replay, &facts);
+	assert_false(facts.wakes_in_place);
+	assert_int_equal(facts.in_turns, 2);
+	assert_in_range(play(&f, 3, NULL, 0), 14000000, 14000100);
+	release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +149,7 @@ int main(void)
 		cmocka_unit_test(a_replay_settles_for_the_recorded_order),
 		cmocka_unit_test(a_barrier_that_nobody_else_comes_to_is_none),
 		cmocka_unit_test(who_joins_gives_its_mutex_back_meanwhile),
+		cmocka_unit_test(what_one_way_of_waking_needs_holds_for_both),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
