@@ -102,6 +102,7 @@ struct lock { /* mutex, spin lock */
 	uint64_t held_since_ns;
 	uint32_t owner; /* tid; 0: free */
 	bool hands_over; /* to the first that waits; else it is free for whoever asks first */
+	bool is_contended; /* mutex: who gives it back wakes one that waits */
 	struct waiters waiters;
 };
 

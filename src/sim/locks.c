@@ -3,6 +3,10 @@
  * Mutexes, spin locks, read-write locks. As with a futex, who gives a lock back wakes the first that
  * waits and leaves the lock free; whoever asks next has it. A lock that hands over belongs to the first
  * that waits at once.
+ *
+ * A mutex knows as much of who waits as glibc's (nptl/lowlevellock.c): it is taken as contended by who had to wait for
+ * it, and becomes so when somebody asks in vain. Who took it free, while the one that was woken has not got a core yet,
+ * gives it back without waking another.
  */
 #include "sim/engine.h"
 
@@ -31,9 +35,12 @@ bool mutex_take(struct sim *sim, struct sim_thread *thread, struct lock *mutex)
 {
 	if (mutex->owner == thread->tid && thread->is_late)
 		return true; /* it was handed over */
-	if (mutex->owner)
+	if (mutex->owner) {
+		mutex->is_contended = true;
 		return false;
+	}
 	mutex->owner = thread->tid;
+	mutex->is_contended = thread->is_late;
 	mutex->held_since_ns = sim->now_ns;
 	return true;
 }
@@ -62,6 +69,8 @@ int mutex_give_back(struct sim *sim, struct sim_thread *thread, uint32_t number,
 	lock_free(sim, mutex);
 	if (mutex->hands_over)
 		hand_over(sim, mutex);
+	else if (!mutex->is_contended)
+		return 0;
 	return wake_first(sim, &mutex->waiters, thread->tid);
 }
 

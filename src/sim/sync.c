@@ -76,6 +76,8 @@ int op_cond_wait(struct sim *sim, struct sim_thread *thread)
 		int code = deadlock_check(sim, thread, &subject, mutex->owner);
 		return code < 0 ? code : wait_begin(sim, thread, &mutex->waiters, NULL, &subject);
 	}
+	mutex->is_contended =
+		true; /* glibc does not know that nobody else came from the condition */
 	pass(sim, thread, NULL, &subject);
 	mutex->object.uses++;
 	return OP_DONE;

@@ -527,12 +527,12 @@ static void a_run_is_the_same_everywhere(void **state)
 		uint64_t events, hash;
 	} golden[] = {
 		{ { 0 }, 2463, 0x7e1040f4ea959c88 },
-		{ { .cores = 3, .switch_ns = 2000 }, 2985, 0x87ce5b14e931f3dc },
-		{ { .cores = 2, .threads_per_core = 2, .wake_ns = 500 }, 2847, 0x926cec1c909c0e9a },
+		{ { .cores = 3, .switch_ns = 2000 }, 3013, 0xbc9316335d98d24e },
+		{ { .cores = 2, .threads_per_core = 2, .wake_ns = 500 }, 2882, 0x77e891b32c3c6bf8 },
 		{ { .cores = 2,
 			  .scheduler = SIM_ROUND_ROBIN,
 			  .quantum = { SIM_EXPONENTIAL, .a = 100 * US } },
-			3304, 0xa61c6dde330e28d4 },
+			3246, 0x1c8a1ef42fbfa030 },
 	};
 	static struct game game;
 	for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {

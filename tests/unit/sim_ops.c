@@ -57,6 +57,28 @@ static void a_free_mutex_belongs_to_who_asks_first(void **state)
 	}
 }
 
+/* a gives it back twice before b, which was woken, has their core: c, which has one of its own, comes after b. */
+static void who_takes_a_mutex_free_wakes_nobody(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { OP(LOCK, 0), SLEEP(10), OP(UNLOCK, 0), OP(LOCK, 0),
+		COMPUTE(5), OP(UNLOCK, 0), COMPUTE(5), EXIT };
+	static const struct sim_op b[] = { OP(LOCK, 0), COMPUTE(3), OP(UNLOCK, 0), EXIT };
+	static const struct sim_op c[] = { COMPUTE(1), OP(LOCK, 0), OP(UNLOCK, 0), EXIT };
+	static const uint64_t first_core = 1;
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ .cores = 2, .scheduler = SIM_ROUND_ROBIN });
+	assert_int_equal(sim_add_mutex(t.sim, NULL, &t.object), 0);
+	add_threads(t.sim, &t.script, THREADS(a, b, c));
+	assert_int_equal(sim_set_affinity(t.sim, 1, &first_core), 0);
+	assert_int_equal(sim_set_affinity(t.sim, 2, &first_core), 0);
+	run_well(t.sim);
+	assert_int_equal(t.script.results[1][3].has_waited, false);
+	assert_int_equal(t.script.times[2][0], 20);
+	assert_int_equal(t.script.times[3][1], 23);
+	sim_free(t.sim);
+}
+
 static void a_try_does_not_wait(void **state)
 {
 	(void)state;
@@ -472,6 +494,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_mutex_is_given_in_order),
 		cmocka_unit_test(a_free_mutex_belongs_to_who_asks_first),
+		cmocka_unit_test(who_takes_a_mutex_free_wakes_nobody),
 		cmocka_unit_test(a_try_does_not_wait),
 		cmocka_unit_test(spinning_takes_a_core),
 		cmocka_unit_test(who_spins_is_preempted_and_goes_on),
