@@ -37,17 +37,20 @@ static bool has_come_at(const struct load_object *barrier, uint32_t thread, uint
 
 static int add_fork(struct replay *replay, const struct fork *fork)
 {
-	const struct load_object *barrier = &replay->objects[fork->object];
+	struct load_object *barrier = &replay->objects[fork->object];
 	/* Who goes on in the very instant in which it was let go saw a later coming, cut to its own time. */
 	bool is_cut = barrier->arrivals[fork->arrival].is_over;
 	if (fork->maker == REPLAY_NONE || is_cut ||
 		has_come_at(barrier, fork->maker, fork->time_ns) ||
 		replay->threads[fork->maker].wait_what != WHAT_NONE)
 		return 0;
-	uint32_t object = load_object(replay, barrier->pid, WHAT_FORKED, barrier->address);
+	if (barrier->forked_ns != fork->time_ns)
+		barrier->forked = barrier->forked == WHAT_FORKED ? WHAT_FORKED_NEXT : WHAT_FORKED;
+	barrier->forked_ns = fork->time_ns;
+	barrier->arrivals[fork->arrival].forked = barrier->forked;
+	uint32_t object = load_object(replay, barrier->pid, barrier->forked, barrier->address);
 	if (object == REPLAY_NONE)
 		return -ENOMEM;
-	replay->objects[fork->object].arrivals[fork->arrival].is_forked = true;
 	struct load_thread *maker = &replay->threads[fork->maker];
 	const struct load_split *split =
 		maker->split_count > 0 ? &maker->splits[maker->split_count - 1] : NULL;
@@ -202,13 +205,14 @@ int barriers_meet(struct replay *replay, uint32_t object)
 	if (!docks)
 		return -ENOMEM;
 	for (size_t i = 0; i < barrier.arrival_count; i++) {
-		if (!a[i].is_forked && a[i].is_over) {
+		if (!a[i].forked && a[i].is_over) {
 			a[kept++] = a[i];
 			continue;
 		}
 		joined = load_object(replay, barrier.pid, WHAT_JOINED, barrier.address);
-		forked = load_object(replay, barrier.pid, WHAT_FORKED, barrier.address);
-		if (joined == REPLAY_NONE || forked == REPLAY_NONE)
+		if (a[i].is_over)
+			forked = load_object(replay, barrier.pid, a[i].forked, barrier.address);
+		if (joined == REPLAY_NONE || (a[i].is_over && forked == REPLAY_NONE))
 			return -ENOMEM;
 		struct step *step = step_of(replay, &a[i]);
 		step->kind = STEP_DOCK;

@@ -116,7 +116,7 @@ struct arrival {
 	uint64_t time_ns, woken_ns;
 	bool is_over; /* it left */
 	bool is_last, is_exact; /* it did not wait; woken_ns was recorded */
-	bool is_forked; /* let go by a thread that was not there: the start of the next region */
+	uint8_t forked; /* WHAT_FORKED or _NEXT: let go by a thread that was not there, the start of the next region; 0 */
 };
 
 /* A thread that was let go from a barrier; by whom is only known when this instant is over. */
@@ -161,6 +161,8 @@ struct load_object {
 	uint64_t turns; /* taken so often */
 	struct arrival *arrivals;
 	size_t arrival_count, arrival_capacity;
+	uint64_t forked_ns; /* when the last region began, with which of the two */
+	uint8_t forked;
 	uint64_t signals; /* condition: so far */
 	uint64_t last_signal_ns;
 	size_t unresolved; /* condition: waits whose signal is still to come: index plus one */
@@ -216,8 +218,16 @@ struct pool {
 
 enum { LOAD_ACTIVE_MAX = 1024 };
 
-/* Objects of the replay's own: a barrier of GCC's OpenMP at which threads wait for their next region. */
-enum { WHAT_JOINED = WHAT_BARRIER | 0x40, WHAT_FORKED = WHAT_BARRIER | 0x80 };
+/*
+ * Objects of the replay's own: a barrier of GCC's OpenMP at which threads wait for their next region. Every other region
+ * is begun with WHAT_FORKED_NEXT: who is done with one does not begin the next in the place of a thread that has not
+ * got a core yet.
+ */
+enum {
+	WHAT_JOINED = WHAT_BARRIER | 0x40,
+	WHAT_FORKED = WHAT_BARRIER | 0x80,
+	WHAT_FORKED_NEXT = WHAT_BARRIER | 0xc0,
+};
 
 struct replay {
 	struct replay_opts opts;

@@ -142,6 +142,62 @@ static void what_one_way_of_waking_needs_holds_for_both(void **state)
 	release(&f);
 }
 
+/* The thread that sleeps first. */
+static int note_sleeper(void *context, const struct event *event, struct err *err)
+{
+	uint32_t *tid = context;
+	(void)err;
+	if (event->kind == EVENT_WAIT && event->what == WHAT_SLEEP && *tid == 0)
+		*tid = event->tid;
+	return 0;
+}
+
+/*
+ * Two regions of b and c, which a begins. In the first one c sleeps, in the second one b does. On one core b comes to the
+ * end of the first while c waits for the core: it does not begin the second with what began the first one for c.
+ */
+static void a_region_is_begun_once_by_each_thread(void **state)
+{
+	(void)state;
+	struct fixture f = load("time_ns,tid,event,what,object,value,woken_ns,flags\n"
+				"0,a,start,,,,,\n"
+				"0,b,start,,,a,,\n"
+				"0,c,start,,,a,,\n"
+				"0,a,wait,barrier,end,,,\n"
+				"1000000,b,wait,barrier,end,,,\n"
+				"9000000,c,wait,barrier,end,,,\n"
+				"9000001,a,pass,barrier,end,c,9000000,waited\n"
+				"12000000,b,woken,barrier,end,a,,\n"
+				"12000000,c,woken,barrier,end,a,,\n"
+				"12000001,a,wait,barrier,end,,,\n"
+				"12000001,b,pass,barrier,end,a,12000000,waited\n"
+				"12000001,c,pass,barrier,end,a,12000000,waited\n"
+				"12100000,b,wait,barrier,end,,,\n"
+				"13000000,c,wait,sleep,,,,\n"
+				"23000000,c,pass,sleep,,,,waited\n"
+				"23000000,c,wait,barrier,end,,,\n"
+				"23000001,a,pass,barrier,end,c,23000000,waited\n"
+				"24000000,b,woken,barrier,end,a,,\n"
+				"24000000,c,woken,barrier,end,a,,\n"
+				"24000001,a,wait,barrier,end,,,\n"
+				"24000001,b,pass,barrier,end,a,24000000,waited\n"
+				"24000001,b,wait,sleep,,,,\n"
+				"24000001,c,pass,barrier,end,a,24000000,waited\n"
+				"24000001,c,wait,barrier,end,,,\n"
+				"32000000,b,pass,sleep,,,,waited\n"
+				"32000000,b,wait,barrier,end,,,\n"
+				"32000001,a,pass,barrier,end,b,32000000,waited\n"
+				"32000002,a,exit,,,,,\n",
+		3);
+	uint32_t sleeper = 0;
+	struct event_sink sink = { .context = &sleeper, .event = note_sleeper };
+	struct replay_run run = { .cores = 1, .sink = &sink };
+	uint64_t ns;
+	assert_int_equal(replay_run(f.replay, &run, &ns, NULL), 0);
+	assert_int_equal(sleeper, 4000002);
+	release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +206,7 @@ int main(void)
 		cmocka_unit_test(a_barrier_that_nobody_else_comes_to_is_none),
 		cmocka_unit_test(who_joins_gives_its_mutex_back_meanwhile),
 		cmocka_unit_test(what_one_way_of_waking_needs_holds_for_both),
+		cmocka_unit_test(a_region_is_begun_once_by_each_thread),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
