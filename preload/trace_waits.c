@@ -3,6 +3,7 @@
 #include "traced_thread.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 enum {
@@ -60,6 +61,14 @@ static void choose_clock(struct wait *wait)
 		cpu_clock_read(&self.cpu, wait->start_ns); /* those before were estimated */
 }
 
+/* How often the thread has given up its core so far. */
+static uint64_t count_sleeps(void)
+{
+	struct rusage usage = { 0 };
+	(void)getrusage(RUSAGE_THREAD, &usage); /* fails nowhere; then no sleep is seen */
+	return (uint64_t)usage.ru_nvcsw;
+}
+
 static void put_wait(struct wait *wait, uint64_t value)
 {
 	if (self.budget.is_on)
@@ -71,6 +80,8 @@ static void put_wait(struct wait *wait, uint64_t value)
 	self.cpu.puts_off = wait->is_estimated;
 	if (is_io(wait) || self.budget.is_on)
 		wait->cpu_ns = cpu_clock_real_ns(&self.cpu, wait->start_ns);
+	if (is_io(wait) && self.slot)
+		wait->sleeps = count_sleeps();
 	wait->row = put(wait->start_ns,
 		head_of(TRACE_WAIT, wait->kind, wait->is_shared ? TRACE_SHARED : 0),
 		(uintptr_t)wait->object, wait->caller, value);
@@ -243,12 +254,18 @@ static void forget_wait(struct trace_record *row)
 	self.stretch = self.before.stretch;
 }
 
-static bool take_back(const struct wait *wait, uint64_t time_ns)
+/* A thread in an emulator that lost its core has not blocked: the program would not have waited. */
+static bool has_blocked(const struct wait *wait, uint64_t time_ns)
 {
-	if (!can_take_back(wait))
+	if (self.slot && count_sleeps() == wait->sleeps)
 		return false;
 	uint64_t cpu_ns = cpu_clock_real_ns(&self.cpu, time_ns) - wait->cpu_ns;
-	if (time_ns - wait->start_ns >= cpu_ns + BLOCKED_NS)
+	return time_ns - wait->start_ns >= cpu_ns + BLOCKED_NS;
+}
+
+static bool take_back(const struct wait *wait, uint64_t time_ns)
+{
+	if (!can_take_back(wait) || has_blocked(wait, time_ns))
 		return false;
 	forget_wait(wait->row);
 	return true;
