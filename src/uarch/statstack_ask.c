@@ -18,7 +18,8 @@ struct level {
 	double foreign; /* share of the other threads that use another one of its kind */
 	double lifetime_ns;
 	struct cache_sets cache;
-	struct bin_misses data, fetch; /* of one class */
+	const struct lines_curve *curve; /* of one class's data, as the next two */
+	struct bin_misses data, fetch;
 };
 
 struct scratch {
@@ -33,6 +34,7 @@ struct scratch {
 	struct cache_sets tlbs[STATSTACK_TLBS];
 	struct bin_misses untranslated[STATSTACK_TLBS];
 	unsigned tlb_count;
+	bool has_kernel; /* which writes a page before the program touches it */
 };
 
 int statstack_answer_init(struct statstack_answer *answer, const struct statstack *statstack)
@@ -105,6 +107,7 @@ static void scratch_init(struct scratch *scratch, const struct processor *proces
 								    : 1;
 	cache_sets_init(&scratch->tlbs[0], tlb->entries, tlb->ways);
 	cache_sets_init(&scratch->tlbs[1], tlb->second_entries, tlb->second_ways);
+	scratch->has_kernel = processor->fault_ns > 0 && statstack->has_pages;
 	scratch->has_others = threads > 1;
 	cache_sets_init(&scratch->holders, private_lines * threads, 0);
 }
@@ -140,7 +143,8 @@ static void level_misses(
 	enum curve_kind data = level->is_shared    ? CURVE_DATA_GLOBAL
 			       : level->is_unified ? CURVE_DATA_PRIVATE
 						   : CURVE_DATA;
-	misses_fill(&level->data, &level->cache, &curves[data]);
+	level->curve = &curves[data];
+	misses_fill(&level->data, &level->cache, level->curve);
 	misses_fill(&level->fetch, &level->cache,
 		&curves[level->is_shared ? CURVE_FETCH_GLOBAL : CURVE_FETCH_PRIVATE]);
 	if (level->lifetime_ns > 0 && access_ns > 0)
@@ -189,6 +193,39 @@ static double with_foreign(const struct level *level, double beyond, double retu
 	return sum < 1 ? sum : 1;
 }
 
+/* Of a line that came with its page, which was touched last so far away. The class may have no line of its own so far. */
+static double misses_after(const struct level *level, unsigned bin)
+{
+	return level->curve->at[bin] >= level->cache.lines ? 1 : (double)level->data.at[bin];
+}
+
+/* Over the finite distances between touches of a page. */
+static double misses_of_pages(const struct level *level, const struct reuse_row *rows,
+	uint32_t count, const struct class_reuse *class)
+{
+	double sum = 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (rows[i].bin < REUSE_INFINITE)
+			sum += (double)rows[i].share * misses_after(level, rows[i].bin);
+	for (unsigned bin = 0; count == 0 && bin < REUSE_INFINITE; bin++)
+		sum += class->share[PROFILE_PAGE][bin] * misses_after(level, bin);
+	return sum;
+}
+
+/*
+ * Of the program's first touches of lines, those that miss this level no more than the page's other lines do: the kernel has
+ * just written the page that is touched for the first time, and else it is there since that was so. `pages`: rows of
+ * distances between touches of a page.
+ */
+static double written_by_kernel(const struct scratch *scratch, const struct level *level,
+	double first_touches, const struct reuse_row *pages, uint32_t count,
+	const struct class_reuse *class)
+{
+	return scratch->has_kernel
+		       ? first_touches * (1 - misses_of_pages(level, pages, count, class))
+		       : 0;
+}
+
 /* What goes beyond a level has gone beyond those before. */
 static void keep_order(double *beyond, unsigned count)
 {
@@ -223,6 +260,10 @@ static void ask_code(struct statstack_odds *ret, const struct scratch *scratch,
 		else
 			ret->beyond[i] = with_foreign(level,
 				sum_rows(global, code->global_rows, &level->data), returning);
+		ret->beyond[i] -= written_by_kernel(scratch, level, code->infinite_global,
+			global + code->global_rows, code->page_rows, class);
+		if (ret->beyond[i] < 0)
+			ret->beyond[i] = 0;
 	}
 	keep_order(ret->beyond, scratch->level_count);
 	ask_tlbs(ret, scratch, global + code->global_rows, code->page_rows, class);
@@ -266,6 +307,10 @@ static void ask_without_codes(
 				: with_foreign(level,
 					  sum_bins(class->share[PROFILE_GLOBAL], &level->data),
 					  returning);
+		ret->beyond[i] -= written_by_kernel(scratch, level,
+			class->share[PROFILE_GLOBAL][REUSE_INFINITE], NULL, 0, class);
+		if (ret->beyond[i] < 0)
+			ret->beyond[i] = 0;
 	}
 	keep_order(ret->beyond, scratch->level_count);
 	ask_tlbs(ret, scratch, NULL, 0, class);

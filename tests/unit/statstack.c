@@ -414,6 +414,65 @@ static void pages_at_random_are_translated_as_far_as_there_are_entries(void **st
 	assert_true(untranslated[0] == 0); /* no TLB */
 }
 
+/* Each access is the first to a line; `page_distance`: since the last to another line of its page. */
+static void first_touches_find_what_the_kernel_has_left(void **state)
+{
+	(void)state;
+	enum { LINES = 1 << 20, NEAR = 0, FAR = 200000 };
+	static const struct {
+		double fault_ns;
+		uint64_t page_distance;
+		double beyond[3];
+	} cases[] = {
+		{ 0, NEAR, { 1, 1, 1 } }, /* nobody says what the kernel does */
+		{ 1000, NEAR, { 0, 0, 0 } }, /* page by page */
+		{ 1000, 2000, { 1, 0, 0 } }, /* what a second level of 4096 lines still has */
+		{ 1000, FAR, { 1, 1, 1 } }, /* out of all of them since */
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct profile_thread thread = { .tid = 1 };
+		struct profile_class class = { .stretches = 1,
+			.instructions = LINES,
+			.stores = LINES,
+			.first_touches = LINES,
+			.first_touches_global = LINES };
+		struct code code = { .flags = CODE_STORE };
+		struct profile_reuse rows[] = {
+			{ .scope = PROFILE_PRIVATE,
+				.bin = REUSE_INFINITE,
+				.samples = 100,
+				.count = LINES },
+			{ .scope = PROFILE_GLOBAL,
+				.bin = REUSE_INFINITE,
+				.samples = 100,
+				.count = LINES },
+			{ .scope = PROFILE_PAGE,
+				.bin = (uint16_t)reuse_bin(cases[i].page_distance),
+				.samples = 100,
+				.count = LINES },
+		};
+		struct profile profile = { .threads = &thread,
+			.thread_count = 1,
+			.classes = &class,
+			.class_count = 1,
+			.codes = &code,
+			.code_count = 1,
+			.reuse = rows,
+			.reuse_count = sizeof rows / sizeof *rows };
+		struct processor processor = machine;
+		processor.fault_ns = cases[i].fault_ns;
+		AUTO(statstack) struct statstack *statstack = NULL;
+		AUTO_RELEASE(statstack_answer) struct statstack_answer answer = { 0 };
+		struct err err;
+		assert_int_equal(statstack_new(&profile, &statstack, &err), 0);
+		assert_int_equal(statstack_answer_init(&answer, statstack), 0);
+		statstack_ask(statstack, &processor, &answer);
+		for (int level = 0; level < 3; level++)
+			assert_near(answer.classes[0].access.beyond[level], cases[i].beyond[level],
+				0.01, "first touches");
+	}
+}
+
 static void rows_of_what_is_not_there_are_refused(void **state)
 {
 	(void)state;
@@ -446,6 +505,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sets_miss_as_the_binomial_says),
 		cmocka_unit_test(pages_at_random_are_translated_as_far_as_there_are_entries),
+		cmocka_unit_test(first_touches_find_what_the_kernel_has_left),
 		cmocka_unit_test(full_caches_miss_from_their_size_on),
 		cmocka_unit_test(a_loop_misses_where_it_does_not_fit),
 		cmocka_unit_test(random_accesses_hit_as_much_as_fits),
