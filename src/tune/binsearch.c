@@ -28,9 +28,10 @@ static void bracket(const struct tune_space *space, const struct tune_set *set,
 static uint32_t climb(
 	const struct tune_space *space, const struct tune_set *set, struct binsearch *search)
 {
-	if (set->count == 0) {
+	if (search->increment == 0) { /* a search begins; it may know the count that was held */
 		search->increment = FIRST_INCREMENT;
-		return space->min;
+		if (!tune_set_find(set, space->min))
+			return space->min;
 	}
 	uint32_t highest = set->points[set->count - 1].threads;
 	bool has_fallen = tune_set_best(set)->threads != highest;

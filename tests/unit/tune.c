@@ -186,6 +186,24 @@ static void a_change_of_the_workload_is_followed(void **state)
 	}
 }
 
+/* A search that begins again knows a count already, the one that was held. */
+static void every_policy_searches_again(void **state)
+{
+	(void)state;
+	for (const struct tune_policy *const *p = tune_policies; *p; p++) {
+		struct tuner_opts opts = { .space = { .max = 64 }, .policy = *p, .seed = 1 };
+		AUTO(tuner) struct tuner *tuner = NULL;
+		struct tuner_decision d;
+		assert_int_equal(tuner_new(&opts, &tuner, &d, NULL), 0);
+		for (int i = 0; i < 2 * HELD; i++) {
+			double rate = i < HELD ? peak_at_16(d.threads) : 0.1 * linear(d.threads);
+			assert_int_equal(tuner_measured(tuner, rate, 1, &d, NULL), 0);
+		}
+		if (d.state != TUNER_HOLDING || d.threads < 60)
+			fail_msg("%s ended at %u", (*p)->name, d.threads);
+	}
+}
+
 /* On a noisy machine counts of the same worth are held in turn, so that the drop meets each of them anew. */
 static void a_change_is_seen_whichever_count_is_held(void **state)
 {
@@ -446,6 +464,7 @@ int main(void)
 		cmocka_unit_test(the_ends_of_the_space_are_kept),
 		cmocka_unit_test(an_interval_without_work_is_repeated),
 		cmocka_unit_test(a_change_of_the_workload_is_followed),
+		cmocka_unit_test(every_policy_searches_again),
 		cmocka_unit_test(a_change_is_seen_whichever_count_is_held),
 		cmocka_unit_test(an_outlier_changes_nothing),
 		cmocka_unit_test(looks_find_a_change_that_the_held_count_does_not_show),
