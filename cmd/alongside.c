@@ -78,14 +78,12 @@ int alongside_program(
 	return c.code;
 }
 
-static int open_timer(double seconds)
+static void start_timer(int fd, double seconds)
 {
-	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	struct itimerspec at = { .it_value = { .tv_sec = (time_t)seconds,
 					 .tv_nsec = (long)(1e9 * fmod(seconds, 1)) } };
-	if (fd >= 0 && seconds > 0)
+	if (seconds > 0)
 		(void)timerfd_settime(fd, 0, &at, NULL); /* in range: options were checked */
-	return fd;
 }
 
 int alongside_process(const struct alongside *alongside, pid_t pid, double seconds, struct err *err)
@@ -97,7 +95,7 @@ int alongside_process(const struct alongside *alongside, pid_t pid, double secon
 	AUTO_FD int signals = stop_open(err);
 	if (signals < 0)
 		return signals;
-	AUTO_FD int timer = open_timer(seconds);
+	AUTO_FD int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	AUTO_FD int any = epoll_create1(EPOLL_CLOEXEC); /* is readable when one of them is */
 	int fds[] = { process, signals, timer };
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
@@ -106,5 +104,8 @@ int alongside_process(const struct alongside *alongside, pid_t pid, double secon
 			return err_set(err, -errno, "cannot wait for the end: %s", strerror(errno));
 	}
 	int code = alongside->begin(alongside->context, pid, err);
-	return code < 0 ? code : alongside->run(alongside->context, pid, any, err);
+	if (code < 0)
+		return code;
+	start_timer(timer, seconds); /* to begin may take as long as a short duration */
+	return alongside->run(alongside->context, pid, any, err);
 }
