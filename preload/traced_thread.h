@@ -83,6 +83,7 @@ struct thread {
 	const void *tried_by;
 	uint64_t tried_ns, tried_cpu_ns;
 	uint64_t wait_cpu_ns; /* that a wait takes in which the thread sleeps, on average */
+	uint64_t start_ns;
 	uint32_t exit_rounds; /* of destructors, so far */
 	struct birth fork; /* noted before a fork */
 	struct look look;

@@ -66,6 +66,8 @@ static int end_wait(struct blame *blame, const struct account *account, uint32_t
 	object_settle(object, account);
 	episode_leave(object, account);
 	mine->object = 0;
+	if (mine->last_object != number + 1)
+		mine->timed_out = 0;
 	mine->last_object = number + 1;
 	mine->lost = wait_loss(object, mine, account);
 	mine->loss += mine->lost;
@@ -90,6 +92,7 @@ static void forget_loss(struct blame *blame, uint32_t index)
 		return;
 	blame->objects[mine->last_object - 1].loss -= mine->lost;
 	mine->loss -= mine->lost;
+	mine->timed_out += mine->lost;
 	mine->lost = 0;
 }
 
@@ -208,6 +211,8 @@ int blame_before(struct blame *blame, const struct account *account, uint32_t in
 		return 0;
 	}
 	futex_find_join(blame, index, event);
+	if (event->kind == EVENT_THREAD_START)
+		blame->threads[index].begin_cpu_ns = event->cpu_ns;
 	int code = add_code(blame, account, index, event);
 	if (code < 0)
 		return code;
@@ -222,8 +227,11 @@ int blame_before(struct blame *blame, const struct account *account, uint32_t in
 	while (event->kind == EVENT_THREAD_EXIT && code == 0 && blame->threads[index].count > 0)
 		code = hold_end(blame, account, index, blame->threads[index].holds);
 	hold_recount(blame, account, index, -1);
+	bool was_waiting = blame->threads[index].object > 0;
 	if (code == 0 && event->kind != EVENT_RUN && event->kind != EVENT_PREEMPT)
 		code = end_wait(blame, account, index);
+	if (code == 0 && event->kind == EVENT_WOKEN && was_waiting)
+		code = turn_end(blame, account, index, event);
 	if (code == 0 && event->kind == EVENT_WAIT && what_is_object(event->what))
 		code = begin_wait(blame, account, index, event);
 	return code;
@@ -242,6 +250,18 @@ static int pass(struct blame *blame, const struct account *account, uint32_t ind
 	return event->what == WHAT_BARRIER ? episode_pass(blame, account, index, event) : 0;
 }
 
+/* What the scheduler says of a thread beside what was recorded of it: the rest of its life it slept. */
+static void find_unseen(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event)
+{
+	struct blame_thread *mine = &blame->threads[index];
+	uint64_t known_ns = event->object + event->value;
+	uint64_t active_ns = account->threads[index].active_ns + mine->begin_cpu_ns;
+	bool is_known = event->value > 0 && account->window_to_ns == 0;
+	if (is_known && active_ns > known_ns)
+		mine->unseen_ns = active_ns - known_ns;
+}
+
 int blame_after(struct blame *blame, const struct account *account, uint32_t index,
 	const struct event *event)
 {
@@ -254,6 +274,8 @@ int blame_after(struct blame *blame, const struct account *account, uint32_t ind
 	if (!is_change(event->kind))
 		return 0;
 	hold_recount(blame, account, index, 1);
+	if (event->kind == EVENT_THREAD_EXIT)
+		find_unseen(blame, account, index, event);
 	if (event->kind == EVENT_WOKEN)
 		return hold_expect(blame, account, index);
 	return event->kind == EVENT_PASS ? pass(blame, account, index, event) : 0;

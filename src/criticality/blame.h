@@ -20,6 +20,11 @@
  *		be if those who wait for it had done their share of the work meanwhile. A wait
  *		that timed out was not for another thread and loses nothing; waits for signals
  *		lose nothing while no thread is active at all.
+ *	turns	of the losses at what is signalled, those of threads that let others go on themselves: of each
+ *		thread what it lost, where another one ended its wait, but no more than what others
+ *		lost until it ended theirs. Who only serves others, or is only served, takes no turns;
+ *		threads that pass something on do: a lock made of conditions, an uneven round. A
+ *		wait that timed out and was begun again counts with the one that was ended.
  *	contended	time with at least one waiter: no path through the run is shortened by
  *		more when the object is removed
  *
@@ -89,6 +94,7 @@ struct pairing {
 	uint64_t other; /* index of the thread, or the site */
 	uint64_t blame, held_blame; /* units; as of the object */
 	uint64_t waited_ns, count;
+	uint64_t lost; /* units: by waits of the thread at the object that others ended */
 };
 
 struct site {
@@ -130,10 +136,14 @@ struct blame_thread {
 	uint32_t last_object; /* of the wait that ended last: its index plus one */
 	uint64_t wait_ns, wait_w, wait_w_idle, lost; /* lost: by the wait that ended last */
 	uint64_t loss; /* by all its waits for objects */
+	uint64_t ended_by_others, ended; /* losses at signals: its own; of those that it ended */
+	uint64_t timed_out; /* loss by waits at last_object since one that was ended */
 	uint64_t segment_g;
 	uint64_t sampled, sampled_alone_ns; /* criticality, and time alone, when last sampled */
 	uint32_t sample; /* its last one: index into samples plus one; 0: none yet */
 	uint64_t barrier_ns, barrier_cpu_ns; /* when it last passed a barrier */
+	uint64_t begin_cpu_ns,
+		unseen_ns; /* unseen: it slept, by the scheduler, and that is in no event */
 	uint32_t woke; /* futex that it woke somebody at, with nothing since: its index plus one */
 	/* A burst: the next free acquisitions, each of which stands for others that were left out. */
 	uint64_t burst, burst_shares;

@@ -53,6 +53,9 @@ int object_signal(
 void futex_arrive(struct object *object, const struct account *account, uint32_t index);
 int futex_signal(struct blame *blame, const struct account *account, uint32_t index,
 	const struct event *event);
+/* A wait at what is signalled is over, by whom the event names. */
+int turn_end(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event);
 void futex_find_join(struct blame *blame, uint32_t index, const struct event *event);
 
 #endif

@@ -159,6 +159,27 @@ int futex_signal(struct blame *blame, const struct account *account, uint32_t in
 	return code < 0 ? code : object_signal(blame, account, waker, object);
 }
 
+int turn_end(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event)
+{
+	struct blame_thread *mine = &blame->threads[index];
+	uint32_t number = mine->last_object - 1;
+	if (event->value == 0 || !what_is_signalled(blame->objects[number].what))
+		return 0;
+	uint32_t waker = index_find_rarely(&account->index, event->pid, (uint32_t)event->value);
+	struct pairing *pairing = blame_pairing(&blame->by_thread, number, index);
+	if (!pairing)
+		return -ENOMEM;
+	if (waker == INDEX_NONE || waker == index || waker >= blame->thread_count)
+		return 0;
+	uint64_t lost = mine->lost + mine->timed_out;
+	mine->timed_out = 0;
+	pairing->lost += lost;
+	mine->ended_by_others += lost;
+	blame->threads[waker].ended += lost;
+	return 0;
+}
+
 /*
  * The last that a thread does is to wake who waits for its end, and its exit comes next: that wait
  * was not for something that the thread could have done sooner.

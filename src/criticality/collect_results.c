@@ -212,6 +212,20 @@ static void find_worst(struct analysis *analysis, struct results *results, const
 	}
 }
 
+/* What a thread lost counts as far as it let others go on. */
+static void find_turns(const struct analysis *analysis, struct results *results)
+{
+	const struct pairing_table *threads = &analysis->blame.by_thread;
+	for (size_t i = 0; i < threads->count; i++) {
+		const struct pairing *p = &threads->items[i];
+		const struct blame_thread *thread = &analysis->blame.threads[p->other];
+		double share = thread->ended < thread->ended_by_others
+				       ? (double)thread->ended / (double)thread->ended_by_others
+				       : 1;
+		results->locks[p->object].turns_ns += (uint64_t)((double)ns_of(p->lost) * share);
+	}
+}
+
 static int locks_by_blame(const void *a, const void *b)
 {
 	const struct result_lock *x = a, *y = b;
@@ -248,6 +262,7 @@ static int collect_locks(struct analysis *analysis, struct results *results, con
 		fill_lock(&results->locks[i], &analysis->blame.objects[i]);
 	results->lock_count = count;
 	find_worst(analysis, results, places);
+	find_turns(analysis, results);
 	if (analysis->frame_count > 0)
 		qsort(analysis->frames, analysis->frame_count, sizeof *analysis->frames,
 			frames_by_end);
@@ -312,6 +327,8 @@ int collect_results(struct analysis *analysis, struct results *results)
 	results->lost = analysis->lost;
 	results->free_locks = analysis->blame.free_locks;
 	results->left_out = analysis->blame.left_out;
+	for (size_t i = 0; i < analysis->blame.thread_count; i++)
+		results->unseen_ns += analysis->blame.threads[i].unseen_ns;
 	results->has_cores = account->has_cores;
 	if (account->has_cores) {
 		results->wanted_core_ns = account->wanted_ns;

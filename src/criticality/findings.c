@@ -17,16 +17,10 @@ struct view {
 	const struct results *results;
 	double elapsed_ns, work_ns; /* work_ns: what cores can have done, summed over threads */
 	double busy; /* work over active time of threads: less than 1 with more threads than cores */
-	double signal_loss; /* share of the elapsed time */
+	double signal_loss, turns; /* shares of the elapsed time */
 	double gap; /* criticality of the first thread less that of the second, a share */
 	double unused; /* share of what the serving cores could have done; 1 without a limit */
 };
-
-static bool is_signalled(const struct result_lock *lock)
-{
-	return lock->what == WHAT_QUEUE ||
-	       ((lock->what == WHAT_COND || lock->what == WHAT_SEM) && !lock->is_held);
-}
 
 static struct view look(const struct results *results)
 {
@@ -42,8 +36,10 @@ static struct view look(const struct results *results)
 	if (results->served_cores > 0)
 		view.unused -= view.work_ns / (view.elapsed_ns * results->served_cores);
 	for (size_t i = 0; i < results->lock_count; i++)
-		if (is_signalled(&results->locks[i]))
+		if (result_lock_is_signalled(&results->locks[i])) {
 			view.signal_loss += (double)results->locks[i].loss_ns / view.elapsed_ns;
+			view.turns += (double)results->locks[i].turns_ns / view.elapsed_ns;
+		}
 	if (results->thread_count > 0) {
 		double first = (double)results->threads[0].criticality_ns, second = 0;
 		if (results->thread_count > 1)
@@ -173,7 +169,7 @@ static uint32_t most_signalled(const struct results *results)
 	uint32_t most = INDEX_NONE;
 	for (size_t i = 0; i < results->lock_count; i++) {
 		const struct result_lock *lock = &results->locks[i];
-		if (is_signalled(lock) && lock->loss_ns > most_ns) {
+		if (result_lock_is_signalled(lock) && lock->loss_ns > most_ns) {
 			most_ns = lock->loss_ns;
 			most = (uint32_t)i;
 		}
@@ -194,6 +190,33 @@ static struct finding signal_finding(const struct view *view)
 		.share = fmin(view->gap, view->signal_loss),
 		.bound = thread_bound(view, 0),
 		.spread = speedup(view, spread_work(view)) };
+}
+
+/* Where most turns were taken; INDEX_NONE. */
+static uint32_t most_turns(const struct results *results)
+{
+	uint64_t most_ns = 0;
+	uint32_t most = INDEX_NONE;
+	for (size_t i = 0; i < results->lock_count; i++) {
+		const struct result_lock *lock = &results->locks[i];
+		if (result_lock_is_signalled(lock) && lock->turns_ns > most_ns) {
+			most_ns = lock->turns_ns;
+			most = (uint32_t)i;
+		}
+	}
+	return most;
+}
+
+/* Threads wait for one another by signals, none of them more than the others: a lock of the program's own, or rounds. */
+static struct finding turns_finding(const struct view *view)
+{
+	double bound = speedup(view, spread_work(view));
+	return (struct finding){ .kind = FINDING_LOCK,
+		.thread = INDEX_NONE,
+		.lock = most_turns(view->results),
+		.share = fmin(view->turns, 1 - 1 / bound),
+		.bound = bound,
+		.spread = NAN };
 }
 
 /* Others are not there, or wait for nothing that explains it: `explained`, a share. */
@@ -251,7 +274,8 @@ int findings_find(struct results *results)
 		struct view view = look(results);
 		double explained = view.signal_loss;
 		for (uint32_t i = 0; i < results->lock_count; i++) {
-			if (is_signalled(&results->locks[i]) || results->locks[i].what == WHAT_JOIN)
+			if (result_lock_is_signalled(&results->locks[i]) ||
+				results->locks[i].what == WHAT_JOIN)
 				continue;
 			struct finding finding = results->locks[i].what == WHAT_BARRIER
 							 ? barrier_finding(&view, i)
@@ -261,6 +285,7 @@ int findings_find(struct results *results)
 			add_finding(results, finding);
 		}
 		add_finding(results, signal_finding(&view));
+		add_finding(results, turns_finding(&view));
 		struct finding rest = thread_finding(&view, explained);
 		if (!is_known(results, &rest))
 			add_finding(results, rest);

@@ -38,6 +38,14 @@ void results_free(struct results *results)
 	free(results);
 }
 
+double results_unseen_share(const struct results *results)
+{
+	double active = 0;
+	for (size_t i = 0; i < results->thread_count; i++)
+		active += (double)results->threads[i].running_ns;
+	return active > 0 ? (double)results->unseen_ns / active : 0;
+}
+
 void results_set_futex(struct results *results, size_t lock, uint8_t what)
 {
 	struct result_lock *futex = &results->locks[lock];

@@ -43,6 +43,7 @@ struct result_lock {
 	uint64_t
 		recorded; /* of the acquisitions: the rest, and its part of held_ns, is estimated */
 	uint64_t held_ns, waited_ns, contended_ns, blame_ns, loss_ns, serial_ns;
+	uint64_t turns_ns; /* of what is signalled: blame.h */
 	uint32_t worst_thread; /* index into threads: blamed most for it; INDEX_NONE */
 	uint64_t worst_ns;
 	uint64_t worst_site; /* call from which it was taken when it was blamed most; 0 */
@@ -95,6 +96,8 @@ struct results {
 		left_out; /* mutexes taken without waiting: read, left out (EVENT_LEFT_OUT) */
 	bool has_samples; /* sites come from samples, else from call sites */
 	uint64_t samples;
+	uint64_t
+		unseen_ns; /* of all threads' active time: they slept, by the scheduler, and no event says why */
 	bool has_cores; /* events say who had a core */
 	/* Time of the `cores` that threads could have used, and the part of it that others had; 0: unknown. */
 	uint64_t wanted_core_ns, denied_core_ns;
@@ -119,6 +122,13 @@ struct results {
 	size_t finding_count;
 };
 
+/* Whether those who signal it are to blame, not those who hold it. */
+static inline bool result_lock_is_signalled(const struct result_lock *lock)
+{
+	return lock->what == WHAT_QUEUE ||
+	       ((lock->what == WHAT_COND || lock->what == WHAT_SEM) && !lock->is_held);
+}
+
 /* Criticality of a thread in one bin of the strip. */
 static inline uint64_t thread_bin_ns(const struct result_thread *thread, uint32_t bin)
 {
@@ -141,6 +151,9 @@ static inline double denied_core_share(const struct results *results)
 		       ? (double)results->denied_core_ns / (double)results->wanted_core_ns
 		       : 0;
 }
+
+/* Share of the time in which threads seem to have been active that they slept. */
+double results_unseen_share(const struct results *results);
 
 void results_free(struct results *results);
 CLEANUP_DEFINE(results, results_free)

@@ -13,6 +13,8 @@
 /* Shares of cores that others had: worth a note; an explanation of why nothing stands out. */
 #define FEW_DENIED 0.1
 #define MANY_DENIED 0.25
+/* Of the time that counts as work: sleeping that was not recorded. */
+#define MUCH_UNSEEN 0.1
 
 static struct quantity_text seconds(uint64_t ns)
 {
@@ -28,6 +30,14 @@ static double percent(const struct criticality_view *view, uint64_t ns)
 static const char *thread_of(const struct criticality_view *view, const struct finding *finding)
 {
 	return finding->thread == INDEX_NONE ? "one thread" : view->threads[finding->thread];
+}
+
+static double mean_parallelism(const struct results *results)
+{
+	double sum = 0;
+	for (size_t i = 0; i < results->thread_count; i++)
+		sum += (double)results->threads[i].running_ns;
+	return results->elapsed_ns ? sum / (double)results->elapsed_ns : 0;
 }
 
 /* "mutex NAME"; an object without a name already says in its label what it is. */
@@ -74,6 +84,15 @@ static void add_bound(
 	strbuf_add(out, ".");
 }
 
+static void add_unseen(struct strbuf *out, const struct results *results)
+{
+	strbuf_addf(out,
+		"for %.0f%% of the time that counts as the threads' work they slept, and the "
+		"library does not see why (locks of the program's own, as Rust and Go have): "
+		"corecast record --via bpf does.",
+		100 * results_unseen_share(results));
+}
+
 /* How sure it is: what was lost, and else the waits that the finding rests on. */
 static void add_certainty(
 	struct strbuf *out, const struct criticality_view *view, const struct finding *finding)
@@ -84,7 +103,12 @@ static void add_certainty(
 		strbuf_add(out,
 			" (Likely: events were lost, so this is of what is left, and times are not "
 			"exact.)");
-	else if (finding->kind == FINDING_NONE)
+	else if (finding->kind != FINDING_NONE &&
+		 results_unseen_share(view->results) >= MUCH_UNSEEN) {
+		strbuf_add(out, " (Not sure: ");
+		add_unseen(out, view->results);
+		strbuf_add(out, ")");
+	} else if (finding->kind == FINDING_NONE)
 		return;
 	else if (finding->is_clear)
 		strbuf_add(out, " (Clear: nothing else costs half as much.)");
@@ -92,10 +116,25 @@ static void add_certainty(
 		strbuf_add(out, " (One of several: see what follows.)");
 }
 
+static void describe_turns(
+	struct strbuf *out, const struct criticality_view *view, const struct finding *finding)
+{
+	const struct result_lock *lock = &view->results->locks[finding->lock];
+	strbuf_add(out, "Threads take turns: each waits until another one lets it go on, most at ");
+	add_lock(out, view, finding->lock);
+	strbuf_addf(out, " (%s in all; for %.0f%% of the time at least one did).",
+		seconds(lock->waited_ns).text, percent(view, lock->contended_ns));
+	strbuf_addf(out, " On average %.2f threads were active.", mean_parallelism(view->results));
+}
+
 static void describe_lock(
 	struct strbuf *out, const struct criticality_view *view, const struct finding *finding)
 {
 	const struct result_lock *lock = &view->results->locks[finding->lock];
+	if (result_lock_is_signalled(lock)) {
+		describe_turns(out, view, finding);
+		return;
+	}
 	add_lock(out, view, finding->lock);
 	strbuf_addf(out,
 		" limits the program: threads %s for it %s in all, and for %.0f%% of the time at "
@@ -166,6 +205,11 @@ static void describe_nothing(struct strbuf *out, const struct criticality_view *
 		strbuf_add(out, "Nothing happened in this timeline: nothing is critical.");
 		return;
 	}
+	if (results_unseen_share(r) >= MUCH_UNSEEN) {
+		strbuf_add(out, "What these threads wait for was not recorded: ");
+		add_unseen(out, r);
+		return;
+	}
 	strbuf_add(out, "No thread and no lock is critical: none that could be removed costs a "
 			"tenth of the run.");
 	if (2 * r->idle_ns > r->elapsed_ns)
@@ -232,14 +276,6 @@ void criticality_describe(struct criticality_view *view)
 	}
 	for (size_t i = 0; i < count; i++)
 		view->findings[i] = describe(view, &view->results->findings[i]);
-}
-
-static double mean_parallelism(const struct results *results)
-{
-	double sum = 0;
-	for (size_t i = 0; i < results->thread_count; i++)
-		sum += (double)results->threads[i].running_ns;
-	return results->elapsed_ns ? sum / (double)results->elapsed_ns : 0;
 }
 
 void criticality_quality(struct strbuf *out, const struct criticality_view *view)

@@ -43,7 +43,8 @@
 enum event_kind {
 	EVENT_NONE,
 	EVENT_THREAD_START, /* object: start routine; value: parent tid, 0 if unknown */
-	EVENT_THREAD_EXIT,
+	EVENT_THREAD_EXIT, /* by the scheduler, since the thread began; 0: unknown: object: CPU time, value:
+				time in which it waited for a core, in ns */
 	EVENT_WAIT, /* value: see above */
 	EVENT_WOKEN, /* value: tid of the waker, 0 if unknown */
 	EVENT_PASS, /* acquired, left, returned; value, if it waited: tid of the waker, 0 if unknown */

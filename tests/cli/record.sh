@@ -29,6 +29,13 @@ echo "-- an allocator that locks"
 "$CORECAST" record --via preload -o own_malloc.cct -- "$CORECAST_BUILD/tests/programs/own_malloc" 2>stderr
 [ "$("$CORECAST" export own_malloc.cct --to csv | grep -c ',pass,mutex,')" -ge 200 ]
 
+echo "-- sleeping that the library cannot see"
+"$CORECAST" record --via preload -o own_futex.cct -- "$CORECAST_BUILD/tests/programs/own_futex" 2>stderr
+if [ -r /proc/self/schedstat ]; then # else it cannot know
+	"$CORECAST" criticality own_futex.cct | tr -s ' \n' ' ' |
+		grep -q 'What these threads wait for was not recorded: .*record --via bpf'
+fi
+
 echo "-- files"
 record -o cat.cct -- true
 record --force -o cat.cct -- true

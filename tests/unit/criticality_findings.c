@@ -213,6 +213,83 @@ static void the_slow_stage_of_a_pipeline_is_found(void **state)
 	assert_true(llabs((long long)r->locks[0].blame_ns - (4 + 19 * 3) * MS) < US);
 }
 
+/* Who got it from whom: four threads hand one thing round, or one of them hands out to the others; 10 ms each time. */
+static struct results *signals(bool is_round, bool times_out)
+{
+	struct analysis *a = new_analysis((struct analysis_opts){ .cores = 4 });
+	for (uint32_t i = 0; i < 4; i++)
+		at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 1);
+	for (uint32_t i = 1; i < 4; i++)
+		at(a, 0, MAIN + i, EVENT_WAIT, WHAT_COND, 5);
+	uint64_t now = 0;
+	for (uint32_t k = 0; k < 40; k++) {
+		uint32_t from = is_round ? k % 4 : 0, to = is_round ? (k + 1) % 4 : 1 + k % 3;
+		for (uint32_t i = 0; times_out && i < 4; i++) {
+			if (i == from)
+				continue;
+			flagged(a, now + 9 * MS, MAIN + i, EVENT_PASS, WHAT_COND, 5,
+				EVENT_WAITED | EVENT_TIMED_OUT);
+			at(a, now + 9 * MS, MAIN + i, EVENT_WAIT, WHAT_COND, 5);
+		}
+		now += 10 * MS;
+		send(a, (struct event){ .time_ns = now,
+				.tid = MAIN + to,
+				.kind = EVENT_WOKEN,
+				.what = WHAT_COND,
+				.object = 5,
+				.value = MAIN + from });
+		flagged(a, now, MAIN + to, EVENT_PASS, WHAT_COND, 5, EVENT_WAITED);
+		at(a, now + (is_round ? 0 : MS), MAIN + (is_round ? from : to), EVENT_WAIT,
+			WHAT_COND, 5);
+	}
+	struct results *results = finish(a, now + MS);
+	analysis_free(a);
+	return results;
+}
+
+static void threads_that_let_one_another_go_take_turns(void **state)
+{
+	(void)state;
+	for (int times_out = 0; times_out < 2; times_out++) {
+		AUTO(results) struct results *r = signals(true, times_out);
+		assert_exact(r);
+		assert_int_equal(r->findings[0].kind, FINDING_LOCK);
+		assert_int_equal(r->locks[r->findings[0].lock].address, 5);
+		/* One of four is active, and three could be besides: 3/4 of the time is lost, but for the waits that go on. */
+		assert_true(r->findings[0].share > 0.7 && r->findings[0].share <= 0.75);
+		assert_true(fabs(r->findings[0].bound - 4) < 0.02);
+	}
+}
+
+static void who_only_serves_others_takes_no_turns(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = signals(false, false);
+	assert_int_equal(r->locks[0].turns_ns, 0);
+	assert_int_equal(r->findings[0].kind, FINDING_PIPELINE);
+	assert_int_equal(r->findings[0].thread, 0);
+}
+
+/* A thread's exit says what the scheduler counted: 60 ms on a core and 10 waiting for one, of 100. */
+static void what_no_event_explains_is_unseen(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 90 * MS, MAIN + 1, EVENT_WAIT, WHAT_MUTEX, 5);
+	flagged(a, 100 * MS, MAIN + 1, EVENT_PASS, WHAT_MUTEX, 5, EVENT_WAITED);
+	for (uint32_t tid = MAIN; tid <= MAIN + 1; tid++)
+		send(a, (struct event){ .time_ns = 100 * MS,
+				.tid = tid,
+				.kind = EVENT_THREAD_EXIT,
+				.object = 60 * MS,
+				.value = 10 * MS });
+	AUTO(results) struct results *r = finish(a, 100 * MS);
+	assert_int_equal(r->unseen_ns, (30 + 20) * MS);
+	assert_true(fabs(results_unseen_share(r) - 50.0 / 190) < 1e-9);
+}
+
 static void one_thread_after_the_other_is_serial(void **state)
 {
 	(void)state;
@@ -376,6 +453,9 @@ int main(void)
 		cmocka_unit_test(balanced_threads_are_not_blamed),
 		cmocka_unit_test(threads_idle_by_design_are_not_blamed),
 		cmocka_unit_test(the_slow_stage_of_a_pipeline_is_found),
+		cmocka_unit_test(threads_that_let_one_another_go_take_turns),
+		cmocka_unit_test(who_only_serves_others_takes_no_turns),
+		cmocka_unit_test(what_no_event_explains_is_unseen),
 		cmocka_unit_test(one_thread_after_the_other_is_serial),
 		cmocka_unit_test(a_lock_held_through_a_sleep_is_blamed_for_the_idle_time),
 		cmocka_unit_test(trylock_loops_count_as_waiting_until_they_stop),
