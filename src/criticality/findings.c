@@ -231,6 +231,40 @@ static struct finding thread_finding(const struct view *view, double explained)
 		.spread = speedup(view, spread_work(view)) };
 }
 
+/* What threads waited for that no thread of the program could have ended. */
+static double outside_ns(const struct results *results)
+{
+	double sum = 0;
+	for (size_t i = 0; i < results->thread_count; i++) {
+		const uint64_t *waited_ns = results->threads[i].waited_ns;
+		sum += (double)waited_ns[WHAT_SLEEP] + (double)waited_ns[WHAT_IO] +
+		       (double)waited_ns[WHAT_DISK] + (double)waited_ns[WHAT_OTHER];
+	}
+	return sum;
+}
+
+/*
+ * Only one thread is active, each time another one: the late ones of threads that are started and joined in rounds,
+ * processes one after the other. The first thread's own time alone is for thread_finding(); and where others
+ * wait for the outside meanwhile, that is what keeps them.
+ */
+static struct finding alone_finding(const struct view *view, double explained)
+{
+	const struct results *results = view->results;
+	uint32_t n = results->live_max;
+	if (results->cores > 0 && results->cores < n)
+		n = results->cores;
+	double alone_ns = (double)results->parallelism_ns[1] - (double)results->threads[0].alone_ns;
+	double inside_ns = fmax(alone_ns - outside_ns(results), 0);
+	double saved = n > 1 ? inside_ns / view->elapsed_ns * (1 - 1.0 / n) : 0;
+	return (struct finding){ .kind = FINDING_SERIAL,
+		.thread = INDEX_NONE,
+		.lock = INDEX_NONE,
+		.share = saved - explained,
+		.bound = speedup(view, view->elapsed_ns - alone_ns),
+		.spread = 1 / (1 - saved) };
+}
+
 /* Keeps the list sorted and short; one finding for each cause. */
 static void add_finding(struct results *results, struct finding finding)
 {
@@ -289,6 +323,7 @@ int findings_find(struct results *results)
 		struct finding rest = thread_finding(&view, explained);
 		if (!is_known(results, &rest))
 			add_finding(results, rest);
+		add_finding(results, alone_finding(&view, explained));
 	}
 	if (results->finding_count == 0)
 		results->findings[results->finding_count++] =

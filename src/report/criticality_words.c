@@ -49,6 +49,67 @@ static void add_lock(struct strbuf *out, const struct criticality_view *view, ui
 	strbuf_add(out, label);
 }
 
+/* Which code ran most while only one thread was active, as far as samples say; NULL. Its share of that time. */
+static const struct code_label *serial_code(const struct criticality_view *view, double *ret_share)
+{
+	const struct code_label *most = NULL;
+	uint64_t alone_ns = 0;
+	for (size_t i = 0; i < view->site_count; i++) {
+		alone_ns += view->sites[i].alone_ns;
+		if (view->sites[i].is_code && (!most || view->sites[i].alone_ns > most->alone_ns))
+			most = &view->sites[i];
+	}
+	if (!view->results->has_samples || !most || most->alone_ns == 0)
+		return NULL;
+	*ret_share = (double)most->alone_ns / (double)alone_ns;
+	return most;
+}
+
+static void add_serial_code(struct strbuf *out, const struct criticality_view *view)
+{
+	double share;
+	const struct code_label *code = serial_code(view, &share);
+	if (code)
+		strbuf_addf(out,
+			" While only one thread was active, %.0f%% of the time went to %s.",
+			100 * share, code->text);
+}
+
+/* The start routine of those who were alone for more than half of the time in which anybody was; NULL. */
+static const char *serial_routine(const struct criticality_view *view)
+{
+	uint64_t ahead_ns = 0, its_ns = 0, all_ns = 0;
+	size_t candidate = 0; /* by majority vote: whoever has more than half is left */
+	for (size_t i = 0; i < view->row_count; i++) {
+		const struct result_thread *row = &view->rows[i];
+		if (row->routine == view->rows[candidate].routine)
+			ahead_ns += row->alone_ns;
+		else if (ahead_ns >= row->alone_ns)
+			ahead_ns -= row->alone_ns;
+		else {
+			ahead_ns = row->alone_ns - ahead_ns;
+			candidate = i;
+		}
+	}
+	for (size_t i = 0; i < view->row_count; i++) {
+		all_ns += view->rows[i].alone_ns;
+		if (view->rows[i].routine == view->rows[candidate].routine)
+			its_ns += view->rows[i].alone_ns;
+	}
+	return view->row_count > 0 && 2 * its_ns > all_ns ? view->routines[candidate] : NULL;
+}
+
+static void describe_alone(struct strbuf *out, const struct criticality_view *view)
+{
+	const struct results *r = view->results;
+	const char *routine = serial_routine(view);
+	strbuf_addf(out, "For %.0f%% of the time only one thread is active, each time another one",
+		percent(view, r->parallelism_ns[1]));
+	if (routine)
+		strbuf_addf(out, ", most often one that runs %s", routine);
+	strbuf_add(out, ".");
+}
+
 char *finding_subject(const struct criticality_view *view, const struct finding *finding)
 {
 	struct strbuf text = { 0 };
@@ -58,6 +119,8 @@ char *finding_subject(const struct criticality_view *view, const struct finding 
 		strbuf_add(&text, view->locks[finding->lock]);
 	else if (has_thread)
 		strbuf_add(&text, view->threads[finding->thread]);
+	else if (finding->kind == FINDING_SERIAL && serial_routine(view))
+		strbuf_add(&text, serial_routine(view));
 	if (finding->kind == FINDING_BARRIER)
 		strbuf_addf(&text, "%s%s", has_thread ? " at " : "",
 			has_lock ? view->locks[finding->lock] : "a barrier");
@@ -164,6 +227,10 @@ static void describe_barrier(
 static void describe_thread(
 	struct strbuf *out, const struct criticality_view *view, const struct finding *finding)
 {
+	if (finding->thread == INDEX_NONE) {
+		describe_alone(out, view);
+		return;
+	}
 	const struct result_thread *thread = &view->results->threads[finding->thread];
 	strbuf_addf(out, "%s %s: ", thread_of(view, finding),
 		finding->kind == FINDING_SERIAL ? "works alone"
@@ -179,22 +246,6 @@ static void describe_thread(
 		add_lock(out, view, finding->lock);
 		strbuf_add(out, ".");
 	}
-}
-
-/* Which code ran while the others waited, as far as samples say. */
-static void add_serial_code(struct strbuf *out, const struct criticality_view *view)
-{
-	const struct code_label *most = NULL;
-	uint64_t alone_ns = 0;
-	for (size_t i = 0; i < view->site_count; i++) {
-		alone_ns += view->sites[i].alone_ns;
-		if (view->sites[i].is_code && (!most || view->sites[i].alone_ns > most->alone_ns))
-			most = &view->sites[i];
-	}
-	if (view->results->has_samples && most && most->alone_ns > 0)
-		strbuf_addf(out,
-			" While only one thread was active, %.0f%% of the time went to %s.",
-			100.0 * (double)most->alone_ns / (double)alone_ns, most->text);
 }
 
 /* What makes it balanced, or what it waits for from outside. */

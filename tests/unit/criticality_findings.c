@@ -305,6 +305,31 @@ static void one_thread_after_the_other_is_serial(void **state)
 	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN);
 }
 
+/* Ten rounds of two new threads, of which one has 1 ms to do and one 4. */
+static void late_threads_of_rounds_are_found(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ .cores = 2 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	for (uint32_t round = 0; round < 10; round++) {
+		uint64_t now = (uint64_t)round * 4 * MS;
+		uint32_t quick = MAIN + 1 + 2 * round, slow = quick + 1;
+		at(a, now, quick, EVENT_THREAD_START, WHAT_NONE, 7);
+		at(a, now, slow, EVENT_THREAD_START, WHAT_NONE, 7);
+		at(a, now, MAIN, EVENT_WAIT, WHAT_JOIN, 0);
+		at(a, now + MS, quick, EVENT_THREAD_EXIT, WHAT_NONE, 0);
+		at(a, now + 4 * MS, slow, EVENT_THREAD_EXIT, WHAT_NONE, 0);
+		flagged(a, now + 4 * MS, MAIN, EVENT_PASS, WHAT_JOIN, 0, EVENT_WAITED);
+	}
+	AUTO(results) struct results *r = finish(a, 40 * MS);
+	assert_int_equal(r->findings[0].kind, FINDING_SERIAL);
+	assert_int_equal(r->findings[0].thread, INDEX_NONE);
+	/* 30 of the 40 ms one is alone, of them 3 the most critical; two cores could save half of the rest. */
+	assert_true(fabs(r->findings[0].share - 13.5 / 40) < 1e-9);
+	assert_true(fabs(r->findings[0].bound - 40.0 / 13) < 1e-9);
+	assert_true(fabs(r->findings[0].spread - 40 / 26.5) < 1e-9);
+}
+
 static void a_lock_held_through_a_sleep_is_blamed_for_the_idle_time(void **state)
 {
 	(void)state;
@@ -457,6 +482,7 @@ int main(void)
 		cmocka_unit_test(who_only_serves_others_takes_no_turns),
 		cmocka_unit_test(what_no_event_explains_is_unseen),
 		cmocka_unit_test(one_thread_after_the_other_is_serial),
+		cmocka_unit_test(late_threads_of_rounds_are_found),
 		cmocka_unit_test(a_lock_held_through_a_sleep_is_blamed_for_the_idle_time),
 		cmocka_unit_test(trylock_loops_count_as_waiting_until_they_stop),
 		cmocka_unit_test(samples_carry_the_criticality_of_their_thread),
