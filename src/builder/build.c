@@ -351,9 +351,20 @@ static void leave_out_switches(struct build *build)
 		}
 }
 
+/* As if no meaning had been found. */
+static void forget_meanings(struct build *build)
+{
+	size_t count;
+	(void)meaning_conds(build->meaning, &count);
+	for (uint32_t i = 0; i < count; i++)
+		meaning_forget(build->meaning, i);
+}
+
 static int make(struct build *build, struct err *err)
 {
 	int code = build_taken(build);
+	if (build->opts.by_signals)
+		forget_meanings(build);
 	build_take_off(build);
 	if (code == 0)
 		code = build_steps_by_meaning(&build->trace, build->meaning, &build->channels);

@@ -32,6 +32,7 @@ struct build_opts {
 	const char *name; /* of the model; borrowed until build_free() */
 	uint32_t cores; /* that the run had; 0: not known */
 	double took_s; /* that the same run takes without a recorder; 0: not known */
+	bool by_signals; /* conditions have no meaning: who waits for one waits for the signals of others (told.h) */
 	bool is_forced; /* a model also of a recording in which locks were not seen: waits at them sleep */
 	/* May be NULL: then code and objects have numbers. */
 	struct build_place (*find)(void *context, const char *module, uint64_t address);

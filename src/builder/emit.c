@@ -7,8 +7,7 @@
  *		    `--body--> loop k2 --> x2
  *				 `--body--> draw
  */
-#include "builder/law.h"
-#include "builder/parts.h"
+#include "builder/emit.h"
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -19,33 +18,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct emitter {
-	struct build *build;
-	struct model *model;
-	const struct build_group *group;
-	const struct build_graph *graph;
-	uint32_t index; /* of the group, here and in the model */
-	const struct build_pool *pool; /* in which its threads work, or NULL */
-	uint32_t *fragments; /* of each state */
-	bool is_main;
-	bool is_taker; /* they take requests from outside */
-	bool has_flow; /* its threads put, get or wait for items */
-};
-
-/* Of the group itself, not of a team that its thread starts. */
-static uint32_t own_parameter(const struct emitter *e)
-{
-	return e->build->pools[e->index].parameter;
-}
-
-static const char *size_name(const struct emitter *e)
-{
-	return e->model->parameters[e->pool->parameter].name;
-}
-
-static struct model_fragment *fragment_at(const struct emitter *e, uint32_t index)
+struct model_fragment *emit_fragment(const struct emitter *e, uint32_t index)
 {
 	return &e->model->groups[e->index].fragments[index];
+}
+
+int emit_only_edge(struct emitter *e, uint32_t from, uint32_t to)
+{
+	struct model_edge *edge = model_alloc(e->model, 1, sizeof *edge);
+	if (!edge)
+		return -ENOMEM;
+	*edge = (struct model_edge){ .to = to, .probability.value = 1 };
+	emit_fragment(e, from)->edges = edge;
+	emit_fragment(e, from)->edge_count = 1;
+	return 0;
 }
 
 /* Adds a fragment whose name may be taken already. */
@@ -125,6 +111,21 @@ static char *name_state(const struct emitter *e, const struct build_state *state
 	return code < 0 ? NULL : text;
 }
 
+/* Of what is less than a thousandth of all CPU time the mean is enough, and easier to read. */
+static void fix_small(const struct emitter *e, const struct build_state *state,
+	const double *values, struct model_dist *cpu)
+{
+	enum { SMALL_OF = 1000 };
+	double sum = 0, all_ns = 0;
+	for (size_t i = 0; i < state->visits; i++)
+		sum += values[i];
+	for (size_t i = 0; i < e->build->trace.thread_count; i++)
+		all_ns += (double)e->build->trace.threads[i].cpu_ns;
+	if (cpu->kind != MODEL_QUANTILES || sum * SMALL_OF > all_ns * 1e-9)
+		return;
+	*cpu = (struct model_dist){ .kind = MODEL_FIXED, .a.value = sum / (double)state->visits };
+}
+
 /* CPU time before the operation, and where it takes time itself that. */
 static int fill_times(struct emitter *e, const struct build_state *state, uint32_t index)
 {
@@ -135,8 +136,9 @@ static int fill_times(struct emitter *e, const struct build_state *state, uint32
 		values[i] =
 			(double)e->graph->visits[e->graph->order[state->first + i]].step->cpu_ns *
 			1e-9;
-	struct model_fragment *fragment = fragment_at(e, index);
+	struct model_fragment *fragment = emit_fragment(e, index);
 	int code = build_dist(e->model, values, state->visits, &fragment->cpu);
+	fix_small(e, state, values, &fragment->cpu);
 	if (code == 0)
 		code = build_share(e->build, e->index, state, &fragment->cpu);
 	if (code < 0 || fragment->op != MODEL_SLEEP)
@@ -151,6 +153,43 @@ static int fill_times(struct emitter *e, const struct build_state *state, uint32
 	return code;
 }
 
+/* The pool whose threads alone take what is put there, if those who put it do not belong to it; NULL: none. */
+static const struct build_pool *find_takers(const struct emitter *e, uint32_t object)
+{
+	const struct build *build = e->build;
+	const struct build_pool *found = NULL;
+	for (uint32_t i = 0; i < build->groups.count; i++) {
+		const struct build_pool *pool = build_pool_of(build->pools, &build->groups, i);
+		for (size_t j = 0; j < build->graphs[i].state_count; j++) {
+			const struct build_state *state = &build->graphs[i].states[j];
+			if (state->visits == 0 || state->op != STEP_GET ||
+				build_class_of(&build->trace, state->object) != object)
+				continue;
+			if (!pool || pool == e->pool || (found && found != pool))
+				return NULL;
+			found = pool;
+		}
+	}
+	return found;
+}
+
+/* A signal to threads of a pool is for more of them if there are more. */
+static int fill_signals(
+	struct emitter *e, const struct build_state *state, struct model_fragment *fragment)
+{
+	uint32_t object = build_class_of(&e->build->trace, state->object);
+	const struct build_pool *pool = find_takers(e, object);
+	double sum = 0;
+	if (!pool)
+		return 0;
+	for (size_t i = 0; i < state->visits; i++)
+		sum += e->graph->visits[e->graph->order[state->first + i]].step->count;
+	fragment->is_plain = true;
+	return build_formula(e->model, &fragment->count.value, "%.6g * %s",
+		sum / (double)state->visits / pool->size,
+		e->model->parameters[pool->parameter].name);
+}
+
 static int fill_items(
 	struct emitter *e, const struct build_state *state, struct model_fragment *fragment)
 {
@@ -162,7 +201,12 @@ static int fill_items(
 		counts[i] = e->graph->visits[e->graph->order[state->first + i]].step->count;
 		is_always_one &= counts[i] == 1;
 	}
-	return is_always_one ? 0 : build_counts(e->model, counts, state->visits, &fragment->count);
+	if (e->model->objects[fragment->object].are_signals)
+		return fill_signals(e, state, fragment);
+	if (is_always_one)
+		return 0;
+	fragment->is_plain = true; /* a request goes with one item */
+	return build_counts(e->model, counts, state->visits, &fragment->count);
 }
 
 /* How many requests of the state's class; the model has only classes of which requests were seen. */
@@ -183,7 +227,7 @@ static int fill_requests(
 
 static int fill_count(struct emitter *e, const struct build_state *state, uint32_t index)
 {
-	struct model_fragment *fragment = fragment_at(e, index);
+	struct model_fragment *fragment = emit_fragment(e, index);
 	if (state->op == STEP_DISK)
 		return fill_requests(e, state, fragment);
 	if (state->op != STEP_SPAWN && state->op != STEP_PUT && state->op != STEP_GET &&
@@ -209,7 +253,7 @@ static int add_state(struct emitter *e, uint32_t state_index)
 	if (code < 0)
 		return code;
 	e->fragments[state_index] = index;
-	struct model_fragment *fragment = fragment_at(e, index);
+	struct model_fragment *fragment = emit_fragment(e, index);
 	fragment->op = op_of(state);
 	fragment->object = model_object_of(e, state);
 	if (state->region != BUILD_NONE && e->build->trace.objects[state->region].name) {
@@ -259,126 +303,9 @@ static int add_draw(struct emitter *e, const char *name, struct model_edge *edge
 	int code = add_fragment(e, name, ret);
 	if (code < 0)
 		return code;
-	fragment_at(e, *ret)->edges = edges;
-	fragment_at(e, *ret)->edge_count = count;
+	emit_fragment(e, *ret)->edges = edges;
+	emit_fragment(e, *ret)->edge_count = count;
 	return 0;
-}
-
-static int set_only_edge(struct emitter *e, uint32_t from, uint32_t to)
-{
-	struct model_edge *edge = model_alloc(e->model, 1, sizeof *edge);
-	if (!edge)
-		return -ENOMEM;
-	*edge = (struct model_edge){ .to = to, .probability.value = 1 };
-	fragment_at(e, from)->edges = edge;
-	fragment_at(e, from)->edge_count = 1;
-	return 0;
-}
-
-/* Work that is shared by as many threads as there are: a queue of tickets that holds all of it. */
-static int add_tickets(struct emitter *e, const struct build_law *law, uint64_t total,
-	uint32_t before, uint32_t body, uint32_t index)
-{
-	AUTO_FREE char *name = NULL;
-	uint32_t object;
-	for (unsigned number = 1; !name || model_find_object(e->model, name) != MODEL_NONE;
-		number++) {
-		free(name);
-		name = NULL;
-		if (asprintf(&name, "work of %.100s%s%.0u", e->group->name, number > 1 ? " " : "",
-			    number > 1 ? number : 0) < 0)
-			return -ENOMEM;
-	}
-	int code = model_add_object(e->model, MODEL_QUEUE, name, &object);
-	if (code < 0)
-		return code;
-	e->model->objects[object].initial.value = (double)total;
-	if (before > 0 && build_formula(e->model, &e->model->objects[object].initial,
-				  "%" PRIu64 " - %s", total + before, size_name(e)) < 0)
-		return -ENOMEM;
-	struct model_fragment *fragment = fragment_at(e, index);
-	fragment->op = MODEL_TRY_GET;
-	fragment->object = object;
-	fragment->otherwise = e->fragments[law->to];
-	return set_only_edge(e, index, body);
-}
-
-/* Visits of states that do the same as this one at the same place, whatever comes before. */
-static uint64_t visits_alike(const struct build_graph *graph, const struct build_state *state)
-{
-	uint64_t visits = 0;
-	for (size_t i = 0; i < graph->state_count; i++)
-		if (graph->states[i].op == state->op && graph->states[i].site == state->site)
-			visits += graph->states[i].visits;
-	return visits;
-}
-
-/*
- * How many turns the threads do before they first come to the branch: each one, if the loop begins with
- * its body (whatever is behind the branch was done as often as the branch), else none.
- */
-static uint32_t turns_before(
-	const struct emitter *e, const struct build_state *state, const struct build_law *law)
-{
-	uint64_t body_visits = 0, alike = 0, turns = 0;
-	for (size_t i = 0; i < law->run_count; i++)
-		turns += law->runs[i];
-	for (size_t i = 0; i < state->edge_count; i++)
-		if (state->edges[i].to != law->to && state->edges[i].to != STATE_END) {
-			const struct build_state *body = &e->graph->states[state->edges[i].to];
-			body_visits += body->visits;
-			alike += visits_alike(e->graph, body);
-		}
-	bool begins_with_body =
-		body_visits >= turns + law->run_count || alike == turns + law->run_count;
-	return begins_with_body ? (uint32_t)law->run_count : 0;
-}
-
-/*
- * Whether a pool's threads share a loop's turns: each comes once to its end; or, of a team, too, each makes its part of them from
- * one barrier to the next.
- */
-static bool is_shared(const struct emitter *e, const struct build_law *law)
-{
-	if (e->is_taker || !e->pool || build_is_rounds(e->graph, law))
-		return false;
-	bool is_of_round = build_leads_to_barrier(e->graph, law->to);
-	bool is_of_life = law->is_once && law->run_count == e->group->count;
-	return is_of_round || (is_of_life && e->pool->parameter == own_parameter(e));
-}
-
-/* A thread's turns as a part of what all threads of one wave made. */
-static int set_part(struct emitter *e, const struct build_law *law, uint64_t total, uint32_t before,
-	struct model_count *ret)
-{
-	double each = (double)(total + before) / (double)law->run_count;
-	double whole = each * (double)e->pool->size;
-	return build_formula(e->model, &ret->value, "%.6g / %s%s", whole, size_name(e),
-		before > 0 ? " - 1" : "");
-}
-
-static int add_loop(struct emitter *e, const struct build_state *state, const struct build_law *law,
-	uint32_t body, uint32_t index)
-{
-	uint64_t total = 0, least = UINT64_MAX, most = 0;
-	for (size_t i = 0; i < law->run_count; i++) {
-		total += law->runs[i];
-		least = law->runs[i] < least ? law->runs[i] : least;
-		most = law->runs[i] > most ? law->runs[i] : most;
-	}
-	bool shared = is_shared(e, law);
-	bool is_one_pool =
-		shared && law->is_once && e->pool->waves == 1 && e->pool->starter == BUILD_NONE;
-	uint32_t before = shared ? turns_before(e, state, law) : 0;
-	e->build->guessed_splits += shared && least == most;
-	if (is_one_pool && (e->has_flow || most - least > 1))
-		return add_tickets(e, law, total, before, body, index);
-	struct model_fragment *fragment = fragment_at(e, index);
-	fragment->op = MODEL_LOOP;
-	fragment->body = body;
-	int code = shared ? set_part(e, law, total, before, &fragment->count)
-			  : build_counts(e->model, law->runs, law->run_count, &fragment->count);
-	return code < 0 ? code : set_only_edge(e, index, e->fragments[law->to]);
 }
 
 /* Who takes requests from outside goes on as long as they come. */
@@ -401,11 +328,11 @@ static int add_laws(struct emitter *e, const struct build_state *state, uint32_t
 		if (is_endless(e, &state->laws[i]))
 			continue;
 		if (asprintf(&name, "repeat %s",
-			    fragment_at(e, e->fragments[state - e->graph->states])->name) < 0)
+			    emit_fragment(e, e->fragments[state - e->graph->states])->name) < 0)
 			return -ENOMEM;
 		code = add_fragment(e, name, &index);
 		if (code == 0)
-			code = add_loop(e, state, &state->laws[i], body, index);
+			code = emit_loop(e, state, &state->laws[i], body, index);
 		*to = index;
 	}
 	return code;
@@ -419,17 +346,17 @@ static int connect_state(struct emitter *e, uint32_t state_index)
 	/* A server with clients that stay is ended from outside. */
 	bool does_stop = e->is_main && e->build->requests.clients == 0;
 	if (state->op == STEP_EXIT)
-		return set_only_edge(e, index, does_stop ? MODEL_STOP : MODEL_EXIT);
+		return emit_only_edge(e, index, does_stop ? MODEL_STOP : MODEL_EXIT);
 	int code = set_edges(e, state->edges, state->edge_count, state, &edges, &count);
 	if (code == 0 && state->law_count > 0 && count > 0) {
 		code = add_draw(e, "either", edges, count, &to);
 		if (code == 0)
 			code = add_laws(e, state, &to);
 		if (code == 0)
-			code = set_only_edge(e, index, to);
+			code = emit_only_edge(e, index, to);
 	} else if (code == 0) {
-		fragment_at(e, index)->edges = edges;
-		fragment_at(e, index)->edge_count = count;
+		emit_fragment(e, index)->edges = edges;
+		emit_fragment(e, index)->edge_count = count;
 	}
 	if (code < 0 || !state->is_refused_at_times)
 		return code;
@@ -437,7 +364,7 @@ static int connect_state(struct emitter *e, uint32_t state_index)
 	to = MODEL_EXIT;
 	if (code == 0 && count > 0)
 		code = add_draw(e, "refused", edges, count, &to);
-	fragment_at(e, index)->otherwise = to;
+	emit_fragment(e, index)->otherwise = to;
 	return code;
 }
 
@@ -452,11 +379,11 @@ static int accept_request(struct emitter *e, uint32_t state_index)
 	int code = add_fragment(e, "accept", &begin);
 	if (code < 0)
 		return code;
-	struct model_fragment *get = fragment_at(e, index), *accept = fragment_at(e, begin);
+	struct model_fragment *get = emit_fragment(e, index), *accept = emit_fragment(e, begin);
 	accept->op = MODEL_BEGIN;
 	accept->edges = get->edges;
 	accept->edge_count = get->edge_count;
-	return set_only_edge(e, index, begin);
+	return emit_only_edge(e, index, begin);
 }
 
 /* The pool of which each thread puts one item for each of so many gets; BUILD_NONE: there is none. */
@@ -507,20 +434,35 @@ static int repeat_get(struct emitter *e, uint32_t state_index)
 	int code = add_fragment(e, "all of them", &loop);
 	if (code < 0)
 		return code;
-	struct model_fragment *get = fragment_at(e, index), *repeat = fragment_at(e, loop);
+	struct model_fragment *get = emit_fragment(e, index), *repeat = emit_fragment(e, loop);
 	repeat->op = MODEL_LOOP;
 	repeat->body = index;
 	repeat->edges = get->edges;
 	repeat->edge_count = get->edge_count;
 	get->count.value.value = 0;
 	code = count_repeats(e, state, &repeat->count.value);
-	return code < 0 ? code : set_only_edge(e, index, loop);
+	return code < 0 ? code : emit_only_edge(e, index, loop);
 }
 
-/* A TRY_GET or TAKE that never was refused, or a GET of a state that no visit passed. */
+/* Where the same operation at the same place leads if it is refused, as seen in another state; MODEL_NONE: it never was. */
+static uint32_t otherwise_elsewhere(const struct emitter *e, const struct build_state *state)
+{
+	for (size_t i = 0; i < e->graph->state_count; i++) {
+		const struct build_state *other = &e->graph->states[i];
+		if (other->visits > 0 && other->is_refused_at_times && other->op == state->op &&
+			other->site == state->site && other->object == state->object)
+			return emit_fragment(e, e->fragments[i])->otherwise;
+	}
+	return MODEL_NONE;
+}
+
+/* A GET, TRY_GET or TAKE that never was refused, or a GET of a state that no visit passed. */
 static void complete(struct emitter *e, uint32_t state_index)
 {
-	struct model_fragment *fragment = fragment_at(e, e->fragments[state_index]);
+	const struct build_state *state = &e->graph->states[state_index];
+	struct model_fragment *fragment = emit_fragment(e, e->fragments[state_index]);
+	if (fragment->op == MODEL_GET && fragment->otherwise == MODEL_NONE)
+		fragment->otherwise = otherwise_elsewhere(e, state);
 	if ((fragment->op == MODEL_TRY_GET || fragment->op == MODEL_TAKE) &&
 		fragment->otherwise == MODEL_NONE)
 		fragment->otherwise =

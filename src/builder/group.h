@@ -16,6 +16,7 @@ struct build_group {
 	uint32_t *threads; /* indices into the trace */
 	size_t count, capacity;
 	uint32_t first_count; /* threads that nobody of the recording started */
+	bool has_starter; /* who started them does the same after it */
 };
 
 struct build_groups {

@@ -65,6 +65,30 @@ static size_t find_outlier(const struct build_trace *trace, const struct build_g
 	return is_outlier ? most : group->count;
 }
 
+/* Takes a member of a group into a group of its own. */
+static int part(struct build_groups *groups, size_t index, size_t member)
+{
+	struct build_group *group = &groups->items[index];
+	uint32_t thread = group->threads[member];
+	group->count--;
+	for (size_t i = member; i < group->count; i++)
+		group->threads[i] = group->threads[i + 1];
+	return build_groups_add(groups, groups->count, thread);
+}
+
+/* Who started all others of its group; the group's size: nobody. */
+static size_t find_starter(const struct build_trace *trace, const struct build_group *group)
+{
+	for (size_t i = 0; i < group->count; i++) {
+		size_t started = 0;
+		for (size_t j = 0; j < group->count; j++)
+			started += trace->threads[group->threads[j]].parent == group->threads[i];
+		if (started + 1 == group->count && started > 0)
+			return i;
+	}
+	return group->count;
+}
+
 /* Gives an outlier a group of its own. 1: it did. */
 static int part_outlier(const struct build_trace *trace, struct build_groups *groups, size_t index)
 {
@@ -86,11 +110,7 @@ static int part_outlier(const struct build_trace *trace, struct build_groups *gr
 		size_t outlier = find_outlier(trace, group, &place, habits);
 		if (outlier == group->count)
 			continue;
-		uint32_t thread = group->threads[outlier];
-		group->count--;
-		for (size_t j = outlier; j < group->count; j++)
-			group->threads[j] = group->threads[j + 1];
-		int code = build_groups_add(groups, groups->count, thread);
+		int code = part(groups, index, outlier);
 		return code < 0 ? code : 1;
 	}
 	return 0;
@@ -102,6 +122,12 @@ int build_groups_part(const struct build_trace *trace, struct build_groups *grou
 	size_t count = groups->count;
 	int code = 0;
 	for (size_t i = 0; i < count && code >= 0; i++) {
+		size_t starter = find_starter(trace, &groups->items[i]);
+		groups->items[i].has_starter = starter < groups->items[i].count;
+		if (groups->items[i].has_starter)
+			code = part(groups, i, starter);
+		if (code < 0)
+			return code;
 		size_t left = groups->items[i].count / 3;
 		while (left-- > 0 && groups->items[i].first_count == 0) {
 			code = part_outlier(trace, groups, i);

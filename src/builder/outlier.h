@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Threads that do the same as others of their group, and take much longer for it. */
+/* Threads that do the same as others of their group, and take much longer for it, or start all of these first. */
 #ifndef BUILDER_OUTLIER_H
 #define BUILDER_OUTLIER_H
 

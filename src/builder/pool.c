@@ -53,7 +53,10 @@ static void find_pool(const struct build_trace *trace, const struct build_groups
 	count_waves(trace, group, ret);
 	if ((size_t)ret->size * ret->waves != threads->count)
 		ret->waves = 0;
-	if (ret->waves == 1 && is_openmp(trace, first->pid, first->spawn_site)) {
+	if (ret->waves == 0 || first->parent == BUILD_NONE)
+		return;
+	ret->is_alike = threads->has_starter;
+	if (ret->waves == 1 && (ret->is_alike || is_openmp(trace, first->pid, first->spawn_site))) {
 		ret->starter = groups->of_thread[first->parent];
 		ret->size++;
 	}
@@ -79,7 +82,7 @@ static int add_parameter(
 	if (code < 0)
 		return code;
 	if (asprintf(&note,
-		    is_team ? "threads of the OpenMP team: who starts it, and those like '%s'"
+		    is_team ? "threads of the team: who starts it, and those like '%s'"
 			    : "threads like '%s'",
 		    group) < 0)
 		return -ENOMEM;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Groups whose number of threads is a setting. One thread starts them, all at once, or as many again each
- * time that it needs them (waves, of which each does the same work). Threads that an OpenMP runtime started are a team with
- * who started them: the setting counts that thread, too.
+ * time that it needs them (waves, of which each does the same work). Threads that an OpenMP runtime started, or one
+ * that then does the same as they, are a team with who started them: the setting counts that thread, too.
  */
 #ifndef BUILDER_POOL_H
 #define BUILDER_POOL_H
@@ -15,6 +15,7 @@ struct build_pool {
 	uint32_t size; /* as recorded */
 	uint32_t waves; /* how often they were started */
 	uint32_t starter; /* of a team: the group of the thread that starts it; BUILD_NONE */
+	bool is_alike; /* that thread does the same as they */
 };
 
 /* One for each group, of which the caller frees the array; adds their parameters to the model. 0 or -ENOMEM. */

@@ -188,6 +188,9 @@ int judge_barrier(const struct judge *judge)
 	if (episodes == 0 || participants < 2 || participants > UINT32_MAX ||
 		(double)alike < MEANING_EXPLAINED * (double)episodes)
 		return 0;
+	uint64_t sections = judge_executions(judge, ROLE_GET) + judge_executions(judge, ROLE_PUT);
+	if ((double)sections * MEANING_EXPLAINED > (double)(episodes * participants))
+		return 0; /* many neither waited nor woke anybody */
 	/* Two of which always the same one waits do not meet: one tells the other. */
 	int code = participants > 2 ? 1 : roles_change(judge);
 	if (code <= 0)

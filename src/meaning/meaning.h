@@ -20,7 +20,7 @@
  *		Sections that put once, after all others, may close it instead.
  *	latch	a queue of which one section gets many: it waits until all have come
  *	barrier	S and W are the same: the last of n to come wakes the others; of two, now one, now the
- *		other
+ *		other; every section of them waits or wakes
  *	gate	nobody waits after the first signal; or, used again, a thread's i-th pass needs the i-th
  *	drain	a queue of which a get takes all that there is
  *

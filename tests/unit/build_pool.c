@@ -53,6 +53,43 @@ static void waves_of_different_sizes_are_no_pool(void **state)
 	assert_int_equal(model_find_parameter(model, "workers"), MODEL_NONE);
 }
 
+static double threads_with(
+	const struct model *model, const struct model_value *value, double threads)
+{
+	double parameters[2] = { 0 }, result = NAN;
+	uint32_t index = model_find_parameter(model, "threads");
+	assert_in_range(index, 0, 1);
+	parameters[index] = threads;
+	assert_int_equal(model_evaluate(model, value, MODEL_NUMBER, parameters, &result, NULL), 0);
+	return result;
+}
+
+/* Thread 1 starts threads 2 and 3, and then works like them. */
+static void who_works_like_those_whom_it_starts_is_one_of_them(void **state)
+{
+	(void)state;
+	struct script s = begin(1);
+	for (uint32_t tid = 2; tid <= 3; tid++)
+		send(&s, (struct event){ .tid = tid,
+				 .kind = EVENT_THREAD_START,
+				 .object = ROUTINE,
+				 .site = 3,
+				 .value = 1 });
+	for (int i = 0; i < 40; i++)
+		for (uint32_t tid = 1; tid <= 3; tid++) {
+			work(&s, tid, 7000);
+			locked(&s, tid, LOCK, 4);
+		}
+	AUTO(model) struct model *model = finish(&s, 3);
+	assert_int_equal(model->group_count, 3);
+	for (size_t i = 1; i < 3; i++) {
+		const struct model_fragment *loop = fragment_of(model, i, MODEL_LOOP);
+		assert_non_null(loop);
+		assert_true(fabs(threads_with(model, &loop->count.value, 3) - 39) < 0.01);
+		assert_true(fabs(threads_with(model, &loop->count.value, 6) - 19) < 0.01);
+	}
+}
+
 /* The code at `site`, from which start() starts threads, is libgomp's. */
 static struct script begin_team(void)
 {
@@ -77,17 +114,6 @@ static void meet(struct script *s, uint32_t tid, uint64_t site, uint32_t waker)
 			.object = 200,
 			.site = site,
 			.value = waker });
-}
-
-static double threads_with(
-	const struct model *model, const struct model_value *value, double threads)
-{
-	double parameters[2] = { 0 }, result = NAN;
-	uint32_t index = model_find_parameter(model, "threads");
-	assert_in_range(index, 0, 1);
-	parameters[index] = threads;
-	assert_int_equal(model_evaluate(model, value, MODEL_NUMBER, parameters, &result, NULL), 0);
-	return result;
 }
 
 static void who_starts_a_team_is_part_of_it(void **state)
@@ -152,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_that_are_started_again_and_again_are_a_pool),
 		cmocka_unit_test(waves_of_different_sizes_are_no_pool),
+		cmocka_unit_test(who_works_like_those_whom_it_starts_is_one_of_them),
 		cmocka_unit_test(who_starts_a_team_is_part_of_it),
 		cmocka_unit_test(tasks_are_shared_by_the_team),
 	};

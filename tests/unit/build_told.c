@@ -15,11 +15,9 @@ static void turn(struct script *s, uint32_t tid, uint64_t site)
 	locked(s, tid, LOCK, site);
 }
 
-/* Main waits in one section, after any number in which it does not; is told in one, after any number that tell nothing. */
-static void round_with_wait(struct script *s, uint32_t *random, uint64_t woken_after_ns)
+/* Main waits in a section, and is told in one after `turns` that tell nothing. */
+static void wait_and_tell(struct script *s, uint32_t turns, uint64_t woken_after_ns)
 {
-	for (uint32_t i = next(random) % 4; i > 0; i--)
-		turn(s, MAIN, 20);
 	op(s, MAIN, EVENT_PASS, WHAT_MUTEX, LOCK, 20);
 	send(s, (struct event){ .tid = MAIN,
 			.kind = EVENT_RELEASE,
@@ -32,7 +30,7 @@ static void round_with_wait(struct script *s, uint32_t *random, uint64_t woken_a
 			.object = CONDITION,
 			.site = 22,
 			.value = LOCK });
-	for (uint32_t i = next(random) % 3; i > 0; i--)
+	for (; turns > 0; turns--)
 		turn(s, TELLER, 30);
 	op(s, TELLER, EVENT_PASS, WHAT_MUTEX, LOCK, 30);
 	op(s, TELLER, EVENT_RELEASE, WHAT_COND, CONDITION, 31);
@@ -52,16 +50,45 @@ static void round_with_wait(struct script *s, uint32_t *random, uint64_t woken_a
 			.site = 22,
 			.flags = EVENT_IMPLICIT });
 	op(s, MAIN, EVENT_RELEASE, WHAT_MUTEX, LOCK, 21);
-	for (uint32_t i = next(random) % 3; i > 0; i--)
-		turn(s, TELLER, 30);
+}
+
+/* A queue, in which the consumer waits for each item. */
+static struct model *consumer(bool by_signals)
+{
+	struct script s = begin_with(
+		&(struct build_opts){ .name = "test", .cores = 4, .by_signals = by_signals }, 1);
+	for (int i = 0; i < ROUNDS; i++)
+		wait_and_tell(&s, 0, 0);
+	return finish(&s, 1);
+}
+
+static void a_meaning_can_be_left_aside(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *by_meaning = consumer(false);
+	AUTO(model) struct model *by_signals = consumer(true);
+	const struct model_fragment *get = fragment_of(by_meaning, 0, MODEL_GET);
+	assert_non_null(get);
+	assert_false(by_meaning->objects[get->object].are_signals);
+	get = fragment_of(by_signals, 0, MODEL_GET);
+	assert_non_null(get);
+	assert_true(by_signals->objects[get->object].are_signals);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(by_signals, &fit), 0);
+	assert_true(fit.is_known);
 }
 
 static struct model *told(uint64_t woken_after_ns)
 {
 	struct script s = begin(1);
 	uint32_t random = 1;
-	for (int i = 0; i < ROUNDS; i++)
-		round_with_wait(&s, &random, woken_after_ns);
+	for (int i = 0; i < ROUNDS; i++) {
+		for (uint32_t j = next(&random) % 4; j > 0; j--)
+			turn(&s, MAIN, 20);
+		wait_and_tell(&s, next(&random) % 3, woken_after_ns);
+		for (uint32_t j = next(&random) % 3; j > 0; j--)
+			turn(&s, TELLER, 30);
+	}
 	return finish(&s, 1);
 }
 
@@ -97,6 +124,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_is_told_waits_for_that),
 		cmocka_unit_test(other_waits_sleep),
+		cmocka_unit_test(a_meaning_can_be_left_aside),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

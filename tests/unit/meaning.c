@@ -338,8 +338,8 @@ static void the_last_to_come_makes_a_barrier(void **state)
 	meaning_free(s.meaning);
 }
 
-/* Of two, `last` of each round. */
-static enum meaning_kind kind_of_meetings(const uint32_t *last, int rounds)
+/* Of two, `last` of each round, after which some sections just pass. */
+static enum meaning_kind kind_of_meetings(const uint32_t *last, int rounds, int passing)
 {
 	struct script s = begin();
 	for (int round = 0; round < rounds; round++) {
@@ -351,6 +351,10 @@ static enum meaning_kind kind_of_meetings(const uint32_t *last, int rounds)
 		unlock(&s, last[round]);
 		wait_end(&s, first, HAS_ITEM, 0);
 		unlock(&s, first);
+		for (int i = 0; i < passing; i++) {
+			lock(&s, first, PUT_SITE);
+			unlock(&s, first);
+		}
 	}
 	enum meaning_kind kind = finish(&s, HAS_ITEM)->kind;
 	meaning_free(s.meaning);
@@ -360,8 +364,14 @@ static enum meaning_kind kind_of_meetings(const uint32_t *last, int rounds)
 static void two_of_which_one_always_waits_do_not_meet(void **state)
 {
 	(void)state;
-	assert_int_equal(kind_of_meetings((uint32_t[]){ 2, 2, 2, 2 }, 4), MEANING_UNKNOWN);
-	assert_int_equal(kind_of_meetings((uint32_t[]){ 2, 2, 1, 2 }, 4), MEANING_BARRIER);
+	assert_int_equal(kind_of_meetings((uint32_t[]){ 2, 2, 2, 2 }, 4, 0), MEANING_UNKNOWN);
+	assert_int_equal(kind_of_meetings((uint32_t[]){ 2, 2, 1, 2 }, 4, 0), MEANING_BARRIER);
+}
+
+static void who_passes_a_barrier_has_met_somebody(void **state)
+{
+	(void)state;
+	assert_int_not_equal(kind_of_meetings((uint32_t[]){ 2, 2, 1, 2 }, 4, 3), MEANING_BARRIER);
 }
 
 static void a_gate_opens_once(void **state)
@@ -492,6 +502,7 @@ int main(void)
 		cmocka_unit_test(a_section_may_give_before_it_waits),
 		cmocka_unit_test(the_last_to_come_makes_a_barrier),
 		cmocka_unit_test(two_of_which_one_always_waits_do_not_meet),
+		cmocka_unit_test(who_passes_a_barrier_has_met_somebody),
 		cmocka_unit_test(a_gate_opens_once),
 		cmocka_unit_test(what_nothing_explains_stays_unknown),
 		cmocka_unit_test(a_wait_that_timed_out_is_no_evidence),

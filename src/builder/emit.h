@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A group of the model as far as it has been made of a graph: what emit.c and loops.c share. */
+#ifndef BUILDER_EMIT_H
+#define BUILDER_EMIT_H
+
+#include "builder/parts.h"
+
+struct emitter {
+	struct build *build;
+	struct model *model;
+	const struct build_group *group;
+	const struct build_graph *graph;
+	uint32_t index; /* of the group, here and in the model */
+	const struct build_pool *pool; /* in which its threads work, or NULL */
+	uint32_t *fragments; /* of each state */
+	bool is_main;
+	bool is_taker; /* they take requests from outside */
+	bool has_flow; /* its threads put, get or wait for items */
+};
+
+struct model_fragment *emit_fragment(const struct emitter *e, uint32_t index);
+
+/* Makes `to` what always comes after `from`. 0 or -ENOMEM. */
+int emit_only_edge(struct emitter *e, uint32_t from, uint32_t to);
+
+/* Makes the fragment `index` the law's loop around `body`. 0 or -ENOMEM. */
+int emit_loop(struct emitter *e, const struct build_state *state, const struct build_law *law,
+	uint32_t body, uint32_t index);
+
+#endif

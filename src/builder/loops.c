@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Loops of a model: counts as seen, or parts of the work that the threads of a pool share. */
+#include "builder/emit.h"
+#include "builder/law.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Of the group itself, not of a team that its thread starts. */
+static uint32_t own_parameter(const struct emitter *e)
+{
+	return e->build->pools[e->index].parameter;
+}
+
+static const char *size_name(const struct emitter *e)
+{
+	return e->model->parameters[e->pool->parameter].name;
+}
+
+/* Work that is shared by as many threads as there are: a queue of tickets that holds all of it. */
+static int add_tickets(struct emitter *e, const struct build_law *law, uint64_t total,
+	uint32_t before, uint32_t body, uint32_t index)
+{
+	AUTO_FREE char *name = NULL;
+	uint32_t object;
+	for (unsigned number = 1; !name || model_find_object(e->model, name) != MODEL_NONE;
+		number++) {
+		free(name);
+		name = NULL;
+		if (asprintf(&name, "work of %.100s%s%.0u", e->group->name, number > 1 ? " " : "",
+			    number > 1 ? number : 0) < 0)
+			return -ENOMEM;
+	}
+	int code = model_add_object(e->model, MODEL_QUEUE, name, &object);
+	if (code < 0)
+		return code;
+	e->model->objects[object].initial.value = (double)total;
+	if (before > 0 && build_formula(e->model, &e->model->objects[object].initial,
+				  "%" PRIu64 " - %s", total + before, size_name(e)) < 0)
+		return -ENOMEM;
+	struct model_fragment *fragment = emit_fragment(e, index);
+	fragment->op = MODEL_TRY_GET;
+	fragment->object = object;
+	fragment->otherwise = e->fragments[law->to];
+	return emit_only_edge(e, index, body);
+}
+
+/* Visits of states that do the same as this one at the same place, whatever comes before. */
+static uint64_t visits_alike(const struct build_graph *graph, const struct build_state *state)
+{
+	uint64_t visits = 0;
+	for (size_t i = 0; i < graph->state_count; i++)
+		if (graph->states[i].op == state->op && graph->states[i].site == state->site)
+			visits += graph->states[i].visits;
+	return visits;
+}
+
+/*
+ * How many turns the threads do before they first come to the branch: each one, if the loop begins with
+ * its body (whatever is behind the branch was done as often as the branch), else none.
+ */
+static uint32_t turns_before(
+	const struct emitter *e, const struct build_state *state, const struct build_law *law)
+{
+	uint64_t body_visits = 0, alike = 0, turns = 0;
+	for (size_t i = 0; i < law->run_count; i++)
+		turns += law->runs[i];
+	for (size_t i = 0; i < state->edge_count; i++)
+		if (state->edges[i].to != law->to && state->edges[i].to != STATE_END) {
+			const struct build_state *body = &e->graph->states[state->edges[i].to];
+			body_visits += body->visits;
+			alike += visits_alike(e->graph, body);
+		}
+	bool begins_with_body =
+		body_visits >= turns + law->run_count || alike == turns + law->run_count;
+	return begins_with_body ? (uint32_t)law->run_count : 0;
+}
+
+/*
+ * Whether a pool's threads share a loop's turns: each comes once to its end; or, of a team, too, each makes its part of them from
+ * one barrier to the next.
+ */
+static bool is_shared(const struct emitter *e, const struct build_law *law)
+{
+	if (e->is_taker || !e->pool || build_is_rounds(e->graph, law))
+		return false;
+	bool is_of_round = build_leads_to_barrier(e->graph, law->to);
+	bool is_of_life = law->is_once && law->run_count == e->group->count;
+	bool is_own = e->pool->parameter == own_parameter(e) || e->pool->is_alike;
+	return is_of_round || (is_of_life && is_own);
+}
+
+/* A thread's turns as a part of what all threads of one wave made. */
+static int set_part(struct emitter *e, const struct build_law *law, uint64_t total, uint32_t before,
+	struct model_count *ret)
+{
+	double each = (double)(total + before) / (double)law->run_count;
+	double whole = each * (double)e->pool->size;
+	return build_formula(e->model, &ret->value, "%.6g / %s%s", whole, size_name(e),
+		before > 0 ? " - 1" : "");
+}
+
+int emit_loop(struct emitter *e, const struct build_state *state, const struct build_law *law,
+	uint32_t body, uint32_t index)
+{
+	uint64_t total = 0, least = UINT64_MAX, most = 0;
+	for (size_t i = 0; i < law->run_count; i++) {
+		total += law->runs[i];
+		least = law->runs[i] < least ? law->runs[i] : least;
+		most = law->runs[i] > most ? law->runs[i] : most;
+	}
+	bool shared = is_shared(e, law);
+	bool is_one_pool =
+		shared && law->is_once && e->pool->waves == 1 && e->pool->starter == BUILD_NONE;
+	uint32_t before = shared ? turns_before(e, state, law) : 0;
+	e->build->guessed_splits += shared && least == most;
+	if (is_one_pool && (e->has_flow || most - least > 1))
+		return add_tickets(e, law, total, before, body, index);
+	struct model_fragment *fragment = emit_fragment(e, index);
+	fragment->op = MODEL_LOOP;
+	fragment->body = body;
+	int code = shared ? set_part(e, law, total, before, &fragment->count)
+			  : build_counts(e->model, law->runs, law->run_count, &fragment->count);
+	return code < 0 ? code : emit_only_edge(e, index, e->fragments[law->to]);
+}
