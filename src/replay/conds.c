@@ -22,6 +22,9 @@ int conds_wait(struct replay *replay, uint32_t index, uint32_t object, const str
 		thread->wait_step = decision;
 		if (!hold->has_waited || !section_takes_all(replay, object)) {
 			hold->has_waited = true;
+			/* Its time ran out, and it waits on: until there is what it waits for. */
+			if (thread->steps[decision - 1].kind == STEP_TIMED_WAIT)
+				thread->steps[decision - 1].kind = STEP_DECIDE;
 			return 0;
 		}
 		/* Each of its waits empties the queue: one more of the same. */

@@ -181,7 +181,7 @@ static int end_wait(struct replay *replay, uint32_t index, const struct event *e
 	case STEP_DECIDE:
 		if (has_failed) {
 			step->kind = STEP_TIMED_WAIT;
-			step->amount = waited_ns;
+			step->amount += waited_ns;
 		} else {
 			forget_timeouts(thread, step->object);
 		}

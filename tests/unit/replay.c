@@ -178,14 +178,27 @@ static void sleeps_take_no_core(void **state)
  * A producer (10 ms an item) and a consumer (5 ms an item), by a mutex and a condition, eight items; the
  * consumer waited for each. With a consumer ten times as slow none of its sections waits but the first.
  */
-static void add_queue(struct strbuf *text)
+static void add_wait(struct strbuf *text, uint64_t t)
+{
+	strbuf_addf(text, "%" PRIu64 ",user,release,mutex,m,7,,implicit\n", t);
+	strbuf_addf(text, "%" PRIu64 ",user,wait,cond,c,7,m,\n", t);
+}
+
+/* With a time limit of 1 ms, again and again. */
+static void add_queue_of(struct strbuf *text, uint64_t timeouts)
 {
 	strbuf_add(text, HEAD "0,maker,start,,,,,\n0,user,start,,,,,\n"
-			      "0,user,pass,mutex,m,7,,\n"
-			      "0,user,release,mutex,m,7,,implicit\n"
-			      "0,user,wait,cond,c,7,m,\n");
+			      "0,user,pass,mutex,m,7,,\n");
+	add_wait(text, 0);
 	for (uint64_t i = 1; i <= 8; i++) {
-		uint64_t t = i * 10000000;
+		uint64_t t = i * 10000000 - (i == 1 ? 10000000 : 5000000);
+		for (uint64_t k = 1; k <= timeouts; k++) {
+			t += 1000000;
+			strbuf_addf(text, "%" PRIu64 ",user,pass,cond,c,7,,waited|timed_out\n", t);
+			strbuf_addf(text, "%" PRIu64 ",user,pass,mutex,m,7,,implicit\n", t);
+			add_wait(text, t);
+		}
+		t = i * 10000000;
 		strbuf_addf(text, "%" PRIu64 ",maker,pass,mutex,m,8,,\n", t);
 		strbuf_addf(text, "%" PRIu64 ",maker,release,cond,c,9,,\n", t);
 		strbuf_addf(text, "%" PRIu64 ",maker,release,mutex,m,9,,\n", t);
@@ -198,16 +211,19 @@ static void add_queue(struct strbuf *text)
 			break;
 		}
 		strbuf_addf(text, "%" PRIu64 ",user,pass,mutex,m,7,,\n", t);
-		strbuf_addf(text, "%" PRIu64 ",user,release,mutex,m,7,,implicit\n", t);
-		strbuf_addf(text, "%" PRIu64 ",user,wait,cond,c,7,m,\n", t);
+		add_wait(text, t);
 	}
 }
 
-static void items_are_waited_for_not_wake_ups(void **state)
+static void add_queue(struct strbuf *text)
 {
-	(void)state;
+	add_queue_of(text, 0);
+}
+
+static void check_queue_of(uint64_t timeouts)
+{
 	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
-	add_queue(&text);
+	add_queue_of(&text, timeouts);
 	assert_int_equal(strbuf_failed(&text), 0);
 	struct fixture f = load(text.text, 2);
 	struct replay_facts facts;
@@ -221,6 +237,20 @@ static void items_are_waited_for_not_wake_ups(void **state)
 	change.target.number = 4000000; /* the maker: then the user is the slower one */
 	assert_int_equal(play(&f, 2, &change, 1), 2000000 + 8 * 5000000);
 	release(&f);
+}
+
+static void items_are_waited_for_not_wake_ups(void **state)
+{
+	(void)state;
+	check_queue_of(0);
+}
+
+/* Who waits on when its time has run out waits for the item. */
+static void items_are_waited_for_whatever_times_out(void **state)
+{
+	(void)state;
+	check_queue_of(1);
+	check_queue_of(3);
 }
 
 /* The user takes two items and waits for a third, which never comes: it ends there. */
@@ -476,6 +506,7 @@ int main(void)
 		cmocka_unit_test(a_barrier_waits_for_all),
 		cmocka_unit_test(sleeps_take_no_core),
 		cmocka_unit_test(items_are_waited_for_not_wake_ups),
+		cmocka_unit_test(items_are_waited_for_whatever_times_out),
 		cmocka_unit_test(who_waited_for_ever_ends_there),
 		cmocka_unit_test(unknown_conditions_keep_their_order),
 		cmocka_unit_test(a_lock_of_a_condition_cannot_be_left_out),
