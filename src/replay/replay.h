@@ -111,7 +111,8 @@ struct replay_time {
 
 struct replay_run {
 	uint32_t cores; /* 1 to REPLAY_CORES_MAX; 0: as recorded */
-	uint64_t seed;
+	uint64_t
+		seed; /* 0: as recorded; else stretches a little longer or shorter, and what is not known guessed */
 	const struct replay_change *changes; /* borrowed */
 	size_t change_count;
 	const struct event_sink *sink; /* the simulated timeline; NULL: none. Borrowed */

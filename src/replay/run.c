@@ -222,18 +222,20 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 	struct event_sink sink = { .context = player, .event = put_event };
 	const struct replay_facts *facts = &player->replay->facts;
 	bool is_work = player->replay->opts.stretch != NULL;
+	/* What no recording tells of another number of cores: see docs/models/replay.md, Uncertainty. */
+	uint64_t guess = !is_work && cores != facts->cores ? player->run->seed : 0;
 	double speeds[REPLAY_CORES_MAX];
+	player->speed = guess & 2 ? 1 : facts->available_spare;
 	for (uint32_t i = 0; i < cores; i++)
-		speeds[i] = facts->available_spare;
+		speeds[i] = player->speed;
 	struct sim_options options = { .seed = player->run->seed,
 		.cores = cores,
 		.speed = speeds,
 		.wake_ns = is_work ? player->run->wake_ns : facts->wake_ns,
 		.switch_ns = is_work ? player->run->switch_ns : facts->block_ns,
-		.wakes_in_place = !is_work && facts->wakes_in_place,
+		.wakes_in_place = !is_work && facts->wakes_in_place != (guess & 1),
 		.sink = is_work && !player->sink ? NULL : &sink };
 	player->cores = cores;
-	player->speed = facts->available_spare;
 	int code = sim_new(&options, &program, &player->sim, err);
 	if (code < 0)
 		return code;
@@ -310,6 +312,9 @@ double replay_error(const struct replay *replay, uint64_t replayed_ns)
 	return (double)replayed_ns / (double)replay->facts.measured_ns - 1;
 }
 
+/* One run is off the median of its program's by no more, in nine of ten cases: docs/models/replay.md, Uncertainty. */
+static const double RUN_TO_RUN = 0.045;
+
 /* What a change does to the time is known but for this part of its logarithm: docs/models/replay.md, Uncertainty. */
 static const double UNSURE = 0.25;
 
@@ -325,7 +330,8 @@ static double size_of_change(const struct replay_spread *spread)
 void replay_interval(
 	const struct replay_spread *spread, uint64_t *ret_low_ns, uint64_t *ret_high_ns)
 {
-	double wider = (1 + fabs(spread->error)) * (1 + UNSURE * size_of_change(spread));
+	double wider = (1 + RUN_TO_RUN) * (1 + fabs(spread->error)) *
+		       (1 + UNSURE * size_of_change(spread));
 	*ret_low_ns = (uint64_t)((double)spread->least_ns / wider);
 	*ret_high_ns = (uint64_t)((double)spread->most_ns * wider);
 }

@@ -70,8 +70,10 @@ static void add_doubts(struct strbuf *out, const struct whatif_answer *answer)
 			"them.\n");
 	if (f->available < 0.9)
 		strbuf_addf(out,
-			"The run got %.0f%% of the cores' time that it could have used; the same "
-			"is assumed here.\n",
+			"The run got %.0f%% of the cores' time that it could have used: the rest "
+			"went to other programs, or its threads waited for what is not recorded "
+			"(C++20's barriers and semaphores, futures, locks of its own). The same is "
+			"assumed here.\n",
 			100 * f->available);
 	if (answer->forgotten > 0)
 		strbuf_addf(out,
