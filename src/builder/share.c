@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Work that a team cuts into equal parts: what each thread of a pool does from one barrier to the next,
- * or from its start to its end, while no queue and no loop of its own tells how much there is. With n
- * threads instead of the recorded m it takes m / n of the time. Threads beside the pool that arrive at the same
- * barrier have such a part if it is as long as the pool's, within a factor of 2.
+ * or once in its life, if that is most of what it does. With n threads instead of the recorded m it takes m / n of the
+ * time. Threads beside the pool that arrive at the same barrier have such a part if it is as long as the pool's, within a factor
+ * of 2. Who starts a team has one as long as the others'; what it takes longer is its own.
  */
 #include "builder/parts.h"
 
@@ -18,25 +18,6 @@ bool build_is_rounds(const struct build_graph *graph, const struct build_law *la
 	for (size_t i = 0; i < law->run_count; i++)
 		turns += law->runs[i];
 	return arrivals * 2 >= turns;
-}
-
-/* Whether something else tells how much there is to do: items, or a loop whose turns are shared. */
-static bool has_other_measure(const struct build_graph *graph)
-{
-	for (size_t i = 0; i < graph->state_count; i++) {
-		const struct build_state *state = &graph->states[i];
-		if (state->visits == 0)
-			continue;
-		if (state->op == STEP_GET || state->op == STEP_TRY_GET || state->op == STEP_PUT ||
-			state->op == STEP_ACQUIRE || state->op == STEP_LOCK ||
-			state->op == STEP_READ_LOCK || state->op == STEP_IO ||
-			state->op == STEP_DISK || state->op == STEP_SLEEP)
-			return true;
-		for (size_t j = 0; j < state->law_count; j++)
-			if (state->laws[j].is_once && !build_is_rounds(graph, &state->laws[j]))
-				return true;
-	}
-	return false;
 }
 
 static double mean_cpu(const struct build_graph *graph, const struct build_state *state)
@@ -77,17 +58,6 @@ static bool is_all_between_barriers(
 	return true;
 }
 
-/* What a wave's thread does from its begin to its end. */
-static int share_life(struct build *build, uint32_t group, struct model_dist *cpu)
-{
-	const struct build_pool *pool = &build->pools[group];
-	if (pool->parameter == BUILD_NONE || has_other_measure(&build->graphs[group]))
-		return 0;
-	build->guessed_shares++;
-	return build_formula(build->model, &cpu->scale, "%" PRIu32 " / %s", pool->size,
-		build->model->parameters[pool->parameter].name);
-}
-
 /* Who starts a team does work of its own before its share of the team's. */
 static int share_round(struct build *build, uint32_t group, const struct build_state *state,
 	struct model_dist *cpu)
@@ -109,12 +79,50 @@ static int share_round(struct build *build, uint32_t group, const struct build_s
 		       : build_formula(model, &cpu->scale, "%.0f / (%s)", recorded, size->formula);
 }
 
+/* CPU time of what each thread does once; 0 for other states. */
+static double once_cpu_s(const struct build *build, uint32_t group, const struct build_state *state)
+{
+	const struct build_graph *graph = &build->graphs[group];
+	if (state->visits != build->groups.items[group].count)
+		return 0;
+	for (size_t i = 1; i < state->visits; i++)
+		if (graph->visits[graph->order[state->first + i]].thread ==
+			graph->visits[graph->order[state->first + i - 1]].thread)
+			return 0;
+	return mean_cpu(graph, state) * (double)state->visits;
+}
+
+/*
+ * Where most CPU time of a pool is in pieces that each thread does once, these are its work, of which nothing else
+ * that was recorded tells how much there is (it is handed out by atomics, say).
+ */
+static int share_piece(struct build *build, uint32_t group, const struct build_state *state,
+	struct model_dist *cpu)
+{
+	enum { SMALL_OF = 10 }; /* less than a tenth of the work is no matter */
+	const struct build_pool *pool = &build->pools[group];
+	const struct build_graph *graph = &build->graphs[group];
+	double pieces = 0, all = 0, piece = once_cpu_s(build, group, state);
+	if (pool->parameter == BUILD_NONE || piece <= 0)
+		return 0;
+	for (size_t i = 0; i < graph->state_count; i++) {
+		const struct build_state *other = &graph->states[i];
+		all += mean_cpu(graph, other) * (double)other->visits;
+		pieces += other->visits > 0 ? once_cpu_s(build, group, other) : 0;
+	}
+	if (pieces < all / 2 || piece < all / SMALL_OF)
+		return 0;
+	build->guessed_shares++;
+	return build_formula(build->model, &cpu->scale, "%" PRIu32 " / %s", pool->size,
+		build->model->parameters[pool->parameter].name);
+}
+
 int build_share(struct build *build, uint32_t group, const struct build_state *state,
 	struct model_dist *cpu)
 {
 	if (cpu->kind == MODEL_NO_TIME)
 		return 0;
-	if (state->op == STEP_EXIT)
-		return share_life(build, group, cpu);
-	return state->op == STEP_ARRIVE ? share_round(build, group, state, cpu) : 0;
+	if (state->op == STEP_ARRIVE)
+		return share_round(build, group, state, cpu);
+	return share_piece(build, group, state, cpu);
 }

@@ -38,6 +38,30 @@ static void threads_that_are_started_again_and_again_are_a_pool(void **state)
 	assert_true(fabs(fit.simulated_cpu_s / 480e-6 - 1) < 0.05);
 }
 
+/* Under no lock, between two, of which nothing tells how much there is. */
+static void work_that_each_does_once_is_shared(void **state)
+{
+	(void)state;
+	struct script s = begin(2);
+	for (uint32_t tid = 1; tid <= 2; tid++) {
+		locked(&s, tid, LOCK, 4);
+		work(&s, tid, 900000);
+		locked(&s, tid, LOCK, 6);
+		work(&s, tid, 20000);
+		locked(&s, tid, LOCK, 8);
+	}
+	AUTO(model) struct model *model = finish(&s, 2);
+	const struct model_group *group = &model->groups[1];
+	double total_s = 0;
+	for (size_t i = 0; i < group->fragment_count; i++) {
+		const struct model_dist *cpu = &group->fragments[i].cpu;
+		bool is_shared = cpu->scale.formula;
+		assert_int_equal(is_shared, cpu->a.value > 100e-6);
+		total_s += cpu->a.value * (is_shared ? value_with(model, &cpu->scale, 6) : 1);
+	}
+	assert_true(fabs(total_s - (300e-6 + 20e-6)) < 10e-6);
+}
+
 static void waves_of_different_sizes_are_no_pool(void **state)
 {
 	(void)state;
@@ -177,6 +201,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_that_are_started_again_and_again_are_a_pool),
+		cmocka_unit_test(work_that_each_does_once_is_shared),
 		cmocka_unit_test(waves_of_different_sizes_are_no_pool),
 		cmocka_unit_test(who_works_like_those_whom_it_starts_is_one_of_them),
 		cmocka_unit_test(who_starts_a_team_is_part_of_it),
