@@ -96,10 +96,12 @@ static double lock_spread(const struct view *view, double bound, bool is_spin)
 
 /*
  * Either the thread's work vanishes, or all work is spread evenly: what gives more. Where nobody else
- * worked, the former would leave nothing.
+ * worked, the former would leave nothing; where there was nobody else, neither is a bound.
  */
 static double thread_bound(const struct view *view, uint32_t thread)
 {
+	if (view->results->live_max <= 1)
+		return INFINITY;
 	double own = (double)view->results->threads[thread].running_ns;
 	double without = fmax(view->elapsed_ns - own, longest_work(view, thread));
 	double spread = spread_work(view);
@@ -177,15 +179,26 @@ static uint32_t most_signalled(const struct results *results)
 	return most;
 }
 
+/* Others that had nothing to do, as at a barrier (blame.h). */
+static bool works_for_all(const struct results *results, uint32_t thread)
+{
+	enum { SERIAL_RATIO = 32 };
+	double others_ns = -(double)results->threads[thread].running_ns;
+	for (size_t i = 0; i < results->thread_count; i++)
+		others_ns += (double)results->threads[i].running_ns;
+	return others_ns < (double)results->threads[thread].running_ns / SERIAL_RATIO;
+}
+
 /*
  * Others wait for the first thread's signals. The slowest stage of a pipeline hardly ever waits
- * itself; a phase of one thread alternates with waiting for the others.
+ * itself; a phase of one thread alternates with waiting for the others, or is all that there is to do.
  */
 static struct finding signal_finding(const struct view *view)
 {
 	const struct result_thread *first = &view->results->threads[0];
-	bool is_busy = (double)first->running_ns >= (1 - notable) * (double)first->life_ns;
-	return (struct finding){ .kind = is_busy ? FINDING_PIPELINE : FINDING_SERIAL,
+	bool is_stage = (double)first->running_ns >= (1 - notable) * (double)first->life_ns &&
+			!works_for_all(view->results, 0);
+	return (struct finding){ .kind = is_stage ? FINDING_PIPELINE : FINDING_SERIAL,
 		.lock = most_signalled(view->results),
 		.share = fmin(view->gap, view->signal_loss),
 		.bound = thread_bound(view, 0),

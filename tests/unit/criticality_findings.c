@@ -192,11 +192,10 @@ static void threads_idle_by_design_are_not_blamed(void **state)
 	assert_exact(r);
 }
 
-/* The slow stage takes 4 ms for an item, the next 1 ms; it waits for signals meanwhile. */
-static void the_slow_stage_of_a_pipeline_is_found(void **state)
+/* The slow stage takes 4 ms for an item, the next, which waits for signals meanwhile, that time. */
+static struct results *two_stages(uint64_t next_ns)
 {
-	(void)state;
-	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	struct analysis *a = new_analysis((struct analysis_opts){ 0 });
 	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 1);
 	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 1);
 	at(a, 0, MAIN + 1, EVENT_WAIT, WHAT_COND, 5);
@@ -204,13 +203,40 @@ static void the_slow_stage_of_a_pipeline_is_found(void **state)
 		at(a, 4 * i * MS, MAIN, EVENT_RELEASE, WHAT_COND, 5);
 		at(a, 4 * i * MS, MAIN + 1, EVENT_WOKEN, WHAT_COND, 5);
 		flagged(a, 4 * i * MS + US, MAIN + 1, EVENT_PASS, WHAT_COND, 5, EVENT_WAITED);
-		at(a, (4 * i + 1) * MS, MAIN + 1, EVENT_WAIT, WHAT_COND, 5);
+		at(a, 4 * i * MS + next_ns, MAIN + 1, EVENT_WAIT, WHAT_COND, 5);
 	}
-	AUTO(results) struct results *r = finish(a, 81 * MS);
+	struct results *results = finish(a, 81 * MS);
+	analysis_free(a);
+	return results;
+}
+
+static void the_slow_stage_of_a_pipeline_is_found(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = two_stages(MS);
 	assert_int_equal(r->findings[0].kind, FINDING_PIPELINE);
 	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN);
 	/* Alone for 4 ms once, then for 3 of every 4: what it was waited for. */
 	assert_true(llabs((long long)r->locks[0].blame_ns - (4 + 19 * 3) * MS) < US);
+}
+
+static void helpers_with_next_to_nothing_to_do_are_no_stages(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = two_stages(50 * US);
+	assert_int_equal(r->findings[0].kind, FINDING_SERIAL);
+	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN);
+}
+
+static void a_single_thread_is_all_that_there_is(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ .cores = 2 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 1);
+	at(a, 10 * MS, MAIN, EVENT_WAIT, WHAT_SLEEP, 0);
+	AUTO(results) struct results *r = finish(a, 11 * MS);
+	assert_int_equal(r->findings[0].kind, FINDING_SERIAL);
+	assert_true(isinf(r->findings[0].bound));
 }
 
 /* Who got it from whom: four threads hand one thing round, or one of them hands out to the others; 10 ms each time. */
@@ -478,6 +504,8 @@ int main(void)
 		cmocka_unit_test(balanced_threads_are_not_blamed),
 		cmocka_unit_test(threads_idle_by_design_are_not_blamed),
 		cmocka_unit_test(the_slow_stage_of_a_pipeline_is_found),
+		cmocka_unit_test(helpers_with_next_to_nothing_to_do_are_no_stages),
+		cmocka_unit_test(a_single_thread_is_all_that_there_is),
 		cmocka_unit_test(threads_that_let_one_another_go_take_turns),
 		cmocka_unit_test(who_only_serves_others_takes_no_turns),
 		cmocka_unit_test(what_no_event_explains_is_unseen),
