@@ -255,7 +255,9 @@ static void find_unseen(struct blame *blame, const struct account *account, uint
 	const struct event *event)
 {
 	struct blame_thread *mine = &blame->threads[index];
-	uint64_t known_ns = event->object + event->value;
+	/* The scheduler's sum lags behind by a tick; who ends by itself knows it exactly. */
+	uint64_t cpu_ns = event->object > event->cpu_ns ? event->object : event->cpu_ns;
+	uint64_t known_ns = cpu_ns + event->value;
 	uint64_t active_ns = account->threads[index].active_ns + mine->begin_cpu_ns;
 	bool is_known = event->value > 0 && account->window_to_ns == 0;
 	if (is_known && active_ns > known_ns)

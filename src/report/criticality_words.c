@@ -114,6 +114,8 @@ char *finding_subject(const struct criticality_view *view, const struct finding 
 {
 	struct strbuf text = { 0 };
 	bool has_thread = finding->thread != INDEX_NONE, has_lock = finding->lock != INDEX_NONE;
+	const struct code_label *code;
+	double share;
 	strbuf_add(&text, "");
 	if (finding->kind == FINDING_LOCK || finding->kind == FINDING_SPIN)
 		strbuf_add(&text, view->locks[finding->lock]);
@@ -121,6 +123,8 @@ char *finding_subject(const struct criticality_view *view, const struct finding 
 		strbuf_add(&text, view->threads[finding->thread]);
 	else if (finding->kind == FINDING_SERIAL && serial_routine(view))
 		strbuf_add(&text, serial_routine(view));
+	else if (finding->kind == FINDING_SERIAL && (code = serial_code(view, &share)))
+		strbuf_add(&text, code->text);
 	if (finding->kind == FINDING_BARRIER)
 		strbuf_addf(&text, "%s%s", has_thread ? " at " : "",
 			has_lock ? view->locks[finding->lock] : "a barrier");
