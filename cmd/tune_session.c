@@ -2,6 +2,7 @@
 #include "tune_session.h"
 
 #include "base/mem.h"
+#include "collect/tree.h"
 #include "steer/actuator.h"
 #include "machine/cpu_limits.h"
 #include "steer/rate.h"
@@ -25,6 +26,13 @@ static const double LOOK = 0.02;
 enum { PARTS = 8, UNITS_ENOUGH = 16 };
 static const double PART_MIN_S = 0.01;
 
+/*
+ * Where nobody gave a bound and threads may be more than cores, a program that is best with as many threads as cores and leaves a
+ * quarter of them idle is tried with more: so many as would fill the cores, if all of them did as those do.
+ */
+static const double BUSY = 0.75;
+enum { WIDEST = 16 }; /* times the cores */
+
 struct tune_session {
 	struct tune_session_opts opts;
 	struct tune_share *share; /* NULL: nothing is shared with the program */
@@ -35,6 +43,10 @@ struct tune_session {
 	struct tune_total *totals;
 	size_t total_count, total_capacity;
 	uint32_t intervals, restarts;
+	uint32_t cores; /* that may be used; 0: the bound was given, or cannot be above */
+	uint64_t
+		cpu_ns; /* of the program, when the interval that is measured began; 0: not known */
+	double cpu_s; /* the clock then */
 	double start_s;
 	double begin_s; /* of the part that is measured */
 	bool is_idle; /* for a whole interval it has done no unit of work */
@@ -85,8 +97,10 @@ int tune_session_new(
 	if (code < 0)
 		return code;
 	uint32_t most = actuator_max(session->actuator);
-	if (session->opts.max == 0)
+	if (session->opts.max == 0) {
 		session->opts.max = usable_cores(opts->pid);
+		session->cores = most ? 0 : session->opts.max;
+	}
 	if (most && session->opts.max > most)
 		return err_set(err, -EINVAL, "--max %u: this program may use %u cores",
 			session->opts.max, most);
@@ -173,6 +187,46 @@ static void tell(const struct tune_session *session, const struct tuner_decision
 			d->threads, d->why);
 }
 
+/* Of an interval that begins with the highest count, what it will be compared with. */
+static void begin_busy(struct tune_session *session, pid_t pid)
+{
+	session->cpu_ns = 0;
+	if (session->cores && session->decision.threads == session->opts.max &&
+		tree_cpu_ns(pid, &session->cpu_ns) < 0)
+		session->cpu_ns = 0; /* it is not widened now */
+	session->cpu_s = clock_s();
+}
+
+/* Share of the cores that the program has used since; NAN: not known. */
+static double busy_of(const struct tune_session *session, pid_t pid)
+{
+	uint64_t cpu_ns;
+	double seconds = clock_s() - session->cpu_s;
+	if (session->cpu_ns == 0 || seconds <= 0 || tree_cpu_ns(pid, &cpu_ns) < 0 ||
+		cpu_ns < session->cpu_ns)
+		return NAN;
+	return 1e-9 * (double)(cpu_ns - session->cpu_ns) / seconds / session->cores;
+}
+
+/* Behind an interval: the highest count is the best, and the cores are idle all the same. */
+static int widen(struct tune_session *session, pid_t pid, struct err *err)
+{
+	const struct tuner_decision *d = &session->decision;
+	double busy = busy_of(session, pid);
+	uint32_t most = WIDEST * session->cores, max = session->opts.max;
+	if (!(busy < BUSY) || d->state != TUNER_HOLDING || d->held != max || max >= most)
+		return 0;
+	session->opts.max = max < busy * most ? (uint32_t)ceil(max / busy) : most;
+	int code = tuner_widen(session->tuner, session->opts.max, &session->decision, err);
+	if (code == 0 && session->opts.messages)
+		fprintf(session->opts.messages,
+			"corecast: %7.1f s  %.0f%% of the cores are idle: up to %u threads; %s "
+			"%u\n",
+			clock_s() - session->start_s, 100 * (1 - busy), session->opts.max,
+			d->state == TUNER_HOLDING ? "holding" : "trying", d->threads);
+	return code;
+}
+
 /* A part of an interval has ended with this rate. */
 static int step(struct tune_session *session, pid_t pid, double rate, double seconds,
 	bool *ret_changed, struct err *err)
@@ -191,6 +245,10 @@ static int step(struct tune_session *session, pid_t pid, double rate, double sec
 	session->intervals++;
 	session->restarts += session->decision.has_restarted;
 	tell(session, &before);
+	code = widen(session, pid, err);
+	if (code < 0)
+		return code;
+	begin_busy(session, pid);
 	*ret_changed = session->decision.threads != before.threads;
 	/* A new thread of the program has its creator's cores, not those that were set later. */
 	return actuator_set(session->actuator, pid, session->decision.threads, err);

@@ -117,6 +117,27 @@ int tree_read(struct tree *tree, pid_t root)
 	return 0;
 }
 
+static uint64_t cpu_ns_of(pid_t pid)
+{
+	clockid_t clock;
+	struct timespec used;
+	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
+		return 0; /* gone */
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
+int tree_cpu_ns(pid_t root, uint64_t *ret)
+{
+	AUTO_RELEASE(tree) struct tree tree = { 0 };
+	int code = tree_read(&tree, root);
+	if (code < 0)
+		return code;
+	*ret = cpu_ns_of(root);
+	for (size_t i = 0; i < tree.count; i++)
+		*ret += cpu_ns_of(tree.pids[i]);
+	return 0;
+}
+
 /* Signals what is not spared; returns how many processes that were. */
 static size_t signal_all(const struct tree *spared, int signal_number)
 {

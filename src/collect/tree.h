@@ -8,6 +8,7 @@
 #define COLLECT_TREE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct tree {
@@ -20,6 +21,9 @@ void tree_release(struct tree *tree);
 
 /* Fills with all living descendants of `root`, without `root`. 0 or a negative errno. */
 int tree_read(struct tree *tree, pid_t root);
+
+/* CPU time so far of a process and its living descendants, of all their threads. 0 or a negative errno. */
+int tree_cpu_ns(pid_t root, uint64_t *ret);
 
 /*
  * Kills and reaps every descendant of this process but those in `spared` (children that were there

@@ -375,3 +375,14 @@ int tuner_measured(struct tuner *tuner, double performance, double share,
 	*ret = *d;
 	return code;
 }
+
+int tuner_widen(struct tuner *tuner, uint32_t max, struct tuner_decision *ret, struct err *err)
+{
+	if (max <= tuner->opts.space.max || max > THREADS_MAX)
+		return err_set(err, -EINVAL, "cannot choose among up to %u threads", max);
+	tuner->opts.space.max = max;
+	int code = decide(tuner, err);
+	if (code == 0)
+		*ret = tuner->last;
+	return code;
+}

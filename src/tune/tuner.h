@@ -64,6 +64,9 @@ int tuner_new(const struct tuner_opts *opts, struct tuner **ret, struct tuner_de
 int tuner_measured(struct tuner *tuner, double performance, double share,
 	struct tuner_decision *ret, struct err *err);
 
+/* From now on up to so many counts may be chosen, more than before. 0, -EINVAL or -ENOMEM. */
+int tuner_widen(struct tuner *tuner, uint32_t max, struct tuner_decision *ret, struct err *err);
+
 /* What is known since the workload last changed. Borrowed until the next call. */
 struct tune_set tuner_measurements(const struct tuner *tuner);
 

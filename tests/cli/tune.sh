@@ -48,6 +48,16 @@ until_held() {
 until_held -s 'command:echo {n} >count' --max 8
 grep -q "held $(cat count) threads" messages
 grep -q "process $program goes on with $(cat count) threads" messages
+# One that leaves the cores idle is tried with more threads than cores, where nobody gave a bound.
+sleep 1000 &
+idle=$!
+: >messages
+"$CORECAST" tune -p "$idle" -m 'command:cat count' -s 'command:echo {n} >count' -i 0.02 2>messages &
+tuner=$!
+until grep -q 'of the cores are idle: up to' messages; do sleep 0.02; done
+kill "$tuner"
+wait "$tuner"
+kill "$idle"
 until_held -s affinity --min 1 --max 1
 grep -q 'held 1 threads' messages
 if grep 'goes on with' messages; then exit 1; fi

@@ -204,6 +204,26 @@ static void every_policy_searches_again(void **state)
 	}
 }
 
+/* What was measured stays: the search goes on where there is more room. */
+static void a_wider_space_is_searched(void **state)
+{
+	(void)state;
+	struct tuner_opts opts = { .space = { .max = 4 } };
+	AUTO(tuner) struct tuner *tuner = NULL;
+	struct tuner_decision d;
+	assert_int_equal(tuner_new(&opts, &tuner, &d, NULL), 0);
+	for (int i = 0; i < HELD; i++)
+		assert_int_equal(tuner_measured(tuner, peak_at_16(d.threads), 1, &d, NULL), 0);
+	assert_int_equal(d.held, 4);
+	assert_int_equal(tuner_widen(tuner, 4, &d, NULL), -EINVAL);
+	assert_int_equal(tuner_widen(tuner, 64, &d, NULL), 0);
+	assert_int_equal(d.state, TUNER_SEARCHING);
+	for (int i = 0; i < HELD; i++)
+		assert_int_equal(tuner_measured(tuner, peak_at_16(d.threads), 1, &d, NULL), 0);
+	assert_int_equal(d.state, TUNER_HOLDING);
+	assert_true(peak_at_16(d.held) > 0.98 * best_rate(peak_at_16, 64));
+}
+
 /* On a noisy machine counts of the same worth are held in turn, so that the drop meets each of them anew. */
 static void a_change_is_seen_whichever_count_is_held(void **state)
 {
@@ -465,6 +485,7 @@ int main(void)
 		cmocka_unit_test(an_interval_without_work_is_repeated),
 		cmocka_unit_test(a_change_of_the_workload_is_followed),
 		cmocka_unit_test(every_policy_searches_again),
+		cmocka_unit_test(a_wider_space_is_searched),
 		cmocka_unit_test(a_change_is_seen_whichever_count_is_held),
 		cmocka_unit_test(an_outlier_changes_nothing),
 		cmocka_unit_test(looks_find_a_change_that_the_held_count_does_not_show),
