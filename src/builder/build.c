@@ -265,6 +265,22 @@ static int add_unsteadiness(struct build *build)
 	return model_add_note(build->model, text);
 }
 
+/* The same tenth. */
+static int add_uncertainty(struct build *build)
+{
+	double uncertainty = build_uncertainty(build);
+	AUTO_FREE char *text = NULL;
+	if (!(uncertainty > 0.1))
+		return 0;
+	if (asprintf(&text,
+		    "the run was short: how much CPU time its code takes is known to within "
+		    "%.0f%%; "
+		    "a longer one tells more",
+		    100 * uncertainty) < 0)
+		return -ENOMEM;
+	return model_add_note(build->model, text);
+}
+
 /* A frequency or other users that changed between the two runs look like a cost, too. */
 static int add_cost(struct build *build)
 {
@@ -329,6 +345,8 @@ static int add_notes(struct build *build)
 			"that more threads would share, too, which one run cannot tell");
 	if (code == 0)
 		code = add_taken(build);
+	if (code == 0)
+		code = add_uncertainty(build);
 	return code < 0 ? code : add_unsteadiness(build);
 }
 

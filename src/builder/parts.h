@@ -62,6 +62,8 @@ bool build_is_rounds(const struct build_graph *graph, const struct build_law *la
 
 /* steady.c: how much CPU times differ between the halves of the run, of all CPU time. */
 double build_unsteadiness(const struct build *build);
+/* Half of the 95% confidence interval of all CPU time, relative to it: CPU times of the same code vary. */
+double build_uncertainty(const struct build *build);
 
 /* cores.c: sets `taken`. From the steps as recorded, before they change. 0 or -ENOMEM. */
 int build_taken(struct build *build);

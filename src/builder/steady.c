@@ -2,7 +2,7 @@
 /*
  * Whether the workload changed while it was recorded: how much the mean CPU time of each state differs
  * between the halves of the run, where that is more than three standard errors, weighted by what the
- * states cost in all.
+ * states cost in all. And how exactly a run of this length tells what its code costs.
  */
 #include "builder/parts.h"
 
@@ -56,4 +56,27 @@ double build_unsteadiness(const struct build *build)
 			add_state(&build->graphs[i], &build->graphs[i].states[j], middle_ns, &cost,
 				&change);
 	return cost > 0 ? change / cost : 0;
+}
+
+/* Variance of the sum of a state's CPU times, whose number of visits is taken as given. */
+static double variance_of_sum(const struct build_graph *graph, const struct build_state *state)
+{
+	double sum = 0, squares = 0, count = (double)state->visits;
+	for (size_t i = 0; i < state->visits; i++) {
+		double cpu = (double)graph->visits[graph->order[state->first + i]].step->cpu_ns;
+		sum += cpu;
+		squares += cpu * cpu;
+	}
+	return count > 1 ? count * (squares - sum * sum / count) / (count - 1) : 0;
+}
+
+double build_uncertainty(const struct build *build)
+{
+	double variance = 0, cost = 0;
+	for (size_t i = 0; i < build->groups.count; i++)
+		for (size_t j = 0; j < build->graphs[i].state_count; j++)
+			variance += variance_of_sum(&build->graphs[i], &build->graphs[i].states[j]);
+	for (size_t i = 0; i < build->trace.thread_count; i++)
+		cost += (double)build->trace.threads[i].cpu_ns;
+	return cost > 0 ? 2 * sqrt(variance) / cost : 0;
 }

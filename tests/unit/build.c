@@ -239,6 +239,27 @@ static void a_workload_that_changes_is_told(void **state)
 	assert_true(has_note(changing, "workload changed"));
 }
 
+/* Pieces of work that take 1 or 9 times as long. */
+static struct model *varying(int pieces)
+{
+	struct script s = begin(1);
+	for (int i = 0; i < pieces; i++) {
+		work(&s, 1, i % 3 == 1 ? 900000 : 100000);
+		locked(&s, 1, LOCK, 4);
+		locked(&s, MAIN, LOCK, 6);
+	}
+	return finish(&s, 1);
+}
+
+static void a_run_that_tells_little_is_called_short(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *few = varying(12);
+	AUTO(model) struct model *many = varying(1200);
+	assert_true(has_note(few, "the run was short"));
+	assert_false(has_note(many, "the run was short"));
+}
+
 /* Main reads a file and sends it for each connection that it accepts. */
 static void connections_come_from_a_source(void **state)
 {
@@ -427,6 +448,7 @@ int main(void)
 		cmocka_unit_test(who_always_works_longer_is_another_kind),
 		cmocka_unit_test(what_others_had_of_the_cores_is_told),
 		cmocka_unit_test(a_workload_that_changes_is_told),
+		cmocka_unit_test(a_run_that_tells_little_is_called_short),
 		cmocka_unit_test(connections_come_from_a_source),
 		cmocka_unit_test(connections_that_stay_are_no_requests),
 		cmocka_unit_test(a_limit_that_was_reached_is_modelled),
