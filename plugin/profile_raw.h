@@ -17,7 +17,7 @@
 
 #define RAW_MAGIC UINT64_C(0x0077617263636363) /* "ccccraw" */
 
-enum { RAW_VERSION = 1, RAW_MIX = 24, RAW_HISTORIES = 10 };
+enum { RAW_VERSION = 2, RAW_MIX = 24, RAW_HISTORIES = 10 };
 
 enum raw_kind {
 	RAW_CODE = 1, /* one raw_code: the next index, from 0 */
@@ -67,6 +67,7 @@ struct raw_counts {
 	uint64_t instructions;
 	uint64_t loads, stores, fetches;
 	uint64_t first_touches, first_touches_global; /* estimates */
+	uint64_t system_calls, system_ns; /* kernel_time.h */
 	uint64_t mix[RAW_MIX]; /* by enum code_class */
 };
 
@@ -152,7 +153,7 @@ enum {
 };
 
 static_assert(sizeof(struct raw_code) == 40, "written as it is");
-static_assert(sizeof(struct raw_counts) == 80 - 8 + 8 * RAW_MIX, "written as it is");
+static_assert(sizeof(struct raw_counts) == 88 + 8 * RAW_MIX, "written as it is");
 static_assert(sizeof(struct raw_reuse) == 32, "written as it is");
 static_assert(sizeof(struct raw_op) == 16, "written as it is");
 

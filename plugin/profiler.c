@@ -70,6 +70,7 @@ static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t number, uint
 		thread_write(&vcpu_table[index], true);
 		out_flush();
 	}
+	kernel_call_begin(vcpu_table[index].thread, number);
 }
 
 static void on_syscall_return(qemu_plugin_id_t id, unsigned index, int64_t number, int64_t result)
@@ -79,6 +80,7 @@ static void on_syscall_return(qemu_plugin_id_t id, unsigned index, int64_t numbe
 		     number == SYS_clone3;
 	if (index >= VCPUS)
 		return;
+	kernel_call_end(vcpu_table[index].thread, number);
 	if (forks && result == 0)
 		guest_forked(index);
 	pace_resume(&vcpu_table[index]);

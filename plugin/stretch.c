@@ -43,6 +43,7 @@ void stretch_enter(struct vcpu *vcpu, uint64_t stretch)
 		vcpu->mode |= VCPU_OFF;
 		return;
 	}
+	vcpu->thread->last_sum = vcpu->sum;
 	vcpu->sum->counts.stretches++;
 	pace_resume(vcpu);
 	record_enter(vcpu);

@@ -165,7 +165,7 @@ static void write_sum(const struct thread *thread, struct sum *sum)
 {
 	struct raw_counts *counts = &sum->counts;
 	expand(sum);
-	if (counts->stretches == 0 && counts->instructions == 0)
+	if (counts->stretches == 0 && counts->instructions == 0 && counts->system_calls == 0)
 		return;
 	instructions_written += counts->instructions;
 	counts->thread = thread->number;

@@ -11,6 +11,7 @@
 
 #include "blocks.h"
 #include "events.h"
+#include "kernel_time.h"
 #include "line_set.h"
 #include "preload/profile_page.h"
 
@@ -109,6 +110,7 @@ struct thread {
 	uint32_t table_bits;
 	uint32_t sum_count;
 	struct sum *sums;
+	struct sum *last_sum; /* into which it was counted last */
 	uint64_t written_ns, write_every_ns; /* monotonic clock */
 	uint64_t random;
 	struct recorder recorder;
@@ -120,6 +122,7 @@ struct thread {
 	struct fetch_state fetch;
 	struct page_state pages;
 	struct branches *branches; /* of branches.h */
+	struct kernel_call kernel_call;
 };
 
 enum vcpu_mode {

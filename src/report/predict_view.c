@@ -16,7 +16,7 @@ static_assert((int)PREDICT_PARTS <= (int)PALETTE_SLOTS, "each part looks differe
 
 /* Below these shares nobody would notice. */
 static const double UNMATCHED_NOTICEABLE = 0.01, OWN_ENOUGH = 0.9, UNDECODED_NOTICEABLE = 0.01,
-		    READY_NOTICEABLE = 0.05;
+		    READY_NOTICEABLE = 0.05, KERNEL_NOTICEABLE = 0.01;
 
 static struct quantity_text seconds(uint64_t ns)
 {
@@ -116,6 +116,27 @@ static bool lacks_pages(const struct predict_answer *answer)
 	return false;
 }
 
+/* Profiles are of what the program executes itself. */
+static void add_kernel(struct strbuf *out, const struct predict_answer *answer)
+{
+	uint64_t calls = 0, ns = 0;
+	for (size_t i = 0; i < answer->profile->class_count; i++) {
+		calls += answer->profile->classes[i].system_calls;
+		ns += answer->profile->classes[i].system_ns;
+	}
+	for (size_t i = 0; i < answer->point_count; i++) {
+		const struct predict_point *point = &answer->points[i];
+		if ((double)ns < KERNEL_NOTICEABLE * (double)point->prediction.ns)
+			continue;
+		bool has_kernel = point->processor.fault_ns > 0;
+		strbuf_addf(out,
+			"%s: the kernel's %s in %s system calls, as while it was profiled, %s.\n",
+			point->processor.name, seconds(ns).text, number_format((double)calls).text,
+			has_kernel ? "are 'system' here"
+				   : "are not in the time: its file has no threads.fault");
+	}
+}
+
 static void add_doubts(struct strbuf *out, const struct predict_answer *answer)
 {
 	const struct prediction *p = &answer->points[0].prediction;
@@ -138,6 +159,7 @@ static void add_doubts(struct strbuf *out, const struct predict_answer *answer)
 	if (lacks_pages(answer))
 		strbuf_add(out, "The profile has no reuse of pages, so that TLBs cost nothing: "
 				"profile again.\n");
+	add_kernel(out, answer);
 	for (size_t i = 0; i < answer->point_count; i++) {
 		const struct predict_point *point = &answer->points[i];
 		double ready_ns = 0, ran_ns = 0;

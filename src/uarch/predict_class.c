@@ -158,6 +158,15 @@ static double fault_cycles(const struct profile_class *class, const struct proce
 	       processor->frequency_hz / 1e9;
 }
 
+/* Of the kernel, cycles per instruction: as long as it took where the program was profiled. */
+static double kernel_cycles(const struct profile_class *class, const struct processor *processor)
+{
+	if (processor->fault_ns == 0)
+		return 0;
+	return fault_cycles(class, processor) +
+	       share(class->system_ns, class->instructions) * processor->frequency_hz / 1e9;
+}
+
 static int play_class(struct rppm *rppm, struct core *core, size_t index,
 	const struct processor *processor, const struct core_input *input,
 	struct predicted_class *ret)
@@ -169,7 +178,7 @@ static int play_class(struct rppm *rppm, struct core *core, size_t index,
 	ret->cpi = result.cpi;
 	ret->uops = result.uops;
 	memcpy(ret->stack, result.stack, sizeof ret->stack);
-	ret->stack[CORE_SYSTEM] = fault_cycles(&rppm->profile->classes[index], processor);
+	ret->stack[CORE_SYSTEM] = kernel_cycles(&rppm->profile->classes[index], processor);
 	ret->cpi += ret->stack[CORE_SYSTEM];
 	return 0;
 }
@@ -190,9 +199,21 @@ static int play_curve(struct rppm *rppm, struct core *core, size_t index,
 	return code;
 }
 
+/* What the kernel takes is the class's own, also where its instructions take as long as those of others. */
+static void set_kernel(const struct profile_class *class, const struct processor *processor,
+	struct class_curve *curve, struct predicted_class *ret)
+{
+	double more = kernel_cycles(class, processor) - ret->stack[CORE_SYSTEM];
+	ret->stack[CORE_SYSTEM] += more;
+	ret->cpi += more;
+	curve->cpi[0] += more;
+	curve->cpi[1] += more;
+	curve->cpi_now += more;
+}
+
 /* Classes without micro-traces of their own. */
-static void fill_others(
-	const struct rppm *rppm, struct class_curve *curves, struct prediction *prediction)
+static void fill_others(const struct rppm *rppm, const struct processor *processor,
+	struct class_curve *curves, struct prediction *prediction)
 {
 	const struct profile *profile = rppm->profile;
 	struct predicted_class mean = { 0 };
@@ -233,6 +254,7 @@ static void fill_others(
 		prediction->classes[i] = like == SIZE_MAX ? mean : prediction->classes[like];
 		prediction->classes[i].is_own = false;
 		curves[i] = like == SIZE_MAX ? curve : curves[like];
+		set_kernel(&profile->classes[i], processor, &curves[i], &prediction->classes[i]);
 	}
 	prediction->classes[profile->class_count] = mean; /* of work of no class */
 	double all = 0;
@@ -298,7 +320,7 @@ int predict_classes(struct rppm *rppm, const struct processor *processor,
 		code = play_classes(rppm, core, processor, curves, prediction);
 	if (code < 0)
 		return err_set(err, code, "out of memory");
-	fill_others(rppm, curves, prediction);
+	fill_others(rppm, processor, curves, prediction);
 	return 0;
 }
 
@@ -319,6 +341,6 @@ int predict_classes_queued(struct rppm *rppm, const struct processor *processor,
 	}
 	if (code < 0)
 		return err_set(err, code, "out of memory");
-	fill_others(rppm, curves, prediction);
+	fill_others(rppm, processor, curves, prediction);
 	return 0;
 }

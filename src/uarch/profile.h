@@ -99,6 +99,8 @@ struct profile_class {
 	uint64_t loads, stores; /* accesses to data memory */
 	uint64_t first_touches,
 		first_touches_global; /* of lines, by this thread; by any: estimates */
+	/* In which the thread did not sleep, and the CPU time that they took while it was profiled. */
+	uint64_t system_calls, system_ns;
 	uint64_t fetches; /* of instruction lines: a change from one line to another */
 	struct profile_branches branches[PROFILE_HISTORIES];
 };

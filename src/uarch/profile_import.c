@@ -128,6 +128,8 @@ static int take_counts(struct importing *importing, const unsigned char *payload
 		.fetches = raw.fetches,
 		.first_touches = raw.first_touches,
 		.first_touches_global = raw.first_touches_global,
+		.system_calls = raw.system_calls,
+		.system_ns = raw.system_ns,
 	};
 	memcpy(class->mix, raw.mix, sizeof class->mix);
 	return 0;

@@ -236,6 +236,24 @@ static int take_class(struct reading *reading, sqlite3_stmt *row, struct err *er
 	return 0;
 }
 
+static int take_system_calls(struct reading *reading, sqlite3_stmt *row, struct err *err)
+{
+	if (number(row, 0) >= reading->profile.class_count)
+		return bad(reading, err, "system calls of no class");
+	struct profile_class *class = &reading->profile.classes[number(row, 0)];
+	class->system_calls = number(row, 1);
+	class->system_ns = number(row, 2);
+	return 0;
+}
+
+/* Files of before have no such table. */
+static int take_presence(struct reading *reading, sqlite3_stmt *row, struct err *err)
+{
+	(void)row;
+	return each_row(
+		reading, "SELECT class, count, ns FROM system_calls", take_system_calls, err);
+}
+
 static int take_mix(struct reading *reading, sqlite3_stmt *row, struct err *err)
 {
 	unsigned class = code_class_of(text(row, 1));
@@ -412,6 +430,7 @@ static int read_tables(struct reading *reading, struct err *err)
 		{ "SELECT id, thread, stretch, kind, what, site, stretches, instructions, loads,"
 		  " stores, fetches, first_touches, first_touches_global FROM classes ORDER BY id",
 			take_class },
+		{ "SELECT 1 FROM sqlite_schema WHERE name = 'system_calls'", take_presence },
 		{ "SELECT class, code_class, instructions FROM mix", take_mix },
 		{ "SELECT class, history, executions, entropy, floor_entropy, missed FROM branches",
 			take_branches },

@@ -17,6 +17,7 @@ static const char profile_schema[] =
 	"TEXT,"
 	" site INT, stretches INT, instructions INT, loads INT, stores INT, fetches INT,"
 	" first_touches INT, first_touches_global INT);"
+	"CREATE TABLE system_calls (class INTEGER PRIMARY KEY, count INT, ns INT);"
 	"CREATE TABLE mix (class INT, code_class TEXT, instructions INT,"
 	" PRIMARY KEY (class, code_class)) WITHOUT ROWID;"
 	"CREATE TABLE codes (id INTEGER PRIMARY KEY, address INT, class TEXT, flags INT, bytes INT,"

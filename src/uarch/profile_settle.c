@@ -43,6 +43,8 @@ static void add_class(struct profile_class *to, const struct profile_class *from
 	to->fetches += from->fetches;
 	to->first_touches += from->first_touches;
 	to->first_touches_global += from->first_touches_global;
+	to->system_calls += from->system_calls;
+	to->system_ns += from->system_ns;
 	for (int i = 0; i < CODE_CLASSES; i++)
 		to->mix[i] += from->mix[i];
 }

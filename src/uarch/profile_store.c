@@ -134,6 +134,19 @@ static int put_mix(sqlite3 *db, sqlite3_stmt *insert, int64_t index,
 	return code;
 }
 
+static int put_system_calls(sqlite3 *db, const struct profile *profile, struct err *err)
+{
+	AUTO(sqlite3_stmt) sqlite3_stmt *insert = NULL;
+	int code = prepare(db, "INSERT INTO system_calls VALUES (?, ?, ?)", &insert, err);
+	for (size_t i = 0; code == 0 && i < profile->class_count; i++) {
+		const struct profile_class *class = &profile->classes[i];
+		if (class->system_calls > 0)
+			code = put_row(db, insert, err, "iii", (int64_t)i,
+				(int64_t) class->system_calls, (int64_t) class->system_ns);
+	}
+	return code;
+}
+
 static int put_branches(sqlite3 *db, sqlite3_stmt *insert, int64_t index,
 	const struct profile_class *class, struct err *err)
 {
@@ -357,8 +370,8 @@ int profile_write(
 	const struct profile *profile, void **ret_bytes, size_t *ret_count, struct err *err)
 {
 	static int (*const parts[])(sqlite3 *, const struct profile *, struct err *) = { put_meta,
-		put_threads, put_classes, put_codes, put_reuse, put_micro, put_timeline,
-		put_names };
+		put_threads, put_classes, put_system_calls, put_codes, put_reuse, put_micro,
+		put_timeline, put_names };
 	AUTO(sqlite3) sqlite3 *db = NULL;
 	if (sqlite3_open(":memory:", &db) != SQLITE_OK)
 		return err_set(err, -ENOMEM, "cannot make the profile: out of memory");

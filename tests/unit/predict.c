@@ -209,6 +209,28 @@ static void the_longest_chain_is_the_time(void **state)
 	prediction_release(&p);
 }
 
+/* 1 ms in a class that has no traces; of another thread that is done long before, too. */
+static void the_kernel_takes_its_time_where_a_machine_has_one(void **state)
+{
+	(void)state;
+	struct script s;
+	make_fork_join(&s, false, false);
+	s.classes[1].system_ns = 400000;
+	s.classes[2].system_ns = 1000000;
+	AUTO(rppm) struct rppm *rppm = load(&s);
+	struct processor machine = two_wide();
+	struct prediction p = predict(rppm, &machine);
+	assert_near((double)p.ns, 5e6 / 4, 0.01);
+	prediction_release(&p);
+	machine.fault_ns = 700; /* no page is new here */
+	p = predict(rppm, &machine);
+	assert_near((double)p.ns, 5e6 / 4 + 1e6, 0.01);
+	assert_near(p.threads[1].stack[CORE_SYSTEM], 0.4e6 * 2 / 2e6, 0.01);
+	assert_near(p.threads[2].stack[CORE_SYSTEM], 1e6 * 2 / 4e6, 0.01);
+	assert_near(p.threads[2].cpi, 1, 0.01);
+	prediction_release(&p);
+}
+
 static void a_class_without_traces_takes_what_another_threads_takes(void **state)
 {
 	(void)state;
@@ -322,6 +344,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_longest_chain_is_the_time),
+		cmocka_unit_test(the_kernel_takes_its_time_where_a_machine_has_one),
 		cmocka_unit_test(a_class_without_traces_takes_what_another_threads_takes),
 		cmocka_unit_test(bandwidth_is_shared),
 		cmocka_unit_test(work_of_no_class_is_told),

@@ -36,6 +36,8 @@ static inline void raw_count(struct strbuf *raw, uint32_t thread, uint64_t stret
 		.stretch = stretch,
 		.stretches = 1,
 		.instructions = instructions,
+		.system_calls = thread,
+		.system_ns = 10 * instructions,
 	};
 	counts.mix[class] = instructions;
 	raw_add(raw, RAW_COUNTS, &counts, sizeof counts);

@@ -163,6 +163,7 @@ static void thousands_of_threads_are_counted_with_those_like_them(void **state)
 	for (uint32_t i = 0; i < THREADS; i++)
 		sum += i % 3 > 0 ? i : 0;
 	assert_int_equal(profile.classes[class].instructions, sum);
+	assert_int_equal(profile.classes[class].system_ns, 10 * sum);
 	assert_int_equal(profile_find_class(&profile, 1998, after_lock()), -ENOENT);
 	AUTO_RELEASE(profile) struct profile again = { 0 };
 	AUTO_FREE void *bytes = NULL;

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel_time.h"
+
+#include "thread.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+static const int left_out[] = { SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_brk,
+	SYS_madvise, SYS_futex, SYS_clone, SYS_clone3, SYS_fork, SYS_vfork, SYS_execve,
+	SYS_execveat, SYS_prctl, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn,
+	SYS_sched_yield,
+	/* What the recorder asks in the program. */
+	SYS_getrusage, SYS_clock_gettime };
+
+static bool is_left_out(int64_t number)
+{
+	for (size_t i = 0; i < sizeof(left_out) / sizeof(*left_out); i++)
+		if (left_out[i] == number)
+			return true;
+	return false;
+}
+
+static uint64_t count_sleeps(void)
+{
+	struct rusage usage = { 0 };
+	(void)getrusage(RUSAGE_THREAD, &usage); /* fails nowhere */
+	return (uint64_t)usage.ru_nvcsw;
+}
+
+static uint64_t cpu_time_ns(void)
+{
+	struct timespec time = { 0 };
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time); /* nor does this */
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+void kernel_call_begin(struct thread *thread, int64_t number)
+{
+	if (!thread)
+		return;
+	struct kernel_call *call = &thread->kernel_call;
+	call->number = is_left_out(number) ? -1 : number;
+	if (call->number < 0)
+		return;
+	call->sleeps = count_sleeps();
+	call->cpu_ns = cpu_time_ns();
+}
+
+void kernel_call_end(struct thread *thread, int64_t number)
+{
+	if (!thread || !thread->last_sum || thread->kernel_call.number != number)
+		return;
+	struct kernel_call *call = &thread->kernel_call;
+	uint64_t ns = cpu_time_ns() - call->cpu_ns;
+	call->number = -1;
+	if (call->least_ns == 0 || ns < call->least_ns)
+		call->least_ns = ns;
+	if (count_sleeps() != call->sleeps)
+		return;
+	thread->last_sum->counts.system_calls++;
+	thread->last_sum->counts.system_ns += ns - call->least_ns;
+}

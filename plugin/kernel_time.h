@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Time that the kernel spends in a thread's system calls: what an emulator in user mode does not see as instructions.
+ * Its thread makes the same calls, so that its CPU time in them is about theirs without it. A call in which the thread slept
+ * is not counted: the timeline has it as a wait. Calls on memory, threads and signals are not either: the emulator does other
+ * work in these.
+ */
+#ifndef PLUGIN_KERNEL_TIME_H
+#define PLUGIN_KERNEL_TIME_H
+
+#include <stdint.h>
+
+struct thread;
+
+struct kernel_call {
+	uint64_t cpu_ns, sleeps; /* of the thread, when it began */
+	int64_t number; /* -1: none is open */
+	uint64_t least_ns; /* of any so far: what the emulator does about each */
+};
+
+void kernel_call_begin(struct thread *thread, int64_t number);
+
+/* Adds it to the stretch that the thread was counted into last: it is not while the recorder sees to a call. */
+void kernel_call_end(struct thread *thread, int64_t number);
+
+#endif
