@@ -67,6 +67,10 @@ EXPORT int cnd_timedwait(
 
 EXPORT int thrd_join(thrd_t thread, int *ret)
 {
-	WAIT(SYNC_JOIN, (const void *)thread);
-	return waited(&wait_, real()->thrd_join(thread, ret));
+	int result;
+	{
+		WAIT(SYNC_JOIN, (const void *)thread);
+		result = waited(&wait_, real()->thrd_join(thread, ret));
+	}
+	return joined((const void *)thread, result);
 }

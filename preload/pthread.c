@@ -303,30 +303,26 @@ EXPORT int pthread_cond_broadcast(pthread_cond_t *cond)
 	return released(SYNC_COND, cond, RELEASE_ALL, time_ns, result, CALLER);
 }
 
+#define JOIN(thread, call)                                                                         \
+	int result = real()->pthread_tryjoin_np(thread, ret);                                      \
+	if (result == EBUSY) {                                                                     \
+		WAIT(SYNC_JOIN, (const void *)thread);                                             \
+		result = waited(&wait_, real()->call);                                             \
+	}                                                                                          \
+	return joined((const void *)thread, result)
+
 EXPORT int pthread_join(pthread_t thread, void **ret)
 {
-	int result = real()->pthread_tryjoin_np(thread, ret);
-	if (result != EBUSY)
-		return result;
-	WAIT(SYNC_JOIN, (const void *)thread);
-	return waited(&wait_, real()->pthread_join(thread, ret));
+	JOIN(thread, pthread_join(thread, ret));
 }
 
 EXPORT int pthread_timedjoin_np(pthread_t thread, void **ret, const struct timespec *deadline)
 {
-	int result = real()->pthread_tryjoin_np(thread, ret);
-	if (result != EBUSY)
-		return result;
-	WAIT(SYNC_JOIN, (const void *)thread);
-	return waited(&wait_, real()->pthread_timedjoin_np(thread, ret, deadline));
+	JOIN(thread, pthread_timedjoin_np(thread, ret, deadline));
 }
 
 EXPORT int pthread_clockjoin_np(
 	pthread_t thread, void **ret, clockid_t clock, const struct timespec *deadline)
 {
-	int result = real()->pthread_tryjoin_np(thread, ret);
-	if (result != EBUSY)
-		return result;
-	WAIT(SYNC_JOIN, (const void *)thread);
-	return waited(&wait_, real()->pthread_clockjoin_np(thread, ret, clock, deadline));
+	JOIN(thread, pthread_clockjoin_np(thread, ret, clock, deadline));
 }

@@ -33,9 +33,10 @@
 /* Kinds of waits beside those of record.h. */
 enum {
 	SINK_OMP_LOCK = SYNC_KINDS, /* added up as SYNC_OMP */
-	SINK_SLEEP, /* this one and the next: only traced */
+	SINK_SLEEP, /* this one and the next: only traced, and told live */
 	SINK_IO,
 	SINK_POLL, /* for any of several descriptors */
+	SINK_FUTEX,
 	SINK_KINDS,
 };
 
@@ -146,6 +147,7 @@ enum {
 void trace_acquired(uint32_t kind, const void *object, uint32_t flags, const void *caller);
 uint64_t trace_now(void); /* of a release */
 uint64_t trace_releases(const void *object); /* trace_now(), noted for who waits */
+void trace_joined(const void *thread);
 void trace_released(
 	uint32_t kind, const void *object, uint32_t flags, uint64_t time_ns, const void *caller);
 
@@ -176,6 +178,14 @@ static inline int acquired_shared(uint32_t kind, const void *object, int result,
 static inline uint64_t releases(const void *object)
 {
 	return is_tracing() ? trace_releases(object) : 0;
+}
+
+/* The next thread may have the same handle, and be joined before it could tell its number. Yields the result. */
+static inline int joined(const void *thread, int result)
+{
+	if (is_tracing() && result == 0)
+		trace_joined(thread);
+	return result;
 }
 
 static inline int released(uint32_t kind, const void *object, uint32_t flags, uint64_t time_ns,

@@ -180,6 +180,11 @@ uint32_t trace_tid_of(const void *thread)
 	return wake_find(thread).tid;
 }
 
+void trace_joined(const void *thread)
+{
+	wake_note(thread, 0, 0);
+}
+
 struct birth trace_birth(void)
 {
 	if (!enter())

@@ -23,6 +23,15 @@ static void threads_have_the_names_that_their_creator_gave_them(void **state)
 	assert_int_equal(seen, (1u << 20) - 1);
 }
 
+/* Handles are used again: none stands for the thread before, which is gone. */
+static void assert_joins_wait_for_who_runs(const struct trace *trace)
+{
+	for (const struct event *e = trace->events; e < trace->events + trace->count; e++)
+		for (const struct event *before = trace->events;
+			e->kind == EVENT_WAIT && e->what == WHAT_JOIN && before < e; before++)
+			assert_false(before->kind == EVENT_THREAD_EXIT && before->tid == e->value);
+}
+
 static void threads_one_after_another_share_a_lane(void **state)
 {
 	(void)state;
@@ -32,6 +41,7 @@ static void threads_one_after_another_share_a_lane(void **state)
 	assert_int_equal(count_of(&trace, EVENT_THREAD_EXIT, WHAT_NONE, 0), 1001);
 	assert_int_equal(count_of(&trace, EVENT_PASS, WHAT_MUTEX, 0), 1000);
 	assert_true(trace.header.lanes_taken <= 3);
+	assert_joins_wait_for_who_runs(&trace);
 }
 
 static void each_forked_child_is_a_process_that_ends(void **state)
