@@ -175,6 +175,11 @@ static int add_change(struct whatif *whatif, const struct directory *directory, 
 		const struct named *item = &directory->items[i];
 		if (!is_called(item, name, kind))
 			continue;
+		if (factor != 0 && !replay_can_speed_up(whatif->replay, &item->target))
+			return err_set(err, -EINVAL,
+				"'%s' cannot be made faster: the recording shows who waited for "
+				"it, not who held it",
+				name);
 		if (factor == 0 && !replay_can_leave_out(whatif->replay, &item->target))
 			return err_set(err, -EINVAL,
 				"'%s' cannot be left out: it guards a condition, or is no lock "

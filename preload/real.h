@@ -45,6 +45,7 @@ int __openat64_2(int directory, const char *path, int flags);
  * may stay NULL: nobody calls them then.
  */
 #define REAL_FUNCTIONS(X)                                                                          \
+	X(syscall)                                                                                 \
 	X(pthread_mutex_lock)                                                                      \
 	X(pthread_mutex_trylock)                                                                   \
 	X(pthread_mutex_unlock)                                                                    \

@@ -42,11 +42,17 @@ static bool is_io(const struct wait *wait)
 	return wait->kind == SINK_IO || wait->kind == SINK_POLL;
 }
 
+/* The kernel may have nothing to wait for. */
+static bool may_not_block(const struct wait *wait)
+{
+	return is_io(wait) || wait->kind == SINK_FUTEX;
+}
+
 /* Waits that take little of the processor, whatever they are for: nothing is copied, nobody spins. */
 static bool is_light(const struct wait *wait)
 {
 	return wait->kind == SINK_POLL || wait->kind == SYNC_LOCK || wait->kind == SYNC_COND ||
-	       wait->kind == SYNC_SEM;
+	       wait->kind == SYNC_SEM || wait->kind == SINK_FUTEX;
 }
 
 /* Reading the CPU clock costs more than the rest of recording a wait: over the budget, one of MEASURED_WAITS does it. */
@@ -78,9 +84,9 @@ static void put_wait(struct wait *wait, uint64_t value)
 	self.before = (struct before){ self.lane.last_ns, self.lead_ns, self.cpu_ns, self.stretch,
 		self.again };
 	self.cpu.puts_off = wait->is_estimated;
-	if (is_io(wait) || self.budget.is_on)
+	if (may_not_block(wait) || self.budget.is_on)
 		wait->cpu_ns = cpu_clock_real_ns(&self.cpu, wait->start_ns);
-	if (is_io(wait) && self.slot)
+	if (may_not_block(wait) && self.slot)
 		wait->sleeps = count_sleeps();
 	wait->row = put(wait->start_ns,
 		head_of(TRACE_WAIT, wait->kind, wait->is_shared ? TRACE_SHARED : 0),
@@ -189,9 +195,15 @@ static void pass_cond(const struct wait *wait, uint64_t time_ns, struct wake wak
 
 const char trace_signals[1];
 
+/* Nothing has been recorded since. */
+static bool is_last(const struct wait *wait)
+{
+	return wait->row && wait->row + 1 == lane_row(&self.lane);
+}
+
 void trace_wait_tell(const struct wait *wait, uint64_t value)
 {
-	if (wait->is_counted && wait->row && wait->row + 1 == lane_row(&self.lane))
+	if (wait->is_counted && is_last(wait))
 		wait->row->value = value;
 }
 
@@ -229,16 +241,10 @@ static bool is_of_told_file(const struct wait *wait)
 	return wait->row->value == TRACE_IO_FILE;
 }
 
-/* The WAIT of a call for input or output is the last row. */
-static bool is_last_io(const struct wait *wait)
-{
-	return is_io(wait) && wait->row && wait->row + 1 == lane_row(&self.lane);
-}
-
 /* The WAIT of a call that did not block had to be there in case the call never ends. */
 static bool can_take_back(const struct wait *wait)
 {
-	return is_last_io(wait) && !is_of_told_file(wait);
+	return may_not_block(wait) && is_last(wait) && !is_of_told_file(wait);
 }
 
 static void forget_wait(struct trace_record *row)
@@ -297,7 +303,7 @@ static void settle_cpu(const struct wait *wait, uint64_t time_ns)
 /* The WAIT row tells of its end, too, if that is all that there is to tell. A kill between the two stores leaves a wait of 0 ns. */
 static bool end_in_row(const struct wait *wait, uint64_t time_ns, struct wake wake)
 {
-	if (!is_last_io(wait) || wake.time_ns || wait->has_failed || self.slot)
+	if (!is_io(wait) || !is_last(wait) || wake.time_ns || wait->has_failed || self.slot)
 		return false;
 	struct trace_record *row = wait->row;
 	uint64_t took_ns = time_ns - row->time_ns, cpu_ns = row_cpu_ns(time_ns) - row->cpu_ns;

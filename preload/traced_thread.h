@@ -127,6 +127,7 @@ static inline uint8_t what_of(uint32_t wait_kind)
 		[SINK_SLEEP] = TRACE_SLEEP,
 		[SINK_IO] = TRACE_IO,
 		[SINK_POLL] = TRACE_IO,
+		[SINK_FUTEX] = TRACE_FUTEX,
 	};
 	return whats[wait_kind];
 }

@@ -308,8 +308,8 @@ static int add_notes(struct build *build)
 		code = add_cost(build);
 	if (code == 0)
 		code = add_note(build, build->trace.futexes,
-			"events come from the kernel, which does not see locks: where threads "
-			"waited they sleep as long as recorded, whatever else changes");
+			"events of futexes, which do not say what they are used for: where "
+			"threads waited they sleep as long as recorded, whatever else changes");
 	if (code == 0)
 		code = add_note(build, build->channels.unknown_waits,
 			"waits at conditions whose meaning was not found: they sleep as long as "
@@ -430,9 +430,9 @@ int build_model(struct build *build, struct model **ret, struct err *err)
 			"record --via preload'");
 	if (build->trace.futexes > 0 && build->trace.named == 0 && !build->opts.is_forced)
 		return err_set(err, -ENODATA,
-			"the recording comes from the kernel, which does not see locks: record "
-			"with 'corecast record --via preload', or --force a model whose threads "
-			"sleep where they waited");
+			"the recording shows no locks, only futexes, as the kernel and programs "
+			"with locks of their own have: record with 'corecast record --via "
+			"preload', or --force a model whose threads sleep where they waited");
 	build->model = model_new();
 	if (!build->model)
 		return err_set(err, -ENOMEM, "out of memory");

@@ -102,9 +102,24 @@ bool replay_site(const struct replay *replay, size_t n, struct replay_target *re
 	return true;
 }
 
-bool replay_can_leave_out(const struct replay *replay, const struct replay_target *target)
+/* A lock whose holders are known; NULL: another object, or a futex, of which only the waits are known. */
+static const struct load_object *lock_of(
+	const struct replay *replay, const struct replay_target *target)
 {
+	bool is_lock = target->what == WHAT_MUTEX || target->what == WHAT_RWLOCK ||
+		       target->what == WHAT_SPIN;
 	const uint64_t *place = map_find(
 		&replay->object_index, (uint64_t)target->pid << 32 | target->what, target->number);
-	return place && !replay->objects[*place].guards_condition;
+	return is_lock && place ? &replay->objects[*place] : NULL;
+}
+
+bool replay_can_speed_up(const struct replay *replay, const struct replay_target *target)
+{
+	return target->kind != REPLAY_LOCK || lock_of(replay, target);
+}
+
+bool replay_can_leave_out(const struct replay *replay, const struct replay_target *target)
+{
+	const struct load_object *lock = lock_of(replay, target);
+	return lock && !lock->guards_condition;
 }

@@ -179,7 +179,10 @@ struct replay_spread {
 void replay_interval(
 	const struct replay_spread *spread, uint64_t *ret_low_ns, uint64_t *ret_high_ns);
 
-/* Locks that guard a condition cannot be left out. */
+/* Not what is no lock, or a futex: who held it is not known. */
+bool replay_can_speed_up(const struct replay *replay, const struct replay_target *target);
+
+/* Nor can locks be left out that guard a condition. */
 bool replay_can_leave_out(const struct replay *replay, const struct replay_target *target);
 
 /* The n-th region with its name (borrowed; NULL: none), and the n-th call site; false: no more. */

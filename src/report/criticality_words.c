@@ -155,8 +155,8 @@ static void add_unseen(struct strbuf *out, const struct results *results)
 {
 	strbuf_addf(out,
 		"for %.0f%% of the time that counts as the threads' work they slept, and the "
-		"library does not see why (locks of the program's own, as Rust and Go "
-		"have, or reads within the C library): corecast record --via bpf does.",
+		"library does not see why (locks of the program's own, as Go has them, or "
+		"reads within the C library): corecast record --via bpf does.",
 		100 * results_unseen_share(results));
 }
 

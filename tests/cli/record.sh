@@ -30,11 +30,17 @@ echo "-- an allocator that locks"
 [ "$("$CORECAST" export own_malloc.cct --to csv | grep -c ',pass,mutex,')" -ge 200 ]
 
 echo "-- sleeping that the library cannot see"
-"$CORECAST" record --via preload -o own_futex.cct -- "$CORECAST_BUILD/tests/programs/own_futex" 2>stderr
+"$CORECAST" record --via preload -o own_waits.cct -- "$CORECAST_BUILD/tests/programs/own_waits" 2>stderr
 if [ -r /proc/self/schedstat ]; then # else it cannot know
-	"$CORECAST" criticality own_futex.cct | tr -s ' \n' ' ' |
+	"$CORECAST" criticality own_waits.cct | tr -s ' \n' ' ' |
 		grep -q 'What these threads wait for was not recorded: .*record --via bpf'
 fi
+
+echo "-- a lock of the program's own"
+"$CORECAST" record --via preload --samples 0 -o own_futex.cct -- "$CORECAST_BUILD/tests/programs/own_futex" >stdout 2>stderr
+"$CORECAST" criticality own_futex.cct --json | grep -o '"kind": *"lock"' | head -n 1
+"$CORECAST" criticality own_futex.cct | grep -o 'shop_lock' | head -n 1
+"$CORECAST" whatif own_futex.cct --speed shop_lock=2 2>&1 || echo "status $?"
 
 echo "-- files"
 record -o cat.cct -- true
