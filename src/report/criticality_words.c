@@ -288,6 +288,18 @@ static void add_denied(struct strbuf *out, const struct results *results)
 			100 * denied_core_share(results));
 }
 
+/* Where what ran says more than what was waited for: a thread that is alone, hand-overs that let only one run. */
+static bool is_about_code(const struct criticality_view *view, const struct finding *finding)
+{
+	const struct results *r = view->results;
+	if (finding->kind == FINDING_SERIAL || finding->kind == FINDING_THREAD)
+		return true;
+	bool is_handed_over = finding->kind == FINDING_PIPELINE ||
+			      (finding->kind == FINDING_LOCK &&
+				      result_lock_is_signalled(&r->locks[finding->lock]));
+	return is_handed_over && 2 * r->parallelism_ns[1] >= r->elapsed_ns;
+}
+
 static char *describe(struct criticality_view *view, const struct finding *finding)
 {
 	struct strbuf text = { 0 };
@@ -309,7 +321,7 @@ static char *describe(struct criticality_view *view, const struct finding *findi
 		describe_thread(&text, view, finding);
 		break;
 	}
-	if (finding->kind == FINDING_SERIAL || finding->kind == FINDING_THREAD)
+	if (is_about_code(view, finding))
 		add_serial_code(&text, view);
 	if (finding->kind != FINDING_NONE)
 		add_bound(&text, view->results, finding);
