@@ -15,6 +15,7 @@ passed=0
 failed=0
 skipped=0
 export LC_ALL=C.UTF-8
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 # undefined behaviour fails a test
 
 skip() {
 	skipped=$((skipped + 1))
@@ -141,7 +142,8 @@ run_fuzzer() {
 		folders+=("$source_root/fuzz/corpus/$(basename "$fuzzer")")
 	fi
 	local status=0
-	"$fuzzer" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=1024 \
+	# Else it ends with 77 when it has found something.
+	"$fuzzer" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=1024 -error_exitcode=1 \
 		-artifact_prefix="$work/log/" "${folders[@]}" || status=$?
 	rm -rf "$scratch"
 	return "$status"

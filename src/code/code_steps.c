@@ -302,6 +302,8 @@ static bool is_jump_before(const void *jump, const void *target)
 
 static size_t add_jumps(const struct code_steps *steps, uint64_t target, size_t *ret, size_t count)
 {
+	if (steps->jump_count == 0)
+		return count;
 	const struct jump *end = steps->jumps + steps->jump_count;
 	const struct jump *jump = steps->jumps + sorted_before(steps->jumps, steps->jump_count,
 							 sizeof *jump, is_jump_before, &target);

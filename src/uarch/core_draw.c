@@ -31,6 +31,8 @@ static void deal(float *numbers, uint32_t count, struct rng *rng)
 static int draw_accesses(struct core_program *program, const struct core_class *class,
 	bool of_pages, struct rng *rng)
 {
+	if (class->slot_count == 0)
+		return 0;
 	AUTO_FREE uint32_t *next = calloc(2 * class->slot_count + 1, sizeof(*next));
 	size_t total = 0;
 	const struct core_slot *slots = program->slots + class->slot;

@@ -10,5 +10,8 @@ for program in lock_names lock_names_cpp; do
 	python3 -c 'import json; print("\n".join(sorted(l["name"] for l in json.load(open("json"))["locks"])))'
 	rm run.cct
 done
+echo '-- a futex'
+"$CORECAST" record --via preload --samples 0 -o own_futex.cct -- "$CORECAST_BUILD/tests/programs/own_futex" >stdout 2>stderr
+"$CORECAST" whatif own_futex.cct --speed shop_lock=2 2>&1 || echo "status $?"
 echo '-- functions'
 python3 -c 'import json; print("\n".join(sorted({s["function"] for s in json.load(open("json"))["sites"] if s["function"] and "pool" in s["function"]})))'
