@@ -234,51 +234,39 @@ static int add_note(struct build *build, uint64_t count, const char *fmt)
 	return model_add_note(build->model, text);
 }
 
-/* With fewer than a tenth of the processors' time lost, recorded and simulated times are comparable. */
+/* A tenth is what the model's own error is expected to be: less is not said. */
+static int add_share(struct build *build, double share, const char *before, const char *after)
+{
+	AUTO_FREE char *text = NULL;
+	if (!(share > 0.1))
+		return 0;
+	if (asprintf(&text, "%s %.0f%%%s", before, 100 * share, after) < 0)
+		return -ENOMEM;
+	return model_add_note(build->model, text);
+}
+
 static int add_taken(struct build *build)
 {
-	AUTO_FREE char *text = NULL;
-	if (!(build->taken > 0.1) || build->opts.cores == 0)
+	if (build->opts.cores == 0)
 		return 0;
-	if (asprintf(&text,
-		    "other programs had %.0f%% of the processors' time that this one could have "
-		    "used, or its threads waited for what is not recorded (locks of its own "
-		    "making): "
-		    "it took longer than its model",
-		    100 * build->taken) < 0)
-		return -ENOMEM;
-	return model_add_note(build->model, text);
+	return add_share(build, build->taken, "other programs had",
+		" of the processors' time that this one could have used, or its threads waited for "
+		"what is not recorded (locks of its own making): it took longer than its model");
 }
 
-/* A tenth is what the model's own error is expected to be. */
 static int add_unsteadiness(struct build *build)
 {
-	double unsteadiness = build_unsteadiness(build);
-	AUTO_FREE char *text = NULL;
-	if (!(unsteadiness > 0.1))
-		return 0;
-	if (asprintf(&text,
-		    "the workload changed while it was recorded: CPU times of the same code differ "
-		    "between the halves of the run by %.0f%%; the model is of their mixture",
-		    100 * unsteadiness) < 0)
-		return -ENOMEM;
-	return model_add_note(build->model, text);
+	return add_share(build, build_unsteadiness(build),
+		"the workload changed while it was recorded: CPU times of the same code differ "
+		"between the halves of the run by",
+		"; the model is of their mixture");
 }
 
-/* The same tenth. */
 static int add_uncertainty(struct build *build)
 {
-	double uncertainty = build_uncertainty(build);
-	AUTO_FREE char *text = NULL;
-	if (!(uncertainty > 0.1))
-		return 0;
-	if (asprintf(&text,
-		    "the run was short: how much CPU time its code takes is known to within "
-		    "%.0f%%; "
-		    "a longer one tells more",
-		    100 * uncertainty) < 0)
-		return -ENOMEM;
-	return model_add_note(build->model, text);
+	return add_share(build, build_uncertainty(build),
+		"the run was short: how much CPU time its code takes is known to within",
+		"; a longer one tells more");
 }
 
 /* A frequency or other users that changed between the two runs look like a cost, too. */

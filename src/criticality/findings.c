@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 /*
@@ -164,15 +165,16 @@ static struct finding barrier_finding(const struct view *view, uint32_t index)
 		.spread = barrier_spread(view, lock) };
 }
 
-/* What the most waiting for signals was for; INDEX_NONE. */
-static uint32_t most_signalled(const struct results *results)
+/* What is waited for by signals, and has the most ns at this offset of struct result_lock; INDEX_NONE. */
+static uint32_t most_signalled(const struct results *results, size_t offset)
 {
 	uint64_t most_ns = 0;
 	uint32_t most = INDEX_NONE;
 	for (size_t i = 0; i < results->lock_count; i++) {
 		const struct result_lock *lock = &results->locks[i];
-		if (result_lock_is_signalled(lock) && lock->loss_ns > most_ns) {
-			most_ns = lock->loss_ns;
+		uint64_t ns = *(const uint64_t *)(const void *)((const char *)lock + offset);
+		if (result_lock_is_signalled(lock) && ns > most_ns) {
+			most_ns = ns;
 			most = (uint32_t)i;
 		}
 	}
@@ -199,25 +201,10 @@ static struct finding signal_finding(const struct view *view)
 	bool is_stage = (double)first->running_ns >= (1 - notable) * (double)first->life_ns &&
 			!works_for_all(view->results, 0);
 	return (struct finding){ .kind = is_stage ? FINDING_PIPELINE : FINDING_SERIAL,
-		.lock = most_signalled(view->results),
+		.lock = most_signalled(view->results, offsetof(struct result_lock, loss_ns)),
 		.share = fmin(view->gap, view->signal_loss),
 		.bound = thread_bound(view, 0),
 		.spread = speedup(view, spread_work(view)) };
-}
-
-/* Where most turns were taken; INDEX_NONE. */
-static uint32_t most_turns(const struct results *results)
-{
-	uint64_t most_ns = 0;
-	uint32_t most = INDEX_NONE;
-	for (size_t i = 0; i < results->lock_count; i++) {
-		const struct result_lock *lock = &results->locks[i];
-		if (result_lock_is_signalled(lock) && lock->turns_ns > most_ns) {
-			most_ns = lock->turns_ns;
-			most = (uint32_t)i;
-		}
-	}
-	return most;
 }
 
 /* Threads wait for one another by signals, none of them more than the others: a lock of the program's own, or rounds. */
@@ -226,7 +213,7 @@ static struct finding turns_finding(const struct view *view)
 	double bound = speedup(view, spread_work(view));
 	return (struct finding){ .kind = FINDING_LOCK,
 		.thread = INDEX_NONE,
-		.lock = most_turns(view->results),
+		.lock = most_signalled(view->results, offsetof(struct result_lock, turns_ns)),
 		.share = fmin(view->turns, 1 - 1 / bound),
 		.bound = bound,
 		.spread = NAN };

@@ -127,6 +127,19 @@ static void get(struct script *s, struct bounded *q)
 	unlock(s, 2);
 }
 
+/* Thread 2 waits for each of six items. */
+static void wait_for_items(struct script *s, struct bounded *q)
+{
+	for (int i = 0; i < 6; i++) {
+		lock(s, 2, GET_SITE);
+		wait_begin(s, 2, HAS_ITEM);
+		put(s, q);
+		wait_end(s, 2, HAS_ITEM, 0);
+		q->items--;
+		unlock(s, 2);
+	}
+}
+
 static void a_bounded_queue_has_its_capacity(void **state)
 {
 	(void)state;
@@ -173,14 +186,7 @@ static void who_finds_a_closed_queue_empty_is_refused(void **state)
 	(void)state;
 	struct script s = begin();
 	struct bounded q = { 0, 99 };
-	for (int i = 0; i < 6; i++) {
-		lock(&s, 2, GET_SITE);
-		wait_begin(&s, 2, HAS_ITEM);
-		put(&s, &q);
-		wait_end(&s, 2, HAS_ITEM, 0);
-		q.items--;
-		unlock(&s, 2);
-	}
+	wait_for_items(&s, &q);
 	put(&s, &q);
 	get(&s, &q); /* the 14th section, number 13; without waiting */
 	lock(&s, 1, CLOSE_SITE);
@@ -203,14 +209,7 @@ static void a_queue_may_be_closed_at_two_places(void **state)
 	(void)state;
 	struct script s = begin();
 	struct bounded q = { 0, 99 };
-	for (int i = 0; i < 6; i++) {
-		lock(&s, 2, GET_SITE);
-		wait_begin(&s, 2, HAS_ITEM);
-		put(&s, &q);
-		wait_end(&s, 2, HAS_ITEM, 0);
-		q.items--;
-		unlock(&s, 2);
-	}
+	wait_for_items(&s, &q);
 	for (uint64_t i = 0; i < 2; i++) {
 		lock(&s, 1, CLOSE_SITE + i);
 		broadcast(&s, 1, HAS_ITEM);
