@@ -365,7 +365,8 @@ static void play_uop(struct core *core, const struct core_program *program,
 	if (uop->flags & CORE_FIRST && core->has_fetch_misses)
 		fetch_instruction(core);
 	int64_t dispatched = dispatch(core, uop, unit, !rides, &reason);
-	const uint16_t *operands = uop->operand_count > 0 ? &program->operands[uop->operand] : NULL;
+	static const uint16_t none[1];
+	const uint16_t *operands = uop->operand_count > 0 ? &program->operands[uop->operand] : none;
 	int64_t ready = operands_ready(core, operands, uop->operand_count, dispatched + 1);
 	int64_t done = ready; /* a branch that rides has been executed by its compare */
 	if (!rides || !(uop->flags & CORE_PREDICTED))
