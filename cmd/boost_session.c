@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "boost_session.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "record/live.h"
 #include "record/preload_watch.h"
@@ -42,13 +43,6 @@ struct boost_session {
 	uint64_t slices, changes, late;
 	double start_s, last_s, fast_s;
 };
-
-static double clock_s(void)
-{
-	struct timespec t;
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail */
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 int boost_session_new(
 	const struct boost_session_opts *opts, struct boost_session **ret, struct err *err)
@@ -164,7 +158,7 @@ static struct boost_tally *tally_of(struct boost_session *session, uint32_t tid)
 /* What has passed since the last look is theirs who were chosen then. */
 static void account_time(struct boost_session *session)
 {
-	double now = clock_s(), passed = now - session->last_s;
+	double now = clock_now_s(CLOCK_MONOTONIC), passed = now - session->last_s;
 	session->last_s = now;
 	if (session->state.held != BOOST_NONE)
 		tally_of(session, session->state.held)->held_s += passed;
@@ -314,7 +308,7 @@ static int pass(struct boost_session *session, bool is_over, struct err *err)
 static bool sleep_until(double end, int stop_fd)
 {
 	for (;;) {
-		double left = end - clock_s();
+		double left = end - clock_now_s(CLOCK_MONOTONIC);
 		if (left <= 0)
 			return true;
 		struct pollfd stop = { .fd = stop_fd, .events = POLLIN };
@@ -331,7 +325,9 @@ static int run(struct boost_session *session, int stop_fd, struct err *err)
 	double glance_s = needs_glances(session) ? GLANCE_S : slice_s;
 	int code = 0;
 	for (;;) {
-		double until = session->is_off ? next : fmin(clock_s() + glance_s, next);
+		double until = session->is_off
+				       ? next
+				       : fmin(clock_now_s(CLOCK_MONOTONIC) + glance_s, next);
 		if (code < 0 || !sleep_until(until, stop_fd))
 			break;
 		account_time(session);
@@ -352,7 +348,7 @@ int boost_session_run(void *context, pid_t pid, int stop_fd, struct err *err)
 	struct boost_session *session = context;
 	/* Of this thread: who chooses must not wait for those that it chooses. Without privilege it may. */
 	(void)setpriority(PRIO_PROCESS, 0, PRIO_MIN);
-	session->start_s = session->last_s = session->looked_s = clock_s();
+	session->start_s = session->last_s = session->looked_s = clock_now_s(CLOCK_MONOTONIC);
 	int code = 0;
 	if (session->opts.trial)
 		code = boost_trial_start(

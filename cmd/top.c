@@ -5,6 +5,7 @@
 #include "top_print.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/readfile.h"
@@ -19,7 +20,6 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ROWS_WITHOUT_TERMINAL = 20, LINES_AROUND_ROWS = 7 };
@@ -117,12 +117,9 @@ static enum pause_end pause_for(const struct top *top, double seconds)
 		{ .fd = top->signal_fd, .events = POLLIN },
 		{ .fd = top->has_keys ? STDIN_FILENO : -1, .events = POLLIN },
 	};
-	struct timespec now, end;
-	(void)clock_gettime(CLOCK_MONOTONIC, &end); /* cannot fail */
-	double end_s = (double)end.tv_sec + (double)end.tv_nsec * 1e-9 + seconds;
+	double end_s = clock_now_s(CLOCK_MONOTONIC) + seconds;
 	for (;;) {
-		(void)clock_gettime(CLOCK_MONOTONIC, &now); /* as above */
-		double left_s = end_s - (double)now.tv_sec - (double)now.tv_nsec * 1e-9;
+		double left_s = end_s - clock_now_s(CLOCK_MONOTONIC);
 		if (left_s <= 0)
 			return PAUSE_OVER;
 		int ready = poll(fds, ARRAY_SIZE(fds), (int)ceil(left_s * 1e3));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tune_session.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "collect/tree.h"
 #include "steer/actuator.h"
@@ -14,7 +15,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Of the work: what may be spent on looking whether other counts are still worse. */
 static const double LOOK = 0.02;
@@ -52,13 +52,6 @@ struct tune_session {
 	bool is_idle; /* for a whole interval it has done no unit of work */
 	bool begins_at_unit;
 };
-
-static double clock_s(void)
-{
-	struct timespec t;
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail */
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 void tune_session_free(struct tune_session *session)
 {
@@ -135,9 +128,9 @@ int tune_session_begin(struct tune_session *session, pid_t pid, struct err *err)
 /* False: stop_fd became readable. */
 static bool sleep_for(double seconds, int stop_fd)
 {
-	double end = clock_s() + seconds;
+	double end = clock_now_s(CLOCK_MONOTONIC) + seconds;
 	for (;;) {
-		double left = end - clock_s();
+		double left = end - clock_now_s(CLOCK_MONOTONIC);
 		if (left <= 0)
 			return true;
 		struct pollfd stop = { .fd = stop_fd, .events = POLLIN };
@@ -172,7 +165,7 @@ static const char *state_name(enum tuner_state state)
 static void tell(const struct tune_session *session, const struct tuner_decision *before)
 {
 	const struct tuner_decision *d = &session->decision;
-	double at = clock_s() - session->start_s;
+	double at = clock_now_s(CLOCK_MONOTONIC) - session->start_s;
 	if (session->opts.log)
 		fprintf(session->opts.log, "%.3f,%u,%.6g,%s,%d\n", at, before->threads,
 			d->performance, state_name(before->state), d->has_restarted);
@@ -194,14 +187,14 @@ static void begin_busy(struct tune_session *session, pid_t pid)
 	if (session->cores && session->decision.threads == session->opts.max &&
 		tree_cpu_ns(pid, &session->cpu_ns) < 0)
 		session->cpu_ns = 0; /* it is not widened now */
-	session->cpu_s = clock_s();
+	session->cpu_s = clock_now_s(CLOCK_MONOTONIC);
 }
 
 /* Share of the cores that the program has used since; NAN: not known. */
 static double busy_of(const struct tune_session *session, pid_t pid)
 {
 	uint64_t cpu_ns;
-	double seconds = clock_s() - session->cpu_s;
+	double seconds = clock_now_s(CLOCK_MONOTONIC) - session->cpu_s;
 	if (session->cpu_ns == 0 || seconds <= 0 || tree_cpu_ns(pid, &cpu_ns) < 0 ||
 		cpu_ns < session->cpu_ns)
 		return NAN;
@@ -222,8 +215,9 @@ static int widen(struct tune_session *session, pid_t pid, struct err *err)
 		fprintf(session->opts.messages,
 			"corecast: %7.1f s  %.0f%% of the cores are idle: up to %u threads; %s "
 			"%u\n",
-			clock_s() - session->start_s, 100 * (1 - busy), session->opts.max,
-			d->state == TUNER_HOLDING ? "holding" : "trying", d->threads);
+			clock_now_s(CLOCK_MONOTONIC) - session->start_s, 100 * (1 - busy),
+			session->opts.max, d->state == TUNER_HOLDING ? "holding" : "trying",
+			d->threads);
 	return code;
 }
 
@@ -259,7 +253,7 @@ static int begin_part(struct tune_session *session, struct err *err)
 {
 	double rate;
 	int code = rate_read(session->rate, 0, &rate, err);
-	session->begin_s = clock_s();
+	session->begin_s = clock_now_s(CLOCK_MONOTONIC);
 	session->is_idle = code == -EAGAIN;
 	session->begins_at_unit = false;
 	return code == -EAGAIN ? 0 : code;
@@ -272,7 +266,7 @@ static int begin_part(struct tune_session *session, struct err *err)
 static int read_part(
 	struct tune_session *session, double *ret_rate, double *ret_seconds, struct err *err)
 {
-	double seconds = clock_s() - session->begin_s;
+	double seconds = clock_now_s(CLOCK_MONOTONIC) - session->begin_s;
 	bool is_whole = seconds >= session->opts.interval_s;
 	int code = rate_read(session->rate, is_whole ? 1 : UNITS_ENOUGH, ret_rate, err);
 	if (code == -EAGAIN)
@@ -338,7 +332,7 @@ static int leave_best(struct tune_session *session, pid_t pid, struct err *err)
 
 int tune_session_run(struct tune_session *session, pid_t pid, int stop_fd, struct err *err)
 {
-	session->start_s = clock_s();
+	session->start_s = clock_now_s(CLOCK_MONOTONIC);
 	if (session->opts.log)
 		fputs("seconds,threads,rate_per_s,state,has_restarted\n", session->opts.log);
 	int code = run(session, pid, stop_fd, err);

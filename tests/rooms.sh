@@ -95,7 +95,7 @@ check_tree() {
 	for room in scaling criticality sim model meaning replay builder uarch; do
 		[ -d "$1/src/$room" ] || continue
 		check_calls "$1" "src/$room" \
-			'clock|clock_gettime|gettimeofday|time|localtime|gmtime|getenv|secure_getenv|setenv|f?open|freopen|openat|popen|system|s?rand|s?random|[a-z]rand48|getrandom|arc4random[a-z_]*|getpid|(u|nano)?sleep' \
+			'clock|clock_gettime|clock_now_n?s|gettimeofday|time|localtime|gmtime|getenv|secure_getenv|setenv|f?open|freopen|openat|popen|system|s?rand|s?random|[a-z]rand48|getrandom|arc4random[a-z_]*|getpid|(u|nano)?sleep' \
 			'this room is pure: no clock, environment, file or unseeded random number'
 	done
 	check_calls "$1" src 'v?printf|puts|putchar|perror|exit|_?Exit|abort' \

@@ -6,6 +6,7 @@
 #include "collect/launch.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "collect/tree.h"
 
 #include <errno.h>
@@ -18,7 +19,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* How long a program that must stop may take to do so by itself after SIGTERM. */
@@ -31,13 +31,6 @@ struct child {
 	int exec_fd; /* end of file: exec worked; else the errno */
 	struct tree spared; /* children of ours that are not the program's */
 };
-
-static double monotonic_s(void)
-{
-	struct timespec now;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail on Linux */
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /* Not async-signal-safe, but the process that forked has one thread. */
 static void set_environment(const struct launch_opts *opts)
@@ -208,7 +201,8 @@ static enum launch_ending watch(
 	for (;;) {
 		int wait_ms = ticks ? LAUNCH_TICK_MS : -1;
 		if (opts->timeout_s > 0) {
-			double left_ms = (start_s + opts->timeout_s - monotonic_s()) * 1e3;
+			double left_ms =
+				(start_s + opts->timeout_s - clock_now_s(CLOCK_MONOTONIC)) * 1e3;
 			if (left_ms <= 0)
 				return LAUNCH_TIMED_OUT;
 			if (wait_ms < 0 || left_ms < wait_ms)
@@ -277,12 +271,12 @@ int launch_run(const struct launch_opts *opts, struct launch_result *ret, struct
 		return status;
 
 	struct launch_result result = { 0 };
-	double start_s = monotonic_s();
+	double start_s = clock_now_s(CLOCK_MONOTONIC);
 	status = child_go(&child, opts, err);
 	if (status < 0)
 		return status;
 	result.ending = watch(&child, opts, start_s);
-	result.wall_s = monotonic_s() - start_s;
+	result.wall_s = clock_now_s(CLOCK_MONOTONIC) - start_s;
 	if (result.ending != LAUNCH_EXITED)
 		stop_tree(&child);
 	run_hooks(opts, child.pid, true);

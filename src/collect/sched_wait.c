@@ -2,6 +2,7 @@
 /* Waiting for a core: from taskstats, or by polling schedstat of the tree's threads. */
 #include "collect/sched_wait.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/sorted.h"
 #include "collect/taskstats.h"
@@ -12,7 +13,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Polling may take this part of the time at most. */
@@ -33,13 +33,6 @@ struct sched_wait {
 	double wait_s;
 	double rss_bytes;
 };
-
-static double monotonic_s(void)
-{
-	struct timespec now;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail on Linux */
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /* schedstat is "running-ns waiting-ns slices": false if it is not there or not kept. */
 static bool read_schedstat(const char *path, uint64_t *ret_wait_ns)
@@ -178,11 +171,11 @@ static void tick(void *context, pid_t pid)
 	struct sched_wait *wait = context;
 	if (wait->source == SCHED_WAIT_EXACT)
 		taskstats_drain(&wait->taskstats);
-	double before_s = monotonic_s();
+	double before_s = clock_now_s(CLOCK_MONOTONIC);
 	if (wait->source != SCHED_WAIT_POLLED || before_s < wait->next_poll_s)
 		return;
 	poll_process(wait, pid, 0);
-	double after_s = monotonic_s();
+	double after_s = clock_now_s(CLOCK_MONOTONIC);
 	wait->next_poll_s = after_s + (after_s - before_s) / POLL_SHARE;
 }
 

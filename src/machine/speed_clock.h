@@ -3,13 +3,11 @@
 #ifndef MACHINE_SPEED_CLOCK_H
 #define MACHINE_SPEED_CLOCK_H
 
-#include <time.h>
+#include "base/clock.h"
 
 static inline double speed_now_ns(void)
 {
-	struct timespec now;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* that clock is always there */
-	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+	return (double)clock_now_ns(CLOCK_MONOTONIC);
 }
 
 /* Of two times; 0 is none. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "record/bpf_recording.h"
 
-#include <time.h>
+#include "base/clock.h"
 
 /* 170,000 events wait in the buffer between two readings, 8 million a second. */
 enum { BUFFER_BYTES = 16 << 20, READ_MS = 20 };
@@ -36,7 +36,6 @@ int bpf_recording_start(struct bpf_recording *recording, const struct record_opt
 
 int bpf_recording_finish(struct bpf_recording *recording, uint64_t *ret_lost, struct err *err)
 {
-	struct timespec now;
 	uint64_t losses[WATCH_LOSSES];
 	bpf_watch_stop(recording->watch);
 	int status = periodic_stop(&recording->reader);
@@ -44,10 +43,10 @@ int bpf_recording_finish(struct bpf_recording *recording, uint64_t *ret_lost, st
 	uint64_t lost = losses[WATCH_LOST_EVENT] + losses[WATCH_LOST_THREAD];
 	if (status == 0)
 		status = drain(recording);
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail; later than all that was told */
 	if (status == 0)
-		status = bpf_timeline_finish(&recording->timeline,
-			(uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, lost);
+		/* later than all that was told */
+		status = bpf_timeline_finish(
+			&recording->timeline, clock_now_ns(CLOCK_MONOTONIC), lost);
 	if (status < 0)
 		return err_set(err, status, "%s", recording->timeline.err.text);
 	*ret_lost += lost;

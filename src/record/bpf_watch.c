@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "record/bpf_watch.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "bpf/watch.skel.h"
 #include "machine/bpf_check.h"
@@ -10,7 +11,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 
 struct bpf_watch {
 	struct watch_bpf *programs;
@@ -201,12 +201,9 @@ int bpf_watch_open(const struct bpf_watch_opts *opts, struct bpf_watch **ret, st
 
 void bpf_watch_stop(struct bpf_watch *watch)
 {
-	struct timespec now;
 	watch_bpf__detach(watch->programs);
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
 	if (watch->programs->bss->stopped_ns == 0)
-		watch->programs->bss->stopped_ns =
-			(uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+		watch->programs->bss->stopped_ns = clock_now_ns(CLOCK_MONOTONIC);
 }
 
 void bpf_watch_free(struct bpf_watch *watch)

@@ -2,6 +2,7 @@
 #include "record/foreground.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -17,13 +18,6 @@
 
 /* They would end us before the program has ended. */
 static const int forwarded[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail on Linux */
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 struct signals {
 	sigset_t waited_for, before;
@@ -80,7 +74,7 @@ static int attend(const struct foreground_opts *opts, pid_t pid, const struct si
 		int number =
 			sigtimedwait(&signals->waited_for, &info, opts->at_tick ? &tick : NULL);
 		if (opts->at_tick && number < 0 && errno == EAGAIN)
-			opts->at_tick(opts->context, monotonic_ns() - start_ns);
+			opts->at_tick(opts->context, clock_now_ns(CLOCK_MONOTONIC) - start_ns);
 		if (number > 0 && number != SIGCHLD && info.si_code <= 0)
 			(void)kill(pid, number); /* it may have ended */
 		if (waitpid(pid, &status, WNOHANG) == pid)
@@ -126,12 +120,12 @@ static int run(const struct foreground_opts *opts, const struct signals *signals
 		(void)waitpid(pid, NULL, 0); /* as above */
 		return code;
 	}
-	struct foreground_result result = { .start_ns = monotonic_ns() };
+	struct foreground_result result = { .start_ns = clock_now_ns(CLOCK_MONOTONIC) };
 	(void)close(go); /* what the child waits for */
 	go = -1;
 	ssize_t got = read(exec, &code, sizeof code);
 	result.status = attend(opts, pid, signals, result.start_ns);
-	result.end_ns = monotonic_ns();
+	result.end_ns = clock_now_ns(CLOCK_MONOTONIC);
 	if (got == (ssize_t)sizeof code)
 		return err_set(err, code, "cannot run '%s': %s", opts->argv[0], strerror(-code));
 	*ret = result;

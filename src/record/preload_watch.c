@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "record/preload_watch.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "base/tempfile.h"
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Our side of a lane. */
@@ -54,13 +54,6 @@ void preload_watch_free(struct preload_watch *watch)
 	free(watch->path);
 	free(watch->changes);
 	free(watch);
-}
-
-static uint64_t clock_ns(void)
-{
-	struct timespec t;
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail */
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 /* In memory where that can be had: nobody waits for a disk. */
@@ -230,7 +223,8 @@ static int gather(struct preload_watch *watch)
 /* The account as it is now. */
 static int update(struct preload_watch *watch)
 {
-	uint64_t now_ns = clock_ns(); /* before: what is told later is of the next time */
+	/* Before: what is told later is of the next time. */
+	uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
 	int code = gather(watch);
 	if (code < 0)
 		return code;

@@ -5,6 +5,7 @@
  */
 #include "record/recorder.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/stop.h"
 #include "code/preloadable.h"
@@ -19,7 +20,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 struct recording {
@@ -36,13 +36,6 @@ static void recording_release(struct recording *recording)
 	record_samples_free(recording->samples);
 	bpf_recording_release(&recording->kernel);
 	trace_writer_free(recording->writer);
-}
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail on Linux */
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static int begin(void *context, pid_t pid, struct err *err)
@@ -81,9 +74,9 @@ static int attend(const struct record_opts *opts, int signals, struct err *err)
 			strerror(errno));
 	struct pollfd fds[] = { { .fd = process, .events = POLLIN },
 		{ .fd = signals, .events = POLLIN } };
-	uint64_t end_ns = monotonic_ns() + (uint64_t)(opts->duration_s * 1e9);
+	uint64_t end_ns = clock_now_ns(CLOCK_MONOTONIC) + (uint64_t)(opts->duration_s * 1e9);
 	for (;;) {
-		uint64_t now_ns = monotonic_ns();
+		uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
 		if (opts->duration_s > 0 && now_ns >= end_ns)
 			return 0;
 		uint64_t left_ms = (end_ns - now_ns) / 1000000 + 1;
@@ -103,9 +96,10 @@ static int run_attached(struct recording *recording, const struct record_opts *o
 	int status = begin(recording, opts->pid, err);
 	if (status < 0)
 		return status;
-	uint64_t start_ns = monotonic_ns();
+	uint64_t start_ns = clock_now_ns(CLOCK_MONOTONIC);
 	status = attend(opts, signals, err);
-	return status < 0 ? status : finish(recording, start_ns, monotonic_ns(), ret, err);
+	return status < 0 ? status
+			  : finish(recording, start_ns, clock_now_ns(CLOCK_MONOTONIC), ret, err);
 }
 
 static int run_started(struct recording *recording, const struct record_opts *opts,

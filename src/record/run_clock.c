@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "record/run_clock.h"
 
+#include "base/clock.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,13 +36,6 @@ static bool is_steady(void)
 	return is_tsc;
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail on Linux */
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Both clocks at once: the attempt that took least. */
 static struct moment read_both(void)
 {
@@ -48,7 +43,7 @@ static struct moment read_both(void)
 	uint64_t least = UINT64_MAX;
 	for (int i = 0; i < ATTEMPTS; i++) {
 		uint64_t before = __builtin_ia32_rdtsc();
-		uint64_t ns = monotonic_ns();
+		uint64_t ns = clock_now_ns(CLOCK_MONOTONIC);
 		uint64_t took = __builtin_ia32_rdtsc() - before;
 		if (took >= least)
 			continue;

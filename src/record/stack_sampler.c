@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "record/stack_sampler.h"
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
 	/* 512 KiB: 2,300 samples of 20 callers, or 4,600 threads that come and go. A power of two. */
@@ -341,9 +341,7 @@ static struct perf_ring *first_ring(struct stack_sampler *sampler, uint64_t unti
 int stack_sampler_drain(
 	struct stack_sampler *sampler, bool is_last, const struct event_sink *sink, struct err *err)
 {
-	struct timespec now;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail on Linux */
-	uint64_t until_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - SETTLE_NS;
+	uint64_t until_ns = clock_now_ns(CLOCK_MONOTONIC) - SETTLE_NS;
 	struct perf_ring *ring;
 	int code = 0;
 	for (size_t i = 0; i < sampler->rings.count; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "steer/rate.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "steer/printed.h"
@@ -17,7 +18,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum rate_kind { RATE_REGIONS, RATE_TICKS, RATE_EVENT, RATE_COMMAND, RATE_PRINTED };
@@ -70,13 +70,6 @@ void rate_free(struct rate *rate)
 	free(rate->text);
 	printed_free(rate->printed);
 	free(rate);
-}
-
-static uint64_t clock_ns(void)
-{
-	struct timespec t;
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail */
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 static int add_event(struct rate *rate, struct err *err)
@@ -308,7 +301,7 @@ int rate_start(struct rate *rate, pid_t pid, struct err *err)
 	if (code < 0)
 		return err_set(err, code, "cannot count this metric: %s%s", strerror(-code),
 			code == -EACCES || code == -EPERM ? " (as root it can)" : "");
-	rate->last_ns = clock_ns();
+	rate->last_ns = clock_now_ns(CLOCK_MONOTONIC);
 	if (rate->printed)
 		return printed_start(rate->printed, err);
 	if (rate_counts(rate) && count(rate, &rate->last_count) < 0)
@@ -343,7 +336,7 @@ int rate_read(struct rate *rate, uint64_t least, double *ret_per_s, struct err *
 		return run_command(rate->text, ret_per_s, err);
 	if (rate->printed)
 		return printed_mean(rate->printed, ret_per_s, err);
-	uint64_t now_ns = clock_ns(), now_count = 0;
+	uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC), now_count = 0;
 	if (count(rate, &now_count) < 0)
 		return err_set(err, -EIO, "the metric's count cannot be read");
 	if (now_count - rate->last_count < least)

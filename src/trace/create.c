@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "trace/create.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define DEFAULT_BYTES_MAX (16ull << 30)
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-	(void)clock_gettime(clock, &now); /* these clocks always exist */
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static uint32_t chunks_in(uint64_t bytes_max)
 {
@@ -40,8 +34,8 @@ void trace_header_init(struct trace_header *header, const struct trace_create_op
 		.burst_pairs = opts->burst_pairs,
 		.gap_pairs = opts->gap_pairs,
 		.tells_files = opts->tells_files,
-		.start_ns = opts->is_simulated ? 0 : now_ns(CLOCK_MONOTONIC),
-		.start_unix_ns = opts->is_simulated ? 0 : now_ns(CLOCK_REALTIME),
+		.start_ns = opts->is_simulated ? 0 : clock_now_ns(CLOCK_MONOTONIC),
+		.start_unix_ns = opts->is_simulated ? 0 : clock_now_ns(CLOCK_REALTIME),
 	};
 }
 
