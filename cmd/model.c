@@ -57,8 +57,31 @@ static struct build_place find_place(void *context, const char *module, uint64_t
 		.line = found.line };
 }
 
+/* A model, and how like the run that it was made from it is, if it says which. */
+struct fitted {
+	struct model *model;
+	bool has_fit;
+	struct model_fit fit;
+};
+
+static void fitted_release(struct fitted *fitted)
+{
+	model_free(fitted->model);
+	fitted->model = NULL;
+}
+CLEANUP_DEFINE(fitted, fitted_release)
+
+static int fit(struct fitted *fitted, struct err *err)
+{
+	fitted->has_fit =
+		fitted->model->recorded.is_known && fitted->model->recorded.duration_s > 0;
+	if (fitted->has_fit && model_fit_run(fitted->model, &fitted->fit) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
 static int build_once(const char *path, const struct values *v, struct symbols *symbols,
-	bool by_signals, struct model **ret, struct err *err)
+	bool by_signals, struct fitted *ret, struct err *err)
 {
 	AUTO(trace_reader) struct trace_reader *reader = NULL;
 	AUTO(build) struct build *build = NULL;
@@ -82,21 +105,18 @@ static int build_once(const char *path, const struct values *v, struct symbols *
 		return code;
 	if (v->cores == 0)
 		build_set_cores(build, trace_reader_quality(reader)->cores);
-	code = build_model(build, ret, err);
-	return code < 0 ? err_prefix(err, code, "%s", path) : 0;
+	code = build_model(build, &ret->model, err);
+	return code < 0 ? err_prefix(err, code, "%s", path) : fit(ret, err);
 }
 
 /* How far the simulated time of the run is from the recorded one; of what others decide 0. INFINITY: there is none. */
-static int miss(const struct model *model, double *ret)
+static double miss_of(const struct fitted *fitted)
 {
-	struct model_fit fit;
-	if (model_fit_run(model, &fit) < 0)
-		return -ENOMEM;
-	bool is_timed = fit.is_known && !fit.is_open && fit.measured_s > 0;
-	*ret = !fit.is_known ? INFINITY
-	       : is_timed    ? model_fit_error(fit.measured_s, fit.simulated_s)
-			     : 0;
-	return 0;
+	const struct model_fit *fit = &fitted->fit;
+	bool is_timed = fit->is_known && !fit->is_open && fit->measured_s > 0;
+	if (fitted->has_fit && !fit->is_known)
+		return INFINITY;
+	return fitted->has_fit && is_timed ? model_fit_error(fit->measured_s, fit->simulated_s) : 0;
 }
 
 /*
@@ -104,29 +124,23 @@ static int miss(const struct model *model, double *ret)
  * meaning, and that one is taken if it is off by less than half as much.
  */
 static int read_run(const char *path, const struct values *v, struct symbols *symbols,
-	struct model **ret, struct err *err)
+	struct fitted *ret, struct err *err)
 {
 	static const double expected = 0.1; /* of any model */
-	AUTO(model) struct model *first = NULL, *second = NULL;
-	double first_miss = 0, second_miss = INFINITY;
-	int code = build_once(path, v, symbols, false, &first, err);
-	if (code == 0 && miss(first, &first_miss) < 0)
-		code = err_set(err, -ENOMEM, "out of memory");
-	if (code == 0 && first_miss > expected)
-		code = build_once(path, v, symbols, true, &second, err);
-	if (code == 0 && second && miss(second, &second_miss) < 0)
-		code = err_set(err, -ENOMEM, "out of memory");
-	if (code < 0)
+	AUTO_RELEASE(fitted) struct fitted second = { 0 };
+	int code = build_once(path, v, symbols, false, ret, err);
+	if (code < 0 || miss_of(ret) <= expected)
 		return code;
-	if (!(second_miss < first_miss / 2)) {
-		*ret = TAKE(first);
-		return 0;
-	}
-	if (model_add_note(second,
+	code = build_once(path, v, symbols, true, &second, err);
+	if (code < 0 || !(miss_of(&second) < miss_of(ret) / 2))
+		return code;
+	if (model_add_note(second.model,
 		    "with what its conditions were found to mean the model would not be like "
 		    "the run: here threads wait for signals, as often as recorded") < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	*ret = TAKE(second);
+	struct fitted first = *ret;
+	*ret = second;
+	second = first;
 	return 0;
 }
 
@@ -163,15 +177,11 @@ static int write_report(const char *path, enum format format, const struct model
 
 /* What the model is, and how well it reproduces the run that it was made from, if it says. */
 static int write_reports(
-	const struct model *model, const struct values *v, const char *subject, struct err *err)
+	const struct fitted *fitted, const struct values *v, const char *subject, struct err *err)
 {
-	struct model_fit fit;
-	bool has_run = model->recorded.is_known && model->recorded.duration_s > 0;
-	struct model_report report = {
-		.model = model, .fit = has_run ? &fit : NULL, .subject = subject
-	};
-	if (has_run && model_fit_run(model, &fit) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
+	struct model_report report = { .model = fitted->model,
+		.fit = fitted->has_fit ? &fitted->fit : NULL,
+		.subject = subject };
 	int code = v->svg ? write_report(v->svg, FORMAT_SVG, &report, false, err) : 0;
 	if (code == 0 && v->html)
 		code = write_report(v->html, FORMAT_HTML, &report, false, err);
@@ -182,14 +192,15 @@ static int write_reports(
 
 /* A model as it was written, or made of a recording. */
 static int read_any(const char *path, const struct values *v, struct symbols *symbols,
-	struct model **ret, struct err *err)
+	struct fitted *ret, struct err *err)
 {
 	AUTO_FILE FILE *in = fopen(path, "re");
 	if (!in)
 		return err_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
 	if (!v->show || analysed_is_timeline(in))
 		return read_run(path, v, symbols, ret, err);
-	return model_read(in, path, ret, err);
+	int code = model_read(in, path, &ret->model, err);
+	return code < 0 ? code : fit(ret, err);
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -207,15 +218,15 @@ static int run(const struct command *command, int argc, char **argv)
 		return command_usage_error(command, "say where the model goes: -o APP.yaml");
 	struct err err;
 	AUTO(symbols) struct symbols *symbols = NULL;
-	AUTO(model) struct model *model = NULL;
+	AUTO_RELEASE(fitted) struct fitted fitted = { 0 };
 	int code = symbols_new(&symbols) < 0 ? err_set(&err, -ENOMEM, "out of memory") : 0;
 	if (code == 0)
-		code = read_any(operands.items[0], &v, symbols, &model, &err);
+		code = read_any(operands.items[0], &v, symbols, &fitted, &err);
 	if (code == 0 && v.output)
-		code = write_model(model, v.output, &err);
+		code = write_model(fitted.model, v.output, &err);
 	if (code == 0)
 		code = write_reports(
-			model, &v, path_file_name(v.output ? v.output : operands.items[0]), &err);
+			&fitted, &v, path_file_name(v.output ? v.output : operands.items[0]), &err);
 	return code < 0 ? command_failure(&err) : 0;
 }
 

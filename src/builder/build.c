@@ -192,9 +192,7 @@ static int add_source(struct build *build)
 static int describe_run(struct build *build)
 {
 	struct model_recorded *recorded = &build->model->recorded;
-	uint64_t cpu_ns = 0, span_ns = build->trace.end_ns - build->trace.start_ns;
-	for (size_t i = 0; i < build->trace.thread_count; i++)
-		cpu_ns += build->trace.threads[i].cpu_ns;
+	uint64_t span_ns = build->trace.end_ns - build->trace.start_ns;
 	const struct build_requests *requests = &build->requests;
 	recorded->is_known = true;
 	if (requests->arrivals != BUILD_NONE &&
@@ -207,7 +205,8 @@ static int describe_run(struct build *build)
 	}
 	recorded->cores = build->opts.cores;
 	if (span_ns > 0 && build->opts.cores > 0)
-		recorded->core_utilisation = (double)cpu_ns / ((double)span_ns * build->opts.cores);
+		recorded->core_utilisation = (double)build_trace_cpu_ns(&build->trace) /
+					     ((double)span_ns * build->opts.cores);
 	if (recorded->core_utilisation > 1)
 		recorded->core_utilisation = 1;
 	build->model->hardware.switch_time.value =
@@ -305,8 +304,7 @@ static int add_notes(struct build *build)
 	if (code == 0)
 		code = add_note(build, build->channels.told_waits,
 			"waits at conditions whose meaning was not found: they wait for the "
-			"signals of "
-			"those who ended them, as often as recorded");
+			"signals of those who ended them, as often as recorded");
 	if (code == 0)
 		code = add_note(build, build->channels.failed_tries,
 			"tries of locks that failed are left out");
@@ -329,8 +327,7 @@ static int add_notes(struct build *build)
 	if (code == 0)
 		code = add_note(build, build->guessed_shares,
 			"pieces of code before a barrier or an end are taken to be equal shares of "
-			"work "
-			"that more threads would share, too, which one run cannot tell");
+			"work that more threads would share, too, which one run cannot tell");
 	if (code == 0)
 		code = add_taken(build);
 	if (code == 0)

@@ -53,14 +53,12 @@ static int compare(const void *left, const void *right)
 int build_taken(struct build *build)
 {
 	struct changes changes = { 0 };
-	double could_ns = 0, had_ns = 0;
+	double could_ns = 0, had_ns = (double)build_trace_cpu_ns(&build->trace);
 	int64_t active = 0;
 	int code = 0;
 	build->taken = 0;
-	for (size_t i = 0; i < build->trace.thread_count && code == 0; i++) {
+	for (size_t i = 0; i < build->trace.thread_count && code == 0; i++)
 		code = add_thread(&changes, &build->trace.threads[i]);
-		had_ns += (double)build->trace.threads[i].cpu_ns;
-	}
 	if (code == 0 && changes.count > 0)
 		qsort(changes.items, changes.count, sizeof *changes.items, compare);
 	for (size_t i = 0; i + 1 < changes.count && code == 0; i++) {

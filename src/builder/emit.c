@@ -116,12 +116,10 @@ static void fix_small(const struct emitter *e, const struct build_state *state,
 	const double *values, struct model_dist *cpu)
 {
 	enum { SMALL_OF = 1000 };
-	double sum = 0, all_ns = 0;
+	double sum = 0;
 	for (size_t i = 0; i < state->visits; i++)
 		sum += values[i];
-	for (size_t i = 0; i < e->build->trace.thread_count; i++)
-		all_ns += (double)e->build->trace.threads[i].cpu_ns;
-	if (cpu->kind != MODEL_QUANTILES || sum * SMALL_OF > all_ns * 1e-9)
+	if (cpu->kind != MODEL_QUANTILES || sum * SMALL_OF > e->work.program_s)
 		return;
 	*cpu = (struct model_dist){ .kind = MODEL_FIXED, .a.value = sum / (double)state->visits };
 }
@@ -140,7 +138,7 @@ static int fill_times(struct emitter *e, const struct build_state *state, uint32
 	int code = build_dist(e->model, values, state->visits, &fragment->cpu);
 	fix_small(e, state, values, &fragment->cpu);
 	if (code == 0)
-		code = build_share(e->build, e->index, state, &fragment->cpu);
+		code = build_share(e->build, &e->work, e->index, state, &fragment->cpu);
 	if (code < 0 || fragment->op != MODEL_SLEEP)
 		return code;
 	for (size_t i = 0; i < state->visits; i++)
@@ -524,6 +522,7 @@ int build_emit_group(struct build *build, uint32_t group)
 		.group = &build->groups.items[group],
 		.graph = graph,
 		.index = group,
+		.work = build_work_of(build, group),
 		.pool = build_pool_of(build->pools, &build->groups, group),
 		.fragments = fragments,
 		.is_main = group == 0 && first->parent == BUILD_NONE,

@@ -11,6 +11,7 @@ struct emitter {
 	const struct build_group *group;
 	const struct build_graph *graph;
 	uint32_t index; /* of the group, here and in the model */
+	struct build_work work;
 	const struct build_pool *pool; /* in which its threads work, or NULL */
 	uint32_t *fragments; /* of each state */
 	bool is_main;

@@ -12,17 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct build_module *find_module(
-	const struct build *build, uint32_t pid, uint64_t address)
-{
-	for (size_t i = 0; i < build->trace.module_count; i++) {
-		const struct build_module *module = &build->trace.modules[i];
-		if (module->pid == pid && address >= module->bias && address < module->end)
-			return module;
-	}
-	return NULL;
-}
-
 static struct build_place find_place(
 	const struct build *build, const struct build_module *module, uint64_t address)
 {
@@ -35,7 +24,7 @@ char *build_place_name(const struct build *build, uint32_t pid, uint64_t site)
 {
 	/* Behind the call: the line is that of the call itself. */
 	uint64_t address = site > 0 ? site - 1 : 0;
-	const struct build_module *module = find_module(build, pid, address);
+	const struct build_module *module = build_find_module(&build->trace, pid, address);
 	struct build_place place = find_place(build, module, address);
 	char *text = NULL;
 	int code;
@@ -83,8 +72,8 @@ static int base_name(const struct build *build, const struct build_object *objec
 		[MODEL_SEMAPHORE] = "semaphore",
 		[MODEL_QUEUE] = "queue",
 		[MODEL_DISK] = "disk" };
-	struct build_place place = find_place(
-		build, find_module(build, object->pid, object->address), object->address);
+	struct build_place place = find_place(build,
+		build_find_module(&build->trace, object->pid, object->address), object->address);
 	int code;
 	if (object->what == WHAT_IO)
 		code = asprintf(ret, "descriptors");

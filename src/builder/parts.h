@@ -50,12 +50,17 @@ int build_objects(struct build *build);
 /* "worker.c:12", "function+0x3", "program+0x4bc7", "0x55..."; the caller frees. NULL: out of memory. */
 char *build_place_name(const struct build *build, uint32_t pid, uint64_t site);
 
-/*
- * share.c: lets the CPU time of a state change with the size of its pool, if it is a share of
- * common work. 0 or -ENOMEM.
- */
-int build_share(struct build *build, uint32_t group, const struct build_state *state,
-	struct model_dist *cpu);
+/* share.c: CPU time of a group of threads. */
+struct build_work {
+	double program_s; /* of all groups */
+	double group_ns;
+	double once_ns; /* in what each thread does once */
+};
+struct build_work build_work_of(const struct build *build, uint32_t group);
+
+/* Lets the CPU time of a state change with the size of its pool, if it is a share of common work. 0 or -ENOMEM. */
+int build_share(struct build *build, const struct build_work *work, uint32_t group,
+	const struct build_state *state, struct model_dist *cpu);
 
 /* Whether a loop's turns are rounds that all threads make together: about as many as arrivals at barriers. */
 bool build_is_rounds(const struct build_graph *graph, const struct build_law *law);

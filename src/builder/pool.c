@@ -13,15 +13,11 @@
 static bool is_openmp(const struct build_trace *trace, uint32_t pid, uint64_t site)
 {
 	static const char *const names[] = { "libgomp.so", "libomp.so", "libiomp5.so" };
-	for (size_t i = 0; i < trace->module_count; i++) {
-		const struct build_module *module = &trace->modules[i];
-		if (module->pid != pid || site < module->bias || site >= module->end)
-			continue;
-		const char *file = path_file_name(module->path);
-		for (size_t j = 0; j < sizeof names / sizeof *names; j++)
-			if (strncmp(file, names[j], strlen(names[j])) == 0)
-				return true;
-	}
+	const struct build_module *module = build_find_module(trace, pid, site);
+	const char *file = module ? path_file_name(module->path) : "";
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strncmp(file, names[i], strlen(names[i])) == 0)
+			return true;
 	return false;
 }
 

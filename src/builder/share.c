@@ -80,7 +80,8 @@ static int share_round(struct build *build, uint32_t group, const struct build_s
 }
 
 /* CPU time of what each thread does once; 0 for other states. */
-static double once_cpu_s(const struct build *build, uint32_t group, const struct build_state *state)
+static double once_cpu_ns(
+	const struct build *build, uint32_t group, const struct build_state *state)
 {
 	const struct build_graph *graph = &build->graphs[group];
 	if (state->visits != build->groups.items[group].count)
@@ -92,37 +93,43 @@ static double once_cpu_s(const struct build *build, uint32_t group, const struct
 	return mean_cpu(graph, state) * (double)state->visits;
 }
 
+struct build_work build_work_of(const struct build *build, uint32_t group)
+{
+	const struct build_graph *graph = &build->graphs[group];
+	struct build_work work = { .program_s = (double)build_trace_cpu_ns(&build->trace) * 1e-9 };
+	for (size_t i = 0; i < graph->state_count; i++) {
+		const struct build_state *state = &graph->states[i];
+		work.group_ns += mean_cpu(graph, state) * (double)state->visits;
+		work.once_ns += state->visits > 0 ? once_cpu_ns(build, group, state) : 0;
+	}
+	return work;
+}
+
 /*
  * Where most CPU time of a pool is in pieces that each thread does once, these are its work, of which nothing else
  * that was recorded tells how much there is (it is handed out by atomics, say).
  */
-static int share_piece(struct build *build, uint32_t group, const struct build_state *state,
-	struct model_dist *cpu)
+static int share_piece(struct build *build, const struct build_work *work, uint32_t group,
+	const struct build_state *state, struct model_dist *cpu)
 {
 	enum { SMALL_OF = 10 }; /* less than a tenth of the work is no matter */
 	const struct build_pool *pool = &build->pools[group];
-	const struct build_graph *graph = &build->graphs[group];
-	double pieces = 0, all = 0, piece = once_cpu_s(build, group, state);
-	if (pool->parameter == BUILD_NONE || piece <= 0)
+	double piece_ns = once_cpu_ns(build, group, state);
+	if (pool->parameter == BUILD_NONE || piece_ns <= 0)
 		return 0;
-	for (size_t i = 0; i < graph->state_count; i++) {
-		const struct build_state *other = &graph->states[i];
-		all += mean_cpu(graph, other) * (double)other->visits;
-		pieces += other->visits > 0 ? once_cpu_s(build, group, other) : 0;
-	}
-	if (pieces < all / 2 || piece < all / SMALL_OF)
+	if (work->once_ns < work->group_ns / 2 || piece_ns < work->group_ns / SMALL_OF)
 		return 0;
 	build->guessed_shares++;
 	return build_formula(build->model, &cpu->scale, "%" PRIu32 " / %s", pool->size,
 		build->model->parameters[pool->parameter].name);
 }
 
-int build_share(struct build *build, uint32_t group, const struct build_state *state,
-	struct model_dist *cpu)
+int build_share(struct build *build, const struct build_work *work, uint32_t group,
+	const struct build_state *state, struct model_dist *cpu)
 {
 	if (cpu->kind == MODEL_NO_TIME)
 		return 0;
 	if (state->op == STEP_ARRIVE)
 		return share_round(build, group, state, cpu);
-	return share_piece(build, group, state, cpu);
+	return share_piece(build, work, group, state, cpu);
 }

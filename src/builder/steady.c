@@ -72,11 +72,9 @@ static double variance_of_sum(const struct build_graph *graph, const struct buil
 
 double build_uncertainty(const struct build *build)
 {
-	double variance = 0, cost = 0;
+	double variance = 0, cost = (double)build_trace_cpu_ns(&build->trace);
 	for (size_t i = 0; i < build->groups.count; i++)
 		for (size_t j = 0; j < build->graphs[i].state_count; j++)
 			variance += variance_of_sum(&build->graphs[i], &build->graphs[i].states[j]);
-	for (size_t i = 0; i < build->trace.thread_count; i++)
-		cost += (double)build->trace.threads[i].cpu_ns;
 	return cost > 0 ? 2 * sqrt(variance) / cost : 0;
 }

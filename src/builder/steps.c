@@ -23,7 +23,7 @@ struct rewrite {
 		struct build_step step;
 	} after[AFTER_MAX];
 	size_t after_count;
-	const bool *has_meaning; /* each condition */
+	const bool *are_known; /* whether each condition has a meaning */
 	uint32_t refused_mutex; /* of the section in which a get was refused, BUILD_NONE */
 };
 
@@ -229,7 +229,8 @@ static int rewrite_unlock(struct rewrite *r, const struct build_step *step)
 	return 0;
 }
 
-bool build_has_meaning(
+/* Whether waits for a condition are known to be gets, or arrivals. */
+static bool has_meaning(
 	const struct meaning *meaning, const struct build_channels *channels, uint32_t cond)
 {
 	size_t count;
@@ -246,15 +247,15 @@ static int rewrite_cond_wait(struct rewrite *r, const struct build_step *step)
 	const struct meaning_cond *conds = meaning_conds(r->meaning, &count);
 	uint32_t cond = meaning_find_cond(r->meaning, object->pid, object->address);
 	bool is_told = step->flags & STEP_TOLD;
-	bool has_meaning = cond < count && !is_told && r->has_meaning[cond];
+	bool is_known = cond < count && !is_told && r->are_known[cond];
 	const uint64_t *mutex = cond < count ? map_find(&r->trace->object_index, conds[cond].mutex,
 						       (uint64_t)WHAT_MUTEX << 32 | object->pid)
 					     : NULL;
-	if (has_meaning && !(step->flags & STEP_REFUSED)) {
+	if (is_known && !(step->flags & STEP_REFUSED)) {
 		r->cpu_ns += step->cpu_ns;
 		return 0;
 	}
-	r->channels->unknown_waits += !has_meaning && !is_told;
+	r->channels->unknown_waits += !is_known && !is_told;
 	r->channels->told_waits += is_told;
 	struct build_step sleep = *step, unlock = *step, lock = *step;
 	sleep.op = is_told ? STEP_GET : STEP_SLEEP;
@@ -328,18 +329,18 @@ int build_steps_by_meaning(
 	struct build_trace *trace, const struct meaning *meaning, struct build_channels *ret)
 {
 	int code = make_channels(trace, meaning, ret);
-	AUTO_FREE bool *has_meaning = calloc(ret->count + 1, sizeof *has_meaning);
-	if (!has_meaning)
+	AUTO_FREE bool *are_known = calloc(ret->count + 1, sizeof *are_known);
+	if (!are_known)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < ret->count && code == 0; i++)
-		has_meaning[i] = build_has_meaning(meaning, ret, i);
+		are_known[i] = has_meaning(meaning, ret, i);
 	if (code == 0)
-		code = build_told_find(trace, meaning, ret);
+		code = build_told_find(trace, meaning, are_known, ret);
 	for (size_t i = 0; i < trace->thread_count && code == 0; i++) {
 		struct rewrite r = { .trace = trace,
 			.meaning = meaning,
 			.channels = ret,
-			.has_meaning = has_meaning,
+			.are_known = are_known,
 			.thread = &trace->threads[i],
 			.refused_mutex = BUILD_NONE };
 		code = rewrite_thread(&r);

@@ -39,10 +39,6 @@ struct build_channels {
 
 void build_channels_release(struct build_channels *channels);
 
-/* Whether waits for a condition are known to be gets, or arrivals. */
-bool build_has_meaning(
-	const struct meaning *meaning, const struct build_channels *channels, uint32_t cond);
-
 /* An object that stands for a condition. 0 or -ENOMEM. */
 int build_channel_add_object(
 	struct build_trace *trace, const struct meaning_cond *cond, uint8_t what, uint32_t *ret);

@@ -82,8 +82,8 @@ static int mark(struct told *told, struct build_step *step, uint32_t cond)
 	return 0;
 }
 
-static void find_conds(
-	struct told *told, const struct meaning *meaning, const struct build_channels *channels)
+static void find_conds(struct told *told, const struct meaning *meaning, const bool *are_known,
+	const struct build_channels *channels)
 {
 	for (size_t i = 0; i < told->trace->object_count; i++) {
 		const struct build_object *object = &told->trace->objects[i];
@@ -91,12 +91,12 @@ static void find_conds(
 		uint32_t cond = object->what == WHAT_COND
 					? meaning_find_cond(meaning, object->pid, object->address)
 					: (uint32_t)BUILD_NONE;
-		if (cond < channels->count && !build_has_meaning(meaning, channels, cond))
+		if (cond < channels->count && !are_known[cond])
 			told->conds[i] = cond;
 	}
 }
 
-int build_told_find(struct build_trace *trace, const struct meaning *meaning,
+int build_told_find(struct build_trace *trace, const struct meaning *meaning, const bool *are_known,
 	const struct build_channels *channels)
 {
 	AUTO_FREE uint32_t *conds = calloc(trace->object_count + 1, sizeof *conds);
@@ -106,7 +106,7 @@ int build_told_find(struct build_trace *trace, const struct meaning *meaning,
 	struct told told = { .trace = trace, .conds = conds, .tallies = tallies };
 	size_t count;
 	const struct meaning_cond *all = meaning_conds(meaning, &count);
-	find_conds(&told, meaning, channels);
+	find_conds(&told, meaning, are_known, channels);
 	int code = for_each(&told, note_signal);
 	if (code == 0)
 		code = for_each(&told, note_wait);

@@ -10,8 +10,11 @@
 
 #include "builder/steps.h"
 
-/* Gives the channels of such conditions objects, and marks their waits and signals STEP_TOLD. 0 or -ENOMEM. */
-int build_told_find(struct build_trace *trace, const struct meaning *meaning,
+/*
+ * Gives the channels of such conditions objects, and marks their waits and signals STEP_TOLD. `are_known` says of each condition
+ * whether it has a meaning. 0 or -ENOMEM.
+ */
+int build_told_find(struct build_trace *trace, const struct meaning *meaning, const bool *are_known,
 	const struct build_channels *channels);
 
 #endif

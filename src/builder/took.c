@@ -41,11 +41,10 @@ static double find_cost(const struct build_trace *trace, double wanted_ns)
 void build_take_off(struct build *build)
 {
 	struct build_trace *trace = &build->trace;
-	double span_s = (double)(trace->end_ns - trace->start_ns) * 1e-9, all_ns = 0;
+	double span_s = (double)(trace->end_ns - trace->start_ns) * 1e-9;
 	if (!(build->opts.took_s > 0) || !(span_s > build->opts.took_s))
 		return;
-	for (size_t i = 0; i < trace->thread_count; i++)
-		all_ns += (double)trace->threads[i].cpu_ns;
+	double all_ns = (double)build_trace_cpu_ns(trace);
 	double wanted_ns = all_ns * (1 - build->opts.took_s / span_s);
 	double cost_ns = find_cost(trace, wanted_ns), by_event_ns = lost_ns(trace, cost_ns);
 	double factor = by_event_ns < wanted_ns && by_event_ns < all_ns

@@ -44,6 +44,25 @@ void build_trace_release(struct build_trace *trace)
 	*trace = (struct build_trace){ 0 };
 }
 
+const struct build_module *build_find_module(
+	const struct build_trace *trace, uint32_t pid, uint64_t address)
+{
+	for (size_t i = 0; i < trace->module_count; i++) {
+		const struct build_module *module = &trace->modules[i];
+		if (module->pid == pid && address >= module->bias && address < module->end)
+			return module;
+	}
+	return NULL;
+}
+
+uint64_t build_trace_cpu_ns(const struct build_trace *trace)
+{
+	uint64_t sum_ns = 0;
+	for (size_t i = 0; i < trace->thread_count; i++)
+		sum_ns += trace->threads[i].cpu_ns;
+	return sum_ns;
+}
+
 uint32_t build_class_of(const struct build_trace *trace, uint32_t object)
 {
 	while (trace->objects[object].class != object)

@@ -156,6 +156,13 @@ struct build_trace {
 	size_t live_capacity;
 };
 
+/* The file that an address is in; NULL: none that is known. */
+const struct build_module *build_find_module(
+	const struct build_trace *trace, uint32_t pid, uint64_t address);
+
+/* CPU time of all threads. */
+uint64_t build_trace_cpu_ns(const struct build_trace *trace);
+
 /* The first object of an object's class. */
 uint32_t build_class_of(const struct build_trace *trace, uint32_t object);
 
