@@ -69,7 +69,6 @@ static void fitted_release(struct fitted *fitted)
 	model_free(fitted->model);
 	fitted->model = NULL;
 }
-CLEANUP_DEFINE(fitted, fitted_release)
 
 static int fit(struct fitted *fitted, struct err *err)
 {
