@@ -207,10 +207,13 @@ static struct finding signal_finding(const struct view *view)
 		.spread = speedup(view, spread_work(view)) };
 }
 
-/* Threads wait for one another by signals, none of them more than the others: a lock of the program's own, or rounds. */
+/*
+ * Threads wait for one another by signals, none of them more than the others: a lock of the program's own, or rounds.
+ * What no thread was active for is no part of it.
+ */
 static struct finding turns_finding(const struct view *view)
 {
-	double bound = speedup(view, spread_work(view));
+	double bound = speedup(view, (double)view->results->idle_ns + spread_work(view));
 	return (struct finding){ .kind = FINDING_LOCK,
 		.thread = INDEX_NONE,
 		.lock = most_signalled(view->results, offsetof(struct result_lock, turns_ns)),

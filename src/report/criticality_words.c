@@ -267,14 +267,14 @@ static void describe_nothing(struct strbuf *out, const struct criticality_view *
 	}
 	strbuf_add(out, "No thread and no lock is critical: none that could be removed costs a "
 			"tenth of the run.");
-	if (2 * r->idle_ns > r->elapsed_ns)
+	if (2 * r->idle_ns <= r->elapsed_ns)
+		strbuf_addf(out, " The most critical thread, %s, is %.0f%% of the stack.",
+			view->threads[0], percent(view, r->threads[0].criticality_ns));
+	if (10 * r->idle_ns >= r->elapsed_ns)
 		strbuf_addf(out,
 			" For %.0f%% of the time no thread was active: the program waited "
 			"for something outside (devices, timers, other programs).",
 			percent(view, r->idle_ns));
-	else
-		strbuf_addf(out, " The most critical thread, %s, is %.0f%% of the stack.",
-			view->threads[0], percent(view, r->threads[0].criticality_ns));
 }
 
 /* Who is kept from the cores by others counts as active: then no thread of the program stands out. */

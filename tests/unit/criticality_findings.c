@@ -239,11 +239,14 @@ static void a_single_thread_is_all_that_there_is(void **state)
 	assert_true(isinf(r->findings[0].bound));
 }
 
-/* Who got it from whom: four threads hand one thing round, or one of them hands out to the others; 10 ms each time. */
-static struct results *signals(bool is_round, bool times_out)
+/*
+ * Who got it from whom: four threads hand one thing round, or one of them hands out to the others; 10 ms each time. On four
+ * cores, beside `busy` threads that compute until all sleep for half as long.
+ */
+static struct results *signals(bool is_round, bool times_out, uint32_t busy)
 {
 	struct analysis *a = new_analysis((struct analysis_opts){ .cores = 4 });
-	for (uint32_t i = 0; i < 4; i++)
+	for (uint32_t i = 0; i < 4 + busy; i++)
 		at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 1);
 	for (uint32_t i = 1; i < 4; i++)
 		at(a, 0, MAIN + i, EVENT_WAIT, WHAT_COND, 5);
@@ -268,7 +271,9 @@ static struct results *signals(bool is_round, bool times_out)
 		at(a, now + (is_round ? 0 : MS), MAIN + (is_round ? from : to), EVENT_WAIT,
 			WHAT_COND, 5);
 	}
-	struct results *results = finish(a, now + MS);
+	for (uint32_t i = 0; busy > 0 && i < 4 + busy; i++)
+		at(a, now, MAIN + i, EVENT_WAIT, WHAT_SLEEP, 0);
+	struct results *results = finish(a, now + (busy > 0 ? now / 2 : MS));
 	analysis_free(a);
 	return results;
 }
@@ -277,7 +282,7 @@ static void threads_that_let_one_another_go_take_turns(void **state)
 {
 	(void)state;
 	for (int times_out = 0; times_out < 2; times_out++) {
-		AUTO(results) struct results *r = signals(true, times_out);
+		AUTO(results) struct results *r = signals(true, times_out, 0);
 		assert_exact(r);
 		assert_int_equal(r->findings[0].kind, FINDING_LOCK);
 		assert_int_equal(r->locks[r->findings[0].lock].address, 5);
@@ -287,10 +292,19 @@ static void threads_that_let_one_another_go_take_turns(void **state)
 	}
 }
 
+/* Nor does it shorten the sleep of all. */
+static void turns_beside_busy_cores_limit_nothing(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = signals(true, false, 4);
+	assert_true(r->locks[0].turns_ns > 0);
+	assert_int_equal(r->findings[0].kind, FINDING_NONE);
+}
+
 static void who_only_serves_others_takes_no_turns(void **state)
 {
 	(void)state;
-	AUTO(results) struct results *r = signals(false, false);
+	AUTO(results) struct results *r = signals(false, false, 0);
 	assert_int_equal(r->locks[0].turns_ns, 0);
 	assert_int_equal(r->findings[0].kind, FINDING_PIPELINE);
 	assert_int_equal(r->findings[0].thread, 0);
@@ -515,6 +529,7 @@ int main(void)
 		cmocka_unit_test(helpers_with_next_to_nothing_to_do_are_no_stages),
 		cmocka_unit_test(a_single_thread_is_all_that_there_is),
 		cmocka_unit_test(threads_that_let_one_another_go_take_turns),
+		cmocka_unit_test(turns_beside_busy_cores_limit_nothing),
 		cmocka_unit_test(who_only_serves_others_takes_no_turns),
 		cmocka_unit_test(what_no_event_explains_is_unseen),
 		cmocka_unit_test(one_thread_after_the_other_is_serial),
