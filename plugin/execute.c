@@ -8,13 +8,13 @@
 
 #include "branches.h"
 #include "calls.h"
-#include "clock.h"
 #include "code_class.h"
 #include "fetch.h"
 #include "guest.h"
 #include "loop.h"
 #include "out.h"
 #include "pages.h"
+#include "preload/kernel_clock.h"
 #include "record.h"
 #include "reuse.h"
 #include "stretch.h"
@@ -51,7 +51,7 @@ static __attribute__((noinline)) void attend_after(struct vcpu *vcpu)
 	if (!vcpu->sum)
 		return;
 	stretch_plan(vcpu);
-	uint64_t now = clock_ns();
+	uint64_t now = kernel_clock_ns(CLOCK_MONOTONIC);
 	if (now - vcpu->thread->written_ns < vcpu->thread->write_every_ns)
 		return;
 	if (vcpu->thread->write_every_ns < WRITE_EVERY_NS)

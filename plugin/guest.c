@@ -2,10 +2,10 @@
 #include "guest.h"
 
 #include "calls.h"
-#include "clock.h"
 #include "out.h"
 #include "pace.h"
 #include "pages.h"
+#include "preload/kernel_clock.h"
 #include "record.h"
 #include "reuse.h"
 #include "stretch.h"
@@ -113,7 +113,7 @@ void guest_start_thread(struct vcpu *vcpu)
 	if (!vcpu->thread)
 		return;
 	take_slot(vcpu, calls_thread_start(vcpu));
-	vcpu->thread->written_ns = clock_ns();
+	vcpu->thread->written_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	vcpu->thread->write_every_ns = WRITE_FIRST_NS;
 	vcpu->next_access = vcpu->next_fetch = UINT64_MAX;
 	if (!record_start(vcpu))

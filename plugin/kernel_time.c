@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel_time.h"
 
+#include "preload/kernel_clock.h"
 #include "thread.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 static const int left_out[] = { SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_brk,
 	SYS_madvise, SYS_futex, SYS_clone, SYS_clone3, SYS_fork, SYS_vfork, SYS_execve,
@@ -24,20 +23,6 @@ static bool is_left_out(int64_t number)
 	return false;
 }
 
-static uint64_t count_sleeps(void)
-{
-	struct rusage usage = { 0 };
-	(void)getrusage(RUSAGE_THREAD, &usage); /* fails nowhere */
-	return (uint64_t)usage.ru_nvcsw;
-}
-
-static uint64_t cpu_time_ns(void)
-{
-	struct timespec time = { 0 };
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time); /* nor does this */
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
 void kernel_call_begin(struct thread *thread, int64_t number)
 {
 	if (!thread)
@@ -46,8 +31,8 @@ void kernel_call_begin(struct thread *thread, int64_t number)
 	call->number = is_left_out(number) ? -1 : number;
 	if (call->number < 0)
 		return;
-	call->sleeps = count_sleeps();
-	call->cpu_ns = cpu_time_ns();
+	call->sleeps = kernel_sleeps();
+	call->cpu_ns = kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void kernel_call_end(struct thread *thread, int64_t number)
@@ -55,11 +40,11 @@ void kernel_call_end(struct thread *thread, int64_t number)
 	if (!thread || !thread->last_sum || thread->kernel_call.number != number)
 		return;
 	struct kernel_call *call = &thread->kernel_call;
-	uint64_t ns = cpu_time_ns() - call->cpu_ns;
+	uint64_t ns = kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID) - call->cpu_ns;
 	call->number = -1;
 	if (call->least_ns == 0 || ns < call->least_ns)
 		call->least_ns = ns;
-	if (count_sleeps() != call->sleeps)
+	if (kernel_sleeps() != call->sleeps)
 		return;
 	thread->last_sum->counts.system_calls++;
 	thread->last_sum->counts.system_ns += ns - call->least_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "pace.h"
 
-#include "clock.h"
+#include "preload/kernel_clock.h"
 
 #include <linux/futex.h>
 #include <pthread.h>
@@ -49,7 +49,7 @@ static bool is_on;
 void pace_init(void)
 {
 	is_on = true;
-	begin_ns = clock_ns();
+	begin_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	cpu_set_t set;
 	cores = sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
 }
@@ -221,10 +221,10 @@ static bool may_lose(uint64_t now)
 static void wait_for(const struct vcpu *other, uint64_t progress)
 {
 	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
-	uint64_t begin = clock_ns(), now = begin;
+	uint64_t begin = kernel_clock_ns(CLOCK_MONOTONIC), now = begin;
 	while (progress_of(other) == progress && runs(other, progress) && now - begin < STUCK_NS) {
 		(void)nanosleep(&pause, NULL); /* sooner is as well */
-		now = clock_ns();
+		now = kernel_clock_ns(CLOCK_MONOTONIC);
 	}
 	if (now - begin < STUCK_NS)
 		return;
@@ -242,7 +242,7 @@ uint64_t pace_look(const struct vcpu *vcpu)
 		return pace->next_look - mine;
 	struct field field = look_around(vcpu);
 	while (field.last && is_behind(field.progress + window(&field, mine), mine) &&
-		may_lose(clock_ns())) {
+		may_lose(kernel_clock_ns(CLOCK_MONOTONIC))) {
 		wait_for(field.last, field.progress);
 		field = look_around(vcpu);
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "record.h"
 
-#include "clock.h"
 #include "code_class.h"
 #include "out.h"
+#include "preload/kernel_clock.h"
 #include "trace_raw.h"
 
 #include <stdatomic.h>
@@ -64,7 +64,7 @@ void record_end(struct vcpu *vcpu)
 static void write_chunk(struct vcpu *vcpu)
 {
 	struct recorder *recorder = &vcpu->thread->recorder;
-	uint64_t now = clock_ns();
+	uint64_t now = kernel_clock_ns(CLOCK_MONOTONIC);
 	struct trace_chunk chunk = { .thread = vcpu->thread->number,
 		.stretch = vcpu->stretch,
 		.stretches = recorder->stretches,
@@ -170,7 +170,7 @@ void record_enter(struct vcpu *vcpu)
 		recorder->entered_at = vcpu->sum->instructions;
 	if (!everything || !recorder->words)
 		return;
-	recorder->begin_ns = clock_ns();
+	recorder->begin_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	start_words(vcpu);
 }
 

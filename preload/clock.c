@@ -60,13 +60,6 @@ static volatile uint64_t *rseq_cs(void)
 }
 #endif
 
-static uint64_t read_cpu_ns(void)
-{
-	struct timespec now;
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); /* cannot fail for oneself */
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /*
  * A program with critical sections of its own is not disturbed: it stores its descriptor at the
  * start of each, and calls nobody inside; what stands there when we are called is left over.
@@ -151,7 +144,7 @@ void cpu_clock_read(struct cpu_clock *clock, uint64_t now_ns)
 	arm(clock); /* first: a switch from here on is seen the next time */
 	/* Before the system call, at whose return the kernel likes to give the core away. */
 	uint64_t time_ns = clock_ns();
-	clock->lead_ns = read_cpu_ns() - time_ns;
+	clock->lead_ns = kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID) - time_ns;
 }
 
 void cpu_clock_after(struct cpu_clock *clock, uint64_t now_ns)
@@ -172,7 +165,7 @@ void cpu_clock_after(struct cpu_clock *clock, uint64_t now_ns)
 uint64_t cpu_clock_real_ns(struct cpu_clock *clock, uint64_t now_ns)
 {
 	if (clock->counted)
-		return read_cpu_ns();
+		return kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	(void)cpu_clock_at(clock, now_ns);
 	return now_ns + clock->lead_ns;
 }

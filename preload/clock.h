@@ -16,11 +16,11 @@
 #ifndef PRELOAD_CLOCK_H
 #define PRELOAD_CLOCK_H
 
+#include "kernel_clock.h"
 #include "trace_record.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 struct run_clock {
 	uint64_t base_ticks, base_ns;
@@ -29,13 +29,6 @@ struct run_clock {
 
 extern __attribute__((visibility("hidden"))) struct run_clock run_clock;
 extern __attribute__((visibility("hidden"))) bool kernel_shows_sleep; /* cpu_clock_try_sleep() */
-
-static inline uint64_t clock_monotonic_ns(void)
-{
-	struct timespec now;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail: this clock always exists */
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* CLOCK_MONOTONIC, as the run counts it. */
 static inline uint64_t clock_ns(void)
@@ -48,7 +41,7 @@ static inline uint64_t clock_ns(void)
 		       (uint64_t)((wide)ticks * run_clock.mult >> run_clock.shift);
 	}
 #endif
-	return clock_monotonic_ns();
+	return kernel_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* A thread's CPU time, as far as it is known. */

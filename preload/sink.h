@@ -62,7 +62,8 @@ struct wait {
 	uint64_t shortest_ns; /* what takes less is not a wait; 0 unless set after wait_begin() */
 	uint64_t task_ns; /* spent in tasks that the thread ran while it waited */
 	uint64_t woken_ns; /* when it could go on, if the interposer knows; else 0 */
-	uint64_t cpu_ns; /* of the thread at its start: of waits for input and output */
+	uint64_t
+		cpu_ns; /* of the thread at its start: of waits that may not block, and within a budget */
 	uint64_t sleeps; /* also, of a profiled thread: how often it has slept until then */
 	uint64_t place; /* among the arrivals at a barrier */
 	uint32_t woken_by; /* the thread that let it go, if the interposer knows; else 0 */

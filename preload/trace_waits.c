@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Waits in a trace: a WAIT row, then a PASS row that tells since when the thread could go on. */
+#include "kernel_clock.h"
 #include "traced_thread.h"
 
 #include <errno.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 enum {
@@ -67,14 +67,6 @@ static void choose_clock(struct wait *wait)
 		cpu_clock_read(&self.cpu, wait->start_ns); /* those before were estimated */
 }
 
-/* How often the thread has given up its core so far. */
-static uint64_t count_sleeps(void)
-{
-	struct rusage usage = { 0 };
-	(void)getrusage(RUSAGE_THREAD, &usage); /* fails nowhere; then no sleep is seen */
-	return (uint64_t)usage.ru_nvcsw;
-}
-
 static void put_wait(struct wait *wait, uint64_t value)
 {
 	if (self.budget.is_on)
@@ -87,7 +79,7 @@ static void put_wait(struct wait *wait, uint64_t value)
 	if (may_not_block(wait) || self.budget.is_on)
 		wait->cpu_ns = cpu_clock_real_ns(&self.cpu, wait->start_ns);
 	if (may_not_block(wait) && self.slot)
-		wait->sleeps = count_sleeps();
+		wait->sleeps = kernel_sleeps();
 	wait->row = put(wait->start_ns,
 		head_of(TRACE_WAIT, wait->kind, wait->is_shared ? TRACE_SHARED : 0),
 		(uintptr_t)wait->object, wait->caller, value);
@@ -263,7 +255,7 @@ static void forget_wait(struct trace_record *row)
 /* A thread in an emulator that lost its core has not blocked: the program would not have waited. */
 static bool has_blocked(const struct wait *wait, uint64_t time_ns)
 {
-	if (self.slot && count_sleeps() == wait->sleeps)
+	if (self.slot && kernel_sleeps() == wait->sleeps)
 		return false;
 	uint64_t cpu_ns = cpu_clock_real_ns(&self.cpu, time_ns) - wait->cpu_ns;
 	return time_ns - wait->start_ns >= cpu_ns + BLOCKED_NS;

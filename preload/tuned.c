@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuned.h"
 
+#include "kernel_clock.h"
 #include "tune_page.h"
 
 #include <corecast/pool.h>
@@ -62,9 +63,7 @@ static void wait_for_change(unsigned threads, int milliseconds)
 
 static int64_t now_ms(void)
 {
-	struct timespec now;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64_t)(kernel_clock_ns(CLOCK_MONOTONIC) / 1000000);
 }
 
 EXPORT int corecast_pool_ask(unsigned worker, int milliseconds)

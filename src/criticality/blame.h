@@ -47,6 +47,12 @@
 
 #define SHARE_ONE (1ull << 16)
 
+/*
+ * Where the others did less than a 32nd of one thread's work (until they met it at a barrier, or in all) that was a phase
+ * of one thread rather than an uneven share of common work.
+ */
+enum { SERIAL_RATIO = 32 };
+
 /* A mutex, barrier, ... that somebody waited for or held. Units as in account.h. */
 struct object {
 	uint32_t pid;

@@ -4,12 +4,6 @@
 
 #include <errno.h>
 
-/*
- * An episode of a barrier in which the others did less than a 32nd of the last one's work was a
- * phase of one thread rather than an uneven share of common work.
- */
-enum { SERIAL_RATIO = 32 };
-
 /* An episode of a barrier is over for good: nobody can be the last to arrive any more. */
 int episode_end(struct blame *blame, const struct account *account, struct object *object)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "criticality/findings.h"
 
+#include "criticality/blame.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
@@ -60,13 +62,19 @@ static double longest_work(const struct view *view, uint32_t except)
 	return longest * view->busy;
 }
 
-/* All work, spread over all threads that there were and the cores that they had. */
+/* How many threads can have worked at once: those that there were, on the cores that they had; at least 1. */
+static uint32_t widest(const struct results *results)
+{
+	uint32_t n = results->live_max;
+	if (results->cores > 0 && results->cores < n)
+		n = results->cores;
+	return n ? n : 1;
+}
+
+/* All work, spread over them evenly. */
 static double spread_work(const struct view *view)
 {
-	uint32_t n = view->results->live_max;
-	if (view->results->cores > 0 && view->results->cores < n)
-		n = view->results->cores;
-	return view->work_ns / (n ? n : 1);
+	return view->work_ns / widest(view->results);
 }
 
 static double speedup(const struct view *view, double least_ns)
@@ -184,7 +192,6 @@ static uint32_t most_signalled(const struct results *results, size_t offset)
 /* Others that had nothing to do, as at a barrier (blame.h). */
 static bool works_for_all(const struct results *results, uint32_t thread)
 {
-	enum { SERIAL_RATIO = 32 };
 	double others_ns = -(double)results->threads[thread].running_ns;
 	for (size_t i = 0; i < results->thread_count; i++)
 		others_ns += (double)results->threads[i].running_ns;
@@ -254,12 +261,9 @@ static double outside_ns(const struct results *results)
 static struct finding alone_finding(const struct view *view, double explained)
 {
 	const struct results *results = view->results;
-	uint32_t n = results->live_max;
-	if (results->cores > 0 && results->cores < n)
-		n = results->cores;
 	double alone_ns = (double)results->parallelism_ns[1] - (double)results->threads[0].alone_ns;
 	double inside_ns = fmax(alone_ns - outside_ns(results), 0);
-	double saved = n > 1 ? inside_ns / view->elapsed_ns * (1 - 1.0 / n) : 0;
+	double saved = inside_ns / view->elapsed_ns * (1 - 1.0 / widest(results));
 	return (struct finding){ .kind = FINDING_SERIAL,
 		.thread = INDEX_NONE,
 		.lock = INDEX_NONE,
