@@ -130,29 +130,29 @@ bool cpu_clock_try_sleep(void)
 }
 #endif
 
-void cpu_clock_read(struct cpu_clock *clock, uint64_t now_ns)
+uint64_t cpu_clock_read(struct cpu_clock *clock, uint64_t now_ns)
 {
 	if (clock->puts_off) {
 		put_off(clock, now_ns, clock->seen_ns + clock->lead_ns);
-		return;
+		return now_ns;
 	}
 	if (clock->counted) {
 		clock->lead_ns = *clock->counted + 1 - now_ns; /* 0 is unknown */
-		return;
+		return now_ns;
 	}
 	clock->readings++;
 	arm(clock); /* first: a switch from here on is seen the next time */
 	/* Before the system call, at whose return the kernel likes to give the core away. */
 	uint64_t time_ns = clock_ns();
 	clock->lead_ns = kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID) - time_ns;
+	return time_ns;
 }
 
 void cpu_clock_after(struct cpu_clock *clock, uint64_t now_ns)
 {
 	if (clock->seen_ns == now_ns || clock->counted || !cpu_clock_is_stale(clock, now_ns))
 		return; /* it was known before */
-	uint64_t time_ns = clock_ns(); /* before the reading, at whose end it may lose its core */
-	cpu_clock_read(clock, now_ns);
+	uint64_t time_ns = cpu_clock_read(clock, now_ns);
 	clock->seen_ns = now_ns;
 	/* If it lost its core in between, its own time since then is that of giving back. */
 	uint64_t given_ns = time_ns - now_ns > GIVING_BACK_NS ? time_ns : now_ns;

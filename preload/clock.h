@@ -61,7 +61,8 @@ struct cpu_clock {
 /* When a thread starts, and in the child of a fork. counted: as in struct cpu_clock. */
 void cpu_clock_start(struct cpu_clock *clock, const volatile uint64_t *counted);
 
-void cpu_clock_read(struct cpu_clock *clock, uint64_t now_ns);
+/* For answers from now_ns on. Returns the instant of the reading: if the thread lost its core since now_ns, that was before it. */
+uint64_t cpu_clock_read(struct cpu_clock *clock, uint64_t now_ns);
 
 /* From here on it goes on from this time, without a reading. */
 void cpu_clock_set(struct cpu_clock *clock, uint64_t now_ns, uint64_t cpu_ns);
