@@ -221,7 +221,7 @@ static double written_by_kernel(const struct scratch *scratch, const struct leve
 	double first_touches, const struct reuse_row *pages, uint32_t count,
 	const struct class_reuse *class)
 {
-	return scratch->has_kernel
+	return scratch->has_kernel && first_touches > 0
 		       ? first_touches * (1 - misses_of_pages(level, pages, count, class))
 		       : 0;
 }

@@ -367,6 +367,20 @@ static void full_caches_miss_from_their_size_on(void **state)
 }
 
 /* N pages at random: of E entries, 1 - E / N are not there. */
+/* One thread whose one class executes one instruction. */
+static struct profile one_instruction(struct profile_thread *thread, struct profile_class *class,
+	struct code *code, struct profile_reuse *rows, size_t row_count)
+{
+	return (struct profile){ .threads = thread,
+		.thread_count = 1,
+		.classes = class,
+		.class_count = 1,
+		.codes = code,
+		.code_count = 1,
+		.reuse = rows,
+		.reuse_count = row_count };
+}
+
 static void pages_at_random_are_translated_as_far_as_there_are_entries(void **state)
 {
 	(void)state;
@@ -387,14 +401,7 @@ static void pages_at_random_are_translated_as_far_as_there_are_entries(void **st
 				.samples = 100,
 				.count = share * ACCESSES };
 	}
-	struct profile profile = { .threads = &thread,
-		.thread_count = 1,
-		.classes = &class,
-		.class_count = 1,
-		.codes = &code,
-		.code_count = 1,
-		.reuse = rows,
-		.reuse_count = count };
+	struct profile profile = one_instruction(&thread, &class, &code, rows, count);
 	struct processor processor = machine;
 	processor.tlb = (struct tlb){ .entries = 64, .second_entries = 512, .second_ways = 8 };
 	AUTO(statstack) struct statstack *statstack = NULL;
@@ -451,14 +458,8 @@ static void first_touches_find_what_the_kernel_has_left(void **state)
 				.samples = 100,
 				.count = LINES },
 		};
-		struct profile profile = { .threads = &thread,
-			.thread_count = 1,
-			.classes = &class,
-			.class_count = 1,
-			.codes = &code,
-			.code_count = 1,
-			.reuse = rows,
-			.reuse_count = sizeof rows / sizeof *rows };
+		struct profile profile =
+			one_instruction(&thread, &class, &code, rows, sizeof rows / sizeof *rows);
 		struct processor processor = machine;
 		processor.fault_ns = cases[i].fault_ns;
 		AUTO(statstack) struct statstack *statstack = NULL;
@@ -484,14 +485,7 @@ static void rows_of_what_is_not_there_are_refused(void **state)
 		{ .bin = REUSE_BINS, .count = 1 }, { .count = -1 } };
 	for (size_t i = 0; i < 5; i++) {
 		struct profile_reuse row = wrong[i];
-		struct profile profile = { .threads = &thread,
-			.thread_count = 1,
-			.classes = &class,
-			.class_count = 1,
-			.codes = &code,
-			.code_count = 1,
-			.reuse = &row,
-			.reuse_count = 1 };
+		struct profile profile = one_instruction(&thread, &class, &code, &row, 1);
 		struct statstack *statstack = NULL;
 		struct err err;
 		assert_int_equal(statstack_new(&profile, &statstack, &err), -EINVAL);
