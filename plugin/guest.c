@@ -174,6 +174,22 @@ void guest_forked(unsigned index)
 		forget_process(index);
 }
 
+bool guest_is_one_thread(void)
+{
+	unsigned threads = 0;
+	(void)pthread_mutex_lock(&threads_lock);
+	for (unsigned i = 0; i < vcpu_end; i++)
+		threads += vcpu_table[i].thread != NULL;
+	(void)pthread_mutex_unlock(&threads_lock);
+	return threads == 1;
+}
+
+void guest_begin_again(void)
+{
+	if (page)
+		__atomic_store_n(&page->recorder_end, 0, __ATOMIC_RELEASE);
+}
+
 static void write_all_threads(void)
 {
 	for (unsigned i = 0; i < vcpu_end; i++) {

@@ -31,6 +31,12 @@ void guest_end_thread(struct vcpu *vcpu);
 /* A fork has returned 0: the child is not profiled, but its threads' clocks go on. */
 void guest_forked(unsigned index);
 
+/* Whether the process has one thread. */
+bool guest_is_one_thread(void);
+
+/* The process becomes another program, whose recorder may be elsewhere. */
+void guest_begin_again(void);
+
 /* How well was sampled until now. */
 void guest_write_quality(void);
 

@@ -6,6 +6,7 @@
  */
 #include "blocks.h"
 #include "calls.h"
+#include "exec.h"
 #include "execute.h"
 #include "guest.h"
 #include "out.h"
@@ -69,6 +70,8 @@ static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t number, uint
 		/* The emulator and all that is in it may be gone after this. */
 		thread_write(&vcpu_table[index], true);
 		out_flush();
+		if (number == SYS_execve)
+			exec_follow(a1, a2, a3);
 	}
 	kernel_call_begin(vcpu_table[index].thread, number);
 }

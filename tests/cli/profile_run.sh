@@ -118,6 +118,15 @@ fi
 jq -e '.quality.micro_traces > 3 and .quality.unmatched == 0 and .quality.lost == 0' json >/dev/null
 [ "$(stat -c %s trace)" -gt "$(($(jq .instructions json) / 5))" ] # a word for each block
 
+# A program that becomes another one: that is profiled, also if it begins with another environment.
+whole sh -c "exec env -i TMPDIR=. '$programs/hot_lock' -t 2 -s 0.02"
+jq -e '(.threads | length) == 3 and ([.threads[].name] | sort) == ["hot_lock", "worker-0", "worker-1"]
+	and (.command | endswith("hot_lock -t 2 -s 0.02"))' json >/dev/null
+# Not if other processes have written to the timeline.
+profile sh -c "true & wait; /bin/true; exec '$programs/hot_lock' -t 2 -s 0.002"
+grep -q 'started other processes' stderr
+jq -e '(.command | startswith("sh -c")) and (.threads | length) == 1' json >/dev/null
+
 # However few cores there are: threads go at one pace, so that they take the same shares of the jobs that a counter deals out.
 # A thread that others keep from its core for long is not waited for: then once more.
 is_even() {
