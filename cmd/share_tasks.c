@@ -151,7 +151,7 @@ static uint32_t choose_jobs(const struct share_tasks *tasks)
 
 int share_tasks_run(struct share_tasks *tasks, struct err *err)
 {
-	if (mpi_is_used())
+	if (mpi_is_used() && !tasks->is_local)
 		return mpi_share(tasks, err);
 	struct sigaction on_interrupt = { .sa_handler = interrupt }, saved_int, saved_term;
 	(void)sigaction(SIGINT, &on_interrupt, &saved_int); /* these arguments are valid */

@@ -23,6 +23,7 @@ struct share_tasks {
 	uint32_t jobs; /* processes; 0: as many as there are cores */
 	const char *verb, *noun; /* for progress: "simulated", "replications" */
 	bool shows_progress;
+	bool is_local; /* ranks of mpirun are not asked: each plays all */
 	void *memory; /* all 0 at first; pages that nobody writes cost nothing */
 	bool was_interrupted;
 	bool is_silent; /* a rank of mpirun that has handed in its part: there is nothing to print */

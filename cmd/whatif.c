@@ -16,7 +16,7 @@
 struct values {
 	const char *cores;
 	struct option_strings speed, without;
-	uint32_t recorded_cores, replications;
+	uint32_t recorded_cores, replications, jobs;
 	bool force, json;
 	const char *output, *svg, *html;
 };
@@ -40,6 +40,8 @@ static const struct option_spec options[] = {
 	{ 0, "replications", "N",
 		"replays for each prediction, with other small delays (default 5)", OPTION_U32,
 		FIELD(replications) },
+	{ 'j', "jobs", "N", "processes that replay (default: one for each core)", OPTION_U32,
+		FIELD(jobs) },
 	{ 0, "force", NULL, "answer even if the replay does not reproduce the recording",
 		OPTION_FLAG, FIELD(force) },
 	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
@@ -124,26 +126,26 @@ static int refuse(const struct whatif *whatif, struct err *err)
 		100 * WHATIF_LIMIT);
 }
 
-static int replay(struct whatif *whatif, const struct values *v, const uint32_t *cores,
-	size_t core_count, struct err *err)
+static int replay(struct whatif *whatif, const struct values *v, const struct whatif_opts *opts,
+	struct err *err)
 {
 	int code = whatif_check(whatif, err);
 	if (code == 0 && !whatif->answer.is_within_limit && !v->force)
 		code = refuse(whatif, err);
-	return code < 0 ? code : whatif_predict(whatif, cores, core_count, v->replications, err);
+	return code < 0 ? code : whatif_predict(whatif, opts, err);
 }
 
-static int predict(struct whatif *whatif, const struct values *v, const uint32_t *cores,
-	size_t core_count, struct err *err)
+static int predict(struct whatif *whatif, const struct values *v, const struct whatif_opts *opts,
+	struct err *err)
 {
 	int code = whatif_load(whatif, stderr, err);
 	if (code == 0)
 		code = whatif_resolve(whatif, &v->speed, &v->without, err);
 	if (code == 0)
-		code = replay(whatif, v, cores, core_count, err);
+		code = replay(whatif, v, opts, err);
 	/* A meaning that leads into a deadlock is wrong: each turn leaves out at least one. */
 	while (code == -EDEADLK && (code = whatif_load_again(whatif, err)) == 0)
-		code = replay(whatif, v, cores, core_count, err);
+		code = replay(whatif, v, opts, err);
 	if (code == 0 && v->output)
 		code = whatif_write(whatif, v->output, err);
 	return code < 0 ? code : write_reports(v, &whatif->answer, err);
@@ -161,12 +163,14 @@ static int run(const struct command *command, int argc, char **argv)
 		return status;
 	struct err err;
 	AUTO_FREE uint32_t *cores = NULL;
-	size_t core_count = 0;
-	if (v.cores && intlist_parse(v.cores, 1, REPLAY_CORES_MAX, &cores, &core_count, &err) < 0)
+	struct whatif_opts opts = { .replications = v.replications, .jobs = v.jobs };
+	if (v.cores &&
+		intlist_parse(v.cores, 1, REPLAY_CORES_MAX, &cores, &opts.core_count, &err) < 0)
 		return command_usage_error(command, "--cores: %s", err.text);
+	opts.cores = cores;
 	struct whatif whatif = { .before = { .path = operands.items[0] },
 		.recorded_cores = v.recorded_cores };
-	int code = predict(&whatif, &v, cores, core_count, &err);
+	int code = predict(&whatif, &v, &opts, &err);
 	whatif_release(&whatif);
 	return code < 0 ? command_failure(&err) : 0;
 }

@@ -30,6 +30,13 @@ struct whatif {
 	struct whatif_answer answer;
 };
 
+struct whatif_opts {
+	uint32_t *cores; /* a point for each; NULL, 0: one for the recorded number of cores */
+	size_t core_count;
+	uint32_t replications; /* of each point */
+	uint32_t jobs; /* processes; 0: as many as there are cores */
+};
+
 /* All: 0 or a negative errno with err. In this order. `recorded_cores` 0: as the file says. */
 int whatif_load(struct whatif *whatif, FILE *notes, struct err *err);
 /* Names as criticality prints them. -ENOENT: unknown or ambiguous, err lists what there is. */
@@ -41,9 +48,7 @@ int whatif_check(struct whatif *whatif, struct err *err);
    meanings of the conditions that threads waited for, or, if there were none, has the locks taken in the recorded order.
    -EDEADLK, err untouched: they were already. */
 int whatif_load_again(struct whatif *whatif, struct err *err);
-/* NULL, 0: for the recorded number of cores. */
-int whatif_predict(struct whatif *whatif, const uint32_t *cores, size_t core_count,
-	uint32_t replications, struct err *err);
+int whatif_predict(struct whatif *whatif, const struct whatif_opts *opts, struct err *err);
 int whatif_write(struct whatif *whatif, const char *path, struct err *err);
 void whatif_release(struct whatif *whatif);
 

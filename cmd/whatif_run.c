@@ -95,67 +95,6 @@ int whatif_check(struct whatif *whatif, struct err *err)
 	return 0;
 }
 
-/* The first replay, as a timeline that is analysed. */
-static int analyse(
-	struct whatif *whatif, struct replay_run *run, struct whatif_point *point, struct err *err)
-{
-	AUTO(analysis) struct analysis *analysis = NULL;
-	struct analysis_opts opts = { .cores = run->cores };
-	int code = analysis_new(&opts, &analysis, err);
-	if (code < 0)
-		return code;
-	struct event_sink sink = analysis_sink(analysis);
-	run->sink = &sink;
-	code = replay_run(whatif->replay, run, &point->predicted_ns, err);
-	run->sink = NULL;
-	return code < 0 ? code : analysis_results(analysis, &point->results, err);
-}
-
-static int predict_point(
-	struct whatif *whatif, struct whatif_point *point, uint32_t replications, struct err *err)
-{
-	struct replay_run run = { .cores = point->cores,
-		.changes = whatif->changes,
-		.change_count = whatif->change_count };
-	int code = analyse(whatif, &run, point, err);
-	uint64_t least_ns = point->predicted_ns, most_ns = point->predicted_ns;
-	for (uint32_t i = 1; code == 0 && i < replications; i++) {
-		uint64_t ns = 0;
-		run.seed = i;
-		code = replay_run(whatif->replay, &run, &ns, err);
-		if (code == 0 && ns < least_ns)
-			least_ns = ns;
-		if (code == 0 && ns > most_ns)
-			most_ns = ns;
-	}
-	if (code < 0)
-		return err_prefix(err, code, "on %u cores", point->cores);
-	struct replay_spread spread = { whatif->answer.error, whatif->answer.replayed_ns,
-		point->predicted_ns, least_ns, most_ns };
-	replay_interval(&spread, &point->low_ns, &point->high_ns);
-	return 0;
-}
-
-int whatif_predict(struct whatif *whatif, const uint32_t *cores, size_t core_count,
-	uint32_t replications, struct err *err)
-{
-	whatif->point_count = core_count ? core_count : 1;
-	whatif->points = calloc(whatif->point_count, sizeof *whatif->points);
-	if (!whatif->points) {
-		whatif->point_count = 0;
-		return err_set(err, -ENOMEM, "out of memory");
-	}
-	for (size_t i = 0; i < whatif->point_count; i++) {
-		whatif->points[i].cores = core_count ? cores[i] : whatif->facts.cores;
-		int code = predict_point(whatif, &whatif->points[i], replications, err);
-		if (code < 0)
-			return code;
-	}
-	whatif->answer.points = whatif->points;
-	whatif->answer.point_count = whatif->point_count;
-	return 0;
-}
-
 static int play_last(struct whatif *whatif, const struct event_sink *sink, struct err *err)
 {
 	uint64_t ns;

@@ -4,6 +4,7 @@
 #define CRITICALITY_RESULTS_H
 
 #include "base/cleanup.h"
+#include "base/strbuf.h"
 #include "criticality/account.h"
 
 #include <stddef.h>
@@ -157,6 +158,13 @@ double results_unseen_share(const struct results *results);
 
 void results_free(struct results *results);
 CLEANUP_DEFINE(results, results_free)
+
+/*
+ * All but the groups as bytes, for another process on the same machine that the same program runs; and back. 0 or -ENOMEM (also:
+ * bytes that end early).
+ */
+int results_pack(const struct results *results, struct strbuf *out);
+int results_unpack(const char *bytes, size_t length, struct results **ret);
 
 /* The module that holds an address of a process; NULL if none is known. */
 const struct result_module *results_module(

@@ -35,6 +35,10 @@ echo "--- one prediction"
 echo "--- several"
 "$CORECAST" whatif amdahl.csv --cores 1-4 --replications 1
 
+"$CORECAST" whatif amdahl.csv --cores 1-4 --json --jobs 1 >one.json
+"$CORECAST" whatif amdahl.csv --cores 1-4 --json --jobs 3 >three.json
+cmp one.json three.json
+
 echo "--- files"
 "$CORECAST" whatif lock.csv --speed cache=2 -o out.cct --svg out.svg --html out.html >text
 "$CORECAST" whatif lock.csv --speed cache=2 -o out.csv >again

@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "criticality_fixture.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -270,6 +271,50 @@ static void a_reused_thread_id_is_another_thread(void **state)
 	assert_int_equal(r->groups[0].criticality_ns, 6000);
 }
 
+/* Names, locks, the strip's bins, findings. */
+static struct results *named_results(void)
+{
+	struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	send(a, (struct event){ .tid = MAIN + 1,
+			.kind = EVENT_NAME,
+			.what = WHAT_THREAD,
+			.object = MAIN + 1,
+			.text = "worker" });
+	at(a, 0, MAIN, EVENT_PASS, WHAT_MUTEX, 7);
+	at(a, MS, MAIN + 1, EVENT_WAIT, WHAT_MUTEX, 7);
+	at(a, 5 * MS, MAIN, EVENT_RELEASE, WHAT_MUTEX, 7);
+	flagged(a, 5 * MS, MAIN + 1, EVENT_PASS, WHAT_MUTEX, 7, EVENT_WAITED);
+	struct results *results = finish(a, 9 * MS);
+	analysis_free(a);
+	return results;
+}
+
+static void results_are_the_same_after_packing(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = named_results();
+	AUTO(results) struct results *same = NULL;
+	AUTO_RELEASE(strbuf) struct strbuf packed = { 0 };
+	assert_int_equal(results_pack(r, &packed), 0);
+	assert_int_equal(results_unpack(packed.text, packed.length, &same), 0);
+	assert_int_equal(same->elapsed_ns, 9 * MS);
+	assert_int_equal(same->thread_count, 2);
+	assert_string_equal(thread_of(same, MAIN + 1)->name, "worker");
+	assert_null(thread_of(same, MAIN)->name);
+	for (uint32_t bin = 0; bin < r->bin_count; bin++)
+		assert_int_equal(thread_bin_ns(thread_of(same, MAIN), bin),
+			thread_bin_ns(thread_of(r, MAIN), bin));
+	assert_int_equal(same->lock_count, r->lock_count);
+	assert_memory_equal(same->findings, r->findings, r->finding_count * sizeof *r->findings);
+	for (size_t cut = 0; cut < packed.length; cut++) {
+		struct results *part = NULL;
+		assert_int_equal(results_unpack(packed.text, cut, &part), -ENOMEM);
+		assert_null(part);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -282,6 +327,7 @@ int main(void)
 		cmocka_unit_test(a_thread_without_a_core_is_active_unless_asked),
 		cmocka_unit_test(cores_that_others_had_are_known),
 		cmocka_unit_test(a_reused_thread_id_is_another_thread),
+		cmocka_unit_test(results_are_the_same_after_packing),
 	};
 	return cmocka_run_group_tests_name("criticality", tests, NULL, NULL);
 }
