@@ -34,6 +34,15 @@ int emit_only_edge(struct emitter *e, uint32_t from, uint32_t to)
 	return 0;
 }
 
+int emit_counts(const struct emitter *e, const uint64_t *values, size_t count,
+	struct model_fragment *fragment)
+{
+	int code = build_counts(e->model, values, count, &fragment->count);
+	if (code == 0 && e->is_batch && fragment->count.entry_count > 0)
+		fragment->draws.value = (double)count;
+	return code;
+}
+
 /* Adds a fragment whose name may be taken already. */
 static int add_fragment(struct emitter *e, const char *name, uint32_t *ret)
 {
@@ -204,7 +213,7 @@ static int fill_items(
 	if (is_always_one)
 		return 0;
 	fragment->is_plain = true; /* a request goes with one item */
-	return build_counts(e->model, counts, state->visits, &fragment->count);
+	return emit_counts(e, counts, state->visits, fragment);
 }
 
 /* How many requests of the state's class; the model has only classes of which requests were seen. */
@@ -220,7 +229,7 @@ static int fill_requests(
 	for (size_t i = 0; i < state->class; i++)
 		fragment->other += e->build->disk.services[i].count > 0;
 	fragment->is_background = state->is_background;
-	return build_counts(e->model, counts, state->visits, &fragment->count);
+	return emit_counts(e, counts, state->visits, fragment);
 }
 
 static int fill_count(struct emitter *e, const struct build_state *state, uint32_t index)
@@ -264,46 +273,81 @@ static int add_state(struct emitter *e, uint32_t state_index)
 	return code < 0 ? code : fill_count(e, state, index);
 }
 
-/* Draws among edges, those with a law left out; gives the one target if there is one only. */
-static int set_edges(struct emitter *e, const struct build_edge *edges, size_t count,
-	const struct build_state *laws, struct model_edge **ret, uint32_t *ret_count)
+/* What leads on from a state: a list of edges. */
+struct ways {
+	struct model_edge *edges;
+	uint32_t count;
+	uint64_t draws; /* how often they were taken in all */
+	uint32_t last; /* index of the edge that was taken last, MODEL_NONE: not known */
+};
+
+static bool has_law_to(const struct build_state *state, uint32_t to)
 {
-	struct model_edge *list = model_alloc(e->model, count + 1, sizeof *list);
-	uint64_t sum = 0;
-	uint32_t used = 0;
-	if (!list)
+	for (size_t i = 0; i < state->law_count; i++)
+		if (state->laws[i].to == to)
+			return true;
+	return false;
+}
+
+/* Draws among edges, those with a law (of `laws`, if any) left out. */
+static int set_ways(struct emitter *e, const struct build_edge *edges, size_t count,
+	const struct build_state *laws, struct ways *ret)
+{
+	*ret = (struct ways){ .edges = model_alloc(e->model, count + 1, sizeof *ret->edges),
+		.last = MODEL_NONE };
+	if (!ret->edges)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		bool is_left_out = edges[i].to == STATE_END;
-		for (size_t j = 0; laws && j < laws->law_count; j++)
-			is_left_out |= laws->laws[j].to == edges[i].to;
-		if (is_left_out)
+		if (edges[i].to == STATE_END || (laws && has_law_to(laws, edges[i].to)))
 			continue;
-		list[used].to = e->fragments[edges[i].to];
-		list[used++].probability.value = (double)edges[i].count;
-		sum += edges[i].count;
+		ret->edges[ret->count].to = e->fragments[edges[i].to];
+		ret->edges[ret->count++].probability.value = (double)edges[i].count;
+		ret->draws += edges[i].count;
 	}
-	for (uint32_t i = 0; i < used; i++)
-		list[i].probability.value /= (double)sum;
-	*ret = list;
-	*ret_count = used;
+	for (uint32_t i = 0; i < ret->count; i++)
+		ret->edges[i].probability.value /= (double)ret->draws;
 	return 0;
 }
 
-/* One fragment that leads on as the edges do. */
-static int add_draw(struct emitter *e, const char *name, struct model_edge *edges, uint32_t count,
-	uint32_t *ret)
+/* The way that the thread took last from a state, those with a law left out. */
+static uint32_t find_last(
+	const struct emitter *e, const struct build_state *state, const struct ways *ways)
 {
-	if (count == 1) {
-		*ret = edges[0].to;
+	for (size_t i = state->visits; i-- > 0;) {
+		size_t at = e->graph->order[state->first + i];
+		const struct build_visit *visit = &e->graph->visits[at];
+		if (at + 1 == e->graph->visit_count || is_refusal(visit->step) ||
+			has_law_to(state, visit[1].state))
+			continue;
+		for (uint32_t j = 0; j < ways->count; j++)
+			if (ways->edges[j].to == e->fragments[visit[1].state])
+				return j;
+	}
+	return MODEL_NONE;
+}
+
+static void lead_on(const struct emitter *e, uint32_t index, const struct ways *ways)
+{
+	struct model_fragment *fragment = emit_fragment(e, index);
+	fragment->edges = ways->edges;
+	fragment->edge_count = ways->count;
+	if (!e->is_batch || ways->count < 2)
+		return;
+	fragment->draws.value = (double)ways->draws;
+	fragment->last = e->is_plan ? ways->last : (uint32_t)MODEL_NONE;
+}
+
+/* One fragment that leads on as the edges do. */
+static int add_draw(struct emitter *e, const char *name, const struct ways *ways, uint32_t *ret)
+{
+	if (ways->count == 1) {
+		*ret = ways->edges[0].to;
 		return 0;
 	}
 	int code = add_fragment(e, name, ret);
-	if (code < 0)
-		return code;
-	emit_fragment(e, *ret)->edges = edges;
-	emit_fragment(e, *ret)->edge_count = count;
-	return 0;
+	if (code == 0)
+		lead_on(e, *ret, ways);
+	return code;
 }
 
 /* Who takes requests from outside goes on as long as they come. */
@@ -339,29 +383,31 @@ static int add_laws(struct emitter *e, const struct build_state *state, uint32_t
 static int connect_state(struct emitter *e, uint32_t state_index)
 {
 	const struct build_state *state = &e->graph->states[state_index];
-	uint32_t index = e->fragments[state_index], count, to = MODEL_NONE;
-	struct model_edge *edges;
+	uint32_t index = e->fragments[state_index], to = MODEL_NONE;
+	struct ways ways, refused;
 	/* A server with clients that stay is ended from outside. */
 	bool does_stop = e->is_main && e->build->requests.clients == 0;
 	if (state->op == STEP_EXIT)
 		return emit_only_edge(e, index, does_stop ? MODEL_STOP : MODEL_EXIT);
-	int code = set_edges(e, state->edges, state->edge_count, state, &edges, &count);
-	if (code == 0 && state->law_count > 0 && count > 0) {
-		code = add_draw(e, "either", edges, count, &to);
+	int code = set_ways(e, state->edges, state->edge_count, state, &ways);
+	if (code < 0)
+		return code;
+	ways.last = find_last(e, state, &ways);
+	if (state->law_count > 0 && ways.count > 0) {
+		code = add_draw(e, "either", &ways, &to);
 		if (code == 0)
 			code = add_laws(e, state, &to);
 		if (code == 0)
 			code = emit_only_edge(e, index, to);
-	} else if (code == 0) {
-		emit_fragment(e, index)->edges = edges;
-		emit_fragment(e, index)->edge_count = count;
+	} else {
+		lead_on(e, index, &ways);
 	}
 	if (code < 0 || !state->is_refused_at_times)
 		return code;
-	code = set_edges(e, state->refused_edges, state->refused_count, NULL, &edges, &count);
+	code = set_ways(e, state->refused_edges, state->refused_count, NULL, &refused);
 	to = MODEL_EXIT;
-	if (code == 0 && count > 0)
-		code = add_draw(e, "refused", edges, count, &to);
+	if (code == 0 && refused.count > 0)
+		code = add_draw(e, "refused", &refused, &to);
 	emit_fragment(e, index)->otherwise = to;
 	return code;
 }
@@ -476,11 +522,11 @@ static void complete(struct emitter *e, uint32_t state_index)
 
 static int add_start(struct emitter *e)
 {
-	struct model_edge *edges;
-	uint32_t count, start = 0;
-	int code = set_edges(e, e->graph->starts, e->graph->start_count, NULL, &edges, &count);
-	if (code == 0 && count > 0)
-		code = add_draw(e, "start", edges, count, &start);
+	struct ways starts;
+	uint32_t start = 0;
+	int code = set_ways(e, e->graph->starts, e->graph->start_count, NULL, &starts);
+	if (code == 0 && starts.count > 0)
+		code = add_draw(e, "start", &starts, &start);
 	else if (code == 0)
 		code = add_fragment(e, "nothing", &start);
 	e->model->groups[e->index].start = start;
@@ -528,6 +574,8 @@ int build_emit_group(struct build *build, uint32_t group)
 		.is_main = group == 0 && first->parent == BUILD_NONE,
 		.is_taker = is_taker(build, graph),
 		.has_flow = has_flow(graph) };
+	e.is_batch = build->requests.begun == 0;
+	e.is_plan = e.is_batch && e.group->count == 1 && !e.pool;
 	int code = fragments ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < graph->state_count && code == 0; i++)
 		if (graph->states[i].visits > 0)

@@ -17,9 +17,15 @@ struct emitter {
 	bool is_main;
 	bool is_taker; /* they take requests from outside */
 	bool has_flow; /* its threads put, get or wait for items */
+	bool is_batch; /* all work was there: what the group's threads did in all is drawn from a deck */
+	bool is_plan; /* one thread, whose work is a share of nothing: what it did is drawn from a deck */
 };
 
 struct model_fragment *emit_fragment(const struct emitter *e, uint32_t index);
+
+/* Counts as they were seen; of a batch each of them comes as often. 0 or -ENOMEM. */
+int emit_counts(const struct emitter *e, const uint64_t *values, size_t count,
+	struct model_fragment *fragment);
 
 /* Makes `to` what always comes after `from`. 0 or -ENOMEM. */
 int emit_only_edge(struct emitter *e, uint32_t from, uint32_t to);

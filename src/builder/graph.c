@@ -130,8 +130,12 @@ static int find_once(const struct build_graph *graph, size_t threads, bool *once
 	return 0;
 }
 
-/* The symbol of a visit is parted by the last thing of those marked that its thread did before; at first it is `start`. */
-static int part_by(struct build_graph *graph, const bool *are_marked, uint64_t start)
+/*
+ * The symbol of a visit, if it is one of `are_parted`, is parted by the last thing of those marked that its thread did before; at
+ * first it is `start`.
+ */
+static int part_by(
+	struct build_graph *graph, const bool *are_marked, const bool *are_parted, uint64_t start)
 {
 	struct map symbols = { 0 };
 	int code = 0;
@@ -142,7 +146,8 @@ static int part_by(struct build_graph *graph, const bool *are_marked, uint64_t s
 		uint64_t *slot;
 		uint32_t state;
 		phase = i > 0 && visit->thread == visit[-1].thread ? phase : start;
-		code = map_add(&symbols, visit->symbol, phase, symbols.count, &slot);
+		code = map_add(&symbols, visit->symbol, are_parted[visit->symbol] ? phase : start,
+			symbols.count, &slot);
 		if (are_marked[visit->symbol])
 			phase = visit->symbol;
 		visit->symbol = visit->state = code < 0 ? 0 : (uint32_t)*slot;
@@ -160,14 +165,20 @@ static int part_by(struct build_graph *graph, const bool *are_marked, uint64_t s
 static int add_phases(struct build_graph *graph, size_t threads)
 {
 	AUTO_FREE bool *once = calloc(graph->state_count + 1, sizeof *once);
+	AUTO_FREE bool *all = calloc(graph->state_count + 1, sizeof *all);
 	size_t count = 0;
-	int code = once ? find_once(graph, threads, once, &count) : -ENOMEM;
+	if (!once || !all)
+		return -ENOMEM;
+	memset(all, true, graph->state_count * sizeof *all);
+	int code = find_once(graph, threads, once, &count);
 	if (code == 0 && count > 0 && count <= PHASES_MAX)
-		code = part_by(graph, once, UINT64_MAX);
+		code = part_by(graph, once, all, UINT64_MAX);
 	AUTO_RELEASE(build_turns) struct build_turns turns = { 0 };
 	if (code == 0)
 		code = build_turns_find(graph, &turns);
-	return code == 0 && turns.count > 0 ? part_by(graph, turns.milestones, turns.last) : code;
+	return code == 0 && turns.count > 0
+		       ? part_by(graph, turns.milestones, turns.are_inside, turns.last)
+		       : code;
 }
 
 static bool is_last(const struct build_graph *graph, size_t visit)

@@ -122,6 +122,6 @@ int emit_loop(struct emitter *e, const struct build_state *state, const struct b
 	fragment->op = MODEL_LOOP;
 	fragment->body = body;
 	int code = shared ? set_part(e, law, total, before, &fragment->count)
-			  : build_counts(e->model, law->runs, law->run_count, &fragment->count);
+			  : emit_counts(e, law->runs, law->run_count, fragment);
 	return code < 0 ? code : emit_only_edge(e, index, e->fragments[law->to]);
 }

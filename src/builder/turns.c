@@ -118,6 +118,7 @@ static uint32_t find_last(const struct build_graph *graph, uint32_t anchor, cons
 void build_turns_release(struct build_turns *turns)
 {
 	free(turns->milestones);
+	free(turns->are_inside);
 	*turns = (struct build_turns){ 0 };
 }
 
@@ -127,7 +128,8 @@ int build_turns_find(const struct build_graph *graph, struct build_turns *ret)
 	AUTO_FREE size_t *visits = calloc(graph->state_count + 1, sizeof *visits);
 	AUTO_FREE struct tally *tallies = calloc(graph->state_count + 1, sizeof *tallies);
 	ret->milestones = calloc(graph->state_count + 1, sizeof *ret->milestones);
-	if (!visits || !tallies || !ret->milestones)
+	ret->are_inside = calloc(graph->state_count + 1, sizeof *ret->are_inside);
+	if (!visits || !tallies || !ret->milestones || !ret->are_inside)
 		return -ENOMEM;
 	size_t anchor_count = find_anchors(graph, visits, anchors);
 	for (size_t i = 0; i < anchor_count; i++) {
@@ -139,8 +141,10 @@ int build_turns_find(const struct build_graph *graph, struct build_turns *ret)
 			continue;
 		ret->count = count;
 		best = anchors[i];
-		for (size_t j = 0; j < graph->state_count; j++)
+		for (size_t j = 0; j < graph->state_count; j++) {
 			ret->milestones[j] = is_milestone(&tallies[j], turns);
+			ret->are_inside[j] = tallies[j].turn > 0;
+		}
 	}
 	ret->last = find_last(graph, best, ret->milestones, tallies);
 	return 0;

@@ -13,6 +13,7 @@
 
 struct build_turns {
 	bool *milestones; /* by symbol */
+	bool *are_inside; /* by symbol: some turn has it */
 	size_t count; /* of milestones; 0: no turns */
 	uint32_t last; /* the milestone with which turns end: so the first one begins, too */
 };

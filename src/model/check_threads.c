@@ -130,6 +130,17 @@ static int check_edges(
 		sum);
 }
 
+/* Draws out of a deck. */
+static int check_draws(const struct check *c, const struct model_fragment *f)
+{
+	struct text_shown shown;
+	bool has_draws = f->draws.formula || f->draws.value != 0;
+	if (f->last != MODEL_NONE && (f->last >= f->edge_count || !has_draws))
+		return check_fail(c, f->line, "fragment '%s': 'last' is of nothing that is drawn",
+			label(f, &shown));
+	return has_draws ? check_whole(c, f->line, "'draws'", &f->draws, 0, MODEL_COUNT_MAX) : 0;
+}
+
 /* *ret_waits: the operation can take time. */
 static int check_operation(const struct check *c, const struct model_group *group,
 	const struct model_fragment *f, bool *ret_waits)
@@ -201,6 +212,8 @@ static int check_fragment(const struct check *c, const struct model_group *group
 		code = check_otherwise(c, group, f);
 	if (code == 0)
 		code = check_edges(c, group, f);
+	if (code == 0)
+		code = check_draws(c, f);
 	if (code == 0)
 		*ret_takes_time = has_cpu || can_wait;
 	return code;

@@ -49,6 +49,8 @@ static uint64_t draw_count(struct graph *graph, const struct graph_count *count)
 {
 	if (!count->entry_count)
 		return count->fixed;
+	if (count->deck)
+		return count->entries[deck_draw(count->deck, &graph->rng)].count;
 	double draw = rng_uniform(&graph->rng), sum = 0;
 	uint32_t i = 0;
 	for (; i + 1 < count->entry_count; i++) {
@@ -65,6 +67,8 @@ static uint32_t draw_edge(struct graph *graph, const struct graph_fragment *frag
 		return MODEL_EXIT;
 	if (fragment->edge_count == 1)
 		return fragment->edges[0].to;
+	if (fragment->deck)
+		return fragment->edges[deck_draw(fragment->deck, &graph->rng)].to;
 	double draw = rng_uniform(&graph->rng);
 	uint32_t i = 0;
 	while (i + 1 < fragment->edge_count && draw >= fragment->edges[i].up_to)

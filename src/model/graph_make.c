@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A model with its parameters' values, as the engine wants it: numbers, nanoseconds, sums of probabilities. */
+#include "base/cleanup.h"
 #include "model/graph_parts.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int out_of_memory(struct err *err)
@@ -72,7 +74,31 @@ static int make_dist(
 	return code;
 }
 
-static int make_count(const struct graph *graph, const struct model_fragment *from,
+/* A deck of as many outcomes as the fragment draws; *ret is NULL if each draw is independent. */
+static int make_deck(struct graph *graph, const struct model_fragment *from, const double *shares,
+	uint32_t count, uint32_t last, struct deck **ret, struct err *err)
+{
+	uint64_t draws = 0;
+	int code = evaluate_whole(graph, &from->draws, &draws, err);
+	*ret = NULL;
+	if (code < 0 || draws == 0 || count < 2)
+		return code;
+	return deck_new(graph->memory, shares, count, draws, last, ret) < 0 ? out_of_memory(err)
+									    : 0;
+}
+
+static int make_count_deck(struct graph *graph, const struct model_fragment *from,
+	struct graph_count *ret, struct err *err)
+{
+	AUTO_FREE double *shares = calloc(ret->entry_count + 1, sizeof *shares);
+	if (!shares)
+		return out_of_memory(err);
+	for (uint32_t i = 0; i < ret->entry_count; i++)
+		shares[i] = ret->entries[i].probability;
+	return make_deck(graph, from, shares, ret->entry_count, MODEL_NONE, &ret->deck, err);
+}
+
+static int make_count(struct graph *graph, const struct model_fragment *from,
 	struct graph_count *ret, struct err *err)
 {
 	const struct model_count *count = &from->count;
@@ -80,18 +106,20 @@ static int make_count(const struct graph *graph, const struct model_fragment *fr
 	*ret = (struct graph_count){ .entries = count->entries, .entry_count = count->entry_count };
 	if (!is_given)
 		ret->fixed = from->op != MODEL_IO && from->op != MODEL_LOOP;
-	return !is_given || count->entry_count
-		       ? 0
-		       : evaluate_whole(graph, &count->value, &ret->fixed, err);
+	if (count->entry_count)
+		return make_count_deck(graph, from, ret, err);
+	return is_given ? evaluate_whole(graph, &count->value, &ret->fixed, err) : 0;
 }
 
 static int make_edges(struct graph *graph, const struct model_fragment *from,
 	struct graph_fragment *to, struct err *err)
 {
 	to->edges = model_alloc(graph->memory, from->edge_count + 1, sizeof *to->edges);
-	if (!to->edges)
+	AUTO_FREE double *shares = calloc(from->edge_count + 1, sizeof *shares);
+	if (!to->edges || !shares)
 		return out_of_memory(err);
 	double sum = 0;
+	uint32_t last = MODEL_NONE;
 	for (uint32_t i = 0; i < from->edge_count; i++) {
 		double probability;
 		int code = evaluate(
@@ -101,11 +129,13 @@ static int make_edges(struct graph *graph, const struct model_fragment *from,
 		if (probability <= 0)
 			continue;
 		sum += probability;
+		shares[to->edge_count] = probability;
+		last = i == from->last ? to->edge_count : last;
 		to->edges[to->edge_count++] = (struct graph_edge){ from->edges[i].to, sum };
 	}
 	for (uint32_t i = 0; i < to->edge_count; i++)
 		to->edges[i].up_to /= sum;
-	return 0;
+	return make_deck(graph, from, shares, to->edge_count, last, &to->deck, err);
 }
 
 static enum sim_op_kind lock_kind(enum model_object_kind object, enum model_op op)

@@ -5,12 +5,14 @@
 
 #include "base/rng.h"
 #include "base/map.h"
+#include "model/deck.h"
 #include "model/graph.h"
 
 struct graph_count {
 	uint64_t fixed;
 	const struct model_count_entry *entries; /* borrowed from the model */
 	uint32_t entry_count;
+	struct deck *deck; /* of the entries; NULL: draws are independent */
 };
 
 struct graph_edge {
@@ -31,6 +33,7 @@ struct graph_fragment {
 	uint32_t part;
 	struct graph_edge *edges;
 	uint32_t edge_count;
+	struct deck *deck; /* of the edges; NULL: draws are independent */
 	size_t tally_at;
 };
 

@@ -163,6 +163,7 @@ int model_add_fragment(struct model *model, uint32_t group, const char *name, ui
 		.other = MODEL_NONE,
 		.otherwise = MODEL_NONE,
 		.body = MODEL_NONE,
+		.last = MODEL_NONE,
 		.part = MODEL_NONE,
 	};
 	*ret = to->fragment_count++;

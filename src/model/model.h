@@ -193,6 +193,10 @@ struct model_fragment {
 	                  reported ("stat", "read"); MODEL_NONE: none */
 	struct model_edge *edges; /* none: the thread exits */
 	uint32_t edge_count;
+	struct model_value
+		draws; /* of the edges and of a table of `count`: each comes exactly its share of so
+	                             many (deck.h); all zero: each draw is independent of the others */
+	uint32_t last; /* of a deck of edges: index of the one that comes last; MODEL_NONE: none */
 	unsigned line;
 };
 

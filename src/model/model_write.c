@@ -333,6 +333,16 @@ static void write_edges(
 	fputs(" }\n", out);
 }
 
+static void write_draws(
+	FILE *out, const struct model_group *group, const struct model_fragment *fragment)
+{
+	if (is_given(&fragment->draws))
+		write_field(out, 8, "draws", &fragment->draws, MODEL_NUMBER);
+	if (fragment->last != MODEL_NONE)
+		write_name_field(
+			out, 8, "last", target_name(group, fragment->edges[fragment->last].to));
+}
+
 /* The operation's own line and those that belong to it. */
 static void write_operation(FILE *out, const struct model *model, const struct model_group *group,
 	const struct model_fragment *fragment)
@@ -404,6 +414,7 @@ static void write_group(FILE *out, const struct model *model, const struct model
 		if (fragment->part != MODEL_NONE)
 			write_name_field(out, 8, "part", model->parts[fragment->part]);
 		write_edges(out, group, fragment);
+		write_draws(out, group, fragment);
 	}
 }
 

@@ -68,6 +68,25 @@ static int read_edges(const struct reader *r, const struct model_group *group,
 	return 0;
 }
 
+/* How often the ways on are drawn in all, and which comes last. */
+static int read_draws(const struct reader *r, const struct model_group *group,
+	struct yaml_node *map, struct model_fragment *fragment)
+{
+	const struct yaml_node *last = reader_take(map, "last");
+	uint32_t to = MODEL_NONE;
+	int code = reader_value(r, map, "draws", MODEL_NUMBER, &fragment->draws);
+	if (code == 0 && last)
+		code = read_target(r, group, last, &to);
+	if (code < 0 || !last)
+		return code;
+	for (uint32_t i = 0; i < fragment->edge_count; i++)
+		if (fragment->edges[i].to == to)
+			fragment->last = i;
+	return fragment->last != MODEL_NONE
+		       ? 0
+		       : reader_fail(r, last->line, "'last' is none of those in 'next'");
+}
+
 /* Operations that are said as "do: WORD". */
 static bool is_bare(enum model_op op)
 {
@@ -228,6 +247,8 @@ static int read_fragment(const struct reader *r, const struct model_group *group
 		code = reader_out_of_memory(r);
 	if (code == 0)
 		code = read_edges(r, group, map, index, fragment);
+	if (code == 0)
+		code = read_draws(r, group, map, fragment);
 	return code < 0 ? code : reader_finish(r, map, "this fragment");
 }
 

@@ -2,6 +2,9 @@
 /* Models of threads that do jobs: one thing once in each, threads that are started when there is work, objects of each job. */
 #include "build_script.h"
 
+#include "model/graph.h"
+#include "model/sample.h"
+
 enum { DONE = 300, MEETING = 200, JOBS = 40 };
 
 /* Whether a thread can come to the operation again without the other in between. */
@@ -64,6 +67,73 @@ static void what_is_done_once_in_a_turn_stays_so(void **state)
 	assert_false(can_repeat(model, 1, MODEL_POST, MODEL_ARRIVE));
 	assert_false(can_repeat(model, 1, MODEL_ARRIVE, MODEL_POST));
 	assert_true(can_repeat(model, 1, MODEL_LOCK, MODEL_ARRIVE));
+}
+
+/* How often the model's threads do it, played at `seed`. */
+static double times_played(const struct model *model, size_t group, enum model_op op, uint64_t seed)
+{
+	AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
+	AUTO_FREE double *parameters = calloc(model->parameter_count + 1, sizeof *parameters);
+	assert_true(row && parameters);
+	for (size_t i = 0; i < model->parameter_count; i++)
+		parameters[i] = model->parameters[i].value;
+	const struct sample_options options = {
+		.model = model, .parameters = parameters, .seed = seed
+	};
+	struct err err;
+	if (sample_run(&options, row, &err) < 0)
+		fail_msg("%s", err.text);
+	double times = 0;
+	for (uint32_t i = 0; i < model->groups[group].fragment_count; i++)
+		if (model->groups[group].fragments[i].op == op)
+			times += row[graph_fragment_at(model, group, i) + GRAPH_COUNT];
+	return times;
+}
+
+/* Main posts at some turns and not at others, until it ends: a walk of chance would post more or less. */
+static void what_one_thread_did_in_all_is_what_it_does(void **state)
+{
+	(void)state;
+	struct script s = begin(0);
+	uint32_t random = 7;
+	double posts = 0;
+	for (int i = 0; i < JOBS; i++) {
+		random = random * 1103515245 + 12345;
+		work(&s, MAIN, 1000);
+		locked(&s, MAIN, LOCK, 4);
+		if (random >> 16 & 1) {
+			op(&s, MAIN, EVENT_RELEASE, WHAT_SEM, DONE, 12);
+			posts++;
+		}
+	}
+	AUTO(model) struct model *model = finish(&s, 0);
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		assert_true(times_played(model, 0, MODEL_LOCK, seed) == JOBS);
+		assert_true(times_played(model, 0, MODEL_POST, seed) == posts);
+	}
+}
+
+/* A worker does each of two jobs with a lock and a queue of its own, ten times: which was the last does not matter after it. */
+static void a_turn_parts_only_what_is_in_turns(void **state)
+{
+	(void)state;
+	struct script s = begin(1);
+	for (uint64_t job = 0; job < 2; job++) {
+		locked(&s, 1, LOCK, 4);
+		for (int i = 0; i < 10; i++) {
+			work(&s, 1, 1000);
+			locked(&s, 1, 1000 + job, 20);
+			op(&s, 1, EVENT_RELEASE, WHAT_QUEUE, 2000 + job, 24);
+		}
+	}
+	locked(&s, 1, LOCK, 4);
+	AUTO(model) struct model *model = finish(&s, 1);
+	uint32_t lock = model_find_object(model, "mutex");
+	size_t places = 0;
+	for (uint32_t i = 0; i < model->groups[1].fragment_count; i++)
+		places += model->groups[1].fragments[i].op == MODEL_LOCK &&
+			  model->groups[1].fragments[i].object == lock;
+	assert_int_equal(places, 1);
 }
 
 /* One thread at the first job, the next at the second. */
@@ -195,6 +265,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_done_once_in_a_turn_stays_so),
+		cmocka_unit_test(what_one_thread_did_in_all_is_what_it_does),
+		cmocka_unit_test(a_turn_parts_only_what_is_in_turns),
 		cmocka_unit_test(threads_that_are_started_one_by_one_are_a_pool),
 		cmocka_unit_test(conditions_of_each_job_are_one_queue),
 		cmocka_unit_test(who_is_let_go_by_its_joiner_need_not_be_waited_for),

@@ -222,6 +222,13 @@ static void wrong_models_are_refused_with_their_line(void **state)
 			"m.yaml:8:", "probability" },
 		{ WORKER("      a: { lock: m }\n      b: { unlock: m, next: a }\n"),
 			"m.yaml:8:", "cycle" },
+		{ WORKER("      a: { cpu: 1 us, next: { a: 0.5, exit: 0.5 }, draws: 2.5 }\n"),
+			"m.yaml:8:", "'draws'" },
+		{ WORKER("      a: { cpu: 1 us, next: { a: 0.5, exit: 0.5 }, last: exit }\n"),
+			"m.yaml:8:", "'last'" },
+		{ WORKER("      a:\n        cpu: 1 us\n        next: { a: 0.5, exit: 0.5 }\n"
+			 "        draws: 2\n        last: stop\n"),
+			"m.yaml:12:", "'last'" },
 		{ WORKER("      a: { cpu: [0 s, 0 s], next: a }\n"), "m.yaml:8:", "cycle" },
 		{ WORKER("      a: { sleep: 0 s, next: { a: 0.1, exit: 0.9 } }\n"),
 			"m.yaml:8:", "cycle" },

@@ -244,6 +244,34 @@ static void loops_locks_and_parts_are_counted(void **state)
 	assert_true(get[GRAPH_COUNT] == 4); /* three items, then none */
 }
 
+/* A tenth of ten draws ends the thread, after all others; a quarter of four passes does eight ticks at once. */
+static void what_is_drawn_from_a_deck_adds_up(void **state)
+{
+	(void)state;
+	AUTO(model)
+	struct model *model = parse(
+		"corecast_model: 1\n"
+		"threads:\n"
+		"  w: { count: 1, fragments: {\n"
+		"    often: { cpu: 1 us, do: tick, next: { often: 0.6, loop: 0.3, end: 0.1 },\n"
+		"      draws: 10, last: end },\n"
+		"    loop: { loop: turn, times: { 0: 0.6667, 7: 0.3333 }, draws: 3, next: often "
+		"},\n"
+		"    turn: { cpu: 1 us, do: tick, next: loop },\n"
+		"    end: { cpu: 1 us, next: exit } } }\n");
+	AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
+	AUTO_FREE double *parameters = with_first(model, 0);
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		const struct sample_options options = {
+			.model = model, .parameters = parameters, .seed = seed
+		};
+		struct err err;
+		if (sample_run(&options, row, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_true(row[GRAPH_TICKS] == 10 + 7);
+	}
+}
+
 static void a_deadlock_and_an_endless_instant_are_explained(void **state)
 {
 	(void)state;
@@ -354,6 +382,7 @@ int main(void)
 		cmocka_unit_test(clients_that_think_follow_mean_value_analysis),
 		cmocka_unit_test(a_program_with_a_serial_part_obeys_amdahl),
 		cmocka_unit_test(loops_locks_and_parts_are_counted),
+		cmocka_unit_test(what_is_drawn_from_a_deck_adds_up),
 		cmocka_unit_test(a_deadlock_and_an_endless_instant_are_explained),
 		cmocka_unit_test(warming_up_is_found),
 		cmocka_unit_test(intervals_hold_the_mean_95_times_of_100),
