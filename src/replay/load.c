@@ -128,6 +128,8 @@ static uint32_t add_thread(struct replay *replay, const struct event *event, uin
 static int leave(struct replay *replay, uint32_t index)
 {
 	int code = waits_exit(replay, index);
+	if (code == 0)
+		code = polls_end(replay, index);
 	struct load_thread *thread = &replay->threads[index];
 	set_active(replay, thread, false);
 	thread->is_over = true;
@@ -456,6 +458,7 @@ void replay_free(struct replay *replay)
 		free(replay->threads[i].holds);
 		free(replay->threads[i].splits);
 		free(replay->threads[i].bounds);
+		free(replay->threads[i].poll.rests);
 	}
 	for (size_t i = 0; i < replay->object_count; i++)
 		free(replay->objects[i].arrivals);
@@ -466,6 +469,9 @@ void replay_free(struct replay *replay)
 	for (size_t i = 0; i < replay->pool_count; i++)
 		free(replay->pools[i].members);
 	free(replay->pools);
+	free(replay->polls);
+	free(replay->awaited);
+	map_release(&replay->rests);
 	map_release(&replay->pooled);
 	free(replay->supplies);
 	free(replay->threads);

@@ -8,7 +8,7 @@
  *	             waits.c: what a wait means          costs.c       turns.c: in recorded order
  *	               locks.c                           fit.c         deal.c: common work
  *	               conds.c, sections.c               supply.c        |
- *	                                                 pool.c        emit.c --> events
+ *	               polls.c                           pool.c        emit.c --> events
  */
 #ifndef REPLAY_PARTS_H
 #define REPLAY_PARTS_H
@@ -55,6 +55,25 @@ struct step {
 	bool is_all; /* broadcast */
 	bool is_refused; /* STEP_DECIDE: it went on because the queue was closed */
 	bool is_pooled; /* the work before it is part of replay.pooled's */
+	bool is_poll; /* STEP_SLEEP, STEP_TIMED_WAIT: until others have come to rest; amount: index of the poll */
+	bool is_awaited; /* a poll waits until somebody has come here: see replay.rests */
+};
+
+/* Where a thread came to rest. */
+struct rest {
+	uint32_t thread;
+	size_t step;
+};
+
+/* While they are loaded: pauses of a thread at one place, with nothing but looks between. See polls.c. */
+struct load_poll {
+	uint32_t object, pauses; /* pauses: 0: there is none */
+	uint32_t alone; /* of the last pauses, at whose end no other thread was active */
+	uint64_t site, began_ns, paused_ns;
+	size_t first, last; /* their steps */
+	struct rest *rests; /* of other threads, at the end of the first pause that was alone */
+	size_t rest_count, rest_capacity;
+	bool is_refuted; /* it went on, though others were active again */
 };
 
 /* A lock that a thread holds while its events are loaded. */
@@ -91,6 +110,7 @@ struct load_thread {
 	uint16_t stretch; /* while it is loaded: that it is in */
 	struct load_split *splits;
 	size_t split_count, split_capacity;
+	struct load_poll poll;
 
 	/* While it is loaded. */
 	uint64_t work_ns; /* since its last step */
@@ -216,6 +236,17 @@ struct pool {
 	uint64_t work_ns, part_ns; /* of all; what is taken at a time */
 };
 
+/* Pauses until so many threads have come to rest. */
+struct poll {
+	uint32_t pauses, rest_count; /* pauses: in the recording */
+	uint64_t pause_ns; /* their mean */
+};
+
+struct awaited {
+	uint32_t poll;
+	size_t next; /* that awaits the same, plus one; 0: none */
+};
+
 enum { LOAD_ACTIVE_MAX = 1024 };
 
 /*
@@ -255,6 +286,13 @@ struct replay {
 
 	struct supply *supplies;
 	size_t supply_count, supply_capacity;
+	struct poll *polls;
+	size_t poll_count, poll_capacity;
+	struct awaited *awaited;
+	size_t awaited_count, awaited_capacity;
+	struct map rests; /* thread, step -> the first one of `awaited` that is for it, plus one */
+	/* Else polls take as long as they did: the first suspect when what one waits for does not come. */
+	bool awaits_polls, was_poll_lost; /* was_poll_lost: in the last run */
 	struct pool *pools;
 	size_t pool_count, pool_capacity;
 	struct map pooled; /* thread, step -> the pool that its work is from */
@@ -347,6 +385,11 @@ int barriers_meet(struct replay *replay, uint32_t object);
 /* costs.c */
 int costs_sample(struct samples *samples, uint64_t ns);
 void costs_settle(struct replay *replay); /* when all events are known */
+
+/* polls.c. A pause is over; a wait ended by a signal; the thread pauses no more. `site` is the wait's. */
+int polls_pause(struct replay *replay, uint32_t thread, uint64_t site, uint64_t waited_ns);
+void polls_signalled(struct replay *replay, uint32_t thread, uint64_t site);
+int polls_end(struct replay *replay, uint32_t thread);
 
 /* supply.c: when all objects are known. */
 int supplies_find(struct replay *replay);

@@ -299,6 +299,8 @@ static int play_step(
 		step->object != REPLAY_NONE && step->kind != STEP_SLEEP && step->kind != STEP_MARK;
 	if (has_object && player->run->change_count > 0 && is_left_out(player, step->object))
 		return PLAY_DONE;
+	if (step->is_poll)
+		return polls_play(player, index, step, op);
 	switch ((enum step_kind)step->kind) {
 	case STEP_NOTHING:
 		return PLAY_DONE;
@@ -406,12 +408,21 @@ int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_res
 		while (!thread->has_begun || thread->work > 0)
 			if (compute(op, next_work(player, index, step)))
 				return 0;
+		if (step->is_awaited && !thread->has_come)
+			polls_reach(player, thread->list, thread->at);
+		thread->has_come = true;
 		code = play_step(player, index, step, op);
+		if (code == -EDEADLK) {
+			player->replay->was_poll_lost = true;
+			return err_set(
+				err, code, "a thread pauses until others rest, who never do");
+		}
 		if (code < 0)
 			return err_set(err, code, "out of memory");
 		if (code != PLAY_AGAIN) {
 			thread->at++;
 			thread->stage = 0;
+			thread->has_come = false;
 			thread->looks = 0;
 			thread->has_begun = false;
 			deal_next(player, index, step);

@@ -21,6 +21,7 @@ struct play_thread {
 	uint32_t looks; /* for a thread that it joins and nobody has started yet */
 	uint64_t generation; /* of the barrier that it waits at */
 	bool has_begun; /* the work before the step */
+	bool has_come; /* that work is done */
 	uint64_t work; /* of that, what is to come */
 	bool has_slept; /* until its start */
 	uint64_t operation_ns; /* what its operations cost so far */
@@ -64,6 +65,7 @@ struct player {
 	size_t *dealt; /* of each supply: how many pieces are gone */
 	struct play_progress *progress; /* of each list, for run->moves */
 	uint64_t *pool_left_ns; /* of each pool */
+	uint32_t *poll_left; /* of each poll: who are still to come to rest */
 	uint64_t *turns; /* object -> whose turn it is */
 	struct map turn_waiters; /* object, turn -> thread that waits for it */
 	struct map passes; /* thread, condition: how often it passed */
@@ -113,6 +115,10 @@ uint64_t deal_part(struct player *player, uint32_t index);
 bool deal_is_refused(const struct player *player, uint32_t index, const struct step *step);
 /* Whether the object is the place of a supply of which all is dealt. */
 bool deal_is_over(const struct player *player, uint32_t object);
+
+/* polls.c. Somebody has come to this step; a step that is a poll: as above, -EDEADLK when what it waits for does not come. */
+void polls_reach(struct player *player, uint32_t list, size_t at);
+int polls_play(struct player *player, uint32_t index, const struct step *step, struct sim_op *op);
 
 /* run.c. 0 or -ENOMEM. */
 int player_add_to_table(

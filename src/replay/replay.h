@@ -74,6 +74,7 @@ struct replay_facts {
 	size_t supplies; /* places from where threads take pieces of work: see supply.c */
 	uint64_t dealt; /* such pieces, which go to whoever asks first */
 	uint64_t shared_rounds; /* of work that threads share out while they do it: see pool.c */
+	uint64_t polls; /* loops of pauses that end when others have come to rest: see polls.c */
 	uint64_t conditions,
 		by_order; /* waits for conditions; those replayed in the recorded order */
 	uint64_t unended; /* waits that had not ended when the recording did */
@@ -156,7 +157,8 @@ int replay_run(
 bool replay_stuck(const struct replay *replay, size_t n, uint32_t *ret_meaning);
 
 /*
- * After -EDEADLK with no such condition: work is not dealt anew any more; then, locks and semaphores for which threads waited then are taken in the recorded
+ * After -EDEADLK with no such condition: loops of pauses take as long as they did, where one of them never ended; work is
+ * not dealt anew any more; then, locks and semaphores for which threads waited then are taken in the recorded
  * order from now on, and barriers are none. False: all of them were already.
  */
 bool replay_settle(struct replay *replay);

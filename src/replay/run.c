@@ -135,16 +135,19 @@ static int player_init(struct player *player)
 	player->dealt = calloc(replay->supply_count + 1, sizeof *player->dealt);
 	player->progress = calloc(threads, sizeof *player->progress);
 	player->pool_left_ns = calloc(replay->pool_count + 1, sizeof *player->pool_left_ns);
+	player->poll_left = calloc(replay->poll_count + 1, sizeof *player->poll_left);
 	player->conds = calloc(objects, sizeof *player->conds);
 	player->episode_numbers =
 		calloc(replay->episode_count + 1, sizeof *player->episode_numbers);
 	player->depths = calloc(threads * (player->run->change_count + 1), sizeof *player->depths);
 	if (!player->threads || !player->numbers || !player->owners || !player->last_owners ||
 		!player->turns || !player->dealt || !player->progress || !player->pool_left_ns ||
-		!player->conds || !player->episode_numbers || !player->depths)
+		!player->poll_left || !player->conds || !player->episode_numbers || !player->depths)
 		return -ENOMEM;
 	for (size_t i = 0; i < replay->pool_count; i++)
 		player->pool_left_ns[i] = replay->pools[i].work_ns;
+	for (size_t i = 0; i < replay->poll_count; i++)
+		player->poll_left[i] = replay->polls[i].rest_count;
 	int code = add_objects(player);
 	for (uint32_t i = 0; code == 0 && i < replay->thread_count; i++)
 		code = add_thread(player, i);
@@ -165,6 +168,7 @@ static void player_release(struct player *player)
 	free(player->dealt);
 	free(player->progress);
 	free(player->pool_left_ns);
+	free(player->poll_left);
 	free(player->conds);
 	free(player->episode_numbers);
 	free(player->depths);
@@ -288,6 +292,7 @@ int replay_run(
 	if (code < 0)
 		return code;
 	struct player player = { .replay = replay, .run = run, .sink = run->sink };
+	replay->was_poll_lost = false;
 	rng_init(&player.rng, run->seed);
 	code = play(&player, run->cores ? run->cores : replay->facts.cores, ret_ns, err);
 	if (code == -EDEADLK) {

@@ -40,6 +40,11 @@ static size_t settle(struct replay *replay, bool is_for_all)
 
 bool replay_settle(struct replay *replay)
 {
+	if (replay->was_poll_lost && replay->awaits_polls) {
+		replay->awaits_polls = false;
+		replay->facts.polls = 0;
+		return true;
+	}
 	if (replay->deals_anew) {
 		replay->deals_anew = false;
 		replay->facts.supplies = replay->facts.dealt = replay->facts.shared_rounds = 0;

@@ -182,19 +182,23 @@ static int end_wait(struct replay *replay, uint32_t index, const struct event *e
 		if (has_failed) {
 			step->kind = STEP_TIMED_WAIT;
 			step->amount += waited_ns;
-		} else {
-			forget_timeouts(thread, step->object);
+			return polls_pause(replay, index, event->site, waited_ns);
 		}
+		forget_timeouts(thread, step->object);
+		polls_signalled(replay, index, event->site);
 		return 0;
 	case STEP_SLEEP:
 		step->amount = waited_ns;
 		if (thread->wait_what != WHAT_COND)
-			return 0;
+			return thread->wait_what == WHAT_SLEEP
+				       ? polls_pause(replay, index, event->site, waited_ns)
+				       : 0;
 		if (has_failed) {
 			step->kind = step->other == REPLAY_NONE ? STEP_SLEEP : STEP_TIMED_WAIT;
-			return 0;
+			return polls_pause(replay, index, event->site, waited_ns);
 		}
 		forget_timeouts(thread, step->object);
+		polls_signalled(replay, index, event->site);
 		return conds_resolve(replay, index, until_ns);
 	default:
 		return 0;

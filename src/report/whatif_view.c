@@ -97,6 +97,13 @@ static void add_doubts(struct strbuf *out, const struct whatif_answer *answer)
 			" pieces of work that threads took from %zu common suppl%s go to whoever "
 			"asks first, not to who had them in the recording.\n",
 			f->dealt, f->supplies, f->supplies == 1 ? "y" : "ies");
+	if (f->polls > 0)
+		strbuf_addf(out,
+			"%" PRIu64
+			" loop%s of sleeping ended when others were done: %s end%s when they are "
+			"done here.\n",
+			f->polls, f->polls == 1 ? "" : "s", f->polls == 1 ? "it" : "they",
+			f->polls == 1 ? "s" : "");
 	if (f->shared_rounds > 0)
 		strbuf_addf(out,
 			"In %" PRIu64
