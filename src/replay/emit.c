@@ -148,7 +148,7 @@ int replay_emit(struct player *player, const struct event *given, struct err *er
 		player->by_tid[given->tid] = index + 1;
 		thread = &player->replay->threads[index];
 	}
-	if (event.kind == EVENT_NAME || !thread)
+	if (event.kind == EVENT_NAME || !thread || play_is_cut(player, index))
 		return 0;
 	const struct load_object *object = object_of(player, event.what, event.object);
 	if (event.kind == EVENT_RELEASE && (!object || is_stand_in(object)))

@@ -127,10 +127,11 @@ static uint32_t add_thread(struct replay *replay, const struct event *event, uin
 
 static int leave(struct replay *replay, uint32_t index)
 {
+	struct load_thread *thread = &replay->threads[index];
+	thread->ended_in_wait = thread->wait_what != WHAT_NONE;
 	int code = waits_exit(replay, index);
 	if (code == 0)
 		code = polls_end(replay, index);
-	struct load_thread *thread = &replay->threads[index];
 	set_active(replay, thread, false);
 	thread->is_over = true;
 	thread->is_running = false;
@@ -201,6 +202,7 @@ static int start(struct replay *replay, const struct event *event)
 
 static int exited(struct replay *replay, uint32_t index, const struct event *event)
 {
+	replay->threads[index].has_exited = true;
 	int code = leave(replay, index);
 	(void)map_remove(&replay->live, event->pid, event->tid);
 	replay->end_ns = event->time_ns;
@@ -404,6 +406,19 @@ static int load_event(void *context, const struct event *given, struct err *err)
 	return code < 0 ? err_set(err, code, "out of memory") : 0;
 }
 
+/* Who waited when the first thread of its process ended, and with it the process. */
+static void find_daemons(struct replay *replay)
+{
+	for (size_t i = 0; i < replay->thread_count; i++) {
+		struct load_thread *thread = &replay->threads[i];
+		const uint64_t *place = map_find(&replay->known, thread->pid, thread->pid);
+		const struct load_thread *first = place ? &replay->threads[*place] : NULL;
+		thread->is_daemon = thread->ended_in_wait && first && first->has_exited &&
+				    !first->ended_in_wait &&
+				    (!thread->has_exited || thread->ended_ns <= first->ended_ns);
+	}
+}
+
 /* Threads that had not ended live until the recording did; what they waited for is not known. */
 static int load_finish(void *context, uint64_t end_ns, struct err *err)
 {
@@ -429,6 +444,7 @@ static int load_finish(void *context, uint64_t end_ns, struct err *err)
 	}
 	if (code < 0)
 		return err_set(err, code, "out of memory");
+	find_daemons(replay);
 	replay->is_finished = true;
 	code = objects_finish(replay, err);
 	return code < 0 ? code : replay_fit(replay, err);

@@ -104,6 +104,8 @@ struct load_thread {
 	bool is_over, is_active, has_cpu, is_on_core,
 		is_running; /* is_running: as far as it is known, computes */
 	bool is_sleeper; /* a STEP_WAKE is for it */
+	bool has_exited, ended_in_wait; /* has_exited: it was seen to */
+	bool is_daemon; /* it waited when its process ended: it has no end of its own */
 	bool counts_work; /* its CPU time is no time: see replay_opts.stretch */
 	uint32_t supply; /* that it takes work from, plus one; 0: none */
 	size_t *bounds; /* for each epoch of that: the step after it has found nothing left */

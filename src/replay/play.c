@@ -292,6 +292,30 @@ static int mark(struct player *player, uint32_t index, const struct step *step, 
 	}
 }
 
+bool play_is_cut(const struct player *player, uint32_t index)
+{
+	const struct play_thread *thread = &player->threads[index];
+	return thread->is_cut || (thread->is_pausing && player->left == 0 &&
+					 player->replay->threads[index].is_daemon);
+}
+
+/* Time passes; for a daemon only while others are there. */
+static int play_pause(
+	struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
+{
+	player->threads[index].is_pausing = true;
+	if (play_is_cut(player, index))
+		return PLAY_DONE;
+	if (step->is_poll)
+		return polls_play(player, index, step, op);
+	op->amount = step->amount;
+	if (step->kind == STEP_SLEEP)
+		return step->amount ? play_op(op, SIM_SLEEP, 0) : PLAY_DONE;
+	op->amount += op->amount == 0;
+	(void)play_wait_for(player, index, step, op);
+	return PLAY_LAST;
+}
+
 static int play_step(
 	struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
 {
@@ -299,8 +323,6 @@ static int play_step(
 		step->object != REPLAY_NONE && step->kind != STEP_SLEEP && step->kind != STEP_MARK;
 	if (has_object && player->run->change_count > 0 && is_left_out(player, step->object))
 		return PLAY_DONE;
-	if (step->is_poll)
-		return polls_play(player, index, step, op);
 	switch ((enum step_kind)step->kind) {
 	case STEP_NOTHING:
 		return PLAY_DONE;
@@ -318,9 +340,8 @@ static int play_step(
 	case STEP_AWAIT_SIGNAL:
 		return play_await_signal(player, index, step, op);
 	case STEP_TIMED_WAIT:
-		op->amount = step->amount ? step->amount : 1;
-		(void)play_wait_for(player, index, step, op);
-		return PLAY_LAST;
+	case STEP_SLEEP:
+		return play_pause(player, index, step, op);
 	case STEP_SIGNAL:
 		return play_signal(player, step, op);
 	case STEP_DECIDE:
@@ -332,9 +353,6 @@ static int play_step(
 	case STEP_SEM_POST:
 		op->amount = step->amount;
 		return play_op(op, SIM_SEM_POST, player->numbers[step->object]);
-	case STEP_SLEEP:
-		op->amount = step->amount;
-		return step->amount ? play_op(op, SIM_SLEEP, 0) : PLAY_DONE;
 	case STEP_AWAIT_WAKE:
 		return play_op(op, SIM_SEM_WAIT, player->threads[index].sem);
 	case STEP_WAKE:
@@ -372,6 +390,25 @@ static int find_index(
 	return 0;
 }
 
+/* What it did last is done. */
+static void note_progress(struct player *player, uint32_t index, struct sim *sim)
+{
+	struct play_thread *thread = &player->threads[index];
+	thread->is_cut = play_is_cut(player, index);
+	thread->is_pausing = false;
+	player->has_cut |= thread->is_cut;
+	if (!thread->is_cut)
+		player->end_ns = sim_now(sim);
+}
+
+/* It ends now. */
+static void note_end(struct player *player, uint32_t index)
+{
+	struct play_thread *thread = &player->threads[index];
+	player->left -= !thread->is_over && !player->replay->threads[index].is_daemon;
+	thread->is_over = true;
+}
+
 static bool compute(struct sim_op *op, uint64_t ns)
 {
 	op->kind = SIM_COMPUTE;
@@ -389,7 +426,7 @@ int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_res
 		return err_set(err, code, "out of memory");
 	const struct load_thread *loaded = &player->replay->threads[index];
 	struct play_thread *thread = &player->threads[index];
-	(void)sim;
+	note_progress(player, index, sim);
 	if (op->kind == SIM_SPAWN && last->status == 0) /* it can be joined before it has run */
 		player->threads[op->other - 1].tid = (uint32_t)last->item;
 	*op = (struct sim_op){ 0 };
@@ -419,6 +456,8 @@ int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_res
 		}
 		if (code < 0)
 			return err_set(err, code, "out of memory");
+		if (op->kind == SIM_EXIT)
+			note_end(player, index);
 		if (code != PLAY_AGAIN) {
 			thread->at++;
 			thread->stage = 0;
@@ -430,6 +469,7 @@ int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_res
 		if (code != PLAY_DONE)
 			return 0;
 	}
+	note_end(player, index);
 	(void)play_op(op, SIM_EXIT, 0);
 	return 0;
 }

@@ -22,6 +22,8 @@ struct play_thread {
 	uint64_t generation; /* of the barrier that it waits at */
 	bool has_begun; /* the work before the step */
 	bool has_come; /* that work is done */
+	bool is_over, is_pausing,
+		is_cut; /* is_cut: a daemon whose pauses are no time, since all others are over */
 	uint64_t work; /* of that, what is to come */
 	bool has_slept; /* until its start */
 	uint64_t operation_ns; /* what its operations cost so far */
@@ -71,6 +73,9 @@ struct player {
 	struct map passes; /* thread, condition: how often it passed */
 	struct play_table tables[SIM_DISKS + 1]; /* by enum sim_object_kind */
 	uint32_t *depths; /* thread * changes + change: locks held, regions that it is in */
+	uint32_t left; /* threads that are no daemons, and not over */
+	uint64_t end_ns; /* when somebody did something last; is_cut threads aside */
+	bool has_cut; /* some thread is_cut */
 	uint32_t cores, active; /* active: threads that do not wait */
 	double speed; /* of the cores, now */
 };
@@ -131,6 +136,9 @@ bool turns_pass_when_given_back(const struct load_object *object);
 bool turns_pass(struct player *player, uint32_t object, struct sim_op *op);
 /* After a deadlock. */
 void turns_note_stuck(const struct player *player);
+
+/* play.c: whether a thread is cut, now or when its pause is over. */
+bool play_is_cut(const struct player *player, uint32_t index);
 
 /* play.c: struct sim_program's next(). */
 int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_result *last,

@@ -149,8 +149,10 @@ static int player_init(struct player *player)
 	for (size_t i = 0; i < replay->poll_count; i++)
 		player->poll_left[i] = replay->polls[i].rest_count;
 	int code = add_objects(player);
-	for (uint32_t i = 0; code == 0 && i < replay->thread_count; i++)
+	for (uint32_t i = 0; code == 0 && i < replay->thread_count; i++) {
+		player->left += !replay->threads[i].is_daemon;
 		code = add_thread(player, i);
+	}
 	return code;
 }
 
@@ -254,7 +256,7 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 		code = sim_run(player->sim, err);
 	if (code < 0)
 		return code;
-	*ret_ns = sim_now(player->sim);
+	*ret_ns = player->has_cut ? player->end_ns : sim_now(player->sim);
 	if (player->run->times)
 		take_times(player, player->run->times);
 	return player->sink ? sink_finish(player->sink, *ret_ns, err) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who sleeps until others are done goes on when they are; who sleeps so often goes on after so long. */
+/* Who sleeps until others are done, or its process ends, does so no longer; who sleeps so often goes on after so long. */
 #include "replay_fixture.h"
 
 #include <inttypes.h>
@@ -109,6 +109,26 @@ static void who_waits_again_after_a_timeout_waits_for_the_signal(void **state)
 	release(&f);
 }
 
+/* The first thread computes for 52 ms; d pauses every 10 ms, works 1 ms, and pauses when the process ends. */
+static void daemons_end_with_their_process(void **state)
+{
+	(void)state;
+	char text[4096] = WORK_HEAD "0,1,1,start,,,,,\n0,d,1,start,,,,,\n";
+	for (uint32_t i = 0; i < 5; i++) {
+		size_t at = strlen(text);
+		(void)snprintf(text + at, sizeof text - at,
+			"%" PRIu32 ",d,%" PRIu32 ",wait,sleep,,7,,\n%" PRIu32 ",d,%" PRIu32
+			",pass,sleep,,7,,waited\n",
+			i * 10 * MS, i * MS + 1, (i * 10 + 9) * MS, i * MS + 1);
+	}
+	strcat(text, "50000000,d,5000001,wait,sleep,,7,,\n52000000,1,52000000,exit,,,,,\n");
+	struct fixture f = load(text, 2);
+	struct replay_change faster = { { .kind = REPLAY_THREAD, .pid = 1, .number = 1 }, 2 };
+	assert_int_equal(play(&f, 2, NULL, 0), 52 * MS);
+	assert_in_range(play(&f, 2, &faster, 1), 26 * MS, 26 * MS + 10);
+	release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -116,6 +136,7 @@ int main(void)
 		cmocka_unit_test(pauses_beside_work_that_goes_on_are_as_long),
 		cmocka_unit_test(pauses_that_went_on_beside_rest_are_as_long),
 		cmocka_unit_test(few_pauses_are_as_long),
+		cmocka_unit_test(daemons_end_with_their_process),
 		cmocka_unit_test(who_waits_again_after_a_timeout_waits_for_the_signal),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
