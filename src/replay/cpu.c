@@ -46,6 +46,15 @@ static void share_work(struct load_thread *thread, uint64_t work, uint64_t time_
 	thread->work_ns += work - given;
 }
 
+/* No thread has more of a core than there is: what a damaged file says is not played for days. */
+static uint64_t most_work(const struct load_thread *thread, uint64_t work, uint64_t time_ns)
+{
+	enum { SLACK_NS = 10000000 }; /* clocks that are read one after the other */
+	uint64_t most = time_ns - thread->began_ns + SLACK_NS;
+	uint64_t left = most > thread->total_cpu_ns ? most - thread->total_cpu_ns : 0;
+	return thread->counts_work || work < left ? work : left;
+}
+
 /* A thread's CPU time up to now: from its clock, or by the time that it ran. */
 void cpu_account(struct replay *replay, struct load_thread *thread, const struct event *event)
 {
@@ -59,10 +68,12 @@ void cpu_account(struct replay *replay, struct load_thread *thread, const struct
 			thread->cpu_ns = is_clock_new ? 0 : event->cpu_ns;
 		}
 		if (event->cpu_ns > thread->cpu_ns) {
-			share_work(thread, event->cpu_ns - thread->cpu_ns, event->time_ns);
-			replay->sampled_ns += had_cpu ? event->cpu_ns - thread->cpu_ns : 0;
+			uint64_t work =
+				most_work(thread, event->cpu_ns - thread->cpu_ns, event->time_ns);
+			share_work(thread, work, event->time_ns);
+			replay->sampled_ns += had_cpu ? work : 0;
 			replay->samples += had_cpu ? thread->samples : 0;
-			thread->total_cpu_ns += event->cpu_ns - thread->cpu_ns;
+			thread->total_cpu_ns += work;
 			thread->cpu_ns = event->cpu_ns;
 		}
 		thread->samples = 0;

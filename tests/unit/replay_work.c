@@ -271,6 +271,17 @@ static void who_is_left_at_the_end_did_what_samples_show(void **state)
 	release(&f);
 }
 
+/* 50 s of CPU time within 60 ms, which only a damaged file says. */
+static void work_that_no_core_could_do_is_left_out(void **state)
+{
+	(void)state;
+	struct fixture f = load(WORK_HEAD "0,a,1,start,,,,,\n"
+					  "60000000,a,50000000000,exit,,,,,\n",
+		2);
+	assert_in_range(play(&f, 2, NULL, 0), 60000000, 70000000);
+	release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +292,7 @@ int main(void)
 		cmocka_unit_test(rounds_are_told_apart_by_who_comes),
 		cmocka_unit_test(time_outs_before_a_signal_are_not_waited_for),
 		cmocka_unit_test(who_is_left_at_the_end_did_what_samples_show),
+		cmocka_unit_test(work_that_no_core_could_do_is_left_out),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
