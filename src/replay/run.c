@@ -222,6 +222,18 @@ static void take_times(const struct player *player, struct replay_time *times)
 	}
 }
 
+/*
+ * What the run gets of other cores than the recorded ones: others have as much time of cores as they had there, and take it
+ * first of the cores that the run leaves to them.
+ */
+static double share_of(const struct replay_facts *facts, uint32_t cores)
+{
+	double others = (1 - facts->available_full) * facts->cores;
+	double left = facts->cores > cores ? facts->cores - cores : 0;
+	double share = others > left ? 1 - (others - left) / cores : 1;
+	return share > facts->available_full ? share : facts->available_full;
+}
+
 static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct err *err)
 {
 	struct sim_program program = { .context = player, .next = play_next };
@@ -231,7 +243,8 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 	/* What no recording tells of another number of cores: see docs/models/replay.md, Uncertainty. */
 	uint64_t guess = !is_work && cores != facts->cores ? player->run->seed : 0;
 	double speeds[REPLAY_CORES_MAX];
-	player->speed = guess & 2 ? 1 : facts->available_spare;
+	player->speed = is_work || cores == facts->cores || guess & 2 ? facts->available_spare
+								      : share_of(facts, cores);
 	for (uint32_t i = 0; i < cores; i++)
 		speeds[i] = player->speed;
 	struct sim_options options = { .seed = player->run->seed,

@@ -72,7 +72,8 @@ static void add_doubts(struct strbuf *out, const struct whatif_answer *answer)
 		strbuf_addf(out,
 			"The run got %.0f%% of the cores' time that it could have used: the rest "
 			"went to other programs, or its threads waited for what is not recorded "
-			"(in the C library, in loops of its own). The same is assumed here.\n",
+			"(in the C library, in loops of its own). Others are taken to want as much "
+			"of other cores.\n",
 			100 * f->available);
 	if (answer->forgotten > 0)
 		strbuf_addf(out,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The replay on timelines written by hand, against what can be worked out on paper. */
 #include "base/strbuf.h"
+#include "base/mem.h"
 #include "replay_fixture.h"
 #include "sim/sim.h"
 
@@ -404,25 +405,29 @@ static void replays_repeat_and_vary_with_the_seed(void **state)
 }
 
 /*
- * Two threads had half of one core each beside another one that nobody used: other programs had the rest, or they waited
- * for what was not recorded. On one core they need four times as long as their work, or twice.
+ * Two threads had half of a core each, and others one core's time. On one core others have the one that is left to them, on
+ * four they want a quarter of each; or, as is guessed, what was lost is lost to half of the threads' time on any.
  */
-static void where_lost_time_went_is_guessed_for_other_cores(void **state)
+static void others_want_as_much_of_other_cores(void **state)
 {
 	(void)state;
 	static const char text[] = WORK_HEAD "0,a,1,start,,,,,\n"
 					     "0,b,1,start,,,,,\n"
 					     "40000000,a,20000000,exit,,,,,\n"
 					     "40000000,b,20000000,exit,,,,,\n";
+	static const struct {
+		uint32_t cores;
+		uint64_t ns, guessed_ns;
+	} expected[] = { { 1, 40000000, 80000000 }, { 2, 40000000, 40000000 },
+		{ 4, 26666667, 40000000 } };
 	struct fixture f = load(text, 2);
-	for (uint64_t seed = 0; seed < 4; seed++) {
-		struct replay_run run = { .cores = 1, .seed = seed };
-		uint64_t ns, expected_ns = seed & 2 ? 40000000 : 80000000;
+	for (size_t i = 0; i < 4 * ARRAY_SIZE(expected); i++) {
+		struct replay_run run = { .cores = expected[i / 4].cores, .seed = i % 4 };
+		uint64_t expected_ns =
+			run.seed & 2 ? expected[i / 4].guessed_ns : expected[i / 4].ns;
+		uint64_t ns;
 		assert_int_equal(replay_run(f.replay, &run, &ns, NULL), 0);
-		assert_in_range(ns, expected_ns / 100 * 98, expected_ns / 100 * 102);
-		run.cores = 2; /* as it was */
-		assert_int_equal(replay_run(f.replay, &run, &ns, NULL), 0);
-		assert_in_range(ns, 39000000, 41000000);
+		assert_in_range(ns, expected_ns / 100 * 97, expected_ns / 100 * 103);
 	}
 	release(&f);
 }
@@ -538,7 +543,7 @@ int main(void)
 		cmocka_unit_test(taking_a_lock_over_is_work),
 		cmocka_unit_test(impossible_events_are_left_out),
 		cmocka_unit_test(replays_repeat_and_vary_with_the_seed),
-		cmocka_unit_test(where_lost_time_went_is_guessed_for_other_cores),
+		cmocka_unit_test(others_want_as_much_of_other_cores),
 		cmocka_unit_test(intervals_hold_the_error_and_the_span),
 		cmocka_unit_test(events_are_the_recordings),
 		cmocka_unit_test(a_replay_can_be_steered),
