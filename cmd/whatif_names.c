@@ -26,7 +26,8 @@ static const char *const kinds[] = { [REPLAY_THREAD] = "thread",
 struct named {
 	struct replay_target target;
 	char *name;
-	char *function; /* of a site; NULL: unknown */
+	char *role; /* of a thread: its name in the table of what changes; else NULL */
+	char *function; /* that a site is in, or a thread began in; NULL: unknown */
 };
 
 struct directory {
@@ -38,9 +39,15 @@ static void directory_release(struct directory *directory)
 {
 	for (size_t i = 0; i < directory->count; i++) {
 		free(directory->items[i].name);
+		free(directory->items[i].role);
 		free(directory->items[i].function);
 	}
 	free(directory->items);
+}
+
+static char *copy(const char *text)
+{
+	return text ? strdup(text) : NULL;
 }
 
 static int add(struct directory *directory, struct replay_target target, const char *name,
@@ -49,7 +56,7 @@ static int add(struct directory *directory, struct replay_target target, const c
 	if (mem_grow(&directory->items, &directory->capacity, directory->count + 1,
 		    sizeof *directory->items) < 0)
 		return -ENOMEM;
-	struct named item = { target, strdup(name), function ? strdup(function) : NULL };
+	struct named item = { target, strdup(name), NULL, copy(function) };
 	directory->items[directory->count++] = item;
 	return !item.name || (function && !item.function) ? -ENOMEM : 0;
 }
@@ -72,6 +79,19 @@ static int add_sites(struct directory *directory, const struct whatif *whatif)
 	return code;
 }
 
+static int add_thread(
+	struct directory *directory, const struct criticality_view *view, size_t index)
+{
+	const struct result_thread *thread = &view->results->threads[index];
+	struct replay_target target = {
+		.kind = REPLAY_THREAD, .pid = thread->pid, .number = thread->tid
+	};
+	int code = add(directory, target, view->threads[index], view->routines[index]);
+	if (code == 0)
+		directory->items[directory->count - 1].role = criticality_role(view, index);
+	return code;
+}
+
 static int fill(struct directory *directory, const struct whatif *whatif)
 {
 	const struct results *r = whatif->before.results;
@@ -81,11 +101,7 @@ static int fill(struct directory *directory, const struct whatif *whatif)
 	criticality_view_init(&view, r, "", &whatif->before.finder);
 	int code = view.failed ? -ENOMEM : 0;
 	for (size_t i = 0; code == 0 && i < r->thread_count; i++)
-		code = add(directory,
-			(struct replay_target){ .kind = REPLAY_THREAD,
-				.pid = r->threads[i].pid,
-				.number = r->threads[i].tid },
-			view.threads[i], NULL);
+		code = add_thread(directory, &view, i);
 	for (size_t i = 0; code == 0 && i < r->lock_count; i++)
 		code = add(directory,
 			(struct replay_target){ .kind = REPLAY_LOCK,
@@ -112,12 +128,25 @@ static int kind_of(const char **name)
 	return -1;
 }
 
+static bool is_called_by_function(const struct named *item, const char *name)
+{
+	return item->function && strcmp(item->function, name) == 0;
+}
+
+/* Threads are called by the function that they began in only where threads are meant: it is also code. */
 static bool is_called(const struct named *item, const char *name, int kind)
 {
 	if (kind >= 0 && (int)item->target.kind != kind)
 		return false;
-	return strcmp(item->name, name) == 0 ||
-	       (item->function && strcmp(item->function, name) == 0);
+	if (is_called_by_function(item, name))
+		return item->target.kind != REPLAY_THREAD || kind == REPLAY_THREAD;
+	return strcmp(item->name, name) == 0 || (item->role && strcmp(item->role, name) == 0);
+}
+
+static void add_to_list(struct strbuf *list, const struct named *item)
+{
+	strbuf_addf(list, "%s%s:%s", list->length > 0 ? ", " : "", kinds[item->target.kind],
+		item->role ? item->role : item->name);
 }
 
 static int unknown(const struct directory *directory, const char *name, int kind, struct err *err)
@@ -129,8 +158,7 @@ static int unknown(const struct directory *directory, const char *name, int kind
 		if (kind >= 0 && (int)item->target.kind != kind)
 			continue;
 		if (count++ < LISTED_MAX)
-			strbuf_addf(&list, "%s%s:%s", count > 1 ? ", " : "",
-				kinds[item->target.kind], item->name);
+			add_to_list(&list, item);
 	}
 	if (count > LISTED_MAX)
 		strbuf_addf(&list, " and %zu more", count - LISTED_MAX);
@@ -139,7 +167,14 @@ static int unknown(const struct directory *directory, const char *name, int kind
 		list.text ? list.text : "none");
 }
 
-/* Whether all that are so called are of one kind and, unless it is code, one thing. */
+/* Two of one kind that a name may mean together. */
+static bool is_alike(const struct named *a, const struct named *b, const char *name)
+{
+	return a->target.kind == REPLAY_SITE ||
+	       (is_called_by_function(a, name) && is_called_by_function(b, name));
+}
+
+/* Whether all that are so called are one thing, or of one kind and called by their function. */
 static int check_one(const struct directory *directory, const char *name, int kind, struct err *err)
 {
 	AUTO_RELEASE(strbuf) struct strbuf list = { 0 };
@@ -147,14 +182,14 @@ static int check_one(const struct directory *directory, const char *name, int ki
 	size_t count = 0;
 	for (size_t i = 0; i < directory->count; i++) {
 		const struct named *item = &directory->items[i];
-		if (!is_called(item, name, kind) || (first && first->target.kind == REPLAY_SITE &&
-							    item->target.kind == REPLAY_SITE))
+		if (!is_called(item, name, kind) ||
+			(first && first->target.kind == item->target.kind &&
+				is_alike(first, item, name)))
 			continue;
 		if (!first)
 			first = item;
 		if (count++ < LISTED_MAX)
-			strbuf_addf(&list, "%s%s:%s", count > 1 ? ", " : "",
-				kinds[item->target.kind], item->name);
+			add_to_list(&list, item);
 	}
 	if (count == 0)
 		return unknown(directory, name, kind, err);
@@ -164,12 +199,22 @@ static int check_one(const struct directory *directory, const char *name, int ki
 	return 0;
 }
 
+static bool is_known(const struct directory *directory, const char *name, int kind)
+{
+	for (size_t i = 0; i < directory->count; i++)
+		if (is_called(&directory->items[i], name, kind))
+			return true;
+	return false;
+}
+
 static int add_change(struct whatif *whatif, const struct directory *directory, const char *text,
 	int kind, double factor, struct err *err)
 {
 	const char *name = text;
 	int said = kind_of(&name);
 	kind = said >= 0 ? said : kind;
+	if (kind < 0 && !is_known(directory, name, -1) && is_known(directory, name, REPLAY_THREAD))
+		kind = REPLAY_THREAD; /* by the function that it began in */
 	int code = check_one(directory, name, kind, err);
 	for (size_t i = 0; code == 0 && i < directory->count; i++) {
 		const struct named *item = &directory->items[i];

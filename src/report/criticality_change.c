@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { LABEL = 32, ROWS = 12 };
+enum { LOOKED_AT = 1000 }; /* threads; beyond these nobody reads on */
 
 /* Something with a name and a number before and after; NAN: not there. */
 struct change {
@@ -72,10 +73,13 @@ static const char *role_of(const struct criticality_view *view, size_t index)
 	return view->routines[index] ? view->routines[index] : "thread";
 }
 
-/* Threads of one role are numbered in the order of their creation. The caller frees it; NULL: no memory. */
-static char *role_label(const struct criticality_view *view, size_t index, size_t count)
+/* Threads of one role are numbered in the order of their creation. */
+char *criticality_role(const struct criticality_view *view, size_t index)
 {
 	struct strbuf text = { 0 };
+	size_t count = view->row_count < LOOKED_AT ? view->row_count : LOOKED_AT;
+	if (index >= count)
+		return NULL;
 	const char *role = role_of(view, index);
 	size_t alike = 0, before = 0;
 	if (view->rows != view->results->threads)
@@ -91,8 +95,6 @@ static char *role_label(const struct criticality_view *view, size_t index, size_
 	return TAKE(text.text);
 }
 
-enum { LOOKED_AT = 1000 }; /* threads; beyond these nobody reads on */
-
 static void add_threads(
 	struct strbuf *out, const struct criticality_view *a, const struct criticality_view *b)
 {
@@ -105,7 +107,7 @@ static void add_threads(
 		const struct criticality_view *view = sides[side];
 		size_t rows = view->row_count < LOOKED_AT ? view->row_count : LOOKED_AT;
 		for (size_t i = 0; i < rows && !out->failed; i++) {
-			char *label = role_label(view, i, rows);
+			char *label = criticality_role(view, i);
 			double seconds = (double)view->rows[i].criticality_ns / 1e9;
 			out->failed |= !label;
 			if (!label)

@@ -50,6 +50,12 @@ void criticality_view_init(struct criticality_view *view, const struct results *
 	const char *subject, const struct code_finder *finder);
 void criticality_view_release(struct criticality_view *view);
 
+/*
+ * What the same thread of another run is called, too: "worker-1", "main thread", "work #2" for the second of those that began
+ * in work(). Shown where runs are compared. The caller frees it; NULL: it is not among the first, which are shown, or no memory.
+ */
+char *criticality_role(const struct criticality_view *view, size_t index);
+
 /* The most critical threads: "worker-1 62%, worker-2 13%". */
 void criticality_add_shares(struct strbuf *out, const struct results *results,
 	const struct code_finder *finder, size_t count);
