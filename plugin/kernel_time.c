@@ -4,7 +4,6 @@
 #include "preload/kernel_clock.h"
 #include "thread.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 
@@ -23,12 +22,12 @@ static bool is_left_out(int64_t number)
 	return false;
 }
 
-void kernel_call_begin(struct thread *thread, int64_t number)
+void kernel_call_begin(struct thread *thread, int64_t number, bool is_program)
 {
 	if (!thread)
 		return;
 	struct kernel_call *call = &thread->kernel_call;
-	call->number = is_left_out(number) ? -1 : number;
+	call->number = is_program && !is_left_out(number) ? number : -1;
 	if (call->number < 0)
 		return;
 	call->sleeps = kernel_sleeps();

@@ -8,6 +8,7 @@
 #ifndef PLUGIN_KERNEL_TIME_H
 #define PLUGIN_KERNEL_TIME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct thread;
@@ -18,7 +19,8 @@ struct kernel_call {
 	uint64_t least_ns; /* of any so far: what the emulator does about each */
 };
 
-void kernel_call_begin(struct thread *thread, int64_t number);
+/* is_program: else the recorder makes it. */
+void kernel_call_begin(struct thread *thread, int64_t number, bool is_program);
 
 /* Adds it to the stretch that the thread was counted into last: it is not while the recorder sees to a call. */
 void kernel_call_end(struct thread *thread, int64_t number);

@@ -73,7 +73,7 @@ static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t number, uint
 		if (number == SYS_execve)
 			exec_follow(a1, a2, a3);
 	}
-	kernel_call_begin(vcpu_table[index].thread, number);
+	kernel_call_begin(vcpu_table[index].thread, number, !vcpu_table[index].slot->makes_room);
 }
 
 static void on_syscall_return(qemu_plugin_id_t id, unsigned index, int64_t number, int64_t result)

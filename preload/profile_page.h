@@ -43,7 +43,9 @@ struct profile_slot {
 	uint64_t stretch; /* preload */
 	uint64_t accesses; /* plugin: to data memory, counted, so far */
 	uint32_t pid, tid; /* preload: who has the slot; 0: nobody */
-	uint64_t reserved[4];
+	uint64_t
+		makes_room; /* preload: 1: the recorder's file grows, with system calls of its own */
+	uint64_t reserved[3];
 };
 
 struct profile_page {

@@ -45,7 +45,11 @@ bool thread_make_room(void)
 		return false;
 	}
 	int kept = errno;
+	if (self.slot)
+		self.slot->makes_room = 1;
 	bool has_room = lane_grow(&self.lane, self.tid);
+	if (self.slot)
+		self.slot->makes_room = 0;
 	if (has_room)
 		memset(self.known, 0, sizeof(self.known)); /* the desk is empty */
 	self.without_room = has_room ? 0 : 1;
