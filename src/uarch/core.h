@@ -58,6 +58,8 @@ struct core_input {
 	double fetch_beyond[PROCESSOR_LEVELS_MAX]; /* per instruction: fetches that the instruction
 		cache has not, [0], and that level n has neither, [n] */
 	double fetches; /* of instruction lines, per instruction */
+	double targets_late[2]; /* per instruction: targets of taken branches that neither the first
+		level has, nor any */
 	double memory_cycles; /* from issue of a load to its use, under load; 0: without */
 };
 

@@ -160,6 +160,32 @@ static uint64_t word_count(uint64_t address, unsigned bytes)
 	return (address % WORD_BYTES + (bytes ? bytes : 1) - 1) / WORD_BYTES + 1;
 }
 
+/* The bytes of its word i that an access is to: bit n for the word's byte n. */
+static uint8_t word_mask(uint64_t i, uint64_t address, unsigned bytes)
+{
+	uint64_t from = i == 0 ? address % WORD_BYTES : 0;
+	uint64_t to = address % WORD_BYTES + (bytes ? bytes : 1) - i * WORD_BYTES;
+	return (uint8_t)((1u << (to < WORD_BYTES ? to : WORD_BYTES)) - (1u << from));
+}
+
+/* The last two stores to a word of which bytes are left; index 0: none. */
+struct word_stores {
+	uint16_t last, older; /* index into done[] */
+	uint8_t last_mask, older_mask;
+};
+
+static struct word_stores word_unpack(uint64_t packed)
+{
+	return (struct word_stores){ (uint16_t)packed, (uint16_t)(packed >> 16),
+		(uint8_t)(packed >> 32), (uint8_t)(packed >> 40) };
+}
+
+static uint64_t word_pack(struct word_stores stores)
+{
+	return stores.last | (uint64_t)stores.older << 16 | (uint64_t)stores.last_mask << 32 |
+	       (uint64_t)stores.older_mask << 40;
+}
+
 /* Where the time of a word is that the trace stores to later: it is from the trace before. 0: not followed. */
 static int find_carried(struct core_decoder *decoder, uint64_t word, uint16_t *ret)
 {
@@ -177,19 +203,46 @@ static int find_carried(struct core_decoder *decoder, uint64_t word, uint16_t *r
 	return 0;
 }
 
-static int operands_of_memory(
-	struct core_decoder *decoder, uint64_t address, unsigned bytes, struct operands *operands)
+/* What a load gets from stores. */
+struct stored {
+	uint16_t first; /* of them; 0: none */
+	unsigned bytes; /* that the first has */
+};
+
+static void take_store(
+	struct operands *operands, struct stored *stored, uint16_t store, uint8_t mask)
+{
+	if (!store || !mask)
+		return;
+	operand_add(operands, store);
+	if (!stored->first)
+		stored->first = store;
+	if (stored->first == store)
+		stored->bytes += (unsigned)__builtin_popcount(mask);
+}
+
+/* *ret_blocked: a store has some of the bytes, and none has all. */
+static int operands_of_memory(struct core_decoder *decoder, uint64_t address, unsigned bytes,
+	struct operands *operands, bool *ret_blocked)
 {
 	uint64_t first = address / WORD_BYTES, count = word_count(address, bytes);
+	struct stored stored = { 0 };
 	for (uint64_t i = 0; i < count; i++) {
-		const uint64_t *store = map_find(&decoder->words, first + i, 0);
-		uint16_t from = store ? (uint16_t)*store : 0;
-		int rc = store ? 0 : find_carried(decoder, first + i, &from);
+		uint8_t mask = word_mask(i, address, bytes);
+		const uint64_t *packed = map_find(&decoder->words, first + i, 0);
+		struct word_stores stores = { .last_mask = UINT8_MAX };
+		int rc = 0;
+		if (packed)
+			stores = word_unpack(*packed);
+		else
+			rc = find_carried(decoder, first + i, &stores.last);
 		if (rc != 0)
 			return rc;
-		if (from)
-			operand_add(operands, from);
+		take_store(operands, &stored, stores.last, mask & stores.last_mask);
+		take_store(operands, &stored, stores.older,
+			mask & stores.older_mask & (uint8_t)~stores.last_mask);
 	}
+	*ret_blocked = stored.first && stored.bytes < (bytes ? bytes : 1);
 	return 0;
 }
 
@@ -198,11 +251,19 @@ static int remember_store(
 {
 	uint64_t first = address / WORD_BYTES, count = word_count(address, bytes);
 	for (uint64_t i = 0; i < count; i++) {
-		uint64_t *store = NULL;
-		int rc = map_add(&decoder->words, first + i, 0, index, &store);
+		uint64_t *packed = NULL;
+		int rc = map_add(&decoder->words, first + i, 0, 0, &packed);
 		if (rc < 0)
 			return rc;
-		*store = index;
+		struct word_stores stores = word_unpack(*packed);
+		uint8_t mask = word_mask(i, address, bytes);
+		if (stores.last_mask & (uint8_t)~mask) {
+			stores.older = stores.last;
+			stores.older_mask = stores.last_mask;
+		}
+		stores.last = index;
+		stores.last_mask = mask;
+		*packed = word_pack(stores);
 	}
 	return 0;
 }
@@ -221,7 +282,7 @@ static int add_uop(struct core_decoder *decoder, struct core_uop uop,
 	if (rc != 0)
 		return rc;
 	uop.operand = (uint32_t)program->operand_count;
-	uop.operand_count = (uint8_t)operands->count;
+	uop.operand_count = operands->count & 15;
 	for (unsigned i = 0; i < operands->count; i++)
 		program->operands[program->operand_count++] = operands->index[i];
 	program->uops[program->uop_count++] = uop;
@@ -274,11 +335,14 @@ static int decode_load(struct core_decoder *decoder, struct instruction *now)
 	struct operands operands = { .count = 0 };
 	operands_of_registers(decoder, now->code->address_reads, &operands);
 	unsigned registers = operands.count;
-	int rc = operands_of_memory(decoder, now->address, now->code->data_bytes, &operands);
+	bool is_blocked = false;
+	int rc = operands_of_memory(
+		decoder, now->address, now->code->data_bytes, &operands, &is_blocked);
 	if (rc != 0)
 		return rc;
-	if (operands.count > registers)
-		decoder->program->accesses[now->access].is_stored = 1;
+	struct core_access *access = &decoder->program->accesses[now->access];
+	access->is_stored = operands.count > registers;
+	access->is_blocked = is_blocked;
 	if (is_plain_access(now->code) && now->code->flags & CODE_CONDITIONAL)
 		operands_of_registers(decoder, now->code->reads, &operands);
 	struct core_uop uop = { .access = now->access,
@@ -302,6 +366,7 @@ static struct core_uop operation_of(const struct instruction *now)
 	}
 	if (code->class == CODE_JUMP && code->flags & CODE_INDIRECT && !(code->flags & CODE_RETURN))
 		uop.flags |= CORE_INDIRECT;
+	uop.is_computed = code->class == CODE_JUMP && code->flags & (CODE_INDIRECT | CODE_RETURN);
 	if (is_serial(code)) {
 		uop.flags |= CORE_SERIAL;
 		uop.access = now->access;

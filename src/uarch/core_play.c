@@ -39,6 +39,7 @@ struct core {
 	uint32_t drained_line; /* of the last store, in its trace */
 	bool stores_in_pairs, is_pair;
 	int64_t forward_latency; /* of a load that a store gives its data to */
+	int64_t blocked_latency; /* of one that a store has some of its bytes, from when that has left */
 	enum core_component front_reason, drain_reason;
 	double fetch_debt[PROCESSOR_LEVELS_MAX];
 	int64_t stack[CORE_COMPONENTS];
@@ -47,6 +48,9 @@ struct core {
 	double fetch_misses[PROCESSOR_LEVELS_MAX]; /* per instruction, that level n + 1 serves */
 	double fetch_latency[PROCESSOR_LEVELS_MAX];
 	bool has_fetch_misses;
+	bool has_targets; /* those of taken branches may come late */
+	int64_t block_at; /* the front end has the block of instructions behind the last taken branch */
+	double targets_late[2], target_debt[2]; /* per instruction, that a level has not */
 	int64_t passed_at[FETCHED_MAX]; /* cycles: of the last instructions, in a ring */
 	uint32_t instruction;
 	uint32_t ahead; /* instructions that the front end is ahead of dispatch; 0: none */
@@ -111,6 +115,8 @@ int core_new(const struct processor *processor, struct core **ret)
 	core_memory_init(&core->memory, &core->processor);
 	core->forward_latency =
 		processor->store_forward > 0 ? processor->store_forward : core->memory.hit_latency;
+	core->blocked_latency =
+		processor->store_blocked > 0 ? processor->store_blocked : core->memory.hit_latency;
 	core->stores_in_pairs = __builtin_popcount(processor->store_ports) > 1;
 	if (queue_init(&core->window, processor->rob) != 0 ||
 		queue_init(&core->loads, processor->load_queue) != 0 ||
@@ -161,10 +167,41 @@ static int64_t fetch_start(const struct core *core)
 	return passed > core->redirected_at ? passed : core->redirected_at;
 }
 
+/* Cycles until the front end goes on behind a taken branch. Targets that are not in a level come evenly. */
+static int64_t target_delay(struct core *core, bool is_computed)
+{
+	const struct targets *targets = &core->processor.targets;
+	int64_t delay = is_computed ? targets->delay : 0;
+	if (core->target_debt[0] >= 1) {
+		core->target_debt[0] -= 1;
+		delay = targets->delay;
+	}
+	if (core->target_debt[1] >= 1) {
+		core->target_debt[1] -= 1;
+		delay = targets->second_delay;
+	}
+	return delay;
+}
+
+/*
+ * The front end goes on to the target in the cycle after the branch, or when the target comes; ahead of dispatch, if it runs
+ * ahead, so that a queue of blocks hides that where instructions take longer to be done.
+ */
+static void take_branch(struct core *core, const struct core_uop *uop)
+{
+	int64_t found = fetch_start(core);
+	if (core->ahead > 0 && core->block_at > found)
+		found = core->block_at;
+	core->block_at = found + (core->ahead > 0) + target_delay(core, uop->is_computed);
+	hold_front(core, core->block_at, CORE_BRANCH);
+}
+
 /* Misses of instruction lines come evenly: each holds the front end until it has what the next level takes. */
 static void fetch_instruction(struct core *core)
 {
 	core->passed_at[++core->instruction % FETCHED_MAX] = core->dispatch_at;
+	for (unsigned i = 0; i < 2; i++)
+		core->target_debt[i] += core->targets_late[i];
 	for (uint32_t i = 0; i < core->processor.level_count; i++) {
 		core->fetch_debt[i] += core->fetch_misses[i];
 		if (core->fetch_debt[i] < 1)
@@ -255,14 +292,21 @@ static int64_t execute_serial(struct core *core, const struct core_uop *uop,
 	return done;
 }
 
-/* Whether a store that a load waits for has not yet gone to the first level: its data comes from the store queue. */
-static bool is_forwarded(
-	const struct core *core, const uint16_t *operands, unsigned count, int64_t at)
+/* When the last of the stores that a load waits for has gone to the first level: until then its queue has the data. */
+static int64_t stores_left(const struct core *core, const uint16_t *operands, unsigned count)
 {
-	bool is_forwarded = false;
+	int64_t left = 0;
 	for (unsigned i = 0; i < count; i++)
-		is_forwarded |= core->left[operands[i]] > at;
-	return is_forwarded;
+		left = core->left[operands[i]] > left ? core->left[operands[i]] : left;
+	return left;
+}
+
+/* Of a load whose data a queue of stores has at `at`. No line is asked for. */
+static int64_t forward(
+	struct core *core, const struct core_access *access, int64_t at, int64_t left)
+{
+	core_memory_skip(&core->memory, access, at);
+	return access->is_blocked ? left + core->blocked_latency : at + core->forward_latency;
 }
 
 static int64_t execute(struct core *core, const struct core_uop *uop, const uint16_t *operands,
@@ -275,10 +319,10 @@ static int64_t execute(struct core *core, const struct core_uop *uop, const uint
 	if (uop->flags & CORE_LOAD && core->accesses_after > ready)
 		ready = core->accesses_after;
 	int64_t at = core_ports_book(&core->ports, unit, ready);
-	if (uop->flags & CORE_LOAD && access->is_stored &&
-		is_forwarded(core, operands, uop->operand_count, at)) {
-		core_memory_skip(&core->memory, access, at);
-		return at + core->forward_latency;
+	if (uop->flags & CORE_LOAD && access->is_stored) {
+		int64_t left = stores_left(core, operands, uop->operand_count);
+		if (left > at)
+			return forward(core, access, at, left);
 	}
 	int64_t translated = at;
 	if (uop->flags & (CORE_LOAD | CORE_STORE))
@@ -362,7 +406,7 @@ static void play_uop(struct core *core, const struct core_program *program,
 	bool rides = uop->flags & CORE_RIDES && core->processor.fuses;
 	bool is_paired = uop->flags & CORE_PAIRED && core->processor.fuses;
 	unsigned unit = is_paired ? uop->pair_unit : uop->unit;
-	if (uop->flags & CORE_FIRST && core->has_fetch_misses)
+	if (uop->flags & CORE_FIRST && (core->has_fetch_misses || core->has_targets))
 		fetch_instruction(core);
 	int64_t dispatched = dispatch(core, uop, unit, !rides, &reason);
 	static const uint16_t none[1];
@@ -374,6 +418,8 @@ static void play_uop(struct core *core, const struct core_program *program,
 	core->done[index] = done;
 	int64_t committed = commit(core, dispatched, reason, done, component, !rides);
 	leave(core, uop, access, !rides, committed, &core->left[index]);
+	if (core->has_targets && uop->unit == CODE_JUMP)
+		take_branch(core, uop);
 	if ((uop->flags & CORE_PREDICTED && uop->draw < core->mispredicted) ||
 		(uop->flags & CORE_INDIRECT && uop->draw < core->jumps_mispredicted))
 		redirect(core, done + core->processor.front_end);
@@ -408,6 +454,13 @@ static void start_fetch(struct core *core, const struct core_input *input)
 	core->instruction = 0;
 	core->redirected_at = 0;
 	memset(core->passed_at, 0, sizeof(core->passed_at));
+	core->has_targets = processor->targets.entries > 0;
+	core->block_at = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		core->targets_late[i] =
+			input->targets_late[i] - (i == 0 ? input->targets_late[1] : 0);
+		core->target_debt[i] = 0;
+	}
 	for (uint32_t i = 0; i < processor->level_count; i++) {
 		bool is_last = i + 1 == processor->level_count;
 		double beyond = is_last ? 0 : input->fetch_beyond[i + 1];

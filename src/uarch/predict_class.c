@@ -135,6 +135,8 @@ static struct core_input input_of(struct rppm *rppm, size_t index,
 	input.fetches = fetches;
 	for (unsigned i = 0; i < PROCESSOR_LEVELS_MAX; i++)
 		input.fetch_beyond[i] = fetches * odds->fetch_beyond[i];
+	for (unsigned i = 0; i < STATSTACK_TARGETS; i++)
+		input.targets_late[i] = fetches * odds->targets_beyond[i];
 	input.mispredicted = processor->predictor == PREDICTOR_PERFECT
 				     ? 0
 				     : branches_mispredicted(class, processor->predictor,

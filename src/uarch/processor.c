@@ -21,8 +21,8 @@ const char *const prefetch_names[PREFETCH_KINDS] = {
 	[PREFETCH_STRIDE] = "stride",
 };
 
-static const char *const sections[] = { "", "l1i", "l1", "l2", "l3", "l4", "tlb", "memory",
-	"threads", "power" };
+static const char *const sections[] = { "", "l1i", "l1", "l2", "l3", "l4", "tlb", "targets",
+	"memory", "threads", "power" };
 static const char *const level_names[PROCESSOR_LEVELS_MAX] = { "l1", "l2", "l3", "l4" };
 
 void processor_release(struct processor *processor)
@@ -96,6 +96,13 @@ int processor_check(const struct processor *processor, const char **ret_field, s
 	if (tlb->second_entries > 0 && tlb->second_entries < tlb->entries)
 		return mismatch(
 			ret_field, "tlb.second_entries", err, "fewer than the level before it has");
+	const struct targets *targets = &processor->targets;
+	if (targets->second_entries > 0 && targets->second_entries < targets->entries)
+		return mismatch(ret_field, "targets.second_entries", err,
+			"fewer than the level before it has");
+	if (targets->second_entries > 0 && targets->second_delay < targets->delay)
+		return mismatch(
+			ret_field, "targets.second_delay", err, "faster than the level before it");
 	if ((uint64_t)processor->instruction.ways * 64 > processor->instruction.bytes)
 		return mismatch(ret_field, "l1i.ways", err, "more ways than lines of 64 bytes");
 	if (processor->memory_ns * processor->frequency_hz / 1e9 <=
@@ -142,6 +149,8 @@ static bool has_section(const struct processor *processor, const char *name)
 			return i < processor->level_count;
 	if (strcmp(name, "tlb") == 0)
 		return processor->tlb.entries > 0;
+	if (strcmp(name, "targets") == 0)
+		return processor->targets.entries > 0;
 	return strcmp(name, "power") != 0 || processor->power.voltage_count > 0;
 }
 

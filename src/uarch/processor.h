@@ -37,6 +37,17 @@ struct tlb {
 	uint32_t walks; /* at a time; 0: no limit */
 };
 
+/*
+ * Where the front end finds the targets of taken branches; one for each line of instructions is what models count with. A
+ * target of the first level costs nothing beside the branch; others make the front end's next block come later.
+ */
+struct targets {
+	uint32_t entries; /* 0: all targets are at hand */
+	uint32_t delay; /* cycles, of one that is not among them */
+	uint32_t second_entries; /* 0: all others are there */
+	uint32_t second_delay; /* cycles, of one that is in neither level */
+};
+
 /* Units that execute a class of micro-operations. */
 struct unit {
 	uint32_t latency; /* cycles; 0: done at renaming, takes no port */
@@ -94,12 +105,16 @@ struct processor {
 	uint32_t
 		store_forward; /* cycles from issue of a load to its use, when a store that has not left
 				   its queue has the data; 0: as the first level */
+	uint32_t
+		store_blocked; /* cycles until a load has its data that needs bytes of such a store and
+				  others, too, from when that has left; 0: as the first level */
 	uint32_t front_end; /* cycles to refill it after a misprediction */
 	uint32_t
 		fetch_ahead; /* instruction lines that are fetched down the predicted path before their
 				 turn; 0: the front end asks for a line when it needs it */
 	enum predictor_kind predictor;
 	uint32_t predictor_bytes;
+	struct targets targets;
 	struct unit units[CODE_CLASSES]; /* of the operation itself */
 	uint32_t load_ports,
 		store_ports; /* masks, as unit.ports: addresses of loads, data of stores */

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const sections[] = { "", "l1i", "l1", "l2", "l3", "l4", "tlb", "memory",
-	"threads", "power" };
+static const char *const sections[] = { "", "l1i", "l1", "l2", "l3", "l4", "tlb", "targets",
+	"memory", "threads", "power" };
 
 struct reading {
 	struct reader r; /* places and errors */
@@ -211,7 +211,7 @@ static int read_section(const struct reading *g, const char *name)
 	struct yaml_node *map = *name ? reader_take(g->file, name) : g->file;
 	bool may_lack = strcmp(name, "power") == 0 || strcmp(name, "l2") == 0 ||
 			strcmp(name, "l3") == 0 || strcmp(name, "l4") == 0 ||
-			strcmp(name, "tlb") == 0;
+			strcmp(name, "tlb") == 0 || strcmp(name, "targets") == 0;
 	if (!map)
 		return may_lack ? 0 : reader_fail(&g->r, 1, "the section '%s' is missing", name);
 	if (map->kind != YAML_MAP)

@@ -23,7 +23,7 @@
 
 #include <stdbool.h>
 
-enum { STATSTACK_TLBS = 2 };
+enum { STATSTACK_TLBS = 2, STATSTACK_TARGETS = 2 };
 
 /* The probability that one access goes beyond each level: beyond[0] is the first level's miss ratio. */
 struct statstack_odds {
@@ -40,6 +40,8 @@ struct statstack_class {
 	struct statstack_odds load; /* of its loads alone */
 	/* Of one fetch of an instruction line: beyond[0] is the instruction cache's miss ratio. */
 	double fetch_beyond[PROCESSOR_LEVELS_MAX];
+	/* Of the same: that the branch there has its target in no such level; 0 if there is none. */
+	double targets_beyond[STATSTACK_TARGETS];
 };
 
 /* What one processor's caches do. Arrays for all processors asked after; made by statstack_answer_init. */

@@ -34,6 +34,8 @@ struct scratch {
 	struct cache_sets tlbs[STATSTACK_TLBS];
 	struct bin_misses untranslated[STATSTACK_TLBS];
 	unsigned tlb_count;
+	struct cache_sets targets[STATSTACK_TARGETS];
+	unsigned target_levels;
 	bool has_kernel; /* which writes a page before the program touches it */
 };
 
@@ -107,6 +109,10 @@ static void scratch_init(struct scratch *scratch, const struct processor *proces
 								    : 1;
 	cache_sets_init(&scratch->tlbs[0], tlb->entries, tlb->ways);
 	cache_sets_init(&scratch->tlbs[1], tlb->second_entries, tlb->second_ways);
+	const struct targets *targets = &processor->targets;
+	scratch->target_levels = !targets->entries ? 0 : targets->second_entries ? 2 : 1;
+	cache_sets_init(&scratch->targets[0], targets->entries, 0);
+	cache_sets_init(&scratch->targets[1], targets->second_entries, 0);
 	scratch->has_kernel = processor->fault_ns > 0 && statstack->has_pages;
 	scratch->has_others = threads > 1;
 	cache_sets_init(&scratch->holders, private_lines * threads, 0);
@@ -328,6 +334,18 @@ static void ask_fetch(
 	keep_order(beyond, scratch->level_count);
 }
 
+/* A target is as far away as its line of instructions. */
+static void ask_targets(
+	double *beyond, const struct scratch *scratch, const struct class_reuse *class)
+{
+	for (unsigned i = 0; i < scratch->target_levels; i++) {
+		struct bin_misses misses;
+		misses_fill(&misses, &scratch->targets[i], &class->curves[CURVE_FETCH]);
+		beyond[i] = sum_bins(class->share[PROFILE_FETCH], &misses);
+	}
+	keep_order(beyond, scratch->target_levels);
+}
+
 static void ask_class(const struct statstack *statstack, struct scratch *scratch,
 	const struct class_reuse *class, struct statstack_answer *answer)
 {
@@ -343,6 +361,7 @@ static void ask_class(const struct statstack *statstack, struct scratch *scratch
 	if (scratch->has_others)
 		misses_fill(&scratch->held, &scratch->holders, &class->curves[CURVE_DATA_GLOBAL]);
 	ask_fetch(ret->fetch_beyond, scratch, class);
+	ask_targets(ret->targets_beyond, scratch, class);
 	double accesses = 0, loads = 0;
 	for (size_t i = class->first_code; i < class->first_code + class->code_count; i++) {
 		const struct code_reuse *code = &statstack->codes[i];

@@ -101,6 +101,10 @@ static void errors_name_line_and_field(void **state)
 			"f:17: more ways than entries, in 'tlb.ways'" },
 		{ "memory:", "tlb: { entries: 8, ways: 0 }\nmemory:",
 			"f:17: the field 'tlb.walk' is missing" },
+		{ "memory:", "targets: { entries: 8 }\nmemory:",
+			"f:17: the field 'targets.delay' is missing" },
+		{ "memory:", "targets: { entries: 8, delay: 1, second_entries: 4 }\nmemory:",
+			"f:17: fewer than the level before it has, in 'targets.second_entries'" },
 		{ "threads: { lock: 30, wake: 2 us }", "",
 			"f:1: the section 'threads' is missing" },
 	};
