@@ -91,7 +91,7 @@ void cpu_clock_start(struct cpu_clock *clock, const volatile uint64_t *counted)
 	}
 #endif
 	clock->seen_ns = clock_ns();
-	cpu_clock_read(clock, clock->seen_ns);
+	(void)cpu_clock_read(clock, clock->seen_ns);
 }
 
 /* The section stays away, which costs the kernel time at the next switch: a wait follows, and that sets the clock. */

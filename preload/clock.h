@@ -94,7 +94,7 @@ static inline uint64_t cpu_clock_at(struct cpu_clock *clock, uint64_t now_ns)
 	if (__builtin_expect(
 		    *clock->witness != clock->armed || now_ns - clock->seen_ns > clock->quiet_ns,
 		    0))
-		cpu_clock_read(clock, now_ns);
+		(void)cpu_clock_read(clock, now_ns);
 	clock->seen_ns = now_ns;
 	uint64_t cpu_ns = now_ns + clock->lead_ns;
 	if ((int64_t)(cpu_ns - clock->cpu_ns) > 0)

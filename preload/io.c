@@ -102,13 +102,19 @@ static struct {
 	uint8_t blocking; /* enum blocking */
 } descriptors[DESCRIPTORS_MAX];
 
+/* Sockets, pipes, and what is no file at all (eventfd, timerfd, ...) do as they are told by O_NONBLOCK. */
+static bool can_be_told(mode_t mode)
+{
+	return S_ISSOCK(mode) || S_ISFIFO(mode) || (mode & S_IFMT) == 0;
+}
+
 static enum blocking find_out(int fd)
 {
 	struct stat about;
 	int kept = errno;
 	int flags = fcntl(fd, F_GETFL);
 	bool never = flags >= 0 && flags & O_NONBLOCK && fstat(fd, &about) == 0 &&
-		     (S_ISSOCK(about.st_mode) || S_ISFIFO(about.st_mode));
+		     can_be_told(about.st_mode);
 	enum blocking blocking = never ? BLOCKING_NEVER : BLOCKING_PERHAPS;
 	errno = kept;
 	__atomic_store_n(&descriptors[fd].blocking, blocking, __ATOMIC_RELAXED);

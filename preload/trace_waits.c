@@ -64,7 +64,7 @@ static void choose_clock(struct wait *wait)
 	wait->is_estimated = budget->is_over && self.cpu.shows_sleep && is_light(wait) &&
 			     ++budget->turn % MEASURED_WAITS != 0;
 	if (budget->is_over && !wait->is_estimated)
-		cpu_clock_read(&self.cpu, wait->start_ns); /* those before were estimated */
+		(void)cpu_clock_read(&self.cpu, wait->start_ns); /* those before were estimated */
 }
 
 static void put_wait(struct wait *wait, uint64_t value)
@@ -257,8 +257,9 @@ static bool has_blocked(const struct wait *wait, uint64_t time_ns)
 {
 	if (self.slot && kernel_sleeps() == wait->sleeps)
 		return false;
-	uint64_t cpu_ns = cpu_clock_real_ns(&self.cpu, time_ns) - wait->cpu_ns;
-	return time_ns - wait->start_ns >= cpu_ns + BLOCKED_NS;
+	uint64_t took_ns = time_ns - wait->start_ns;
+	return took_ns >= BLOCKED_NS &&
+	       took_ns >= cpu_clock_real_ns(&self.cpu, time_ns) - wait->cpu_ns + BLOCKED_NS;
 }
 
 static bool take_back(const struct wait *wait, uint64_t time_ns)
@@ -288,7 +289,7 @@ static void settle_cpu(const struct wait *wait, uint64_t time_ns)
 		cpu_clock_set(&self.cpu, time_ns, wait->cpu_ns + typical_ns);
 		return;
 	}
-	cpu_clock_read(&self.cpu, time_ns);
+	(void)cpu_clock_read(&self.cpu, time_ns);
 	average_wait(time_ns + self.cpu.lead_ns - wait->cpu_ns, took_ns);
 }
 
