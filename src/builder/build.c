@@ -294,9 +294,14 @@ static int add_notes(struct build *build)
 	if (code == 0)
 		code = add_cost(build);
 	if (code == 0)
-		code = add_note(build, build->trace.futexes,
-			"events of futexes, which do not say what they are used for: where "
-			"threads waited they sleep as long as recorded, whatever else changes");
+		code = add_note(build, build->trace.slept_futexes,
+			"waits at futexes, which do not say what they are used for, of which it "
+			"was not seen who ended them: they sleep as long as recorded, whatever "
+			"else changes");
+	if (code == 0)
+		code = add_note(build, build->trace.told_futexes,
+			"waits at futexes, which do not say what they are used for: they wait for "
+			"those who ended them, as often as recorded");
 	if (code == 0)
 		code = add_note(build, build->channels.unknown_waits,
 			"waits at conditions whose meaning was not found: they sleep as long as "

@@ -18,6 +18,41 @@
 #include <errno.h>
 #include <stdlib.h>
 
+static enum request_class class_of_request(const struct event *event)
+{
+	if (event->flags & (EVENT_WRITE | EVENT_FLUSH))
+		return REQUEST_WRITE;
+	if (event->flags & EVENT_METADATA)
+		return REQUEST_METADATA;
+	return event->flags & EVENT_AHEAD ? REQUEST_AHEAD : REQUEST_READ;
+}
+
+int build_trace_add_request(struct build_trace *trace, const struct event *event)
+{
+	if (event->kind == EVENT_DISK_QUEUE) {
+		uint64_t *slot;
+		if (mem_grow(&trace->requests, &trace->request_capacity, trace->request_count + 1,
+			    sizeof *trace->requests) < 0 ||
+			map_add(&trace->request_index, event->object, 0, 0, &slot) < 0)
+			return -ENOMEM;
+		*slot = trace->request_count;
+		trace->requests[trace->request_count++] =
+			(struct build_request){ .queued_ns = event->time_ns,
+				.thread = build_find_thread(trace, event->pid, event->tid),
+				.class = (uint8_t)class_of_request(event) };
+		return 0;
+	}
+	const uint64_t *index = map_find(&trace->request_index, event->object, 0);
+	if (!index)
+		return 0;
+	struct build_request *request = &trace->requests[*index];
+	if (event->kind == EVENT_DISK_START)
+		request->start_ns = event->time_ns;
+	else
+		request->end_ns = event->time_ns;
+	return 0;
+}
+
 struct placer {
 	struct build_trace *trace;
 	uint32_t disk;

@@ -31,6 +31,8 @@ struct build_law {
 	bool is_once; /* the thread does not come to the branch again */
 	uint64_t *runs; /* k each time */
 	size_t run_count, run_capacity;
+	uint64_t rest; /* other ways of threads that did not take it any more, or never did */
+	size_t threads; /* that came to the branch */
 };
 
 struct build_state {

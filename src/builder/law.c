@@ -7,17 +7,21 @@
 #include <stdlib.h>
 
 /*
+ * A way that some of the threads took once, and last, is the end of their loop: that one of n ways that were taken comes last by
+ * chance has a probability of 1 / n, which must be at most 1 / ENDS_MIN. What all of them do so, or after which they exit, needs no such test.
+ *
  * Dispersion of the runs: their variance over that of a geometric law of the same mean, which is 1 for
  * independent draws. With RUNS_MIN of them a value below a half or above two is no chance.
  */
-enum { RUNS_MIN = 12 };
+enum { RUNS_MIN = 12, ENDS_MIN = 20 };
 static const double regular = 0.5, bursty = 2;
 
-bool build_leads_to_barrier(const struct build_graph *graph, uint32_t state)
+/* Whether it comes to an operation without a choice. */
+static bool leads_to(const struct build_graph *graph, uint32_t state, enum step_op op)
 {
 	enum { FAR = 8 };
 	for (int i = 0; i < FAR && state != STATE_END; i++) {
-		if (graph->states[state].op == STEP_ARRIVE)
+		if (graph->states[state].op == op)
 			return true;
 		if (graph->states[state].edge_count != 1)
 			return false;
@@ -26,9 +30,16 @@ bool build_leads_to_barrier(const struct build_graph *graph, uint32_t state)
 	return false;
 }
 
+bool build_leads_to_barrier(const struct build_graph *graph, uint32_t state)
+{
+	return leads_to(graph, state, STEP_ARRIVE);
+}
+
 struct runs {
 	uint64_t *items;
 	size_t count, capacity;
+	uint64_t rest; /* after the last of each thread */
+	size_t threads;
 	double mean, dispersion;
 	bool is_once, are_equal;
 	bool ends_round; /* threads meet then: the run is a part of the round's work */
@@ -96,18 +107,16 @@ static int collect_runs(const struct choices *choices, uint32_t x, struct runs *
 	uint64_t run = 0;
 	ret->is_once = true;
 	for (size_t i = 0; i < choices->count; i++) {
-		if (i > 0 && choices->thread[i] != choices->thread[i - 1])
-			run = 0;
-		if (choices->to[i] != x) {
-			run++;
-			continue;
-		}
-		if (add_run(ret, run) < 0)
-			return -ENOMEM;
 		bool is_last =
 			i + 1 == choices->count || choices->thread[i + 1] != choices->thread[i];
-		ret->is_once &= is_last;
-		run = 0;
+		bool is_other = choices->to[i] != x;
+		run += is_other;
+		if (!is_other && add_run(ret, run) < 0)
+			return -ENOMEM;
+		ret->is_once &= is_other || is_last;
+		ret->rest += is_other && is_last ? run : 0;
+		run = is_other && !is_last ? run : 0;
+		ret->threads += is_last;
 	}
 	judge(ret);
 	return 0;
@@ -173,6 +182,8 @@ static int find_law(
 		if (state->edges[i].to == STATE_END || has_law(state, state->edges[i].to))
 			continue;
 		code = collect_runs(choices, state->edges[i].to, &runs);
+		runs.is_once &= runs.count == runs.threads || choices->count >= ENDS_MIN ||
+				leads_to(graph, state->edges[i].to, STEP_EXIT);
 		runs.ends_round = build_leads_to_barrier(graph, state->edges[i].to);
 		if (code == 0 && is_law(&runs) && (to == STATE_END || is_better(&runs, &best))) {
 			struct runs swap = best;
@@ -189,6 +200,8 @@ static int find_law(
 	state->laws[state->law_count++] = (struct build_law){ .to = to,
 		.is_once = best.is_once,
 		.runs = best.items,
+		.rest = best.rest,
+		.threads = best.threads,
 		.run_count = best.count,
 		.run_capacity = best.capacity };
 	drop_choices(choices, to);

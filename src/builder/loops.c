@@ -64,7 +64,8 @@ static uint64_t visits_alike(const struct build_graph *graph, const struct build
 static uint32_t turns_before(
 	const struct emitter *e, const struct build_state *state, const struct build_law *law)
 {
-	uint64_t body_visits = 0, alike = 0, turns = 0;
+	uint64_t body_visits = 0, alike = 0, turns = law->rest;
+	uint64_t threads = law->rest > 0 ? e->group->count : law->run_count;
 	for (size_t i = 0; i < law->run_count; i++)
 		turns += law->runs[i];
 	for (size_t i = 0; i < state->edge_count; i++)
@@ -73,21 +74,27 @@ static uint32_t turns_before(
 			body_visits += body->visits;
 			alike += visits_alike(e->graph, body);
 		}
-	bool begins_with_body =
-		body_visits >= turns + law->run_count || alike == turns + law->run_count;
-	return begins_with_body ? (uint32_t)law->run_count : 0;
+	bool begins_with_body = body_visits >= turns + threads || alike == turns + threads;
+	return begins_with_body ? (uint32_t)threads : 0;
+}
+
+/* A pool whose threads are started once, by one that does something else. */
+static bool is_one_pool(const struct emitter *e)
+{
+	return e->pool->waves == 1 && e->pool->starter == BUILD_NONE;
 }
 
 /*
- * Whether a pool's threads share a loop's turns: each comes once to its end; or, of a team, too, each makes its part of them from
- * one barrier to the next.
+ * Whether a pool's threads share a loop's turns: each comes once to its end, or goes on elsewhere when there are no more; or, of a
+ * team, too, each makes its part of them from one barrier to the next.
  */
 static bool is_shared(const struct emitter *e, const struct build_law *law)
 {
 	if (e->is_taker || !e->pool || build_is_rounds(e->graph, law))
 		return false;
 	bool is_of_round = build_leads_to_barrier(e->graph, law->to);
-	bool is_of_life = law->is_once && law->run_count == e->group->count;
+	size_t threads = is_one_pool(e) ? law->threads : law->run_count;
+	bool is_of_life = law->is_once && threads == e->group->count;
 	bool is_own = e->pool->parameter == own_parameter(e) || e->pool->is_alike;
 	return is_of_round || (is_of_life && is_own);
 }
@@ -105,18 +112,18 @@ static int set_part(struct emitter *e, const struct build_law *law, uint64_t tot
 int emit_loop(struct emitter *e, const struct build_state *state, const struct build_law *law,
 	uint32_t body, uint32_t index)
 {
-	uint64_t total = 0, least = UINT64_MAX, most = 0;
+	uint64_t total = law->rest, least = UINT64_MAX, most = 0;
 	for (size_t i = 0; i < law->run_count; i++) {
 		total += law->runs[i];
 		least = law->runs[i] < least ? law->runs[i] : least;
 		most = law->runs[i] > most ? law->runs[i] : most;
 	}
 	bool shared = is_shared(e, law);
-	bool is_one_pool =
-		shared && law->is_once && e->pool->waves == 1 && e->pool->starter == BUILD_NONE;
+	bool are_tickets = shared && law->is_once && is_one_pool(e) &&
+			   (e->has_flow || most - least > 1 || law->rest > 0);
 	uint32_t before = shared ? turns_before(e, state, law) : 0;
 	e->build->guessed_splits += shared && least == most;
-	if (is_one_pool && (e->has_flow || most - least > 1))
+	if (are_tickets)
 		return add_tickets(e, law, total, before, body, index);
 	struct model_fragment *fragment = emit_fragment(e, index);
 	fragment->op = MODEL_LOOP;

@@ -12,6 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct build_module *build_find_module(
+	const struct build_trace *trace, uint32_t pid, uint64_t address)
+{
+	for (size_t i = 0; i < trace->module_count; i++) {
+		const struct build_module *module = &trace->modules[i];
+		if (module->pid == pid && address >= module->bias && address < module->end)
+			return module;
+	}
+	return NULL;
+}
+
 static struct build_place find_place(
 	const struct build *build, const struct build_module *module, uint64_t address)
 {
@@ -269,7 +280,8 @@ static int size_object(struct build *build, uint32_t object, struct model_object
 		ret->size.value = channel ? (double)channel->capacity : 0;
 		ret->initial.value = (double)(channel ? channel->initial : initial);
 		/* Ways of threads are drawn: puts and gets are not as many to the last one. */
-		ret->are_signals = channel && channel->is_told;
+		ret->are_signals =
+			build->trace.objects[object].are_signals || (channel && channel->is_told);
 		ret->lends = !ret->are_signals;
 		return code;
 	default:

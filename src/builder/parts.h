@@ -47,6 +47,10 @@ int build_formula(struct model *model, struct model_value *ret, const char *fmt,
 /* objects.c: makes the model's objects of all that the steps use. */
 int build_objects(struct build *build);
 
+/* The file that an address is in; NULL: none that is known. */
+const struct build_module *build_find_module(
+	const struct build_trace *trace, uint32_t pid, uint64_t address);
+
 /* "worker.c:12", "function+0x3", "program+0x4bc7", "0x55..."; the caller frees. NULL: out of memory. */
 char *build_place_name(const struct build *build, uint32_t pid, uint64_t site);
 

@@ -12,7 +12,7 @@
 
 bool build_is_rounds(const struct build_graph *graph, const struct build_law *law)
 {
-	uint64_t arrivals = 0, turns = 0;
+	uint64_t arrivals = 0, turns = law->rest;
 	for (size_t i = 0; i < graph->visit_count; i++)
 		arrivals += graph->visits[i].step->op == STEP_ARRIVE;
 	for (size_t i = 0; i < law->run_count; i++)

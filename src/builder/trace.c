@@ -12,6 +12,7 @@ struct build_live {
 	uint64_t last_ns, last_cpu_ns; /* end of the step before */
 	struct build_step step; /* that it waits in */
 	bool is_waiting;
+	bool is_told; /* somebody woke it from its wait at a futex, whose step says so */
 	uint64_t wait_cpu_ns; /* at its WAIT */
 	uint64_t preempted_ns; /* when it lost its core, 0: it has one */
 	uint64_t lost_ns; /* without a core since the step before */
@@ -42,17 +43,6 @@ void build_trace_release(struct build_trace *trace)
 	map_release(&trace->object_index);
 	map_release(&trace->name_index);
 	*trace = (struct build_trace){ 0 };
-}
-
-const struct build_module *build_find_module(
-	const struct build_trace *trace, uint32_t pid, uint64_t address)
-{
-	for (size_t i = 0; i < trace->module_count; i++) {
-		const struct build_module *module = &trace->modules[i];
-		if (module->pid == pid && address >= module->bias && address < module->end)
-			return module;
-	}
-	return NULL;
 }
 
 uint64_t build_trace_cpu_ns(const struct build_trace *trace)
@@ -116,7 +106,7 @@ static int thread_of(struct build_trace *trace, const struct event *event, uint3
 	return new_thread(trace, event, ret);
 }
 
-static uint32_t find_thread(const struct build_trace *trace, uint32_t pid, uint64_t tid)
+uint32_t build_find_thread(const struct build_trace *trace, uint32_t pid, uint64_t tid)
 {
 	const uint64_t *index = map_find(&trace->thread_index, pid, tid);
 	return index ? (uint32_t)*index : BUILD_NONE;
@@ -244,11 +234,12 @@ static void add_wait(struct build_trace *trace, uint32_t index, const struct eve
 		return; /* the mutex of a condition: part of the wait that is open */
 	live->step = begin_step(&trace->threads[index], live, event, (enum step_op)op);
 	live->is_waiting = true;
+	live->is_told = false;
 	live->wait_cpu_ns = event->cpu_ns;
 	if (op == STEP_IO)
 		live->step.count = (uint32_t)event->value;
 	if (op == STEP_JOIN)
-		live->step.object = find_thread(trace, event->pid, event->value);
+		live->step.object = build_find_thread(trace, event->pid, event->value);
 }
 
 /* CPU time between a WAIT and its PASS: the system's, and what the clock had not counted before. */
@@ -277,6 +268,20 @@ static void use_lock(struct build_object *lock, uint32_t thread)
 	lock->is_shared |= lock->user != thread + 1;
 }
 
+/* Of a wait that another thread ended: it gets what add_wake() lets that one put. */
+static void end_wait_at_futex(struct build_trace *trace, const struct build_live *live,
+	struct event *event, struct build_step *step)
+{
+	if (!live->is_told || event->flags & EVENT_TIMED_OUT) {
+		trace->slept_futexes++;
+		return;
+	}
+	trace->told_futexes++;
+	step->op = STEP_GET;
+	step->count = 1;
+	event->what = WHAT_QUEUE;
+}
+
 /* Ends the step that began with a WAIT, or is one without. */
 static int add_pass(struct build_trace *trace, uint32_t index, const struct event *event)
 {
@@ -289,6 +294,9 @@ static int add_pass(struct build_trace *trace, uint32_t index, const struct even
 	if (!live->is_waiting || live->step.op != op)
 		live->step = begin_step(&trace->threads[index], live, event, (enum step_op)op);
 	struct build_step step = live->step;
+	struct event named = *event;
+	if (event->what == WHAT_FUTEX && live->is_waiting)
+		end_wait_at_futex(trace, live, &named, &step);
 	if (live->is_waiting) {
 		uint64_t until = event->woken_ns ? event->woken_ns : event->time_ns;
 		step.waited_ns = until > step.begin_ns ? until - step.begin_ns : 0;
@@ -300,9 +308,9 @@ static int add_pass(struct build_trace *trace, uint32_t index, const struct even
 	if (op == STEP_ARRIVE && step.flags & STEP_WAITED && event->value == 0)
 		step.flags |= STEP_BY_NOBODY;
 	if (op != STEP_JOIN && code == 0)
-		code = object_of(trace, event, &step.object);
+		code = object_of(trace, &named, &step.object);
 	else if (step.object == BUILD_NONE)
-		step.object = find_thread(trace, event->pid, event->value);
+		step.object = build_find_thread(trace, event->pid, event->value);
 	if (code == 0 && (op == STEP_LOCK || op == STEP_READ_LOCK))
 		use_lock(&trace->objects[step.object], index);
 	if (op == STEP_LOCK && event->what == WHAT_MUTEX)
@@ -364,7 +372,7 @@ static int add_plain(
 static int add_start(struct build_trace *trace, uint32_t index, const struct event *event)
 {
 	struct build_thread *thread = &trace->threads[index];
-	uint32_t parent = find_thread(trace, event->pid, event->value);
+	uint32_t parent = build_find_thread(trace, event->pid, event->value);
 	thread->routine = event->object;
 	thread->spawn_site = event->site;
 	thread->start_ns = event->time_ns;
@@ -384,6 +392,35 @@ static int add_start(struct build_trace *trace, uint32_t index, const struct eve
 	return add_step(trace, parent, &step);
 }
 
+/*
+ * A thread was woken from its wait at a futex, the word of a lock or an event of the program's own making. What it means is not
+ * known, only who ended it: in the model that thread puts an item which the other one gets. Its CPU clock is not in the
+ * event, so it is taken to have run until then.
+ */
+static int add_wake(struct build_trace *trace, uint32_t index, const struct event *event)
+{
+	uint32_t by = build_find_thread(trace, event->pid, event->value);
+	struct build_live *woken = &trace->live[index];
+	if (by == BUILD_NONE || by == index || trace->threads[by].has_exited ||
+		trace->live[by].is_waiting || !woken->is_waiting || woken->step.op != STEP_IO)
+		return 0;
+	struct build_live *waker = &trace->live[by];
+	struct event wake = *event;
+	wake.what = WHAT_QUEUE;
+	wake.site = 0;
+	if (wake.time_ns < waker->last_ns)
+		wake.time_ns = waker->last_ns;
+	wake.cpu_ns = waker->last_cpu_ns + (wake.time_ns - waker->last_ns);
+	struct build_step put = begin_step(&trace->threads[by], waker, &wake, STEP_PUT);
+	int code = object_of(trace, &wake, &put.object);
+	if (code < 0)
+		return code;
+	trace->objects[put.object].are_signals = true;
+	woken->is_told = true;
+	end_step(waker, &wake);
+	return add_step(trace, by, &put);
+}
+
 static int add_name(struct build_trace *trace, const struct event *event)
 {
 	AUTO_FREE char *text = strdup(event->text ? event->text : "");
@@ -394,7 +431,7 @@ static int add_name(struct build_trace *trace, const struct event *event)
 			trace->program = TAKE(text);
 		return 0;
 	}
-	uint32_t index = find_thread(trace, event->pid, event->object);
+	uint32_t index = build_find_thread(trace, event->pid, event->object);
 	if (event->what == WHAT_THREAD) {
 		if (index == BUILD_NONE)
 			return 0;
@@ -443,42 +480,6 @@ static int add_descriptor(struct build_trace *trace, uint32_t index, const struc
 	step.flags |= event->kind == EVENT_TRY_FAILED ? STEP_REFUSED : 0;
 	end_step(&trace->live[index], event);
 	return code < 0 ? code : add_step(trace, index, &step);
-}
-
-static enum request_class class_of_request(const struct event *event)
-{
-	if (event->flags & (EVENT_WRITE | EVENT_FLUSH))
-		return REQUEST_WRITE;
-	if (event->flags & EVENT_METADATA)
-		return REQUEST_METADATA;
-	return event->flags & EVENT_AHEAD ? REQUEST_AHEAD : REQUEST_READ;
-}
-
-/* Of those that were queued before recording began nothing is kept. */
-static int add_request(struct build_trace *trace, const struct event *event)
-{
-	if (event->kind == EVENT_DISK_QUEUE) {
-		uint64_t *slot;
-		if (mem_grow(&trace->requests, &trace->request_capacity, trace->request_count + 1,
-			    sizeof *trace->requests) < 0 ||
-			map_add(&trace->request_index, event->object, 0, 0, &slot) < 0)
-			return -ENOMEM;
-		*slot = trace->request_count;
-		trace->requests[trace->request_count++] =
-			(struct build_request){ .queued_ns = event->time_ns,
-				.thread = find_thread(trace, event->pid, event->tid),
-				.class = (uint8_t)class_of_request(event) };
-		return 0;
-	}
-	const uint64_t *index = map_find(&trace->request_index, event->object, 0);
-	if (!index)
-		return 0;
-	struct build_request *request = &trace->requests[*index];
-	if (event->kind == EVENT_DISK_START)
-		request->start_ns = event->time_ns;
-	else
-		request->end_ns = event->time_ns;
-	return 0;
 }
 
 static int add_of_thread(struct build_trace *trace, uint32_t index, const struct event *event)
@@ -551,8 +552,12 @@ static int add_event(void *context, const struct event *event, struct err *err)
 	} else if (event->kind == EVENT_NAME) {
 		code = add_name(trace, event);
 	} else if (event_kind_is_disk(event->kind)) {
-		code = add_request(trace, event);
-	} else if (event->kind != EVENT_WOKEN && event->kind != EVENT_SAMPLE && event->tid != 0) {
+		code = build_trace_add_request(trace, event);
+	} else if (event->kind == EVENT_WOKEN) {
+		index = build_find_thread(trace, event->pid, event->tid);
+		if (index != BUILD_NONE && event->what == WHAT_FUTEX)
+			code = add_wake(trace, index, event);
+	} else if (event->kind != EVENT_SAMPLE && event->tid != 0) {
 		trace->futexes += event->what == WHAT_FUTEX;
 		trace->named += event->what >= WHAT_MUTEX && event->what <= WHAT_JOIN;
 		code = thread_of(trace, event, &index);

@@ -105,6 +105,7 @@ struct build_object {
 	uint64_t uses; /* of a lock: how often it was taken */
 	uint32_t user; /* of a lock: the thread that took it first, plus 1 */
 	bool is_shared; /* of a lock: others did, too */
+	bool are_signals; /* a queue of wakes at a futex */
 	uint32_t class; /* index of another one of its class; its own: the class's first */
 };
 
@@ -151,14 +152,19 @@ struct build_trace {
 	size_t wait_cost_count, wait_cost_capacity;
 	uint64_t descriptors; /* the most that may be open, as far as told */
 	uint64_t futexes; /* events that only name an address: recorded from the kernel */
+	uint64_t
+		told_futexes; /* waits there that another thread was seen to end: they are gets of signals */
+	uint64_t slept_futexes; /* the rest of them */
 	uint64_t named; /* events that say what was taken or waited for: recorded by the library */
 	struct build_live *live; /* private: what each thread is in the middle of */
 	size_t live_capacity;
 };
 
-/* The file that an address is in; NULL: none that is known. */
-const struct build_module *build_find_module(
-	const struct build_trace *trace, uint32_t pid, uint64_t address);
+/* BUILD_NONE: it is not known. */
+uint32_t build_find_thread(const struct build_trace *trace, uint32_t pid, uint64_t tid);
+
+/* disk_steps.c: an event of a request to a disk. Of those that were queued before recording began nothing is kept. 0 or -ENOMEM. */
+int build_trace_add_request(struct build_trace *trace, const struct event *event);
 
 /* CPU time of all threads. */
 uint64_t build_trace_cpu_ns(const struct build_trace *trace);

@@ -216,8 +216,8 @@ static int check_object(const struct check *c, size_t index)
 		code = check_whole(c, object->line, word, &object->size, needs_size,
 			object->kind <= MODEL_RWLOCK ? MODEL_INSTANCES_MAX : MODEL_COUNT_MAX);
 	if (code == 0 && object->kind == MODEL_QUEUE)
-		code = check_whole(
-			c, object->line, "initial", &object->initial, 0, MODEL_ITEMS_MAX);
+		code = check_whole(c, object->line, "initial", &object->initial, -MODEL_ITEMS_MAX,
+			MODEL_ITEMS_MAX);
 	if (code == 0 && object->kind == MODEL_DISK)
 		code = check_disk(c, object);
 	return code;

@@ -122,7 +122,7 @@ struct model_object {
 	struct model_value size; /* locks: instances (one for each bucket, ...), of which each lock
 	                            draws one that its thread does not hold, 0: 1; barrier: threads; semaphore: value at first; queue: capacity, 0:
 	                            unbounded; limit: how many; disk: requests served at once, 0: 1 */
-	struct model_value initial; /* queue: items in it at first */
+	struct model_value initial; /* queue: items in it at first; below 0: none */
 	bool has_writers_first; /* read-write lock */
 	bool lends; /* queue: a few items, see sim_queue_lends() */
 	bool are_signals; /* queue: what is put are signals, of which it lends any number */

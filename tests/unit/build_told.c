@@ -119,12 +119,53 @@ static void other_waits_sleep(void **state)
 	assert_true(has_note(model, "sleep as long as recorded"));
 }
 
+static void at_futex(struct script *s, enum event_kind kind, uint64_t waker, uint16_t flags)
+{
+	send(s, (struct event){ .tid = MAIN,
+			.kind = (uint8_t)kind,
+			.what = WHAT_FUTEX,
+			.flags = flags,
+			.object = 400,
+			.site = kind == EVENT_WOKEN ? 0 : 24,
+			.value = waker,
+			.woken_ns = kind == EVENT_PASS ? s->now_ns : 0 });
+}
+
+/* Main waits for words of the program's own, of which only the kernel's calls are seen. */
+static void who_is_woken_at_a_futex_waits_for_that(void **state)
+{
+	(void)state;
+	struct script s = begin(1);
+	for (int i = 0; i < ROUNDS; i++) {
+		turn(&s, MAIN, 20);
+		at_futex(&s, EVENT_WAIT, 0, 0);
+		turn(&s, TELLER, 30);
+		work(&s, TELLER, 5000);
+		s.now_ns += 5000;
+		at_futex(&s, EVENT_WOKEN, TELLER, 0);
+		at_futex(&s, EVENT_PASS, TELLER, EVENT_WAITED);
+	}
+	AUTO(model) struct model *model = finish(&s, 1);
+	const struct model_fragment *wait = fragment_of(model, 0, MODEL_GET);
+	const struct model_fragment *wake = fragment_of(model, 1, MODEL_PUT);
+	assert_non_null(wait);
+	assert_non_null(wake);
+	assert_int_equal(wait->object, wake->object);
+	assert_true(model->objects[wait->object].are_signals);
+	assert_null(fragment_of(model, 0, MODEL_SLEEP));
+	assert_true(has_note(model, "wait for those who ended them"));
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_is_told_waits_for_that),
 		cmocka_unit_test(other_waits_sleep),
 		cmocka_unit_test(a_meaning_can_be_left_aside),
+		cmocka_unit_test(who_is_woken_at_a_futex_waits_for_that),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,14 +69,17 @@ static void what_is_done_once_in_a_turn_stays_so(void **state)
 	assert_true(can_repeat(model, 1, MODEL_LOCK, MODEL_ARRIVE));
 }
 
-/* How often the model's threads do it, played at `seed`. */
-static double times_played(const struct model *model, size_t group, enum model_op op, uint64_t seed)
+/* How often the model's threads do it, played at `seed` with so many workers; 0: as recorded. */
+static double times_played(
+	const struct model *model, size_t group, enum model_op op, uint64_t seed, double workers)
 {
 	AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
 	AUTO_FREE double *parameters = calloc(model->parameter_count + 1, sizeof *parameters);
 	assert_true(row && parameters);
 	for (size_t i = 0; i < model->parameter_count; i++)
 		parameters[i] = model->parameters[i].value;
+	if (workers > 0)
+		parameters[model_find_parameter(model, "workers")] = workers;
 	const struct sample_options options = {
 		.model = model, .parameters = parameters, .seed = seed
 	};
@@ -108,9 +111,28 @@ static void what_one_thread_did_in_all_is_what_it_does(void **state)
 	}
 	AUTO(model) struct model *model = finish(&s, 0);
 	for (uint64_t seed = 1; seed <= 5; seed++) {
-		assert_true(times_played(model, 0, MODEL_LOCK, seed) == JOBS);
-		assert_true(times_played(model, 0, MODEL_POST, seed) == posts);
+		assert_true(times_played(model, 0, MODEL_LOCK, seed, 0) == JOBS);
+		assert_true(times_played(model, 0, MODEL_POST, seed, 0) == posts);
 	}
+}
+
+/* One of two workers leaves their loop in the middle, the other one at its end. */
+static void work_is_shared_by_those_who_leave_elsewhere(void **state)
+{
+	(void)state;
+	struct script s = begin(2);
+	double locks = 0;
+	for (uint32_t tid = 1; tid <= 2; tid++)
+		for (uint32_t i = 0; i < JOBS / tid; i++) {
+			work(&s, tid, 1000);
+			locked(&s, tid, LOCK, 4);
+			if (tid == 2 || i + 1 < JOBS)
+				locked(&s, tid, OTHER_LOCK, 6);
+			locks += tid == 2 || i + 1 < JOBS ? 2 : 1;
+		}
+	AUTO(model) struct model *model = finish(&s, 2);
+	for (double workers = 1; workers <= 4; workers++)
+		assert_true(times_played(model, 1, MODEL_LOCK, 1, workers) == locks);
 }
 
 /* A worker does each of two jobs with a lock and a queue of its own, ten times: which was the last does not matter after it. */
@@ -266,6 +288,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_done_once_in_a_turn_stays_so),
 		cmocka_unit_test(what_one_thread_did_in_all_is_what_it_does),
+		cmocka_unit_test(work_is_shared_by_those_who_leave_elsewhere),
 		cmocka_unit_test(a_turn_parts_only_what_is_in_turns),
 		cmocka_unit_test(threads_that_are_started_one_by_one_are_a_pool),
 		cmocka_unit_test(conditions_of_each_job_are_one_queue),

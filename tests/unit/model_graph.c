@@ -272,6 +272,25 @@ static void what_is_drawn_from_a_deck_adds_up(void **state)
 	}
 }
 
+static void a_queue_of_less_than_nothing_is_empty(void **state)
+{
+	(void)state;
+	AUTO(model)
+	struct model *model =
+		parse("corecast_model: 1\n"
+		      "parameters: { n: 4 }\n"
+		      "queues: { jobs: { initial: 3 - n } }\n"
+		      "threads: { w: { count: n, fragments: { first: { cpu: 1 us, do: tick },\n"
+		      "  get: { try_get: jobs, else: exit, next: first } } } }\n");
+	AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
+	double threads[] = { 4 };
+	struct sample_options options = { .model = model, .parameters = threads };
+	struct err err;
+	if (sample_run(&options, row, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(row[GRAPH_TICKS] == 4);
+}
+
 static void a_deadlock_and_an_endless_instant_are_explained(void **state)
 {
 	(void)state;
@@ -383,6 +402,7 @@ int main(void)
 		cmocka_unit_test(a_program_with_a_serial_part_obeys_amdahl),
 		cmocka_unit_test(loops_locks_and_parts_are_counted),
 		cmocka_unit_test(what_is_drawn_from_a_deck_adds_up),
+		cmocka_unit_test(a_queue_of_less_than_nothing_is_empty),
 		cmocka_unit_test(a_deadlock_and_an_endless_instant_are_explained),
 		cmocka_unit_test(warming_up_is_found),
 		cmocka_unit_test(intervals_hold_the_mean_95_times_of_100),
