@@ -8,15 +8,17 @@
  *	late	after 80 intervals: a count has been held for long
  *	early	within the first ten, often during the search
  *	often	the two in turn, three changes within twelve intervals of one another
+ *	rises	within the first five intervals, during the search: the same curve, one thread does 1.5 to 4 times as much
  *	server	8 counts, 16 intervals each: work that divides among up to so many threads, one lock (the
  *		more than one thread do the same, and less), work that divides; begun with any of them
  *
  * noise: the relative standard deviation of a whole interval, of parts (1/8 of one) that are independent.
  * "stutter": besides, 2% of the parts lose half. "levels": the rate of more than one thread is two thirds or four
- * thirds of what it is on average, by turns of two intervals on average, as of a lock that is handed over or not.
+ * thirds of what it is on average, by turns of two intervals on average, as of a lock that is handed over or not: that is
+ * 28% in an interval.
  *
  * Printed: the share of the best count's work in the 20 intervals before the change (late only), and in the 30 behind
- * the last one; intervals from there until a count is held that is within 2% of the best (60: never); how
+ * the last one, and in the 30 behind those; intervals from there until a count is held that is within 2% of the best (60: never); how
  * often the count held in the end is more than 5% worse than the best one.
  */
 #include "corpus.h"
@@ -41,11 +43,13 @@ enum {
 	LATE = 80,
 	EARLY = 10,
 	OFTEN = 12,
+	RISE = 5,
 	LOADS_MAX = 4,
 	PLANTED_MAX = 8,
 	THIRD = 16
 };
-static const double SETTLE = 0.1, LOOK = 0.02, AS_GOOD = 0.02, WRONG = 0.05, FACTOR = 4;
+static const double SETTLE = 0.1, LOOK = 0.02, AS_GOOD = 0.02, WRONG = 0.05, FACTOR = 4,
+		    RISE_LEAST = 1.5;
 static const double STUTTER = 0.02, LEVEL_CHANGE = 0.5;
 
 enum kind { PLAIN, STUTTERS, LEVELS };
@@ -72,7 +76,7 @@ struct world {
 };
 
 struct outcome {
-	double before, soon, found, wrong;
+	double before, soon, later, found, wrong;
 };
 
 static double best_of(const struct load *load, uint32_t max)
@@ -132,6 +136,8 @@ static void account(const struct world *world, uint32_t threads, double length, 
 		ret->before += share * length / BEFORE;
 	if (since >= 0 && since < SOON && load == last)
 		ret->soon += share * length / SOON;
+	else if (since >= SOON && since < BEHIND)
+		ret->later += share * length / (BEHIND - SOON);
 }
 
 static int play(struct world *world, uint64_t seed, struct outcome *ret)
@@ -210,8 +216,8 @@ static const struct curve_rates *draw(const struct sources *sources, struct rng 
 	return &sources->rates[first + rng_below(rng, sources->first[source + 1] - first)];
 }
 
-enum timing { COMES_LATE, COMES_EARLY, COMES_OFTEN, SERVER, TIMINGS };
-static const char *const timing_names[] = { "late", "early", "often", "server" };
+enum timing { COMES_LATE, COMES_EARLY, COMES_OFTEN, RISES, SERVER, TIMINGS };
+static const char *const timing_names[] = { "late", "early", "often", "rises", "server" };
 
 /* Work that divides among up to so many threads; or, below 0, one thread does so much more than any other count. */
 static void planted(double divides, struct curve_rates *ret)
@@ -237,6 +243,19 @@ static void server_make(
 		until += THIRD + rng_uniform(&ret->rng);
 		ret->loads[i] = (struct load){ &rates[(first + i) % 3], ratio, until };
 	}
+}
+
+/* The load grows during the search. */
+static void rise_make(
+	const struct sources *sources, const struct noise *noise, uint64_t seed, struct world *ret)
+{
+	*ret = (struct world){ .noise = noise, .load_count = 2 };
+	rng_init(&ret->rng, seed);
+	const struct curve_rates *rates = draw(sources, &ret->rng);
+	ret->max = rates->max;
+	double ratio = RISE_LEAST * exp(log(FACTOR / RISE_LEAST) * rng_uniform(&ret->rng));
+	ret->loads[0] = (struct load){ rates, 1, RISE * rng_uniform(&ret->rng) };
+	ret->loads[1] = (struct load){ rates, ratio, INFINITY };
 }
 
 static void world_make(const struct sources *sources, enum timing timing, const struct noise *noise,
@@ -267,6 +286,8 @@ static int print_row(
 		struct curve_rates rates[3];
 		if (timing == SERVER)
 			server_make(noise, (uint64_t)run + 1, rates, &world);
+		else if (timing == RISES)
+			rise_make(sources, noise, (uint64_t)run + 1, &world);
 		else
 			world_make(sources, timing, noise, (uint64_t)run + 1, &world);
 		int code = play(&world, (uint64_t)run + 1, &one);
@@ -274,19 +295,21 @@ static int print_row(
 			return code;
 		sum.before += one.before;
 		sum.soon += one.soon;
+		sum.later += one.later;
 		sum.found += one.found;
 		sum.wrong += one.wrong;
 	}
-	printf("%-7s %-8s %5.3f %8.3f %8.3f %8.2f %8.3f\n", timing_names[timing], noise->name,
+	printf("%-7s %-8s %5.3f %8.3f %8.3f %8.3f %8.2f %8.3f\n", timing_names[timing], noise->name,
 		noise->sd, timing == COMES_LATE ? sum.before / runs : NAN, sum.soon / runs,
-		sum.found / runs, sum.wrong / runs);
+		sum.later / runs, sum.found / runs, sum.wrong / runs);
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
 	static const struct noise noises[] = { { "", 0.005, PLAIN }, { "", 0.02, PLAIN },
-		{ "", 0.1, PLAIN }, { "stutter", 0.01, STUTTERS }, { "levels", 0.01, LEVELS } };
+		{ "", 0.1, PLAIN }, { "", 0.27, PLAIN }, { "stutter", 0.01, STUTTERS },
+		{ "levels", 0.01, LEVELS } };
 	if (argc < 3 || argc > 4) {
 		fputs("Usage: tune_change RUNS FOLDER [HALF]\n", stderr);
 		return 2;
@@ -299,7 +322,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	int code = sources_make(corpus, argc > 3 ? atoi(argv[3]) : -1, &sources);
-	printf("%-16s %5s %8s %8s %8s %8s\n", "change", "noise", "before", "30", "found", "wrong");
+	printf("%-16s %5s %8s %8s %8s %8s %8s\n", "change", "noise", "before", "30", "60", "found",
+		"wrong");
 	for (int t = 0; code == 0 && t < TIMINGS; t++)
 		for (size_t n = 0; code == 0 && n < ARRAY_SIZE(noises); n++)
 			code = print_row(&sources, (enum timing)t, &noises[n], atoi(argv[1]));

@@ -55,6 +55,7 @@ struct tuner {
 	/* Count of which is known what may be of the workload before, in part; 0: none. */
 	uint32_t doubtful;
 	double allowance; /* for looks, in intervals */
+	bool is_controlled; /* a look has shown that the workload had not grown since its count was measured */
 	struct tuner_decision last;
 };
 
@@ -127,10 +128,18 @@ static int take_in(struct tuner *tuner, uint32_t threads, double performance, do
 	return 0;
 }
 
+/* The first look behind a search does not wait until it was saved for. */
+static void begin_control(struct tuner *tuner)
+{
+	tuner->is_controlled = false;
+	tuner->allowance = LOOK_COST;
+}
+
 static void forget(struct tuner *tuner)
 {
 	tuner->point_count = 0;
 	tuner->doubtful = 0;
+	begin_control(tuner);
 	interval_doubt(&tuner->interval);
 	memset(tuner->policy_state, 0, tuner->opts.policy->state_bytes);
 	change_reset(&tuner->change);
@@ -234,6 +243,7 @@ int tuner_new(const struct tuner_opts *opts, struct tuner **ret, struct tuner_de
 		tuner->opts.space.min = 1;
 	if (tuner->opts.false_alarm <= 0)
 		tuner->opts.false_alarm = FALSE_ALARM;
+	begin_control(tuner);
 	rng_init(&tuner->rng, opts->seed);
 	tuner->policy_state = calloc(1, tuner->opts.policy->state_bytes + 1);
 	if (!tuner->policy_state)
@@ -261,7 +271,6 @@ static int start_over(struct tuner *tuner, size_t first, struct err *err)
 	size_t count = tuner->change.count;
 	bool is_doubtful = !is_measured_again(tuner, first);
 	forget(tuner);
-	tuner->allowance = 0;
 	for (size_t i = is_doubtful ? first : first + 1; i < count; i++) {
 		const struct held_interval *h = &tuner->intervals[i];
 		if (take_in(tuner, h->threads, h->performance, h->share) < 0)
@@ -324,6 +333,27 @@ static bool look_is_worse(struct tuner *tuner, const struct tune_point *known, d
 	return true;
 }
 
+/*
+ * Looks behind a search begin with the count that it measured first. If that does more now, the workload may have grown during the
+ * search: this is what is known of it from here on, and the next one is looked at as well. The first that has not grown was measured
+ * when the workload had, and so were those behind it.
+ */
+static bool has_grown(
+	struct tuner *tuner, const struct tune_point *known, double performance, double share)
+{
+	if (!tuner->last.is_look || tuner->is_controlled)
+		return false;
+	double noise = interval_noise(&tuner->interval);
+	double error = noise * sqrt(1 / share + 1 / tuner->levels[known - tuner->points].share);
+	bool is_grown = noise > 0 && log(performance / known->performance) > CLIP_AT * error;
+	tuner->is_controlled = !is_grown;
+	if (is_grown) {
+		tuner->doubtful = known->threads;
+		tuner->allowance = LOOK_COST;
+	}
+	return is_grown;
+}
+
 /* An interval has ended, and the next begins. */
 static int end_interval(struct tuner *tuner, double performance, double share, struct err *err)
 {
@@ -338,7 +368,10 @@ static int end_interval(struct tuner *tuner, double performance, double share, s
 	d->performance = performance;
 	if (d->is_look)
 		tuner->allowance -= LOOK_COST + share * loss_of(tuner, known);
-	if (d->state == TUNER_HOLDING && known && !look_is_worse(tuner, known, performance))
+	bool is_grown = has_grown(tuner, known, performance, share);
+	bool looks_on = !d->is_look || is_grown;
+	if (d->state == TUNER_HOLDING && known && !is_grown &&
+		!look_is_worse(tuner, known, performance))
 		verdict = watch(tuner, known, performance, share, &first);
 	else if (d->state == TUNER_SEARCHING)
 		d->steps++;
@@ -348,11 +381,10 @@ static int end_interval(struct tuner *tuner, double performance, double share, s
 	}
 	if (verdict == CHANGE_SUSPECTED)
 		return 0;
-	bool was_look = d->is_look;
 	int code = take_in(tuner, d->threads, performance, share);
 	d->threads = d->held;
 	code = code < 0 ? err_set(err, code, "out of memory") : decide(tuner, err);
-	if (code == 0 && tuner->opts.look > 0 && !was_look)
+	if (code == 0 && tuner->opts.look > 0 && looks_on)
 		look_elsewhere(tuner, share);
 	return code;
 }

@@ -12,7 +12,8 @@
  * While it holds, every interval refines what it knows of the count it holds, and the policy is asked again: where
  * noise had flattered that count, another one is held, or the search goes on. A test for a change point (change.h)
  * watches: a workload that changed starts the search over, from the count that is held. Now and then, if asked to, it
- * looks at the count that was not measured for longest; the same test says whether that has changed.
+ * looks at the count that was not measured for longest; the same test says whether that has changed. It begins with that behind
+ * each search: if the workload grew meanwhile, the counts that were measured first are known too low.
  *
  * What is known of a count from the intervals in which the change was seen may be of both workloads. Before another
  * count is held, such a one is measured once more.

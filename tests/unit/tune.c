@@ -338,7 +338,7 @@ static struct tuner_decision play_change(double (*const rates[2])(uint32_t n), d
 	int change, int end, uint64_t seed, int *ret_restarted)
 {
 	enum { PARTS = 8 };
-	struct tuner_opts opts = { .space = { .max = 64 }, .seed = seed };
+	struct tuner_opts opts = { .space = { .max = 64 }, .seed = seed, .look = 0.02 };
 	AUTO(tuner) struct tuner *tuner = NULL;
 	struct tuner_decision d;
 	struct rng rng;
@@ -368,6 +368,22 @@ static void a_change_during_the_search_is_followed(void **state)
 			play_change(rates, 0.1, change, END, (uint64_t)change + 1, &restarted);
 		if (d.held != 1)
 			fail_msg("behind a change in part %d, %u are held", change, d.held);
+	}
+}
+
+/* In whatever part of the first search the load grows: counts that were tried before are not taken for worse. */
+static void growth_during_the_search_is_followed(void **state)
+{
+	(void)state;
+	enum { PARTS_OF_SEARCH = 40, END = 25 };
+	double (*const rates[])(uint32_t n) = { peak_at_16, peak_at_16 };
+	double best = best_rate(peak_at_16, 64);
+	for (int change = 0; change < PARTS_OF_SEARCH; change++) {
+		int restarted;
+		struct tuner_decision d =
+			play_change(rates, 3, change, END, (uint64_t)change + 1, &restarted);
+		if (peak_at_16(d.held) < 0.95 * best)
+			fail_msg("behind growth in part %d, %u are held", change, d.held);
 	}
 }
 
@@ -492,6 +508,7 @@ int main(void)
 		cmocka_unit_test(noise_of_a_worse_count_is_no_change),
 		cmocka_unit_test(a_plateau_is_not_searched),
 		cmocka_unit_test(a_change_during_the_search_is_followed),
+		cmocka_unit_test(growth_during_the_search_is_followed),
 		cmocka_unit_test(a_held_count_is_contradicted_at_once),
 		cmocka_unit_test(more_scatter_does_not_hide_a_change),
 		cmocka_unit_test(a_change_behind_outliers_is_seen),
