@@ -124,6 +124,10 @@ static int print_result(const struct values *v, struct boost_session *session,
 		print_text(v, &r);
 		if (trial)
 			boost_trial_print(trial, stderr);
+		else if (!v->is_dry)
+			fputs("corecast: what it gained was not measured: --alternate 0.5 -m "
+			      "METRIC does\n",
+				stderr);
 		return 0;
 	}
 	AUTO_RELEASE(strbuf) struct strbuf out = { 0 };

@@ -47,6 +47,8 @@ struct tune_session {
 	uint64_t
 		cpu_ns; /* of the program, when the interval that is measured began; 0: not known */
 	double cpu_s; /* the clock then */
+	/* Programs size their arrays by omp_get_max_threads(): that is the bound, so that no region has more. */
+	char openmp_max[sizeof "OMP_NUM_THREADS=4294967295"];
 	double start_s;
 	double begin_s; /* of the part that is measured */
 	bool is_idle; /* for a whole interval it has done no unit of work */
@@ -97,6 +99,9 @@ int tune_session_new(
 	if (most && session->opts.max > most)
 		return err_set(err, -EINVAL, "--max %u: this program may use %u cores",
 			session->opts.max, most);
+	if (strcmp(opts->actuator, "openmp") == 0)
+		(void)snprintf(session->openmp_max, sizeof session->openmp_max,
+			"OMP_NUM_THREADS=%u", session->opts.max); /* has room for any */
 	struct tuner_opts inner = { .space = { .min = opts->min, .max = session->opts.max },
 		.policy = opts->policy,
 		.look = LOOK };
@@ -109,7 +114,10 @@ int tune_session_new(
 
 size_t tune_session_environment(const struct tune_session *session, const char **ret)
 {
-	return session->share ? tune_share_environment(session->share, ret) : 0;
+	size_t count = session->share ? tune_share_environment(session->share, ret) : 0;
+	if (session->openmp_max[0])
+		ret[count++] = session->openmp_max;
+	return count;
 }
 
 int tune_session_output(const struct tune_session *session)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * regions FILE WORD: parallel regions until the file has the word in it; prints the thread counts that they had.
- * The region whose number of threads is named keeps it.
+ * The region whose number of threads is named keeps it; no other has more than the program was told in the beginning.
  */
 #include "has_word.h"
 
@@ -22,6 +22,7 @@ int main(int argc, char **argv)
 	bool seen[COUNTS] = { false };
 	if (argc != 3)
 		return 2;
+	int most = omp_get_max_threads();
 	while (!has_word(argv[1], argv[2])) {
 		int threads = 0, named = 0;
 #pragma omp parallel
@@ -30,7 +31,7 @@ int main(int argc, char **argv)
 #pragma omp parallel num_threads(NAMED)
 #pragma omp single
 		named = omp_get_num_threads();
-		if (named != NAMED)
+		if (named != NAMED || threads > most)
 			return 1;
 		work(seen, threads);
 	}
