@@ -15,7 +15,7 @@
 
 struct values {
 	const char *cores;
-	struct option_strings speed, without;
+	struct whatif_asked asked;
 	uint32_t recorded_cores, replications, jobs;
 	bool force, json;
 	const char *output, *svg, *html;
@@ -31,9 +31,13 @@ static const struct option_spec options[] = {
 		"with this thread, lock (what is done while it is held), function or region FACTOR "
 		"times as "
 		"fast; may be given several times",
-		OPTION_STRINGS, FIELD(speed) },
+		OPTION_STRINGS, FIELD(asked.speed) },
 	{ 0, "without", "LOCK", "as if this lock were not there; may be given several times",
-		OPTION_STRINGS, FIELD(without) },
+		OPTION_STRINGS, FIELD(asked.without) },
+	{ 0, "pin", "NAME=CORES",
+		"with this thread on these cores only: 0, or several: 0-2; may be given several "
+		"times",
+		OPTION_STRINGS, FIELD(asked.pin) },
 	{ 0, "recorded-cores", "N",
 		"cores that the recorded run could use, if the file does not say", OPTION_U32,
 		FIELD(recorded_cores) },
@@ -140,7 +144,7 @@ static int predict(struct whatif *whatif, const struct values *v, const struct w
 {
 	int code = whatif_load(whatif, stderr, err);
 	if (code == 0)
-		code = whatif_resolve(whatif, &v->speed, &v->without, err);
+		code = whatif_resolve(whatif, &v->asked, err);
 	if (code == 0)
 		code = replay(whatif, v, opts, err);
 	/* A meaning that leads into a deadlock is wrong: each turn leaves out at least one. */

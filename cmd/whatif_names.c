@@ -5,6 +5,7 @@
  */
 #include "whatif_parts.h"
 
+#include "base/intlist.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "report/criticality_code.h"
@@ -234,7 +235,7 @@ static int add_change(struct whatif *whatif, const struct directory *directory, 
 			    sizeof *whatif->changes) < 0)
 			return err_set(err, -ENOMEM, "out of memory");
 		whatif->changes[whatif->change_count++] =
-			(struct replay_change){ item->target, factor };
+			(struct replay_change){ .target = item->target, .factor = factor };
 	}
 	if (code == 0 && whatif->change_count > REPLAY_CHANGES_MAX)
 		return err_set(err, -E2BIG, "'%s' stands for too many places in the code", name);
@@ -251,44 +252,86 @@ static int add_words(struct whatif *whatif, const char *before, const char *text
 	return 0;
 }
 
-/* "NAME=FACTOR". */
+/* "NAME=VALUE": *ret_value is in the name's memory. */
+static int split(const char *text, char **ret_name, const char **ret_value, struct err *err)
+{
+	char *name = strdup(text);
+	char *equals = name ? strrchr(name, '=') : NULL;
+	*ret_name = name;
+	if (!name)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (!equals || equals == name)
+		return err_set(err, -EINVAL, "'%s' is not NAME=VALUE", text);
+	*equals = '\0';
+	*ret_value = equals + 1;
+	return 0;
+}
+
 static int add_speed(
 	struct whatif *whatif, const struct directory *directory, const char *text, struct err *err)
 {
-	AUTO_FREE char *name = strdup(text);
-	char *equals = name ? strrchr(name, '=') : NULL;
+	AUTO_FREE char *name = NULL;
+	const char *value = NULL;
 	double factor = 0;
-	if (!name)
-		return err_set(err, -ENOMEM, "out of memory");
-	if (!equals || equals == name || number_parse_double(equals + 1, &factor) < 0 ||
-		!(factor > 0) || !isfinite(factor))
-		return err_set(
-			err, -EINVAL, "--speed: '%s' is not NAME=FACTOR, a factor above 0", text);
-	*equals = '\0';
-	int code = add_change(whatif, directory, name, -1, factor, err);
+	int code = split(text, &name, &value, err);
 	if (code < 0)
-		return err_prefix(err, code, "--speed");
-	return add_words(whatif, "", text) < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
+		return code;
+	if (number_parse_double(value, &factor) < 0 || !(factor > 0) || !isfinite(factor))
+		return err_set(err, -EINVAL, "'%s' is not NAME=FACTOR, a factor above 0", text);
+	return add_change(whatif, directory, name, -1, factor, err);
 }
 
-int whatif_resolve(struct whatif *whatif, const struct option_strings *speed,
-	const struct option_strings *without, struct err *err)
+static int add_without(
+	struct whatif *whatif, const struct directory *directory, const char *text, struct err *err)
 {
+	return add_change(whatif, directory, text, REPLAY_LOCK, 0, err);
+}
+
+/* Threads only, at their own speed. */
+static int add_pin(
+	struct whatif *whatif, const struct directory *directory, const char *text, struct err *err)
+{
+	AUTO_FREE char *name = NULL;
+	AUTO_FREE uint32_t *cores = NULL;
+	const char *value = NULL;
+	size_t from = whatif->change_count, count = 0;
+	int code = split(text, &name, &value, err);
+	if (code == 0)
+		code = intlist_parse(value, 0, REPLAY_CORES_MAX - 1, &cores, &count, err);
+	if (code == 0)
+		code = add_change(whatif, directory, name, REPLAY_THREAD, 1, err);
+	for (size_t i = from; code == 0 && i < whatif->change_count; i++)
+		for (size_t k = 0; k < count; k++)
+			whatif->changes[i].cores[cores[k] / 64] |= UINT64_C(1) << cores[k] % 64;
+	return code;
+}
+
+int whatif_resolve(struct whatif *whatif, const struct whatif_asked *asked, struct err *err)
+{
+	const struct {
+		const struct option_strings *given;
+		int (*add)(struct whatif *, const struct directory *, const char *, struct err *);
+		const char *option, *words;
+	} kinds_of_change[] = { { &asked->speed, add_speed, "--speed", "" },
+		{ &asked->without, add_without, "--without", "without " },
+		{ &asked->pin, add_pin, "--pin", "pin " } };
 	AUTO_RELEASE(directory) struct directory directory = { 0 };
-	if (speed->count + without->count == 0)
+	size_t count = asked->speed.count + asked->without.count + asked->pin.count;
+	if (count == 0)
 		return 0;
-	whatif->words = calloc(speed->count + without->count, sizeof *whatif->words);
+	whatif->words = calloc(count, sizeof *whatif->words);
 	if (!whatif->words || fill(&directory, whatif) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	int code = 0;
-	for (size_t i = 0; code == 0 && i < speed->count; i++)
-		code = add_speed(whatif, &directory, speed->items[i], err);
-	for (size_t i = 0; code == 0 && i < without->count; i++) {
-		code = add_change(whatif, &directory, without->items[i], REPLAY_LOCK, 0, err);
-		if (code < 0)
-			return err_prefix(err, code, "--without");
-		if (add_words(whatif, "without ", without->items[i]) < 0)
-			return err_set(err, -ENOMEM, "out of memory");
+	for (size_t kind = 0; kind < ARRAY_SIZE(kinds_of_change); kind++) {
+		const struct option_strings *given = kinds_of_change[kind].given;
+		for (size_t i = 0; i < given->count; i++) {
+			int code =
+				kinds_of_change[kind].add(whatif, &directory, given->items[i], err);
+			if (code < 0)
+				return err_prefix(err, code, "%s", kinds_of_change[kind].option);
+			if (add_words(whatif, kinds_of_change[kind].words, given->items[i]) < 0)
+				return err_set(err, -ENOMEM, "out of memory");
+		}
 	}
-	return code;
+	return 0;
 }

@@ -30,6 +30,11 @@ struct whatif {
 	struct whatif_answer answer;
 };
 
+/* What is to be changed, as it was given. */
+struct whatif_asked {
+	struct option_strings speed, without, pin;
+};
+
 struct whatif_opts {
 	uint32_t *cores; /* a point for each; NULL, 0: one for the recorded number of cores */
 	size_t core_count;
@@ -40,8 +45,7 @@ struct whatif_opts {
 /* All: 0 or a negative errno with err. In this order. `recorded_cores` 0: as the file says. */
 int whatif_load(struct whatif *whatif, FILE *notes, struct err *err);
 /* Names as criticality prints them. -ENOENT: unknown or ambiguous, err lists what there is. */
-int whatif_resolve(struct whatif *whatif, const struct option_strings *speed,
-	const struct option_strings *without, struct err *err);
+int whatif_resolve(struct whatif *whatif, const struct whatif_asked *asked, struct err *err);
 /* Replays it as it was recorded. */
 int whatif_check(struct whatif *whatif, struct err *err);
 /* After whatif_check() or whatif_predict() came to a deadlock (-EDEADLK): loads it again without the

@@ -20,6 +20,22 @@ static bool is_change_of_thread(const struct player *player, size_t change, uint
 	       target->number == thread->tid;
 }
 
+/* A thread that begins goes to the cores that it is to keep to. 1: *op takes it there. 0, -ENOMEM. */
+static int pin(struct player *player, uint32_t index, struct sim_op *op)
+{
+	struct play_thread *thread = &player->threads[index];
+	int code = 0;
+	for (size_t i = 0; code >= 0 && !thread->is_placed && i < player->run->change_count; i++) {
+		const struct replay_change *change = &player->run->changes[i];
+		if (!replay_is_pinned(change) || !is_change_of_thread(player, i, index))
+			continue;
+		code = sim_set_affinity(player->sim, thread->tid, change->cores);
+		code = code < 0 ? code : play_op(op, SIM_YIELD, 0);
+	}
+	thread->is_placed = true;
+	return code;
+}
+
 static bool is_target(const struct replay_target *target, const struct load_object *object)
 {
 	return target->kind == REPLAY_LOCK && target->pid == object->pid &&
@@ -430,6 +446,9 @@ int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_res
 	if (op->kind == SIM_SPAWN && last->status == 0) /* it can be joined before it has run */
 		player->threads[op->other - 1].tid = (uint32_t)last->item;
 	*op = (struct sim_op){ 0 };
+	code = pin(player, index, op);
+	if (code != 0)
+		return code < 0 ? err_set(err, code, "out of memory") : 0;
 	if (!thread->has_slept && loaded->parent == REPLAY_NONE && loaded->start_ns > 0) {
 		thread->has_slept = true;
 		op->amount = loaded->start_ns;

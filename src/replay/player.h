@@ -25,6 +25,7 @@ struct play_thread {
 	bool is_over, is_pausing,
 		is_cut; /* is_cut: a daemon whose pauses are no time, since all others are over */
 	uint64_t work; /* of that, what is to come */
+	bool is_placed; /* on the cores that it is to keep to */
 	bool has_slept; /* until its start */
 	uint64_t operation_ns; /* what its operations cost so far */
 };
@@ -125,7 +126,9 @@ bool deal_is_over(const struct player *player, uint32_t object);
 void polls_reach(struct player *player, uint32_t list, size_t at);
 int polls_play(struct player *player, uint32_t index, const struct step *step, struct sim_op *op);
 
-/* run.c. 0 or -ENOMEM. */
+/* run.c */
+bool replay_is_pinned(const struct replay_change *change);
+/* 0 or -ENOMEM. */
 int player_add_to_table(
 	struct player *player, enum sim_object_kind kind, uint32_t number, uint32_t object);
 

@@ -101,6 +101,7 @@ struct replay_target {
 struct replay_change {
 	struct replay_target target;
 	double factor; /* the CPU time there takes 1/factor; 0: the lock is not taken at all */
+	uint64_t cores[REPLAY_CORES_MAX / 64]; /* bits of those that a thread may use; all 0: any */
 };
 
 /* What became of a thread. */

@@ -180,6 +180,38 @@ static void player_release(struct player *player)
 	sim_free(player->sim);
 }
 
+bool replay_is_pinned(const struct replay_change *change)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(change->cores); i++)
+		if (change->cores[i] != 0)
+			return true;
+	return false;
+}
+
+static bool may_use_one(const struct replay_change *change, uint32_t cores)
+{
+	for (uint32_t i = 0; i < cores; i++)
+		if (change->cores[i / 64] >> (i % 64) & 1)
+			return true;
+	return false;
+}
+
+static int check_change(const struct replay *replay, const struct replay_run *run,
+	const struct replay_change *change, struct err *err)
+{
+	uint32_t cores = run->cores ? run->cores : replay->facts.cores;
+	if (replay_is_pinned(change) &&
+		(change->target.kind != REPLAY_THREAD || !may_use_one(change, cores)))
+		return err_set(err, -EINVAL,
+			"a thread is to keep to cores of which there is none: there are %u, from 0",
+			cores);
+	if (!(change->factor >= 0) ||
+		(change->factor == 0 && !replay_can_leave_out(replay, &change->target)))
+		return err_set(err, -EINVAL,
+			"a change cannot be made: a lock that guards a condition, or no lock");
+	return 0;
+}
+
 static int check(const struct replay *replay, const struct replay_run *run, struct err *err)
 {
 	if (!replay->is_finished)
@@ -192,16 +224,10 @@ static int check(const struct replay *replay, const struct replay_run *run, stru
 	if (replay->opts.stretch && !run->duration)
 		return err_set(
 			err, -EINVAL, "the recording counts work: nobody says how long it takes");
-	for (size_t i = 0; i < run->change_count; i++) {
-		const struct replay_change *change = &run->changes[i];
-		if (!(change->factor >= 0) ||
-			(change->factor == 0 && !replay_can_leave_out(replay, &change->target)))
-			return err_set(err, -EINVAL,
-				"change %zu cannot be made: a lock that guards a condition, or no "
-				"lock",
-				i + 1);
-	}
-	return 0;
+	int code = 0;
+	for (size_t i = 0; code == 0 && i < run->change_count; i++)
+		code = check_change(replay, run, &run->changes[i], err);
+	return code;
 }
 
 /* A thread that nobody started has none. */

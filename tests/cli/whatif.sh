@@ -28,6 +28,7 @@ echo "--- curve"
 "$CORECAST" whatif amdahl.csv --cores 1,2,4,16 --json | seconds
 echo "--- changes"
 "$CORECAST" whatif amdahl.csv --cores 4 --speed main=4 --speed thread:a=0.5 --json | seconds
+"$CORECAST" whatif amdahl.csv --cores 4 --pin a=2 --pin b=2 --json | seconds
 
 cp "$CORECAST_SOURCE"/tests/man/timeline.csv lock.csv
 echo "--- one prediction"
@@ -101,6 +102,9 @@ fails lock.csv --speed nothing=2
 fails lock.csv --speed cache=0
 fails lock.csv --speed cache
 fails lock.csv --without main
+fails lock.csv --pin cache=0
+fails lock.csv --pin main=one
+fails lock.csv --pin main=7
 fails lock.csv --cores 0
 fails lock.csv --cores 2000
 fails missing.csv

@@ -63,6 +63,25 @@ static void a_faster_thread_takes_its_part_of_the_time(void **state)
 	release(&f);
 }
 
+static void threads_keep_to_their_cores(void **state)
+{
+	(void)state;
+	struct fixture f = load(amdahl, 4);
+	struct replay_change pinned[2] = { speed_of(1, 1), speed_of(2, 1) };
+	pinned[0].cores[0] = pinned[1].cores[0] = 1 << 2;
+	assert_int_equal(play(&f, 4, pinned, 2), 60000000); /* 20, and two after one another */
+	struct replay_run run = { .cores = 2, .changes = pinned, .change_count = 1 };
+	struct err err = { "" };
+	uint64_t ns = 1;
+	assert_int_equal(replay_run(f.replay, &run, &ns, &err), -EINVAL); /* there is no third */
+	assert_non_null(strstr(err.text, "there are 2"));
+	assert_int_equal(ns, 1);
+	pinned[0].target = (struct replay_target){ .kind = REPLAY_LOCK };
+	run.cores = 4;
+	assert_int_equal(replay_run(f.replay, &run, &ns, &err), -EINVAL);
+	release(&f);
+}
+
 /* A critical section of 30 ms in each of two threads, and 10 ms before it: 70 ms, a after b. */
 static const char locked[] = HEAD "0,a,start,,,,,\n"
 				  "0,b,start,,,,,\n"
@@ -528,6 +547,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cores_divide_the_parallel_part),
 		cmocka_unit_test(a_faster_thread_takes_its_part_of_the_time),
+		cmocka_unit_test(threads_keep_to_their_cores),
 		cmocka_unit_test(who_is_joined_may_have_ended_first),
 		cmocka_unit_test(sections_of_a_lock_follow_one_another),
 		cmocka_unit_test(order_of_a_lock_is_not_frozen),
