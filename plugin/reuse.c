@@ -37,7 +37,7 @@ struct watch {
 	uint64_t line;
 	uint64_t clock; /* accesses of the thread */
 	uint64_t global_clock; /* of all */
-	uint64_t instructions; /* of the thread */
+	uint64_t instructions, barriers; /* of the thread */
 	struct thread *thread; /* NULL: has ended */
 	double weight;
 	uint32_t next; /* index + 1 */
@@ -291,6 +291,7 @@ void reuse_sample(
 		.clock = clock,
 		.global_clock = now,
 		.instructions = vcpu->slot->instructions,
+		.barriers = vcpu->slot->barriers,
 		.thread = vcpu->thread,
 		.weight = weight };
 	lock_bucket(bucket);
@@ -400,13 +401,16 @@ static uint64_t difference(uint64_t now, uint64_t then)
 	return now > then ? now - then - 1 : 0;
 }
 
-/* The thread that is watched comes again. Where the odds of a write in between are known they count, not what was seen. */
+/*
+ * The thread that is watched comes again. Where the odds of a write in between are known they count, not what was seen; but
+ * who writes on which side of a barrier is the program's order, and was seen.
+ */
 static void meet_own(
 	const struct watch *watch, struct vcpu *vcpu, const struct place *place, uint64_t clock)
 {
 	struct thread *thread = vcpu->thread;
 	uint64_t instructions = vcpu->slot->instructions - watch->instructions;
-	bool is_short = instructions < SHARING_SHORT;
+	bool is_short = instructions < SHARING_SHORT && watch->barriers == vcpu->slot->barriers;
 	double odds = is_short ? sharing_odds(vcpu, watch->line, instructions) : 0;
 	unsigned bin = watch->is_written && odds == 0
 			       ? RAW_REUSE_INFINITE

@@ -129,15 +129,26 @@ void sharing_store(const struct vcpu *vcpu, uint64_t line, double weight)
 	(void)pthread_mutex_unlock(&lock);
 }
 
+/*
+ * For each instruction. Of n samples at random the span between the first and the last is that of n - 1 gaps, but one over
+ * it is (n - 1) / (n - 2) of one over its mean: two samples that happen to be close say nothing.
+ */
+static double stores_rate(const struct sharer *sharer)
+{
+	if (sharer->samples <= 2 || sharer->last == sharer->first)
+		return 0;
+	double bias = (sharer->samples - 2) / (sharer->samples - 1);
+	return bias * sharer->stores / (double)(sharer->last - sharer->first);
+}
+
 /* That the other threads do while each executes an instruction. */
 static double foreign_stores(const struct shared_line *shared, const struct vcpu *vcpu)
 {
 	double stores = 0;
 	for (unsigned i = 0; i < SHARERS; i++) {
 		const struct sharer *other = &shared->sharers[i];
-		if (other->vcpu && other->vcpu != vcpu && other->last > other->first &&
-			pace_runs(other->vcpu) && !is_done(other))
-			stores += other->stores / (double)(other->last - other->first);
+		if (other->vcpu && other->vcpu != vcpu && pace_runs(other->vcpu) && !is_done(other))
+			stores += stores_rate(other);
 	}
 	return stores;
 }

@@ -45,7 +45,8 @@ struct profile_slot {
 	uint32_t pid, tid; /* preload: who has the slot; 0: nobody */
 	uint64_t
 		makes_room; /* preload: 1: the recorder's file grows, with system calls of its own */
-	uint64_t reserved[3];
+	uint64_t barriers; /* preload: that the thread has passed */
+	uint64_t reserved[2];
 };
 
 struct profile_page {
@@ -76,6 +77,13 @@ static inline bool profile_is_wait(uint8_t kind)
 {
 	enum { THREAD_EXIT = 2, WAIT = 3 };
 	return kind == THREAD_EXIT || kind == WAIT;
+}
+
+/* The thread goes on when others have come there, too. */
+static inline bool profile_is_barrier(uint8_t kind, uint8_t what)
+{
+	enum { PASS = 5, BARRIER = 5 };
+	return kind == PASS && what == BARRIER;
 }
 
 /*

@@ -194,6 +194,9 @@ struct birth trace_birth(void)
 	if (!enter())
 		return (struct birth){ 0 };
 	struct birth birth = { now(), self.tid };
+	/* How much of its work the creator had done: a frame of nothing has its clock. */
+	if (self.slot)
+		put(birth.time_ns, (struct head){ TRACE_FRAME, TRACE_WHAT_NONE, 0 }, 0, NULL, 0);
 	leave();
 	return birth;
 }

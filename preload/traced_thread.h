@@ -173,6 +173,7 @@ static inline void begin_stretch(const struct trace_record *row)
 		self.stretch = PROFILE_NOT_COUNTED;
 	else if (profile_is_border(row->kind))
 		self.stretch = profile_stretch(row->kind, row->what, row->site);
+	self.slot->barriers += profile_is_barrier(row->kind, row->what);
 }
 
 /* The row, which stays where it is; NULL if there is no room. */

@@ -375,6 +375,11 @@ static int load_event(void *context, const struct event *given, struct err *err)
 		replay->facts.lost += event.value;
 	if (event.kind == EVENT_LEFT_OUT)
 		replay->facts.left_out += event.value;
+	uint32_t creator = event.kind == EVENT_FRAME && replay->opts.stretch
+				   ? load_find_thread(replay, event.pid, event.tid)
+				   : REPLAY_NONE;
+	if (creator != REPLAY_NONE) /* how much work it had done when it created a thread */
+		cpu_account(replay, &replay->threads[creator], &event);
 	if (code < 0 || event.kind == EVENT_LOST || event.tid == 0 || event_is_aside(&event) ||
 		(event.kind == EVENT_NAME && event.cpu_ns == 0))
 		return code < 0 ? err_set(err, code, "out of memory") : 0;

@@ -72,7 +72,8 @@ enum event_kind {
 	EVENT_DISK_END,
 	EVENT_INIT, /* `object` was initialised; site: by whom */
 	EVENT_FRAME, /* a call on the thread's stack: object: where its frame begins; value: where
-			that ends, the canonical frame address; site: where in the function */
+			that ends, the canonical frame address; site: where in the function; in
+			profiles all 0: the thread creates another one */
 	EVENT_LEFT_OUT, /* value: mutexes that the thread took without waiting since its last such
 			   event, or its start, and gave back, of which no event tells; object: how many
 			   of the next ones are recorded for these, too (0: none, its end) */

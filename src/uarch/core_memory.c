@@ -130,6 +130,12 @@ static void set_page_thresholds(const struct core_slot *slot, const struct core_
 			&thresholds->first[i], &thresholds->later[i]);
 }
 
+/* Of m writes that come at random meanwhile, at least one does with 1 - exp(-m). */
+static double writes_of(double share)
+{
+	return share < 1 ? -log1p(-share) : HUGE_VAL;
+}
+
 static void set_thresholds(struct core_memory *memory, const struct core_slot *slot,
 	const struct core_odds *odds, struct core_thresholds *thresholds)
 {
@@ -148,10 +154,11 @@ static void set_thresholds(struct core_memory *memory, const struct core_slot *s
 		set_threshold(slot->accesses, slot->firsts, sum, &thresholds->first[s],
 			&thresholds->later[s]);
 	}
-	/* Of m writes that come at random meanwhile, at least one does with 1 - exp(-m). */
-	double others = odds->transfer < 1 ? -log1p(-odds->transfer) : HUGE_VAL;
+	double others = writes_of(odds->transfer);
 	double most = memory->processor->cores > 2 ? memory->processor->cores - 1 : 1;
-	thresholds->written = (float)others;
+	/* Accesses whose intervals are seen are those that come again in a trace. */
+	thresholds->written = (float)writes_of(
+		(double)(thresholds->later[CORE_FROM_CORE] - thresholds->later[CORE_FROM_MEMORY]));
 	thresholds->passed = (float)(others < 1 ? 1 : others < most ? others : most);
 }
 

@@ -99,6 +99,46 @@ static void a_store_that_waits_for_its_line_gives_its_data_to_loads(void **state
 	assert_near(result.cpi, 10 / 2., 0.05);
 }
 
+/* Others have written the line before each trace touches it ten times, and not while it does: it goes there and back once. */
+static void a_line_that_is_used_for_a_while_comes_once(void **state)
+{
+	(void)state;
+	enum { TOUCHES = 10, TRACES = OPS / TOUCHES };
+	struct script script = { .codes = { { .class = CODE_MOVE,
+					 .flags = CODE_LOAD,
+					 .data_bytes = 8,
+					 .address_reads = BIT(1),
+					 .writes = BIT(1) } } };
+	struct micro_trace micro[TRACES];
+	struct profile_class class = { .instructions = OPS };
+	struct profile profile = { .classes = &class,
+		.class_count = 1,
+		.codes = script.codes,
+		.code_count = 1,
+		.micro = micro,
+		.micro_count = TRACES };
+	repeat(&script, 1);
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = LINE;
+	for (unsigned i = 0; i < TRACES; i++)
+		micro[i] = (struct micro_trace){
+			.count = TOUCHES, .ops = script.ops + (size_t)i * TOUCHES, .weight = TOUCHES
+		};
+	struct processor processor = eight_wide();
+	processor.transfer_ns = TRANSFER;
+	double hit = play_hits(&script, &processor).cpi, odds = 1. / TOUCHES;
+	const struct core_odds each = { .beyond = { odds, odds, 0 }, .transfer = odds };
+	const struct core_input input = { .odds = &each };
+	struct core_result result = { 0 };
+	AUTO(core_program) struct core_program *program = NULL;
+	AUTO(core) struct core *core = NULL;
+	assert_int_equal(core_program_new(&profile, OPS, 1, &program), 0);
+	assert_int_equal(core_new(&processor, &core), 0);
+	assert_int_equal(core_play(core, program, 0, &input, &result), 0);
+	assert_true(result.cpi > hit + TRANSFER / (double)TOUCHES);
+	assert_true(result.cpi < hit + 2.2 * TRANSFER / TOUCHES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -106,6 +146,7 @@ int main(void)
 		cmocka_unit_test(a_store_queue_hides_what_fits_into_it_while_the_line_is_away),
 		cmocka_unit_test(an_atomic_operation_on_a_shared_line_waits_for_it),
 		cmocka_unit_test(a_store_that_waits_for_its_line_gives_its_data_to_loads),
+		cmocka_unit_test(a_line_that_is_used_for_a_while_comes_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,6 +75,25 @@ static void work_takes_the_time_that_it_is_told(void **state)
 	}
 }
 
+static void what_a_creator_had_done_is_what_its_clock_said(void **state)
+{
+	(void)state;
+	/* By time, main would have done 40 of 2,000 units when it starts a thread; it had done 1,500. */
+	static const char text[] = WORK_HEAD "0,main,0,start,,,,,\n"
+					     "200,main,1500,frame,,,,,\n"
+					     "200,a,0,start,,,,main,\n"
+					     "10000,main,2000,wait,join,a,,a,\n"
+					     "10000,a,3000,exit,,,,,\n"
+					     "10000,main,2000,pass,join,a,,a,waited\n"
+					     "10000,main,2000,exit,,,,,\n";
+	AUTO(replay) struct replay *replay = load_stretches(text);
+	struct clocked clocked = { .chunk = UINT64_MAX };
+	uint64_t ns = 0;
+	struct replay_run run = { .cores = 2, .duration = take_time, .duration_context = &clocked };
+	assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
+	assert_int_equal(ns, 2 * 1500 + 2 * 3000);
+}
+
 static void work_between_what_others_tell_is_shared_by_time(void **state)
 {
 	(void)state;
@@ -286,6 +305,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_takes_the_time_that_it_is_told),
+		cmocka_unit_test(what_a_creator_had_done_is_what_its_clock_said),
 		cmocka_unit_test(work_between_what_others_tell_is_shared_by_time),
 		cmocka_unit_test(who_asks_is_told_whose_work_is_done),
 		cmocka_unit_test(a_lock_comes_from_the_thread_that_had_it),

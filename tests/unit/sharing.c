@@ -47,7 +47,8 @@ static void odds_grow_with_the_time_between_accesses(void **state)
 	store(0, 20, 1000);
 	store(1, 20, 1000);
 	assert_float_equal(sharing_odds(&vcpus[0], LINE, 0), 0, 0);
-	assert_float_equal(sharing_odds(&vcpus[0], LINE, 20), 1 - exp(-1), 1e-9);
+	/* 19 gaps of 20 samples, less the bias of one over their span. */
+	assert_float_equal(sharing_odds(&vcpus[0], LINE, 20), 1 - exp(-18.0 / 19), 1e-9);
 	assert_float_equal(sharing_odds(&vcpus[0], LINE, 2000), 1, 1e-9);
 	assert_float_equal(sharing_odds(&vcpus[0], LINE + 1, 2000), 0, 0);
 }
@@ -98,6 +99,16 @@ static void only_instructions_that_met_are_known(void **state)
 	assert_false(sharing_is_met(6));
 }
 
+static void two_samples_say_nothing_of_a_rate(void **state)
+{
+	(void)state;
+	start();
+	store(1, 2, 10);
+	assert_float_equal(sharing_odds(&vcpus[0], LINE, 20), 0, 0);
+	store(1, 1, 10);
+	assert_true(sharing_odds(&vcpus[0], LINE, 20) > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -106,6 +117,7 @@ int main(void)
 		cmocka_unit_test(the_rate_follows_what_is_done_last),
 		cmocka_unit_test(a_line_that_stays_outlives_those_that_pass),
 		cmocka_unit_test(only_instructions_that_met_are_known),
+		cmocka_unit_test(two_samples_say_nothing_of_a_rate),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
