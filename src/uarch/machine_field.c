@@ -58,6 +58,9 @@ static const struct quantity {
 		name, "lifetime", MACHINE_NS, AT(at.lifetime_ns), MACHINE_DOUBLE, 1, 1e12, false   \
 	}
 
+const char *const machine_sections[MACHINE_SECTIONS] = { "", "l1i", "l1", "l2", "l3", "l4", "tlb",
+	"targets", "memory", "threads", "power" };
+
 static const struct machine_field fields[] = {
 	{ "", "cores", MACHINE_COUNT, AT(cores), MACHINE_U32, 1, 1024, true },
 	{ "", "frequency", MACHINE_HZ, AT(frequency_hz), MACHINE_DOUBLE, 1e6, 1e12, true },

@@ -33,8 +33,12 @@ enum machine_quantity {
 	MACHINE_PREFETCH,
 };
 
+enum { MACHINE_SECTIONS = 11 };
+extern const char
+	*const machine_sections[MACHINE_SECTIONS]; /* of a file, in its order; "": itself */
+
 struct machine_field {
-	const char *section; /* "": the file itself */
+	const char *section; /* of machine_sections */
 	const char *key;
 	enum machine_quantity quantity;
 	size_t offset; /* in struct processor; of a latency: of its struct cache */

@@ -21,8 +21,6 @@ const char *const prefetch_names[PREFETCH_KINDS] = {
 	[PREFETCH_STRIDE] = "stride",
 };
 
-static const char *const sections[] = { "", "l1i", "l1", "l2", "l3", "l4", "tlb", "targets",
-	"memory", "threads", "power" };
 static const char *const level_names[PROCESSOR_LEVELS_MAX] = { "l1", "l2", "l3", "l4" };
 
 void processor_release(struct processor *processor)
@@ -197,9 +195,9 @@ void processor_write(const struct processor *processor, FILE *out)
 	write_ports(out, processor->store_ports);
 	fputs("\n", out);
 	write_units(processor, out);
-	for (size_t i = 1; i < ARRAY_SIZE(sections); i++)
-		if (has_section(processor, sections[i]))
-			write_section(processor, sections[i], out);
+	for (size_t i = 1; i < MACHINE_SECTIONS; i++)
+		if (has_section(processor, machine_sections[i]))
+			write_section(processor, machine_sections[i], out);
 	if (power->voltage_count > 0)
 		fputs("  voltages:\n", out);
 	for (uint32_t i = 0; i < power->voltage_count; i++) {

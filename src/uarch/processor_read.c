@@ -13,9 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const sections[] = { "", "l1i", "l1", "l2", "l3", "l4", "tlb", "targets",
-	"memory", "threads", "power" };
-
 struct reading {
 	struct reader r; /* places and errors */
 	struct yaml_node *file;
@@ -236,8 +233,8 @@ static int read_parts(const struct reading *g)
 		code = read_text(g, "name", &g->processor->name);
 	if (code == 0)
 		code = read_text(g, "source", &g->processor->source);
-	for (size_t i = 0; code == 0 && i < ARRAY_SIZE(sections); i++)
-		code = read_section(g, sections[i]);
+	for (size_t i = 0; code == 0 && i < MACHINE_SECTIONS; i++)
+		code = read_section(g, machine_sections[i]);
 	if (code == 0)
 		code = read_port_field(g, "load_ports", &g->processor->load_ports);
 	if (code == 0)
