@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "code/demangle.h"
 #include "code/function_table.h"
+#include "code/runtimes.h"
 #include "code/variables.h"
 #include "code/vdso.h"
 
@@ -40,6 +41,7 @@ struct module {
 	struct function_table functions;
 	struct variables variables;
 	bool is_vdso;
+	bool has_lines; /* that anybody wants: reading the C library's takes longer than all else */
 };
 
 struct symbols {
@@ -64,6 +66,7 @@ static void module_open(struct module *module)
 	if (!module->dwfl)
 		return;
 	module->is_vdso = vdso_is(module->path);
+	module->has_lines = !runtime_is(module->path);
 	int fd = module->is_vdso ? vdso_open() : -1; /* libdwfl closes it */
 	module->loaded = module->is_vdso && fd < 0 ? NULL
 						   : dwfl_report_offline(module->dwfl, module->path,
@@ -148,7 +151,8 @@ static struct symbol module_find(const struct module *module, uint64_t address)
 	ret.function =
 		dwfl_module_addrinfo(module->loaded, address, &offset, &symbol, NULL, NULL, NULL);
 	ret.offset = offset;
-	find_line(module, address, &ret);
+	if (module->has_lines)
+		find_line(module, address, &ret);
 	return ret;
 }
 

@@ -17,14 +17,16 @@
 struct stack_place; /* variables.h */
 struct symbols; /* opaque: files that were opened */
 
-/* Texts are borrowed from the struct symbols; NULL and 0 where nothing is known. */
+/*
+ * Texts are borrowed from the struct symbols; NULL and 0 where nothing is known. File and line of what the compiler took from
+ * a system header: where it was used.
+ */
 struct symbol {
 	const char *module; /* the path asked for */
 	const char *function; /* or the object of that address */
 	uint64_t offset; /* from where what `function` names begins */
 	uint64_t start; /* of the function, also where its name is not known; 0: not known */
-	const char *
-		file; /* source; of what the compiler took from a system header: where it was used */
+	const char *file; /* source; NULL of code of a runtime (runtimes.h) */
 	uint32_t line;
 	bool is_system; /* of a system header, as far as is known */
 };

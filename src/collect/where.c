@@ -2,38 +2,13 @@
 #include "collect/where.h"
 
 #include "base/mem.h"
-#include "base/path.h"
 #include "base/strbuf.h"
+#include "code/runtimes.h"
 #include "code/symbols.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-
-/* Starts of file names: who waits there was sent by somebody else. */
-static const char *const runtimes[] = {
-	"ld-linux",
-	"libc.so",
-	"libc++",
-	"libcorecast-",
-	"libgcc_s",
-	"libgomp",
-	"libomp",
-	"libpthread",
-	"libstdc++",
-	"libtbb",
-};
-
-static bool is_runtime(const char *module)
-{
-	if (!module)
-		return false;
-	const char *name = path_file_name(module);
-	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
-		if (strncmp(name, runtimes[i], strlen(runtimes[i])) == 0)
-			return true;
-	return false;
-}
 
 void where_free(struct where *where)
 {
@@ -133,11 +108,16 @@ static struct symbol find_call(struct symbols *symbols, const struct sync_addres
 	return symbols_find(symbols, frame->module, frame->offset - 1);
 }
 
+static bool in_runtime(const struct sync_address *frame)
+{
+	return frame->module && runtime_is(frame->module);
+}
+
 static struct where_place place_of_wait(
 	struct symbols *symbols, const struct sync_site_stalls *site)
 {
 	size_t own = 0;
-	while (own < site->frame_count && is_runtime(site->frames[own].module))
+	while (own < site->frame_count && in_runtime(&site->frames[own]))
 		own++;
 	if (own == site->frame_count)
 		own = 0; /* runtimes all the way: then its caller */
@@ -152,7 +132,7 @@ static struct where_place place_of_wait(
 		.count = site->waits,
 		.seconds = site->wait_s,
 	};
-	if (own + 1 < site->frame_count && !is_runtime(frame[1].module))
+	if (own + 1 < site->frame_count && !in_runtime(&frame[1]))
 		place.caller = find_call(symbols, &frame[1]).function;
 	return place;
 }

@@ -10,6 +10,7 @@
 #include "collect/where.h"
 #include "report/where_text.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <math.h>
@@ -226,6 +227,24 @@ static void code_may_begin_inside_a_page(void **state)
 	assert_int_equal(symbols_address_of_offset(path, 0x20000), 0x20000);
 }
 
+/* Also where its debug information is installed. */
+static void code_of_the_c_library_has_a_name_and_no_line(void **state)
+{
+	(void)state;
+	AUTO(symbols) struct symbols *symbols = NULL;
+	Dl_info library;
+	assert_int_equal(symbols_new(&symbols), 0);
+	void *code = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+	assert_non_null(code);
+	assert_true(dladdr(code, &library) != 0);
+	uint64_t address = (uintptr_t)code - (uintptr_t)library.dli_fbase;
+	struct symbol symbol = symbols_find(symbols, library.dli_fname, address);
+	assert_null(symbol.file);
+	assert_int_equal(symbol.line, 0);
+	if (HAVE_DW)
+		assert_non_null(strstr(symbol.function, "gnu_get_libc_version"));
+}
+
 static void samples_without_names_are_gathered_by_function(void **state)
 {
 	(void)state;
@@ -290,6 +309,7 @@ int main(void)
 		cmocka_unit_test(samples_find_the_function_that_spends_most),
 		cmocka_unit_test(the_function_table_knows_where_a_function_starts),
 		cmocka_unit_test(code_may_begin_inside_a_page),
+		cmocka_unit_test(code_of_the_c_library_has_a_name_and_no_line),
 		cmocka_unit_test(samples_without_names_are_gathered_by_function),
 		cmocka_unit_test(the_table_fits_80_columns),
 	};
