@@ -58,6 +58,7 @@ void GOMP_atomic_end(void);
 void GOMP_ordered_end(void);
 void omp_unset_lock(void *lock);
 int omp_get_num_threads(void);
+int omp_get_max_threads(void);
 
 #define GOMP_FUNCTIONS(X)                                                                          \
 	X(GOMP_parallel)                                                                           \
@@ -94,7 +95,8 @@ int omp_get_num_threads(void);
 	X(GOMP_atomic_end)                                                                         \
 	X(GOMP_ordered_end)                                                                        \
 	X(omp_unset_lock)                                                                          \
-	X(omp_get_num_threads)
+	X(omp_get_num_threads)                                                                     \
+	X(omp_get_max_threads)
 
 struct gomp {
 #define GOMP_MEMBER(name) __typeof__(name) *name;

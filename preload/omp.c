@@ -130,6 +130,15 @@ static void end_region(const struct region *region, const void *caller)
 		wait_add(SYNC_OMP, region->threads, wait_ns, caller);
 }
 
+EXPORT int omp_get_max_threads(void)
+{
+	const struct gomp *gomp = gomp_find(OMP_CALLER);
+	unsigned most = ompt_own_threads();
+	if (most == 0)
+		most = gomp->omp_get_max_threads ? (unsigned)gomp->omp_get_max_threads() : 1;
+	return (int)tuned_told(most, __builtin_return_address(0));
+}
+
 EXPORT void GOMP_parallel(gomp_body *body, void *data, unsigned threads, unsigned flags)
 {
 	struct region region = { body, data };

@@ -13,6 +13,9 @@ enum {
 /* A parallel region was opened by GCC's entry points. */
 extern HIDDEN bool omp_has_regions;
 
+/* ompt.c: what the program would have without tuning, which sets the runtime's default; 0: it has not yet. */
+unsigned ompt_own_threads(void);
+
 /* This thread waits as OMPT says: what the runtime does for that is not a wait of its own. */
 extern HIDDEN __thread bool omp_is_waiting __attribute__((tls_model("initial-exec")));
 

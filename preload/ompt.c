@@ -104,13 +104,19 @@ static void close_wait(struct omp_wait *wait, struct birth by, uint64_t until_ns
 static void (*set_num_threads)(int threads);
 static int (*get_max_threads)(void);
 
+static int untuned; /* the default at the first region; 0: there was none */
+
+unsigned ompt_own_threads(void)
+{
+	return (unsigned)__atomic_load_n(&untuned, __ATOMIC_RELAXED);
+}
+
 /*
  * The runtime asks for its default after it has told of the region; who names a number does not ask. Where
  * nobody wants a count, the default is what it was at the first region.
  */
 static void tune_region(void)
 {
-	static int untuned;
 	if (!tuned_is_on() || has_gomp_regions() || !set_num_threads || !get_max_threads)
 		return;
 	int own = __atomic_load_n(&untuned, __ATOMIC_RELAXED);

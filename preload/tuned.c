@@ -15,7 +15,26 @@
 #include <time.h>
 #include <unistd.h>
 
+enum {
+	ASKERS_MAX = 64,
+	ASKS_FIRST = 2, /* so often an asker is told all */
+	NOBODY = ASKERS_MAX,
+};
+
 static struct tune_page *page; /* NULL: nobody tunes this program */
+
+/* Calls in the program that ask how many threads a region would have. */
+static struct asker {
+	const void *caller; /* NULL: free */
+	uint32_t asks;
+	bool leads; /* a region has followed */
+} askers[ASKERS_MAX];
+
+/* What this thread was told last. */
+static __thread struct {
+	unsigned threads; /* 0: nothing yet */
+	unsigned asker; /* plus one; 0: a region has followed */
+} told;
 
 __attribute__((constructor)) static void open_page(void)
 {
@@ -38,17 +57,53 @@ bool tuned_is_on(void)
 	return page != NULL;
 }
 
+static unsigned wanted(void)
+{
+	return __atomic_load_n(&page->threads, __ATOMIC_RELAXED);
+}
+
 unsigned tuned_threads(unsigned asked)
 {
 	if (!page || asked != 0)
 		return asked;
 	(void)__atomic_add_fetch(&page->tunable, 1, __ATOMIC_RELAXED);
-	return __atomic_load_n(&page->threads, __ATOMIC_RELAXED);
+	unsigned threads = wanted();
+	bool is_told = told.asker > 0;
+	if (is_told && told.asker <= ASKERS_MAX)
+		__atomic_store_n(&askers[told.asker - 1].leads, true, __ATOMIC_RELAXED);
+	told.asker = 0;
+	return threads > 0 && told.threads > 0 && (is_told || threads > told.threads) ? told.threads
+										      : threads;
 }
 
-static unsigned wanted(void)
+/* NOBODY: there are too many. */
+static unsigned find_asker(const void *caller)
 {
-	return __atomic_load_n(&page->threads, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < ASKERS_MAX; i++) {
+		const void *expected = NULL;
+		if (__atomic_load_n(&askers[i].caller, __ATOMIC_RELAXED) == caller ||
+			__atomic_compare_exchange_n(&askers[i].caller, &expected, caller, false,
+				__ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+			expected == caller)
+			return i;
+	}
+	return NOBODY;
+}
+
+unsigned tuned_told(unsigned most, const void *caller)
+{
+	if (!page || wanted() == 0)
+		return most;
+	unsigned i = find_asker(caller), threads = wanted();
+	bool is_first = i == NOBODY ||
+			__atomic_fetch_add(&askers[i].asks, 1, __ATOMIC_RELAXED) < ASKS_FIRST;
+	/* What it asked for last was done without a region. */
+	if (i != NOBODY && told.asker == i + 1 &&
+		__atomic_load_n(&askers[i].leads, __ATOMIC_RELAXED))
+		tuned_region_ended();
+	told.threads = is_first || threads > most ? most : threads;
+	told.asker = i + 1;
+	return told.threads;
 }
 
 /* Waits a tenth of a second at most: whoever wrote the page last may not have woken us. */

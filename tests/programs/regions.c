@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * regions FILE WORD: parallel regions until the file has the word in it; prints the thread counts that they had.
- * The region whose number of threads is named keeps it; no other has more than the program was told in the beginning.
+ * The region whose number of threads is named keeps it; no other has more than the program was told in the beginning, and one
+ * that the program asked about has as many as it was told, of which one needs no region.
  */
 #include "has_word.h"
 
@@ -32,6 +33,14 @@ int main(int argc, char **argv)
 #pragma omp single
 		named = omp_get_num_threads();
 		if (named != NAMED || threads > most)
+			return 1;
+		int told = omp_get_max_threads(), got = 1;
+		if (told > 1) {
+#pragma omp parallel
+#pragma omp single
+			got = omp_get_num_threads();
+		}
+		if (got != told)
 			return 1;
 		work(seen, threads);
 	}
