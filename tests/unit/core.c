@@ -312,121 +312,6 @@ static void a_move_at_renaming_costs_nothing_but_its_place(void **state)
 	assert_near(play_hits(&script, &processor).cpi, 1 / 2., 0.01);
 }
 
-static void a_load_gets_what_a_store_before_it_wrote(void **state)
-{
-	(void)state;
-	struct script script = { .codes = { { .class = CODE_MOVE,
-						    .flags = CODE_LOAD,
-						    .data_bytes = 8,
-						    .writes = BIT(0) },
-					 { .class = CODE_MOVE,
-						 .flags = CODE_STORE,
-						 .data_bytes = 8,
-						 .reads = BIT(0) } } };
-	repeat(&script, 2);
-	struct processor processor = eight_wide();
-	for (unsigned i = 0; i < OPS; i++)
-		script.ops[i].address = 4096;
-	assert_near(play_hits(&script, &processor).cpi, 4 / 2., 0.01);
-	for (unsigned i = 0; i < OPS; i++)
-		script.ops[i].address = 4096 + 8 * (uint64_t)i;
-	/* Nothing to wait for: two stores to one line leave in a cycle, one where there is one port. */
-	assert_near(play_hits(&script, &processor).cpi, 1 / 4., 0.01);
-	processor.store_ports = 1;
-	assert_near(play_hits(&script, &processor).cpi, 1 / 2., 0.01);
-}
-
-/* One byte is stored, eight are loaded; or four bytes beside one another. */
-static void a_load_waits_for_a_store_of_some_of_its_bytes(void **state)
-{
-	(void)state;
-	struct script script = { .codes = { { .class = CODE_MOVE,
-						    .flags = CODE_LOAD,
-						    .data_bytes = 8,
-						    .writes = BIT(0) },
-					 { .class = CODE_MOVE,
-						 .flags = CODE_STORE,
-						 .data_bytes = 1,
-						 .reads = BIT(0) } } };
-	repeat(&script, 2);
-	struct processor processor = eight_wide();
-	processor.store_forward = 5;
-	processor.store_blocked = 20;
-	for (unsigned i = 0; i < OPS; i++)
-		script.ops[i].address = 4096;
-	/* The store leaves in the cycle after it has committed. */
-	assert_near(play_hits(&script, &processor).cpi, (20 + 1) / 2., 0.05);
-	script.codes[1].data_bytes = 8;
-	assert_near(play_hits(&script, &processor).cpi, 5 / 2., 0.01);
-	script.codes[0].data_bytes = script.codes[1].data_bytes = 4;
-	for (unsigned i = 1; i < OPS; i += 2)
-		script.ops[i].address = 4100;
-	assert_near(play_hits(&script, &processor).cpi, 1 / 4., 0.01);
-}
-
-/* Seven operations and a jump. */
-static void a_target_that_comes_late_holds_what_follows(void **state)
-{
-	(void)state;
-	struct script script = { 0 };
-	for (unsigned i = 0; i < 7; i++)
-		script.codes[i] = (struct code){ .class = CODE_ALU, .writes = BIT(i) };
-	script.codes[7] = (struct code){ .class = CODE_JUMP };
-	repeat(&script, 8);
-	struct processor processor = eight_wide();
-	processor.fetch_ahead = 12;
-	const double each = 1 / 8.;
-	const struct core_input at_hand = { .fetches = each },
-				late = { .fetches = each, .targets_late = { each, 0 } },
-				latest = { .fetches = each, .targets_late = { each, each } };
-	assert_near(play(&script, &processor, late, never_missed).cpi, 1 / 8., 0.005);
-	processor.targets = (struct targets){
-		.entries = 256, .delay = 3, .second_entries = 4096, .second_delay = 9
-	};
-	assert_near(play(&script, &processor, at_hand, never_missed).cpi, 1 / 8., 0.005);
-	assert_near(play(&script, &processor, late, never_missed).cpi, (1 + 3) / 8., 0.005);
-	assert_near(play(&script, &processor, latest, never_missed).cpi, (1 + 9) / 8., 0.02);
-	/* Of a return it is never at hand. */
-	script.codes[7].flags = CODE_INDIRECT | CODE_RETURN;
-	assert_near(play(&script, &processor, at_hand, never_missed).cpi, (1 + 3) / 8., 0.005);
-	/* Who waits for operands does not see it. */
-	script.codes[0] =
-		(struct code){ .class = CODE_MULTIPLY, .reads = BIT(0), .writes = BIT(0) };
-	processor.units[CODE_MULTIPLY].latency = 7;
-	assert_near(play(&script, &processor, late, never_missed).cpi, 7 / 8., 0.005);
-}
-
-static void the_last_address_is_one_like_others(void **state)
-{
-	(void)state;
-	struct script script = { .codes = { { .class = CODE_ALU,
-					 .flags = CODE_LOAD | CODE_STORE,
-					 .data_bytes = 64 } } };
-	for (unsigned i = 0; i < OPS; i++)
-		script.ops[i].address = UINT64_MAX - 3;
-	struct processor processor = eight_wide();
-	assert_near(play_hits(&script, &processor).cpi, 4 + 1, 0.01); /* through memory */
-}
-
-static void stores_that_miss_fill_their_queue(void **state)
-{
-	(void)state;
-	struct script script = { .codes = { { .class = CODE_MOVE,
-						    .flags = CODE_STORE,
-						    .data_bytes = 8,
-						    .reads = BIT(0) },
-					 { .class = CODE_ALU, .writes = BIT(2) } } };
-	repeat(&script, 2);
-	for (unsigned i = 0; i < OPS; i += 2)
-		script.ops[i].address = LINE * (1 + (uint64_t)i * 7919 % 65536);
-	struct processor processor = eight_wide();
-	processor.store_queue = 20;
-	struct core_result result =
-		play(&script, &processor, (struct core_input){ 0 }, always_memory);
-	assert_near(result.cpi, MEMORY / 40., 0.05);
-	assert_true(result.stack[CORE_MEMORY] > 0.9 * result.cpi);
-}
-
 /* Each as long as it takes, with the loads between them behind it; a fence holds those back. */
 static void atomics_do_not_overlap(void **state)
 {
@@ -609,11 +494,6 @@ int main(void)
 		cmocka_unit_test(a_prefetched_stream_goes_at_the_speed_of_the_prefetcher),
 		cmocka_unit_test(fused_operations_take_one_place),
 		cmocka_unit_test(a_move_at_renaming_costs_nothing_but_its_place),
-		cmocka_unit_test(a_load_gets_what_a_store_before_it_wrote),
-		cmocka_unit_test(a_load_waits_for_a_store_of_some_of_its_bytes),
-		cmocka_unit_test(a_target_that_comes_late_holds_what_follows),
-		cmocka_unit_test(the_last_address_is_one_like_others),
-		cmocka_unit_test(stores_that_miss_fill_their_queue),
 		cmocka_unit_test(atomics_do_not_overlap),
 		cmocka_unit_test(loads_may_wait_in_a_queue_of_their_own),
 		cmocka_unit_test(strings_move_half_a_line_at_a_time),

@@ -155,6 +155,38 @@ static void a_front_end_that_runs_ahead_hides_misses_until_it_is_redirected(void
 	assert_near(play(&script, &processor, input, never_missed).cpi, resolved + 14 / 100., 0.05);
 }
 
+/* Seven operations and a jump. */
+static void a_target_that_comes_late_holds_what_follows(void **state)
+{
+	(void)state;
+	struct script script = { 0 };
+	for (unsigned i = 0; i < 7; i++)
+		script.codes[i] = (struct code){ .class = CODE_ALU, .writes = BIT(i) };
+	script.codes[7] = (struct code){ .class = CODE_JUMP };
+	repeat(&script, 8);
+	struct processor processor = eight_wide();
+	processor.fetch_ahead = 12;
+	const double each = 1 / 8.;
+	const struct core_input at_hand = { .fetches = each },
+				late = { .fetches = each, .targets_late = { each, 0 } },
+				latest = { .fetches = each, .targets_late = { each, each } };
+	assert_near(play(&script, &processor, late, never_missed).cpi, 1 / 8., 0.005);
+	processor.targets = (struct targets){
+		.entries = 256, .delay = 3, .second_entries = 4096, .second_delay = 9
+	};
+	assert_near(play(&script, &processor, at_hand, never_missed).cpi, 1 / 8., 0.005);
+	assert_near(play(&script, &processor, late, never_missed).cpi, (1 + 3) / 8., 0.005);
+	assert_near(play(&script, &processor, latest, never_missed).cpi, (1 + 9) / 8., 0.02);
+	/* Of a return it is never at hand. */
+	script.codes[7].flags = CODE_INDIRECT | CODE_RETURN;
+	assert_near(play(&script, &processor, at_hand, never_missed).cpi, (1 + 3) / 8., 0.005);
+	/* Who waits for operands does not see it. */
+	script.codes[0] =
+		(struct code){ .class = CODE_MULTIPLY, .reads = BIT(0), .writes = BIT(0) };
+	processor.units[CODE_MULTIPLY].latency = 7;
+	assert_near(play(&script, &processor, late, never_missed).cpi, 7 / 8., 0.005);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +197,7 @@ int main(void)
 		cmocka_unit_test(mispredictions_are_as_many_as_traces_stand_for),
 		cmocka_unit_test(instruction_misses_cost_their_latency),
 		cmocka_unit_test(a_front_end_that_runs_ahead_hides_misses_until_it_is_redirected),
+		cmocka_unit_test(a_target_that_comes_late_holds_what_follows),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The core model on stores: what they give to loads, and their queue. */
+#include "core_script.h"
+
+/* Eight bytes are loaded, so many of what was loaded stored. */
+static struct script load_and_store(uint8_t bytes)
+{
+	struct script script = { .codes = { { .class = CODE_MOVE,
+						    .flags = CODE_LOAD,
+						    .data_bytes = 8,
+						    .writes = BIT(0) },
+					 { .class = CODE_MOVE,
+						 .flags = CODE_STORE,
+						 .data_bytes = bytes,
+						 .reads = BIT(0) } } };
+	repeat(&script, 2);
+	return script;
+}
+
+static void a_load_gets_what_a_store_before_it_wrote(void **state)
+{
+	(void)state;
+	struct script script = load_and_store(8);
+	struct processor processor = eight_wide();
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = 4096;
+	assert_near(play_hits(&script, &processor).cpi, 4 / 2., 0.01);
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = 4096 + 8 * (uint64_t)i;
+	/* Nothing to wait for: two stores to one line leave in a cycle, one where there is one port. */
+	assert_near(play_hits(&script, &processor).cpi, 1 / 4., 0.01);
+	processor.store_ports = 1;
+	assert_near(play_hits(&script, &processor).cpi, 1 / 2., 0.01);
+}
+
+/* One byte is stored, eight are loaded; or four bytes beside one another. */
+static void a_load_waits_for_a_store_of_some_of_its_bytes(void **state)
+{
+	(void)state;
+	struct script script = load_and_store(1);
+	struct processor processor = eight_wide();
+	processor.store_forward = 5;
+	processor.store_blocked = 20;
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = 4096;
+	/* The store leaves in the cycle after it has committed. */
+	assert_near(play_hits(&script, &processor).cpi, (20 + 1) / 2., 0.05);
+	script.codes[1].data_bytes = 8;
+	assert_near(play_hits(&script, &processor).cpi, 5 / 2., 0.01);
+	script.codes[0].data_bytes = script.codes[1].data_bytes = 4;
+	for (unsigned i = 1; i < OPS; i += 2)
+		script.ops[i].address = 4100;
+	assert_near(play_hits(&script, &processor).cpi, 1 / 4., 0.01);
+}
+
+static void the_last_address_is_one_like_others(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_ALU,
+					 .flags = CODE_LOAD | CODE_STORE,
+					 .data_bytes = 64 } } };
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = UINT64_MAX - 3;
+	struct processor processor = eight_wide();
+	assert_near(play_hits(&script, &processor).cpi, 4 + 1, 0.01); /* through memory */
+}
+
+static void stores_that_miss_fill_their_queue(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_MOVE,
+						    .flags = CODE_STORE,
+						    .data_bytes = 8,
+						    .reads = BIT(0) },
+					 { .class = CODE_ALU, .writes = BIT(2) } } };
+	repeat(&script, 2);
+	for (unsigned i = 0; i < OPS; i += 2)
+		script.ops[i].address = LINE * (1 + (uint64_t)i * 7919 % 65536);
+	struct processor processor = eight_wide();
+	processor.store_queue = 20;
+	struct core_result result =
+		play(&script, &processor, (struct core_input){ 0 }, always_memory);
+	assert_near(result.cpi, MEMORY / 40., 0.05);
+	assert_true(result.stack[CORE_MEMORY] > 0.9 * result.cpi);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_load_gets_what_a_store_before_it_wrote),
+		cmocka_unit_test(a_load_waits_for_a_store_of_some_of_its_bytes),
+		cmocka_unit_test(the_last_address_is_one_like_others),
+		cmocka_unit_test(stores_that_miss_fill_their_queue),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
