@@ -22,6 +22,7 @@ struct sharer {
 	const struct vcpu *vcpu; /* NULL: free */
 	double samples, stores; /* stores: accesses that they stand for, without the first */
 	uint64_t first, last; /* instructions of the thread */
+	uint64_t barriers; /* that it had passed: what it does on this side of them is known */
 };
 
 struct shared_line {
@@ -94,10 +95,16 @@ static void forget_half(struct sharer *sharer)
 	sharer->stores /= 2;
 }
 
+static uint64_t barriers_of(const struct sharer *sharer)
+{
+	return __atomic_load_n(&sharer->vcpu->slot->barriers, __ATOMIC_RELAXED);
+}
+
 static void add_sample(struct sharer *sharer, double stores)
 {
-	if (sharer->samples >= 2 && is_done(sharer))
+	if (sharer->barriers != barriers_of(sharer) || (sharer->samples >= 2 && is_done(sharer)))
 		sharer->samples = sharer->stores = 0;
+	sharer->barriers = barriers_of(sharer);
 	sharer->last = instructions_of(sharer);
 	if (sharer->samples == 0)
 		sharer->first = sharer->last;
@@ -147,7 +154,8 @@ static double foreign_stores(const struct shared_line *shared, const struct vcpu
 	double stores = 0;
 	for (unsigned i = 0; i < SHARERS; i++) {
 		const struct sharer *other = &shared->sharers[i];
-		if (other->vcpu && other->vcpu != vcpu && pace_runs(other->vcpu) && !is_done(other))
+		if (other->vcpu && other->vcpu != vcpu && other->barriers == barriers_of(other) &&
+			pace_runs(other->vcpu) && !is_done(other))
 			stores += stores_rate(other);
 	}
 	return stores;
