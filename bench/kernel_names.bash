@@ -33,6 +33,11 @@ emulated_kernel_names() {
 	kernel_names "$@" | grep -vx matmul_fma
 }
 
+# Of these those of examples/kernels, whose threads and sizes can be set.
+own_kernel_names() {
+	emulated_kernel_names "$@" | grep -vxE 'pigz|xz|zstd|sysbench'
+}
+
 # The compressors' input, 160 kB for each 1 of SIZE: our own sources again and again.
 make_text() {
 	local bytes=$((${1%.*} * 160000))
