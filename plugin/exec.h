@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A profiled program that becomes another one (env, nice, sh -c): the emulator would run that natively. Instead an emulator is
+ * A profiled program that becomes another one (env, nice, exec in a shell): the emulator would run that natively. Instead an emulator is
  * started for it in this process, with the plugin, and begins anew: raw file and timeline are of the last program.
  *
  *	emulator ... -plugin FILE,... -0 env -E A=B ... /usr/bin/env PROG ARGS
