@@ -38,7 +38,7 @@ fi
 
 echo "-- a lock of the program's own"
 "$CORECAST" record --via preload --samples 0 -o own_futex.cct -- "$CORECAST_BUILD/tests/programs/own_futex" >stdout 2>stderr
-"$CORECAST" criticality own_futex.cct | grep -o 'shop_lock  *futex' | tr -s ' '
+"$CORECAST" criticality own_futex.cct | grep -cE '^ +(shop_lock|own_futex\+0x[0-9a-f]+) +futex '
 
 echo "-- files"
 record -o cat.cct -- true
