@@ -92,9 +92,10 @@ static unsigned find_asker(const void *caller)
 
 unsigned tuned_told(unsigned most, const void *caller)
 {
-	if (!page || wanted() == 0)
+	unsigned threads = page ? wanted() : 0;
+	if (threads == 0)
 		return most;
-	unsigned i = find_asker(caller), threads = wanted();
+	unsigned i = find_asker(caller);
 	bool is_first = i == NOBODY ||
 			__atomic_fetch_add(&askers[i].asks, 1, __ATOMIC_RELAXED) < ASKS_FIRST;
 	/* What it asked for last was done without a region. */
