@@ -18,7 +18,7 @@ struct values {
 	struct whatif_asked asked;
 	uint32_t recorded_cores, replications, jobs;
 	bool force, json;
-	const char *output, *svg, *html;
+	const char *output, *svg, *html, *csv;
 };
 
 #define FIELD(name) offsetof(struct values, name)
@@ -57,6 +57,8 @@ static const struct option_spec options[] = {
 	{ 0, "svg", "FILE", "write the curve (of one prediction: its criticality stack) as SVG",
 		OPTION_STRING, FIELD(svg) },
 	{ 0, "html", "FILE", "write a page that needs no other file", OPTION_STRING, FIELD(html) },
+	{ 0, "csv", "FILE", "write the curve: a row for each number of cores", OPTION_STRING,
+		FIELD(csv) },
 	{ 0 },
 };
 
@@ -77,7 +79,7 @@ static int check(
 	return 0;
 }
 
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_SVG, FORMAT_HTML };
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_SVG, FORMAT_HTML, FORMAT_CSV };
 
 static void render(struct strbuf *out, enum format format, const struct whatif_answer *answer)
 {
@@ -96,6 +98,9 @@ static void render(struct strbuf *out, enum format format, const struct whatif_a
 	case FORMAT_HTML:
 		report_whatif_html(out, answer);
 		break;
+	case FORMAT_CSV:
+		report_whatif_csv(out, answer);
+		break;
 	}
 }
 
@@ -105,7 +110,7 @@ static int write_reports(
 	const struct {
 		const char *path;
 		enum format format;
-	} reports[] = { { v->svg, FORMAT_SVG }, { v->html, FORMAT_HTML },
+	} reports[] = { { v->svg, FORMAT_SVG }, { v->html, FORMAT_HTML }, { v->csv, FORMAT_CSV },
 		{ "-", v->json ? FORMAT_JSON : FORMAT_TEXT } };
 	for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
 		AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
@@ -122,12 +127,13 @@ static int write_reports(
 static int refuse(const struct whatif *whatif, struct err *err)
 {
 	return err_set(err, -EDOM,
-		"the replay on %u cores takes %.4g s, but %.4g s were measured (%+.1f%%, more than "
+		"the replay on %u core%s takes %.4g s, but %.4g s were measured (%+.1f%%, more "
+		"than "
 		"%.0f%%): a prediction would not be worth much. --force gives it all the same; "
 		"docs/models/replay.md tells what may be the reason",
-		whatif->facts.cores, (double)whatif->answer.replayed_ns / 1e9,
-		(double)whatif->facts.measured_ns / 1e9, 100 * whatif->answer.error,
-		100 * WHATIF_LIMIT);
+		whatif->facts.cores, whatif->facts.cores == 1 ? "" : "s",
+		(double)whatif->answer.replayed_ns / 1e9, (double)whatif->facts.measured_ns / 1e9,
+		100 * whatif->answer.error, 100 * WHATIF_LIMIT);
 }
 
 static int replay(struct whatif *whatif, const struct values *v, const struct whatif_opts *opts,

@@ -29,6 +29,7 @@ struct named {
 	char *name;
 	char *role; /* of a thread: its name in the table of what changes; else NULL */
 	char *function; /* that a site is in, or a thread began in; NULL: unknown */
+	char *shared; /* of "worker (71)": "worker", as others are called, too; else NULL */
 };
 
 struct directory {
@@ -42,6 +43,7 @@ static void directory_release(struct directory *directory)
 		free(directory->items[i].name);
 		free(directory->items[i].role);
 		free(directory->items[i].function);
+		free(directory->items[i].shared);
 	}
 	free(directory->items);
 }
@@ -57,7 +59,7 @@ static int add(struct directory *directory, struct replay_target target, const c
 	if (mem_grow(&directory->items, &directory->capacity, directory->count + 1,
 		    sizeof *directory->items) < 0)
 		return -ENOMEM;
-	struct named item = { target, strdup(name), NULL, copy(function) };
+	struct named item = { target, strdup(name), NULL, copy(function), NULL };
 	directory->items[directory->count++] = item;
 	return !item.name || (function && !item.function) ? -ENOMEM : 0;
 }
@@ -80,6 +82,13 @@ static int add_sites(struct directory *directory, const struct whatif *whatif)
 	return code;
 }
 
+/* Of threads with one name each has its number behind it. */
+static bool is_numbered(const char *label, const char *name)
+{
+	size_t length = strlen(name);
+	return strncmp(label, name, length) == 0 && strncmp(label + length, " (", 2) == 0;
+}
+
 static int add_thread(
 	struct directory *directory, const struct criticality_view *view, size_t index)
 {
@@ -88,9 +97,14 @@ static int add_thread(
 		.kind = REPLAY_THREAD, .pid = thread->pid, .number = thread->tid
 	};
 	int code = add(directory, target, view->threads[index], view->routines[index]);
-	if (code == 0)
-		directory->items[directory->count - 1].role = criticality_role(view, index);
-	return code;
+	if (code < 0)
+		return code;
+	struct named *item = &directory->items[directory->count - 1];
+	item->role = criticality_role(view, index);
+	if (!thread->name || !is_numbered(item->name, thread->name))
+		return 0;
+	item->shared = strdup(thread->name);
+	return item->shared ? 0 : -ENOMEM;
 }
 
 static int fill(struct directory *directory, const struct whatif *whatif)
@@ -134,6 +148,11 @@ static bool is_called_by_function(const struct named *item, const char *name)
 	return item->function && strcmp(item->function, name) == 0;
 }
 
+static bool is_shared(const struct named *item, const char *name)
+{
+	return item->shared && strcmp(item->shared, name) == 0;
+}
+
 /* Threads are called by the function that they began in only where threads are meant: it is also code. */
 static bool is_called(const struct named *item, const char *name, int kind)
 {
@@ -141,63 +160,85 @@ static bool is_called(const struct named *item, const char *name, int kind)
 		return false;
 	if (is_called_by_function(item, name))
 		return item->target.kind != REPLAY_THREAD || kind == REPLAY_THREAD;
-	return strcmp(item->name, name) == 0 || (item->role && strcmp(item->role, name) == 0);
+	return strcmp(item->name, name) == 0 || (item->role && strcmp(item->role, name) == 0) ||
+	       is_shared(item, name);
 }
 
-static void add_to_list(struct strbuf *list, const struct named *item)
+static const char *list_name(const struct named *item)
 {
-	strbuf_addf(list, "%s%s:%s", list->length > 0 ? ", " : "", kinds[item->target.kind],
-		item->role ? item->role : item->name);
+	return item->shared ? item->shared : item->role ? item->role : item->name;
+}
+
+/* What error messages list: of those that are called alike one. */
+struct list {
+	const struct named *items[LISTED_MAX];
+	size_t count, more;
+};
+
+static void list_add(struct list *list, const struct named *item)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i]->target.kind == item->target.kind &&
+			strcmp(list_name(list->items[i]), list_name(item)) == 0)
+			return;
+	if (list->count < LISTED_MAX)
+		list->items[list->count++] = item;
+	else
+		list->more++;
+}
+
+static void list_write(const struct list *list, struct strbuf *out)
+{
+	for (size_t i = 0; i < list->count; i++)
+		strbuf_addf(out, "%s%s:%s", i > 0 ? ", " : "", kinds[list->items[i]->target.kind],
+			list_name(list->items[i]));
+	if (list->more > 0)
+		strbuf_addf(out, " and %zu more", list->more);
 }
 
 static int unknown(const struct directory *directory, const char *name, int kind, struct err *err)
 {
-	AUTO_RELEASE(strbuf) struct strbuf list = { 0 };
-	size_t count = 0;
-	for (size_t i = 0; i < directory->count; i++) {
-		const struct named *item = &directory->items[i];
-		if (kind >= 0 && (int)item->target.kind != kind)
-			continue;
-		if (count++ < LISTED_MAX)
-			add_to_list(&list, item);
-	}
-	if (count > LISTED_MAX)
-		strbuf_addf(&list, " and %zu more", count - LISTED_MAX);
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	struct list list = { 0 };
+	for (size_t i = 0; i < directory->count; i++)
+		if (kind < 0 || (int)directory->items[i].target.kind == kind)
+			list_add(&list, &directory->items[i]);
+	list_write(&list, &text);
 	return err_set(err, -ENOENT, "there is no %s '%s' in it. There are: %s",
 		kind >= 0 ? kinds[kind] : "thread, lock, site or region", name,
-		list.text ? list.text : "none");
+		text.text ? text.text : "none");
 }
 
 /* Two of one kind that a name may mean together. */
 static bool is_alike(const struct named *a, const struct named *b, const char *name)
 {
 	return a->target.kind == REPLAY_SITE ||
-	       (is_called_by_function(a, name) && is_called_by_function(b, name));
+	       (is_called_by_function(a, name) && is_called_by_function(b, name)) ||
+	       (is_shared(a, name) && is_shared(b, name));
 }
 
-/* Whether all that are so called are one thing, or of one kind and called by their function. */
+/* Whether all that are so called are one thing, or of one kind and called by what they have in common. */
 static int check_one(const struct directory *directory, const char *name, int kind, struct err *err)
 {
-	AUTO_RELEASE(strbuf) struct strbuf list = { 0 };
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
 	const struct named *first = NULL;
-	size_t count = 0;
+	struct list list = { 0 };
+	bool is_one = true;
 	for (size_t i = 0; i < directory->count; i++) {
 		const struct named *item = &directory->items[i];
-		if (!is_called(item, name, kind) ||
-			(first && first->target.kind == item->target.kind &&
-				is_alike(first, item, name)))
+		if (!is_called(item, name, kind))
 			continue;
-		if (!first)
-			first = item;
-		if (count++ < LISTED_MAX)
-			add_to_list(&list, item);
+		is_one &= !first ||
+			  (first->target.kind == item->target.kind && is_alike(first, item, name));
+		first = first ? first : item;
+		list_add(&list, item);
 	}
-	if (count == 0)
+	if (!first)
 		return unknown(directory, name, kind, err);
-	if (count > 1)
-		return err_set(err, -ENOENT, "'%s' may be %s: say which one is meant", name,
-			list.text ? list.text : "several");
-	return 0;
+	list_write(&list, &text);
+	return is_one ? 0
+		      : err_set(err, -ENOENT, "'%s' may be %s: say which one is meant", name,
+				text.text ? text.text : "several");
 }
 
 static bool is_known(const struct directory *directory, const char *name, int kind)

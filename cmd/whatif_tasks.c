@@ -83,7 +83,9 @@ static int take(const struct sharing *s, size_t number, uint64_t *ret_ns, struct
 	struct whatif_point *point = &s->whatif->points[at];
 	if (found->code < 0) {
 		int code = play_task(s, number, ret_ns, &point->results, err);
-		return code < 0 ? err_prefix(err, code, "on %u cores", point->cores) : 0;
+		return code < 0 ? err_prefix(err, code, "on %u core%s", point->cores,
+					  point->cores == 1 ? "" : "s")
+				: 0;
 	}
 	*ret_ns = found->ns;
 	if (number % s->replications > 0)

@@ -12,12 +12,9 @@ enum { LOOKS_MAX = 100000, LOOK_NS = 10000 };
 /* Repeated stretches of the examples' work differ by this much on an idle core. */
 static const double NOISE = 0.01;
 
-static bool is_change_of_thread(const struct player *player, size_t change, uint32_t index)
+static const struct replay_change *part_of(const struct player *player, size_t part)
 {
-	const struct replay_target *target = &player->run->changes[change].target;
-	const struct load_thread *thread = &player->replay->threads[index];
-	return target->kind == REPLAY_THREAD && target->pid == thread->pid &&
-	       target->number == thread->tid;
+	return &player->run->changes[player->parts[part]];
 }
 
 /* A thread that begins goes to the cores that it is to keep to. 1: *op takes it there. 0, -ENOMEM. */
@@ -27,7 +24,8 @@ static int pin(struct player *player, uint32_t index, struct sim_op *op)
 	int code = 0;
 	for (size_t i = 0; code >= 0 && !thread->is_placed && i < player->run->change_count; i++) {
 		const struct replay_change *change = &player->run->changes[i];
-		if (!replay_is_pinned(change) || !is_change_of_thread(player, i, index))
+		if (!replay_is_pinned(change) ||
+			!replay_is_of(change, &player->replay->threads[index]))
 			continue;
 		code = sim_set_affinity(player->sim, thread->tid, change->cores);
 		code = code < 0 ? code : play_op(op, SIM_YIELD, 0);
@@ -46,9 +44,8 @@ static bool is_target(const struct replay_target *target, const struct load_obje
 static void change_depth(
 	struct player *player, uint32_t index, const struct step *step, bool is_more)
 {
-	const struct replay_run *run = player->run;
-	for (size_t i = 0; i < run->change_count; i++) {
-		const struct replay_target *target = &run->changes[i].target;
+	for (size_t i = 0; i < player->part_count; i++) {
+		const struct replay_target *target = &part_of(player, i)->target;
 		bool is_here;
 		if (step->kind == STEP_MARK)
 			is_here = target->kind == REPLAY_REGION &&
@@ -56,7 +53,7 @@ static void change_depth(
 				  target->number == step->amount;
 		else
 			is_here = is_target(target, &player->replay->objects[step->object]);
-		uint32_t *depth = &player->depths[index * run->change_count + i];
+		uint32_t *depth = &player->depths[index * player->part_count + i];
 		if (is_here && is_more)
 			++*depth;
 		else if (is_here && *depth > 0)
@@ -66,10 +63,9 @@ static void change_depth(
 
 static bool is_left_out(const struct player *player, uint32_t object)
 {
-	for (size_t i = 0; i < player->run->change_count; i++)
-		if (player->run->changes[i].factor == 0 &&
-			is_target(
-				&player->run->changes[i].target, &player->replay->objects[object]))
+	for (size_t i = 0; i < player->part_count; i++)
+		if (part_of(player, i)->factor == 0 &&
+			is_target(&part_of(player, i)->target, &player->replay->objects[object]))
 			return true;
 	return false;
 }
@@ -77,19 +73,17 @@ static bool is_left_out(const struct player *player, uint32_t object)
 /* How many times as fast the work before a step is, after all changes. */
 static double factor_of(struct player *player, uint32_t index, const struct step *step)
 {
-	const struct replay_run *run = player->run;
-	double factor = 1;
-	for (size_t i = 0; i < run->change_count; i++) {
-		const struct replay_change *change = &run->changes[i];
+	double factor = player->threads[index].factor;
+	for (size_t i = 0; i < player->part_count; i++) {
+		const struct replay_change *change = part_of(player, i);
 		bool is_site = change->target.kind == REPLAY_SITE &&
 			       change->target.number == step->site &&
 			       change->target.pid == player->replay->threads[index].pid;
 		if (change->factor > 0 &&
-			(is_site || is_change_of_thread(player, i, index) ||
-				player->depths[index * run->change_count + i] > 0))
+			(is_site || player->depths[index * player->part_count + i] > 0))
 			factor *= change->factor;
 	}
-	if (run->seed > 0) /* another run of the same: no stretch takes as long again */
+	if (player->run->seed > 0) /* another run of the same: no stretch takes as long again */
 		factor *= 1 + NOISE * (2 * rng_uniform(&player->rng) - 1);
 	return factor;
 }
@@ -337,7 +331,7 @@ static int play_step(
 {
 	bool has_object =
 		step->object != REPLAY_NONE && step->kind != STEP_SLEEP && step->kind != STEP_MARK;
-	if (has_object && player->run->change_count > 0 && is_left_out(player, step->object))
+	if (has_object && player->part_count > 0 && is_left_out(player, step->object))
 		return PLAY_DONE;
 	switch ((enum step_kind)step->kind) {
 	case STEP_NOTHING:

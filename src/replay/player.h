@@ -28,6 +28,7 @@ struct play_thread {
 	bool is_placed; /* on the cores that it is to keep to */
 	bool has_slept; /* until its start */
 	uint64_t operation_ns; /* what its operations cost so far */
+	double factor; /* how many times as fast it computes, by changes of threads */
 };
 
 /* What a condition stands for, now. */
@@ -73,7 +74,9 @@ struct player {
 	struct map turn_waiters; /* object, turn -> thread that waits for it */
 	struct map passes; /* thread, condition: how often it passed */
 	struct play_table tables[SIM_DISKS + 1]; /* by enum sim_object_kind */
-	uint32_t *depths; /* thread * changes + change: locks held, regions that it is in */
+	uint32_t *parts; /* changes that are not of threads: their indices */
+	size_t part_count;
+	uint32_t *depths; /* thread * parts + part: locks held, regions that it is in */
 	uint32_t left; /* threads that are no daemons, and not over */
 	uint64_t end_ns; /* when somebody did something last; is_cut threads aside */
 	bool has_cut; /* some thread is_cut */
@@ -128,6 +131,7 @@ int polls_play(struct player *player, uint32_t index, const struct step *step, s
 
 /* run.c */
 bool replay_is_pinned(const struct replay_change *change);
+bool replay_is_of(const struct replay_change *change, const struct load_thread *thread);
 /* 0 or -ENOMEM. */
 int player_add_to_table(
 	struct player *player, enum sim_object_kind kind, uint32_t number, uint32_t object);

@@ -27,7 +27,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { REPLAY_CORES_MAX = 1024, REPLAY_CHANGES_MAX = 64 };
+enum { REPLAY_CORES_MAX = 1024, REPLAY_CHANGES_MAX = 10000 };
 
 struct meaning;
 struct sim;

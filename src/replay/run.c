@@ -123,6 +123,27 @@ static int add_thread(struct player *player, uint32_t index)
 	return code;
 }
 
+/* Changes of threads are known once and for all, of other parts by what a thread does. */
+static int add_changes(struct player *player)
+{
+	const struct replay *replay = player->replay;
+	const struct replay_run *run = player->run;
+	for (size_t i = 0; i < replay->thread_count; i++)
+		player->threads[i].factor = 1;
+	for (uint32_t i = 0; i < run->change_count; i++) {
+		const struct replay_change *change = &run->changes[i];
+		const struct replay_target *target = &change->target;
+		if (target->kind != REPLAY_THREAD)
+			player->parts[player->part_count++] = i;
+		for (size_t k = 0; target->kind == REPLAY_THREAD && k < replay->thread_count; k++)
+			if (replay_is_of(change, &replay->threads[k]))
+				player->threads[k].factor *= change->factor;
+	}
+	player->depths = calloc(
+		(replay->thread_count + 1) * (player->part_count + 1), sizeof *player->depths);
+	return player->depths ? 0 : -ENOMEM;
+}
+
 static int player_init(struct player *player)
 {
 	const struct replay *replay = player->replay;
@@ -139,16 +160,18 @@ static int player_init(struct player *player)
 	player->conds = calloc(objects, sizeof *player->conds);
 	player->episode_numbers =
 		calloc(replay->episode_count + 1, sizeof *player->episode_numbers);
-	player->depths = calloc(threads * (player->run->change_count + 1), sizeof *player->depths);
+	player->parts = calloc(player->run->change_count + 1, sizeof *player->parts);
 	if (!player->threads || !player->numbers || !player->owners || !player->last_owners ||
 		!player->turns || !player->dealt || !player->progress || !player->pool_left_ns ||
-		!player->poll_left || !player->conds || !player->episode_numbers || !player->depths)
+		!player->poll_left || !player->conds || !player->episode_numbers || !player->parts)
 		return -ENOMEM;
 	for (size_t i = 0; i < replay->pool_count; i++)
 		player->pool_left_ns[i] = replay->pools[i].work_ns;
 	for (size_t i = 0; i < replay->poll_count; i++)
 		player->poll_left[i] = replay->polls[i].rest_count;
 	int code = add_objects(player);
+	if (code == 0)
+		code = add_changes(player);
 	for (uint32_t i = 0; code == 0 && i < replay->thread_count; i++) {
 		player->left += !replay->threads[i].is_daemon;
 		code = add_thread(player, i);
@@ -173,6 +196,7 @@ static void player_release(struct player *player)
 	free(player->poll_left);
 	free(player->conds);
 	free(player->episode_numbers);
+	free(player->parts);
 	free(player->depths);
 	free(player->by_tid);
 	map_release(&player->turn_waiters);
@@ -186,6 +210,12 @@ bool replay_is_pinned(const struct replay_change *change)
 		if (change->cores[i] != 0)
 			return true;
 	return false;
+}
+
+bool replay_is_of(const struct replay_change *change, const struct load_thread *thread)
+{
+	return change->target.kind == REPLAY_THREAD && change->target.pid == thread->pid &&
+	       change->target.number == thread->tid;
 }
 
 static bool may_use_one(const struct replay_change *change, uint32_t cores)

@@ -36,6 +36,9 @@ void report_whatif_text(
 /* docs/formats/whatif.json.md */
 void report_whatif_json(struct strbuf *out, const struct whatif_answer *answer);
 
+/* A row for each point: its cores in the column "threads", so that `corecast forecast` and `report` read it. */
+void report_whatif_csv(struct strbuf *out, const struct whatif_answer *answer);
+
 /* The curve; of one point its criticality figures. */
 void report_whatif_svg(struct strbuf *out, const struct whatif_answer *answer);
 void report_whatif_html(struct strbuf *out, const struct whatif_answer *answer);

@@ -30,6 +30,21 @@ echo "--- changes"
 "$CORECAST" whatif amdahl.csv --cores 4 --speed main=4 --speed thread:a=0.5 --json | seconds
 "$CORECAST" whatif amdahl.csv --cores 4 --pin a=2 --pin b=2 --json | seconds
 
+# Of threads with one name all are meant.
+{
+	echo time_ns,tid,event,what,object,value,text
+	echo 0,1,start
+	for thread in 2 3; do
+		echo "0,$thread,name,thread,$thread,,worker"
+		echo "0,$thread,start,,,1"
+	done
+	echo 20000000,2,exit
+	echo 40000000,3,exit
+	echo 50000000,1,exit
+} >workers.csv
+echo "--- all of one name"
+"$CORECAST" whatif workers.csv --cores 1,3 --speed worker=2 --json | seconds
+
 cp "$CORECAST_SOURCE"/tests/man/timeline.csv lock.csv
 echo "--- one prediction"
 "$CORECAST" whatif lock.csv --without cache --replications 1
@@ -49,6 +64,9 @@ cmp text again
 diff <(grep -v '^  - ' a) <(grep -v '^  - ' b)
 grep -c '<svg' out.svg
 grep -c 'Predictions' out.html
+"$CORECAST" whatif amdahl.csv --cores 1-6 --csv curve.csv >text
+cut -d, -f1,2 curve.csv
+"$CORECAST" forecast curve.csv --to 12 >/dev/null
 
 # a takes the first item and makes the second from it, b takes that. With b faster, b would take the first, for which a
 # then waits forever: who gets what is no matter of counting items, so the recorded order is kept.
@@ -99,6 +117,7 @@ fails() {
 fails lock.csv --recorded-cores 1
 "$CORECAST" whatif lock.csv --recorded-cores 1 --force | sed -n 3,5p
 fails lock.csv --speed nothing=2
+fails workers.csv --speed nothing=2
 fails lock.csv --speed cache=0
 fails lock.csv --speed cache
 fails lock.csv --without main
@@ -110,5 +129,5 @@ fails lock.csv --cores 2000
 fails missing.csv
 fails
 [ ! -e never.csv ]
-fails lock.csv --recorded-cores 1 -o never.csv
+fails lock.csv --recorded-cores 1 -o never.csv --csv never.csv
 [ ! -e never.csv ]
