@@ -17,6 +17,13 @@ typedef void gomp_loop(gomp_body *body, void *data, unsigned threads, long start
 	long step, long chunk, unsigned flags);
 typedef void gomp_runtime_loop(gomp_body *body, void *data, unsigned threads, long start, long end,
 	long step, unsigned flags);
+typedef bool gomp_loop_start(
+	long start, long end, long step, long chunk, long *ret_from, long *ret_to);
+typedef bool gomp_ull_loop_start(bool is_up, unsigned long long start, unsigned long long end,
+	unsigned long long step, unsigned long long chunk, unsigned long long *ret_from,
+	unsigned long long *ret_to);
+typedef bool gomp_loop_next(long *ret_from, long *ret_to);
+typedef bool gomp_ull_loop_next(unsigned long long *ret_from, unsigned long long *ret_to);
 
 void GOMP_parallel(gomp_body *body, void *data, unsigned threads, unsigned flags);
 void GOMP_parallel_sections(
@@ -29,6 +36,22 @@ gomp_loop GOMP_parallel_loop_nonmonotonic_guided;
 gomp_runtime_loop GOMP_parallel_loop_runtime;
 gomp_runtime_loop GOMP_parallel_loop_nonmonotonic_runtime;
 gomp_runtime_loop GOMP_parallel_loop_maybe_nonmonotonic_runtime;
+gomp_loop_start GOMP_loop_dynamic_start;
+gomp_loop_start GOMP_loop_guided_start;
+gomp_loop_start GOMP_loop_nonmonotonic_dynamic_start;
+gomp_loop_start GOMP_loop_nonmonotonic_guided_start;
+gomp_loop_next GOMP_loop_dynamic_next;
+gomp_loop_next GOMP_loop_guided_next;
+gomp_loop_next GOMP_loop_nonmonotonic_dynamic_next;
+gomp_loop_next GOMP_loop_nonmonotonic_guided_next;
+gomp_ull_loop_start GOMP_loop_ull_dynamic_start;
+gomp_ull_loop_start GOMP_loop_ull_guided_start;
+gomp_ull_loop_start GOMP_loop_ull_nonmonotonic_dynamic_start;
+gomp_ull_loop_start GOMP_loop_ull_nonmonotonic_guided_start;
+gomp_ull_loop_next GOMP_loop_ull_dynamic_next;
+gomp_ull_loop_next GOMP_loop_ull_guided_next;
+gomp_ull_loop_next GOMP_loop_ull_nonmonotonic_dynamic_next;
+gomp_ull_loop_next GOMP_loop_ull_nonmonotonic_guided_next;
 void GOMP_barrier(void);
 void GOMP_loop_end(void);
 void GOMP_sections_end(void);
@@ -71,6 +94,22 @@ int omp_get_max_threads(void);
 	X(GOMP_parallel_loop_runtime)                                                              \
 	X(GOMP_parallel_loop_nonmonotonic_runtime)                                                 \
 	X(GOMP_parallel_loop_maybe_nonmonotonic_runtime)                                           \
+	X(GOMP_loop_dynamic_start)                                                                 \
+	X(GOMP_loop_guided_start)                                                                  \
+	X(GOMP_loop_nonmonotonic_dynamic_start)                                                    \
+	X(GOMP_loop_nonmonotonic_guided_start)                                                     \
+	X(GOMP_loop_dynamic_next)                                                                  \
+	X(GOMP_loop_guided_next)                                                                   \
+	X(GOMP_loop_nonmonotonic_dynamic_next)                                                     \
+	X(GOMP_loop_nonmonotonic_guided_next)                                                      \
+	X(GOMP_loop_ull_dynamic_start)                                                             \
+	X(GOMP_loop_ull_guided_start)                                                              \
+	X(GOMP_loop_ull_nonmonotonic_dynamic_start)                                                \
+	X(GOMP_loop_ull_nonmonotonic_guided_start)                                                 \
+	X(GOMP_loop_ull_dynamic_next)                                                              \
+	X(GOMP_loop_ull_guided_next)                                                               \
+	X(GOMP_loop_ull_nonmonotonic_dynamic_next)                                                 \
+	X(GOMP_loop_ull_nonmonotonic_guided_next)                                                  \
 	X(GOMP_barrier)                                                                            \
 	X(GOMP_loop_end)                                                                           \
 	X(GOMP_sections_end)                                                                       \

@@ -72,7 +72,7 @@ static struct birth open_wait(struct omp_wait *wait)
 	omp_is_waiting = true;
 	if (is_live())
 		live_pause();
-	return is_tracing() ? trace_park(SYNC_OMP, wait->object, wait->caller)
+	return is_tracing() ? trace_park(SYNC_OMP, wait->object, 0, wait->caller)
 			    : (struct birth){ 0 };
 }
 

@@ -80,7 +80,7 @@ void trace_frames(const void *caller);
  * when and by whom; who let the thread go says so to trace_unpark(), which does nothing when the
  * thread is not parked.
  */
-struct birth trace_park(uint32_t kind, const void *object, const void *caller);
+struct birth trace_park(uint32_t kind, const void *object, uint64_t value, const void *caller);
 void trace_unpark(struct birth by);
 
 /* As an object that threads wait for: any signal, as which one it was is known only afterwards. */

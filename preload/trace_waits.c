@@ -387,7 +387,7 @@ void trace_wait_past(uint32_t kind, const void *object, uint32_t flags, uint64_t
 	leave();
 }
 
-struct birth trace_park(uint32_t kind, const void *object, const void *caller)
+struct birth trace_park(uint32_t kind, const void *object, uint64_t value, const void *caller)
 {
 	struct wait *wait = &self.parked;
 	struct birth now_here = { 0 };
@@ -396,7 +396,7 @@ struct birth trace_park(uint32_t kind, const void *object, const void *caller)
 	*wait = (struct wait){ .kind = kind, .object = object, .caller = caller };
 	wait->start_ns = now();
 	wait->is_counted = true;
-	put(wait->start_ns, head_of(TRACE_WAIT, kind, 0), (uintptr_t)object, caller, 0);
+	put(wait->start_ns, head_of(TRACE_WAIT, kind, 0), (uintptr_t)object, caller, value);
 	self.current = wait;
 	self.current_kind = kind;
 	now_here = (struct birth){ wait->start_ns, self.tid };

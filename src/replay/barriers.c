@@ -8,17 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-int barriers_arrive(
-	struct replay *replay, uint32_t thread, uint32_t object, size_t step, uint64_t time_ns)
+int barriers_arrive(struct replay *replay, uint32_t thread, uint32_t object, size_t step,
+	const struct event *event)
 {
 	struct load_object *barrier = &replay->objects[object];
 	if (mem_grow(&barrier->arrivals, &barrier->arrival_capacity, barrier->arrival_count + 1,
 		    sizeof *barrier->arrivals) < 0)
 		return -ENOMEM;
 	replay->threads[thread].wait_arrival = barrier->arrival_count;
-	barrier->arrivals[barrier->arrival_count++] = (struct arrival){
-		.thread = thread, .waker = REPLAY_NONE, .step = step, .time_ns = time_ns
-	};
+	barrier->arrivals[barrier->arrival_count++] = (struct arrival){ .thread = thread,
+		.waker = REPLAY_NONE,
+		.step = step,
+		.time_ns = event->time_ns,
+		.handed_out = event->kind == EVENT_WAIT ? event->value : 0 };
 	return 0;
 }
 
@@ -100,7 +102,8 @@ static struct step *step_of(struct replay *replay, const struct arrival *arrival
 
 static struct pool_member member_of(const struct arrival *arrival)
 {
-	return (struct pool_member){ arrival->thread, arrival->step, arrival->time_ns };
+	return (struct pool_member){ arrival->thread, arrival->step, arrival->time_ns,
+		arrival->handed_out };
 }
 
 /* Those who left at the same time met, at a barrier of so many. */
@@ -199,9 +202,9 @@ int barriers_meet(struct replay *replay, uint32_t object)
 {
 	struct load_object barrier = replay->objects[object];
 	struct arrival *a = barrier.arrivals;
-	size_t kept = 0, docked = 0, from = 0;
+	size_t kept = 0, docked = 1, from = 1; /* docks[from - 1]: room for who waits for a group */
 	uint32_t joined = REPLAY_NONE, forked = REPLAY_NONE;
-	AUTO_FREE struct pool_member *docks = calloc(barrier.arrival_count + 1, sizeof *docks);
+	AUTO_FREE struct pool_member *docks = calloc(barrier.arrival_count + 2, sizeof *docks);
 	if (!docks)
 		return -ENOMEM;
 	for (size_t i = 0; i < barrier.arrival_count; i++) {
@@ -223,7 +226,7 @@ int barriers_meet(struct replay *replay, uint32_t object)
 	set_inexact(a, kept);
 	qsort(a, kept, sizeof *a, by_woken);
 	bool is_done = false;
-	if (docked == 0 && meet_in_rounds(replay, object, a, kept, &is_done) < 0)
+	if (docked == 1 && meet_in_rounds(replay, object, a, kept, &is_done) < 0)
 		return -ENOMEM;
 	if (is_done)
 		return 0;
@@ -239,7 +242,9 @@ int barriers_meet(struct replay *replay, uint32_t object)
 				return -ENOMEM;
 			continue;
 		}
-		if (pools_add_round(replay, joined, WHAT_JOINED, &docks[from], to - from) < 0)
+		docks[from - 1] = member_of(&a[i]);
+		if (pools_add_round(replay, joined, WHAT_JOINED, &docks[from - 1], to - from + 1) <
+			0)
 			return -ENOMEM;
 		for (size_t k = i; k < end; k++) {
 			struct step *step = step_of(replay, &a[k]);

@@ -138,6 +138,8 @@ struct arrival {
 	uint64_t time_ns, woken_ns;
 	bool is_over; /* it left */
 	bool is_last, is_exact; /* it did not wait; woken_ns was recorded */
+	uint64_t
+		handed_out; /* pieces of what it did before, plus one, as the event says; 0: unknown */
 	uint8_t forked; /* WHAT_FORKED or _NEXT: let go by a thread that was not there, the start of the next region; 0 */
 };
 
@@ -228,6 +230,7 @@ struct pool_member {
 	uint32_t thread;
 	size_t step;
 	uint64_t end_ns;
+	uint64_t handed_out; /* pieces of that, plus one; 0: unknown */
 };
 
 /* Work between two meetings at one place, that threads share out while they do it. See pool.c. */
@@ -235,6 +238,8 @@ struct pool {
 	uint64_t a, b; /* the place: a barrier, or threads with one parent and start routine */
 	struct pool_member *members;
 	uint32_t count;
+	bool is_known; /* the recording says that it was shared out, */
+	uint64_t pieces; /* in so many; 0: unknown */
 	uint64_t work_ns, part_ns; /* of all; what is taken at a time */
 };
 
@@ -379,8 +384,8 @@ size_t section_decision(
 bool section_takes_all(const struct replay *replay, uint32_t cond);
 
 /* barriers.c. barriers_forks(): those before this instant; barriers_meet(): when all events are known. */
-int barriers_arrive(
-	struct replay *replay, uint32_t thread, uint32_t object, size_t step, uint64_t time_ns);
+int barriers_arrive(struct replay *replay, uint32_t thread, uint32_t object, size_t step,
+	const struct event *event);
 int barriers_forks(struct replay *replay, uint64_t time_ns);
 int barriers_meet(struct replay *replay, uint32_t object);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Work that threads share out while they run without an event that tells of it: a loop whose iterations they take from an
- * atomic counter, OpenMP's dynamic and guided loops. In the recording each thread has one stretch of work between two
- * meetings. It is known to be shared out by this: the threads did different amounts, and were done together all the same.
+ * Work that threads share out while they do it: a loop whose iterations they take from an atomic counter, OpenMP's dynamic
+ * and guided loops. In the recording each thread has one stretch of work between two meetings. Of GCC's OpenMP the
+ * recorder tells how many pieces each had. Else it is known to be shared out by this: the threads did different
+ * amounts, and were done together all the same.
  *
  *	a ################|        a ################|
  *	b ######          |        b ######|         |      #: has a core
@@ -10,9 +11,9 @@
  *	  shared out: all end       divided beforehand
  *
  * What was divided beforehand ends together by chance only, if some threads had just so much more of the cores as
- * they had more to do. So of all rounds at one place (a barrier, the end of an OpenMP region, the end of threads with one start routine)
- * in which threads did clearly different amounts, three quarters must have ended together. In the replay the sum of a
- * round's work is what is kept: its threads take of it until nothing is left.
+ * they had more to do. So of all rounds at one place (a barrier, the end of an OpenMP region, the end of threads with one
+ * start routine) in which threads did clearly different amounts, three quarters must have ended together. In the replay
+ * the sum of a round's work is what is kept: its threads take of it until nothing is left.
  */
 #include "replay/parts.h"
 
@@ -30,7 +31,7 @@ enum {
 	TOGETHER = 50, /* done within this part of the longest stretch */
 	DIFFERENT = 10, /* amounts differ by more than this part of the mean */
 	ASIDE = 20, /* of the mean: what a thread may do beside its stretch */
-	PARTS = 64, /* of each thread's mean share: what it takes at a time */
+	PARTS = 64, /* of each thread's mean share: what it takes at a time, at least */
 	PART_LEAST_NS = 1000,
 };
 
@@ -115,6 +116,11 @@ int pools_add_round(struct replay *replay, uint64_t a, uint64_t b,
 	if (!pool->members)
 		return -ENOMEM;
 	memcpy(pool->members, members, count * sizeof *members);
+	pool->is_known = true;
+	for (size_t i = 0; i < count; i++) {
+		pool->is_known &= members[i].handed_out > 0;
+		pool->pieces += members[i].handed_out - (members[i].handed_out > 0);
+	}
 	replay->pool_count++;
 	return 0;
 }
@@ -195,9 +201,11 @@ static int accept(struct replay *replay, size_t index)
 		step->is_pooled = true;
 		pool->work_ns += step->work_ns;
 	}
-	pool->part_ns = pool->work_ns / ((uint64_t)pool->count * PARTS);
+	uint64_t most = (uint64_t)pool->count * PARTS;
+	bool is_coarse = pool->pieces > 0 && pool->pieces < most;
+	pool->part_ns = pool->work_ns / (is_coarse ? pool->pieces : most);
 	pool->part_ns = pool->part_ns > PART_LEAST_NS ? pool->part_ns : PART_LEAST_NS;
-	replay->facts.shared_rounds++;
+	replay->facts.shared_rounds += !pool->is_known;
 	replay->deals_anew = true;
 	return 0;
 }
@@ -214,12 +222,14 @@ int pools_find(struct replay *replay)
 		uint64_t *place;
 		if (map_add(&index, pool->a, pool->b, i, &place) < 0)
 			return -ENOMEM;
-		judge(replay, &places[*place], pool);
+		if (!pool->is_known)
+			judge(replay, &places[*place], pool);
 	}
 	for (size_t i = 0; code == 0 && i < replay->pool_count; i++) {
 		const struct pool *pool = &replay->pools[i];
 		const struct pool_place *place = &places[*map_find(&index, pool->a, pool->b)];
-		if (place->different > 0 && 4 * place->together >= 3 * place->different)
+		if (pool->is_known ||
+			(place->different > 0 && 4 * place->together >= 3 * place->different))
 			code = accept(replay, i);
 	}
 	return code;

@@ -73,7 +73,8 @@ struct replay_facts {
 		in_turns; /* locks, semaphores, barriers that are played otherwise: see replay_settle() */
 	size_t supplies; /* places from where threads take pieces of work: see supply.c */
 	uint64_t dealt; /* such pieces, which go to whoever asks first */
-	uint64_t shared_rounds; /* of work that threads share out while they do it: see pool.c */
+	uint64_t
+		shared_rounds; /* of work that threads seem to share out while they do it: see pool.c */
 	uint64_t polls; /* loops of pauses that end when others have come to rest: see polls.c */
 	uint64_t conditions,
 		by_order; /* waits for conditions; those replayed in the recorded order */

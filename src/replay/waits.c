@@ -76,7 +76,7 @@ int waits_begin(struct replay *replay, uint32_t index, const struct event *event
 	if (event->what == WHAT_SEM)
 		replay->objects[object].sem_waits++;
 	return event->what == WHAT_BARRIER
-		       ? barriers_arrive(replay, index, object, thread->count - 1, event->time_ns)
+		       ? barriers_arrive(replay, index, object, thread->count - 1, event)
 		       : 0;
 }
 
@@ -300,7 +300,7 @@ int waits_pass(struct replay *replay, uint32_t index, const struct event *event)
 		take_from_semaphore(o, step);
 		return 0;
 	}
-	int code = barriers_arrive(replay, index, object, thread->count - 1, event->time_ns);
+	int code = barriers_arrive(replay, index, object, thread->count - 1, event);
 	if (code == 0) {
 		o = &replay->objects[object];
 		struct arrival *last = &o->arrivals[o->arrival_count - 1];

@@ -15,7 +15,9 @@
  *	condition wait		RELEASE(mutex, implicit) WAIT(cond, value = mutex) ... PASS(cond,
  *				waited) [WAIT(mutex, implicit)] PASS(mutex, implicit)
  *	signal, broadcast	RELEASE(cond), RELEASE(cond, all)
- *	barrier			WAIT at arrival, PASS at leaving; the last to arrive does not wait
+ *	barrier			WAIT at arrival (value: of work that the threads shared out since they met
+ *				last how many pieces it had, plus one; 0: it asked for none), PASS at
+ *				leaving; the last to arrive does not wait
  *	semaphore		PASS, or WAIT ... PASS; post is RELEASE
  *	join			WAIT(value = joined tid) ... PASS
  *	sleep, read, write	WAIT(value: enum event_io) ... PASS

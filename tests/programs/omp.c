@@ -5,7 +5,7 @@
  * LLVM's never sleeps in locks: there it is taken to wait after SPIN_MS.
  *
  * "tasks" prints the seconds that two threads spent, less those of the tasks that they ran at the
- * end of a parallel region: all waiting is within that.
+ * end of a parallel region: all waiting is within that. In "handed_out" nobody waits for long.
  */
 #include "hold.h"
 
@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { TASKS = 8, SPIN_MS = 500 };
+enum { TASKS = 8, SPIN_MS = 500, PIECES = 20 };
 
 static atomic_int waiter_tid;
 
@@ -61,6 +61,19 @@ static void run_loop(void)
 	for (int i = 0; i < 2; i++)
 		if (!is_waiter())
 			wait_for_waiter();
+}
+
+/* PIECES iterations each, handed out one by one: in a region of its own, and within one. */
+static void run_handed_out(void)
+{
+	static atomic_int sum;
+#pragma omp parallel for num_threads(2) schedule(dynamic)
+	for (int i = 0; i < PIECES; i++)
+		atomic_fetch_add(&sum, i);
+#pragma omp parallel num_threads(2)
+#pragma omp for schedule(monotonic : dynamic)
+	for (size_t i = 0; i < PIECES; i++)
+		atomic_fetch_add(&sum, (int)i);
 }
 
 static void run_critical(void)
@@ -126,6 +139,7 @@ static const struct {
 	{ "barrier", run_barrier },
 	{ "region", run_region },
 	{ "loop", run_loop },
+	{ "handed_out", run_handed_out },
 	{ "critical", run_critical },
 	{ "lock", run_lock },
 	{ "tasks", run_tasks },

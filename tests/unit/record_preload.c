@@ -219,6 +219,24 @@ static void openmp_threads_wait_for_one_another(void **state)
 	check_openmp("tests/programs/omp");
 }
 
+/* Two loops of 20 pieces, between two threads: each thread tells how many it had, plus one, when it comes to the end. */
+static void openmp_threads_tell_what_they_were_handed_out(void **state)
+{
+	(void)state;
+	skip_without("tests/programs/omp", "this compiler does not build for GCC's OpenMP runtime");
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/omp", "handed_out", &trace);
+	uint64_t pieces = 0, tellers = 0;
+	for (const struct event *e = trace.events; e < trace.events + trace.count; e++) {
+		if (e->kind != EVENT_WAIT || e->what != WHAT_BARRIER || e->value == 0)
+			continue;
+		pieces += e->value - 1;
+		tellers++;
+	}
+	assert_int_equal(tellers, 4);
+	assert_int_equal(pieces, 40);
+}
+
 static void so_they_do_in_the_runtime_of_llvm(void **state)
 {
 	(void)state;
@@ -294,6 +312,7 @@ int main(void)
 		cmocka_unit_test(who_leaves_a_barrier_is_woken_by_the_last_to_arrive),
 		cmocka_unit_test(a_condition_wait_releases_and_takes_its_mutex),
 		cmocka_unit_test(openmp_threads_wait_for_one_another),
+		cmocka_unit_test(openmp_threads_tell_what_they_were_handed_out),
 		cmocka_unit_test(so_they_do_in_the_runtime_of_llvm),
 		cmocka_unit_test(a_signal_tells_who_sent_it),
 		cmocka_unit_test(locks_are_as_far_apart_as_they_were),

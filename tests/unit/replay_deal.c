@@ -204,6 +204,45 @@ static void who_is_done_early_had_its_own_part(void **state)
 	release(&f);
 }
 
+/* a had all four pieces, each of 10 ms: b found none left. */
+#define HANDED_OUT(a_had, b_had)                                                                   \
+	WORK_HEAD "0,a,1,start,,,,,\n"                                                             \
+		  "0,b,1,start,,,,,\n"                                                             \
+		  "1000,b,1,wait,barrier,x,1," b_had ",\n"                                         \
+		  "40000000,a,40000000,wait,barrier,x,1," a_had ",\n"                              \
+		  "40000000,a,40000000,pass,barrier,x,1,a,waited\n"                                \
+		  "40000000,b,1,pass,barrier,x,1,a,waited\n"                                       \
+		  "40000000,a,40000000,exit,,,,,\n"                                                \
+		  "40000000,b,1,exit,,,,,\n"
+
+static void what_was_handed_out_goes_to_who_asks(void **state)
+{
+	(void)state;
+	struct fixture f = load(HANDED_OUT("5", "1"), 2);
+	assert_int_equal(facts_of(&f).shared_rounds, 0);
+	assert_in_range(play(&f, 1, NULL, 0), 39900000, 40100000);
+	assert_in_range(play(&f, 2, NULL, 0), 19900000, 20100000);
+	release(&f);
+}
+
+/* Three pieces of 13 ms: one thread has two of them. */
+static void a_piece_is_not_divided(void **state)
+{
+	(void)state;
+	struct fixture f = load(HANDED_OUT("4", "1"), 2);
+	assert_in_range(play(&f, 2, NULL, 0), 26600000, 26800000);
+	release(&f);
+}
+
+/* Not all of them asked for work there. */
+static void what_one_did_alone_stays_its_own(void **state)
+{
+	(void)state;
+	struct fixture f = load(HANDED_OUT("5", "0"), 2);
+	assert_in_range(play(&f, 2, NULL, 0), 39900000, 40100000);
+	release(&f);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -213,6 +252,9 @@ int main(void)
 		cmocka_unit_test(each_round_has_its_pieces),
 		cmocka_unit_test(who_came_late_gets_its_share_on_more_cores),
 		cmocka_unit_test(who_is_done_together_has_shared_the_work),
+		cmocka_unit_test(what_was_handed_out_goes_to_who_asks),
+		cmocka_unit_test(a_piece_is_not_divided),
+		cmocka_unit_test(what_one_did_alone_stays_its_own),
 		cmocka_unit_test(who_is_done_early_had_its_own_part),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
