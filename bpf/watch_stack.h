@@ -176,8 +176,6 @@ static __always_inline __u64 find_caller(
 	if (!mm)
 		return 0;
 	const struct code_range range = { mm->start_code, mm->end_code };
-	if (is_inside(&range, ip_of(regs)))
-		return 0;
 	if (is_same_call(call, regs))
 		return call->caller;
 	__u64 slot = 0;

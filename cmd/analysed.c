@@ -119,7 +119,7 @@ static uint8_t what_of_function(const char *function)
 
 /*
  * By the code that entered the kernel, where its name tells; else by what the program called: much of the C
- * library waits by one function of its own, and may have no symbols.
+ * library waits by one function of its own, and may have no symbols. In a static program the caller is the library's, too.
  */
 static uint8_t what_of_futex(const struct analysed *file, const struct result_lock *lock)
 {
@@ -133,14 +133,17 @@ static uint8_t what_of_futex(const struct analysed *file, const struct result_lo
 	if (name)
 		what = what_of_function(name);
 	name = NULL;
-	if (what == WHAT_NONE && calls && lock->site)
+	if (what == WHAT_NONE && calls && calls == waits)
+		name = symbols_find(file->symbols, calls->path, lock->site - 1 - calls->bias)
+			       .function;
+	else if (what == WHAT_NONE && calls)
 		name = symbols_callee(file->symbols,
 			&(struct call_place){ calls->path, lock->site - calls->bias });
 	if (name)
 		what = what_of_function(name);
-	/* Debian's has no symbols; threads of a team that are woken by others wait at barriers. */
+	/* Debian's has no symbols; a team's threads that nobody called from the program wait at barriers. */
 	if (what == WHAT_NONE && waits && strstr(waits->path, "libgomp") &&
-		(lock->what == WHAT_COND || lock->what == WHAT_JOIN))
+		(lock->what == WHAT_COND || lock->what == WHAT_JOIN || calls == waits))
 		what = WHAT_BARRIER;
 	return what;
 }

@@ -45,16 +45,6 @@ static int begin_wait(struct blame *blame, const struct account *account, uint32
 	return 0;
 }
 
-/* What is signalled may be waited for in vain while no thread is active. */
-static uint64_t wait_loss(
-	const struct object *object, const struct blame_thread *mine, const struct account *account)
-{
-	uint64_t units = account->w - mine->wait_w;
-	return what_is_signalled(object->what) && !object_is_lock(object)
-		       ? units
-		       : units + account->w_idle - mine->wait_w_idle;
-}
-
 static int end_wait(struct blame *blame, const struct account *account, uint32_t index)
 {
 	struct blame_thread *mine = &blame->threads[index];
@@ -69,10 +59,12 @@ static int end_wait(struct blame *blame, const struct account *account, uint32_t
 	if (mine->last_object != number + 1)
 		mine->timed_out = 0;
 	mine->last_object = number + 1;
-	mine->lost = wait_loss(object, mine, account);
-	mine->loss += mine->lost;
+	mine->lost = account->w - mine->wait_w;
+	mine->lost_idle = account->w_idle - mine->wait_w_idle;
 	object->loss += mine->lost;
+	object->idle_loss += mine->lost_idle;
 	object->waited_ns += waited;
+	object->waited_ns2 += (double)waited * (double)waited;
 	if (--object->waiters ==
 		0) /* the last at a barrier may wait for no time, see begin_wait() */
 		object->contended_ns += account->now_ns - object->busy_since_ns;
@@ -91,9 +83,9 @@ static void forget_loss(struct blame *blame, uint32_t index)
 	if (mine->last_object == 0)
 		return;
 	blame->objects[mine->last_object - 1].loss -= mine->lost;
-	mine->loss -= mine->lost;
+	blame->objects[mine->last_object - 1].idle_loss -= mine->lost_idle;
 	mine->timed_out += mine->lost;
-	mine->lost = 0;
+	mine->lost = mine->lost_idle = 0;
 }
 
 /* All that a thread has accrued, its open stretch included. */

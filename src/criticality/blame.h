@@ -68,7 +68,9 @@ struct object {
 	uint64_t held_ns, waited_ns, contended_ns;
 	/* Of free acquisitions that the recorder left out, by those that it recorded for them. */
 	uint64_t unseen_shares, unseen_held_ns; /* acquisitions: in 1 / SHARE_ONE */
-	uint64_t blame, loss; /* units; blame: but for what holders are blamed for */
+	uint64_t blame; /* units; but for what holders are blamed for */
+	uint64_t loss, idle_loss; /* units; idle_loss: while no thread was active */
+	double waited_ns2; /* the sum of the squares of its waits */
 	uint64_t held_blame; /* units */
 	uint64_t returned_ns,
 		signalled_ns; /* semaphore: waiting that posts by holders, others ended */
@@ -101,6 +103,7 @@ struct pairing {
 	uint64_t blame, held_blame; /* units; as of the object */
 	uint64_t waited_ns, count;
 	uint64_t lost; /* units: by waits of the thread at the object that others ended */
+	uint64_t blocked_ns; /* the thread held it while it slept or waited for a device */
 };
 
 struct site {
@@ -128,6 +131,7 @@ struct hold {
 	uint32_t object, depth;
 	uint64_t since_ns, blame; /* units; but for the current stretch */
 	uint64_t mark; /* the object's own_g or own_idle when the thread's current stretch began */
+	uint64_t mark_ns, blocked_ns; /* when that was; of the stretches before, those blocked */
 	uint64_t site;
 	uint64_t shares; /* of those left out that it stands for, in 1 / SHARE_ONE */
 	bool is_coming; /* woken to take it */
@@ -140,8 +144,8 @@ struct blame_thread {
 	uint32_t object; /* waited for: its index plus one; 0: none */
 	uint64_t site; /* of the wait */
 	uint32_t last_object; /* of the wait that ended last: its index plus one */
-	uint64_t wait_ns, wait_w, wait_w_idle, lost; /* lost: by the wait that ended last */
-	uint64_t loss; /* by all its waits for objects */
+	uint64_t wait_ns, wait_w, wait_w_idle;
+	uint64_t lost, lost_idle; /* by the wait that ended last; lost_idle: as of the object */
 	uint64_t ended_by_others, ended; /* losses at signals: its own; of those that it ended */
 	uint64_t timed_out; /* loss by waits at last_object since one that was ended */
 	uint64_t segment_g;

@@ -27,9 +27,10 @@ void object_settle(struct object *object, const struct account *account)
  * Counts a holder, or (by = -1) no longer counts it and blames it for the stretch that ends; one
  * that waits for a thread holds nobody up. The object is settled.
  */
-static void count_holder(
-	struct object *object, struct hold *hold, const struct thread *thread, int by)
+static void count_holder(struct object *object, struct hold *hold, const struct account *account,
+	uint32_t index, int by)
 {
+	const struct thread *thread = &account->threads[index];
 	bool is_blocked = thread->is_waiting && !what_is_held_up(thread->what);
 	if (!thread->is_active && !is_blocked)
 		return;
@@ -37,7 +38,10 @@ static void count_holder(
 	*(thread->is_active ? &object->active_holders : &object->blocked_holders) += (uint32_t)by;
 	if (by < 0)
 		hold->blame += own - hold->mark;
+	if (by < 0 && is_blocked)
+		hold->blocked_ns += account->now_ns - hold->mark_ns;
 	hold->mark = own;
+	hold->mark_ns = account->now_ns;
 }
 
 struct hold *hold_find(struct blame_thread *mine, uint32_t object)
@@ -65,7 +69,7 @@ static int push_hold(struct blame *blame, const struct account *account, uint32_
 	hold.object = object_index(blame, object);
 	hold.since_ns = account->now_ns;
 	mine->holds[mine->count] = hold;
-	count_holder(object, &mine->holds[mine->count++], &account->threads[index], 1);
+	count_holder(object, &mine->holds[mine->count++], account, index, 1);
 	return 0;
 }
 
@@ -74,7 +78,7 @@ int hold_end(struct blame *blame, const struct account *account, uint32_t index,
 {
 	struct object *object = &blame->objects[hold->object];
 	object_settle(object, account);
-	count_holder(object, hold, &account->threads[index], -1);
+	count_holder(object, hold, account, index, -1);
 	struct hold ended = *hold;
 	drop_hold(&blame->threads[index], hold);
 	if (ended.is_coming)
@@ -82,11 +86,14 @@ int hold_end(struct blame *blame, const struct account *account, uint32_t index,
 	uint64_t held_ns = account->now_ns - ended.since_ns;
 	object->held_ns += held_ns;
 	object->unseen_held_ns += (uint64_t)((unsigned __int128)held_ns * ended.shares / SHARE_ONE);
-	if (ended.blame == 0)
+	if (ended.blame == 0 && ended.blocked_ns == 0)
 		return 0;
-	int code = blame_pair_held(&blame->by_thread, ended.object, index, ended.blame);
-	return code < 0 ? code
-			: blame_pair_held(&blame->by_site, ended.object, ended.site, ended.blame);
+	struct pairing *pairing = blame_pairing(&blame->by_thread, ended.object, index);
+	if (!pairing)
+		return -ENOMEM;
+	pairing->held_blame += ended.blame;
+	pairing->blocked_ns += ended.blocked_ns;
+	return blame_pair_held(&blame->by_site, ended.object, ended.site, ended.blame);
 }
 
 int hold_end_coming(struct blame *blame, const struct account *account, uint32_t index)
@@ -202,6 +209,6 @@ void hold_recount(struct blame *blame, const struct account *account, uint32_t i
 	for (size_t i = 0; i < mine->count; i++) {
 		struct object *object = &blame->objects[mine->holds[i].object];
 		object_settle(object, account);
-		count_holder(object, &mine->holds[i], &account->threads[index], by);
+		count_holder(object, &mine->holds[i], account, index, by);
 	}
 }

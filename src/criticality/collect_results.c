@@ -91,8 +91,6 @@ static int collect_threads(struct analysis *analysis, struct results *results, u
 		uint32_t index = ranked[i].index;
 		places[index] = (uint32_t)i;
 		fill_thread(&results->threads[i], &analysis->account.threads[index], ranked[i].ns);
-		if (index < analysis->blame.thread_count)
-			results->threads[i].lost_ns = ns_of(analysis->blame.threads[index].loss);
 	}
 	results->thread_count = count;
 	return 0;
@@ -134,8 +132,13 @@ static void fill_lock(struct result_lock *ret, struct object *object)
 		.contended_ns = object->contended_ns,
 		.blame_ns = ns_of(object_blame(object)),
 		.loss_ns = ns_of(object->loss),
+		.idle_loss_ns = ns_of(object->idle_loss),
+		.typical_wait_ns = object->waited_ns > 0 ? (uint64_t)(object->waited_ns2 /
+								      (double)object->waited_ns)
+							 : 0,
 		.serial_ns = object->serial_ns,
-		.worst_thread = INDEX_NONE };
+		.worst_thread = INDEX_NONE,
+		.blocked_thread = INDEX_NONE };
 	if (object->callers)
 		memcpy(ret->callers, object->callers, sizeof ret->callers);
 }
@@ -212,6 +215,24 @@ static void find_worst(struct analysis *analysis, struct results *results, const
 	}
 }
 
+/* Of who held a lock while it slept or waited for a device: whose work and that time take longest. */
+static void find_blocked(
+	const struct analysis *analysis, struct results *results, const uint32_t *places)
+{
+	const struct pairing_table *threads = &analysis->blame.by_thread;
+	AUTO_FREE uint64_t *longest = calloc(results->lock_count + 1, sizeof *longest);
+	for (size_t i = 0; longest && i < threads->count; i++) {
+		const struct pairing *p = &threads->items[i];
+		struct result_lock *lock = &results->locks[p->object];
+		uint64_t own_ns = results->threads[places[p->other]].running_ns + p->blocked_ns;
+		if (p->blocked_ns == 0 || own_ns <= longest[p->object])
+			continue;
+		longest[p->object] = own_ns;
+		lock->blocked_ns = p->blocked_ns;
+		lock->blocked_thread = places[p->other];
+	}
+}
+
 /* What a thread lost counts as far as it let others go on. */
 static void find_turns(const struct analysis *analysis, struct results *results)
 {
@@ -262,6 +283,7 @@ static int collect_locks(struct analysis *analysis, struct results *results, con
 		fill_lock(&results->locks[i], &analysis->blame.objects[i]);
 	results->lock_count = count;
 	find_worst(analysis, results, places);
+	find_blocked(analysis, results, places);
 	find_turns(analysis, results);
 	if (analysis->frame_count > 0)
 		qsort(analysis->frames, analysis->frame_count, sizeof *analysis->frames,

@@ -52,14 +52,20 @@ static struct view look(const struct results *results)
 	return view;
 }
 
+/* What cores can have done of a thread's work. */
+static double own_work(const struct view *view, uint32_t thread)
+{
+	return (double)view->results->threads[thread].running_ns * view->busy;
+}
+
 /* No thread's own work can end sooner; `except`: whose work is not counted. */
 static double longest_work(const struct view *view, uint32_t except)
 {
 	double longest = 0;
 	for (size_t i = 0; i < view->results->thread_count; i++)
 		if (i != except)
-			longest = fmax(longest, (double)view->results->threads[i].running_ns);
-	return longest * view->busy;
+			longest = fmax(longest, own_work(view, (uint32_t)i));
+	return longest;
 }
 
 /* How many threads can have worked at once: those that there were, on the cores that they had; at least 1. */
@@ -84,21 +90,28 @@ static double speedup(const struct view *view, double least_ns)
 
 /*
  * Without waits for an object no path through the run is shorter by more than the time in which
- * somebody waited for it, and no thread's own work vanishes.
+ * somebody waited for it, and no thread's own work vanishes, nor what it sleeps or waits for devices while it
+ * holds the object.
  */
 static double lock_bound(const struct view *view, const struct result_lock *lock)
 {
-	double uncontended = view->elapsed_ns - (double)lock->contended_ns;
-	return speedup(view, fmax(uncontended, longest_work(view, INDEX_NONE)));
+	double least =
+		fmax(view->elapsed_ns - (double)lock->contended_ns, longest_work(view, INDEX_NONE));
+	if (lock->blocked_thread != INDEX_NONE)
+		least = fmax(
+			least, own_work(view, lock->blocked_thread) + (double)lock->blocked_ns);
+	return speedup(view, least);
 }
 
 /*
  * And the cores still have all of the work to do. Those that spin took cores from the others: how much of what was active
- * was work is not known.
+ * was work is not known. Nor is, of a futex, what its holder waited for while no thread was active.
  */
-static double lock_spread(const struct view *view, double bound, bool is_spin)
+static double lock_spread(
+	const struct view *view, const struct result_lock *lock, double bound, bool is_spin)
 {
-	if (is_spin || view->results->cores == 0)
+	bool is_idle = lock->is_futex && 2 * lock->idle_loss_ns > lock->loss_ns;
+	if (is_spin || is_idle || view->results->cores == 0)
 		return NAN;
 	return fmin(bound, speedup(view, view->work_ns / view->results->cores));
 }
@@ -142,7 +155,7 @@ static bool has_culprit(const struct result_lock *lock)
 /* Waiting beside a longer path through the run costs no more than its end can give. */
 static double lock_share(const struct view *view, const struct result_lock *lock, double bound)
 {
-	return fmin((double)lock->loss_ns / view->elapsed_ns, 1 - 1 / bound);
+	return fmin((double)result_lock_loss_ns(lock) / view->elapsed_ns, 1 - 1 / bound);
 }
 
 /* Spinning takes cores from others besides: its loss counts whole. */
@@ -156,7 +169,7 @@ static struct finding lock_finding(const struct view *view, uint32_t index)
 		.lock = index,
 		.share = lock_share(view, lock, is_spin ? INFINITY : bound),
 		.bound = bound,
-		.spread = lock_spread(view, bound, is_spin) };
+		.spread = lock_spread(view, lock, bound, is_spin) };
 }
 
 /* Others that had nothing to do make it a phase of one thread; else the work is uneven. */
@@ -198,17 +211,34 @@ static bool works_for_all(const struct results *results, uint32_t thread)
 	return others_ns < (double)results->threads[thread].running_ns / SERIAL_RATIO;
 }
 
+/* Whether the first thread was alone for most of what sets it apart. */
+static bool is_alone(const struct view *view)
+{
+	return 2 * (double)view->results->threads[0].alone_ns >= view->gap * view->elapsed_ns;
+}
+
 /*
  * Others wait for the first thread's signals. The slowest stage of a pipeline hardly ever waits
- * itself; a phase of one thread alternates with waiting for the others, or is all that there is to do.
+ * itself, and hands things on again and again; a phase of one thread alternates with waiting for the others, or is all
+ * that there is to do, and the last piece of work is waited for once.
  */
-static struct finding signal_finding(const struct view *view)
+static enum finding_kind signal_kind(const struct view *view, uint32_t lock)
 {
 	const struct result_thread *first = &view->results->threads[0];
-	bool is_stage = (double)first->running_ns >= (1 - notable) * (double)first->life_ns &&
-			!works_for_all(view->results, 0);
-	return (struct finding){ .kind = is_stage ? FINDING_PIPELINE : FINDING_SERIAL,
-		.lock = most_signalled(view->results, offsetof(struct result_lock, loss_ns)),
+	if (works_for_all(view->results, 0) ||
+		(double)first->running_ns < (1 - notable) * (double)first->life_ns)
+		return FINDING_SERIAL;
+	if (lock != INDEX_NONE &&
+		(double)view->results->locks[lock].typical_wait_ns >= notable * view->elapsed_ns)
+		return is_alone(view) ? FINDING_SERIAL : FINDING_THREAD;
+	return FINDING_PIPELINE;
+}
+
+static struct finding signal_finding(const struct view *view)
+{
+	uint32_t lock = most_signalled(view->results, offsetof(struct result_lock, loss_ns));
+	return (struct finding){ .kind = signal_kind(view, lock),
+		.lock = lock,
 		.share = fmin(view->gap, view->signal_loss),
 		.bound = thread_bound(view, 0),
 		.spread = speedup(view, spread_work(view)) };
@@ -232,9 +262,7 @@ static struct finding turns_finding(const struct view *view)
 /* Others are not there, or wait for nothing that explains it: `explained`, a share. */
 static struct finding thread_finding(const struct view *view, double explained)
 {
-	const struct result_thread *first = &view->results->threads[0];
-	bool is_alone = 2 * (double)first->alone_ns >= view->gap * view->elapsed_ns;
-	return (struct finding){ .kind = is_alone ? FINDING_SERIAL : FINDING_THREAD,
+	return (struct finding){ .kind = is_alone(view) ? FINDING_SERIAL : FINDING_THREAD,
 		.lock = INDEX_NONE,
 		.share = view->gap - explained,
 		.bound = thread_bound(view, 0),

@@ -85,7 +85,6 @@ static void add_thread(struct result_thread *to, const struct result_thread *fro
 	to->running_ns += from->running_ns;
 	to->alone_ns += from->alone_ns;
 	to->criticality_ns += from->criticality_ns;
-	to->lost_ns += from->lost_ns;
 	for (size_t i = 0; i <= WHAT_OTHER; i++)
 		to->waited_ns[i] += from->waited_ns[i];
 	for (uint32_t i = 0; i < to->bin_count; i++)

@@ -18,7 +18,6 @@ struct result_thread {
 	uint64_t life_ns, running_ns, alone_ns;
 	uint64_t criticality_ns; /* of all threads: active_ns */
 	uint64_t waited_ns[WHAT_OTHER + 1];
-	uint64_t lost_ns; /* of its waits for objects: blame.h, loss */
 	uint64_t *bins_ns; /* criticality in the strip's bins from first_bin on; others are 0 */
 	uint32_t first_bin, bin_count;
 };
@@ -44,10 +43,16 @@ struct result_lock {
 	uint64_t
 		recorded; /* of the acquisitions: the rest, and its part of held_ns, is estimated */
 	uint64_t held_ns, waited_ns, contended_ns, blame_ns, loss_ns, serial_ns;
+	uint64_t
+		idle_loss_ns; /* beside loss_ns, while no thread was active: result_lock_loss_ns() */
+	uint64_t typical_wait_ns; /* the mean of its waits, each counted by its length */
 	uint64_t turns_ns; /* of what is signalled: blame.h */
 	uint32_t worst_thread; /* index into threads: blamed most for it; INDEX_NONE */
 	uint64_t worst_ns;
 	uint64_t worst_site; /* call from which it was taken when it was blamed most; 0 */
+	/* Who held it for blocked_ns while it slept or waited for a device, and had most to do besides; INDEX_NONE. */
+	uint32_t blocked_thread;
+	uint64_t blocked_ns;
 };
 
 struct result_site {
@@ -128,6 +133,12 @@ static inline bool result_lock_is_signalled(const struct result_lock *lock)
 {
 	return lock->what == WHAT_QUEUE ||
 	       ((lock->what == WHAT_COND || lock->what == WHAT_SEM) && !lock->is_held);
+}
+
+/* What the waits for it cost. What is signalled may be waited for in vain while no thread is active. */
+static inline uint64_t result_lock_loss_ns(const struct result_lock *lock)
+{
+	return lock->loss_ns + (result_lock_is_signalled(lock) ? 0 : lock->idle_loss_ns);
 }
 
 /* Criticality of a thread in one bin of the strip. */

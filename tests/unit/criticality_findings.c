@@ -228,6 +228,26 @@ static void helpers_with_next_to_nothing_to_do_are_no_stages(void **state)
 	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN);
 }
 
+/* Two share the work by signals; the last piece, of one of them, is 60 of the 80 ms. */
+static void the_last_piece_of_work_is_no_stage(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 1);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 1);
+	for (uint64_t i = 1; i <= 10; i++) {
+		at(a, (2 * i - 1) * MS, MAIN + 1, EVENT_WAIT, WHAT_COND, 5);
+		at(a, 2 * i * MS, MAIN, EVENT_RELEASE, WHAT_COND, 5);
+		flagged(a, 2 * i * MS, MAIN + 1, EVENT_PASS, WHAT_COND, 5, EVENT_WAITED);
+	}
+	at(a, 20 * MS, MAIN + 1, EVENT_WAIT, WHAT_COND, 5);
+	at(a, 80 * MS, MAIN, EVENT_RELEASE, WHAT_COND, 5);
+	flagged(a, 80 * MS, MAIN + 1, EVENT_PASS, WHAT_COND, 5, EVENT_WAITED);
+	AUTO(results) struct results *r = finish(a, 80 * MS);
+	assert_int_equal(r->findings[0].kind, FINDING_SERIAL);
+	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN);
+}
+
 static void a_single_thread_is_all_that_there_is(void **state)
 {
 	(void)state;
@@ -389,10 +409,40 @@ static void a_lock_held_through_a_sleep_is_blamed_for_the_idle_time(void **state
 	at(a, 0, MAIN, EVENT_WAIT, WHAT_SLEEP, 0);
 	at(a, 800, MAIN, EVENT_PASS, WHAT_SLEEP, 0);
 	at(a, 800, MAIN, EVENT_RELEASE, WHAT_MUTEX, 5);
+	at(a, 800, MAIN, EVENT_THREAD_EXIT, WHAT_NONE, 0);
 	flagged(a, 800, MAIN + 1, EVENT_PASS, WHAT_MUTEX, 5, EVENT_WAITED);
-	AUTO(results) struct results *r = finish(a, 1000);
+	at(a, 1000, MAIN + 1, EVENT_WAIT, WHAT_SLEEP, 0);
+	at(a, 1600, MAIN + 1, EVENT_PASS, WHAT_SLEEP, 0);
+	at(a, 1600, MAIN + 1, EVENT_RELEASE, WHAT_MUTEX, 5);
+	AUTO(results) struct results *r = finish(a, 1600);
 	assert_int_equal(r->locks[0].blame_ns, 800);
 	assert_int_equal(r->findings[0].kind, FINDING_LOCK);
+	/* Nobody's own sleep vanishes, nor the second one's 200 ns of work. */
+	assert_true(fabs(r->findings[0].bound - 2) < 1e-9);
+}
+
+/* Only the kernel saw it: it is not known that the holder sleeps, only that its waiter lost that time. */
+static void a_futex_that_is_a_lock_costs_the_idle_time_too(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ .cores = 2 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	for (uint64_t k = 0; k < 10; k++) {
+		uint32_t holder = MAIN + k % 2, other = MAIN + 1 - k % 2;
+		at(a, k * MS, holder, EVENT_WAIT, WHAT_SLEEP, 0);
+		futex(a, k * MS, other, EVENT_WAIT, 5, 0);
+		at(a, (k + 1) * MS, holder, EVENT_PASS, WHAT_SLEEP, 0);
+		futex(a, (k + 1) * MS, other, EVENT_WOKEN, 5, holder);
+	}
+	AUTO(results) struct results *r = finish(a, 10 * MS);
+	results_set_futex(r, 0, WHAT_MUTEX);
+	assert_int_equal(results_find_again(r), 0);
+	assert_int_equal(r->findings[0].kind, FINDING_LOCK);
+	assert_true(isnan(r->findings[0].spread));
+	results_set_futex(r, 0, WHAT_COND); /* then nobody could have come sooner */
+	assert_int_equal(results_find_again(r), 0);
+	assert_int_equal(r->findings[0].kind, FINDING_NONE);
 }
 
 static void trylock_loops_count_as_waiting_until_they_stop(void **state)
@@ -527,6 +577,7 @@ int main(void)
 		cmocka_unit_test(threads_idle_by_design_are_not_blamed),
 		cmocka_unit_test(the_slow_stage_of_a_pipeline_is_found),
 		cmocka_unit_test(helpers_with_next_to_nothing_to_do_are_no_stages),
+		cmocka_unit_test(the_last_piece_of_work_is_no_stage),
 		cmocka_unit_test(a_single_thread_is_all_that_there_is),
 		cmocka_unit_test(threads_that_let_one_another_go_take_turns),
 		cmocka_unit_test(turns_beside_busy_cores_limit_nothing),
@@ -535,6 +586,7 @@ int main(void)
 		cmocka_unit_test(one_thread_after_the_other_is_serial),
 		cmocka_unit_test(late_threads_of_rounds_are_found),
 		cmocka_unit_test(a_lock_held_through_a_sleep_is_blamed_for_the_idle_time),
+		cmocka_unit_test(a_futex_that_is_a_lock_costs_the_idle_time_too),
 		cmocka_unit_test(trylock_loops_count_as_waiting_until_they_stop),
 		cmocka_unit_test(samples_carry_the_criticality_of_their_thread),
 		cmocka_unit_test(the_blame_of_sampled_code_is_all_that_accrued),

@@ -82,11 +82,18 @@ static void a_token_kept_through_a_sleep_costs_the_idle_time(void **state)
 	at(a, 0, MAIN + 2, EVENT_WAIT, WHAT_SEM, 5);
 	at(a, 8 * MS, MAIN, EVENT_PASS, WHAT_SLEEP, 0);
 	at(a, 8 * MS, MAIN, EVENT_RELEASE, WHAT_SEM, 5);
+	at(a, 8 * MS, MAIN, EVENT_THREAD_EXIT, WHAT_NONE, 0);
 	flagged(a, 8 * MS, MAIN + 2, EVENT_PASS, WHAT_SEM, 5, EVENT_WAITED);
-	AUTO(results) struct results *r = finish(a, 10 * MS);
+	at(a, 8 * MS, MAIN + 2, EVENT_WAIT, WHAT_SLEEP, 0);
+	at(a, 8 * MS, MAIN + 1, EVENT_THREAD_EXIT, WHAT_NONE, 0);
+	at(a, 16 * MS, MAIN + 2, EVENT_PASS, WHAT_SLEEP, 0);
+	at(a, 16 * MS, MAIN + 2, EVENT_RELEASE, WHAT_SEM, 5);
+	AUTO(results) struct results *r = finish(a, 16 * MS);
 	assert_int_equal(r->locks[0].blame_ns, 8 * MS);
 	assert_int_equal(r->locks[0].worst_ns, 4 * MS);
 	assert_int_equal(r->findings[0].kind, FINDING_LOCK);
+	/* Who sleeps for 8 ms with a token does so without. */
+	assert_true(fabs(r->findings[0].bound - 2) < 1e-9);
 }
 
 /*
