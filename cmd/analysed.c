@@ -107,14 +107,26 @@ static uint8_t what_of_function(const char *function)
 		uint8_t what;
 	} names[] = { { "cond_", WHAT_COND }, { "condition_variable", WHAT_COND },
 		{ "cnd_", WHAT_COND }, { "barrier", WHAT_BARRIER }, { "rwlock", WHAT_RWLOCK },
-		{ "mutex", WHAT_MUTEX }, { "lll_lock", WHAT_MUTEX }, { "lock_pi", WHAT_MUTEX },
-		{ "mtx_", WHAT_MUTEX }, { "sem_", WHAT_SEM }, { "GOMP_critical", WHAT_MUTEX },
+		{ "shared_", WHAT_RWLOCK }, { "mutex", WHAT_MUTEX }, { "lll_lock", WHAT_MUTEX },
+		{ "lock_pi", WHAT_MUTEX }, { "mtx_", WHAT_MUTEX }, { "sem_", WHAT_SEM },
+		{ "counting_semaphore", WHAT_SEM }, { "arrive_and_wait", WHAT_BARRIER },
+		{ "5latch", WHAT_COND }, { "GOMP_critical", WHAT_MUTEX },
 		{ "GOMP_atomic", WHAT_MUTEX }, { "omp_set", WHAT_MUTEX },
 		{ "GOMP_", WHAT_BARRIER } };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strstr(function, names[i].part))
 			return names[i].what;
 	return WHAT_NONE;
+}
+
+/* By the code that returns to an address: what of a header of C++'s is in it, else, if that is the library's, itself. */
+static uint8_t what_of_code(const struct analysed *file, const struct result_module *module,
+	uint64_t address, bool is_library)
+{
+	struct symbol code = symbols_find(file->symbols, module->path, address - 1 - module->bias);
+	uint8_t what = code.header_function ? what_of_function(code.header_function) : WHAT_NONE;
+	return what == WHAT_NONE && is_library && code.function ? what_of_function(code.function)
+								: what;
 }
 
 /*
@@ -127,20 +139,16 @@ static uint8_t what_of_futex(const struct analysed *file, const struct result_lo
 	const struct result_module *waits = results_module(file->results, lock->pid, entry);
 	const struct result_module *calls = results_module(file->results, lock->pid, lock->site);
 	uint8_t what = WHAT_NONE;
-	const char *name = NULL;
 	if (waits && lock->what != WHAT_JOIN)
-		name = symbols_find(file->symbols, waits->path, entry - waits->bias).function;
-	if (name)
-		what = what_of_function(name);
-	name = NULL;
-	if (what == WHAT_NONE && calls && calls == waits)
-		name = symbols_find(file->symbols, calls->path, lock->site - 1 - calls->bias)
-			       .function;
-	else if (what == WHAT_NONE && calls)
-		name = symbols_callee(file->symbols,
+		what = what_of_code(file, waits, entry, true);
+	if (what == WHAT_NONE && calls)
+		what = what_of_code(file, calls, lock->site, calls == waits);
+	const char *callee = NULL;
+	if (what == WHAT_NONE && calls)
+		callee = symbols_callee(file->symbols,
 			&(struct call_place){ calls->path, lock->site - calls->bias });
-	if (name)
-		what = what_of_function(name);
+	if (callee)
+		what = what_of_function(callee);
 	/* Debian's has no symbols; a team's threads that nobody called from the program wait at barriers. */
 	if (what == WHAT_NONE && waits && strstr(waits->path, "libgomp") &&
 		(lock->what == WHAT_COND || lock->what == WHAT_JOIN || calls == waits))

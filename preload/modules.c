@@ -14,13 +14,6 @@
 
 enum {
 	MODULES_MAX = 256, /* beyond these code has no names */
-	PATH_BYTES = 1024, /* cut when longer */
-};
-
-struct module {
-	uint64_t bias, end;
-	char path[PATH_BYTES];
-	bool is_kept; /* unloaded, and its place is empty */
 };
 
 /* Threads that find the same new file both record it: a name given twice does no harm. */
@@ -37,16 +30,21 @@ static bool is_known(uint64_t bias, const char *path)
 	return false;
 }
 
-static uint64_t end_of(const struct dl_phdr_info *info)
+static void find_ends(const struct dl_phdr_info *info, struct module *module)
 {
-	uint64_t end = 0;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-		uint64_t behind = info->dlpi_addr + header->p_vaddr + header->p_memsz;
-		if (header->p_type == PT_LOAD && behind > end)
-			end = behind;
+		uint64_t begin = info->dlpi_addr + header->p_vaddr;
+		uint64_t behind = begin + header->p_memsz;
+		if (header->p_type != PT_LOAD)
+			continue;
+		if (behind > module->end)
+			module->end = behind;
+		if (header->p_flags & PF_X) {
+			module->code = begin;
+			module->code_end = behind;
+		}
 	}
-	return end;
 }
 
 static void add(const struct dl_phdr_info *info)
@@ -56,11 +54,11 @@ static void add(const struct dl_phdr_info *info)
 		return;
 	struct module *module = &modules[index];
 	module->bias = info->dlpi_addr;
-	module->end = end_of(info);
+	find_ends(info, module);
 	/* The dynamic linker knows the program itself by an empty name. */
 	if (*info->dlpi_name)
-		strncpy(module->path, info->dlpi_name, PATH_BYTES - 1);
-	else if (readlink("/proc/self/exe", module->path, PATH_BYTES - 1) < 0)
+		strncpy(module->path, info->dlpi_name, MODULE_PATH_BYTES - 1);
+	else if (readlink("/proc/self/exe", module->path, MODULE_PATH_BYTES - 1) < 0)
 		return;
 	__atomic_store_n(&module_count, index + 1, __ATOMIC_RELEASE);
 	modules_put(module->bias, module->end, module->path);
@@ -118,6 +116,15 @@ static void keep_places(void)
 							  MAP_FIXED_NOREPLACE,
 						  -1, 0) == place;
 	}
+}
+
+const struct module *module_of(uint64_t address)
+{
+	uint32_t count = __atomic_load_n(&module_count, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < count; i++)
+		if (address >= modules[i].bias && address < modules[i].end && !modules[i].is_kept)
+			return &modules[i];
+	return NULL;
 }
 
 void modules_repeat(void)

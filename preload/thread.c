@@ -5,6 +5,7 @@
  */
 #include "live.h"
 #include "real.h"
+#include "routines.h"
 #include "trace.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@ struct start {
 	void *(*routine)(void *);
 	thrd_start_t c11_routine;
 	void *argument;
+	const void *known_routine; /* as the trace tells it */
 	struct birth birth;
 	const void *caller;
 	char name[NAME_BYTES]; /* of the creator, which the thread has at first */
@@ -49,14 +51,14 @@ static struct start *start_new(const void *caller)
  * Who named the thread before it ran did not know its number. From now on it is known: every name is
  * either seen here, or told by pthread_setname_np().
  */
-static void begin(const struct start *start, const void *routine)
+static void begin(const struct start *start)
 {
 	char name[NAME_BYTES];
 	if (is_live()) {
 		live_thread_start();
 		return;
 	}
-	trace_thread_start(start->birth, routine, start->caller);
+	trace_thread_start(start->birth, start->known_routine, start->caller);
 	read_name(name);
 	if (is_tracing() && strncmp(name, start->name, NAME_BYTES) != 0)
 		trace_name(TRACE_THREAD, trace_own_tid(), 0, name);
@@ -66,7 +68,7 @@ static void *run(void *argument)
 {
 	struct start start = *(struct start *)argument;
 	free(argument);
-	begin(&start, (const void *)(uintptr_t)start.routine);
+	begin(&start);
 	return start.routine(start.argument);
 }
 
@@ -74,7 +76,7 @@ static int run_c11(void *argument)
 {
 	struct start start = *(struct start *)argument;
 	free(argument);
-	begin(&start, (const void *)(uintptr_t)start.c11_routine);
+	begin(&start);
 	return start.c11_routine(start.argument);
 }
 
@@ -86,6 +88,7 @@ EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *rest
 		return real()->pthread_create(thread, attributes, routine, argument);
 	start->routine = routine;
 	start->argument = argument;
+	start->known_routine = routine_of((const void *)(uintptr_t)routine, argument);
 	int result = real()->pthread_create(thread, attributes, run, start);
 	if (result != 0)
 		free(start);
@@ -99,6 +102,7 @@ EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 		return real()->thrd_create(thread, routine, argument);
 	start->c11_routine = routine;
 	start->argument = argument;
+	start->known_routine = (const void *)(uintptr_t)routine;
 	int result = real()->thrd_create(thread, run_c11, start);
 	if (result != thrd_success)
 		free(start);

@@ -13,4 +13,10 @@
  */
 char *demangle(const char *name);
 
+/*
+ * The same of any symbol, and without what compilers put behind the name of a copy ("scan" of "scan.isra.0"); of libstdc++'s
+ * function around what a thread is to run: that. NULL without memory. The caller frees it.
+ */
+char *name_in_source(const char *symbol);
+
 #endif

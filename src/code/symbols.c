@@ -123,6 +123,8 @@ static void leave_headers(Dwarf_Die *unit, Dwarf_Addr address, struct symbol *sy
 			return;
 		symbol->file = path;
 		symbol->line = (uint32_t)line;
+		symbol->header_function = dwarf_formstring(
+			dwarf_attr_integrate(&scopes[i], DW_AT_linkage_name, &attribute));
 	}
 }
 
@@ -273,7 +275,7 @@ static char *readable_new(const struct module *module, const char *symbol)
 {
 	char *text = NULL;
 	if (!module->is_vdso)
-		return demangle(symbol);
+		return name_in_source(symbol);
 	return asprintf(&text, "[vdso]+%s", symbol) < 0 ? NULL : text;
 }
 

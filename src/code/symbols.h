@@ -29,6 +29,8 @@ struct symbol {
 	const char *file; /* source; NULL of code of a runtime (runtimes.h) */
 	uint32_t line;
 	bool is_system; /* of a system header, as far as is known */
+	/* Of such a header, put into other code by the compiler: what that code called, as the linker calls it; NULL. */
+	const char *header_function;
 };
 
 /* 0 or -ENOMEM. */

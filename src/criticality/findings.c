@@ -211,33 +211,32 @@ static bool works_for_all(const struct results *results, uint32_t thread)
 	return others_ns < (double)results->threads[thread].running_ns / SERIAL_RATIO;
 }
 
-/* Whether the first thread was alone for most of what sets it apart. */
-static bool is_alone(const struct view *view)
-{
-	return 2 * (double)view->results->threads[0].alone_ns >= view->gap * view->elapsed_ns;
-}
-
 /*
  * Others wait for the first thread's signals. The slowest stage of a pipeline hardly ever waits
  * itself, and hands things on again and again; a phase of one thread alternates with waiting for the others, or is all
  * that there is to do, and the last piece of work is waited for once.
  */
-static enum finding_kind signal_kind(const struct view *view, uint32_t lock)
+static bool is_stage(const struct view *view, uint32_t lock)
 {
 	const struct result_thread *first = &view->results->threads[0];
-	if (works_for_all(view->results, 0) ||
-		(double)first->running_ns < (1 - notable) * (double)first->life_ns)
-		return FINDING_SERIAL;
-	if (lock != INDEX_NONE &&
-		(double)view->results->locks[lock].typical_wait_ns >= notable * view->elapsed_ns)
-		return is_alone(view) ? FINDING_SERIAL : FINDING_THREAD;
-	return FINDING_PIPELINE;
+	return lock != INDEX_NONE && !works_for_all(view->results, 0) &&
+	       (double)first->running_ns >= (1 - notable) * (double)first->life_ns &&
+	       (double)view->results->locks[lock].typical_wait_ns < notable * view->elapsed_ns;
+}
+
+/* Whether the first thread was alone for most of what sets it apart. */
+static enum finding_kind kind_of_first(const struct view *view)
+{
+	bool is_alone =
+		2 * (double)view->results->threads[0].alone_ns >= view->gap * view->elapsed_ns;
+	return is_alone ? FINDING_SERIAL : FINDING_THREAD;
 }
 
 static struct finding signal_finding(const struct view *view)
 {
 	uint32_t lock = most_signalled(view->results, offsetof(struct result_lock, loss_ns));
-	return (struct finding){ .kind = signal_kind(view, lock),
+	return (struct finding){ .kind = is_stage(view, lock) ? FINDING_PIPELINE
+							      : kind_of_first(view),
 		.lock = lock,
 		.share = fmin(view->gap, view->signal_loss),
 		.bound = thread_bound(view, 0),
@@ -262,7 +261,7 @@ static struct finding turns_finding(const struct view *view)
 /* Others are not there, or wait for nothing that explains it: `explained`, a share. */
 static struct finding thread_finding(const struct view *view, double explained)
 {
-	return (struct finding){ .kind = is_alone(view) ? FINDING_SERIAL : FINDING_THREAD,
+	return (struct finding){ .kind = kind_of_first(view),
 		.lock = INDEX_NONE,
 		.share = view->gap - explained,
 		.bound = thread_bound(view, 0),

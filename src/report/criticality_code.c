@@ -67,6 +67,12 @@ static const struct result_module *find_data_module(
 	return best;
 }
 
+/* What a library has for all who use it says nothing about the use: the words at which C++'s atomics wait. */
+static bool is_inside_library(const char *name)
+{
+	return strncmp(name, "std::__", strlen("std::__")) == 0;
+}
+
 /* An object at a fixed address: a variable, or code (a parallel region). False: no name is known. */
 static bool add_object(struct strbuf *out, const struct results *results,
 	const struct code_finder *finder, const struct result_lock *lock)
@@ -76,12 +82,14 @@ static bool add_object(struct strbuf *out, const struct results *results,
 		return false;
 	uint64_t address = lock->address - module->bias;
 	AUTO_FREE char *variable = finder->name_object(finder->context, module->path, address);
+	if (variable && is_inside_library(variable))
+		return false;
 	if (variable) {
 		strbuf_add(out, variable);
 		return true;
 	}
 	struct code_place place = finder->find(finder->context, module->path, address);
-	if (!place.symbol)
+	if (!place.symbol || is_inside_library(place.symbol))
 		return false;
 	if (place.file && place.offset > 0) {
 		add_place(out, &place);

@@ -92,16 +92,21 @@ static void add_program(struct strbuf *out, const char *command)
 	strbuf_add_bytes(out, command + begin, length - begin);
 }
 
-static char *label_thread(struct criticality_view *view, size_t index)
+/* A thread without a name of its own is called by what it runs. */
+static char *label_thread(
+	struct criticality_view *view, const struct code_finder *finder, size_t index)
 {
 	const struct result_thread *thread = &view->results->threads[index];
+	const char *routine =
+		criticality_find_code(view->results, finder, thread->pid, thread->routine).symbol;
 	struct strbuf text = { 0 };
 	if (thread->name && !is_name_shared(view->results, index))
 		strbuf_add(&text, thread->name);
-	else if (thread->name)
-		strbuf_addf(&text, "%s (%" PRIu32 ")", thread->name, thread->tid);
-	else if (thread->tid == thread->pid && view->results->program)
+	else if (thread->tid == thread->pid && !thread->name && view->results->program)
 		add_program(&text, view->results->program);
+	else if (routine || thread->name)
+		strbuf_addf(
+			&text, "%s (%" PRIu32 ")", routine ? routine : thread->name, thread->tid);
 	else
 		strbuf_addf(&text, "thread %" PRIu32, thread->tid);
 	return take(view, &text);
@@ -223,13 +228,13 @@ static void label_sites(struct criticality_view *view, const struct code_finder 
 		view->site_count = merge_sites(view);
 }
 
-static void label_threads(struct criticality_view *view)
+static void label_threads(struct criticality_view *view, const struct code_finder *finder)
 {
 	size_t count = view->results->thread_count;
 	view->threads = calloc(count + 1, sizeof *view->threads);
 	view->failed |= !view->threads;
 	for (size_t i = 0; i < count && view->threads; i++)
-		view->threads[i] = label_thread(view, i);
+		view->threads[i] = label_thread(view, finder, i);
 }
 
 /* A group of threads is called by what they run, and how many they are. */
@@ -274,7 +279,7 @@ void criticality_view_init(struct criticality_view *view, const struct results *
 		view->failed = true;
 	for (size_t i = 0; i < results->lock_count && view->locks; i++)
 		view->locks[i] = label_of_lock(view, finder, &results->locks[i]);
-	label_threads(view);
+	label_threads(view, finder);
 	if (!view->failed)
 		label_rows(view, finder);
 	label_sites(view, finder);

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A thread of C++ is known by what its program gave it to run, not by the function in which all of them start.
+program=$CORECAST_BUILD/examples/bottlenecks/cpp_producer
+if [ ! -x "$program" ]; then
+	echo "cpp_producer is not built here" >&2
+	exit 77
+fi
+"$CORECAST" record --via preload --samples 0 -o run.cct -- "$program" -t 4 -s 0.02 >stdout
+"$CORECAST" criticality --json run.cct >run.json
+jq -r '[.threads[] | select(.name | test("^(producer|consumer-[0-9])$")) | .routine]
+	| "\(length) threads, \(unique | length) routines, \(map(select(. == null)) | length) unknown"' run.json
