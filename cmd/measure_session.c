@@ -5,8 +5,9 @@
 #include "base/cleanup.h"
 #include "base/rng.h"
 #include "base/strbuf.h"
-#include "machine/busy.h"
 #include "collect/where_run.h"
+#include "machine/busy.h"
+#include "machine/core_watch.h"
 #include "scaling/runs.h"
 
 #include <errno.h>
@@ -17,6 +18,10 @@
 #include <sys/utsname.h>
 
 enum { BUSY_WATCH_MS = 250 };
+
+/* Of the time: below it, what others do on our cores is less than what the kernel itself does there. */
+static const double SHARED_SHARE = 0.05;
+enum { LOOKS_LEAST = 100 }; /* half a second of two cores: fewer tell no share */
 
 void session_release(struct session *session)
 {
@@ -79,6 +84,26 @@ static int remark_busy(struct session *session, struct err *err)
 		"the machine is busy: other work keeps %.1f of %u cores, and the figures will "
 		"include it",
 		busy, online); /* fits */
+	return remark(session, text, err);
+}
+
+/* Where a core shows both its hardware threads the program's own threads may be on them. */
+static bool is_core_hidden(const struct machine *machine)
+{
+	return machine->topology.threads == machine->topology.cores;
+}
+
+static int remark_shared(struct session *session, const struct core_watch *watch, struct err *err)
+{
+	struct core_sharing seen = core_watch_seen(watch);
+	if (seen.looks < LOOKS_LEAST || seen.shared < SHARED_SHARE)
+		return 0;
+	char text[240];
+	(void)snprintf(text, sizeof text,
+		"cores were shared %.0f%% of the time: something else used their other hardware "
+		"threads, which this machine does not show; on average they gave %.0f%% of their "
+		"width",
+		seen.shared * 100, seen.width / seen.most_width * 100); /* fits */
 	return remark(session, text, err);
 }
 
@@ -304,12 +329,17 @@ static int make_runs(struct session *session, struct err *err)
 
 int session_run(struct session *session, struct err *err)
 {
+	AUTO(core_watch) struct core_watch *watch = NULL;
+	if (is_core_hidden(session->opts->machine))
+		watch = core_watch_new();
 	int outcome = make_runs(session, err);
 	if (outcome >= 0 && outcome != MEASURED_CANCELLED && session->opts->where)
 		outcome = find_where(session, err);
 	if (outcome < 0)
 		return outcome;
 	int status = remark_caveats(session, err);
+	if (status == 0)
+		status = remark_shared(session, watch, err);
 	if (status < 0)
 		return status;
 	return outcome == MEASURED_CANCELLED ? outcome : MEASURED;

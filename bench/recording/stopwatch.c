@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * stopwatch FILE PROGRAM ARGS...: runs the program, and writes its wall and processor seconds to FILE.
+ * stopwatch [-w] FILE PROGRAM ARGS...: runs the program, and writes its wall and processor seconds to FILE.
  * Inside a recording it measures the program alone, not what the recorder does before and after.
+ * -w: behind them how fast the cores were meanwhile (machine/core_watch.h), in additions a ns: the mean, and the most.
  */
+#include "machine/core_watch.h"
+
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,8 +30,14 @@ static double seconds(struct timeval time)
 
 int main(int argc, char **argv)
 {
+	AUTO(core_watch) struct core_watch *watch = NULL;
+	if (argc > 1 && strcmp(argv[1], "-w") == 0) {
+		watch = core_watch_new();
+		argv++;
+		argc--;
+	}
 	if (argc < 3) {
-		fputs("usage: stopwatch FILE PROGRAM ARGS...\n", stderr);
+		fputs("usage: stopwatch [-w] FILE PROGRAM ARGS...\n", stderr);
 		return 2;
 	}
 	pid_t pid = 0;
@@ -41,11 +50,14 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	double wall_s = now_s() - start_s;
+	struct core_sharing seen = core_watch_seen(watch);
 	FILE *out = fopen(argv[1], "w");
 	if (!out ||
-		fprintf(out, "%.6f %.6f\n", wall_s,
-			seconds(used.ru_utime) + seconds(used.ru_stime)) < 0 ||
-		fclose(out) != 0) {
+		fprintf(out, "%.6f %.6f", wall_s, seconds(used.ru_utime) + seconds(used.ru_stime)) <
+			0 ||
+		(watch && fprintf(out, " %.3f %.3f", seen.width * seen.hz * 1e-9,
+				  seen.most_width * seen.most_hz * 1e-9) < 0) ||
+		fputc('\n', out) == EOF || fclose(out) != 0) {
 		fprintf(stderr, "stopwatch: cannot write '%s'\n", argv[1]);
 		return 1;
 	}

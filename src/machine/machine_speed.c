@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "machine/machine_speed.h"
 
+#include "machine/chain.h"
 #include "machine/speed_clock.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 /* Of each kind many short tries, so that some are not disturbed, however busy the machine is. */
 enum {
 	LINE = 64,
-	CHAIN = 50000, /* multiplications of a try */
+	CHAIN = 50000, /* instructions of a try */
 	CHAINS = 400,
 	LOCKS = 5000,
 	LOCK_TRIES = 100,
@@ -27,27 +28,13 @@ enum {
 static const double MOST_NS =
 	0.5e9; /* for the tries of each kind, or others on the machine make it long */
 
-/* 3 cycles each on every x86-64 of the last ten years, 1 for an addition of registers on Arm's. */
 static double measure_hz(void)
 {
 	double best_ns = 0;
-	unsigned cycles = 0;
 	double all_ns = speed_now_ns();
-	for (int i = 0; i < CHAINS && speed_now_ns() - all_ns < MOST_NS; i++) {
-		double began_ns = speed_now_ns();
-		uint64_t value = 3;
-		for (int k = 0; k < CHAIN; k++) {
-#if defined(__x86_64__)
-			__asm__ volatile("imul %0, %0" : "+r"(value) : : "cc");
-			cycles = 3;
-#elif defined(__aarch64__)
-			__asm__ volatile("add %0, %0, %0" : "+r"(value));
-			cycles = 1;
-#endif
-		}
-		best_ns = speed_least(best_ns, speed_now_ns() - began_ns);
-	}
-	return cycles ? (double)cycles * CHAIN / best_ns * 1e9 : 0;
+	for (int i = 0; i < CHAINS && speed_now_ns() - all_ns < MOST_NS; i++)
+		best_ns = speed_least(best_ns, chain_run_ns(CHAIN));
+	return CHAIN_CYCLES * (double)CHAIN / best_ns * 1e9;
 }
 
 /* Two threads, each on a core of its own. */

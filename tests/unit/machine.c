@@ -2,6 +2,8 @@
 /* collect/machine and collect/cpu_limits, over recorded folders and hwloc's synthetic machines. */
 #include "cmocka_all.h"
 
+#include "machine/core_watch.h"
+#include "machine/core_width.h"
 #include "machine/cpu_limits.h"
 #include "machine/machine.h"
 
@@ -116,6 +118,36 @@ static void this_machine_has_a_processor_to_use(void **state)
 	assert_true(machine.limits.affinity >= machine.usable);
 }
 
+static void a_core_tells_its_width_and_clock(void **state)
+{
+	(void)state;
+	struct core_look look = core_look();
+	if (look.hz == 0)
+		skip();
+	assert_true(look.hz > 1e8 && look.hz < 1e10);
+	assert_true(look.width > 0.1 && look.width < 16);
+}
+
+static void watched_cores_are_seen(void **state)
+{
+	(void)state;
+	if (core_look().hz == 0)
+		skip();
+	AUTO(core_watch) struct core_watch *watch = core_watch_new();
+	assert_non_null(watch);
+	struct core_sharing seen = { 0 };
+	while (seen.looks == 0)
+		seen = core_watch_seen(watch);
+	assert_true(seen.width > 0 && seen.hz > 0);
+	assert_true(seen.shared >= 0 && seen.shared <= 1);
+}
+
+static void without_a_watch_nothing_is_seen(void **state)
+{
+	(void)state;
+	assert_int_equal(core_watch_seen(NULL).looks, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -128,6 +160,9 @@ int main(void)
 		cmocka_unit_test(an_arm_core_is_named),
 		cmocka_unit_test(a_synthetic_machine_is_described),
 		cmocka_unit_test(this_machine_has_a_processor_to_use),
+		cmocka_unit_test(a_core_tells_its_width_and_clock),
+		cmocka_unit_test(watched_cores_are_seen),
+		cmocka_unit_test(without_a_watch_nothing_is_seen),
 	};
 	return cmocka_run_group_tests_name("machine", tests, NULL, NULL);
 }

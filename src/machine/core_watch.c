@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "machine/core_watch.h"
+
+#include "machine/core_width.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { BINS = 1024 };
+static const double WIDTH_MOST = 16, HZ_MOST = 1e10;
+
+struct core_watch {
+	atomic_uint_fast64_t widths[BINS], clocks[BINS]; /* looks, by what they saw */
+	atomic_bool ends;
+	pthread_t threads[CPU_SETSIZE];
+	unsigned thread_count;
+};
+
+/* Ahead of the program that is watched, where that is allowed: else a look waits for its turn. */
+static void be_first(void)
+{
+	struct sched_param param = { .sched_priority = 2 };
+	(void)pthread_setschedparam(pthread_self(), SCHED_FIFO, &param);
+}
+
+static void count(atomic_uint_fast64_t *bins, double value, double most)
+{
+	double bin = value / most * BINS;
+	if (bin > 0)
+		atomic_fetch_add(&bins[bin < BINS ? (unsigned)bin : BINS - 1], 1);
+}
+
+static void *watch_one(void *context)
+{
+	struct core_watch *watch = context;
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	sigset_t all;
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_BLOCK, &all, NULL); /* they are for who watches */
+	be_first();
+	while (!atomic_load(&watch->ends)) {
+		struct core_look look = core_look();
+		count(watch->widths, look.width, WIDTH_MOST);
+		count(watch->clocks, look.hz, HZ_MOST);
+		(void)nanosleep(&pause, NULL); /* no signal cuts it short */
+	}
+	return NULL;
+}
+
+static void start(struct core_watch *watch, int processor)
+{
+	pthread_attr_t attr;
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET(processor, &one);
+	if (pthread_attr_init(&attr) != 0)
+		return;
+	if (pthread_attr_setaffinity_np(&attr, sizeof one, &one) == 0 &&
+		pthread_create(&watch->threads[watch->thread_count], &attr, watch_one, watch) == 0)
+		watch->thread_count++;
+	(void)pthread_attr_destroy(&attr); /* it is valid */
+}
+
+struct core_watch *core_watch_new(void)
+{
+	cpu_set_t allowed;
+	struct core_watch *watch = calloc(1, sizeof *watch);
+	if (!watch || sched_getaffinity(0, sizeof allowed, &allowed) < 0)
+		return watch;
+	for (int i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &allowed))
+			start(watch, i);
+	return watch;
+}
+
+void core_watch_free(struct core_watch *watch)
+{
+	if (!watch)
+		return;
+	atomic_store(&watch->ends, true);
+	for (unsigned i = 0; i < watch->thread_count; i++)
+		(void)pthread_join(watch->threads[i], NULL); /* it ends by itself */
+	free(watch);
+}
+
+/* Of what was counted: all, their mean, and the bin below which nine tenths are, in the same unit. */
+struct sum {
+	uint64_t looks;
+	double mean;
+	unsigned most;
+};
+
+static struct sum sum_up(const atomic_uint_fast64_t *bins)
+{
+	struct sum sum = { 0 };
+	for (unsigned i = 0; i < BINS; i++) {
+		sum.looks += atomic_load(&bins[i]);
+		sum.mean += (double)atomic_load(&bins[i]) * i;
+	}
+	sum.mean /= sum.looks ? (double)sum.looks : 1;
+	uint64_t below = 0;
+	while (sum.most < BINS - 1 && (below += atomic_load(&bins[sum.most])) * 10 < sum.looks * 9)
+		sum.most++;
+	return sum;
+}
+
+struct core_sharing core_watch_seen(const struct core_watch *watch)
+{
+	if (!watch)
+		return (struct core_sharing){ 0 };
+	struct sum widths = sum_up(watch->widths), clocks = sum_up(watch->clocks);
+	struct core_sharing seen = {
+		.looks = widths.looks,
+		.width = widths.mean / BINS * WIDTH_MOST,
+		.hz = clocks.mean / BINS * HZ_MOST,
+		.most_width = widths.most * WIDTH_MOST / BINS,
+		.most_hz = clocks.most * HZ_MOST / BINS,
+	};
+	for (unsigned i = 0; i < CORE_WIDTH_SHARED * widths.most; i++)
+		seen.shared += (double)atomic_load(&watch->widths[i]) / (double)widths.looks;
+	return seen;
+}
