@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # For the scripts beside it that run the kernels of examples/kernels and, as they come from the distribution, pigz, xz, zstd
-# and sysbench: builds, and makes a folder $work for the time of the script. Sets $source, $build.
-source=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-build=${CORECAST_BUILD:-$source/build}
-[ -f "$build/build.ninja" ] || meson setup "$build" "$source" >&2
-ninja -C "$build" >&2
+# and sysbench: builds, and makes a folder $work for the time of the script.
+. "$(dirname "${BASH_SOURCE[0]}")/build.bash"
+up_to_date
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -63,4 +61,19 @@ kernel_command() {
 	sysbench) run=("$(command -v "$name")" cpu --threads="$threads" --time=0 --events=$((${size%.*} * 8)) run) ;;
 	*) run=("$build/examples/kernels/$name" -n "$threads" -s "$size") ;;
 	esac
+}
+
+# instructions_of NAME THREADS SIZE: executed by this kernel of examples/kernels.
+instructions_of() {
+	"$build/corecast" profile --json --force -o "$work/count.ccp" -- \
+		"$build/examples/kernels/$1" -n "$2" -s "$3" 2>/dev/null | sed -n '/^{/,$p' | jq .instructions
+}
+
+# size_for NAME THREADS INSTRUCTIONS: of this kernel of examples/kernels, found from two small sizes.
+size_for() {
+	awk -v a="$(instructions_of "$1" "$2" 0.1)" -v b="$(instructions_of "$1" "$2" 0.5)" -v wanted="$3" 'BEGIN {
+		slope = (b - a) / 0.4
+		size = slope > 0 ? 0.1 + (wanted - a) / slope : 0.1
+		printf "%.3f", (size < 0.1 ? 0.1 : size > 20 ? 20 : size)
+	}'
 }
