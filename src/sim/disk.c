@@ -15,16 +15,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static uint64_t since_reset(const struct sim *sim, uint64_t time_ns)
-{
-	return sim->now_ns - (time_ns > sim->stats_since_ns ? time_ns : sim->stats_since_ns);
-}
-
 /* The device takes a request. */
 static int serve(struct sim *sim, struct disk *disk, struct disk_request request)
 {
 	uint32_t place = disk->free_places[disk->parallelism - ++disk->busy];
-	disk->object.waited_ns += since_reset(sim, request.since_ns);
+	disk->object.waited_ns += sim->now_ns - request.since_ns;
 	request.since_ns = sim->now_ns;
 	disk->serving[place] = request;
 	uint64_t service_ns = sim_draw(&disk->service[request.class], &sim->rng);
@@ -126,7 +121,7 @@ static int end_batch(struct sim *sim, struct disk *disk)
 	disk->batch_count = 0;
 	for (size_t i = 0; i < count && code == 0; i++) {
 		struct disk_request request = disk->queue[disk->queue_first];
-		uint64_t since_ns = since_reset(sim, request.since_ns);
+		uint64_t since_ns = sim->now_ns - request.since_ns;
 		disk->object.held_ns +=
 			since_ns < request.service_ns ? since_ns : request.service_ns;
 		object_set_length(sim, &disk->object, disk->object.length - 1);
@@ -143,7 +138,7 @@ int disk_timer(struct sim *sim, uint32_t number, uint32_t place)
 	if (disk->order == SIM_DISK_BATCH)
 		return end_batch(sim, disk);
 	struct disk_request request = disk->serving[place];
-	disk->object.held_ns += since_reset(sim, request.since_ns);
+	disk->object.held_ns += sim->now_ns - request.since_ns;
 	object_set_length(sim, &disk->object, disk->object.length - 1);
 	disk->free_places[disk->parallelism - disk->busy--] = place;
 	int code = disk->queue_count > 0 ? serve(sim, disk, take(sim, disk)) : 0;

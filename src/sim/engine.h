@@ -83,7 +83,7 @@ struct sim_thread {
 	uint64_t end_ns;
 	uint64_t wait_number;
 	uint32_t start, parent;
-	/* Since the last reset, but for the state that it is in. */
+	/* Since the start, but for the state that it is in. */
 	uint64_t ran_ns, ready_ns, waited_ns;
 	double work_ns;
 	char *name;
@@ -287,7 +287,7 @@ struct sim {
 	struct sim_options options;
 	struct sim_program program;
 	struct rng rng;
-	uint64_t event_count, stats_since_ns;
+	uint64_t event_count;
 	uint32_t instant_events; /* at the present time */
 	uint32_t executing; /* tid of the thread whose operations are played; 0 */
 	struct err *err; /* of sim_run() */

@@ -26,11 +26,6 @@ static struct subject subject_of(const struct sim_thread *thread, uint8_t what, 
 	};
 }
 
-static uint64_t since_reset(const struct sim *sim, uint64_t time_ns)
-{
-	return sim->now_ns - (time_ns > sim->stats_since_ns ? time_ns : sim->stats_since_ns);
-}
-
 bool mutex_take(struct sim *sim, struct sim_thread *thread, struct lock *mutex)
 {
 	if (mutex->owner == thread->tid && thread->is_late)
@@ -47,7 +42,7 @@ bool mutex_take(struct sim *sim, struct sim_thread *thread, struct lock *mutex)
 
 static void lock_free(struct sim *sim, struct lock *lock)
 {
-	lock->object.held_ns += since_reset(sim, lock->held_since_ns);
+	lock->object.held_ns += sim->now_ns - lock->held_since_ns;
 	lock->owner = 0;
 	object_set_length(sim, &lock->object, lock->object.length - 1);
 }
@@ -248,7 +243,7 @@ int op_rw_unlock(struct sim *sim, struct sim_thread *thread)
 		thread->read_holds--;
 	if (!is_writer && --rwlock->readers > 0)
 		return OP_DONE;
-	rwlock->object.held_ns += since_reset(sim, rwlock->held_since_ns);
+	rwlock->object.held_ns += sim->now_ns - rwlock->held_since_ns;
 	return rwlock_pass_on(sim, rwlock, thread->tid);
 }
 

@@ -21,7 +21,7 @@ static void *add(struct sim *sim, void *table, size_t *count, size_t *capacity, 
 	memcpy(&all, table, sizeof all);
 	struct object *object = (void *)(all + *count * size);
 	object->name = copy;
-	object->length_ns = sim->now_ns > sim->stats_since_ns ? sim->now_ns : sim->stats_since_ns;
+	object->length_ns = sim->now_ns;
 	*ret = (uint32_t)(*count)++;
 	return object;
 }

@@ -101,9 +101,7 @@ int op_get(struct sim *sim, struct sim_thread *thread)
 	}
 	const struct queue_item *item = &queue->items[queue->first];
 	thread->result.item = item->item;
-	uint64_t since =
-		item->since_ns > sim->stats_since_ns ? item->since_ns : sim->stats_since_ns;
-	queue->object.held_ns += sim->now_ns - since;
+	queue->object.held_ns += sim->now_ns - item->since_ns;
 	queue->first = (queue->first + 1) & (queue->ring_capacity - 1);
 	queue->count--;
 	queue->gets++;

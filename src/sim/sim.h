@@ -263,10 +263,7 @@ uint64_t sim_draw(const struct sim_dist *dist, struct rng *rng);
  */
 int sim_run(struct sim *sim, struct err *err);
 
-/* Counts again from here: what came before was warming up. */
-void sim_reset_stats(struct sim *sim);
-
-/* Since the start or the last reset; 0 of what is not there. */
+/* Since the start; 0 of what is not there. */
 struct sim_thread_stats {
 	uint64_t ran_ns, work_ns, ready_ns,
 		waited_ns; /* on a core; work done; waiting for a core; blocked */

@@ -92,56 +92,15 @@ void sim_object_stats(const struct sim *sim, enum sim_object_kind kind, uint32_t
 	const struct object *found = object_at(sim, kind, number);
 	struct object object = found ? *found : (struct object){ 0 };
 	advance(&object, sim->now_ns);
-	uint64_t elapsed = sim->now_ns - sim->stats_since_ns;
 	*ret = (struct sim_object_stats){
 		.uses = object.uses,
 		.waits = object.waits,
 		.waited_ns = object.waited_ns,
 		.held_ns = object.held_ns,
-		.mean_length = elapsed ? (double)object.area / (double)(int64_t)elapsed : 0,
+		.mean_length = sim->now_ns ? (double)object.area / (double)(int64_t)sim->now_ns : 0,
 		.max_length = object.max_length,
 		.refused = object.refused,
 	};
-}
-
-static void table_reset(struct sim *sim, void *all, size_t count, size_t size)
-{
-	for (size_t i = 0; i < count; i++) {
-		struct object *object = (void *)((char *)all + i * size);
-		*object = (struct object){ .name = object->name,
-			.length = object->length,
-			.max_length = object->length,
-			.length_ns = sim->now_ns };
-	}
-}
-
-#define TABLE_RESET(table) table_reset(sim, (table).all, (table).count, sizeof *(table).all)
-
-void sim_reset_stats(struct sim *sim)
-{
-	sim->stats_since_ns = sim->now_ns;
-	TABLE_RESET(sim->mutexes);
-	TABLE_RESET(sim->spins);
-	TABLE_RESET(sim->rwlocks);
-	TABLE_RESET(sim->barriers);
-	TABLE_RESET(sim->conds);
-	TABLE_RESET(sim->sems);
-	TABLE_RESET(sim->queues);
-	TABLE_RESET(sim->limits);
-	TABLE_RESET(sim->disks);
-	TABLE_RESET(sim->sources);
-	for (size_t i = 0; i < sim->thread_count; i++) {
-		struct sim_thread *thread = &sim->threads[i];
-		thread->since_ns = sim->now_ns;
-		thread->ran_ns = thread->ready_ns = thread->waited_ns = 0;
-		thread->work_ns = thread->is_computing && !thread->is_spinning
-					  ? -cores_work_done(sim, thread)
-					  : 0;
-	}
-	for (uint32_t i = 0; i < sim->cpu_count; i++) {
-		sim->cpus[i].busy_since_ns = sim->now_ns;
-		sim->cpus[i].busy_ns = 0;
-	}
 }
 
 uint64_t sim_core_busy_ns(const struct sim *sim, uint32_t core)

@@ -60,9 +60,7 @@ void pass(struct sim *sim, struct sim_thread *thread, struct object *object,
 		return;
 	thread->result.waited_ns = sim->now_ns - thread->asked_ns;
 	if (object)
-		object->waited_ns += sim->now_ns - (thread->asked_ns > sim->stats_since_ns
-								   ? thread->asked_ns
-								   : sim->stats_since_ns);
+		object->waited_ns += thread->result.waited_ns;
 }
 
 int wake_now(struct sim *sim, struct sim_thread *thread)
