@@ -101,15 +101,15 @@ static void *map_file(int fd)
 	return mapped == MAP_FAILED ? NULL : mapped;
 }
 
-/* True: somebody was killed and this was theirs; it is done and gone. */
-static bool recover_file(const char *path)
+/* If somebody was killed and this was theirs, it is done and gone. */
+static void recover_file(const char *path)
 {
 	AUTO_FD int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	struct stat status;
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &status) < 0)
-		return false;
+		return;
 	if (status.st_nlink == 0)
-		return false; /* its owner has just removed it */
+		return; /* its owner has just removed it */
 	if (status.st_size == (off_t)sizeof(struct undo_file)) {
 		struct undo_file *file = map_file(fd);
 		if (file && file->head.magic == MAGIC)
@@ -117,15 +117,15 @@ static bool recover_file(const char *path)
 		if (file)
 			(void)munmap(file, sizeof *file); /* cannot fail */
 	}
-	return unlink(path) == 0;
+	(void)unlink(path); /* at worst the next one finds nothing left to do */
 }
 
-static int recover_folder(const char *folder)
+/* What cannot be reverted here is no reason not to begin. */
+static void recover_folder(const char *folder)
 {
-	DIR *files = folder ? opendir(folder) : NULL;
+	DIR *files = opendir(folder);
 	if (!files)
-		return -errno;
-	int count = 0;
+		return;
 	const struct dirent *entry;
 	while ((entry = readdir(files))) {
 		const char *dot = strrchr(entry->d_name, '.');
@@ -133,20 +133,9 @@ static int recover_folder(const char *folder)
 		if (dot && strcmp(dot, SUFFIX) == 0 &&
 			snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) <
 				(int)sizeof path)
-			count += recover_file(path);
+			recover_file(path);
 	}
 	(void)closedir(files); /* read only */
-	return count;
-}
-
-int undo_recover(const char *folder, struct err *err)
-{
-	AUTO_FREE char *name = NULL;
-	int code = get_folder(folder, &name, err);
-	if (code < 0)
-		return code;
-	code = recover_folder(name);
-	return code < 0 ? err_set(err, code, "cannot read '%s': %s", name, strerror(-code)) : code;
 }
 
 /* Who holds the lock; 0 if that cannot be seen. */
@@ -260,7 +249,7 @@ int undo_open(const char *folder, pid_t pid, struct undo **ret, struct err *err)
 	int code = get_folder(folder, &name, err);
 	if (code < 0)
 		return code;
-	(void)recover_folder(name); /* of others; ours is judged below */
+	recover_folder(name);
 	AUTO(undo) struct undo *undo = calloc(1, sizeof *undo);
 	if (!undo)
 		return err_set(err, -ENOMEM, "out of memory");

@@ -41,7 +41,4 @@ void undo_revert(struct undo *undo, int change);
 void undo_close(struct undo *undo);
 CLEANUP_DEFINE(undo, undo_close)
 
-/* Reverts what those who were killed left in the folder (as above). How many files that was, or -errno. */
-int undo_recover(const char *folder, struct err *err);
-
 #endif

@@ -215,14 +215,15 @@ static void what_both_left_is_put_back_by_the_next(void **state)
 	pid_t watchdog = watchdog_of(owner);
 	if (watchdog == 0)
 		skip(); /* a kernel without CONFIG_PROC_CHILDREN */
-	assert_int_equal(undo_recover(v->folder, NULL), 0); /* it is in use */
 	(void)kill(watchdog, SIGKILL);
 	(void)kill(owner, SIGKILL);
 	assert_int_equal(waitpid(owner, NULL, 0), owner);
-	while (kill(watchdog, 0) == 0 && undo_recover(v->folder, NULL) == 0)
-		(void)poll(NULL, 0, 5); /* until it is dead, which ends its lock */
-	(void)undo_recover(v->folder, NULL);
+	struct undo *undo = NULL;
+	while (undo_open(v->folder, v->pid, &undo, NULL) == -EBUSY)
+		continue; /* until the watchdog is dead, which ends its lock */
+	assert_non_null(undo);
 	assert_int_equal(nice_of(v->pid), before);
+	undo_close(undo);
 	(void)close(ready);
 }
 
