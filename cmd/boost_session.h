@@ -49,6 +49,7 @@ struct boost_session_result {
 
 struct boost_session;
 
+/* 0; -ENOMEM; as preload_watch_new(). The caller frees *ret. */
 int boost_session_new(
 	const struct boost_session_opts *opts, struct boost_session **ret, struct err *err);
 void boost_session_free(struct boost_session *session);
@@ -61,6 +62,7 @@ size_t boost_session_environment(const struct boost_session *session, const char
 int boost_session_begin(void *context, pid_t pid, struct err *err);
 int boost_session_run(void *context, pid_t pid, int stop_fd, struct err *err);
 
+/* Of what has been run. */
 struct boost_session_result boost_session_result(struct boost_session *session);
 
 #endif

@@ -22,7 +22,9 @@ struct outfile {
 	char *temporary; /* NULL when writing straight to stdout, a device or a pipe */
 };
 
+/* out->file can be written to. 0; -EISDIR, -ENOMEM, what open() has set. Release in any case. */
 int outfile_open(struct outfile *out, const char *path, struct err *err);
+/* 0; -EIO: a part could not be written; what rename() has set. */
 int outfile_commit(struct outfile *out, struct err *err);
 void outfile_release(struct outfile *out);
 

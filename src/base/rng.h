@@ -13,7 +13,7 @@ struct rng {
 };
 
 void rng_init(struct rng *rng, uint64_t seed);
-uint64_t rng_next(struct rng *rng);
+uint64_t rng_next(struct rng *rng); /* 64 bits */
 
 /* In [0, 1), 53 bits. */
 double rng_uniform(struct rng *rng);

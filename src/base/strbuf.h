@@ -20,6 +20,7 @@ struct strbuf {
 void strbuf_release(struct strbuf *s);
 void strbuf_add(struct strbuf *s, const char *text);
 void strbuf_add_bytes(struct strbuf *s, const char *bytes, size_t length);
+/* As printf() has it. */
 void strbuf_addf(struct strbuf *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* 0, or -ENOMEM if any addition failed. */

@@ -60,6 +60,7 @@ int code_steps_new(uint64_t address, const void *bytes, size_t size, struct code
 void code_steps_free(struct code_steps *steps);
 CLEANUP_DEFINE(code_steps, code_steps_free)
 
+/* In the order of their addresses; borrowed. */
 size_t code_steps_count(const struct code_steps *steps);
 const struct code_step *code_steps_at(const struct code_steps *steps, size_t index);
 

@@ -37,12 +37,13 @@ struct code_file {
 	struct variables *variables;
 };
 
-/* The canonical frame address at `address` is that register (DWARF's number) + offset. */
+/* Where the canonical frame address is: that register (DWARF's number) + offset. */
 struct frame_rule {
 	int reg; /* -1: not known */
 	int64_t offset;
 };
 
+/* Before the instruction at `address`, by its call frame information. */
 struct frame_rule frame_rule_at(const struct code_file *file, uint64_t address);
 
 /*

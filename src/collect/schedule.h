@@ -33,6 +33,7 @@ void schedule_release(struct schedule *schedule);
 /* Takes out a run that has been made before; false if it was not in the schedule. */
 bool schedule_remove(struct schedule *schedule, uint32_t threads, uint32_t repeat);
 
+/* Puts what is to come in a random order. */
 void schedule_shuffle(struct schedule *schedule, struct rng *rng);
 
 /* The run to make now; NULL when all are done. */

@@ -14,9 +14,12 @@ struct check {
 /* How far probabilities that belong together may be from 1: what a person writes as 0.333 thrice. */
 #define CHECK_PROBABILITY_SLACK 0.0010001
 
+/* Says "FILE:LINE: ..."; -EINVAL. */
 int check_fail(const struct check *c, unsigned line, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* That there is one, which is not too long; `what` is what it names. */
 int check_name(const struct check *c, unsigned line, const char *what, const char *name);
+/* That it can be computed and is of this unit; *ret: what it is with these parameters. */
 int check_value(const struct check *c, unsigned line, const struct model_value *value,
 	enum model_unit unit, double *ret);
 

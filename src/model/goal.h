@@ -17,6 +17,7 @@ struct goal_metric {
 };
 extern const struct goal_metric goal_metrics[]; /* ends with a NULL name */
 
+/* Borrowed from the setting. */
 const struct estimate *goal_metric_of(
 	const struct goal_metric *metric, const struct simulated_setting *setting);
 

@@ -12,6 +12,7 @@ struct reader {
 	struct err *err;
 };
 
+/* Says "FILE:LINE: ..."; -EINVAL. */
 int reader_fail(const struct reader *r, unsigned line, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int reader_out_of_memory(const struct reader *r);

@@ -8,6 +8,7 @@
 /* The field that gives an object's size: "threads" of a barrier, ...; NULL: it has none. */
 const char *model_size_word(enum model_object_kind kind);
 
+/* Such as "us" or "/s". */
 bool value_is_unit(const char *name);
 
 /* A number, time or rate without parameters: "4", "4.3 us", "70 /s". 0, -EINVAL, -ENOMEM. */

@@ -37,6 +37,7 @@ CLEANUP_DEFINE(stack_sampler, stack_sampler_free)
 int stack_sampler_drain(struct stack_sampler *sampler, bool is_last, const struct event_sink *sink,
 	struct err *err);
 
+/* Samples that the sink was given. */
 uint64_t stack_sampler_count(const struct stack_sampler *sampler);
 
 /* Samples that the kernel had no room for, and times at which it held back for its own sake. */

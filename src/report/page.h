@@ -25,6 +25,7 @@ void page_file(struct strbuf *out, const char *name);
 /* Sentences separated by line breaks: the first one stands out, the others are a list. */
 void page_findings(struct strbuf *out, const char *sentences);
 
+/* With its title and legend. */
 void page_figure(struct strbuf *out, const struct figure *figure);
 
 /*
@@ -36,6 +37,7 @@ void page_words_table_begin(struct strbuf *out, const char *const *heads, size_t
 void page_table_row(struct strbuf *out, const char *const *cells, size_t count);
 void page_table_end(struct strbuf *out);
 
+/* Each item with a bullet. */
 void page_list(struct strbuf *out, char *const *items, size_t count);
 
 /* A footer line, and the script that draws the figures. */

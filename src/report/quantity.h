@@ -14,6 +14,7 @@ enum quantity {
 	QUANTITY_RATE, /* per second */
 };
 
+/* Of a measurement set's values. */
 enum quantity quantity_of_metric(enum metric metric);
 
 struct quantity_unit {

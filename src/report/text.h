@@ -58,6 +58,7 @@ void text_add_lines(struct strbuf *out, const struct strbuf *lines, size_t width
 /* Removes spaces at the end. */
 void text_trim(struct strbuf *out);
 
+/* As it is, not cleaned. */
 void text_add_repeated(struct strbuf *out, const char *text, size_t times);
 
 #endif

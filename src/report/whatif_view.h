@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+/* A prediction in the words of a table's row. */
 struct whatif_row {
 	char cores[16];
 	struct quantity_text time;

@@ -47,6 +47,7 @@ struct fit_data {
 int fit_run(const struct kernel *kernel, const struct fit_data *data, enum fit_search search,
 	struct fit *ret);
 
+/* The fitted function at n, and what it divides by there, whose zeros are its poles (kernels.h). */
 double fit_value(const struct fit *fit, double n);
 double fit_divisor(const struct fit *fit, double n);
 

@@ -19,6 +19,7 @@ struct usl {
  */
 int usl_fit(const double *n, const double *time, size_t count, struct usl *ret);
 
+/* Of one unit of work at n threads: 1 / X(n). */
 double usl_time(const struct usl *usl, double n);
 
 #endif

@@ -251,8 +251,13 @@ int sim_set_affinity(struct sim *sim, uint32_t tid, const uint64_t *cores);
  */
 int sim_add_tick(struct sim *sim, uint64_t period_ns, int (*tick)(void *context, struct sim *sim),
 	void *context);
+/* The simulated time, ns. */
 uint64_t sim_now(const struct sim *sim);
+
+/* The generator from which the engine draws, of options.seed; borrowed. */
 struct rng *sim_rng(struct sim *sim);
+
+/* One value of a distribution: ns of work, sleep or service. */
 uint64_t sim_draw(const struct sim_dist *dist, struct rng *rng);
 
 /*

@@ -21,6 +21,7 @@
 struct tune_share; /* steer/tune_share.h */
 struct actuator; /* opaque */
 
+/* Whether it tells the program by the page that they share (preload/tune_page.h). */
 bool actuator_needs_page(const char *spec);
 
 /* `pid` 0: of a program that we start. `share` is borrowed, NULL if none is needed. 0, -EINVAL (no such actuator, a command without {n}), -ENOMEM. */

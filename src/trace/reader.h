@@ -69,6 +69,7 @@ int trace_reader_replay(
  */
 double trace_free_share(const struct trace_quality *quality);
 
+/* What is known so far: all of it once the reader has come to the end. Borrowed. */
 const struct trace_quality *trace_reader_quality(const struct trace_reader *reader);
 
 CLEANUP_DEFINE(trace_reader, trace_reader_free)

@@ -24,6 +24,7 @@ struct interval {
 	double square, degrees; /* sigma^2 = square / degrees */
 };
 
+/* A part of the interval at hand: work per second over it. More than fit are left out. */
 void interval_add(struct interval *interval, double performance, double share);
 
 /* As long as it should be, or there is no room for more. */

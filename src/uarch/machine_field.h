@@ -64,6 +64,7 @@ int machine_value_parse(enum machine_quantity quantity, const char *text, double
 int machine_field_set(const struct machine_field *field, struct processor *processor, double value,
 	bool has_unit, struct err *err);
 
+/* In the unit of the field. */
 double machine_field_get(const struct machine_field *field, const struct processor *processor);
 
 enum { MACHINE_VALUE_BYTES = 40 };

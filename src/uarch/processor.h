@@ -148,6 +148,7 @@ void processor_release(struct processor *processor);
 /* Writes it as a machine file; the stream's errors are the caller's to see. */
 void processor_write(const struct processor *processor, FILE *out);
 
+/* From the core, of a hit in this level. */
 double cache_latency_cycles(const struct cache *cache, const struct processor *processor);
 
 #endif
