@@ -101,6 +101,20 @@ static void *map_file(int fd)
 	return mapped == MAP_FAILED ? NULL : mapped;
 }
 
+/* What a file that nobody else has locked still holds. */
+static void revert_left(int fd)
+{
+	struct stat status;
+	if (fstat(fd, &status) < 0 || status.st_size != (off_t)sizeof(struct undo_file))
+		return;
+	struct undo_file *file = map_file(fd);
+	if (!file)
+		return;
+	if (file->head.magic == MAGIC)
+		revert_all(file);
+	(void)munmap(file, sizeof *file); /* cannot fail */
+}
+
 /* If somebody was killed and this was theirs, it is done and gone. */
 static void recover_file(const char *path)
 {
@@ -110,13 +124,7 @@ static void recover_file(const char *path)
 		return;
 	if (status.st_nlink == 0)
 		return; /* its owner has just removed it */
-	if (status.st_size == (off_t)sizeof(struct undo_file)) {
-		struct undo_file *file = map_file(fd);
-		if (file && file->head.magic == MAGIC)
-			revert_all(file);
-		if (file)
-			(void)munmap(file, sizeof *file); /* cannot fail */
-	}
+	revert_left(fd);
 	(void)unlink(path); /* at worst the next one finds nothing left to do */
 }
 
@@ -186,8 +194,10 @@ static int lock_file(struct undo *undo, pid_t pid, struct err *err)
 	return 0;
 }
 
+/* Who had it until we came may have been killed while we waited for the lock. */
 static int make_file(struct undo *undo, struct err *err)
 {
+	revert_left(undo->fd);
 	if (ftruncate(undo->fd, 0) == 0 && ftruncate(undo->fd, sizeof(struct undo_file)) == 0)
 		undo->file = map_file(undo->fd);
 	if (!undo->file)
