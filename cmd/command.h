@@ -42,6 +42,9 @@ struct command {
 	const char *name;
 	const char *summary; /* one line, no full stop */
 	const char *usage; /* after "corecast NAME " */
+	/* What it reads, for who forgets it: "profile: APP.ccp", of which there may be so many; NULL: no files. */
+	const char *files;
+	int files_max;
 	const struct option_spec *options;
 	/* Parses its own arguments with options_parse(); argv[0] is the command's name.
 	   Returns an exit status: 0, EXIT_FAILURE or EXIT_USAGE. */
@@ -56,8 +59,9 @@ struct operands {
 };
 
 /*
- * Fills the fields of `values` by the command's table; later options win. False: it has printed the help, or
- * what is wrong, and *ret_status is the exit status.
+ * Fills the fields of `values` by the command's table; later options win. Of a command that reads files there are
+ * from one to files_max of them in *ret, and no program. False: it has printed the help, or what is wrong, and
+ * *ret_status is the exit status.
  */
 bool options_parse(const struct command *command, int argc, char **argv, void *values,
 	struct operands *ret, int *ret_status);

@@ -67,11 +67,6 @@ static int read_window(const struct command *command, const char *text, struct a
 static int check(const struct command *command, const struct values *v,
 	const struct operands *operands, struct analysis_opts *opts)
 {
-	if (operands->program)
-		return command_usage_error(
-			command, "no program is run here: 'corecast record' does that");
-	if (operands->count < 1 || operands->count > SIDES_MAX)
-		return command_usage_error(command, "say which file: RUN.cct, or two of them");
 	if (operands->count == SIDES_MAX && (v->svg || v->html || v->folded))
 		return command_usage_error(
 			command, "--svg, --html and --folded write one timeline: name one file");
@@ -191,6 +186,8 @@ const struct command cmd_criticality = {
 	.name = "criticality",
 	.summary = "which thread, lock and line of code held the others up",
 	.usage = "RUN.cct [B.cct] [options]",
+	.files = "file: RUN.cct, or two of them",
+	.files_max = SIDES_MAX,
 	.options = options,
 	.run = run,
 };

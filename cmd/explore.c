@@ -159,14 +159,8 @@ static int explore(struct exploring *e, struct err *err)
 	return code < 0 || tasks.is_silent ? code : report(e, &tasks, err);
 }
 
-static int check(
-	const struct command *command, const struct values *v, const struct operands *operands)
+static int check(const struct command *command, const struct values *v)
 {
-	if (operands->program)
-		return command_usage_error(
-			command, "no program is run here: 'corecast profile' does that");
-	if (operands->count != 1)
-		return command_usage_error(command, "say which profile: APP.ccp");
 	if (!v->space)
 		return command_usage_error(command, "say what varies: --space FILE");
 	if (!(v->within >= 0 && v->within <= 1000))
@@ -181,7 +175,7 @@ static int run(const struct command *command, int argc, char **argv)
 	int status;
 	if (!options_parse(command, argc, argv, &v, &operands, &status))
 		return status;
-	status = check(command, &v, &operands);
+	status = check(command, &v);
 	if (status != 0)
 		return status;
 	struct err err = { "" };
@@ -198,6 +192,8 @@ const struct command cmd_explore = {
 	.name = "explore",
 	.summary = "the best processor of a space, for a profiled program",
 	.usage = "APP.ccp --space FILE [options]",
+	.files = "profile: APP.ccp",
+	.files_max = 1,
 	.options = options,
 	.run = run,
 };

@@ -233,9 +233,6 @@ static int run(const struct command *command, int argc, char **argv)
 	int status = 0;
 	if (!options_parse(command, argc, argv, &v, &operands, &status))
 		return status;
-	if (operands.program || operands.count != 1)
-		return command_usage_error(
-			command, "say which file: RUN.cct, APP.ccp, or a timeline in CSV");
 	if (!v.to)
 		return command_usage_error(
 			command, "say which form: --to perfetto, folded, csv, json or cct");
@@ -252,6 +249,8 @@ const struct command cmd_export = {
 	.name = "export",
 	.summary = "write a timeline in another form: Perfetto, CSV, JSON",
 	.usage = "FILE --to FORM [-o FILE]",
+	.files = "file: RUN.cct, APP.ccp, or a timeline in CSV",
+	.files_max = 1,
 	.options = options,
 	.run = run,
 };

@@ -261,13 +261,9 @@ static int forecast_files(struct side *sides, size_t count, const struct values 
 static int check(
 	const struct command *command, const struct values *v, const struct operands *operands)
 {
-	if (operands->program)
-		return command_usage_error(command, "no program is run here: measure it first");
-	if (v->compare && operands->count != SIDES_MAX)
-		return command_usage_error(command, "--compare needs two files");
-	if (!v->compare && operands->count != 1)
-		return command_usage_error(command, "say which file: RUNS.csv, or - for standard "
-						    "input");
+	if (operands->count != (v->compare ? SIDES_MAX : 1))
+		return command_usage_error(
+			command, "--compare needs two files, and two files --compare");
 	if (v->compare && v->csv)
 		return command_usage_error(
 			command, "--csv writes one forecast: leave --compare out");
@@ -308,6 +304,8 @@ const struct command cmd_forecast = {
 	.name = "forecast",
 	.summary = "predict performance at thread counts that nobody has run",
 	.usage = "RUNS.csv [--to N] [options]",
+	.files = "file: RUNS.csv, or - for standard input",
+	.files_max = SIDES_MAX,
 	.options = options,
 	.run = run,
 };

@@ -209,8 +209,6 @@ static int run(const struct command *command, int argc, char **argv)
 	int status;
 	if (!options_parse(command, argc, argv, &v, &operands, &status))
 		return status;
-	if (operands.program || operands.count != 1)
-		return command_usage_error(command, "say which recording: RUN.cct");
 	if (v.took_s < 0)
 		return command_usage_error(command, "--took needs a time above 0");
 	if (!v.output && !v.show)
@@ -234,6 +232,8 @@ const struct command cmd_model = {
 	.name = "model",
 	.summary = "a model of a program from one recorded run of it",
 	.usage = "RUN.cct -o APP.yaml | --show RUN.cct|APP.yaml",
+	.files = "recording: RUN.cct",
+	.files_max = 1,
 	.options = options,
 	.run = run,
 };

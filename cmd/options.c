@@ -182,6 +182,19 @@ static int parse_one(const struct command *command, int argc, char **argv, int *
 	return store(command, option, value, values);
 }
 
+static int check_files(const struct command *command, const struct operands *operands)
+{
+	if (operands->program)
+		return command_usage_error(
+			command, "no program is run here: say which %s", command->files);
+	if (operands->count < 1)
+		return command_usage_error(command, "say which %s", command->files);
+	if (operands->count > command->files_max)
+		return command_usage_error(
+			command, "more than %d: say which %s", command->files_max, command->files);
+	return 0;
+}
+
 bool options_parse(const struct command *command, int argc, char **argv, void *values,
 	struct operands *ret, int *ret_status)
 {
@@ -203,5 +216,6 @@ bool options_parse(const struct command *command, int argc, char **argv, void *v
 			return false;
 		}
 	}
-	return true;
+	*ret_status = command->files ? check_files(command, ret) : 0;
+	return *ret_status == 0;
 }

@@ -35,14 +35,8 @@ static const struct option_spec options[] = {
 	{ 0 },
 };
 
-static int check(
-	const struct command *command, const struct values *v, const struct operands *operands)
+static int check(const struct command *command, const struct values *v)
 {
-	if (operands->program)
-		return command_usage_error(
-			command, "no program is run here: 'corecast profile' does that");
-	if (operands->count != 1)
-		return command_usage_error(command, "say which profile: APP.ccp");
 	if (v->machines.count == 0)
 		return command_usage_error(command, "say for which processor: --machine base");
 	if (v->cores > REPLAY_CORES_MAX)
@@ -84,7 +78,7 @@ static int run(const struct command *command, int argc, char **argv)
 	int status;
 	if (!options_parse(command, argc, argv, &v, &operands, &status))
 		return status;
-	status = check(command, &v, &operands);
+	status = check(command, &v);
 	if (status != 0)
 		return status;
 	struct err err = { "" };
@@ -103,6 +97,8 @@ const struct command cmd_predict = {
 	.name = "predict",
 	.summary = "how long a profiled program takes on other processors",
 	.usage = "APP.ccp --machine FILE... [options]",
+	.files = "profile: APP.ccp",
+	.files_max = 1,
 	.options = options,
 	.run = run,
 };

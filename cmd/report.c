@@ -147,19 +147,6 @@ static int write_page(const char *path, const struct source *sources, size_t cou
 	return report_save(&page, path, err);
 }
 
-static int check(
-	const struct command *command, const struct values *v, const struct operands *operands)
-{
-	if (operands->program)
-		return command_usage_error(command, "no program is run here: measure or record it");
-	if (operands->count < 1 || operands->count > FILES_MAX)
-		return command_usage_error(command,
-			"say which files: RUNS.csv, RUN.cct, APP.ccp, at most %d", FILES_MAX);
-	if (!v->output)
-		return command_usage_error(command, "say where to: -o PAGE.html");
-	return 0;
-}
-
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct values v = { 0 };
@@ -167,9 +154,8 @@ static int run(const struct command *command, int argc, char **argv)
 	int status = 0;
 	if (!options_parse(command, argc, argv, &v, &operands, &status))
 		return status;
-	status = check(command, &v, &operands);
-	if (status != 0)
-		return status;
+	if (!v.output)
+		return command_usage_error(command, "say where to: -o PAGE.html");
 	struct err err;
 	struct source sources[FILES_MAX] = { 0 };
 	int code = 0;
@@ -187,6 +173,8 @@ const struct command cmd_report = {
 	.name = "report",
 	.summary = "one page from measurements, timelines and profiles",
 	.usage = "FILE... -o PAGE.html",
+	.files = "files: RUNS.csv, RUN.cct, APP.ccp, ...",
+	.files_max = FILES_MAX,
 	.options = options,
 	.run = run,
 };

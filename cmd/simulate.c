@@ -207,14 +207,8 @@ static int simulate(const struct values *v, const char *path, struct err *err)
 	return report(v, &tasks, path, err);
 }
 
-static int check(
-	const struct command *command, const struct values *v, const struct operands *operands)
+static int check(const struct command *command, const struct values *v)
 {
-	if (operands->program)
-		return command_usage_error(command, "no program is run here: it plays a model");
-	if (operands->count != 1)
-		return command_usage_error(command, "say which model: APP.yaml, or - for standard "
-						    "input");
 	if (v->replications < 1 || v->replications > REPLICATIONS_MAX)
 		return command_usage_error(
 			command, "--replications: from 1 to %d", REPLICATIONS_MAX);
@@ -233,7 +227,7 @@ static int run(const struct command *command, int argc, char **argv)
 	int status = 0;
 	if (!options_parse(command, argc, argv, &v, &operands, &status))
 		return status;
-	status = check(command, &v, &operands);
+	status = check(command, &v);
 	if (status != 0)
 		return status;
 	struct err err;
@@ -246,6 +240,8 @@ const struct command cmd_simulate = {
 	.name = "simulate",
 	.summary = "play a model of a program in settings that nobody ran",
 	.usage = "APP.yaml [--set NAME=VALUES]... [options]",
+	.files = "model: APP.yaml, or - for standard input",
+	.files_max = 1,
 	.options = options,
 	.run = run,
 };

@@ -62,14 +62,8 @@ static const struct option_spec options[] = {
 	{ 0 },
 };
 
-static int check(
-	const struct command *command, const struct values *v, const struct operands *operands)
+static int check(const struct command *command, const struct values *v)
 {
-	if (operands->program)
-		return command_usage_error(
-			command, "no program is run here: 'corecast record' does that");
-	if (operands->count != 1)
-		return command_usage_error(command, "say which file: RUN.cct");
 	if (v->recorded_cores > REPLAY_CORES_MAX)
 		return command_usage_error(
 			command, "--recorded-cores: from 1 to %d", REPLAY_CORES_MAX);
@@ -168,7 +162,7 @@ static int run(const struct command *command, int argc, char **argv)
 	int status;
 	if (!options_parse(command, argc, argv, &v, &operands, &status))
 		return status;
-	status = check(command, &v, &operands);
+	status = check(command, &v);
 	if (status != 0)
 		return status;
 	struct err err;
@@ -190,6 +184,8 @@ const struct command cmd_whatif = {
 	.name = "whatif",
 	.summary = "a recorded run on other cores, or with a part of it made faster",
 	.usage = "RUN.cct [--cores LIST] [--speed NAME=FACTOR] [options]",
+	.files = "file: RUN.cct",
+	.files_max = 1,
 	.options = options,
 	.run = run,
 };
