@@ -152,6 +152,8 @@ static int write_form(const struct form *form, const char *path, const char *out
 	int code = outfile_open(&out, output, err);
 	if (code == 0)
 		code = form->write(out.file, path, reader, err);
+	if (code < 0 && out.file && ferror(out.file))
+		return err_prefix(err, code, "%s", out.path);
 	return code < 0 ? code : outfile_commit(&out, err);
 }
 

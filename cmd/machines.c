@@ -28,7 +28,7 @@ int file_read(const char *path, size_t most, char **ret, size_t *ret_length, str
 		return err_set(err, -ENOMEM, "out of memory");
 	size_t length = fread(text, 1, size, in);
 	if (ferror(in))
-		return err_set(err, -EIO, "cannot read '%s'", path);
+		return err_set(err, -EIO, "cannot read '%s': %s", path, strerror(errno));
 	text[length] = '\0';
 	*ret = TAKE(text);
 	*ret_length = length;

@@ -28,9 +28,11 @@ static void print_overview(FILE *out)
 		out);
 }
 
+/* A command that has failed has said why. */
 static int finish(int status)
 {
-	if (fflush(stdout) != 0 || ferror(stdout)) {
+	bool is_written = fflush(stdout) == 0 && !ferror(stdout);
+	if (status == 0 && !is_written) {
 		perror("corecast: cannot write standard output");
 		return EXIT_FAILURE;
 	}

@@ -131,11 +131,8 @@ static int profile_program(const struct profile_options *values, char **program)
 	struct err err = { 0 };
 	AUTO_RELEASE(profiler_result) struct profiler_result ran = { 0 };
 	AUTO_RELEASE(profile) struct profile profile = { 0 };
-	if (!values->force && access(values->output, F_OK) == 0) {
-		(void)err_set(&err, -EEXIST, "'%s' exists: --force replaces it, -o names another",
-			values->output); /* printed just below */
+	if (outfile_check(values->output, values->force, &err) < 0)
 		return command_failure(&err);
-	}
 	int code = profile_run(&opts, &ran, &profile, &err);
 	if (opts.show_progress)
 		fputs(clear_line, stderr);

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/outfile.h"
 #include "record/recorder.h"
 
 #include <errno.h>
@@ -140,11 +141,8 @@ static int record(
 	};
 	struct err err = { 0 };
 	const struct recorder *recorder = NULL;
-	if (!values->force && access(values->output, F_OK) == 0) {
-		(void)err_set(&err, -EEXIST, "'%s' exists: --force replaces it, -o names another",
-			values->output); /* printed just below */
+	if (outfile_check(values->output, values->force, &err) < 0)
 		return command_failure(&err);
-	}
 	struct record_result result;
 	if (recorder_find(values->via, &opts, &recorder, &err) < 0)
 		return command_failure(&err);

@@ -4,15 +4,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+int outfile_check(const char *path, bool is_forced, struct err *err)
+{
+	struct stat st;
+	if (stat(path, &st) < 0)
+		return 0; /* if more is wrong than that it is missing, who opens it says so */
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, -EINVAL, "cannot write '%s': it is not a regular file", path);
+	if (!is_forced)
+		return err_set(
+			err, -EEXIST, "'%s' exists: --force replaces it, -o names another", path);
+	return 0;
+}
+
 static int open_plain(struct outfile *out, const char *path, struct err *err)
 {
-	out->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+	out->file = fopen(path, "we");
 	if (!out->file)
 		return err_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
 	return 0;
@@ -20,14 +32,19 @@ static int open_plain(struct outfile *out, const char *path, struct err *err)
 
 int outfile_open(struct outfile *out, const char *path, struct err *err)
 {
-	*out = (struct outfile){ .path = strdup(path) };
+	bool is_stdout = strcmp(path, "-") == 0;
+	*out = (struct outfile){ .path = strdup(is_stdout ? "standard output" : path) };
 	if (!out->path)
 		return err_set(err, -ENOMEM, "out of memory");
+	if (is_stdout) {
+		out->file = stdout;
+		return 0;
+	}
 	struct stat st;
 	bool exists = stat(path, &st) == 0;
 	if (exists && S_ISDIR(st.st_mode))
 		return err_set(err, -EISDIR, "cannot write '%s': it is a folder", path);
-	if (strcmp(path, "-") == 0 || (exists && !S_ISREG(st.st_mode)))
+	if (exists && !S_ISREG(st.st_mode))
 		return open_plain(out, path, err);
 
 	if (exists) { /* through symbolic links, which stay */

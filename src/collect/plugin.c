@@ -144,7 +144,7 @@ int plugin_load(const char *path, struct plugin **ret, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	size_t size = fread(text, 1, YAML_FILE_BYTES_MAX + 1, file);
 	if (ferror(file))
-		return err_set(err, -EIO, "cannot read the plugin '%s'", path);
+		return err_set(err, -EIO, "cannot read the plugin '%s': %s", path, strerror(errno));
 	if (size > YAML_FILE_BYTES_MAX)
 		return err_set(err, -EFBIG, "the plugin '%s' is larger than %d bytes", path,
 			(int)YAML_FILE_BYTES_MAX);

@@ -168,7 +168,7 @@ static int read_bytes(FILE *in, const char *name, char **ret, size_t *ret_length
 			return err_set(err, -ENOMEM, "out of memory");
 		length += fread(text + length, 1, capacity - length, in);
 		if (ferror(in))
-			return err_set(err, -EIO, "cannot read '%s'", name);
+			return err_set(err, -EIO, "cannot read '%s': %s", name, strerror(errno));
 		if (length > YAML_TREE_BYTES_MAX)
 			return err_set(err, -EFBIG, "'%s' is larger than %d MiB", name,
 				YAML_TREE_BYTES_MAX >> 20);

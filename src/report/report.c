@@ -24,7 +24,8 @@ int report_save(const struct strbuf *report, const char *path, struct err *err)
 {
 	AUTO_RELEASE(outfile) struct outfile out = { 0 };
 	int code = outfile_open(&out, path, err);
-	if (code == 0)
-		code = report_write(report, out.file, err);
-	return code < 0 ? code : outfile_commit(&out, err);
+	if (code < 0)
+		return code;
+	code = report_write(report, out.file, err);
+	return code < 0 ? err_prefix(err, code, "%s", out.path) : outfile_commit(&out, err);
 }

@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/outfile.h"
 #include "trace/raw_file.h"
 
 #include <errno.h>
@@ -87,11 +88,14 @@ int trace_writer_new(const char *path, const struct trace_writer_opts *opts,
 	writer->path = strdup(path);
 	if (!writer->path)
 		return err_set(err, -ENOMEM, "out of memory");
+	int code = outfile_check(path, true, err);
+	if (code < 0)
+		return code;
 	int fd = make_file(name, path, err);
 	if (fd < 0)
 		return fd;
 	writer->raw_path = TAKE(name);
-	int code = raw_file_open(&writer->file, fd, path, &opts->create, err);
+	code = raw_file_open(&writer->file, fd, path, &opts->create, err);
 	if (code < 0)
 		return code;
 	if (opts->is_recording) {

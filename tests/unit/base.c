@@ -164,6 +164,17 @@ static void a_full_disk_is_an_error(void **state)
 	assert_null(strstr(err.text, "Success"));
 }
 
+static void only_a_file_is_replaced_and_only_if_that_is_wanted(void **state)
+{
+	(void)state;
+	struct err err;
+	assert_int_equal(outfile_check("/nonexistent/x", false, &err), 0);
+	assert_int_equal(outfile_check("/proc/self/exe", true, &err), 0);
+	assert_int_equal(outfile_check("/proc/self/exe", false, &err), -EEXIST);
+	assert_int_equal(outfile_check("/dev/null", true, &err), -EINVAL);
+	assert_int_equal(outfile_check("/", true, &err), -EINVAL);
+}
+
 static void output_into_a_missing_folder_is_an_error(void **state)
 {
 	(void)state;
@@ -265,6 +276,7 @@ int main(void)
 		cmocka_unit_test(an_uncommitted_file_leaves_nothing),
 		cmocka_unit_test(output_through_a_link_keeps_the_link),
 		cmocka_unit_test(a_full_disk_is_an_error),
+		cmocka_unit_test(only_a_file_is_replaced_and_only_if_that_is_wanted),
 		cmocka_unit_test(output_into_a_missing_folder_is_an_error),
 		cmocka_unit_test(the_same_seed_gives_the_same_numbers),
 		cmocka_unit_test(a_string_grows),
