@@ -11,8 +11,7 @@ static double unsure_rate(const struct profile_branches *branches)
 	return unsure > 0 ? unsure : 0;
 }
 
-void branches_features(
-	const struct profile_branches branches[PROFILE_HISTORIES], double ret[BRANCHES_FEATURES])
+void branches_features(const struct profile_branches *branches, double ret[BRANCHES_FEATURES])
 {
 	for (unsigned i = 0; i < PROFILE_OUTCOMES; i++)
 		ret[i] = branches[i].missed;

@@ -23,12 +23,11 @@ enum {
 };
 
 /*
- * What the map takes, as rates of misprediction: what counters under each history and both choices miss; and what is
- * unsure, because patterns were visited too seldom, of the longest global history, the short local one, and none: half
- * the difference of the two estimates of entropy.
+ * What the map takes from a class's `branches`, all PROFILE_HISTORIES of them, as rates of misprediction: what counters
+ * under each history and both choices miss; and what is unsure, because patterns were visited too seldom, of the longest
+ * global history, the short local one, and none: half the difference of the two estimates of entropy.
  */
-void branches_features(
-	const struct profile_branches branches[PROFILE_HISTORIES], double ret[BRANCHES_FEATURES]);
+void branches_features(const struct profile_branches *branches, double ret[BRANCHES_FEATURES]);
 
 /* Of an indirect jump of the class that is no return: 0 to 1; *ret_executions were looked at. */
 double branches_jumps_mispredicted(
