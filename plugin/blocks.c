@@ -138,6 +138,15 @@ static void decode_instruction(const struct qemu_plugin_insn *insn, struct raw_c
 		undecoded++;
 }
 
+/* CPUID is 0f a2. */
+static void write_question(const struct qemu_plugin_insn *insn)
+{
+	const uint8_t *bytes = qemu_plugin_insn_data(insn);
+	const struct raw_asks asks = { qemu_plugin_insn_vaddr(insn) };
+	if (qemu_plugin_insn_size(insn) == 2 && bytes[0] == 0x0f && bytes[1] == 0xa2)
+		out_record(RAW_ASKS, &asks, sizeof(asks), NULL, 0);
+}
+
 /* The code's index; UINT32_MAX without memory. */
 static uint32_t find_code(const struct qemu_plugin_insn *insn)
 {
@@ -158,6 +167,7 @@ static uint32_t find_code(const struct qemu_plugin_insn *insn)
 	entry->size = (uint8_t)size;
 	entry->next = *head;
 	out_record(RAW_CODE, &entry->code, sizeof(entry->code), NULL, 0);
+	write_question(insn);
 	code_count++;
 	*head = index + 1;
 	return index;

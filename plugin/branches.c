@@ -30,6 +30,7 @@ struct history {
 	bool is_local;
 	uint8_t bits;
 	bool is_choice, is_jump;
+	uint8_t kib;
 };
 
 static const struct history histories[RAW_HISTORIES] = RAW_HISTORY_TABLE;
@@ -207,7 +208,8 @@ static void follow_jump(struct vcpu *vcpu, const struct block *next)
 		jumps_follow(&vcpu->thread->branches->jumps, vcpu->previous->end, next->address);
 	sum->jumps++;
 	sum->missed_halves[RAW_LAST_TARGET] += foretold.by_last ? 0 : 2;
-	sum->missed_halves[RAW_PATH_TARGET] += foretold.by_path ? 0 : 2;
+	for (unsigned i = 0; i < RAW_PATH_SIZES; i++)
+		sum->missed_halves[RAW_PATH_TARGET + i] += foretold.by_path[i] ? 0 : 2;
 }
 
 void branches_block(struct vcpu *vcpu, const struct block *next)

@@ -17,7 +17,7 @@
 
 #define RAW_MAGIC UINT64_C(0x0077617263636363) /* "ccccraw" */
 
-enum { RAW_VERSION = 2, RAW_MIX = 24, RAW_HISTORIES = 10 };
+enum { RAW_VERSION = 3, RAW_MIX = 24, RAW_HISTORIES = 13 };
 
 enum raw_kind {
 	RAW_CODE = 1, /* one raw_code: the next index, from 0 */
@@ -31,6 +31,7 @@ enum raw_kind {
 	/* Only in a full trace; see trace_raw.h. */
 	RAW_TRACE_BLOCK,
 	RAW_TRACE_CHUNK,
+	RAW_ASKS, /* raw_asks */
 };
 
 struct raw_header {
@@ -101,6 +102,11 @@ struct raw_branches {
 	double executions, entropy, floor_entropy, missed; /* sums over executions */
 };
 
+/* Code that asks what the processor can do (CPUID), whether or not it is counted. */
+struct raw_asks {
+	uint64_t address; /* of the instruction */
+};
+
 struct raw_quality {
 	double reuse_rate, micro_period;
 	uint64_t reuse_samples, micro_traces, lost, undecoded;
@@ -136,11 +142,12 @@ static inline unsigned raw_reuse_bin(uint64_t distance)
  * Histories under which branches are looked at: { of the branch itself, not of all; outcomes }. Short and
  * long, so that predictors with little and with much history find theirs. Then two choices (foresight.h) among those
  * before them: of all but 64 outcomes of the branch itself, and of all; and targets of indirect jumps that are no
- * returns, by the jump's last target and by the path to it (jumps.h).
+ * returns, by the jump's last target, and by the path to it with predictors of so many KiB (jumps.h).
  */
 /* clang-format off */
 #define RAW_HISTORY_TABLE { { false, 0 }, { false, 8 }, { false, 16 }, { false, 24 }, { true, 64 }, { true, 8 }, \
-	{ false, 24, true }, { true, 64, true }, { true, 1, false, true }, { false, 16, false, true } }
+	{ false, 24, true }, { true, 64, true }, { true, 1, false, true }, { false, 16, false, true, 64 }, \
+	{ false, 16, false, true, 16 }, { false, 16, false, true, 4 }, { false, 16, false, true, 1 } }
 /* clang-format on */
 enum {
 	RAW_WHOLE_LOOPS = 4,
@@ -148,7 +155,8 @@ enum {
 	RAW_CHOICE = RAW_PATTERNS,
 	RAW_FAR_CHOICE,
 	RAW_LAST_TARGET,
-	RAW_PATH_TARGET,
+	RAW_PATH_TARGET, /* of the largest predictor; smaller ones follow */
+	RAW_PATH_SIZES = RAW_HISTORIES - RAW_PATH_TARGET,
 	RAW_OUTCOMES = RAW_LAST_TARGET
 };
 

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "report/page.h"
 #include "report/palette.h"
+#include "report/profile_view.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -98,6 +99,7 @@ static void add_quality(struct strbuf *out, const struct predict_answer *answer)
 	if ((double)q->undecoded > UNDECODED_NOTICEABLE * (double)instructions)
 		strbuf_addf(out, "%" PRIu64 " of %" PRIu64 " instructions were not understood.\n",
 			q->undecoded, instructions);
+	profile_add_asking(out, answer->profile);
 	if (answer->facts->by_order > 0)
 		strbuf_addf(out,
 			"What %" PRIu64 " of %" PRIu64

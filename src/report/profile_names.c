@@ -3,11 +3,13 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "criticality/analysis.h"
 #include "report/criticality_code.h"
 #include "uarch/profile_timeline.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +92,58 @@ static int analyse(const struct profile *profile, struct results **ret, struct e
 	return code < 0 ? code : analysis_results(analysis, ret, err);
 }
 
+/* Weights of instructions by code, as micro-traces have them. */
+static double *weigh_codes(const struct profile *profile)
+{
+	double *weights = calloc(profile->code_count + 1, sizeof *weights);
+	for (size_t i = 0; weights && i < profile->micro_count; i++) {
+		const struct micro_trace *micro = &profile->micro[i];
+		for (uint32_t k = 0; k < micro->count; k++)
+			weights[micro->ops[k].code] += micro->weight / micro->count;
+	}
+	return weights;
+}
+
+static double share_of(const struct naming *naming, const double *weights, uint32_t pid,
+	const struct result_module *module)
+{
+	const struct profile *profile = naming->profile;
+	double all = 0, own = 0;
+	for (size_t i = 0; i < profile->code_count; i++) {
+		all += weights[i];
+		if (weights[i] > 0 &&
+			results_module(naming->results, pid, profile->codes[i].address) == module)
+			own += weights[i];
+	}
+	return all > 0 ? own / all : 0;
+}
+
+/* The file that asks what the processor can do and executes most. */
+static int find_asking(struct naming *naming)
+{
+	struct profile *profile = naming->profile;
+	struct profile_quality *quality = &profile->quality;
+	AUTO_FREE double *weights = weigh_codes(profile);
+	if (!weights)
+		return -ENOMEM;
+	const struct result_module *last = NULL;
+	for (size_t i = 0; i < profile->ask_count && profile->thread_count > 0; i++) {
+		uint32_t pid = profile->threads[0].pid;
+		const struct result_module *module =
+			results_module(naming->results, pid, profile->asks[i]);
+		if (!module || module == last)
+			continue;
+		last = module;
+		double share = share_of(naming, weights, pid, module);
+		if (share <= quality->asking_share)
+			continue;
+		quality->asking_share = share;
+		snprintf(quality->asking, sizeof quality->asking, "%s",
+			path_file_name(module->path));
+	}
+	return 0;
+}
+
 int profile_names_find(struct profile *profile, const struct code_finder *finder, struct err *err)
 {
 	AUTO_RELEASE(naming) struct naming naming = { .profile = profile, .finder = finder };
@@ -98,7 +152,7 @@ int profile_names_find(struct profile *profile, const struct code_finder *finder
 	int code = analyse(profile, &naming.results, err);
 	if (code < 0)
 		return code;
-	if (name_objects(&naming) < 0)
+	if (name_objects(&naming) < 0 || find_asking(&naming) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	const struct event_sink sink = { .event = name_site, .context = &naming };
 	return profile_timeline_replay(profile, "the timeline", &sink, err);

@@ -7,7 +7,7 @@
 #include "report/criticality.h"
 #include "uarch/profile.h"
 
-/* Sets profile->names from its timeline; nothing without one. 0 or -errno. */
+/* Sets profile->names and quality.asking from its timeline; nothing without one. 0 or -errno. */
 int profile_names_find(struct profile *profile, const struct code_finder *finder, struct err *err);
 
 #endif

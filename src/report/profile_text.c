@@ -176,6 +176,11 @@ static void add_quality(
 	if (line.text)
 		add_line(out, style, line.text);
 	out->failed |= line.failed;
+	AUTO_RELEASE(strbuf) struct strbuf asking = { 0 };
+	profile_add_asking(&asking, profile);
+	if (asking.text)
+		add_line(out, style, asking.text);
+	out->failed |= asking.failed;
 	if (!q->has_timeline)
 		add_line(out, style,
 			"It has no timeline: the program never loaded corecast's library, so what "

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/profile_view.h"
 
+static const double ASKING_NOTICEABLE = 0.05;
+
 struct profile_totals profile_totals_of(const struct profile *profile, ptrdiff_t thread)
 {
 	struct profile_totals totals = { 0 };
@@ -31,4 +33,17 @@ size_t profile_mix_order(const struct profile_totals *totals, unsigned ret[CODE_
 		ret[at] = i;
 	}
 	return count;
+}
+
+void profile_add_asking(struct strbuf *out, const struct profile *profile)
+{
+	const struct profile_quality *q = &profile->quality;
+	if (!*q->asking || q->asking_share < ASKING_NOTICEABLE)
+		return;
+	strbuf_addf(out,
+		"%.0f%% of the instructions are of %s, which asks what the processor can do "
+		"(CPUID): "
+		"profiled is its code for one without AVX-512 and without instructions for SHA, as "
+		"%s has it.\n",
+		100 * q->asking_share, q->asking, q->backend);
 }

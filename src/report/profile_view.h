@@ -13,6 +13,12 @@ struct profile_totals {
 /* Of all classes, or of one thread's (an index); -1: all. */
 struct profile_totals profile_totals_of(const struct profile *profile, ptrdiff_t thread);
 
+/*
+ * That much of the program is code that asks what the processor can do, in a sentence and a line break; nothing where it is
+ * little.
+ */
+void profile_add_asking(struct strbuf *out, const struct profile *profile);
+
 /* Classes of instructions, most executed first; the number of those that were. */
 size_t profile_mix_order(const struct profile_totals *totals, unsigned ret[CODE_CLASSES]);
 

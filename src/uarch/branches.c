@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "uarch/branches.h"
 
+#include "plugin/profile_raw.h"
 #include "uarch/branches_map.h"
+
+#include <assert.h>
+
+static_assert((int)RAW_PATH_SIZES == (int)BRANCHES_SIZES, "one of each size");
 
 enum { GLOBAL_LONGEST = 3, LOCAL = 5, LAST_TARGET = PROFILE_OUTCOMES, PATH_TARGET };
 
@@ -29,6 +34,18 @@ static double map_rate(const double *map, const double *features)
 	return rate < 0.5 ? rate : 0.5;
 }
 
+/* The largest that was fitted of at most so many bytes; is_between: halfway to the next, in the logarithm, at least. */
+static uint32_t find_size(uint32_t bytes, bool *ret_is_between)
+{
+	uint32_t size = BRANCHES_SIZE_FIRST, i = 0;
+	while (i + 1 < BRANCHES_SIZES && bytes >= BRANCHES_SIZE_STEP * size) {
+		size *= BRANCHES_SIZE_STEP;
+		i++;
+	}
+	*ret_is_between = i + 1 < BRANCHES_SIZES && bytes >= 2 * size;
+	return i;
+}
+
 double branches_mispredicted(
 	const struct profile_class *class, enum predictor_kind kind, uint32_t bytes)
 {
@@ -36,22 +53,33 @@ double branches_mispredicted(
 		return 0;
 	double features[BRANCHES_FEATURES];
 	branches_features(class->branches, features);
-	/* Sizes between two that were fitted lie on the line in the logarithm, in steps of 2. */
-	uint32_t size = BRANCHES_SIZE_FIRST, i = 0;
-	while (i + 1 < BRANCHES_SIZES && bytes >= BRANCHES_SIZE_STEP * size) {
-		size *= BRANCHES_SIZE_STEP;
-		i++;
-	}
+	bool is_between;
+	uint32_t i = find_size(bytes, &is_between);
 	double rate = map_rate(branches_map[kind][i], features);
-	bool is_between = i + 1 < BRANCHES_SIZES && bytes >= 2 * size;
 	return is_between ? (rate + map_rate(branches_map[kind][i + 1], features)) / 2 : rate;
 }
 
-double branches_jumps_mispredicted(
-	const struct profile_class *class, enum predictor_kind kind, double *ret_executions)
+/* Profiles of version 2 have one without limit, in the place of the largest. */
+static const struct profile_branches *path_targets(const struct profile_class *class, uint32_t size)
 {
-	const struct profile_branches *of =
-		&class->branches[kind == PREDICTOR_BIMODAL ? LAST_TARGET : PATH_TARGET];
+	const struct profile_branches *largest = &class->branches[PATH_TARGET];
+	const struct profile_branches *of = largest + (BRANCHES_SIZES - 1 - size);
+	return of->executions > 0 ? of : largest;
+}
+
+double branches_jumps_mispredicted(const struct profile_class *class, enum predictor_kind kind,
+	uint32_t bytes, double *ret_executions)
+{
+	bool is_between;
+	uint32_t i = find_size(bytes, &is_between);
+	const struct profile_branches *of = path_targets(class, i);
+	double missed = of->missed;
+	if (is_between)
+		missed = (missed + path_targets(class, i + 1)->missed) / 2;
+	if (kind == PREDICTOR_BIMODAL) {
+		of = &class->branches[LAST_TARGET];
+		missed = of->missed;
+	}
 	*ret_executions = of->executions;
-	return (int)kind < (int)BRANCHES_KINDS && of->executions > 0 ? of->missed : 0;
+	return (int)kind < (int)BRANCHES_KINDS && of->executions > 0 ? missed : 0;
 }

@@ -29,9 +29,12 @@ enum {
  */
 void branches_features(const struct profile_branches *branches, double ret[BRANCHES_FEATURES]);
 
-/* Of an indirect jump of the class that is no return: 0 to 1; *ret_executions were looked at. */
-double branches_jumps_mispredicted(
-	const struct profile_class *class, enum predictor_kind kind, double *ret_executions);
+/*
+ * Of an indirect jump of the class that is no return: 0 to 1; *ret_executions were looked at. bytes: of the predictor
+ * of conditional branches; that of targets is taken to be as large.
+ */
+double branches_jumps_mispredicted(const struct profile_class *class, enum predictor_kind kind,
+	uint32_t bytes, double *ret_executions);
 
 /* Of a conditional branch of the class: 0 to 1/2. bytes: of the predictor; beyond the sizes fitted, the nearest. */
 double branches_mispredicted(

@@ -141,8 +141,8 @@ static struct core_input input_of(struct rppm *rppm, size_t index,
 				     ? 0
 				     : branches_mispredicted(class, processor->predictor,
 					       processor->predictor_bytes);
-	input.jumps_mispredicted =
-		branches_jumps_mispredicted(class, processor->predictor, &input.jumps_seen);
+	input.jumps_mispredicted = branches_jumps_mispredicted(
+		class, processor->predictor, processor->predictor_bytes, &input.jumps_seen);
 	memcpy(ret->beyond, odds->access.beyond, sizeof ret->beyond);
 	ret->mispredicted = input.mispredicted;
 	ret->memory_lines = memory_lines(class, odds, processor);

@@ -74,6 +74,7 @@ void profile_release(struct profile *profile)
 		free(profile->names[i].file);
 	}
 	free(profile->names);
+	free(profile->asks);
 	*profile = (struct profile){ 0 };
 }
 

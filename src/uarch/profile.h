@@ -25,10 +25,11 @@
 #include <stdint.h>
 
 enum {
-	PROFILE_VERSION = 2,
+	PROFILE_VERSION = 3,
+	PROFILE_VERSION_OLDEST = 2, /* that is read: it has one predictor of jumps by their path */
 	PROFILE_LINE_BYTES = 64, /* of the cache lines in which reuse is counted */
 	PROFILE_PAGE_BYTES = 4096, /* of the pages, likewise */
-	PROFILE_HISTORIES = 10, /* kinds of branch history: see profile_history */
+	PROFILE_HISTORIES = 13, /* kinds of branch history: see profile_history */
 	PROFILE_OUTCOMES = 8, /* of these, of conditional branches */
 	PROFILE_NO_CODE = UINT32_MAX,
 	/* Of all micro-traces, and of one: a file may not make its reader ask for more. */
@@ -78,6 +79,7 @@ struct profile_history {
 	uint8_t bits; /* outcomes */
 	bool is_choice; /* for each branch of the best history before this one, up to these bits: only misses */
 	bool is_jump; /* targets of indirect jumps but returns, by the last target or the path: only misses */
+	uint8_t kib; /* by the path, with a predictor so large; 0: without limit */
 };
 extern const struct profile_history profile_histories[PROFILE_HISTORIES];
 
@@ -143,6 +145,12 @@ struct profile_quality {
 	uint64_t unmatched; /* stretches of the timeline without a class */
 	uint64_t undecoded; /* instructions that are CODE_OTHER because they were not understood */
 	double native_s, profiled_s; /* wall time; native_s: 0 if it was not run plainly */
+	/*
+	 * Of the files whose code asks what the processor can do (CPUID), and may choose other code on one that can do more
+	 * than the emulator's: the one that executes most, and its share of all instructions. "": none.
+	 */
+	char asking[64];
+	double asking_share;
 };
 
 /* What is at an address of a process: a function's code, or an object that threads meet at. For people only. */
@@ -171,6 +179,9 @@ struct profile {
 	size_t timeline_bytes;
 	struct profile_name *names; /* written, not read again */
 	size_t name_count;
+	uint64_t *
+		asks; /* addresses of CPUID instructions, for who names their files; neither written nor read */
+	size_t ask_count;
 };
 
 /* Frees what it holds; { 0 } is empty. For AUTO_RELEASE(profile). */

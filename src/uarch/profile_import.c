@@ -206,6 +206,18 @@ static int take_branches(struct importing *importing, const unsigned char *paylo
 	return code;
 }
 
+static int take_asks(struct importing *importing, const unsigned char *payload, struct err *err)
+{
+	struct profile *profile = importing->profile;
+	struct raw_asks raw;
+	memcpy(&raw, payload, sizeof raw);
+	int code = grow_one(&profile->asks, &importing->ask_capacity, profile->ask_count,
+		sizeof *profile->asks, err);
+	if (code == 0)
+		profile->asks[profile->ask_count++] = raw.address;
+	return code;
+}
+
 static int take_quality(struct importing *importing, const unsigned char *payload, struct err *err)
 {
 	struct profile_quality *quality = &importing->profile->quality;
@@ -236,6 +248,7 @@ static int take_record(struct importing *importing, const struct raw_record *rec
 		[RAW_BRANCHES] = sizeof(struct raw_branches),
 		[RAW_QUALITY] = sizeof(struct raw_quality),
 		[RAW_END] = 0,
+		[RAW_ASKS] = sizeof(struct raw_asks),
 	};
 	if (record->kind == 0 || record->kind >= ARRAY_SIZE(least))
 		return 0;
@@ -261,6 +274,8 @@ static int take_record(struct importing *importing, const struct raw_record *rec
 		return take_branches(importing, payload, err);
 	case RAW_QUALITY:
 		return take_quality(importing, payload, err);
+	case RAW_ASKS:
+		return take_asks(importing, payload, err);
 	case RAW_END:
 		importing->is_ended = true;
 		return 0;

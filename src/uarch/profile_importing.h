@@ -33,7 +33,7 @@ struct importing {
 	struct profile *profile;
 	struct numbered *threads;
 	size_t thread_count, thread_capacity;
-	size_t class_capacity, code_capacity, op_capacity;
+	size_t class_capacity, code_capacity, op_capacity, ask_capacity;
 	struct pending_reuse *reuse;
 	size_t reuse_count, reuse_capacity;
 	struct pending_micro *micro;

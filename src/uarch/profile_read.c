@@ -140,6 +140,7 @@ static int take_meta(struct reading *reading, sqlite3_stmt *row, struct err *err
 		{ "micro_period", &quality->micro_period },
 		{ "native_s", &quality->native_s },
 		{ "profiled_s", &quality->profiled_s },
+		{ "asking_share", &quality->asking_share },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(integers); i++)
 		if (strcmp(key, integers[i].key) == 0)
@@ -156,6 +157,8 @@ static int take_meta(struct reading *reading, sqlite3_stmt *row, struct err *err
 		quality->is_partial = number(row, 1) != 0;
 	if (strcmp(key, "backend") == 0)
 		snprintf(quality->backend, sizeof quality->backend, "%s", text(row, 1));
+	if (strcmp(key, "asking") == 0)
+		snprintf(quality->asking, sizeof quality->asking, "%s", text(row, 1));
 	if (strcmp(key, "command") == 0 && !reading->profile.command) {
 		reading->profile.command = strdup(text(row, 1));
 		if (!reading->profile.command)
@@ -168,11 +171,12 @@ static int take_version(struct reading *reading, sqlite3_stmt *row, struct err *
 {
 	uint64_t version = number(row, 0);
 	reading->has_version = true;
-	if (version == PROFILE_VERSION)
+	if (version >= PROFILE_VERSION_OLDEST && version <= PROFILE_VERSION)
 		return 0;
 	return err_set(err, -EINVAL,
-		"'%s' is a profile of version %llu, and this corecast reads %d", reading->name,
-		(unsigned long long)version, PROFILE_VERSION);
+		"'%s' is a profile of version %llu, and this corecast reads %d to %d",
+		reading->name, (unsigned long long)version, PROFILE_VERSION_OLDEST,
+		PROFILE_VERSION);
 }
 
 static int take_thread(struct reading *reading, sqlite3_stmt *row, struct err *err)

@@ -25,7 +25,7 @@ static const char profile_schema[] =
 	"CREATE TABLE bins (bin INTEGER PRIMARY KEY, least INT);"
 	"CREATE TABLE reuse (class INT, code INT, scope TEXT, bin INT, samples INT, count REAL);"
 	"CREATE TABLE histories (history INTEGER PRIMARY KEY, is_local INT, bits INT,"
-	" is_choice INT, is_jump INT);"
+	" is_choice INT, is_jump INT, kib INT);"
 	"CREATE TABLE branches (class INT, history INT, executions REAL, entropy REAL,"
 	" floor_entropy REAL, missed REAL, PRIMARY KEY (class, history)) WITHOUT ROWID;"
 	"CREATE TABLE micro_traces (id INTEGER PRIMARY KEY, class INT, count INT, weight REAL, ops "

@@ -94,6 +94,7 @@ static int put_meta(sqlite3 *db, const struct profile *profile, struct err *err)
 		{ "micro_period", quality->micro_period },
 		{ "native_s", quality->native_s },
 		{ "profiled_s", quality->profiled_s },
+		{ "asking_share", quality->asking_share },
 	};
 	AUTO(sqlite3_stmt) sqlite3_stmt *insert = NULL;
 	int code = prepare(db, "INSERT INTO meta VALUES (?, ?)", &insert, err);
@@ -103,6 +104,8 @@ static int put_meta(sqlite3 *db, const struct profile *profile, struct err *err)
 		code = put_row(db, insert, err, "td", reals[i].key, reals[i].value);
 	if (code == 0)
 		code = put_text(db, "backend", quality->backend, err);
+	if (code == 0 && *quality->asking)
+		code = put_text(db, "asking", quality->asking, err);
 	if (code == 0 && profile->command)
 		code = put_text(db, "command", profile->command, err);
 	return code;
@@ -212,12 +215,13 @@ static int put_meanings(sqlite3 *db, struct err *err)
 		if (reuse_bin_least(i) <= INT64_MAX)
 			code = put_row(db, bin, err, "ii", (int64_t)i, (int64_t)reuse_bin_least(i));
 	if (code == 0)
-		code = prepare(db, "INSERT INTO histories VALUES (?, ?, ?, ?, ?)", &history, err);
+		code = prepare(
+			db, "INSERT INTO histories VALUES (?, ?, ?, ?, ?, ?)", &history, err);
 	for (int i = 0; code == 0 && i < PROFILE_HISTORIES; i++)
-		code = put_row(db, history, err, "iiiii", (int64_t)i,
+		code = put_row(db, history, err, "iiiiii", (int64_t)i,
 			(int64_t)profile_histories[i].is_local, (int64_t)profile_histories[i].bits,
 			(int64_t)profile_histories[i].is_choice,
-			(int64_t)profile_histories[i].is_jump);
+			(int64_t)profile_histories[i].is_jump, (int64_t)profile_histories[i].kib);
 	return code;
 }
 

@@ -94,6 +94,14 @@ for program in openmp_loop cpp_producer; do
 	fi
 done
 
+# A file that asks what the processor can do and executes much is named, here and with predictions.
+whole "$CORECAST_BUILD/tests/programs/asking"
+jq -e '.quality.asking == "asking" and .quality.asking_share > 0.9' json >/dev/null
+"$CORECAST" predict run.ccp --machine base --json | jq -e '.notes | any(contains("of asking, which asks"))' >/dev/null
+whole "$programs/hot_lock" -t 2 -s 0.002
+jq -e '.quality.asking_share < 0.05' json >/dev/null
+"$CORECAST" predict run.ccp --machine base --json | jq -e '.notes | any(contains("CPUID")) | not' >/dev/null
+
 # A call that never slept is no wait, however often others took its core meanwhile.
 (
 	busy=

@@ -60,6 +60,8 @@ static void make_raw(struct strbuf *raw)
 	raw_thread(raw, 7, 8, 550);
 	raw_thread(raw, 3, 5, 1000);
 	raw_add(raw, RAW_QUALITY, &quality, sizeof quality);
+	const struct raw_asks asks = { 64 };
+	raw_add(raw, RAW_ASKS, &asks, sizeof asks);
 	raw_add(raw, (enum raw_kind)99, "what a newer backend writes", 27);
 	raw_add(raw, RAW_END, NULL, 0);
 	assert_int_equal(strbuf_failed(raw), 0);
@@ -76,6 +78,8 @@ static void parts_add_up(void **state)
 	assert_false(profile.quality.is_partial);
 	assert_false(profile.quality.has_timeline);
 	assert_string_equal(profile.quality.backend, "by hand");
+	assert_int_equal(profile.ask_count, 1);
+	assert_int_equal(profile.asks[0], 64);
 	assert_int_equal(profile.thread_count, 2);
 	assert_int_equal(profile.threads[0].tid, 5); /* by the backend's number */
 	assert_int_equal(profile.threads[1].tid, 8);
@@ -317,6 +321,8 @@ static void make_profile(struct profile *ret)
 	assert_int_equal(import(&raw, timeline, bytes, ret, &err), 0);
 	ret->command = strdup("./app 'it''s'");
 	ret->quality.profiled_s = 1.25;
+	strcpy(ret->quality.asking, "libapp.so");
+	ret->quality.asking_share = 0.75;
 }
 
 static void a_file_holds_all_of_a_profile(void **state)
