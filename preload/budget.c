@@ -14,8 +14,8 @@
 #include "traced_thread.h"
 
 enum {
-	BURST_PAIRS = 256,
-	GAP_BURSTS = 63, /* at most: 1/64 of the pairs cost less than not recording the others */
+	BURST_PAIRS = 64,
+	GAP_BURSTS = 255, /* at most: 1/256 of the pairs cost less than not recording the others */
 	SLICE_PAIRS = 512,
 	GAP_MAX_NS = 100000000, /* so that a phase with few locks is not left out */
 	MILLION = 1000000,

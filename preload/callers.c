@@ -46,7 +46,7 @@ static struct known_site *find_site(const void *site, bool adds)
 
 const void *callers_find(const void *site, const char *frame)
 {
-	for (uint32_t i = 0; i < NESTED_MAX; i++) {
+	for (uint32_t i = 0; i < NESTED_MAX && callers_may_be_inner(site); i++) {
 		const struct known_site *known = find_site(site, false);
 		uint32_t bytes = known ? __atomic_load_n(&known->bytes, __ATOMIC_RELAXED) : 0;
 		if (bytes == 0)

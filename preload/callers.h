@@ -43,11 +43,15 @@ static inline uint64_t callers_hash(const void *site)
 /* The nearest site that is not an inner one. frame: where the frame of the function that returns to `site` ends. */
 const void *callers_find(const void *site, const char *frame);
 
-static inline const void *callers_of(const void *site, const void *frame)
+static inline bool callers_may_be_inner(const void *site)
 {
 	uint64_t hash = callers_hash(site);
-	bool may_be_inner = callers_inner[hash / 64] >> hash % 64 & 1;
-	return __builtin_expect(may_be_inner, 0) ? callers_find(site, frame) : site;
+	return callers_inner[hash / 64] >> hash % 64 & 1;
+}
+
+static inline const void *callers_of(const void *site, const void *frame)
+{
+	return __builtin_expect(callers_may_be_inner(site), 0) ? callers_find(site, frame) : site;
 }
 
 /* Whether enough is known of a site. */

@@ -121,7 +121,7 @@ static enum blocking find_out(int fd)
 	return blocking;
 }
 
-enum { CALLS = 128 }; /* between two looks at the descriptor in question: two system calls */
+enum { CALLS = 1024 }; /* between two looks at the descriptor in question: two system calls */
 
 /*
  * Whether a call needs no record, of a thread that is over its budget. Threads share descriptors, and the

@@ -86,6 +86,7 @@ static __attribute__((noinline)) int wait_for_mutex(pthread_mutex_t *mutex, cons
 /* The ways that are taken often need no frame for a wait. */
 EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
+	plain_mutex_fetch(mutex);
 	const void *caller = CALLER;
 	if (budget_takes(mutex, caller))
 		return 0;

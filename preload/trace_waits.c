@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 enum {
-	MEASURED_WAITS = 16,
+	MEASURED_WAITS = 64,
 	AVERAGED_WAITS = 8,
 };
 

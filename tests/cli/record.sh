@@ -26,7 +26,7 @@ record -o killed.cct -- "$program" kill
 tail -n 1 stderr | sed 's|/.*/programs|programs|'
 
 echo "-- an allocator that locks"
-"$CORECAST" record --via preload -o own_malloc.cct -- "$CORECAST_BUILD/tests/programs/own_malloc" 2>stderr
+"$CORECAST" record --via preload --budget none -o own_malloc.cct -- "$CORECAST_BUILD/tests/programs/own_malloc" 2>stderr
 [ "$("$CORECAST" export own_malloc.cct --to csv | grep -c ',pass,mutex,')" -ge 200 ]
 
 echo "-- sleeping that the library cannot see"
