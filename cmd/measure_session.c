@@ -19,8 +19,6 @@
 
 enum { BUSY_WATCH_MS = 250 };
 
-/* Of the time: below it, what others do on our cores is less than what the kernel itself does there. */
-static const double SHARED_SHARE = 0.05;
 enum { LOOKS_LEAST = 100 }; /* half a second of two cores: fewer tell no share */
 
 void session_release(struct session *session)
@@ -96,7 +94,7 @@ static bool is_core_hidden(const struct machine *machine)
 static int remark_shared(struct session *session, const struct core_watch *watch, struct err *err)
 {
 	struct core_sharing seen = core_watch_seen(watch);
-	if (seen.looks < LOOKS_LEAST || seen.shared < SHARED_SHARE)
+	if (seen.looks < LOOKS_LEAST || seen.shared < CORE_SHARING_NOTABLE)
 		return 0;
 	char text[240];
 	(void)snprintf(text, sizeof text,

@@ -19,6 +19,7 @@ static const struct {
 	{ "software events", "counts and samples without hardware counters",
 		doctor_check_software_events },
 	{ "waiting", "tells waiting for a core from waiting for a lock", doctor_check_waiting },
+	{ "sharing", "tells a neighbour's work from poor scaling", doctor_check_sharing },
 	{ "frequency", "tells a lower clock from poor scaling", doctor_check_frequency },
 	{ "energy", "joules beside seconds", doctor_check_energy },
 	{ "BPF", "recording the scheduler without touching the program", doctor_check_bpf },

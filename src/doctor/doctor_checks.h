@@ -17,8 +17,8 @@ struct doctor_place {
 typedef void doctor_check(const struct doctor_place *place, struct doctor_finding *finding);
 
 /* doctor_machine.c */
-doctor_check doctor_check_cores, doctor_check_limits, doctor_check_frequency, doctor_check_energy,
-	doctor_check_waiting;
+doctor_check doctor_check_cores, doctor_check_limits, doctor_check_sharing, doctor_check_frequency,
+	doctor_check_energy, doctor_check_waiting;
 
 /* doctor_events.c */
 doctor_check doctor_check_hardware_events, doctor_check_software_events;

@@ -2,13 +2,18 @@
 /* What the machine offers: cores, limits on them, waiting times, clocks, energy. */
 #include "doctor/doctor_checks.h"
 
-#include "machine/rapl.h"
 #include "base/readfile.h"
+#include "machine/core_watch.h"
+#include "machine/rapl.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+/* Half a minute of a neighbour's work is easily missed, but doctor shall answer at once. */
+static const struct timespec WATCHED = { .tv_nsec = 300000000 };
 
 /* A forecast needs four counts, so fewer cores make each further count share a core. */
 enum { CORES_FOR_A_CURVE = 4 };
@@ -123,6 +128,37 @@ void doctor_check_waiting(const struct doctor_place *place, struct doctor_findin
 	DOCTOR_SAY(finding->command, "%s",
 		r < 0 ? "a kernel with CONFIG_SCHED_INFO (Debian's has it)"
 		      : "sudo sysctl kernel.task_delayacct=1");
+}
+
+void doctor_check_sharing(const struct doctor_place *place, struct doctor_finding *finding)
+{
+	const struct machine_topology *t = &place->machine->topology;
+	if (t->threads > t->cores) {
+		DOCTOR_SAY(finding->summary, "cores show their hardware threads");
+		return;
+	}
+	AUTO(core_watch) struct core_watch *watch = core_watch_new();
+	(void)nanosleep(&WATCHED, NULL); /* cut short by a signal: it watched less */
+	struct core_sharing seen = core_watch_seen(watch);
+	if (seen.looks == 0) {
+		DOCTOR_SAY(finding->summary, "cannot be told of this processor");
+		return;
+	}
+	DOCTOR_SAY(finding->detail, "%.2f of %.2f independent additions a cycle at %.2f GHz",
+		seen.width, seen.most_width, seen.hz / 1e9);
+	if (seen.shared < CORE_SHARING_NOTABLE) {
+		DOCTOR_SAY(finding->summary, "cores were ours alone just now, at %.2f GHz",
+			seen.hz / 1e9);
+		return;
+	}
+	finding->status = DOCTOR_LIMITED;
+	DOCTOR_SAY(finding->summary,
+		"cores were shared %.0f%% of the time just now: others use hidden hardware threads",
+		seen.shared * 100);
+	DOCTOR_SAY(finding->lost,
+		"times that can be compared: a shared core takes up to twice as long");
+	DOCTOR_SAY(finding->instead, "repeats (measure -r 5), and measure's note on it");
+	DOCTOR_SAY(finding->command, "a dedicated host, or another hour");
 }
 
 void doctor_check_frequency(const struct doctor_place *place, struct doctor_finding *finding)

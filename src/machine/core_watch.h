@@ -19,6 +19,9 @@ struct core_sharing {
 	double shared; /* looks that saw less than CORE_WIDTH_SHARED of the most: 0 .. 1. Too low if no look saw a core alone */
 };
 
+/* Of `shared`: below it others take no more than the kernel's own work does. */
+#define CORE_SHARING_NOTABLE 0.05
+
 /* Watches the processors that this process may use. NULL where no thread can be had: a watch that sees nothing. */
 struct core_watch *core_watch_new(void);
 void core_watch_free(struct core_watch *watch);
