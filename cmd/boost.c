@@ -114,7 +114,7 @@ static void print_text(const struct values *v, const struct boost_session_result
 }
 
 static int print_result(const struct values *v, struct boost_session *session,
-	const struct boost_trial *trial, struct err *err)
+	struct boost_trial *trial, struct err *err)
 {
 	struct boost_session_result r = boost_session_result(session);
 	if (!r.has_seen)
@@ -208,9 +208,7 @@ static int boost(struct values *v, char **program)
 		code = run_alongside(session, trial, v, program, &status, &err);
 	if (code == 0)
 		code = print_result(v, session, trial, &err);
-	if (code < 0)
-		return command_failure(&err);
-	return program ? command_program_status(program[0], status) : EXIT_SUCCESS;
+	return command_end(code < 0 ? &err : NULL, program, status);
 }
 
 static int check_via(const struct command *command, const struct values *v, bool has_program)

@@ -133,9 +133,15 @@ static void print_factor(FILE *out, const char *what, const struct trial_pairs *
 	fprintf(out, ", %llu pairs\n", (unsigned long long)pairs->count);
 }
 
-void boost_trial_print(const struct boost_trial *trial, FILE *out)
+void boost_trial_print(struct boost_trial *trial, FILE *out)
 {
 	const struct trial *t = &trial->trial;
+	rate_end(trial->rate);
+	const char *nothing = rate_nothing(trial->rate);
+	if (nothing) {
+		fprintf(out, "corecast: what boosting gained is not known: %s\n", nothing);
+		return;
+	}
 	print_factor(out, "gain of boosting", &t->rates);
 	if (t->on_s > 0 && t->off_s > 0)
 		fprintf(out, "corecast: with it %.6g/s, without %.6g/s; slices of %g s\n",

@@ -37,8 +37,8 @@ int boost_trial_start(
 /* Now and then: whether boosting is on from now on. 0 or a negative errno. */
 int boost_trial_poll(struct boost_trial *trial, double now_s, bool *ret_is_on, struct err *err);
 
-/* Lines for people, and one value of JSON. */
-void boost_trial_print(const struct boost_trial *trial, FILE *out);
+/* Behind the end: lines for people, and one value of JSON. */
+void boost_trial_print(struct boost_trial *trial, FILE *out);
 json_t *boost_trial_json(const struct boost_trial *trial);
 
 #endif

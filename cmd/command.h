@@ -85,6 +85,9 @@ int command_failure(const struct err *err);
  */
 int command_program_status(const char *program, int status);
 
+/* Both, for one that runs beside a program: our own failure (NULL: none), then the program's (NULL: it is not ours). */
+int command_end(const struct err *err, char **program, int status);
+
 extern const struct command *const commands[]; /* ends with NULL */
 
 #endif

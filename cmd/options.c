@@ -57,6 +57,13 @@ int command_program_status(const char *program, int status)
 	return EXIT_FAILURE;
 }
 
+int command_end(const struct err *err, char **program, int status)
+{
+	int ours = err ? command_failure(err) : EXIT_SUCCESS;
+	int theirs = program ? command_program_status(program[0], status) : EXIT_SUCCESS;
+	return ours == EXIT_SUCCESS ? theirs : ours;
+}
+
 /* The help text, folded at words behind the option's column. */
 static void print_folded(const char *text, int column)
 {

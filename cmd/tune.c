@@ -108,7 +108,7 @@ static void print_text(const struct tune_session_result *r)
 			r->totals[i].work / r->totals[i].seconds);
 }
 
-static int print_result(const struct values *v, const struct tune_session *session, struct err *err)
+static int print_result(const struct values *v, struct tune_session *session, struct err *err)
 {
 	struct tune_session_result r = tune_session_result(session);
 	if (actuator_needs_page(v->set) && tune_session_tunable(session) == 0)
@@ -117,10 +117,11 @@ static int print_result(const struct values *v, const struct tune_session *sessi
 				? "no worker asked corecast_pool_wait() of corecast/pool.h"
 				: "no parallel region of OpenMP left its number of threads to the "
 				  "runtime");
+	if (r.intervals == 0 && r.nothing)
+		return err_set(err, -ENODATA, "%s: nothing was tuned", r.nothing);
 	if (r.intervals == 0)
 		return err_set(err, -ENODATA,
-			"it did no work for an interval of %g s before it ended: -i S, or another "
-			"metric",
+			"no interval of %g s was measured before the end: -i S, for shorter ones",
 			v->interval_s);
 	if (!v->json) {
 		print_text(&r);
@@ -164,9 +165,7 @@ static int tune(const struct values *v, char **program)
 		code = run_alongside(session, v, program, &status, &err);
 	if (code == 0)
 		code = print_result(v, session, &err);
-	if (code < 0)
-		return command_failure(&err);
-	return program ? command_program_status(program[0], status) : EXIT_SUCCESS;
+	return command_end(code < 0 ? &err : NULL, program, status);
 }
 
 static int run(const struct command *command, int argc, char **argv)

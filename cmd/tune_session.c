@@ -33,6 +33,9 @@ static const double PART_MIN_S = 0.01;
 static const double BUSY = 0.75;
 enum { WIDEST = 16 }; /* times the cores */
 
+/* So many intervals without anything to go by are told: the program may run for days. */
+enum { SILENT = 10 };
+
 struct tune_session {
 	struct tune_session_opts opts;
 	struct tune_share *share; /* NULL: nothing is shared with the program */
@@ -53,6 +56,7 @@ struct tune_session {
 	double begin_s; /* of the part that is measured */
 	bool is_idle; /* for a whole interval it has done no unit of work */
 	bool begins_at_unit;
+	bool has_told_nothing;
 };
 
 void tune_session_free(struct tune_session *session)
@@ -102,6 +106,10 @@ int tune_session_new(
 	if (strcmp(opts->actuator, "openmp") == 0)
 		(void)snprintf(session->openmp_max, sizeof session->openmp_max,
 			"OMP_NUM_THREADS=%u", session->opts.max); /* has room for any */
+	if (session->opts.max < opts->min)
+		return err_set(err, -EINVAL,
+			"--min %u: this program may use %u cores, so --max is needed, too",
+			opts->min, session->opts.max);
 	struct tuner_opts inner = { .space = { .min = opts->min, .max = session->opts.max },
 		.policy = opts->policy,
 		.look = LOOK };
@@ -289,6 +297,20 @@ static int read_part(
 	return is_late ? -EAGAIN : 0;
 }
 
+/* Once, when nothing was counted for long. */
+static void tell_nothing(struct tune_session *session)
+{
+	double passed = clock_now_s(CLOCK_MONOTONIC) - session->start_s;
+	if (session->has_told_nothing || session->intervals > 0 || !session->opts.messages ||
+		passed < SILENT * session->opts.interval_s)
+		return;
+	session->has_told_nothing = true;
+	const char *nothing = rate_nothing(session->rate);
+	if (nothing)
+		fprintf(session->opts.messages, "corecast: %7.1f s  nothing is tuned so far: %s\n",
+			passed, nothing);
+}
+
 static int run(struct tune_session *session, pid_t pid, int stop_fd, struct err *err)
 {
 	int code = rate_start(session->rate, pid, err);
@@ -316,6 +338,7 @@ static int run(struct tune_session *session, pid_t pid, int stop_fd, struct err 
 			code = step(session, pid, rate, seconds, &has_changed, err);
 		else if (code == -EAGAIN)
 			code = 0;
+		tell_nothing(session);
 	}
 	return code;
 }
@@ -350,8 +373,9 @@ int tune_session_run(struct tune_session *session, pid_t pid, int stop_fd, struc
 	return code;
 }
 
-struct tune_session_result tune_session_result(const struct tune_session *session)
+struct tune_session_result tune_session_result(struct tune_session *session)
 {
+	rate_end(session->rate);
 	return (struct tune_session_result){
 		.last = session->decision,
 		.totals = session->totals,
@@ -359,6 +383,7 @@ struct tune_session_result tune_session_result(const struct tune_session *sessio
 		.intervals = session->intervals,
 		.restarts = session->restarts,
 		.max = session->opts.max,
+		.nothing = rate_nothing(session->rate),
 	};
 }
 

@@ -35,6 +35,7 @@ struct tune_session_result {
 	size_t total_count;
 	uint32_t intervals, restarts;
 	uint32_t max; /* the bound that was used */
+	const char *nothing; /* why there was nothing to measure; NULL: there was something */
 };
 
 struct tune_session;
@@ -58,7 +59,9 @@ int tune_session_begin(struct tune_session *session, pid_t pid, struct err *err)
  */
 int tune_session_run(struct tune_session *session, pid_t pid, int stop_fd, struct err *err);
 
-struct tune_session_result tune_session_result(const struct tune_session *session);
+/* The program has ended, or is left to itself. */
+struct tune_session_result tune_session_result(struct tune_session *session);
+
 /* Parallel regions that were given a count so far; 0 where nothing is shared with the program. */
 uint64_t tune_session_tunable(const struct tune_session *session);
 

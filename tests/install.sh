@@ -29,7 +29,7 @@ expect_file "$prefix/share/bash-completion/completions/corecast"
 expect_file "$prefix/share/zsh/site-functions/_corecast"
 expect_file "$prefix/share/fish/vendor_completions.d/corecast.fish"
 
-# The library: its example builds with what pkg-config says and runs; it exports nothing but its own names.
+# The library: its examples build with what pkg-config says and runs; it exports nothing but its own names.
 expect_file "$prefix/include/corecast/corecast.h"
 pc=$(find "$prefix" -name corecast.pc)
 expect_file "$pc"
@@ -39,6 +39,13 @@ read -ra flags < <(PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_PATH=$(dirname "$pc")
 ${CC:-cc} "$CORECAST_SOURCE/examples/library/forecast.c" "${flags[@]}" -o "$root/forecast"
 LD_LIBRARY_PATH=$(dirname "$lib") "$root/forecast" >"$root/forecast.out"
 grep -q '^16 threads: ' "$root/forecast.out"
+for compiler in "${CC:-cc} -x c" "${CXX:-c++} -x c++"; do
+	if command -v "${compiler%% *}" >"$root/found"; then
+		$compiler "$CORECAST_SOURCE/examples/library/tuner.c" -x none "${flags[@]}" -o "$root/tuner"
+		LD_LIBRARY_PATH=$(dirname "$lib") "$root/tuner" >"$root/tuner.out"
+		grep -q 'the load changed' "$root/tuner.out"
+	fi
+done
 foreign=$(nm -D --defined-only "$lib" | awk '$2 != "A" && $3 !~ /^corecast_/ { print $3 }')
 if [ -n "$foreign" ]; then
 	echo "exported, but not corecast's: $foreign"

@@ -12,6 +12,12 @@
    a denormal. Accepts nan and inf: check. */
 int number_parse_double(const char *text, double *ret);
 
+/*
+ * As programs print them for people: besides, digits in groups of three ("12,345.6"), and k, M, G or T behind the number for 1e3 to
+ * 1e12 ("1.5k"). Errors as number_parse_double().
+ */
+int number_parse_printed(const char *text, double *ret);
+
 /* Decimal digits only. 0, or -EINVAL, -ERANGE. */
 int number_parse_u32(const char *text, uint32_t *ret);
 

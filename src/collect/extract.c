@@ -93,7 +93,7 @@ static bool parse_number(const char *text, size_t length, double *ret)
 		return false;
 	memcpy(number, text, length);
 	number[length] = '\0';
-	if (number_parse_double(number, &value) < 0 || !isfinite(value))
+	if (number_parse_printed(number, &value) < 0 || !isfinite(value))
 		return false;
 	*ret = value;
 	return true;

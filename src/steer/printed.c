@@ -23,6 +23,7 @@ struct printed {
 	size_t length;
 	double sum;
 	unsigned count; /* of the numbers since the last look */
+	bool has_matched, was_positive; /* ever */
 	struct err
 		other; /* of the first line where something else was captured; "": there is none */
 };
@@ -74,6 +75,8 @@ static void end_line(struct printed *printed)
 {
 	double value = 0;
 	struct err err = { 0 };
+	if (printed->length == 0)
+		return;
 	int found =
 		extractor_line(&printed->extractor, printed->line, printed->length, &value, &err);
 	printed->length = 0;
@@ -83,6 +86,8 @@ static void end_line(struct printed *printed)
 	if (found > 0) {
 		printed->sum += value;
 		printed->count++;
+		printed->has_matched = true;
+		printed->was_positive |= value > 0;
 	} else if (!*printed->other.text) {
 		printed->other = err;
 	}
@@ -112,7 +117,7 @@ static bool take_chunk(struct printed *printed)
 		return false;
 	pass_on(bytes, (size_t)got);
 	for (ssize_t i = 0; i < got; i++)
-		if (bytes[i] == '\n')
+		if (bytes[i] == '\n' || bytes[i] == '\r') /* who overwrites a line has ended it */
 			end_line(printed);
 		else if (printed->length < LINE_BYTES)
 			printed->line[printed->length++] = bytes[i];
@@ -152,13 +157,29 @@ int printed_mean(struct printed *printed, double *ret, struct err *err)
 	return 0;
 }
 
+void printed_end(struct printed *printed)
+{
+	(void)periodic_stop(&printed->pump); /* its steps do not fail */
+	while (printed->own_fd >= 0 && take_chunk(printed))
+		continue;
+}
+
+const char *printed_nothing(struct printed *printed)
+{
+	(void)pthread_mutex_lock(&printed->mutex); /* cannot fail */
+	const char *text = !printed->has_matched
+				   ? "no line of its standard output matches the expression"
+			   : !printed->was_positive ? "no number that it printed was above 0"
+						    : NULL;
+	(void)pthread_mutex_unlock(&printed->mutex); /* cannot fail */
+	return text;
+}
+
 void printed_free(struct printed *printed)
 {
 	if (!printed)
 		return;
-	(void)periodic_stop(&printed->pump); /* its steps do not fail */
-	while (printed->own_fd >= 0 && take_chunk(printed))
-		continue;
+	printed_end(printed);
 	cleanup_fd(&printed->own_fd);
 	cleanup_fd(&printed->program_fd);
 	if (printed->has_extractor)

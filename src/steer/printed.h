@@ -23,7 +23,13 @@ int printed_start(struct printed *printed, struct err *err);
 /* The mean of the numbers since the last call. 0; -EAGAIN: there was none; -EINVAL: what matched is no number. */
 int printed_mean(struct printed *printed, double *ret, struct err *err);
 
-/* Passes on what is still there. Accepts NULL. */
+/* The program has ended: passes on what is still there. */
+void printed_end(struct printed *printed);
+
+/* Why there was no number above 0 so far, for a message: a static string; NULL: there was one. */
+const char *printed_nothing(struct printed *printed);
+
+/* Ends it, too. Accepts NULL. */
 void printed_free(struct printed *printed);
 CLEANUP_DEFINE(printed, printed_free)
 

@@ -26,6 +26,7 @@ enum { LINE_BYTES = 4096 };
 
 struct rate {
 	enum rate_kind kind;
+	const char *unseen; /* said where it has counted nothing */
 	const struct tune_page *page;
 	struct perf_event_attr
 		*events; /* of RATE_EVENT; several places may have the same static probe */
@@ -34,7 +35,8 @@ struct rate {
 	size_t fd_count, fd_capacity;
 	char *text; /* file of a uprobe, or the command; owned */
 	struct printed *printed;
-	uint64_t last_count, last_ns;
+	uint64_t first_count, last_count, last_ns;
+	bool was_asked, was_positive; /* of RATE_COMMAND */
 };
 
 static const char REGIONS[] = "regions", TICKS[] = "ticks", PRINT[] = "print:";
@@ -80,20 +82,27 @@ static int add_event(struct rate *rate, struct err *err)
 	return rate->events ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-/* FILE:FUNCTION, where FILE may contain colons. */
+/* Two of them belong to a name of C++. */
+static char *last_single_colon(char *text)
+{
+	for (char *at = text + strlen(text); at > text; at--)
+		if (*at == ':' && at[1] != ':' && at[-1] != ':')
+			return at;
+	return NULL;
+}
+
+/* FILE:FUNCTION, where FILE may contain colons, and FUNCTION those of C++. */
 static int parse_uprobe(struct rate *rate, const char *spec, struct err *err)
 {
-	const char *colon = strrchr(spec, ':');
-	if (!colon || colon == spec || colon[1] == '\0')
-		return err_set(err, -EINVAL, "'uprobe:%s': uprobe:FILE:FUNCTION is needed", spec);
-	rate->text = strndup(spec, (size_t)(colon - spec));
+	rate->text = strdup(spec);
 	if (!rate->text)
 		return err_set(err, -ENOMEM, "out of memory");
-	uint64_t offset;
-	int code = uprobe_offset(rate->text, colon + 1, &offset, err);
-	if (code == 0)
-		code = add_event(rate, err);
-	return code < 0 ? code : uprobe_event(rate->text, offset, rate->events, err);
+	char *colon = last_single_colon(rate->text);
+	if (!colon || colon[1] == '\0')
+		return err_set(err, -EINVAL, "'uprobe:%s': uprobe:FILE:FUNCTION is needed", spec);
+	*colon++ = '\0';
+	rate->kind = RATE_EVENT;
+	return uprobe_events(rate->text, colon, &rate->events, &rate->event_count, err);
 }
 
 /* FILE:PROVIDER:NAME, where FILE may contain colons. */
@@ -175,22 +184,25 @@ static int parse(struct rate *rate, const char *spec, struct err *err)
 	static const struct {
 		const char *name; /* with a colon: something has to follow */
 		int (*parse)(struct rate *rate, const char *spec, struct err *err);
+		const char *unseen;
 	} metrics[] = {
-		{ REGIONS, parse_page },
-		{ TICKS, parse_page },
-		{ "uprobe:", parse_uprobe },
-		{ "usdt:", parse_usdt },
-		{ PRINT, parse_print },
-		{ "switches", parse_switches },
-		{ "syscalls", parse_syscalls },
-		{ "command:", parse_command },
+		{ REGIONS, parse_page, "no parallel region of OpenMP has ended" },
+		{ TICKS, parse_page, "the program never called corecast_tick()" },
+		{ "uprobe:", parse_uprobe, "the function was never called" },
+		{ "usdt:", parse_usdt, "the probe was never passed" },
+		{ PRINT, parse_print, NULL },
+		{ "switches", parse_switches, "there was no context switch" },
+		{ "syscalls", parse_syscalls, "there was no system call" },
+		{ "command:", parse_command, "no number that the command printed was above 0" },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++) {
 		size_t length = strlen(metrics[i].name);
 		bool has_more = metrics[i].name[length - 1] == ':';
-		if (has_more ? strncmp(spec, metrics[i].name, length) == 0 && spec[length]
-			     : strcmp(spec, metrics[i].name) == 0)
-			return metrics[i].parse(rate, has_more ? spec + length : spec, err);
+		if (has_more ? strncmp(spec, metrics[i].name, length) != 0 || !spec[length]
+			     : strcmp(spec, metrics[i].name) != 0)
+			continue;
+		rate->unseen = metrics[i].unseen;
+		return metrics[i].parse(rate, has_more ? spec + length : spec, err);
 	}
 	return err_set(err, -EINVAL,
 		"no metric '%s': regions, ticks, uprobe:FILE:FUNCTION, usdt:FILE:PROVIDER:NAME, "
@@ -306,6 +318,7 @@ int rate_start(struct rate *rate, pid_t pid, struct err *err)
 		return printed_start(rate->printed, err);
 	if (rate_counts(rate) && count(rate, &rate->last_count) < 0)
 		return err_set(err, -EIO, "the metric's count cannot be read");
+	rate->first_count = rate->last_count;
 	return 0;
 }
 
@@ -320,20 +333,28 @@ static int run_command(const char *command, double *ret, struct err *err)
 	while (fgets(line, sizeof line, out)) {
 		char *rest = line;
 		for (char *word; (word = strtok_r(rest, " \t\n,;=:", &rest));)
-			if (number_parse_double(word, ret) == 0)
+			if (number_parse_printed(word, ret) == 0)
 				is_found = true;
 	}
 	int status = pclose(out);
 	if (!is_found || status != 0)
 		return err_set(err, -EINVAL, "'%s' %s", command,
-			is_found ? "failed" : "printed no number");
+			status != 0 ? "failed" : "printed no number");
 	return 0;
+}
+
+static int ask_command(struct rate *rate, double *ret_per_s, struct err *err)
+{
+	int code = run_command(rate->text, ret_per_s, err);
+	rate->was_asked = true;
+	rate->was_positive |= code == 0 && *ret_per_s > 0;
+	return code;
 }
 
 int rate_read(struct rate *rate, uint64_t least, double *ret_per_s, struct err *err)
 {
 	if (rate->kind == RATE_COMMAND)
-		return run_command(rate->text, ret_per_s, err);
+		return ask_command(rate, ret_per_s, err);
 	if (rate->printed)
 		return printed_mean(rate->printed, ret_per_s, err);
 	uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC), now_count = 0;
@@ -346,4 +367,21 @@ int rate_read(struct rate *rate, uint64_t least, double *ret_per_s, struct err *
 	rate->last_ns = now_ns;
 	rate->last_count = now_count;
 	return 0;
+}
+
+void rate_end(struct rate *rate)
+{
+	if (rate->printed)
+		printed_end(rate->printed);
+}
+
+const char *rate_nothing(const struct rate *rate)
+{
+	uint64_t now_count = 0;
+	if (rate->printed)
+		return printed_nothing(rate->printed);
+	if (rate->kind == RATE_COMMAND)
+		return rate->was_asked && !rate->was_positive ? rate->unseen : NULL;
+	bool is_known = count(rate, &now_count) == 0;
+	return is_known && now_count == rate->first_count ? rate->unseen : NULL;
 }

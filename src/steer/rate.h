@@ -49,6 +49,12 @@ bool rate_counts(const struct rate *rate);
  */
 int rate_read(struct rate *rate, uint64_t least, double *ret_per_s, struct err *err);
 
+/* The program has ended: what it did last counts for rate_nothing(). */
+void rate_end(struct rate *rate);
+
+/* Why nothing could be told since the start, for a message: a static string. NULL: something could, or nobody asked yet. */
+const char *rate_nothing(const struct rate *rate);
+
 void rate_free(struct rate *rate);
 
 CLEANUP_DEFINE(rate, rate_free)

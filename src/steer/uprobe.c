@@ -8,21 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
-int uprobe_event(const char *path, uint64_t offset, struct perf_event_attr *ret, struct err *err)
-{
-	double type;
-	if (readfile_number("", "/sys/bus/event_source/devices/uprobe/type", &type) < 0)
-		return err_set(err, -EOPNOTSUPP, "this kernel has no uprobes");
-	*ret = (struct perf_event_attr){
-		.size = sizeof *ret,
-		.type = (uint32_t)type,
-		.uprobe_path = (uintptr_t)path,
-		.probe_offset = offset,
-	};
-	return 0;
-}
-
 #if HAVE_DW
+#include "code/demangle.h"
+
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdbool.h>
@@ -32,39 +20,6 @@ int uprobe_event(const char *path, uint64_t offset, struct perf_event_attr *ret,
 static void elf_release(Elf **elf)
 {
 	(void)elf_end(*elf); /* only read */
-}
-
-/* The address of a function in a table of symbols; 0: it is not there. */
-static uint64_t find_in(Elf *elf, Elf_Scn *section, const char *function)
-{
-	GElf_Shdr header;
-	Elf_Data *data = elf_getdata(section, NULL);
-	if (!data || !gelf_getshdr(section, &header) || header.sh_entsize == 0)
-		return 0;
-	size_t count = header.sh_size / header.sh_entsize;
-	for (size_t i = 0; i < count && i <= INT32_MAX; i++) {
-		GElf_Sym symbol;
-		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_value == 0)
-			continue;
-		unsigned char type = GELF_ST_TYPE(symbol.st_info);
-		const char *name = elf_strptr(elf, header.sh_link, symbol.st_name);
-		if ((type == STT_FUNC || type == STT_GNU_IFUNC) && name &&
-			strcmp(name, function) == 0)
-			return symbol.st_value;
-	}
-	return 0;
-}
-
-static uint64_t find_function(Elf *elf, const char *function)
-{
-	uint64_t address = 0;
-	for (Elf_Scn *s = NULL; address == 0 && (s = elf_nextscn(elf, s));) {
-		GElf_Shdr header;
-		if (gelf_getshdr(s, &header) &&
-			(header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-			address = find_in(elf, s, function);
-	}
-	return address;
 }
 
 static int to_offset(Elf *elf, uint64_t address, uint64_t *ret)
@@ -96,24 +51,120 @@ static int open_elf(const char *path, int *ret_fd, Elf **ret, struct err *err)
 	return 0;
 }
 
-int uprobe_offset(const char *path, const char *function, uint64_t *ret, struct err *err)
+/* Where the events are to be, as found so far. */
+struct places {
+	const char *path;
+	struct perf_event_attr *events;
+	size_t count, capacity;
+};
+
+/* semaphore: 0, or where the program looks whether anybody listens. */
+static int add_place(struct places *places, uint64_t offset, uint64_t semaphore, struct err *err)
+{
+	double type;
+	for (size_t i = 0; i < places->count; i++)
+		if (places->events[i].probe_offset == offset)
+			return 0; /* another name of it, or another table's */
+	if (readfile_number("", "/sys/bus/event_source/devices/uprobe/type", &type) < 0)
+		return err_set(err, -EOPNOTSUPP, "this kernel has no uprobes");
+	if (mem_grow(&places->events, &places->capacity, places->count + 1,
+		    sizeof *places->events) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	places->events[places->count++] = (struct perf_event_attr){
+		.size = sizeof *places->events,
+		.type = (uint32_t)type,
+		.config = semaphore << 32, /* the kernel's ref_ctr_offset */
+		.uprobe_path = (uintptr_t)places->path,
+		.probe_offset = offset,
+	};
+	return 0;
+}
+
+/* The caller's are those that were found, or none. */
+static int hand_over(
+	int code, struct places *places, struct perf_event_attr **ret, size_t *ret_count)
+{
+	if (code < 0) {
+		free(places->events);
+		return code;
+	}
+	*ret = places->events;
+	*ret_count = places->count;
+	return 0;
+}
+
+/* As the linker calls it or as people do; also GCC's copies of it for some arguments. */
+static bool is_named(const char *symbol, const char *function)
+{
+	static const char *const copies[] = { ".constprop.", ".isra." };
+	AUTO_FREE char *name = strdup(symbol);
+	for (size_t i = 0; name && i < ARRAY_SIZE(copies); i++) {
+		char *copy = strstr(name, copies[i]);
+		if (copy)
+			*copy = '\0';
+	}
+	if (!name || strcmp(name, function) == 0)
+		return name != NULL;
+	AUTO_FREE char *readable = demangle(name);
+	return readable && strcmp(readable, function) == 0;
+}
+
+static int find_in(Elf *elf, Elf_Scn *section, const char *function, struct places *places,
+	bool *ret_is_chosen, struct err *err)
+{
+	GElf_Shdr header;
+	Elf_Data *data = elf_getdata(section, NULL);
+	if (!data || !gelf_getshdr(section, &header) || header.sh_entsize == 0)
+		return 0;
+	size_t count = header.sh_size / header.sh_entsize;
+	int code = 0;
+	for (size_t i = 0; i < count && i <= INT32_MAX && code == 0; i++) {
+		GElf_Sym symbol;
+		uint64_t offset;
+		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_value == 0)
+			continue;
+		unsigned char type = GELF_ST_TYPE(symbol.st_info);
+		const char *name = elf_strptr(elf, header.sh_link, symbol.st_name);
+		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || !name ||
+			!is_named(name, function))
+			continue;
+		*ret_is_chosen |= type == STT_GNU_IFUNC;
+		if (type == STT_FUNC)
+			code = to_offset(elf, symbol.st_value, &offset) < 0
+				       ? err_set(err, -ENOEXEC,
+						 "'%s' in '%s' is nowhere in the file", function,
+						 places->path)
+				       : add_place(places, offset, 0, err);
+	}
+	return code;
+}
+
+int uprobe_events(const char *path, const char *function, struct perf_event_attr **ret,
+	size_t *ret_count, struct err *err)
 {
 	AUTO_FD int fd = -1;
 	__attribute__((cleanup(elf_release))) Elf *elf = NULL;
+	struct places places = { .path = path };
+	bool is_chosen = false;
 	int code = open_elf(path, &fd, &elf, err);
-	if (code < 0)
-		return code;
-	uint64_t address = find_function(elf, function);
-	if (address == 0)
-		return err_set(err, -ENOENT,
-			"'%s' has no function '%s' (nm -D '%s' shows those of a "
-			"stripped file)",
+	for (Elf_Scn *s = NULL; code == 0 && (s = elf_nextscn(elf, s));) {
+		GElf_Shdr header;
+		if (gelf_getshdr(s, &header) &&
+			(header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
+			code = find_in(elf, s, function, &places, &is_chosen, err);
+	}
+	if (code == 0 && is_chosen)
+		code = err_set(err, -ENOENT,
+			"'%s' of '%s' has several forms, of which each program takes one (IFUNC): "
+			"they cannot be counted by that name",
+			function, path);
+	if (code == 0 && places.count == 0)
+		code = err_set(err, -ENOENT,
+			"'%s' has no function '%s' (nm -DC '%s' shows those of a stripped file)",
 			path, function, path);
-	if (to_offset(elf, address, ret) < 0)
-		return err_set(
-			err, -ENOEXEC, "'%s' in '%s' is nowhere in the file", function, path);
-	return 0;
+	return hand_over(code, &places, ret, ret_count);
 }
+
 /* What a note says: where the probe is, as linked, and where the linker put the base that it knew. */
 struct usdt_note {
 	uint64_t place, base, semaphore;
@@ -151,10 +202,9 @@ static Elf_Scn *find_section(Elf *elf, const char *wanted, GElf_Shdr *ret)
 }
 
 struct usdt_search {
-	const char *path, *provider, *name;
+	const char *provider, *name;
 	int64_t moved; /* by prelink, since the notes were written */
-	struct perf_event_attr *events;
-	size_t count, capacity;
+	struct places places;
 };
 
 static bool can_raise(void)
@@ -164,28 +214,21 @@ static bool can_raise(void)
 		       format, sizeof format) == 0;
 }
 
-static int add_place(
+static int add_note(
 	Elf *elf, const struct usdt_note *note, struct usdt_search *search, struct err *err)
 {
 	uint64_t offset, semaphore = 0;
 	if (to_offset(elf, note->place + (uint64_t)search->moved, &offset) < 0 ||
 		(note->semaphore &&
 			to_offset(elf, note->semaphore + (uint64_t)search->moved, &semaphore) < 0))
-		return err_set(
-			err, -ENOEXEC, "a place of the probe is nowhere in '%s'", search->path);
+		return err_set(err, -ENOEXEC, "a place of the probe is nowhere in '%s'",
+			search->places.path);
 	if (semaphore > UINT32_MAX || (semaphore && !can_raise()))
 		return err_set(err, -EOPNOTSUPP,
 			"probe '%s:%s' has a semaphore, which this kernel cannot raise: Linux 4.20 "
 			"can",
 			search->provider, search->name);
-	if (mem_grow(&search->events, &search->capacity, search->count + 1,
-		    sizeof *search->events) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	struct perf_event_attr *event = &search->events[search->count];
-	int code = uprobe_event(search->path, offset, event, err);
-	event->config |= semaphore << 32; /* the kernel's ref_ctr_offset */
-	search->count += code == 0;
-	return code;
+	return add_place(&search->places, offset, semaphore, err);
 }
 
 static int find_places(Elf *elf, struct usdt_search *search, struct err *err)
@@ -212,7 +255,7 @@ static int find_places(Elf *elf, struct usdt_search *search, struct err *err)
 			strcmp(note.name, search->name) != 0)
 			continue;
 		search->moved = has_base ? (int64_t)(base.sh_addr - note.base) : 0;
-		code = add_place(elf, &note, search, err);
+		code = add_note(elf, &note, search, err);
 	}
 	return code;
 }
@@ -222,7 +265,7 @@ int usdt_events(const char *path, const char *provider, const char *name,
 {
 	AUTO_FD int fd = -1;
 	__attribute__((cleanup(elf_release))) Elf *elf = NULL;
-	struct usdt_search search = { .path = path, .provider = provider, .name = name };
+	struct usdt_search search = { .places.path = path, .provider = provider, .name = name };
 	int code = open_elf(path, &fd, &elf, err);
 	if (code < 0)
 		return code;
@@ -231,17 +274,11 @@ int usdt_events(const char *path, const char *provider, const char *name,
 	if (!gelf_getehdr(elf, &head) || (head.e_ident[EI_DATA] == ELFDATA2LSB) != is_little)
 		return err_set(err, -ENOEXEC, "'%s' is for another machine", path);
 	code = find_places(elf, &search, err);
-	if (code == 0 && search.count == 0)
+	if (code == 0 && search.places.count == 0)
 		code = err_set(err, -ENOENT,
 			"'%s' has no probe '%s:%s' (readelf -n '%s' shows those that it has)", path,
 			provider, name, path);
-	if (code < 0) {
-		free(search.events);
-		return code;
-	}
-	*ret = search.events;
-	*ret_count = search.count;
-	return 0;
+	return hand_over(code, &search.places, ret, ret_count);
 }
 #else
 int usdt_events(const char *path, const char *provider, const char *name,
@@ -255,10 +292,12 @@ int usdt_events(const char *path, const char *provider, const char *name,
 		err, -EOPNOTSUPP, "this build cannot look into '%s': it has no elfutils", path);
 }
 
-int uprobe_offset(const char *path, const char *function, uint64_t *ret, struct err *err)
+int uprobe_events(const char *path, const char *function, struct perf_event_attr **ret,
+	size_t *ret_count, struct err *err)
 {
 	(void)function;
 	(void)ret;
+	(void)ret_count;
 	return err_set(
 		err, -EOPNOTSUPP, "this build cannot look into '%s': it has no elfutils", path);
 }

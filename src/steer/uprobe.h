@@ -10,17 +10,16 @@
 #include <stdint.h>
 
 /*
- * Where a function of an ELF file begins, as a place in the file. 0, -ENOENT (no such function), -errno (cannot
- * be read), -EOPNOTSUPP (a build without elfutils).
+ * Events that count calls of a function of an ELF file: one for each that has the name, as the linker writes it or as people
+ * do (C++ without parameters: all that differ in those). `path` is borrowed until they are opened, *ret the caller's to
+ * free. 0, -ENOENT (no such function), -errno (cannot be read), -EOPNOTSUPP (a build without elfutils, a kernel without uprobes).
  */
-int uprobe_offset(const char *path, const char *function, uint64_t *ret, struct err *err);
-
-/* Fills an event that counts passes of that place; `path` is borrowed until the event is opened. */
-int uprobe_event(const char *path, uint64_t offset, struct perf_event_attr *ret, struct err *err);
+int uprobe_events(const char *path, const char *function, struct perf_event_attr **ret,
+	size_t *ret_count, struct err *err);
 
 /*
  * The same for a static probe: one event for each place that has it. Where the program asks whether anybody
- * listens (a semaphore), the kernel says yes as long as the event is open. *ret is the caller's to free.
+ * listens (a semaphore), the kernel says yes as long as the event is open.
  * 0, -ENOENT (no such probe), -errno, -EOPNOTSUPP (no elfutils; a semaphore, and a kernel that knows none).
  */
 int usdt_events(const char *path, const char *provider, const char *name,

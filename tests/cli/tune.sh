@@ -144,7 +144,7 @@ fi
 taskset -cp "$last" "$program" >own
 until_held -s affinity --json >found.json
 jq -c '[.measured[].threads]' found.json
-"$CORECAST" tune -p "$program" -m 'command:sh ./rate' -i 0.02 -d 0.1 2>messages || grep 'did no work' messages >found
+"$CORECAST" tune -p "$program" -m 'command:sh ./rate' -i 0.02 -d 0.1 2>messages || grep 'no interval of 0.02 s' messages >found
 "$CORECAST" tune -p "$program" -m 'command:sh ./rate' -s affinity --max 9999 2>stderr && exit 1
 grep -q 'this program may use 1 cores' stderr
 touch stop
@@ -186,6 +186,14 @@ if [ -n "$has_names" ] && [ "$(id -u)" -eq 0 ] && [ -e /sys/bus/event_source/dev
 		grep -vx listened out | jq -e '.measured[0].rate_per_s > 0' >positive
 		[ "$probe" = always ] || grep -qx listened out
 	done
+	# C++ as people write it, where this build can read its names (another test may run the program meanwhile).
+	names=$CORECAST_BUILD/tests/programs/lock_names_cpp
+	if [ -x "$names" ] && ! "$CORECAST" doctor | grep 'no libiberty' >found; then
+		"$CORECAST" tune -m "uprobe:$names:pool::worker::run" -- true 2>stderr && exit 1
+		grep -qE 'the function was never called|no interval of 1 s' stderr
+	fi
+	"$CORECAST" tune -m "uprobe:$names:pool::worker::" -- true 2>stderr && exit 1
+	grep -q 'has no function' stderr
 	"$CORECAST" tune -m "usdt:$usdt:corecast_test:none" -- true 2>stderr && exit 1
 	grep -q "has no probe 'corecast_test:none' (readelf -n" stderr
 fi
@@ -220,7 +228,7 @@ until [ -e stop.all ]; do sleep 0.02; done
 until [ -z "$(ls "$TMPDIR")" ]; do sleep 0.02; done
 echo now >stop
 fails_pool=0
-"$CORECAST" tune -m ticks -s pool -i 0.02 -- sleep 0.2 2>stderr || fails_pool=$?
+"$CORECAST" tune -m ticks -s pool -- true 2>stderr || fails_pool=$?
 echo "$fails_pool $(cat stderr)"
 
 # A number that the program prints, among others; what it prints arrives unchanged.
@@ -240,6 +248,18 @@ grep -q 'holding 4: ' messages
 sed -n '1p; $p' out
 printf '\n'
 [ "$(grep -c 'n=4, 100 per second$' out)" -ge 3 ]
+
+# Lines that are overwritten, and numbers as people read them; what was never there is told while the program runs, too.
+cat >program <<'END'
+until grep -q "$1" "$2"; do printf 'at 12,345.5k/s\r'; sleep 0.005; done
+END
+: >log.csv
+"$CORECAST" tune -m 'print:at ([0-9,.]+k)' -s 'command:true {n}' -i 0.02 --max 1 --log log.csv -- sh ./program 1.23455e log.csv \
+	2>messages >out
+grep -q '1 threads: 1.23455e+07/s' messages
+: >messages
+"$CORECAST" tune -m 'print:(nothing)' -s 'command:true {n}' -i 0.02 -- sh ./program 'nothing is tuned so far' messages \
+	2>messages >out || sed -n '$p' messages
 
 # What it prints there is no number: said at once, and the program goes on, which here waits for that.
 : >messages
@@ -266,4 +286,11 @@ fails -s 'command:echo' -- true
 fails --policy dice -- true
 fails --min 3 --max 2 -- true
 fails -- ./none
-fails -i 0.02 -- sleep 0.2
+fails -- true
+fails --min 65535 -- true | sed 's/[0-9]* cores/N cores/'
+fails -m 'print:([0-9]+)' -- echo none
+fails -m 'print:([0-9]+)' -- echo 0
+fails -m 'print:([0-9]+)' -i 3600 -- echo 5
+fails -m 'command:touch asked; echo 0' -i 0.5 -- sh -c 'until [ -e asked ]; do sleep 0.02; done'
+fails -m 'print:([0-9]+)' -- false
+sed -n 2p stderr

@@ -73,6 +73,19 @@ static void numbers_are_whole_texts(void **state)
 	assert_int_equal(number_parse_double("0x10", &d), -EINVAL);
 	assert_int_equal(number_parse_double("1,5", &d), -EINVAL);
 	assert_int_equal(number_parse_double("1e999", &d), -ERANGE);
+	static const struct {
+		const char *text;
+		double value; /* NAN: none */
+	} printed[] = { { "1.5", 1.5 }, { "1e3", 1e3 }, { "12,345", 12345 },
+		{ " -1,234,567.5 ", -1234567.5 }, { "1.5k", 1500 }, { "12,345M", 12345e6 },
+		{ "2T", 2e12 }, { "1,5", NAN }, { "1234,567", NAN }, { "1,234,56", NAN },
+		{ "1.2,345", NAN }, { "k", NAN }, { "", NAN }, { "5kk", NAN }, { ",123", NAN } };
+	for (size_t i = 0; i < sizeof printed / sizeof printed[0]; i++) {
+		bool is_number = number_parse_printed(printed[i].text, &d) == 0;
+		assert_int_equal(is_number, !isnan(printed[i].value));
+		if (is_number)
+			assert_true(d == printed[i].value);
+	}
 	assert_int_equal(number_parse_u32("42", &u), 0);
 	assert_int_equal(u, 42);
 	assert_int_equal(number_parse_u32("-1", &u), -EINVAL);
