@@ -147,7 +147,9 @@ static uint8_t what_of_futex(const struct analysed *file, const struct result_lo
 	if (what == WHAT_NONE && calls)
 		callee = symbols_callee(file->symbols,
 			&(struct call_place){ calls->path, lock->site - calls->bias });
-	if (callee)
+	if (callee && strcmp(callee, "syscall") == 0) /* by itself: as Rust's locks do */
+		what = what_of_code(file, calls, lock->site, true);
+	else if (callee)
 		what = what_of_function(callee);
 	/* Debian's has no symbols; a team's threads that nobody called from the program wait at barriers. */
 	if (what == WHAT_NONE && waits && strstr(waits->path, "libgomp") &&

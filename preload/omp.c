@@ -502,9 +502,18 @@ struct running_task {
 	uint64_t start_ns;
 };
 
+/* Who waits at a barrier of the region, or for its end, goes on no sooner than its last task has ended. */
+static void delay_team(struct region *region)
+{
+	region->last = region->round = (struct birth){ clock_ns(), trace_own_tid() };
+}
+
 static void end_task(struct running_task *running)
 {
+	struct region *region = running->ended ? running->ended : running_region;
 	task_end(&running->task);
+	if (is_tracing() && region)
+		delay_team(region);
 	running_body = running->outer;
 	ended_region = running->ended;
 	if (running->ended)

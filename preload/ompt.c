@@ -253,7 +253,8 @@ static void on_task_schedule(union ompt_data *prior, int status, union ompt_data
 	if (!wait->team)
 		return;
 	if (next == wait->task && !wait->is_open)
-		(void)open_wait(wait); /* it has arrived already */
+		wait->team->round =
+			open_wait(wait); /* it has arrived already; nobody goes on sooner */
 	else if (next != wait->task)
 		close_wait(wait, (struct birth){ 0 }, 0);
 }

@@ -91,7 +91,7 @@ static bool add_object(struct strbuf *out, const struct results *results,
 	struct code_place place = finder->find(finder->context, module->path, address);
 	if (!place.symbol || is_inside_library(place.symbol))
 		return false;
-	if (place.file && place.offset > 0) {
+	if (place.file) {
 		add_place(out, &place);
 		return true;
 	}

@@ -295,6 +295,7 @@ static bool is_about_code(const struct criticality_view *view, const struct find
 	if (finding->kind == FINDING_SERIAL || finding->kind == FINDING_THREAD)
 		return true;
 	bool is_handed_over = finding->kind == FINDING_PIPELINE ||
+			      finding->kind == FINDING_BARRIER ||
 			      (finding->kind == FINDING_LOCK &&
 				      result_lock_is_signalled(&r->locks[finding->lock]));
 	return is_handed_over && 2 * r->parallelism_ns[1] >= r->elapsed_ns;

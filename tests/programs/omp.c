@@ -113,6 +113,26 @@ static void run_lock(void)
 	}
 }
 
+/* Both have come to the barrier, where one of them runs a task. */
+static void run_late_task(void)
+{
+	static atomic_int tids[2];
+#pragma omp parallel num_threads(2)
+	{
+#pragma omp single nowait
+#pragma omp task
+		{
+			atomic_int *other = &tids[1 - omp_get_thread_num()];
+			while (atomic_load(other) == 0)
+				sleep_ms(1);
+			atomic_store(&waiter_tid, atomic_load(other));
+			wait_for_waiter();
+		}
+		atomic_store(&tids[omp_get_thread_num()], (int)syscall(SYS_gettid));
+#pragma omp barrier
+	}
+}
+
 static void run_tasks(void)
 {
 	double in_tasks = 0;
@@ -142,6 +162,7 @@ static const struct {
 	{ "handed_out", run_handed_out },
 	{ "critical", run_critical },
 	{ "lock", run_lock },
+	{ "late_task", run_late_task },
 	{ "tasks", run_tasks },
 };
 

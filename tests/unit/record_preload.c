@@ -186,6 +186,7 @@ static void check_openmp(const char *program)
 		{ "loop", WHAT_BARRIER },
 		{ "critical", WHAT_MUTEX },
 		{ "lock", WHAT_MUTEX },
+		{ "late_task", WHAT_BARRIER },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		AUTO_RELEASE(trace) struct trace trace = { 0 };
