@@ -12,7 +12,6 @@
 #include "report/criticality_view.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -317,8 +316,10 @@ static int add_speed(
 	int code = split(text, &name, &value, err);
 	if (code < 0)
 		return code;
-	if (number_parse_double(value, &factor) < 0 || !(factor > 0) || !isfinite(factor))
-		return err_set(err, -EINVAL, "'%s' is not NAME=FACTOR, a factor above 0", text);
+	if (number_parse_double(value, &factor) < 0 || !(factor >= REPLAY_FACTOR_LEAST) ||
+		!(factor <= REPLAY_FACTOR_MOST))
+		return err_set(err, -EINVAL, "'%s' is not NAME=FACTOR, a factor from %g to %.0f",
+			text, REPLAY_FACTOR_LEAST, REPLAY_FACTOR_MOST);
 	return add_change(whatif, directory, name, -1, factor, err);
 }
 

@@ -83,6 +83,7 @@ static double factor_of(struct player *player, uint32_t index, const struct step
 			(is_site || player->depths[index * player->part_count + i] > 0))
 			factor *= change->factor;
 	}
+	factor = factor > REPLAY_FACTOR_LEAST ? factor : REPLAY_FACTOR_LEAST;
 	if (player->run->seed > 0) /* another run of the same: no stretch takes as long again */
 		factor *= 1 + NOISE * (2 * rng_uniform(&player->rng) - 1);
 	return factor;

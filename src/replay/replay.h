@@ -29,6 +29,10 @@
 
 enum { REPLAY_CORES_MAX = 1024, REPLAY_CHANGES_MAX = 10000 };
 
+/* How many times as fast work can be made; several changes together are taken as the least, at least. */
+#define REPLAY_FACTOR_LEAST 1e-4
+#define REPLAY_FACTOR_MOST 1e6
+
 struct meaning;
 struct sim;
 struct replay;

@@ -119,6 +119,7 @@ fails lock.csv --recorded-cores 1
 fails lock.csv --speed nothing=2
 fails workers.csv --speed nothing=2
 fails lock.csv --speed cache=0
+fails lock.csv --speed cache=1e-300
 fails lock.csv --speed cache
 fails lock.csv --without main
 fails lock.csv --pin cache=0
