@@ -404,24 +404,12 @@ static int load_event(void *context, const struct event *given, struct err *err)
 			event.cpu_ns =
 				cpu_by_samples(replay, &replay->threads[index], event.time_ns);
 		cpu_account(replay, &replay->threads[index], &event);
+		ends_note(&replay->threads[index], &event);
 		code = own_event(replay, index, &event);
 		if (code == 0)
 			code = begin_stretch(replay, &replay->threads[index], &event);
 	}
 	return code < 0 ? err_set(err, code, "out of memory") : 0;
-}
-
-/* Who waited when the first thread of its process ended, and with it the process. */
-static void find_daemons(struct replay *replay)
-{
-	for (size_t i = 0; i < replay->thread_count; i++) {
-		struct load_thread *thread = &replay->threads[i];
-		const uint64_t *place = map_find(&replay->known, thread->pid, thread->pid);
-		const struct load_thread *first = place ? &replay->threads[*place] : NULL;
-		thread->is_daemon = thread->ended_in_wait && first && first->has_exited &&
-				    !first->ended_in_wait &&
-				    (!thread->has_exited || thread->ended_ns <= first->ended_ns);
-	}
 }
 
 /* Threads that had not ended live until the recording did; what they waited for is not known. */
@@ -447,9 +435,10 @@ static int load_finish(void *context, uint64_t end_ns, struct err *err)
 			cpu_run_until(thread, replay->end_ns);
 		code = leave(replay, i);
 	}
+	if (code == 0)
+		code = ends_settle(replay);
 	if (code < 0)
 		return err_set(err, code, "out of memory");
-	find_daemons(replay);
 	replay->is_finished = true;
 	code = objects_finish(replay, err);
 	return code < 0 ? code : replay_fit(replay, err);

@@ -8,7 +8,7 @@
  *	             waits.c: what a wait means          costs.c       turns.c: in recorded order
  *	               locks.c                           fit.c         deal.c: common work
  *	               conds.c, sections.c               supply.c        |
- *	               polls.c                           pool.c        emit.c --> events
+ *	               polls.c, ends.c                   pool.c        emit.c --> events
  */
 #ifndef REPLAY_PARTS_H
 #define REPLAY_PARTS_H
@@ -125,6 +125,7 @@ struct load_thread {
 	uint8_t wait_what; /* it waits; WHAT_NONE: not */
 	uint32_t wait_object, waker;
 	uint64_t wait_ns, wait_cpu_ns, woken_ns, wait_value;
+	uint64_t passed_ns, busy_ns; /* when its last wait ended; when it did something last */
 	size_t wait_step; /* that stands for the wait, plus one; 0: none */
 	size_t wait_arrival; /* of a barrier */
 	bool was_woken, had_core; /* had_core: one was free when it was woken */
@@ -388,6 +389,10 @@ int barriers_arrive(struct replay *replay, uint32_t thread, uint32_t object, siz
 	const struct event *event);
 int barriers_forks(struct replay *replay, uint64_t time_ns);
 int barriers_meet(struct replay *replay, uint32_t object);
+
+/* ends.c. An event of the thread's own; when all events are known: who was killed while it waited, who is a daemon. */
+void ends_note(struct load_thread *thread, const struct event *event);
+int ends_settle(struct replay *replay);
 
 /* costs.c */
 int costs_sample(struct samples *samples, uint64_t ns);

@@ -301,6 +301,44 @@ static void work_that_no_core_could_do_is_left_out(void **state)
 	release(&f);
 }
 
+/* b looks each 10 ms whether something is to be done, and is killed while it sleeps: the kernel wakes it to die. */
+#define SLEEPER                                                                                    \
+	WORK_HEAD "0,a,1,start,,,,,\n"                                                             \
+		  "0,b,1,start,,,,,\n"                                                             \
+		  "0,b,1,wait,sleep,,1,,\n"                                                        \
+		  "10000000,b,1,pass,sleep,,1,,waited\n"                                           \
+		  "10000000,b,1,wait,sleep,,1,,\n"                                                 \
+		  "20000000,b,1,pass,sleep,,1,,waited\n"                                           \
+		  "20000000,b,1,wait,sleep,,1,,\n"
+
+static void who_is_killed_while_it_sleeps_holds_nobody_up(void **state)
+{
+	(void)state;
+	struct fixture f = load(SLEEPER "24990000,b,,woken,sleep,,,,\n"
+					"25000000,a,25000000,exit,,,,,\n"
+					"25010000,b,1,pass,sleep,,1,,waited\n"
+					"25010000,b,1,exit,,,,,\n",
+		2);
+	struct replay_change faster = speed_of(0, 5);
+	assert_in_range(play(&f, 2, &faster, 1), 4990000, 5010000);
+	release(&f);
+}
+
+/* a goes on when b has ended: that was no death. */
+static void who_ends_by_itself_slept_as_long_as_it_did(void **state)
+{
+	(void)state;
+	struct fixture f = load(SLEEPER "24990000,b,,woken,sleep,,,,\n"
+					"25010000,b,1,pass,sleep,,1,,waited\n"
+					"25010000,b,1,exit,,,,,\n"
+					"25020000,a,25000000,tick,,,,1,\n"
+					"25030000,a,25000000,exit,,,,,\n",
+		2);
+	struct replay_change faster = speed_of(0, 5);
+	assert_in_range(play(&f, 2, &faster, 1), 24980000, 25030000);
+	release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +351,8 @@ int main(void)
 		cmocka_unit_test(time_outs_before_a_signal_are_not_waited_for),
 		cmocka_unit_test(who_is_left_at_the_end_did_what_samples_show),
 		cmocka_unit_test(work_that_no_core_could_do_is_left_out),
+		cmocka_unit_test(who_is_killed_while_it_sleeps_holds_nobody_up),
+		cmocka_unit_test(who_ends_by_itself_slept_as_long_as_it_did),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
