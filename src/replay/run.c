@@ -298,6 +298,8 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 	bool is_work = player->replay->opts.stretch != NULL;
 	/* What no recording tells of another number of cores: see docs/models/replay.md, Uncertainty. */
 	uint64_t guess = !is_work && cores != facts->cores ? player->run->seed : 0;
+	/* Linux looks for an idle core; where the recorded machine did not, fewer of its cores are like it. */
+	bool wakes_in_place = cores <= facts->cores && facts->wakes_in_place;
 	double speeds[REPLAY_CORES_MAX];
 	player->speed = is_work || cores == facts->cores || guess & 2 ? facts->available_spare
 								      : share_of(facts, cores);
@@ -308,7 +310,7 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 		.speed = speeds,
 		.wake_ns = is_work ? player->run->wake_ns : facts->wake_ns,
 		.switch_ns = is_work ? player->run->switch_ns : facts->block_ns,
-		.wakes_in_place = !is_work && facts->wakes_in_place != (guess & 1),
+		.wakes_in_place = !is_work && wakes_in_place != (guess & 1),
 		.sink = is_work && !player->sink ? NULL : &sink };
 	player->cores = cores;
 	int code = sim_new(&options, &program, &player->sim, err);

@@ -367,6 +367,11 @@ static void what_threads_lose_to_one_another_is_not_lost_to_others(void **state)
 	assert_true(facts.available < 0.95);
 	assert_true(facts.available_full > 0.99);
 	assert_in_range(play(&f, 2, NULL, 0), 15900000, 16100000);
+	/* Among more cores x looks for one that idles, though z is kept where x was. */
+	struct replay_change kept = speed_of(2, 1);
+	kept.cores[0] = 1;
+	assert_in_range(play(&f, 2, &kept, 1), 15900000, 16100000);
+	assert_in_range(play(&f, 3, &kept, 1), 13900000, 14100000);
 	release(&f);
 }
 
