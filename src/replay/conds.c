@@ -6,6 +6,12 @@
 
 #include <errno.h>
 
+static void note(uint32_t *first, bool *are_several, uint32_t index)
+{
+	*are_several |= *first > 0 && *first != index + 1;
+	*first = *first > 0 ? *first : index + 1;
+}
+
 /* A condition's wait; its mutex is held, else it is a pause. */
 int conds_wait(struct replay *replay, uint32_t index, uint32_t object, const struct event *event)
 {
@@ -46,6 +52,7 @@ int conds_wait(struct replay *replay, uint32_t index, uint32_t object, const str
 	if (!hold)
 		return 0;
 	step->other = mutex;
+	note(&replay->objects[object].waiter, &replay->objects[object].has_waiters, index);
 	replay->objects[mutex].guards_condition = true;
 	replay->objects[mutex].holder = REPLAY_NONE;
 	return 0;
@@ -90,6 +97,7 @@ int conds_signal(struct replay *replay, uint32_t index, uint32_t object, const s
 	step->site = event->site;
 	step->is_all = event->flags & EVENT_ALL;
 	step->amount = cond->signals++;
+	note(&cond->signaller, &cond->has_signallers, index);
 	cond->last_signal_ns = event->time_ns;
 	/* Those whose wait ended now, but whose PASS came first. */
 	size_t next, left = 0;

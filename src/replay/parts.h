@@ -189,6 +189,8 @@ struct load_object {
 	uint64_t forked_ns; /* when the last region began, with which of the two */
 	uint8_t forked;
 	uint64_t signals; /* condition: so far */
+	uint32_t waiter, signaller; /* condition: the first of them, plus one; 0: none */
+	bool has_waiters, has_signallers; /* several */
 	uint64_t last_signal_ns;
 	size_t unresolved; /* condition: waits whose signal is still to come: index plus one */
 };

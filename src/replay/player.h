@@ -80,6 +80,7 @@ struct player {
 	uint32_t left; /* threads that are no daemons, and not over */
 	uint64_t end_ns; /* when somebody did something last; is_cut threads aside */
 	bool has_cut; /* some thread is_cut */
+	bool guesses_no_order; /* of conditions that have no meaning: see decide.c */
 	uint32_t cores, active; /* active: threads that do not wait */
 	double speed; /* of the cores, now */
 };

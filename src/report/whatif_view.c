@@ -90,7 +90,7 @@ static void add_doubts(struct strbuf *out, const struct whatif_answer *answer)
 		strbuf_addf(out,
 			"What %" PRIu64 " of %" PRIu64
 			" waits for conditions were for was not found: they are replayed in the "
-			"recorded order.\n",
+			"recorded order, which the program may not need on other cores.\n",
 			f->by_order, f->conditions);
 	if (f->dealt > 0)
 		strbuf_addf(out,

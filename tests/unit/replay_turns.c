@@ -198,10 +198,58 @@ static void a_region_is_begun_once_by_each_thread(void **state)
 	release(&f);
 }
 
+/* x and y wait at one condition, for one another as far as is known; each computes for 10 ms, y twice. */
+static void whether_an_unknown_order_is_needed_is_guessed(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD "0,x,start,,,,,\n"
+					"0,y,start,,,,,\n"
+					"0,x,pass,mutex,m,1,,\n"
+					"0,x,release,mutex,m,1,,implicit\n"
+					"0,x,wait,cond,c,1,m,\n"
+					"10000000,y,pass,mutex,m,2,,\n"
+					"10000000,y,release,cond,c,2,,all\n"
+					"10000000,y,release,mutex,m,2,,implicit\n"
+					"10000000,y,wait,cond,c,2,m,\n"
+					"10000000,x,pass,cond,c,1,y,waited\n"
+					"10000000,x,pass,mutex,m,1,,implicit\n"
+					"10000000,x,release,mutex,m,1,,\n"
+					"20000000,x,pass,mutex,m,3,,\n"
+					"20000000,x,release,cond,c,3,,all\n"
+					"20000000,x,release,mutex,m,3,,\n"
+					"20000000,x,exit,,,,,\n"
+					"20000000,y,pass,cond,c,2,x,waited\n"
+					"20000000,y,pass,mutex,m,2,,implicit\n"
+					"20000000,y,release,mutex,m,2,,\n"
+					"30000000,y,exit,,,,,\n";
+	struct replay_opts opts = { .cores = 2 };
+	struct fixture f = { 0 };
+	assert_int_equal(replay_new(&opts, &f.replay, NULL), 0);
+	struct event_sink sink = replay_sink(f.replay);
+	feed(text, &sink);
+	static const struct {
+		uint32_t cores;
+		uint64_t seed, least_ns, most_ns;
+	} cases[] = {
+		{ 2, 0, 29700000, 30300000 },
+		{ 2, 4, 29700000, 30300000 },
+		{ 3, 0, 29700000, 30300000 },
+		{ 3, 4, 19800000, 20200000 },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		uint64_t ns;
+		struct replay_run run = { .cores = cases[i].cores, .seed = cases[i].seed };
+		assert_int_equal(replay_run(f.replay, &run, &ns, NULL), 0);
+		assert_in_range(ns, cases[i].least_ns, cases[i].most_ns);
+	}
+	release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ordered_sections_keep_their_order),
+		cmocka_unit_test(whether_an_unknown_order_is_needed_is_guessed),
 		cmocka_unit_test(a_replay_settles_for_the_recorded_order),
 		cmocka_unit_test(a_barrier_that_nobody_else_comes_to_is_none),
 		cmocka_unit_test(who_joins_gives_its_mutex_back_meanwhile),
