@@ -242,9 +242,11 @@ int barriers_meet(struct replay *replay, uint32_t object)
 				return -ENOMEM;
 			continue;
 		}
-		docks[from - 1] = member_of(&a[i]);
-		if (pools_add_round(replay, joined, WHAT_JOINED, &docks[from - 1], to - from + 1) <
-			0)
+		/* Who waits for them shared their work where it says so: else their ends tell more without it. */
+		size_t first = from - (a[i].handed_out > 0);
+		if (first < from)
+			docks[first] = member_of(&a[i]);
+		if (pools_add_round(replay, joined, WHAT_JOINED, &docks[first], to - first) < 0)
 			return -ENOMEM;
 		for (size_t k = i; k < end; k++) {
 			struct step *step = step_of(replay, &a[k]);
