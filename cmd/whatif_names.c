@@ -28,7 +28,7 @@ struct named {
 	char *name;
 	char *role; /* of a thread: its name in the table of what changes; else NULL */
 	char *function; /* that a site is in, or a thread began in; NULL: unknown */
-	char *shared; /* of "worker (71)": "worker", as others are called, too; else NULL */
+	char *shared; /* of a thread: the name that it has in common with others; else NULL */
 };
 
 struct directory {
@@ -81,13 +81,6 @@ static int add_sites(struct directory *directory, const struct whatif *whatif)
 	return code;
 }
 
-/* Of threads with one name each has its number behind it. */
-static bool is_numbered(const char *label, const char *name)
-{
-	size_t length = strlen(name);
-	return strncmp(label, name, length) == 0 && strncmp(label + length, " (", 2) == 0;
-}
-
 static int add_thread(
 	struct directory *directory, const struct criticality_view *view, size_t index)
 {
@@ -100,7 +93,7 @@ static int add_thread(
 		return code;
 	struct named *item = &directory->items[directory->count - 1];
 	item->role = criticality_role(view, index);
-	if (!thread->name || !is_numbered(item->name, thread->name))
+	if (!thread->name || strcmp(item->name, thread->name) == 0)
 		return 0;
 	item->shared = strdup(thread->name);
 	return item->shared ? 0 : -ENOMEM;
