@@ -84,7 +84,7 @@ static void assert_same(const struct forecast *a, const struct forecast *b)
 static void random_curves_give_sane_answers_or_reasons(void **state)
 {
 	(void)state;
-	enum { CURVES = 150 };
+	enum { CURVES = 60, AGAIN_EACH = 4 };
 	struct rng rng;
 	rng_init(&rng, 42);
 	unsigned answers = 0;
@@ -106,10 +106,12 @@ static void random_curves_give_sane_answers_or_reasons(void **state)
 			}
 			answers++;
 			assert_sane(once);
-			assert_int_equal(
-				forecast_run(&c.curve, forecast_methods[i], &opts, &again, &err),
-				0);
-			assert_same(once, again);
+			if (round % AGAIN_EACH == 0) {
+				code = forecast_run(
+					&c.curve, forecast_methods[i], &opts, &again, &err);
+				assert_int_equal(code, 0);
+				assert_same(once, again);
+			}
 			forecast_free(once);
 			forecast_free(again);
 		}
