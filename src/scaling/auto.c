@@ -103,7 +103,7 @@ static int add_notes(
 			(unsigned)ceil((double)ret->point_count / FAR_RATIO));
 	if (code == 0 && summary->noise > NOISY)
 		code = forecast_add_note(ret,
-			"the measurements scatter by about %.0f%% around any "
+			"the measurements scatter by %.0f%% or more around any "
 			"smooth curve: more repeats (-r) would narrow the forecast",
 			100 * summary->noise);
 	if (code == 0 && end->high > WIDE * end->low)
