@@ -33,7 +33,7 @@ echo "-- sleeping that the library cannot see"
 "$CORECAST" record --via preload -o own_waits.cct -- "$CORECAST_BUILD/tests/programs/own_waits" 2>stderr
 if [ -r /proc/self/schedstat ]; then # else it cannot know
 	"$CORECAST" criticality own_waits.cct | tr -s ' \n' ' ' |
-		grep -q 'What these threads wait for was not recorded: .*record --via bpf'
+		grep -q 'they slept, and the library does not see why .*record --via bpf'
 fi
 
 echo "-- a lock of the program's own"
