@@ -263,6 +263,7 @@ static int size_object(struct build *build, uint32_t object, struct model_object
 	case MODEL_SEMAPHORE:
 		code = find_initial(&build->trace, object, &initial);
 		ret->size.value = (double)initial;
+		ret->lends = ret->kind == MODEL_SEMAPHORE;
 		return code;
 	case MODEL_MUTEX:
 	case MODEL_SPIN:

@@ -124,7 +124,8 @@ int check_count(
 {
 	if (!count->entry_count) {
 		int code = check_value(c, line, &count->value, MODEL_NUMBER, ret_most);
-		if (code == 0 && !(*ret_most >= 0 && *ret_most <= MODEL_COUNT_MAX))
+		bool is_none = count->value.formula && *ret_most < 0;
+		if (code == 0 && !is_none && !(*ret_most >= 0 && *ret_most <= MODEL_COUNT_MAX))
 			code = check_fail(c, line, "a count is %.15g: it must be from 0 to %d",
 				*ret_most, MODEL_COUNT_MAX);
 		return code;

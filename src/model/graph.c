@@ -45,10 +45,20 @@ struct walker {
 
 /* Draws. */
 
+/* So many times one more that all draws together are as many as they should be. */
+static uint64_t pay_fraction(const struct graph_count *count)
+{
+	static const double slack = 1e-9; /* sums of fractions like 1/3 are not exact */
+	*count->owed += count->fraction;
+	bool is_due = *count->owed > 1 - slack;
+	*count->owed -= is_due;
+	return is_due;
+}
+
 static uint64_t draw_count(struct graph *graph, const struct graph_count *count)
 {
 	if (!count->entry_count)
-		return count->fixed;
+		return count->fixed + (count->owed ? pay_fraction(count) : 0);
 	if (count->deck)
 		return count->entries[deck_draw(count->deck, &graph->rng)].count;
 	double draw = rng_uniform(&graph->rng), sum = 0;
@@ -195,27 +205,28 @@ static bool join(struct walker *walker, uint32_t group, struct sim_op *ret)
 	return false;
 }
 
-static bool holds(const struct walker *walker, uint32_t number)
+/* The least instance above those of a lock that the thread holds; beyond the last one if it holds that. */
+static uint32_t first_above(const struct walker *walker, uint32_t first)
 {
-	for (size_t i = 0; i < walker->held_count; i++)
-		if (walker->held[i].instance == number)
-			return true;
-	return false;
+	uint32_t above = first;
+	for (size_t i = 0; i < walker->held_count; i++) {
+		const struct held *held = &walker->held[i];
+		if (held->first == first && held->instance != MODEL_NONE && held->instance >= above)
+			above = held->instance + 1;
+	}
+	return above;
 }
 
-/* One that the thread does not hold; if it holds them all, any. */
+/* Above those that the thread holds, so that threads do not wait for one another in a circle; MODEL_NONE: it has the last one. */
 static int draw_instance(struct graph *graph, struct walker *walker,
 	const struct graph_fragment *fragment, uint32_t *ret)
 {
 	if (mem_grow(&walker->held, &walker->held_capacity, walker->held_count + 1,
 		    sizeof *walker->held) < 0)
 		return -ENOMEM;
-	uint64_t draw = rng_below(&graph->rng, fragment->instances);
-	for (uint32_t i = 0; i < fragment->instances; i++) {
-		*ret = fragment->object + (uint32_t)((draw + i) % fragment->instances);
-		if (!holds(walker, *ret))
-			break;
-	}
+	uint32_t from = first_above(walker, fragment->object);
+	uint32_t left = fragment->object + fragment->instances - from;
+	*ret = left > 0 ? from + (uint32_t)rng_below(&graph->rng, left) : (uint32_t)MODEL_NONE;
 	walker->held[walker->held_count++] = (struct held){ fragment->object, *ret };
 	return 0;
 }
@@ -234,7 +245,7 @@ static uint32_t drop_instance(struct walker *walker, uint32_t first)
 	return first;
 }
 
-/* Which instance of a lock an operation is about. */
+/* Which instance of a lock an operation is about; MODEL_NONE: the thread does without. */
 static int choose_instance(struct graph *graph, struct walker *walker,
 	const struct graph_fragment *fragment, struct sim_op *op)
 {
@@ -351,6 +362,11 @@ static int does_not_advance(const struct graph *graph, const struct walker *walk
 		group->name);
 }
 
+static bool does_without(const struct graph_fragment *fragment, const struct sim_op *op)
+{
+	return fragment->instances > 1 && op->object == MODEL_NONE;
+}
+
 static int walk(struct graph *graph, struct walker *walker, const struct sim_result *last,
 	struct sim_op *ret, struct err *err)
 {
@@ -380,7 +396,7 @@ static int walk(struct graph *graph, struct walker *walker, const struct sim_res
 				loop(graph, walker, fragment);
 			else if (operate(graph, walker, fragment, ret)) {
 				code = choose_instance(graph, walker, fragment, ret);
-				if (code == 0)
+				if (code == 0 && !does_without(fragment, ret))
 					return 0;
 			} else
 				walker->left = 0;

@@ -98,6 +98,22 @@ static int make_count_deck(struct graph *graph, const struct model_fragment *fro
 	return make_deck(graph, from, shares, ret->entry_count, MODEL_NONE, &ret->deck, err);
 }
 
+/* A loop of 1.25 turns is one of 2 each fourth time. */
+static int make_turns(struct graph *graph, const struct model_value *value, struct graph_count *ret,
+	struct err *err)
+{
+	double number;
+	int code = evaluate(graph, value, MODEL_NUMBER, &number, err);
+	if (code < 0 || !(number > 0))
+		return code;
+	ret->fixed = (uint64_t)number;
+	ret->fraction = number - (double)ret->fixed;
+	if (ret->fraction == 0)
+		return 0;
+	ret->owed = model_alloc(graph->memory, 1, sizeof *ret->owed);
+	return ret->owed ? 0 : out_of_memory(err);
+}
+
 static int make_count(struct graph *graph, const struct model_fragment *from,
 	struct graph_count *ret, struct err *err)
 {
@@ -108,7 +124,10 @@ static int make_count(struct graph *graph, const struct model_fragment *from,
 		ret->fixed = from->op != MODEL_IO && from->op != MODEL_LOOP;
 	if (count->entry_count)
 		return make_count_deck(graph, from, ret, err);
-	return is_given ? evaluate_whole(graph, &count->value, &ret->fixed, err) : 0;
+	if (!is_given)
+		return 0;
+	return from->op == MODEL_LOOP ? make_turns(graph, &count->value, ret, err)
+				      : evaluate_whole(graph, &count->value, &ret->fixed, err);
 }
 
 static int make_edges(struct graph *graph, const struct model_fragment *from,
@@ -342,13 +361,16 @@ static int add_object(struct graph *graph, size_t index, struct err *err)
 		return sim_add_cond(sim, name, &ret->number);
 	case MODEL_SEMAPHORE:
 		ret->kind = SIM_SEM;
-		return sim_add_sem(sim, name, size, &ret->number);
+		code = sim_add_sem(sim, name, size, &ret->number);
+		return code == 0 && object->lends
+			       ? sim_set_lending(sim, SIM_SEM, ret->number, SIM_LENT_OF)
+			       : code;
 	case MODEL_QUEUE:
 		ret->kind = SIM_QUEUE;
 		code = sim_add_queue(sim, name, size, &ret->number);
 		if (code == 0 && (object->lends || object->are_signals))
-			code = sim_queue_lends(
-				sim, ret->number, object->are_signals ? 0 : SIM_LENT_OF);
+			code = sim_set_lending(
+				sim, SIM_QUEUE, ret->number, object->are_signals ? 0 : SIM_LENT_OF);
 		return code;
 	case MODEL_LIMIT:
 		ret->kind = SIM_LIMIT;

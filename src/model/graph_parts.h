@@ -10,6 +10,8 @@
 
 struct graph_count {
 	uint64_t fixed;
+	double fraction; /* of one more, each time */
+	double *owed; /* sum of the fractions that have not been drawn */
 	const struct model_count_entry *entries; /* borrowed from the model */
 	uint32_t entry_count;
 	struct deck *deck; /* of the entries; NULL: draws are independent */

@@ -164,6 +164,11 @@ uint32_t graph_threads(const struct graph *graph)
 	return graph->threads;
 }
 
+uint64_t graph_lent(const struct graph *graph)
+{
+	return sim_lent_beyond_few(graph->sim);
+}
+
 uint64_t graph_unended(const struct graph *graph)
 {
 	uint64_t arrived = graph->begun;

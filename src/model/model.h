@@ -124,7 +124,7 @@ struct model_object {
 	                            unbounded; limit: how many; disk: requests served at once, 0: 1 */
 	struct model_value initial; /* queue: items in it at first; below 0: none */
 	bool has_writers_first; /* read-write lock */
-	bool lends; /* queue: a few items, see sim_queue_lends() */
+	bool lends; /* queue, semaphore: a few items, see sim_set_lending() */
 	bool are_signals; /* queue: what is put are signals, of which it lends any number */
 	enum sim_disk_order order; /* of a disk's queue */
 	struct model_value latency; /* disk: until a thread is told that its request is over */

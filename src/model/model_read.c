@@ -174,7 +174,7 @@ static int read_object(
 		code = reader_value(r, map, size_word, MODEL_NUMBER, &object->size);
 	if (code == 0 && kind == MODEL_QUEUE)
 		code = reader_value(r, map, "initial", MODEL_NUMBER, &object->initial);
-	if (code == 0 && kind == MODEL_QUEUE)
+	if (code == 0 && (kind == MODEL_QUEUE || kind == MODEL_SEMAPHORE))
 		code = reader_flag(r, map, "lends", &object->lends);
 	if (code == 0 && kind == MODEL_QUEUE)
 		code = reader_flag(r, map, "signals", &object->are_signals);

@@ -81,6 +81,14 @@ static bool is_unsettled(
 	return setting->is_unsettled && !setting->does_grow;
 }
 
+static bool is_helped(
+	const struct simulated *simulated, const struct simulated_setting *setting, size_t object)
+{
+	(void)simulated;
+	(void)object;
+	return setting->is_helped;
+}
+
 static bool loses(
 	const struct simulated *simulated, const struct simulated_setting *setting, size_t object)
 {
@@ -238,6 +246,10 @@ int simulated_add_notes(struct simulated *simulated)
 		{ is_unsettled,
 			"response times still changed in the second half of the runs: the "
 			"results depend on how long is simulated; try --requests with more." },
+		{ is_helped,
+			"threads came to a standstill from which they were helped on, more than a "
+			"few times: how they wait for one another at such a setting is not in the "
+			"recording. Take the figures as rough, or record nearer to it." },
 		{ loses, "more than 1% of the requests end in errors or are dropped; response "
 			 "times and "
 			 "throughput are of those that were served." },

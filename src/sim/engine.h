@@ -125,8 +125,16 @@ struct cond {
 	struct waiters waiters;
 };
 
+/* Of what may be lent: see sim_set_lending(). */
+struct lender {
+	uint64_t taken, lent;
+	uint32_t of;
+	bool lends;
+};
+
 struct sem {
 	struct object object;
+	struct lender lender;
 	uint64_t value;
 	struct waiters waiters;
 };
@@ -142,9 +150,8 @@ struct queue {
 	uint64_t capacity; /* 0: unbounded */
 	struct waiters getters, putters;
 	uint32_t held_source; /* first source that waits for room; SIM_NONE */
-	uint64_t gets, lent;
-	uint32_t lent_of; /* see sim_queue_lends() */
-	bool is_closed, lends;
+	struct lender lender;
+	bool is_closed;
 };
 
 struct limit {
@@ -376,7 +383,6 @@ int op_join(struct sim *sim, struct sim_thread *thread);
 int op_put(struct sim *sim, struct sim_thread *thread);
 int op_get(struct sim *sim, struct sim_thread *thread);
 int op_close(struct sim *sim, struct sim_thread *thread);
-int queues_lend(struct sim *sim); /* 1: somebody can go on */
 int op_take(struct sim *sim, struct sim_thread *thread);
 int op_give(struct sim *sim, struct sim_thread *thread);
 int op_disk(struct sim *sim, struct sim_thread *thread);
@@ -399,6 +405,8 @@ int source_timer(struct sim *sim, uint32_t source, uint32_t client);
 int source_has_room(struct sim *sim, struct queue *queue); /* wakes one that was held back */
 /* 0, -EAGAIN: full, -EPIPE: closed, -ENOMEM. */
 int queue_put(struct sim *sim, struct queue *queue, uint64_t item, uint32_t waker);
+void queue_drop_first(struct sim *sim, struct queue *queue);
+int lend(struct sim *sim); /* lend.c: 1: somebody can go on, 0: nobody can */
 bool limit_take(struct sim *sim, struct limit *limit);
 
 /* emit.c: nothing without a sink. */

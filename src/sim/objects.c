@@ -91,15 +91,6 @@ int sim_add_queue(struct sim *sim, const char *name, uint64_t capacity, uint32_t
 	return tell(sim, WHAT_QUEUE, *ret, name);
 }
 
-int sim_queue_lends(struct sim *sim, uint32_t queue, uint32_t of)
-{
-	if (queue >= sim->queues.count)
-		return -EINVAL;
-	sim->queues.all[queue].lends = true;
-	sim->queues.all[queue].lent_of = of;
-	return 0;
-}
-
 int sim_add_limit(struct sim *sim, const char *name, uint64_t count, uint32_t *ret)
 {
 	struct limit *limit = ADD(sim->limits, name, ret);

@@ -47,6 +47,14 @@ int queue_put(struct sim *sim, struct queue *queue, uint64_t item, uint32_t wake
 	return wake_first(sim, &queue->getters, waker);
 }
 
+void queue_drop_first(struct sim *sim, struct queue *queue)
+{
+	queue->object.held_ns += sim->now_ns - queue->items[queue->first].since_ns;
+	queue->first = (queue->first + 1) & (queue->ring_capacity - 1);
+	queue->count--;
+	object_set_length(sim, &queue->object, queue->count);
+}
+
 static int find(struct sim *sim, const struct sim_thread *thread)
 {
 	return thread->op.object < sim->queues.count
@@ -99,13 +107,9 @@ int op_get(struct sim *sim, struct sim_thread *thread)
 		emit(sim, thread, EVENT_TRY_FAILED, &subject);
 		return OP_DONE;
 	}
-	const struct queue_item *item = &queue->items[queue->first];
-	thread->result.item = item->item;
-	queue->object.held_ns += sim->now_ns - item->since_ns;
-	queue->first = (queue->first + 1) & (queue->ring_capacity - 1);
-	queue->count--;
-	queue->gets++;
-	object_set_length(sim, &queue->object, queue->count);
+	thread->result.item = queue->items[queue->first].item;
+	queue_drop_first(sim, queue);
+	queue->lender.taken++;
 	pass(sim, thread, NULL, &subject);
 	if (queue->capacity == 0)
 		return OP_DONE;
@@ -127,20 +131,6 @@ int op_close(struct sim *sim, struct sim_thread *thread)
 	emit(sim, thread, EVENT_RELEASE, &subject);
 	code = wake_all(sim, &queue->getters, thread->tid);
 	return code < 0 ? code : wake_all(sim, &queue->putters, thread->tid);
-}
-
-int queues_lend(struct sim *sim)
-{
-	for (uint32_t i = 0; i < sim->queues.count; i++) {
-		struct queue *queue = &sim->queues.all[i];
-		if (!queue->lends || !queue->getters.head ||
-			queue->lent * queue->lent_of > queue->gets)
-			continue;
-		queue->lent++;
-		int code = queue_put(sim, queue, 0, 0);
-		return code < 0 ? code : 1;
-	}
-	return 0;
 }
 
 int op_take(struct sim *sim, struct sim_thread *thread)

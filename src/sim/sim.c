@@ -360,7 +360,7 @@ static int play_all(struct sim *sim)
 	int code = drain_runnable(sim);
 	while (code == 0 && !is_over(sim)) {
 		if (sim->events.count == (sim->tick.call ? 1 : 0)) {
-			code = is_served(sim) ? 0 : queues_lend(sim);
+			code = is_served(sim) ? 0 : lend(sim);
 			if (code <= 0)
 				return code < 0 || is_served(sim) ? code : deadlock_explain(sim);
 			code = drain_runnable(sim);

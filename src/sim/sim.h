@@ -213,13 +213,6 @@ int sim_add_cond(struct sim *sim, const char *name, uint32_t *ret);
 int sim_add_sem(struct sim *sim, const char *name, uint64_t value, uint32_t *ret);
 int sim_add_queue(
 	struct sim *sim, const char *name, uint64_t capacity, uint32_t *ret); /* 0: unbounded */
-/*
- * When nothing else can happen, an item (number 0) is lent to who waits for one, for at most one of `of` that were
- * taken, 0: of any number: for threads whose ways are drawn, so that they may put less than they get.
- * -EINVAL: there is no such queue.
- */
-enum { SIM_LENT_OF = 20 }; /* a few */
-int sim_queue_lends(struct sim *sim, uint32_t queue, uint32_t of);
 int sim_add_limit(struct sim *sim, const char *name, uint64_t count, uint32_t *ret);
 int sim_add_disk(
 	struct sim *sim, const char *name, const struct sim_disk_options *options, uint32_t *ret);
@@ -231,6 +224,19 @@ int sim_add_source(
  * inheritance, ticket and MCS locks); without this it is free for whoever asks first, as glibc's.
  */
 int sim_set_handover(struct sim *sim, enum sim_object_kind kind, uint32_t object);
+
+/*
+ * When nothing else can happen, who waits for an item of this queue or for this semaphore is lent one (an item with number 0), and
+ * who waits for room in the queue gets that of its oldest item: for threads whose ways are drawn, so that what they put is not
+ * what they get to the last one. At most once for each thread and as often as was really taken; few are once for each thread and one of
+ * `of` that were taken; 0: any number, which are few.
+ * -EINVAL: there is no such queue or semaphore.
+ */
+enum { SIM_LENT_OF = 20 };
+int sim_set_lending(struct sim *sim, enum sim_object_kind kind, uint32_t object, uint32_t of);
+
+/* How often more than few were lent: then the simulated threads do not do what those of a program would that gets on by itself. */
+uint64_t sim_lent_beyond_few(const struct sim *sim);
 
 /*
  * A thread that exists at time 0; tids count from 1. `affinity`: cores that it may use, bit by bit (a core

@@ -139,6 +139,7 @@ int op_sem_wait(struct sim *sim, struct sim_thread *thread)
 	if (sem->value == 0)
 		return wait_begin(sim, thread, &sem->waiters, &sem->object, &subject);
 	sem->value--;
+	sem->lender.taken++;
 	object_set_length(sim, &sem->object, sem->object.length - 1);
 	pass(sim, thread, &sem->object, &subject);
 	return OP_DONE;

@@ -272,6 +272,47 @@ static void what_is_drawn_from_a_deck_adds_up(void **state)
 	}
 }
 
+/* Nine jobs of four threads: one has three; and what is below nothing is nothing. */
+static void turns_that_cannot_be_divided_add_up(void **state)
+{
+	(void)state;
+	AUTO(model)
+	struct model *model =
+		parse("corecast_model: 1\n"
+		      "parameters: { n: 4 }\n"
+		      "threads: { w: { count: n, fragments: { jobs: { loop: job, times: 9 / n,\n"
+		      "  next: more }, job: { cpu: 1 us, do: tick, next: jobs },\n"
+		      "  more: { loop: job, times: 3 - n, next: exit } } } }\n");
+	AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
+	double threads[] = { 4 };
+	struct sample_options options = { .model = model, .parameters = threads };
+	struct err err;
+	if (sample_run(&options, row, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(row[GRAPH_TICKS] == 9);
+}
+
+/* Two of three locks each: drawn in any order, threads would soon wait for one another. */
+static void who_holds_one_instance_takes_a_later_one(void **state)
+{
+	(void)state;
+	AUTO(model)
+	struct model *model =
+		parse("corecast_model: 1\n"
+		      "mutexes: { fork: { instances: 3 } }\n"
+		      "threads: { w: { count: 3, fragments: { often: { loop: left, times: 500,\n"
+		      "  next: exit }, left: { cpu: 1 us, lock: fork }, right: { cpu: 1 us,\n"
+		      "  lock: fork }, back: { cpu: 1 us, unlock: fork }, last: { unlock: fork,\n"
+		      "  next: often } } } }\n");
+	AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		const struct sample_options options = { .model = model, .seed = seed };
+		struct err err;
+		if (sample_run(&options, row, &err) < 0)
+			fail_msg("%s", err.text);
+	}
+}
+
 static void a_queue_of_less_than_nothing_is_empty(void **state)
 {
 	(void)state;
@@ -402,6 +443,8 @@ int main(void)
 		cmocka_unit_test(a_program_with_a_serial_part_obeys_amdahl),
 		cmocka_unit_test(loops_locks_and_parts_are_counted),
 		cmocka_unit_test(what_is_drawn_from_a_deck_adds_up),
+		cmocka_unit_test(turns_that_cannot_be_divided_add_up),
+		cmocka_unit_test(who_holds_one_instance_takes_a_later_one),
 		cmocka_unit_test(a_queue_of_less_than_nothing_is_empty),
 		cmocka_unit_test(a_deadlock_and_an_endless_instant_are_explained),
 		cmocka_unit_test(warming_up_is_found),

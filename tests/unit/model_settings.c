@@ -166,6 +166,35 @@ static void leaving_what_was_recorded_is_said(void **state)
 	}
 }
 
+/* Eight items of four: each thread may be lent one more, and the engine's own. */
+static void help_from_a_standstill_is_said(void **state)
+{
+	(void)state;
+	AUTO(model)
+	struct model *model =
+		parse("corecast_model: 1\n"
+		      "parameters: { n: 8 }\n"
+		      "queues: { jobs: { initial: 4, lends: true } }\n"
+		      "threads: { w: { count: 1, fragments: { often: { loop: job, times: n,\n"
+		      "  next: exit }, job: { cpu: 1 us, get: jobs, next: often } } } }\n");
+	static const struct {
+		const char *jobs;
+		bool is_helped;
+	} cases[] = { { "n=4", false }, { "n=5", false }, { "n=8", true } };
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_RELEASE(grid) struct grid grid = { 0 };
+		struct simulated_runs runs = { 0 };
+		assert_int_equal(grid_add(&grid, model, cases[i].jobs, NULL), 0);
+		AUTO(simulated)
+		struct simulated *simulated = simulate(model, &grid, NULL, &runs);
+		assert_int_equal(simulated->settings[0].code, 0);
+		assert_int_equal(simulated->settings[0].is_helped, cases[i].is_helped);
+		assert_int_equal(says(simulated, "came to a standstill"), cases[i].is_helped);
+		free(runs.rows);
+		free(runs.runs);
+	}
+}
+
 static void goals_choose_among_what_does_not_grow(void **state)
 {
 	(void)state;
@@ -215,6 +244,7 @@ int main(void)
 		cmocka_unit_test(values_are_read_as_people_write_them),
 		cmocka_unit_test(the_first_axis_changes_slowest),
 		cmocka_unit_test(leaving_what_was_recorded_is_said),
+		cmocka_unit_test(help_from_a_standstill_is_said),
 		cmocka_unit_test(goals_choose_among_what_does_not_grow),
 		cmocka_unit_test(wrong_goals_are_refused),
 	};

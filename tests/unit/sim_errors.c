@@ -56,27 +56,39 @@ static void waiting_for_ever_is_explained(void **state)
 		"thread 5 waits for the end of thread 1");
 }
 
-/* One item of 20 or fewer; the second one that is missing is not lent. */
-static void a_queue_lends_what_is_missing_in_the_end(void **state)
+/* One for each thread and one of 20. */
+static void what_is_missing_in_the_end_is_lent(void **state)
 {
 	(void)state;
 	static const struct sim_op a[] = { COMPUTE(5), OP(GET, 0), EXIT };
-	static const struct sim_op b[] = { COMPUTE(7), { .kind = SIM_PUT, .object = 0, .item = 7 },
-		EXIT };
+	static const struct sim_op b[] = { OP(GET, 0), OP(GET, 0), EXIT };
+	static const struct sim_op c[] = { COMPUTE(5), OP(SEM_WAIT, 0), EXIT };
+	static const struct sim_op d[] = { PUT(0, 7), PUT(0, 8), PUT(0, 9), EXIT };
 	struct trial t;
 	trial_begin(&t, (struct sim_options){ 0 });
-	assert_int_equal(sim_queue_lends(t.sim, 0, SIM_LENT_OF), -EINVAL);
+	assert_int_equal(sim_set_lending(t.sim, SIM_QUEUE, 0, SIM_LENT_OF), -EINVAL);
+	assert_int_equal(sim_set_lending(t.sim, SIM_SEM, 0, SIM_LENT_OF), -EINVAL);
 	assert_int_equal(sim_add_queue(t.sim, "jobs", 0, &t.object), 0);
-	assert_int_equal(sim_queue_lends(t.sim, 0, SIM_LENT_OF), 0);
+	assert_int_equal(sim_set_lending(t.sim, SIM_QUEUE, 0, SIM_LENT_OF), 0);
 	trial_run(&t, THREADS(a));
 	assert_int_equal(t.script.times[1][1], 5);
 	sim_free(t.sim);
-	static const struct sim_op c[] = { OP(GET, 0), OP(GET, 0), OP(GET, 0), EXIT };
 	trial_begin(&t, (struct sim_options){ 0 });
 	assert_int_equal(sim_add_queue(t.sim, "jobs", 0, &t.object), 0);
-	assert_int_equal(sim_queue_lends(t.sim, 0, SIM_LENT_OF), 0);
-	trial_fails(&t, THREADS(b, c), -EDEADLK,
-		"deadlock at 0.000000007 s: thread 2 waits for queue 'jobs', which is empty");
+	assert_int_equal(sim_set_lending(t.sim, SIM_QUEUE, 0, SIM_LENT_OF), 0);
+	trial_fails(&t, THREADS(b), -EDEADLK,
+		"deadlock at 0.000000000 s: thread 1 waits for queue 'jobs', which is empty");
+	trial_begin(&t, (struct sim_options){ 0 });
+	assert_int_equal(sim_add_sem(t.sim, "free", 0, &t.object), 0);
+	assert_int_equal(sim_set_lending(t.sim, SIM_SEM, 0, SIM_LENT_OF), 0);
+	trial_run(&t, THREADS(c));
+	assert_int_equal(t.script.times[1][1], 5);
+	sim_free(t.sim);
+	trial_begin(&t, (struct sim_options){ 0 });
+	assert_int_equal(sim_add_queue(t.sim, "jobs", 2, &t.object), 0);
+	assert_int_equal(sim_set_lending(t.sim, SIM_QUEUE, 0, SIM_LENT_OF), 0);
+	trial_run(&t, THREADS(d));
+	sim_free(t.sim);
 }
 
 static void a_queue_of_signals_lends_any_number(void **state)
@@ -86,7 +98,7 @@ static void a_queue_of_signals_lends_any_number(void **state)
 	struct trial t;
 	trial_begin(&t, (struct sim_options){ 0 });
 	assert_int_equal(sim_add_queue(t.sim, "told", 0, &t.object), 0);
-	assert_int_equal(sim_queue_lends(t.sim, 0, 0), 0);
+	assert_int_equal(sim_set_lending(t.sim, SIM_QUEUE, 0, 0), 0);
 	trial_run(&t, THREADS(a));
 	assert_int_equal(t.script.times[1][3], 5);
 	sim_free(t.sim);
@@ -187,7 +199,7 @@ int main(void)
 		cmocka_unit_test(a_circle_of_locks_is_explained),
 		cmocka_unit_test(a_lock_taken_twice_is_explained),
 		cmocka_unit_test(waiting_for_ever_is_explained),
-		cmocka_unit_test(a_queue_lends_what_is_missing_in_the_end),
+		cmocka_unit_test(what_is_missing_in_the_end_is_lent),
 		cmocka_unit_test(a_queue_of_signals_lends_any_number),
 		cmocka_unit_test(giving_back_what_another_holds_is_an_error),
 		cmocka_unit_test(what_is_not_there_is_an_error),

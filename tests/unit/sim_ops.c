@@ -239,11 +239,6 @@ static void a_semaphore_counts(void **state)
 	sim_free(t.sim);
 }
 
-#define PUT(queue, what)                                                                           \
-	{                                                                                          \
-		.kind = SIM_PUT, .object = (queue), .item = (what)                                 \
-	}
-
 static void a_bounded_queue_holds_back(void **state)
 {
 	(void)state;

@@ -44,6 +44,10 @@ static inline struct sim_program script_program(struct script *script)
 	return (struct sim_program){ .context = script, .next = script_next };
 }
 
+#define PUT(queue, what)                                                                           \
+	{                                                                                          \
+		.kind = SIM_PUT, .object = (queue), .item = (what)                                 \
+	}
 #define COMPUTE(ns)                                                                                \
 	{                                                                                          \
 		.kind = SIM_COMPUTE, .amount = (ns)                                                \
