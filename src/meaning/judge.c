@@ -319,10 +319,35 @@ static void play_tries(const struct judge *judge, uint64_t way_on, struct hypoth
 }
 
 /*
+ * A queue that was never empty before it was closed, and then was taken to the last item: nobody had to wait. 1: it is, and all that
+ * look like its end have that role; 0.
+ */
+static int judge_closed_unseen(const struct judge *judge, const struct meaning_use *use)
+{
+	struct hypothesis h = { .put_items = 1, .get_items = 1 };
+	uint64_t closers = 0;
+	for (size_t i = 0; i < use->signaller_count; i++) {
+		uint32_t type = use->signallers[i];
+		bool is_end = comes_last(judge, type) && looks_like_end(judge, type);
+		judge->roles[type] = is_end ? ROLE_CLOSE : ROLE_PUT;
+		closers += is_end;
+	}
+	play(judge, &h, false);
+	bool is_closed = closers > 0 && share(&h) >= 1 &&
+			 judge_executions(judge, ROLE_GET) > judge_executions(judge, ROLE_PUT);
+	for (size_t i = 0; i < use->signaller_count && !is_closed; i++)
+		judge->roles[use->signallers[i]] = ROLE_PUT;
+	if (!is_closed)
+		return 0;
+	int code = accept_queue(judge, &h);
+	return code < 0 ? code : 1;
+}
+
+/*
  * Signalled and never waited for: the other sections of the mutex may be the consumers of a queue that
  * never was empty, or that is left alone when it is.
  */
-static int judge_unseen(const struct judge *judge)
+static int judge_unseen(const struct judge *judge, const struct meaning_use *use)
 {
 	static const enum meaning_role roles[] = {
 		[ROLE_GET] = MEANING_TRIES, [ROLE_PUT] = MEANING_PUTS
@@ -335,14 +360,17 @@ static int judge_unseen(const struct judge *judge)
 		if (judge->roles[i] == ROLE_NONE && m->types[i].mutex == cond->mutex &&
 			m->types[i].pid == cond->pid)
 			judge->roles[i] = ROLE_GET;
+	int code = judge_closed_unseen(judge, use);
+	if (code != 0)
+		return code;
 	uint64_t puts = judge_executions(judge, ROLE_PUT);
 	uint64_t gets = judge_executions(judge, ROLE_GET);
 	play(judge, &h, false);
 	if (gets >= 2 && gets <= puts && puts - gets <= puts / 20 && share(&h) >= 1) {
-		int code = accept_queue(judge, &h);
+		code = accept_queue(judge, &h);
 		return code < 0 ? code : 1;
 	}
-	int code = find_way_on(judge, &way_on);
+	code = find_way_on(judge, &way_on);
 	if (code < 0 || way_on == 0)
 		return code;
 	play_tries(judge, way_on, &h, false);
@@ -382,7 +410,7 @@ static int judge_cond(struct judge *judge)
 	if (code < 0)
 		return code;
 	if (cond->waits == 0)
-		return judge_unseen(judge);
+		return judge_unseen(judge, use);
 	code = judge_gate(judge);
 	if (code == 0 && judge_executions(judge, ROLE_PUT) > 0)
 		code = judge_queue(judge, use);

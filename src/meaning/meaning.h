@@ -24,8 +24,8 @@
  *	gate	nobody waits after the first signal; or, used again, a thread's i-th pass needs the i-th
  *	drain	a queue of which a get takes all that there is
  *
- * A condition that nobody waited for is a queue if its other sections get what was put: all of them,
- * or all but those that came when it was empty, changed nothing, and went on elsewhere.
+ * A condition that nobody waited for is a queue if its other sections get what was put: all of them, or
+ * all but those that came after its end, or when it was empty, changed nothing, and went on elsewhere.
  *
  * Waits that timed out get nothing and are no evidence. Each is a hypothesis about all decisions to
  * wait or to go on; the share of them that it explains is the consistency. Below MEANING_EXPLAINED, or

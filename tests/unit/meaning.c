@@ -203,6 +203,30 @@ static void who_finds_a_closed_queue_empty_is_refused(void **state)
 	meaning_free(s.meaning);
 }
 
+/* Nobody waited, for there always was something until the end. */
+static void a_queue_that_was_never_empty_is_closed(void **state)
+{
+	(void)state;
+	struct script s = begin();
+	struct bounded q = { 0, 99 };
+	for (int i = 0; i < 6; i++)
+		put(&s, &q);
+	for (int i = 0; i < 6; i++)
+		get(&s, &q);
+	lock(&s, 1, CLOSE_SITE);
+	broadcast(&s, 1, HAS_ITEM);
+	unlock(&s, 1);
+	lock(&s, 2, GET_SITE); /* number 13 */
+	unlock(&s, 2);
+	const struct meaning_cond *items = finish(&s, HAS_ITEM);
+	assert_int_equal(items->kind, MEANING_QUEUE);
+	assert_true(items->is_closed);
+	assert_int_equal(role_of(&s, GET_SITE, HAS_ITEM), MEANING_GETS);
+	assert_int_equal(role_of(&s, CLOSE_SITE, HAS_ITEM), MEANING_CLOSES);
+	assert_true(meaning_is_refused(s.meaning, 13));
+	meaning_free(s.meaning);
+}
+
 /* By who fills it, and again by another thread for those who wait still. */
 static void a_queue_may_be_closed_at_two_places(void **state)
 {
@@ -496,6 +520,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_bounded_queue_has_its_capacity),
 		cmocka_unit_test(who_finds_a_closed_queue_empty_is_refused),
+		cmocka_unit_test(a_queue_that_was_never_empty_is_closed),
 		cmocka_unit_test(a_queue_may_be_closed_at_two_places),
 		cmocka_unit_test(a_latch_takes_as_many_as_come),
 		cmocka_unit_test(a_section_may_give_before_it_waits),
