@@ -371,11 +371,15 @@ static void forget_meanings(struct build *build)
 static int make(struct build *build, struct err *err)
 {
 	int code = build_taken(build);
+	if (code == 0)
+		code = build_give_back_cut(&build->trace);
 	if (build->opts.by_signals)
 		forget_meanings(build);
 	build_take_off(build);
 	if (code == 0)
 		code = build_steps_by_meaning(&build->trace, build->meaning, &build->channels);
+	if (code == 0)
+		code = build_semaphores_by_use(&build->trace);
 	leave_out_switches(build); /* before waits for requests become gets of a queue */
 	if (code == 0)
 		code = build_requests_find(&build->trace, &build->requests);

@@ -5,11 +5,13 @@
 
 #include "builder/build.h"
 #include "builder/class.h"
+#include "builder/cut.h"
 #include "builder/disk.h"
 #include "builder/graph.h"
 #include "builder/limits.h"
 #include "builder/pool.h"
 #include "builder/requests.h"
+#include "builder/semaphores.h"
 #include "builder/signals.h"
 #include "builder/steps.h"
 #include "builder/tasks.h"

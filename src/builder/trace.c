@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "builder/trace.h"
+#include "builder/trace_parts.h"
 
 #include "base/mem.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What a thread is in the middle of. */
-struct build_live {
-	uint64_t last_ns, last_cpu_ns; /* end of the step before */
-	struct build_step step; /* that it waits in */
-	bool is_waiting;
-	bool is_told; /* somebody woke it from its wait at a futex, whose step says so */
-	uint64_t wait_cpu_ns; /* at its WAIT */
-	uint64_t preempted_ns; /* when it lost its core, 0: it has one */
-	uint64_t lost_ns; /* without a core since the step before */
-	uint32_t region; /* innermost that it is in */
-	uint32_t mutex; /* that its wait at a condition gave back */
-};
 
 void build_trace_release(struct build_trace *trace)
 {
@@ -51,85 +38,6 @@ uint64_t build_trace_cpu_ns(const struct build_trace *trace)
 	for (size_t i = 0; i < trace->thread_count; i++)
 		sum_ns += trace->threads[i].cpu_ns;
 	return sum_ns;
-}
-
-uint32_t build_class_of(const struct build_trace *trace, uint32_t object)
-{
-	while (trace->objects[object].class != object)
-		object = trace->objects[object].class;
-	return object;
-}
-
-uint32_t build_object_of(const struct build_trace *trace, const struct build_step *step)
-{
-	bool is_counted = step->op == STEP_SPAWN || step->op == STEP_JOIN;
-	bool has_object = step->op != STEP_SLEEP && step->op != STEP_IO;
-	if (step->object == BUILD_NONE || !has_object)
-		return BUILD_NONE;
-	return is_counted ? step->object : build_class_of(trace, step->object);
-}
-
-static int new_thread(struct build_trace *trace, const struct event *event, uint32_t *ret)
-{
-	size_t count = trace->thread_count;
-	if (count >= BUILD_NONE ||
-		mem_grow(&trace->threads, &trace->thread_capacity, count + 1,
-			sizeof *trace->threads) < 0 ||
-		mem_grow(&trace->live, &trace->live_capacity, count + 1, sizeof *trace->live) < 0)
-		return -ENOMEM;
-	trace->threads[count] = (struct build_thread){ .pid = event->pid,
-		.tid = event->tid,
-		.parent = BUILD_NONE,
-		.start_ns = event->time_ns };
-	trace->live[count] = (struct build_live){ .last_ns = event->time_ns,
-		.last_cpu_ns = event->cpu_ns,
-		.region = BUILD_NONE,
-		.mutex = BUILD_NONE };
-	trace->thread_count++;
-	*ret = (uint32_t)count;
-	return 0;
-}
-
-/* The thread of an event; a number that is used again is another thread. */
-static int thread_of(struct build_trace *trace, const struct event *event, uint32_t *ret)
-{
-	uint64_t *slot;
-	int code =
-		map_add(&trace->thread_index, event->pid, event->tid, trace->thread_count, &slot);
-	if (code < 0)
-		return code;
-	if (code == 0 && !(event->kind == EVENT_THREAD_START && trace->threads[*slot].has_exited)) {
-		*ret = (uint32_t)*slot;
-		return 0;
-	}
-	*slot = trace->thread_count;
-	return new_thread(trace, event, ret);
-}
-
-uint32_t build_find_thread(const struct build_trace *trace, uint32_t pid, uint64_t tid)
-{
-	const uint64_t *index = map_find(&trace->thread_index, pid, tid);
-	return index ? (uint32_t)*index : BUILD_NONE;
-}
-
-/* Keys: the address; the process, and what it is. */
-static int object_of(struct build_trace *trace, const struct event *event, uint32_t *ret)
-{
-	uint64_t *slot, kind = (uint64_t)event->what << 32 | event->pid;
-	if (mem_grow(&trace->objects, &trace->object_capacity, trace->object_count + 1,
-		    sizeof *trace->objects) < 0)
-		return -ENOMEM;
-	int code = map_add(&trace->object_index, event->object, kind, trace->object_count, &slot);
-	if (code > 0) {
-		const uint64_t *name = map_find(&trace->name_index, event->object, kind);
-		trace->objects[trace->object_count++] = (struct build_object){ .pid = event->pid,
-			.what = event->what,
-			.address = event->object,
-			.name = name ? trace->names[*name] : NULL,
-			.class = (uint32_t)*slot };
-	}
-	*ret = code < 0 ? BUILD_NONE : (uint32_t)*slot;
-	return code < 0 ? code : 0;
 }
 
 /* CPU time until an event since the step before; where the recording has none, time on a core. */
@@ -260,7 +168,7 @@ static int add_wait_cost(struct build_trace *trace, struct build_step *step, uin
 	return 0;
 }
 
-static void use_lock(struct build_object *lock, uint32_t thread)
+void build_use_lock(struct build_object *lock, uint32_t thread)
 {
 	lock->uses++;
 	if (lock->user == 0)
@@ -308,11 +216,11 @@ static int add_pass(struct build_trace *trace, uint32_t index, const struct even
 	if (op == STEP_ARRIVE && step.flags & STEP_WAITED && event->value == 0)
 		step.flags |= STEP_BY_NOBODY;
 	if (op != STEP_JOIN && code == 0)
-		code = object_of(trace, &named, &step.object);
+		code = build_trace_object(trace, &named, &step.object);
 	else if (step.object == BUILD_NONE)
 		step.object = build_find_thread(trace, event->pid, event->value);
 	if (code == 0 && (op == STEP_LOCK || op == STEP_READ_LOCK))
-		use_lock(&trace->objects[step.object], index);
+		build_use_lock(&trace->objects[step.object], index);
 	if (op == STEP_LOCK && event->what == WHAT_MUTEX)
 		step.section = trace->sections++;
 	end_step(live, event);
@@ -360,7 +268,7 @@ static int add_plain(
 	if (op == STEP_TICK)
 		step.count = event->value < UINT32_MAX ? (uint32_t)event->value : UINT32_MAX;
 	else if (op != STEP_BEGIN && op != STEP_END && op != STEP_EXIT)
-		code = object_of(trace, event, &step.object);
+		code = build_trace_object(trace, event, &step.object);
 	if (op == STEP_UNLOCK)
 		step.site = site_of_lock(&trace->threads[index], step.object);
 	step.flags |= op == STEP_SIGNAL && event->flags & EVENT_ALL ? STEP_REFUSED : 0;
@@ -412,7 +320,7 @@ static int add_wake(struct build_trace *trace, uint32_t index, const struct even
 		wake.time_ns = waker->last_ns;
 	wake.cpu_ns = waker->last_cpu_ns + (wake.time_ns - waker->last_ns);
 	struct build_step put = begin_step(&trace->threads[by], waker, &wake, STEP_PUT);
-	int code = object_of(trace, &wake, &put.object);
+	int code = build_trace_object(trace, &wake, &put.object);
 	if (code < 0)
 		return code;
 	trace->objects[put.object].are_signals = true;
@@ -421,49 +329,11 @@ static int add_wake(struct build_trace *trace, uint32_t index, const struct even
 	return add_step(trace, by, &put);
 }
 
-static int add_name(struct build_trace *trace, const struct event *event)
-{
-	AUTO_FREE char *text = strdup(event->text ? event->text : "");
-	if (!text)
-		return -ENOMEM;
-	if (event->what == WHAT_PROGRAM) {
-		if (!trace->program)
-			trace->program = TAKE(text);
-		return 0;
-	}
-	uint32_t index = build_find_thread(trace, event->pid, event->object);
-	if (event->what == WHAT_THREAD) {
-		if (index == BUILD_NONE)
-			return 0;
-		free(trace->threads[index].name);
-		trace->threads[index].name = TAKE(text);
-		return 0;
-	}
-	if (event->what == WHAT_MODULE) {
-		if (mem_grow(&trace->modules, &trace->module_capacity, trace->module_count + 1,
-			    sizeof *trace->modules) < 0)
-			return -ENOMEM;
-		trace->modules[trace->module_count++] = (struct build_module){ .pid = event->pid,
-			.bias = event->object,
-			.end = event->value,
-			.path = TAKE(text) };
-		return 0;
-	}
-	uint64_t *slot, kind = (uint64_t)event->what << 32 | event->pid;
-	if (mem_grow(&trace->names, &trace->name_capacity, trace->name_count + 1,
-		    sizeof *trace->names) < 0 ||
-		map_add(&trace->name_index, event->object, kind, trace->name_count, &slot) < 0)
-		return -ENOMEM;
-	*slot = trace->name_count;
-	trace->names[trace->name_count++] = TAKE(text);
-	return 0;
-}
-
 static int add_region(struct build_trace *trace, uint32_t index, const struct event *event)
 {
 	struct event named = *event;
 	named.what = WHAT_REGION;
-	return object_of(trace, &named, &trace->live[index].region);
+	return build_trace_object(trace, &named, &trace->live[index].region);
 }
 
 /* All descriptors are one limit. */
@@ -476,10 +346,16 @@ static int add_descriptor(struct build_trace *trace, uint32_t index, const struc
 	if (!is_release && event->value > trace->descriptors)
 		trace->descriptors = event->value;
 	all.object = BUILD_DESCRIPTORS;
-	int code = object_of(trace, &all, &step.object);
+	int code = build_trace_object(trace, &all, &step.object);
 	step.flags |= event->kind == EVENT_TRY_FAILED ? STEP_REFUSED : 0;
 	end_step(&trace->live[index], event);
 	return code < 0 ? code : add_step(trace, index, &step);
+}
+
+/* Who ends the process tells of those that are left; it does not know their clocks. */
+static bool is_told_by_another(const struct build_thread *thread, const struct event *event)
+{
+	return thread->has_cpu && event->cpu_ns == 0;
 }
 
 static int add_of_thread(struct build_trace *trace, uint32_t index, const struct event *event)
@@ -492,8 +368,9 @@ static int add_of_thread(struct build_trace *trace, uint32_t index, const struct
 	case EVENT_THREAD_EXIT:
 		trace->threads[index].has_exited = true;
 		trace->threads[index].end_ns = event->time_ns;
-		trace->threads[index].is_cut = live->is_waiting;
-		if (live->is_waiting)
+		trace->threads[index].is_cut =
+			live->is_waiting || is_told_by_another(&trace->threads[index], event);
+		if (trace->threads[index].is_cut)
 			return 0; /* the rest when the recording ends */
 		return add_plain(trace, index, event, STEP_EXIT);
 	case EVENT_WAIT:
@@ -508,7 +385,7 @@ static int add_of_thread(struct build_trace *trace, uint32_t index, const struct
 			return add_descriptor(trace, index, event);
 		op = op_of_release(event);
 		if (op < 0 && event->what == WHAT_MUTEX)
-			return object_of(trace, event, &live->mutex);
+			return build_trace_object(trace, event, &live->mutex);
 		return op < 0 ? 0 : add_plain(trace, index, event, (enum step_op)op);
 	case EVENT_TRY_FAILED:
 		if (event->what == WHAT_IO)
@@ -549,8 +426,10 @@ static int add_event(void *context, const struct event *event, struct err *err)
 		trace->lost += event->value;
 	} else if (event->kind == EVENT_LEFT_OUT) {
 		trace->left_out += event->value;
+	} else if (event->kind == EVENT_INIT) {
+		code = build_trace_add_init(trace, event);
 	} else if (event->kind == EVENT_NAME) {
-		code = add_name(trace, event);
+		code = build_trace_add_name(trace, event);
 	} else if (event_kind_is_disk(event->kind)) {
 		code = build_trace_add_request(trace, event);
 	} else if (event->kind == EVENT_WOKEN) {
@@ -560,7 +439,7 @@ static int add_event(void *context, const struct event *event, struct err *err)
 	} else if (event->kind != EVENT_SAMPLE && event->tid != 0) {
 		trace->futexes += event->what == WHAT_FUTEX;
 		trace->named += event->what >= WHAT_MUTEX && event->what <= WHAT_JOIN;
-		code = thread_of(trace, event, &index);
+		code = build_trace_thread(trace, event, &index);
 		if (code == 0 && event->cpu_ns > 0 && !trace->threads[index].has_cpu &&
 			trace->threads[index].step_count == 0)
 			trace->threads[index].has_cpu = true;

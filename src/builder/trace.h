@@ -50,6 +50,7 @@ enum step_op {
 	STEP_TRY_GET,
 	STEP_PUT,
 	STEP_CLOSE,
+	STEP_NOTHING, /* to be left out */
 	STEP_OPS,
 };
 
@@ -105,7 +106,8 @@ struct build_object {
 	uint64_t uses; /* of a lock: how often it was taken */
 	uint32_t user; /* of a lock: the thread that took it first, plus 1 */
 	bool is_shared; /* of a lock: others did, too */
-	bool are_signals; /* a queue of wakes at a futex */
+	uint32_t maker; /* of a semaphore: the thread that initialised it, plus 1; 0: not seen */
+	bool are_signals; /* a queue of wakes at a futex, or of signals by semaphores */
 	uint32_t class; /* index of another one of its class; its own: the class's first */
 };
 
@@ -119,7 +121,7 @@ struct build_thread {
 	uint64_t cpu_ns; /* in all */
 	char *name; /* or NULL */
 	bool has_exited;
-	bool is_cut; /* it waited for something when its process ended */
+	bool is_cut; /* the end of its process was its own */
 	bool has_cpu; /* the recording has its CPU time; else it is the time between steps */
 	struct build_step *steps;
 	size_t step_count, step_capacity;
@@ -165,6 +167,9 @@ uint32_t build_find_thread(const struct build_trace *trace, uint32_t pid, uint64
 
 /* disk_steps.c: an event of a request to a disk. Of those that were queued before recording began nothing is kept. 0 or -ENOMEM. */
 int build_trace_add_request(struct build_trace *trace, const struct event *event);
+
+/* Counts a use of a lock by a thread. */
+void build_use_lock(struct build_object *lock, uint32_t thread);
 
 /* CPU time of all threads. */
 uint64_t build_trace_cpu_ns(const struct build_trace *trace);

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "builder/semaphores.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "builder/class.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct use {
+	struct build_step *step;
+	uint64_t time_ns; /* when it was taken or given back */
+	uint32_t thread;
+};
+
+struct uses {
+	struct use *items;
+	size_t count, capacity;
+};
+
+/* By object, in the order of time, and what is given back before it is taken. */
+static int compare_uses(const void *left, const void *right)
+{
+	const struct use *a = left, *b = right;
+	if (a->step->object != b->step->object)
+		return a->step->object < b->step->object ? -1 : 1;
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return (b->step->op == STEP_POST) - (a->step->op == STEP_POST);
+}
+
+static int collect(struct build_trace *trace, struct uses *ret)
+{
+	for (uint32_t i = 0; i < trace->thread_count; i++)
+		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
+			struct build_step *step = &trace->threads[i].steps[j];
+			if (step->op != STEP_ACQUIRE && step->op != STEP_POST)
+				continue;
+			if (mem_grow(&ret->items, &ret->capacity, ret->count + 1,
+				    sizeof *ret->items) < 0)
+				return -ENOMEM;
+			ret->items[ret->count++] =
+				(struct use){ step, step->begin_ns + step->waited_ns, i };
+		}
+	if (ret->count > 0)
+		qsort(ret->items, ret->count, sizeof *ret->items, compare_uses);
+	return 0;
+}
+
+/* A thread that waited in vain did nothing but that. */
+static void change_timeouts(struct build_trace *trace)
+{
+	for (size_t i = 0; i < trace->thread_count; i++)
+		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
+			struct build_step *step = &trace->threads[i].steps[j];
+			if (step->op == STEP_ACQUIRE && step->flags & STEP_REFUSED)
+				step->op = STEP_SLEEP;
+		}
+}
+
+/* What each thread takes once is no lock, but tells of its end, say. */
+static bool is_lock(const struct use *uses, size_t count)
+{
+	bool is_taken_again = false;
+	for (size_t i = 0; i < count; i++) {
+		for (size_t j = 0; j < i && !is_taken_again; j += 2)
+			is_taken_again = i % 2 == 0 && uses[j].thread == uses[i].thread;
+		bool is_post = i % 2 == 1;
+		if ((uses[i].step->op == STEP_POST) != is_post ||
+			(is_post && uses[i].thread != uses[i - 1].thread))
+			return false;
+	}
+	return is_taken_again;
+}
+
+static void make_lock(struct build_trace *trace, const struct use *uses, size_t count)
+{
+	struct build_object *object = &trace->objects[uses[0].step->object];
+	object->what = WHAT_MUTEX;
+	for (size_t i = 0; i < count; i++) {
+		if (i % 2 == 0)
+			build_use_lock(object, uses[i].thread);
+		uses[i].step->op = i % 2 == 0 ? STEP_LOCK : STEP_UNLOCK;
+		uses[i].step->site = uses[i - i % 2].step->site;
+	}
+}
+
+/* The last time that its only taker takes it; NULL: it is not one that a thread made to wait for itself. */
+static const struct use *find_wait(
+	const struct build_trace *trace, const struct use *uses, size_t count)
+{
+	uint32_t maker = trace->objects[uses[0].step->object].maker;
+	const struct use *last = NULL;
+	for (size_t i = 0; i < count; i++) {
+		if (uses[i].step->op == STEP_POST)
+			continue;
+		if (uses[i].thread + 1 != maker)
+			return NULL;
+		last = &uses[i];
+	}
+	return last;
+}
+
+/* What was there at first is left to nobody: the first takes have no post that they wait for. */
+static void make_signals(struct build_trace *trace, const struct use *uses, size_t count)
+{
+	struct build_object *object = &trace->objects[uses[0].step->object];
+	size_t takes = 0, posts = 0;
+	for (size_t i = 0; i < count; i++) {
+		posts += uses[i].step->op == STEP_POST;
+		takes += uses[i].step->op == STEP_ACQUIRE;
+	}
+	object->what = WHAT_QUEUE;
+	object->are_signals = true;
+	size_t first = takes > posts ? takes - posts : 0;
+	for (size_t i = 0; i < count; i++) {
+		struct build_step *step = uses[i].step;
+		bool is_take = step->op == STEP_ACQUIRE;
+		step->op = is_take ? STEP_GET : STEP_PUT;
+		if (is_take && first > 0) {
+			step->op = STEP_NOTHING;
+			first--;
+		}
+	}
+}
+
+static size_t object_end(const struct uses *uses, size_t from)
+{
+	size_t to = from;
+	while (to < uses->count && uses->items[to].step->object == uses->items[from].step->object)
+		to++;
+	return to;
+}
+
+static void leave_out_nothing(struct build_thread *thread)
+{
+	struct build_rewrite rewrite = { .thread = thread };
+	for (size_t i = 0; i < thread->step_count; i++)
+		if (thread->steps[i].op == STEP_NOTHING)
+			rewrite_leave_out(&rewrite, thread->steps[i]);
+		else
+			rewrite_keep(&rewrite, thread->steps[i]);
+	rewrite_end(&rewrite);
+}
+
+static int change(struct build_trace *trace, const struct uses *uses)
+{
+	AUTO_RELEASE(map) struct map waits = { 0 }; /* how many semaphores, by thread and place */
+	for (size_t from = 0, to = 0; from < uses->count; from = to) {
+		to = object_end(uses, from);
+		const struct use *wait = find_wait(trace, &uses->items[from], to - from);
+		uint64_t *number;
+		if (wait && map_add(&waits, wait->thread, wait->step->site, 0, &number) < 0)
+			return -ENOMEM;
+		if (wait)
+			++*number;
+	}
+	for (size_t from = 0, to = 0; from < uses->count; from = to) {
+		to = object_end(uses, from);
+		const struct use *of_object = &uses->items[from];
+		const struct use *wait = find_wait(trace, of_object, to - from);
+		if (is_lock(of_object, to - from))
+			make_lock(trace, of_object, to - from);
+		else if (wait && *map_find(&waits, wait->thread, wait->step->site) > CLASS_LEAST)
+			make_signals(trace, of_object, to - from);
+	}
+	return 0;
+}
+
+int build_semaphores_by_use(struct build_trace *trace)
+{
+	struct uses uses = { 0 };
+	change_timeouts(trace);
+	int code = collect(trace, &uses);
+	if (code == 0)
+		code = change(trace, &uses);
+	free(uses.items);
+	for (size_t i = 0; i < trace->thread_count && code == 0; i++)
+		leave_out_nothing(&trace->threads[i]);
+	return code;
+}
