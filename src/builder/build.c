@@ -328,11 +328,13 @@ static int add_notes(struct build *build)
 	if (code == 0)
 		code = add_note(build, build->guessed_splits,
 			"loops had the same count in each thread: their sum is taken to be shared "
-			"by the threads, which one run cannot tell");
+			"by the threads, which one run cannot tell; with own_work = 1 each "
+			"thread does as much as one of those");
 	if (code == 0)
 		code = add_note(build, build->guessed_shares,
 			"pieces of code before a barrier or an end are taken to be equal shares of "
-			"work that more threads would share, too, which one run cannot tell");
+			"work that more threads would share, too, which one run cannot tell; with "
+			"own_work = 1 each thread does as much as one of those");
 	if (code == 0)
 		code = add_taken(build);
 	if (code == 0)

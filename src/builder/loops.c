@@ -19,9 +19,17 @@ static const char *size_name(const struct emitter *e)
 	return e->model->parameters[e->pool->parameter].name;
 }
 
+/* What a pool's threads did in all, as a formula: it may be each thread's own if all did as much. */
+static int whole_of(struct emitter *e, double whole, bool are_equal, char **ret)
+{
+	if (are_equal)
+		return build_common_work(e->build, whole, size_name(e), e->pool->size, ret);
+	return asprintf(ret, "%.10g", whole) < 0 ? -ENOMEM : 0;
+}
+
 /* Work that is shared by as many threads as there are: a queue of tickets that holds all of it. */
 static int add_tickets(struct emitter *e, const struct build_law *law, uint64_t total,
-	uint32_t before, uint32_t body, uint32_t index)
+	uint32_t before, uint32_t body, uint32_t index, bool are_equal)
 {
 	AUTO_FREE char *name = NULL;
 	uint32_t object;
@@ -36,10 +44,14 @@ static int add_tickets(struct emitter *e, const struct build_law *law, uint64_t 
 	int code = model_add_object(e->model, MODEL_QUEUE, name, &object);
 	if (code < 0)
 		return code;
-	e->model->objects[object].initial.value = (double)total;
-	if (before > 0 && build_formula(e->model, &e->model->objects[object].initial,
-				  "%" PRIu64 " - %s", total + before, size_name(e)) < 0)
-		return -ENOMEM;
+	AUTO_FREE char *whole = NULL;
+	struct model_value *initial = &e->model->objects[object].initial;
+	code = whole_of(e, (double)(total + before), are_equal, &whole);
+	if (code == 0)
+		code = before > 0 ? build_formula(e->model, initial, "%s - %s", whole, size_name(e))
+				  : build_formula(e->model, initial, "%s", whole);
+	if (code < 0)
+		return code;
 	struct model_fragment *fragment = emit_fragment(e, index);
 	fragment->op = MODEL_TRY_GET;
 	fragment->object = object;
@@ -101,12 +113,14 @@ static bool is_shared(const struct emitter *e, const struct build_law *law)
 
 /* A thread's turns as a part of what all threads of one wave made. */
 static int set_part(struct emitter *e, const struct build_law *law, uint64_t total, uint32_t before,
-	struct model_count *ret)
+	bool are_equal, struct model_count *ret)
 {
 	double each = (double)(total + before) / (double)law->run_count;
-	double whole = each * (double)e->pool->size;
-	return build_formula(e->model, &ret->value, "%.6g / %s%s", whole, size_name(e),
-		before > 0 ? " - 1" : "");
+	AUTO_FREE char *whole = NULL;
+	int code = whole_of(e, each * (double)e->pool->size, are_equal, &whole);
+	return code < 0 ? code
+			: build_formula(e->model, &ret->value, "%s / %s%s", whole, size_name(e),
+				  before > 0 ? " - 1" : "");
 }
 
 int emit_loop(struct emitter *e, const struct build_state *state, const struct build_law *law,
@@ -122,13 +136,14 @@ int emit_loop(struct emitter *e, const struct build_state *state, const struct b
 	bool are_tickets = shared && law->is_once && is_one_pool(e) &&
 			   (e->has_flow || most - least > 1 || law->rest > 0);
 	uint32_t before = shared ? turns_before(e, state, law) : 0;
-	e->build->guessed_splits += shared && least == most;
+	bool are_equal = shared && least == most && law->rest == 0;
+	e->build->guessed_splits += are_equal;
 	if (are_tickets)
-		return add_tickets(e, law, total, before, body, index);
+		return add_tickets(e, law, total, before, body, index, are_equal);
 	struct model_fragment *fragment = emit_fragment(e, index);
 	fragment->op = MODEL_LOOP;
 	fragment->body = body;
-	int code = shared ? set_part(e, law, total, before, &fragment->count)
+	int code = shared ? set_part(e, law, total, before, are_equal, &fragment->count)
 			  : emit_counts(e, law->runs, law->run_count, fragment);
 	return code < 0 ? code : emit_only_edge(e, index, e->fragments[law->to]);
 }

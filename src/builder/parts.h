@@ -64,6 +64,13 @@ struct build_work {
 };
 struct build_work build_work_of(const struct build *build, uint32_t group);
 
+/*
+ * What `recorded` threads did in equal parts, as a formula of how many there are: as much in all, or, with the parameter `own_work`,
+ * as much for each, which one run cannot tell. The caller frees *ret. 0 or -ENOMEM.
+ */
+int build_common_work(
+	struct build *build, double whole, const char *threads, double recorded, char **ret);
+
 /* Lets the CPU time of a state change with the size of its pool, if it is a share of common work. 0 or -ENOMEM. */
 int build_share(struct build *build, const struct build_work *work, uint32_t group,
 	const struct build_state *state, struct model_dist *cpu);

@@ -8,7 +8,7 @@
 #include "builder/parts.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <stdio.h>
 
 bool build_is_rounds(const struct build_graph *graph, const struct build_law *law)
 {
@@ -58,6 +58,19 @@ static bool is_all_between_barriers(
 	return true;
 }
 
+int build_common_work(
+	struct build *build, double whole, const char *threads, double recorded, char **ret)
+{
+	uint32_t own = model_find_parameter(build->model, "own_work");
+	int code = own == MODEL_NONE ? model_add_parameter(build->model, "own_work", &own) : 0;
+	if (code < 0)
+		return code;
+	build->model->parameters[own].note = "0: threads share the work; 1: each has its own";
+	int length = asprintf(ret, "(%.10g + own_work * %.10g * (%s - %.10g))", whole,
+		whole / recorded, threads, recorded);
+	return length < 0 ? -ENOMEM : 0;
+}
+
 /* Who starts a team does work of its own before its share of the team's. */
 static int share_round(struct build *build, uint32_t group, const struct build_state *state,
 	struct model_dist *cpu)
@@ -74,9 +87,12 @@ static int share_round(struct build *build, uint32_t group, const struct build_s
 		return 0;
 	double own = is_starter && mean > pools ? 1 - pools / mean : 0;
 	build->guessed_shares++;
-	return own > 0 ? build_formula(model, &cpu->scale, "%.6g + %.6g / (%s)", own,
-				 (1 - own) * recorded, size->formula)
-		       : build_formula(model, &cpu->scale, "%.0f / (%s)", recorded, size->formula);
+	AUTO_FREE char *threads = NULL, *work = NULL;
+	if (asprintf(&threads, "(%s)", size->formula) < 0 ||
+		build_common_work(build, (1 - own) * recorded, threads, recorded, &work) < 0)
+		return -ENOMEM;
+	return own > 0 ? build_formula(model, &cpu->scale, "%.6g + %s / %s", own, work, threads)
+		       : build_formula(model, &cpu->scale, "%s / %s", work, threads);
 }
 
 /* CPU time of what each thread does once; 0 for other states. */
@@ -120,8 +136,11 @@ static int share_piece(struct build *build, const struct build_work *work, uint3
 	if (work->once_ns < work->group_ns / 2 || piece_ns < work->group_ns / SMALL_OF)
 		return 0;
 	build->guessed_shares++;
-	return build_formula(build->model, &cpu->scale, "%" PRIu32 " / %s", pool->size,
-		build->model->parameters[pool->parameter].name);
+	AUTO_FREE char *whole = NULL;
+	const char *threads = build->model->parameters[pool->parameter].name;
+	int code = build_common_work(build, pool->size, threads, pool->size, &whole);
+	return code < 0 ? code
+			: build_formula(build->model, &cpu->scale, "%s / %s", whole, threads);
 }
 
 int build_share(struct build *build, const struct build_work *work, uint32_t group,

@@ -56,9 +56,9 @@ static void add_times(
 	double times = mean_count(model, &fragment->count);
 	if (isnan(times))
 		return;
-	if (fragment->count.value.formula)
-		strbuf_addf(out, " %s =", fragment->count.value.formula);
 	strbuf_addf(out, " %s times", number_format(times).text);
+	if (fragment->count.value.formula)
+		strbuf_addf(out, " = %s", fragment->count.value.formula);
 }
 
 /* How many requests of the disk, in the mean, and how long it serves one. */

@@ -21,6 +21,10 @@ static void equal_loops_are_a_share_of_the_sum(void **state)
 	assert_non_null(loop);
 	assert_true(value_with(model, &loop->count.value, 3) == 19);
 	assert_true(value_with(model, &loop->count.value, 1) == 59);
+	assert_true(has_note(model, "own_work"));
+	model->parameters[model_find_parameter(model, "own_work")].value = 1;
+	assert_true(value_with(model, &loop->count.value, 6) == 19);
+	model->parameters[model_find_parameter(model, "own_work")].value = 0;
 	const struct model_fragment *lock = fragment_of(model, 1, MODEL_LOCK);
 	assert_non_null(lock);
 	assert_int_equal(lock->cpu.kind, MODEL_FIXED);
