@@ -5,9 +5,7 @@
 
 #include "uarch/profile.h"
 
-/* SQLite's own field for it: `file` and others tell such databases apart. "ccpr". */
-#define PROFILE_APPLICATION_ID 0x63637072
-
+/* application_id, "ccpr", is SQLite's own field to tell such databases apart. */
 static const char profile_schema[] =
 	"PRAGMA application_id = 1667461234;"
 	"CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
