@@ -28,7 +28,12 @@ static void add_finding(struct strbuf *out, const struct top_view *view)
 		strbuf_addf(out, "Nothing runs: all threads wait (for input, a timer, a device).");
 		return;
 	}
-	if (live->parallelism < 1.05 && first->criticality_s > 0.95 * busy)
+	if (first->count > 1)
+		strbuf_addf(out,
+			"No thread stands out: %u called '%s' have %.0f%% of the criticality "
+			"together.",
+			first->count, first->name, percent(first->criticality_s, live->elapsed_s));
+	else if (live->parallelism < 1.05 && first->criticality_s > 0.95 * busy)
 		strbuf_addf(
 			out, "'%s' runs alone: nothing else would make it faster.", first->name);
 	else if (first->criticality_s > STANDS_OUT * busy)
