@@ -21,8 +21,7 @@ enum {
 struct core_decoder {
 	struct core_program *program;
 	struct map slots; /* (class, code): slot of the class */
-	struct map carried; /* words of the class whose times carry over: index into done[] */
-	uint64_t carried_words[CORE_WORDS];
+	uint64_t carried_words[CORE_WORDS]; /* of the class, whose times carry over */
 	uint32_t carried_count;
 	struct map lines, words; /* of the trace: line id; index into done[] of the last store */
 	struct map pages; /* of the trace: page id */
@@ -64,7 +63,6 @@ void core_decoder_free(struct core_decoder *decoder)
 		return;
 	forget_trace(decoder);
 	map_release(&decoder->slots);
-	map_release(&decoder->carried);
 	core_jumps_release(&decoder->jumps);
 	core_streams_release(&decoder->streams);
 	free(decoder);
@@ -186,21 +184,28 @@ static uint64_t word_pack(struct word_stores stores)
 	       (uint64_t)stores.older_mask << 40;
 }
 
-/* Where the time of a word is that the trace stores to later: it is from the trace before. 0: not followed. */
-static int find_carried(struct core_decoder *decoder, uint64_t word, uint16_t *ret)
+/*
+ * Where the time of a word is that the trace stores to later: it is from the trace before. It may take the place of one that
+ * this trace does not store to, so that a loop which walked through memory does not leave chains without places. 0: not
+ * followed.
+ */
+static uint16_t find_carried(struct core_decoder *decoder, uint64_t word)
 {
-	*ret = 0;
-	uint64_t *found = map_find(&decoder->carried, word, 0);
-	if (found)
-		*ret = (uint16_t)*found;
-	if (found || decoder->carried_count == CORE_WORDS || !map_find(&decoder->stored, word, 0))
+	uint32_t place = 0, count = decoder->carried_count;
+	if (!map_find(&decoder->stored, word, 0))
 		return 0;
-	*ret = (uint16_t)(FIRST_WORD + decoder->carried_count);
-	int rc = map_add(&decoder->carried, word, 0, *ret, &found);
-	if (rc < 0)
-		return rc;
-	decoder->carried_words[decoder->carried_count++] = word;
-	return 0;
+	while (place < count && decoder->carried_words[place] != word)
+		place++;
+	if (place == count && count < CORE_WORDS)
+		decoder->carried_count++;
+	else if (place == count)
+		for (place = 0; place < count; place++)
+			if (!map_find(&decoder->stored, decoder->carried_words[place], 0))
+				break;
+	if (place == CORE_WORDS)
+		return 0;
+	decoder->carried_words[place] = word;
+	return (uint16_t)(FIRST_WORD + place);
 }
 
 /* What a load gets from stores. */
@@ -221,9 +226,9 @@ static void take_store(
 		stored->bytes += (unsigned)__builtin_popcount(mask);
 }
 
-/* *ret_blocked: a store has some of the bytes, and none has all. */
-static int operands_of_memory(struct core_decoder *decoder, uint64_t address, unsigned bytes,
-	struct operands *operands, bool *ret_blocked)
+/* Whether a store has some of the bytes, and none has all. */
+static bool operands_of_memory(
+	struct core_decoder *decoder, uint64_t address, unsigned bytes, struct operands *operands)
 {
 	uint64_t first = address / WORD_BYTES, count = word_count(address, bytes);
 	struct stored stored = { 0 };
@@ -231,19 +236,15 @@ static int operands_of_memory(struct core_decoder *decoder, uint64_t address, un
 		uint8_t mask = word_mask(i, address, bytes);
 		const uint64_t *packed = map_find(&decoder->words, first + i, 0);
 		struct word_stores stores = { .last_mask = UINT8_MAX };
-		int rc = 0;
 		if (packed)
 			stores = word_unpack(*packed);
 		else
-			rc = find_carried(decoder, first + i, &stores.last);
-		if (rc != 0)
-			return rc;
+			stores.last = find_carried(decoder, first + i);
 		take_store(operands, &stored, stores.last, mask & stores.last_mask);
 		take_store(operands, &stored, stores.older,
 			mask & stores.older_mask & (uint8_t)~stores.last_mask);
 	}
-	*ret_blocked = stored.first && stored.bytes < (bytes ? bytes : 1);
-	return 0;
+	return stored.first && stored.bytes < (bytes ? bytes : 1);
 }
 
 static int remember_store(
@@ -335,14 +336,10 @@ static int decode_load(struct core_decoder *decoder, struct instruction *now)
 	struct operands operands = { .count = 0 };
 	operands_of_registers(decoder, now->code->address_reads, &operands);
 	unsigned registers = operands.count;
-	bool is_blocked = false;
-	int rc = operands_of_memory(
-		decoder, now->address, now->code->data_bytes, &operands, &is_blocked);
-	if (rc != 0)
-		return rc;
 	struct core_access *access = &decoder->program->accesses[now->access];
+	access->is_blocked =
+		operands_of_memory(decoder, now->address, now->code->data_bytes, &operands);
 	access->is_stored = operands.count > registers;
-	access->is_blocked = is_blocked;
 	if (is_plain_access(now->code) && now->code->flags & CODE_CONDITIONAL)
 		operands_of_registers(decoder, now->code->reads, &operands);
 	struct core_uop uop = { .access = now->access,
@@ -504,8 +501,6 @@ static int start_trace(
 	forget_trace(decoder);
 	if (decoder->class != micro->class) {
 		core_jumps_release(&decoder->jumps);
-		map_release(&decoder->carried);
-		decoder->carried = (struct map){ 0 };
 		decoder->carried_count = 0;
 	}
 	decoder->class = micro->class;

@@ -84,6 +84,40 @@ static void stores_that_miss_fill_their_queue(void **state)
 	assert_true(result.stack[CORE_MEMORY] > 0.9 * result.cpi);
 }
 
+/* A chain through one word, in short traces, after one that walks through more words than are carried from trace to trace. */
+static void a_chain_through_memory_goes_on_in_the_next_trace(void **state)
+{
+	(void)state;
+	enum { TRACES = 20, WALK = 400, CHAIN = 40, FORWARD = 20 };
+	struct script script = load_and_store(8);
+	struct micro_trace micro[TRACES] = { { .count = WALK, .ops = script.ops, .weight = 1 } };
+	for (unsigned i = 0; i < WALK; i++)
+		script.ops[i].address = 65536 + i / 2 * 8;
+	for (unsigned i = WALK; i < OPS; i++)
+		script.ops[i].address = 4096;
+	for (unsigned i = 1; i < TRACES; i++)
+		micro[i] = (struct micro_trace){
+			.count = CHAIN, .ops = script.ops + WALK, .weight = 1e6
+		};
+	struct profile profile = { .classes = &script.class,
+		.class_count = 1,
+		.codes = script.codes,
+		.code_count = 16,
+		.micro = micro,
+		.micro_count = TRACES };
+	struct processor processor = eight_wide();
+	processor.store_forward = FORWARD;
+	AUTO(core_program) struct core_program *program = NULL;
+	assert_int_equal(core_program_new(&profile, SIZE_MAX, 1, &program), 0);
+	AUTO(core) struct core *core = NULL;
+	assert_int_equal(core_new(&processor, &core), 0);
+	const struct core_odds odds[2] = { never_missed, never_missed };
+	struct core_result result = { 0 };
+	assert_int_equal(
+		core_play(core, program, 0, &(struct core_input){ .odds = odds }, &result), 0);
+	assert_near(result.cpi, FORWARD / 2., 0.1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -91,6 +125,7 @@ int main(void)
 		cmocka_unit_test(a_load_waits_for_a_store_of_some_of_its_bytes),
 		cmocka_unit_test(the_last_address_is_one_like_others),
 		cmocka_unit_test(stores_that_miss_fill_their_queue),
+		cmocka_unit_test(a_chain_through_memory_goes_on_in_the_next_trace),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
