@@ -77,3 +77,12 @@ size_for() {
 		printf "%.3f", (size < 0.1 ? 0.1 : size > 20 ? 20 : size)
 	}'
 }
+
+# awk that sees each line as soon as it is written: mawk reads pipes by blocks unless told otherwise.
+awk_by_line() {
+	if awk -W version 2>/dev/null </dev/null | grep -q mawk; then
+		awk -W interactive "$@"
+	else
+		awk "$@"
+	fi
+}
