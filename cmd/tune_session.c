@@ -47,9 +47,9 @@ struct tune_session {
 	size_t total_count, total_capacity;
 	uint32_t intervals, restarts;
 	uint32_t cores; /* that may be used; 0: the bound was given, or cannot be above */
-	uint64_t
-		cpu_ns; /* of the program, when the interval that is measured began; 0: not known */
-	double cpu_s; /* the clock then */
+	struct tree_busy
+		busy; /* of the program, when the interval that is measured began; 0: not known */
+	double busy_s; /* the clock then */
 	/* Programs size their arrays by omp_get_max_threads(): that is the bound, so that no region has more. */
 	char openmp_max[sizeof "OMP_NUM_THREADS=4294967295"];
 	double start_s;
@@ -199,22 +199,24 @@ static void tell(const struct tune_session *session, const struct tuner_decision
 /* Of an interval that begins with the highest count, what it will be compared with. */
 static void begin_busy(struct tune_session *session, pid_t pid)
 {
-	session->cpu_ns = 0;
+	session->busy = (struct tree_busy){ 0 };
 	if (session->cores && session->decision.threads == session->opts.max &&
-		tree_cpu_ns(pid, &session->cpu_ns) < 0)
-		session->cpu_ns = 0; /* it is not widened now */
-	session->cpu_s = clock_now_s(CLOCK_MONOTONIC);
+		tree_busy(pid, &session->busy) < 0)
+		session->busy = (struct tree_busy){ 0 }; /* it is not widened now */
+	session->busy_s = clock_now_s(CLOCK_MONOTONIC);
 }
 
-/* Share of the cores that the program has used since; NAN: not known. */
+/* Share of the cores that the program has used since, or has waited for while others had them; NAN: not known. */
 static double busy_of(const struct tune_session *session, pid_t pid)
 {
-	uint64_t cpu_ns;
-	double seconds = clock_now_s(CLOCK_MONOTONIC) - session->cpu_s;
-	if (session->cpu_ns == 0 || seconds <= 0 || tree_cpu_ns(pid, &cpu_ns) < 0 ||
-		cpu_ns < session->cpu_ns)
+	const struct tree_busy *before = &session->busy;
+	struct tree_busy now;
+	double seconds = clock_now_s(CLOCK_MONOTONIC) - session->busy_s;
+	if (before->run_ns == 0 || seconds <= 0 || tree_busy(pid, &now) < 0 ||
+		now.run_ns < before->run_ns)
 		return NAN;
-	return 1e-9 * (double)(cpu_ns - session->cpu_ns) / seconds / session->cores;
+	uint64_t waited_ns = now.wait_ns > before->wait_ns ? now.wait_ns - before->wait_ns : 0;
+	return 1e-9 * (double)(now.run_ns - before->run_ns + waited_ns) / seconds / session->cores;
 }
 
 /* Behind an interval: the highest count is the best, and the cores are idle all the same. */

@@ -46,6 +46,24 @@ static bool read_schedstat(const char *path, uint64_t *ret_wait_ns)
 	return true;
 }
 
+uint64_t sched_wait_living_ns(pid_t pid)
+{
+	char path[96];
+	(void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid); /* fits, as below */
+	DIR *folder = opendir(path);
+	const struct dirent *entry;
+	uint64_t sum_ns = 0, wait_ns;
+	while (folder && (entry = readdir(folder))) {
+		(void)snprintf(path, sizeof path, "/proc/%d/task/%.20s/schedstat", (int)pid,
+			entry->d_name);
+		if (isdigit((unsigned char)entry->d_name[0]) && read_schedstat(path, &wait_ns))
+			sum_ns += wait_ns;
+	}
+	if (folder)
+		(void)closedir(folder); /* read only */
+	return sum_ns;
+}
+
 struct sched_wait *sched_wait_new(enum sched_wait_source best)
 {
 	AUTO(sched_wait) struct sched_wait *wait = calloc(1, sizeof *wait);

@@ -15,7 +15,13 @@
 #include "base/err.h"
 #include "collect/launch.h"
 
+#include <stdint.h>
+#include <sys/types.h>
+
 enum sched_wait_source { SCHED_WAIT_NONE, SCHED_WAIT_POLLED, SCHED_WAIT_EXACT };
+
+/* How long the threads that a process has now have waited for a core since they began; 0 where that is not known. */
+uint64_t sched_wait_living_ns(pid_t pid);
 
 struct sched_wait; /* opaque */
 

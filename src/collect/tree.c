@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "collect/sched_wait.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -117,24 +118,26 @@ int tree_read(struct tree *tree, pid_t root)
 	return 0;
 }
 
-static uint64_t cpu_ns_of(pid_t pid)
+static void add_busy(pid_t pid, struct tree_busy *busy)
 {
 	clockid_t clock;
 	struct timespec used;
 	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
-		return 0; /* gone */
-	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+		return; /* gone */
+	busy->run_ns += (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+	busy->wait_ns += sched_wait_living_ns(pid);
 }
 
-int tree_cpu_ns(pid_t root, uint64_t *ret)
+int tree_busy(pid_t root, struct tree_busy *ret)
 {
 	AUTO_RELEASE(tree) struct tree tree = { 0 };
 	int code = tree_read(&tree, root);
 	if (code < 0)
 		return code;
-	*ret = cpu_ns_of(root);
+	*ret = (struct tree_busy){ 0 };
+	add_busy(root, ret);
 	for (size_t i = 0; i < tree.count; i++)
-		*ret += cpu_ns_of(tree.pids[i]);
+		add_busy(tree.pids[i], ret);
 	return 0;
 }
 

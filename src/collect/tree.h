@@ -22,8 +22,15 @@ void tree_release(struct tree *tree);
 /* Fills with all living descendants of `root`, without `root`. 0 or a negative errno. */
 int tree_read(struct tree *tree, pid_t root);
 
-/* CPU time so far of a process and its living descendants, of all their threads. 0 or a negative errno. */
-int tree_cpu_ns(pid_t root, uint64_t *ret);
+/* For how long so far a process and its living descendants had work for a core. */
+struct tree_busy {
+	uint64_t run_ns; /* CPU time of all their threads */
+	uint64_t
+		wait_ns; /* what the threads that are there have waited for a core: falls when one ends */
+};
+
+/* 0 or a negative errno. */
+int tree_busy(pid_t root, struct tree_busy *ret);
 
 /*
  * Kills and reaps every descendant of this process but those in `spared` (children that were there

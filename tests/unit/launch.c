@@ -16,7 +16,9 @@
 #include <string.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -253,6 +255,17 @@ static void discarded_output_leaves_no_trace(void **state)
 	capture_release(&f.capture);
 }
 
+static cpu_set_t first_processor(void)
+{
+	cpu_set_t all, one;
+	assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+	CPU_ZERO(&one);
+	for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)
+		if (CPU_ISSET(i, &all))
+			CPU_SET(i, &one);
+	return one;
+}
+
 /* Two busy loops that share one processor wait for each other about as long as they run. */
 static void check_waiting(enum sched_wait_source best)
 {
@@ -263,12 +276,8 @@ static void check_waiting(enum sched_wait_source best)
 		sched_wait_free(wait);
 		skip();
 	}
-	cpu_set_t all, one;
+	cpu_set_t all, one = first_processor();
 	assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
-	CPU_ZERO(&one);
-	for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)
-		if (CPU_ISSET(i, &all))
-			CPU_SET(i, &one);
 	struct fixture f;
 	prepare(&f,
 		"spin() { i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; }; spin & spin; wait");
@@ -299,6 +308,37 @@ static void waiting_for_a_core_is_found_by_polling(void **state)
 	check_waiting(SCHED_WAIT_POLLED);
 }
 
+static void what_a_process_waits_for_a_core_is_known_while_it_runs(void **state)
+{
+	(void)state;
+	AUTO(sched_wait) struct sched_wait *wait = sched_wait_new(SCHED_WAIT_POLLED);
+	assert_non_null(wait);
+	if (sched_wait_source(wait) == SCHED_WAIT_NONE) {
+		print_message("%s\n", sched_wait_caveat(wait));
+		skip();
+	}
+	cpu_set_t one = first_processor();
+	pid_t pids[2];
+	for (int i = 0; i < 2; i++) {
+		pids[i] = fork();
+		assert_true(pids[i] >= 0);
+		while (pids[i] == 0) /* to be killed; with us, too */
+			(void)(prctl(PR_SET_PDEATHSIG, SIGKILL) +
+				sched_setaffinity(0, sizeof one, &one));
+	}
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	struct tree_busy busy = { 0 };
+	while (busy.run_ns < 10000000 ||
+		busy.wait_ns < 10000000) { /* as they share it, that comes */
+		(void)nanosleep(&pause, NULL); /* shorter is no harm */
+		assert_int_equal(tree_busy(pids[0], &busy), 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(kill(pids[i], SIGKILL), 0);
+		assert_int_equal(waitpid(pids[i], NULL, 0), pids[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +354,7 @@ int main(void)
 		cmocka_unit_test(discarded_output_leaves_no_trace),
 		cmocka_unit_test(waiting_for_a_core_is_found_exactly),
 		cmocka_unit_test(waiting_for_a_core_is_found_by_polling),
+		cmocka_unit_test(what_a_process_waits_for_a_core_is_known_while_it_runs),
 	};
 	return cmocka_run_group_tests_name("launch", tests, NULL, NULL);
 }
