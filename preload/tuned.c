@@ -18,6 +18,8 @@
 enum {
 	ASKERS_MAX = 64,
 	ASKS_FIRST = 2, /* so often an asker is told all */
+	/* So often in a row all are told the same, as one region may come of them. */
+	ASKS_KEPT = 16,
 	NOBODY = ASKERS_MAX,
 };
 
@@ -28,12 +30,14 @@ static struct asker {
 	const void *caller; /* NULL: free */
 	uint32_t asks;
 	bool leads; /* a region has followed */
+	bool skips; /* it asks again and again without one: where it is told 1, none follows */
 } askers[ASKERS_MAX];
 
 /* What this thread was told last. */
 static __thread struct {
 	unsigned threads; /* 0: nothing yet */
 	unsigned asker; /* plus one; 0: a region has followed */
+	unsigned asks; /* since then */
 } told;
 
 __attribute__((constructor)) static void open_page(void)
@@ -71,7 +75,7 @@ unsigned tuned_threads(unsigned asked)
 	bool is_told = told.asker > 0;
 	if (is_told && told.asker <= ASKERS_MAX)
 		__atomic_store_n(&askers[told.asker - 1].leads, true, __ATOMIC_RELAXED);
-	told.asker = 0;
+	told.asker = told.asks = 0;
 	return threads > 0 && told.threads > 0 && (is_told || threads > told.threads) ? told.threads
 										      : threads;
 }
@@ -102,9 +106,16 @@ unsigned tuned_told(unsigned most, const void *caller)
 	if (i != NOBODY && told.asker == i + 1 &&
 		__atomic_load_n(&askers[i].leads, __ATOMIC_RELAXED))
 		tuned_region_ended();
-	told.threads = is_first || threads > most ? most : threads;
+	/* Several arrays may be laid out for one region, by the same call: nobody is told more than the first meanwhile. */
+	bool is_many = told.asks++ >= ASKS_KEPT;
+	if (is_many && i != NOBODY)
+		__atomic_store_n(&askers[i].skips, true, __ATOMIC_RELAXED);
+	bool is_kept = told.asker > 0 && !is_many && i != NOBODY &&
+		       !__atomic_load_n(&askers[i].skips, __ATOMIC_RELAXED);
+	if (!is_kept)
+		told.threads = is_first || threads > most ? most : threads;
 	told.asker = i + 1;
-	return told.threads;
+	return is_first ? most : told.threads;
 }
 
 /* Waits a tenth of a second at most: whoever wrote the page last may not have woken us. */

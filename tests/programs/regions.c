@@ -34,13 +34,16 @@ int main(int argc, char **argv)
 		named = omp_get_num_threads();
 		if (named != NAMED || threads > most)
 			return 1;
-		int told = omp_get_max_threads(), got = 1;
+		int sizes[2], got = 1; /* of two arrays for the same region */
+		for (int i = 0; i < 2; i++)
+			sizes[i] = omp_get_max_threads();
+		int told = sizes[0];
 		if (told > 1) {
 #pragma omp parallel
 #pragma omp single
 			got = omp_get_num_threads();
 		}
-		if (got != told)
+		if (got != told || sizes[1] != told)
 			return 1;
 		work(seen, threads);
 	}
