@@ -219,6 +219,8 @@ static bool is_join(struct bpf_timeline *timeline, const struct watch_event *eve
 static int begin_wait(struct bpf_timeline *timeline, struct timeline_thread *thread,
 	const struct watch_event *event, uint8_t what)
 {
+	if (thread->is_waiting)
+		return 0; /* found as it was about to wait: it is that wait */
 	bool joins = event->kind == WATCH_BLOCK && is_join(timeline, event);
 	if (joins)
 		what = WHAT_JOIN;

@@ -330,6 +330,38 @@ static void children_are_watched_too(void **state)
 	assert_int_equal(named, CHILDREN);
 }
 
+static int count_waits(void *context, const struct event *event, struct err *err)
+{
+	(void)err;
+	unsigned *waits = context;
+	*waits += event->kind == EVENT_WAIT;
+	return 0;
+}
+
+static void a_thread_found_as_it_goes_to_sleep_waits_once(void **state)
+{
+	(void)state;
+	unsigned waits = 0;
+	AUTO_RELEASE(bpf_timeline)
+	struct bpf_timeline timeline = { .sink = { &waits, count_waits, NULL } };
+	/* A process that is not there: no files of it are read. */
+	struct watch_event event = { .time_ns = 1, .kind = WATCH_FOUND, .name = "found" };
+	event.tid = event.pid = INT32_MAX;
+	assert_int_equal(bpf_timeline_take(&timeline, &event), 0);
+	assert_int_equal(waits, 1);
+	event = (struct watch_event){ .time_ns = 2, .kind = WATCH_BLOCK, .syscall = -1 };
+	event.tid = event.pid = INT32_MAX;
+	assert_int_equal(bpf_timeline_take(&timeline, &event), 0);
+	assert_int_equal(waits, 1);
+	event.time_ns = 3;
+	event.kind = WATCH_RUN;
+	assert_int_equal(bpf_timeline_take(&timeline, &event), 0);
+	event.time_ns = 4;
+	event.kind = WATCH_BLOCK;
+	assert_int_equal(bpf_timeline_take(&timeline, &event), 0);
+	assert_int_equal(waits, 2);
+}
+
 static void no_such_process_is_said(void **state)
 {
 	(void)state;
@@ -427,6 +459,7 @@ int main(void)
 		cmocka_unit_test(an_active_thread_stands_still_too),
 		cmocka_unit_test(a_thread_that_ended_is_told_once),
 		cmocka_unit_test(children_are_watched_too),
+		cmocka_unit_test(a_thread_found_as_it_goes_to_sleep_waits_once),
 		cmocka_unit_test(no_such_process_is_said),
 		cmocka_unit_test(a_freed_watch_leaves_nothing_in_the_kernel),
 		cmocka_unit_test(a_killed_watcher_leaves_nothing_in_the_kernel),
