@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { WORK_SLICE_NS = 3000000 }; /* Linux's on eight cores or more */
+
 static int put_event(void *context, const struct event *event, struct err *err)
 {
 	return replay_emit(context, event, err);
@@ -308,6 +310,8 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 	struct sim_options options = { .seed = player->run->seed,
 		.cores = cores,
 		.speed = speeds,
+		/* On a processor that is not here an idle core takes who waits, and not only at its tick. */
+		.quantum = { .kind = SIM_FIXED, .a = is_work ? WORK_SLICE_NS : 0 },
 		.wake_ns = is_work ? player->run->wake_ns : facts->wake_ns,
 		.switch_ns = is_work ? player->run->switch_ns : facts->block_ns,
 		.wakes_in_place = !is_work && wakes_in_place != (guess & 1),

@@ -261,7 +261,8 @@ static uint32_t take_from(struct sim *sim, uint32_t from, uint32_t to)
 		struct sim_thread *thread = thread_of(sim, pending_slot(cpu->ready.entries[i]));
 		if (thread->is_kept || !cpu_is_allowed(sim, thread, to))
 			continue;
-		if (sim->tick_ns > 0 && sim->now_ns - thread->ran_until_ns < HOT_NS &&
+		bool has_run = thread->last_cpu != SIM_NONE;
+		if (sim->tick_ns > 0 && has_run && sim->now_ns - thread->ran_until_ns < HOT_NS &&
 			cpu->refused <= REFUSED_MAX)
 			continue;
 		int64_t lag = (int64_t)(mean_virtual(sim, cpu) - thread->virtual_ns);

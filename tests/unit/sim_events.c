@@ -527,8 +527,8 @@ static void a_run_is_the_same_everywhere(void **state)
 		uint64_t events, hash;
 	} golden[] = {
 		{ { 0 }, 2463, 0x7e1040f4ea959c88 },
-		{ { .cores = 3, .switch_ns = 2000 }, 3013, 0xbc9316335d98d24e },
-		{ { .cores = 2, .threads_per_core = 2, .wake_ns = 500 }, 2882, 0x77e891b32c3c6bf8 },
+		{ { .cores = 3, .switch_ns = 2000 }, 2954, 0x6cb0b2873f6c2930 },
+		{ { .cores = 2, .threads_per_core = 2, .wake_ns = 500 }, 2918, 0x92433745f63121b9 },
 		{ { .cores = 2,
 			  .scheduler = SIM_ROUND_ROBIN,
 			  .quantum = { SIM_EXPONENTIAL, .a = 100 * US } },

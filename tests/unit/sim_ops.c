@@ -390,6 +390,20 @@ static void being_woken_takes_its_time(void **state)
 	sim_free(t.sim);
 }
 
+static void an_idle_core_takes_a_thread_that_never_ran(void **state)
+{
+	(void)state;
+	static const struct sim_op brief[] = { COMPUTE(10), EXIT },
+				   lengthy[] = { COMPUTE(1000), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ .cores = 2 });
+	/* The third waits behind the first, the fourth behind the second, until the first core has nobody. */
+	trial_run(&t, THREADS(brief, lengthy, brief, brief));
+	assert_int_equal(t.script.times[3][0], 20);
+	assert_int_equal(t.script.times[4][0], 30);
+	sim_free(t.sim);
+}
+
 static void woken_threads_may_stay_where_they_were(void **state)
 {
 	(void)state;
@@ -505,6 +519,7 @@ int main(void)
 		cmocka_unit_test(a_limit_refuses),
 		cmocka_unit_test(a_thread_is_spawned_and_joined),
 		cmocka_unit_test(being_woken_takes_its_time),
+		cmocka_unit_test(an_idle_core_takes_a_thread_that_never_ran),
 		cmocka_unit_test(woken_threads_may_stay_where_they_were),
 		cmocka_unit_test(who_waited_long_takes_the_core_when_woken),
 		cmocka_unit_test(a_tick_steers_by_the_clock),
