@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A thread of C++ is known by what its program gave it to run, not by the function in which all of them start.
+source "$CORECAST_SOURCE/tests/cli/skips.bash"
+skip_without_names
 program=$CORECAST_BUILD/examples/bottlenecks/cpp_producer
 if [ ! -x "$program" ]; then
 	echo "cpp_producer is not built here" >&2
