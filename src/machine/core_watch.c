@@ -14,11 +14,17 @@
 enum { BINS = 1024 };
 static const double WIDTH_MOST = 16, HZ_MOST = 1e10;
 
-struct core_watch {
+/* Cores differ: each is compared with itself. */
+struct watched {
+	struct core_watch *watch;
+	pthread_t thread;
 	atomic_uint_fast64_t widths[BINS], clocks[BINS]; /* looks, by what they saw */
+};
+
+struct core_watch {
 	atomic_bool ends;
-	pthread_t threads[CPU_SETSIZE];
-	unsigned thread_count;
+	struct watched *cores[CPU_SETSIZE];
+	unsigned count;
 };
 
 /* Ahead of the program that is watched, where that is allowed: else a look waits for its turn. */
@@ -37,16 +43,16 @@ static void count(atomic_uint_fast64_t *bins, double value, double most)
 
 static void *watch_one(void *context)
 {
-	struct core_watch *watch = context;
+	struct watched *core = context;
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	sigset_t all;
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_BLOCK, &all, NULL); /* they are for who watches */
 	be_first();
-	while (!atomic_load(&watch->ends)) {
+	while (!atomic_load(&core->watch->ends)) {
 		struct core_look look = core_look();
-		count(watch->widths, look.width, WIDTH_MOST);
-		count(watch->clocks, look.hz, HZ_MOST);
+		count(core->widths, look.width, WIDTH_MOST);
+		count(core->clocks, look.hz, HZ_MOST);
 		(void)nanosleep(&pause, NULL); /* no signal cuts it short */
 	}
 	return NULL;
@@ -54,15 +60,17 @@ static void *watch_one(void *context)
 
 static void start(struct core_watch *watch, int processor)
 {
+	AUTO_FREE struct watched *core = calloc(1, sizeof *core);
 	pthread_attr_t attr;
 	cpu_set_t one;
 	CPU_ZERO(&one);
 	CPU_SET(processor, &one);
-	if (pthread_attr_init(&attr) != 0)
+	if (!core || pthread_attr_init(&attr) != 0)
 		return;
+	core->watch = watch;
 	if (pthread_attr_setaffinity_np(&attr, sizeof one, &one) == 0 &&
-		pthread_create(&watch->threads[watch->thread_count], &attr, watch_one, watch) == 0)
-		watch->thread_count++;
+		pthread_create(&core->thread, &attr, watch_one, core) == 0)
+		watch->cores[watch->count++] = TAKE(core);
 	(void)pthread_attr_destroy(&attr); /* it is valid */
 }
 
@@ -83,8 +91,10 @@ void core_watch_free(struct core_watch *watch)
 	if (!watch)
 		return;
 	atomic_store(&watch->ends, true);
-	for (unsigned i = 0; i < watch->thread_count; i++)
-		(void)pthread_join(watch->threads[i], NULL); /* it ends by itself */
+	for (unsigned i = 0; i < watch->count; i++) {
+		(void)pthread_join(watch->cores[i]->thread, NULL); /* it ends by itself */
+		free(watch->cores[i]);
+	}
 	free(watch);
 }
 
@@ -109,19 +119,33 @@ static struct sum sum_up(const atomic_uint_fast64_t *bins)
 	return sum;
 }
 
+static uint64_t count_shared(const struct watched *core, unsigned most)
+{
+	uint64_t shared = 0;
+	for (unsigned i = 0; i < CORE_WIDTH_SHARED * most; i++)
+		shared += atomic_load(&core->widths[i]);
+	return shared;
+}
+
 struct core_sharing core_watch_seen(const struct core_watch *watch)
 {
-	if (!watch)
-		return (struct core_sharing){ 0 };
-	struct sum widths = sum_up(watch->widths), clocks = sum_up(watch->clocks);
-	struct core_sharing seen = {
-		.looks = widths.looks,
-		.width = widths.mean / BINS * WIDTH_MOST,
-		.hz = clocks.mean / BINS * HZ_MOST,
-		.most_width = widths.most * WIDTH_MOST / BINS,
-		.most_hz = clocks.most * HZ_MOST / BINS,
-	};
-	for (unsigned i = 0; i < CORE_WIDTH_SHARED * widths.most; i++)
-		seen.shared += (double)atomic_load(&watch->widths[i]) / (double)widths.looks;
+	struct core_sharing seen = { 0 };
+	for (unsigned i = 0; watch && i < watch->count; i++) {
+		struct sum widths = sum_up(watch->cores[i]->widths);
+		struct sum clocks = sum_up(watch->cores[i]->clocks);
+		double looks = (double)widths.looks;
+		seen.looks += widths.looks;
+		seen.width += looks * widths.mean / BINS * WIDTH_MOST;
+		seen.hz += looks * clocks.mean / BINS * HZ_MOST;
+		seen.most_width += looks * widths.most / BINS * WIDTH_MOST;
+		seen.most_hz += looks * clocks.most / BINS * HZ_MOST;
+		seen.shared += (double)count_shared(watch->cores[i], widths.most);
+	}
+	double looks = seen.looks ? (double)seen.looks : 1;
+	seen.width /= looks;
+	seen.hz /= looks;
+	seen.most_width /= looks;
+	seen.most_hz /= looks;
+	seen.shared /= looks;
 	return seen;
 }
