@@ -152,12 +152,10 @@ void doctor_check_sharing(const struct doctor_place *place, struct doctor_findin
 		return;
 	}
 	finding->status = DOCTOR_LIMITED;
-	DOCTOR_SAY(finding->summary,
-		"cores were shared %.0f%% of the time just now: others use hidden hardware threads",
+	DOCTOR_SAY(finding->summary, "hidden threads busy for others %.0f%% just now",
 		seen.shared * 100);
-	DOCTOR_SAY(finding->lost,
-		"times that can be compared: a shared core takes up to twice as long");
-	DOCTOR_SAY(finding->instead, "repeats (measure -r 5), and measure's note on it");
+	DOCTOR_SAY(finding->lost, "up to half of a core, in a part of the runs");
+	DOCTOR_SAY(finding->instead, "repeats (measure -r 5); measure notes how often");
 	DOCTOR_SAY(finding->command, "a dedicated host, or another hour");
 }
 

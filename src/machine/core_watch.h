@@ -15,7 +15,8 @@ struct core_watch;
 struct core_sharing {
 	uint64_t looks; /* 0: nothing can be said, and the rest is 0 */
 	double width, hz; /* means over all looks; width in additions a cycle */
-	double most_width, most_hz; /* of each core, what nine tenths of its looks were below; their mean */
+	double most_width,
+		most_hz; /* of each core, what nine tenths of its looks were below; their mean */
 	double shared; /* looks that saw less than CORE_WIDTH_SHARED of their core's most: 0 .. 1. Too low if it was never alone */
 };
 

@@ -9,7 +9,7 @@ if [ -s stderr ]; then
 fi
 
 awk 'length($0) > 80 { print "wide: " $0; bad = 1 } END { exit bad }' text verbose
-[ "$(wc -l <text)" -le 44 ]
+[ "$(wc -l <text)" -le 52 ]
 if grep -q "$(printf '\033')" text; then
 	echo "colour in a file"
 	exit 1
