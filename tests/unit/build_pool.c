@@ -80,9 +80,10 @@ static void waves_of_different_sizes_are_no_pool(void **state)
 static double threads_with(
 	const struct model *model, const struct model_value *value, double threads)
 {
-	double parameters[2] = { 0 }, result = NAN;
+	double parameters[8] = { 0 }, result = NAN;
 	uint32_t index = model_find_parameter(model, "threads");
-	assert_in_range(index, 0, 1);
+	assert_in_range(model->parameter_count, 1, 8);
+	assert_in_range(index, 0, model->parameter_count - 1);
 	parameters[index] = threads;
 	assert_int_equal(model_evaluate(model, value, MODEL_NUMBER, parameters, &result, NULL), 0);
 	return result;
