@@ -228,7 +228,7 @@ static void close_open_waits(void)
 
 static struct sync_file *map_file(const char *path)
 {
-	int fd = real()->open(path, O_RDWR | O_CLOEXEC);
+	int fd = own_open(path, O_RDWR);
 	if (fd < 0)
 		return NULL;
 	struct stat info;
@@ -236,7 +236,7 @@ static struct sync_file *map_file(const char *path)
 	if (fstat(fd, &info) == 0 && info.st_size == (off_t)sizeof(struct sync_file))
 		map = mmap(
 			NULL, sizeof(struct sync_file), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	(void)close(fd); /* nothing was written through it */
+	own_close(fd);
 	if (map == MAP_FAILED)
 		return NULL;
 	const struct sync_header *header = map;

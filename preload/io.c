@@ -48,42 +48,45 @@ static uint64_t slack_ns(void)
 	return slack;
 }
 
-/* A sleeper could go on when its time was over, not when it got a core. */
-#define SLEEP(duration_ns)                                                                         \
+/*
+ * A sleeper could go on when its time was over, not when it got a core. The duration is looked at after a sleep that
+ * nothing cut short: the kernel could read it, and has left it as it was.
+ */
+#define SLEEP(call, duration_ns)                                                                   \
 	WAIT(SINK_SLEEP, NULL);                                                                    \
-	wait_.woken_ns = wait_.start_ns + (duration_ns) + slack_ns()
+	int result = (int)real()->call;                                                            \
+	if (result == 0)                                                                           \
+		wait_.woken_ns = wait_.start_ns + (duration_ns) + slack_ns();                      \
+	return result
 
 EXPORT int nanosleep(const struct timespec *duration, struct timespec *left)
 {
-	SLEEP(nanoseconds(duration));
-	return real()->nanosleep(duration, left);
+	SLEEP(nanosleep(duration, left), nanoseconds(duration));
 }
 
 EXPORT int clock_nanosleep(
 	clockid_t clock, int flags, const struct timespec *duration, struct timespec *left)
 {
+	if (!(flags & TIMER_ABSTIME)) {
+		SLEEP(clock_nanosleep(clock, flags, duration, left), nanoseconds(duration));
+	}
 	WAIT(SINK_SLEEP, NULL);
-	if (!(flags & TIMER_ABSTIME))
-		wait_.woken_ns = wait_.start_ns + nanoseconds(duration) + slack_ns();
 	return real()->clock_nanosleep(clock, flags, duration, left);
 }
 
 EXPORT int usleep(useconds_t microseconds)
 {
-	SLEEP((uint64_t)microseconds * 1000u);
-	return real()->usleep(microseconds);
+	SLEEP(usleep(microseconds), (uint64_t)microseconds * 1000u);
 }
 
 EXPORT unsigned sleep(unsigned seconds)
 {
-	SLEEP((uint64_t)seconds * 1000000000u);
-	return real()->sleep(seconds);
+	SLEEP(sleep(seconds), (uint64_t)seconds * 1000000000u);
 }
 
 EXPORT int thrd_sleep(const struct timespec *duration, struct timespec *left)
 {
-	SLEEP(nanoseconds(duration));
-	return real()->thrd_sleep(duration, left);
+	SLEEP(thrd_sleep(duration, left), nanoseconds(duration));
 }
 
 enum blocking {
@@ -129,7 +132,7 @@ enum { CALLS = 1024 }; /* between two looks at the descriptor in question: two s
  */
 static bool is_left_out(int fd)
 {
-	if (!self.budget.is_over || fd < 0 || fd >= DESCRIPTORS_MAX)
+	if (!self.budget.is_over || fd < 0 || fd >= DESCRIPTORS_MAX || !is_tracing())
 		return false;
 	enum blocking blocking = __atomic_load_n(&descriptors[fd].blocking, __ATOMIC_RELAXED);
 	if (blocking == BLOCKING_UNKNOWN || self.budget.waits % CALLS == 0)

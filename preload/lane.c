@@ -15,7 +15,7 @@
 
 enum {
 	FREE_LANES = 256,
-	/* Out of the way of programs that number their descriptors themselves. */
+	/* Out of the way of programs that number their descriptors themselves, or say what the next one is. */
 	DESCRIPTOR_MIN = 512,
 };
 
@@ -52,12 +52,12 @@ static int open_file(bool *ret_is_new)
 	*ret_is_new = false;
 	if (is_trace_file(trace_file.fd, &info))
 		return trace_file.fd;
-	int fd = real()->open(trace_file.path, O_RDWR | O_CLOEXEC);
+	int fd = own_open(trace_file.path, O_RDWR);
 	if (fd < 0 || is_trace_file(fd, &info)) {
 		*ret_is_new = true;
 		return fd;
 	}
-	(void)close(fd); /* another file of that name */
+	own_close(fd);
 	return -1;
 }
 
@@ -74,24 +74,34 @@ static bool is_right(const struct trace_header *header)
 	       header->chunk_bytes == TRACE_CHUNK_BYTES && header->state == TRACE_RECORDING;
 }
 
+/* Where the limit leaves no room above the least, in the middle of what it leaves. */
+static int move_up(int fd)
+{
+	struct rlimit limit;
+	int least = DESCRIPTOR_MIN;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= DESCRIPTOR_MIN)
+		least = (int)limit.rlim_cur / 2;
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, least);
+	if (high < 0)
+		return fd;
+	own_close(fd);
+	return high;
+}
+
 bool lanes_attach(const char *path)
 {
 	struct stat info;
-	int fd = real()->open(path, O_RDWR | O_CLOEXEC);
+	int fd = own_open(path, O_RDWR);
 	if (fd < 0)
 		return false;
-	int high = fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTOR_MIN);
-	if (high >= 0) {
-		(void)close(fd); /* the other one stays */
-		fd = high;
-	}
+	fd = move_up(fd);
 	void *map = MAP_FAILED;
 	if (fstat(fd, &info) == 0 && info.st_size >= TRACE_HEADER_BYTES)
 		map = mmap(NULL, TRACE_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED || !is_right(map) || strlen(path) >= sizeof(trace_file.path)) {
 		if (map != MAP_FAILED)
 			(void)munmap(map, TRACE_HEADER_BYTES); /* at worst a page is lost */
-		(void)close(fd); /* nothing was written through it */
+		own_close(fd);
 		return false;
 	}
 	strcpy(trace_file.path, path);
@@ -162,7 +172,7 @@ static struct trace_chunk *map_desk(uint32_t number)
 		map = mmap(NULL, TRACE_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 			chunk_offset(number));
 	if (is_new)
-		(void)close(fd); /* the map stays */
+		own_close(fd);
 	return map == MAP_FAILED ? NULL : map;
 }
 
@@ -200,7 +210,7 @@ static bool copy_desk(const struct lane *lane)
 				  chunk_offset(number) + TRACE_HEAD_BYTES) &&
 			  write_all(fd, &head, sizeof(head), chunk_offset(number));
 	if (is_new)
-		(void)close(fd); /* write errors were seen */
+		own_close(fd);
 	return is_written;
 }
 

@@ -210,7 +210,7 @@ static void end_lanes(void)
 
 static struct live_file *map_file(const char *path)
 {
-	int fd = real()->open(path, O_RDWR | O_CLOEXEC);
+	int fd = own_open(path, O_RDWR);
 	if (fd < 0)
 		return NULL;
 	struct stat info;
@@ -218,7 +218,7 @@ static struct live_file *map_file(const char *path)
 	if (fstat(fd, &info) == 0 && info.st_size == (off_t)sizeof(struct live_file))
 		map = mmap(
 			NULL, sizeof(struct live_file), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	(void)close(fd); /* nothing was written through it */
+	own_close(fd);
 	if (map == MAP_FAILED)
 		return NULL;
 	if (((struct live_header *)map)->version == LIVE_VERSION)

@@ -17,14 +17,14 @@ extern const char etext[] PROFILED_HIDDEN;
 bool profiled_attach(const char *path)
 {
 	struct stat info;
-	int fd = real()->open(path, O_RDWR | O_CLOEXEC);
+	int fd = own_open(path, O_RDWR);
 	if (fd < 0)
 		return false;
 	void *map = MAP_FAILED;
 	if (fstat(fd, &info) == 0 && info.st_size >= (off_t)sizeof(struct profile_page))
 		map = mmap(NULL, sizeof(struct profile_page), PROT_READ | PROT_WRITE, MAP_SHARED,
 			fd, 0);
-	(void)close(fd); /* the map stays */
+	own_close(fd);
 	if (map == MAP_FAILED)
 		return false;
 	struct profile_page *page = map;

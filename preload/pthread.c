@@ -74,7 +74,8 @@ static int waited_for_mutex(
 	bool is_ours = result == 0 || result == EOWNERDEAD;
 	if (self.budget.is_on && is_ours)
 		budget_took(mutex, caller, false);
-	return waited(wait, result);
+	wait->has_failed = !is_ours;
+	return result;
 }
 
 static __attribute__((noinline)) int wait_for_mutex(pthread_mutex_t *mutex, const void *caller)
@@ -109,6 +110,8 @@ EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec
 EXPORT int pthread_mutex_clocklock(
 	pthread_mutex_t *mutex, clockid_t clock, const struct timespec *deadline)
 {
+	if (!is_clock(clock))
+		return real()->pthread_mutex_clocklock(mutex, clock, deadline);
 	int result = try_mutex(mutex);
 	if (result != EBUSY)
 		return got_mutex(mutex, result, CALLER);
@@ -176,6 +179,8 @@ EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 
 EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *deadline)
 {
+	if (!is_deadline(CLOCK_REALTIME, deadline))
+		return real()->pthread_rwlock_timedrdlock(lock, deadline);
 	int result = trial()->pthread_rwlock_tryrdlock(lock);
 	if (result != EBUSY)
 		return acquired_shared(SYNC_RWLOCK, lock, result, CALLER);
@@ -185,6 +190,8 @@ EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct times
 
 EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *deadline)
 {
+	if (!is_deadline(CLOCK_REALTIME, deadline))
+		return real()->pthread_rwlock_timedwrlock(lock, deadline);
 	int result = trial()->pthread_rwlock_trywrlock(lock);
 	if (result != EBUSY)
 		return acquired(SYNC_RWLOCK, lock, result, CALLER);
@@ -195,6 +202,8 @@ EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct times
 EXPORT int pthread_rwlock_clockrdlock(
 	pthread_rwlock_t *lock, clockid_t clock, const struct timespec *deadline)
 {
+	if (!is_deadline(clock, deadline))
+		return real()->pthread_rwlock_clockrdlock(lock, clock, deadline);
 	int result = trial()->pthread_rwlock_tryrdlock(lock);
 	if (result != EBUSY)
 		return acquired_shared(SYNC_RWLOCK, lock, result, CALLER);
@@ -205,6 +214,8 @@ EXPORT int pthread_rwlock_clockrdlock(
 EXPORT int pthread_rwlock_clockwrlock(
 	pthread_rwlock_t *lock, clockid_t clock, const struct timespec *deadline)
 {
+	if (!is_deadline(clock, deadline))
+		return real()->pthread_rwlock_clockwrlock(lock, clock, deadline);
 	int result = trial()->pthread_rwlock_trywrlock(lock);
 	if (result != EBUSY)
 		return acquired(SYNC_RWLOCK, lock, result, CALLER);
@@ -325,5 +336,7 @@ EXPORT int pthread_timedjoin_np(pthread_t thread, void **ret, const struct times
 EXPORT int pthread_clockjoin_np(
 	pthread_t thread, void **ret, clockid_t clock, const struct timespec *deadline)
 {
+	if (!is_clock(clock))
+		return real()->pthread_clockjoin_np(thread, ret, clock, deadline);
 	JOIN(thread, pthread_clockjoin_np(thread, ret, clock, deadline));
 }

@@ -25,6 +25,7 @@
 #include <sys/sem.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <threads.h>
@@ -193,6 +194,33 @@ static inline const struct real *real(void)
 	if (__builtin_expect(!__atomic_load_n(&real_functions.is_whole, __ATOMIC_ACQUIRE), 0))
 		real_resolve();
 	return &real_functions;
+}
+
+/* Whether the C library waits by that clock. Else it refuses the call though it need not wait: it is not to be tried. */
+static inline bool is_clock(clockid_t clock)
+{
+	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+}
+
+/* The same of the whole deadline, at which those for mutexes and joins look only when they wait. */
+static inline bool is_deadline(clockid_t clock, const struct timespec *deadline)
+{
+	return is_clock(clock) && deadline && deadline->tv_nsec >= 0 &&
+	       deadline->tv_nsec < 1000000000;
+}
+
+/*
+ * Files of this library's own: as the C library's open() and close(), but no thread is cancelled in them, since the
+ * program may be in a call that is no cancellation point. -1: it failed, see errno.
+ */
+static inline int own_open(const char *path, int flags)
+{
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC);
+}
+
+static inline void own_close(int fd)
+{
+	(void)syscall(SYS_close, fd); /* what was written was checked */
 }
 
 /* For a function that is tried: what it executes is not the program's work. acquired() follows, or a wait. */

@@ -29,6 +29,8 @@ EXPORT int sem_wait(sem_t *sem)
 
 EXPORT int sem_timedwait(sem_t *sem, const struct timespec *deadline)
 {
+	if (!is_deadline(CLOCK_REALTIME, deadline))
+		return real()->sem_timedwait(sem, deadline);
 	if (take(sem))
 		return acquired(SYNC_SEM, sem, 0, CALLER);
 	WAIT(SYNC_SEM, sem);
@@ -37,6 +39,8 @@ EXPORT int sem_timedwait(sem_t *sem, const struct timespec *deadline)
 
 EXPORT int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *deadline)
 {
+	if (!is_deadline(clock, deadline))
+		return real()->sem_clockwait(sem, clock, deadline);
 	if (take(sem))
 		return acquired(SYNC_SEM, sem, 0, CALLER);
 	WAIT(SYNC_SEM, sem);

@@ -125,14 +125,14 @@ static struct counted read_counted(const char *path)
 {
 	char text[64] = "", *end = text;
 	struct counted ret = { 0 };
-	int fd = real()->open(path, O_RDONLY | O_CLOEXEC);
+	int fd = own_open(path, O_RDONLY);
 	if (fd < 0)
 		return ret;
 	if (syscall(SYS_read, fd, text, sizeof(text) - 1) > 0) {
 		ret.cpu_ns = strtoull(text, &end, 10);
 		ret.delayed_ns = strtoull(end, NULL, 10);
 	}
-	(void)close(fd); /* read only */
+	own_close(fd);
 	return ret;
 }
 
@@ -262,10 +262,10 @@ void trace_name(enum trace_what what, uint64_t object, uint64_t value, const cha
 static void put_program(void)
 {
 	char line[TRACE_NAME_BYTES] = "";
-	int fd = real()->open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	int fd = own_open("/proc/self/cmdline", O_RDONLY);
 	long length = fd < 0 ? 0 : syscall(SYS_read, fd, line, sizeof(line) - 1);
 	if (fd >= 0)
-		(void)close(fd); /* read only */
+		own_close(fd);
 	for (long i = 0; i + 1 < length; i++)
 		if (line[i] == '\0')
 			line[i] = ' ';
@@ -383,7 +383,7 @@ static void put_other_exits(void)
 		char name[];
 	};
 	char buffer[4096] __attribute__((aligned(8)));
-	int fd = real()->open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = own_open("/proc/self/task", O_RDONLY | O_DIRECTORY);
 	long got = 0;
 	while (fd >= 0 && (got = syscall(SYS_getdents64, fd, buffer, sizeof(buffer))) > 0) {
 		for (long at = 0; at < got; at += ((struct entry *)(buffer + at))->length) {
@@ -394,7 +394,7 @@ static void put_other_exits(void)
 		}
 	}
 	if (fd >= 0)
-		(void)close(fd); /* read only */
+		own_close(fd);
 }
 
 void trace_detach(void)

@@ -182,6 +182,8 @@ static void *work(void *unused)
 static void tell_cpu_time(void)
 {
 	struct rusage used;
+	/* The kernel brings the figures up to date at ticks, and as the thread leaves its core. */
+	sleep_ms(1);
 	getrusage(RUSAGE_THREAD, &used);
 	int64_t us = (int64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
 		     used.ru_utime.tv_usec + used.ru_stime.tv_usec;

@@ -114,7 +114,7 @@ static inline void measure(const char *program, const char *argument, struct run
 	AUTO_FREE char *path = NULL;
 	find(program, &path);
 	char file[] = "/tmp/sync_stalls.XXXXXX";
-	AUTO_FD int fd = mkstemp(file);
+	AUTO_FD int fd = mkostemp(file, O_CLOEXEC);
 	assert_true(fd >= 0);
 	struct err err = { 0 };
 	AUTO_RELEASE(sync_env) struct sync_env env = { 0 };

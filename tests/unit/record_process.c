@@ -245,7 +245,7 @@ static void programs_behave_as_without_a_recorder(void **state)
 {
 	(void)state;
 	static const char *const programs[] = { "tests/programs/behaviour", "tests/programs/errnos",
-		"tests/programs/signals" };
+		"tests/programs/signals", "tests/programs/variants" };
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
 		AUTO_RELEASE(trace) struct trace trace = { 0 };
 		check_behaviour(programs[i], NULL, &trace);

@@ -70,7 +70,7 @@ static inline void record_as(const char *program, const char *argument,
 	AUTO_FREE char *path = NULL;
 	find(program, &path);
 	char file[] = "/tmp/record_preload.XXXXXX";
-	AUTO_FD int fd = mkstemp(file);
+	AUTO_FD int fd = mkostemp(file, O_CLOEXEC);
 	assert_true(fd >= 0);
 	struct err err = { 0 };
 	trace_header_init(&trace->header, how);

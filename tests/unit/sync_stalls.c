@@ -188,7 +188,8 @@ static void programs_behave_as_without_the_library(void **state)
 static void so_do_those_that_signals_interrupt(void **state)
 {
 	(void)state;
-	static const char *const programs[] = { "tests/programs/errnos", "tests/programs/signals" };
+	static const char *const programs[] = { "tests/programs/errnos", "tests/programs/signals",
+		"tests/programs/variants" };
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
 		AUTO_RELEASE(run) struct run measured = { 0 };
 		measure(programs[i], NULL, &measured);
