@@ -3,6 +3,7 @@
  * Futexes that the program asks the kernel for by itself, through syscall(): libstdc++'s barriers, latches, semaphores
  * and futures, Rust's locks, TBB. What they are used for is not known here, only who let whom go.
  */
+#include "confined.h"
 #include "real.h"
 #include "sink.h"
 
@@ -38,6 +39,8 @@ EXPORT long futex_syscall(
 		if (waits(operation))
 			return await(CALLER, word, operation, value, timeout, bits);
 		(void)releases(word);
+	} else if (number == SYS_seccomp && sink_mode != SINK_OFF) {
+		confined_by_seccomp((unsigned long)word, (const void *)value);
 	}
 	return real()->syscall(number, word, operation, value, timeout, other, bits);
 }

@@ -158,3 +158,9 @@ __attribute__((destructor)) static void tear_down(void)
 	else if (sink_mode == SINK_LIVE)
 		live_detach();
 }
+
+void sink_end(void)
+{
+	tear_down();
+	sink_mode = SINK_OFF;
+}

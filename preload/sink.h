@@ -54,6 +54,9 @@ static inline bool is_tracing(void)
 	return __builtin_expect(sink_mode == SINK_TRACES, 0);
 }
 
+/* Nothing more is recorded of this process. Keeps errno. */
+HIDDEN void sink_end(void);
+
 struct trace_record;
 
 /* Lives in the interposer's frame; its address also tells how deep the stack is. */

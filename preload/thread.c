@@ -3,6 +3,7 @@
  * Threads as a trace knows them: who created each, where and when, what it runs, how it is called;
  * and the ends of processes that no destructor sees.
  */
+#include "confined.h"
 #include "live.h"
 #include "real.h"
 #include "routines.h"
@@ -129,12 +130,14 @@ EXPORT int prctl(int operation, ...)
 	for (int i = 0; i < 4; i++)
 		arguments[i] = va_arg(list, unsigned long);
 	va_end(list);
+	if (sink_mode != SINK_OFF)
+		confined_by_prctl(operation, arguments);
 	int result =
 		real()->prctl(operation, arguments[0], arguments[1], arguments[2], arguments[3]);
 	if (operation == PR_SET_NAME && result == 0 && is_tracing()) {
-		char name[16] = "";
-		strncpy(name, (const char *)arguments[0],
-			sizeof(name) - 1); /* as the kernel does */
+		const char *given = (const char *)arguments[0];
+		char name[NAME_BYTES] = "";
+		memcpy(name, given, strnlen(given, NAME_BYTES - 1)); /* as the kernel does */
 		trace_name(TRACE_THREAD, trace_own_tid(), 0, name);
 	}
 	return result;

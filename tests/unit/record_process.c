@@ -252,6 +252,25 @@ static void programs_behave_as_without_a_recorder(void **state)
 	}
 }
 
+/* What would kill it under its own filter the recorder leaves, and only that. */
+static void programs_that_confine_themselves_behave_so_too(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *how;
+		uint64_t sections;
+	} confined[] = { { "strict", 10000 }, { "killed", 10000 }, { "refused", 10000 },
+		{ "no counter", 10000 }, { "nearly all", 20000 }, { "descriptors", 30000 } };
+	for (size_t i = 0; i < ARRAY_SIZE(confined); i++) {
+		AUTO_RELEASE(trace) struct trace trace = { 0 };
+		check_behaviour("tests/programs/confined", confined[i].how, &trace);
+		if (WEXITSTATUS(trace.run.status) == 77)
+			skip();
+		assert_int_equal(
+			count_of(&trace, EVENT_RELEASE, WHAT_MUTEX, 0), confined[i].sections);
+	}
+}
+
 /* However it ends, what its objects did before main() and after it is recorded. */
 static void objects_live_before_and_after_main(void **state)
 {
@@ -328,6 +347,7 @@ int main(void)
 		cmocka_unit_test(what_a_killed_program_did_is_there),
 		cmocka_unit_test(a_full_file_ends_the_recording_only),
 		cmocka_unit_test(programs_behave_as_without_a_recorder),
+		cmocka_unit_test(programs_that_confine_themselves_behave_so_too),
 		cmocka_unit_test(objects_live_before_and_after_main),
 		cmocka_unit_test(a_handler_costs_few_events),
 		cmocka_unit_test(unloaded_libraries_have_names),
