@@ -272,24 +272,30 @@ static void what_is_drawn_from_a_deck_adds_up(void **state)
 	}
 }
 
-/* Nine jobs of four threads: one has three; and what is below nothing is nothing. */
-static void turns_that_cannot_be_divided_add_up(void **state)
+/* Ticks of a model whose only parameter is the number of its threads. */
+static double ticks_of_four_threads(const char *text)
 {
-	(void)state;
-	AUTO(model)
-	struct model *model =
-		parse("corecast_model: 1\n"
-		      "parameters: { n: 4 }\n"
-		      "threads: { w: { count: n, fragments: { jobs: { loop: job, times: 9 / n,\n"
-		      "  next: more }, job: { cpu: 1 us, do: tick, next: jobs },\n"
-		      "  more: { loop: job, times: 3 - n, next: exit } } } }\n");
+	AUTO(model) struct model *model = parse(text);
 	AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
 	double threads[] = { 4 };
 	struct sample_options options = { .model = model, .parameters = threads };
 	struct err err;
 	if (sample_run(&options, row, &err) < 0)
 		fail_msg("%s", err.text);
-	assert_true(row[GRAPH_TICKS] == 9);
+	return row[GRAPH_TICKS];
+}
+
+/* Nine jobs of four threads: one has three; and what is below nothing is nothing. */
+static void turns_that_cannot_be_divided_add_up(void **state)
+{
+	(void)state;
+	assert_true(
+		ticks_of_four_threads(
+			"corecast_model: 1\n"
+			"parameters: { n: 4 }\n"
+			"threads: { w: { count: n, fragments: { jobs: { loop: job, times: 9 / n,\n"
+			"  next: more }, job: { cpu: 1 us, do: tick, next: jobs },\n"
+			"  more: { loop: job, times: 3 - n, next: exit } } } }\n") == 9);
 }
 
 /* Two of three locks each: drawn in any order, threads would soon wait for one another. */
@@ -316,20 +322,13 @@ static void who_holds_one_instance_takes_a_later_one(void **state)
 static void a_queue_of_less_than_nothing_is_empty(void **state)
 {
 	(void)state;
-	AUTO(model)
-	struct model *model =
-		parse("corecast_model: 1\n"
-		      "parameters: { n: 4 }\n"
-		      "queues: { jobs: { initial: 3 - n } }\n"
-		      "threads: { w: { count: n, fragments: { first: { cpu: 1 us, do: tick },\n"
-		      "  get: { try_get: jobs, else: exit, next: first } } } }\n");
-	AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
-	double threads[] = { 4 };
-	struct sample_options options = { .model = model, .parameters = threads };
-	struct err err;
-	if (sample_run(&options, row, &err) < 0)
-		fail_msg("%s", err.text);
-	assert_true(row[GRAPH_TICKS] == 4);
+	assert_true(
+		ticks_of_four_threads(
+			"corecast_model: 1\n"
+			"parameters: { n: 4 }\n"
+			"queues: { jobs: { initial: 3 - n } }\n"
+			"threads: { w: { count: n, fragments: { first: { cpu: 1 us, do: tick },\n"
+			"  get: { try_get: jobs, else: exit, next: first } } } }\n") == 4);
 }
 
 static void a_deadlock_and_an_endless_instant_are_explained(void **state)

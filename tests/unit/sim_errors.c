@@ -56,6 +56,28 @@ static void waiting_for_ever_is_explained(void **state)
 		"thread 5 waits for the end of thread 1");
 }
 
+/* A trial with a queue of so many places, or a semaphore at 0, that lends. */
+static void begin_lending(
+	struct trial *trial, enum sim_object_kind kind, uint32_t capacity, uint32_t of)
+{
+	trial_begin(trial, (struct sim_options){ 0 });
+	if (kind == SIM_QUEUE)
+		assert_int_equal(sim_add_queue(trial->sim, "jobs", capacity, &trial->object), 0);
+	else
+		assert_int_equal(sim_add_sem(trial->sim, "free", 0, &trial->object), 0);
+	assert_int_equal(sim_set_lending(trial->sim, kind, 0, of), 0);
+}
+
+static void what_is_not_there_cannot_lend(void **state)
+{
+	(void)state;
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ 0 });
+	assert_int_equal(sim_set_lending(t.sim, SIM_QUEUE, 0, SIM_LENT_OF), -EINVAL);
+	assert_int_equal(sim_set_lending(t.sim, SIM_SEM, 0, SIM_LENT_OF), -EINVAL);
+	sim_free(t.sim);
+}
+
 /* One for each thread and one of 20. */
 static void what_is_missing_in_the_end_is_lent(void **state)
 {
@@ -65,28 +87,18 @@ static void what_is_missing_in_the_end_is_lent(void **state)
 	static const struct sim_op c[] = { COMPUTE(5), OP(SEM_WAIT, 0), EXIT };
 	static const struct sim_op d[] = { PUT(0, 7), PUT(0, 8), PUT(0, 9), EXIT };
 	struct trial t;
-	trial_begin(&t, (struct sim_options){ 0 });
-	assert_int_equal(sim_set_lending(t.sim, SIM_QUEUE, 0, SIM_LENT_OF), -EINVAL);
-	assert_int_equal(sim_set_lending(t.sim, SIM_SEM, 0, SIM_LENT_OF), -EINVAL);
-	assert_int_equal(sim_add_queue(t.sim, "jobs", 0, &t.object), 0);
-	assert_int_equal(sim_set_lending(t.sim, SIM_QUEUE, 0, SIM_LENT_OF), 0);
+	begin_lending(&t, SIM_QUEUE, 0, SIM_LENT_OF);
 	trial_run(&t, THREADS(a));
 	assert_int_equal(t.script.times[1][1], 5);
 	sim_free(t.sim);
-	trial_begin(&t, (struct sim_options){ 0 });
-	assert_int_equal(sim_add_queue(t.sim, "jobs", 0, &t.object), 0);
-	assert_int_equal(sim_set_lending(t.sim, SIM_QUEUE, 0, SIM_LENT_OF), 0);
+	begin_lending(&t, SIM_QUEUE, 0, SIM_LENT_OF);
 	trial_fails(&t, THREADS(b), -EDEADLK,
 		"deadlock at 0.000000000 s: thread 1 waits for queue 'jobs', which is empty");
-	trial_begin(&t, (struct sim_options){ 0 });
-	assert_int_equal(sim_add_sem(t.sim, "free", 0, &t.object), 0);
-	assert_int_equal(sim_set_lending(t.sim, SIM_SEM, 0, SIM_LENT_OF), 0);
+	begin_lending(&t, SIM_SEM, 0, SIM_LENT_OF);
 	trial_run(&t, THREADS(c));
 	assert_int_equal(t.script.times[1][1], 5);
 	sim_free(t.sim);
-	trial_begin(&t, (struct sim_options){ 0 });
-	assert_int_equal(sim_add_queue(t.sim, "jobs", 2, &t.object), 0);
-	assert_int_equal(sim_set_lending(t.sim, SIM_QUEUE, 0, SIM_LENT_OF), 0);
+	begin_lending(&t, SIM_QUEUE, 2, SIM_LENT_OF);
 	trial_run(&t, THREADS(d));
 	sim_free(t.sim);
 }
@@ -96,9 +108,7 @@ static void a_queue_of_signals_lends_any_number(void **state)
 	(void)state;
 	static const struct sim_op a[] = { OP(GET, 0), OP(GET, 0), COMPUTE(5), OP(GET, 0), EXIT };
 	struct trial t;
-	trial_begin(&t, (struct sim_options){ 0 });
-	assert_int_equal(sim_add_queue(t.sim, "told", 0, &t.object), 0);
-	assert_int_equal(sim_set_lending(t.sim, SIM_QUEUE, 0, 0), 0);
+	begin_lending(&t, SIM_QUEUE, 0, 0);
 	trial_run(&t, THREADS(a));
 	assert_int_equal(t.script.times[1][3], 5);
 	sim_free(t.sim);
@@ -199,6 +209,7 @@ int main(void)
 		cmocka_unit_test(a_circle_of_locks_is_explained),
 		cmocka_unit_test(a_lock_taken_twice_is_explained),
 		cmocka_unit_test(waiting_for_ever_is_explained),
+		cmocka_unit_test(what_is_not_there_cannot_lend),
 		cmocka_unit_test(what_is_missing_in_the_end_is_lent),
 		cmocka_unit_test(a_queue_of_signals_lends_any_number),
 		cmocka_unit_test(giving_back_what_another_holds_is_an_error),
