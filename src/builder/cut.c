@@ -1,38 +1,42 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "builder/cut.h"
 
+#include "base/map.h"
 #include "base/mem.h"
 
 #include <errno.h>
 
-/* Whether the lock that the thread takes in a step is given back after it. */
-static bool is_given_back(const struct build_thread *thread, size_t lock)
+static int append_unlock(struct build_thread *thread, struct build_step lock)
 {
-	size_t held = 1;
-	for (size_t i = lock + 1; i < thread->step_count && held > 0; i++) {
-		const struct build_step *step = &thread->steps[i];
-		if (step->object != thread->steps[lock].object)
-			continue;
-		held += step->op == STEP_LOCK || step->op == STEP_READ_LOCK;
-		held -= step->op == STEP_UNLOCK;
-	}
-	return held == 0;
+	if (mem_grow(&thread->steps, &thread->step_capacity, thread->step_count + 1,
+		    sizeof *thread->steps) < 0)
+		return -ENOMEM;
+	lock.op = STEP_UNLOCK;
+	lock.begin_ns = thread->end_ns;
+	lock.cpu_ns = lock.waited_ns = 0;
+	lock.flags = 0;
+	thread->steps[thread->step_count++] = lock;
+	return 0;
 }
 
+/* From the last step to the first: a lock for which no unlock is left behind it was not given back. */
 static int give_back(struct build_thread *thread)
 {
+	AUTO_RELEASE(map) struct map unlocks = { 0 }; /* of no lock yet, by object */
 	for (size_t i = thread->step_count; i-- > 0;) {
-		struct build_step step = thread->steps[i];
-		if ((step.op != STEP_LOCK && step.op != STEP_READ_LOCK) || is_given_back(thread, i))
+		const struct build_step *step = &thread->steps[i];
+		bool is_lock = step->op == STEP_LOCK || step->op == STEP_READ_LOCK;
+		if (!is_lock && step->op != STEP_UNLOCK)
 			continue;
-		if (mem_grow(&thread->steps, &thread->step_capacity, thread->step_count + 1,
-			    sizeof *thread->steps) < 0)
+		uint64_t *left;
+		if (map_add(&unlocks, step->object, 0, 0, &left) < 0)
 			return -ENOMEM;
-		step.op = STEP_UNLOCK;
-		step.begin_ns = thread->end_ns;
-		step.cpu_ns = step.waited_ns = 0;
-		step.flags = 0;
-		thread->steps[thread->step_count++] = step;
+		if (!is_lock)
+			++*left;
+		else if (*left > 0)
+			--*left;
+		else if (append_unlock(thread, *step) < 0)
+			return -ENOMEM;
 	}
 	return 0;
 }

@@ -59,17 +59,18 @@ static void change_timeouts(struct build_trace *trace)
 		}
 }
 
-/* What each thread takes once is no lock, but tells of its end, say. */
-static bool is_lock(const struct use *uses, size_t count)
+/* What each thread takes once is no lock, but tells of its end, say. `takers`: by thread, the object it took last, plus 1. */
+static bool is_lock(const struct use *uses, size_t count, uint32_t *takers)
 {
 	bool is_taken_again = false;
 	for (size_t i = 0; i < count; i++) {
-		for (size_t j = 0; j < i && !is_taken_again; j += 2)
-			is_taken_again = i % 2 == 0 && uses[j].thread == uses[i].thread;
 		bool is_post = i % 2 == 1;
 		if ((uses[i].step->op == STEP_POST) != is_post ||
 			(is_post && uses[i].thread != uses[i - 1].thread))
 			return false;
+		uint32_t *taken = &takers[uses[i].thread];
+		is_taken_again |= !is_post && *taken == uses[i].step->object + 1;
+		*taken = uses[i].step->object + 1;
 	}
 	return is_taken_again;
 }
@@ -147,6 +148,9 @@ static void leave_out_nothing(struct build_thread *thread)
 static int change(struct build_trace *trace, const struct uses *uses)
 {
 	AUTO_RELEASE(map) struct map waits = { 0 }; /* how many semaphores, by thread and place */
+	AUTO_FREE uint32_t *takers = calloc(trace->thread_count + 1, sizeof *takers);
+	if (!takers)
+		return -ENOMEM;
 	for (size_t from = 0, to = 0; from < uses->count; from = to) {
 		to = object_end(uses, from);
 		const struct use *wait = find_wait(trace, &uses->items[from], to - from);
@@ -160,7 +164,7 @@ static int change(struct build_trace *trace, const struct uses *uses)
 		to = object_end(uses, from);
 		const struct use *of_object = &uses->items[from];
 		const struct use *wait = find_wait(trace, of_object, to - from);
-		if (is_lock(of_object, to - from))
+		if (is_lock(of_object, to - from, takers))
 			make_lock(trace, of_object, to - from);
 		else if (wait && *map_find(&waits, wait->thread, wait->step->site) > CLASS_LEAST)
 			make_signals(trace, of_object, to - from);
