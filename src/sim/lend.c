@@ -47,20 +47,27 @@ uint64_t sim_lent_beyond_few(const struct sim *sim)
 	return count;
 }
 
+/* Whether somebody waits and there is a loan for it, which is then counted. */
+static bool take_loan(const struct sim *sim, const struct waiters *waiting, struct lender *lender)
+{
+	if (!waiting->head || !can_lend(sim, lender))
+		return false;
+	lender->lent++;
+	return true;
+}
+
 static int lend_item(struct sim *sim, struct queue *queue)
 {
-	if (!queue->getters.head || !can_lend(sim, &queue->lender))
+	if (!take_loan(sim, &queue->getters, &queue->lender))
 		return 0;
-	queue->lender.lent++;
 	int code = queue_put(sim, queue, 0, 0);
 	return code < 0 ? code : 1;
 }
 
 static int lend_unit(struct sim *sim, struct sem *sem)
 {
-	if (!sem->waiters.head || !can_lend(sim, &sem->lender))
+	if (!take_loan(sim, &sem->waiters, &sem->lender))
 		return 0;
-	sem->lender.lent++;
 	sem->value++;
 	int code = wake_first(sim, &sem->waiters, 0);
 	return code < 0 ? code : 1;
@@ -69,9 +76,8 @@ static int lend_unit(struct sim *sim, struct sem *sem)
 /* The oldest item is left out. */
 static int lend_room(struct sim *sim, struct queue *queue)
 {
-	if (!queue->putters.head || !can_lend(sim, &queue->lender))
+	if (!take_loan(sim, &queue->putters, &queue->lender))
 		return 0;
-	queue->lender.lent++;
 	queue_drop_first(sim, queue);
 	int code = wake_first(sim, &queue->putters, 0);
 	return code < 0 ? code : 1;
