@@ -216,12 +216,14 @@ static void find_worst(struct analysis *analysis, struct results *results, const
 }
 
 /* Of who held a lock while it slept or waited for a device: whose work and that time take longest. */
-static void find_blocked(
+static int find_blocked(
 	const struct analysis *analysis, struct results *results, const uint32_t *places)
 {
 	const struct pairing_table *threads = &analysis->blame.by_thread;
 	AUTO_FREE uint64_t *longest = calloc(results->lock_count + 1, sizeof *longest);
-	for (size_t i = 0; longest && i < threads->count; i++) {
+	if (!longest)
+		return -ENOMEM;
+	for (size_t i = 0; i < threads->count; i++) {
 		const struct pairing *p = &threads->items[i];
 		struct result_lock *lock = &results->locks[p->object];
 		uint64_t own_ns = results->threads[places[p->other]].running_ns + p->blocked_ns;
@@ -231,6 +233,7 @@ static void find_blocked(
 		lock->blocked_ns = p->blocked_ns;
 		lock->blocked_thread = places[p->other];
 	}
+	return 0;
 }
 
 /* What a thread lost counts as far as it let others go on. */
@@ -283,7 +286,8 @@ static int collect_locks(struct analysis *analysis, struct results *results, con
 		fill_lock(&results->locks[i], &analysis->blame.objects[i]);
 	results->lock_count = count;
 	find_worst(analysis, results, places);
-	find_blocked(analysis, results, places);
+	if (find_blocked(analysis, results, places) < 0)
+		return -ENOMEM;
 	find_turns(analysis, results);
 	if (analysis->frame_count > 0)
 		qsort(analysis->frames, analysis->frame_count, sizeof *analysis->frames,
