@@ -17,9 +17,10 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-enum { BUSY_WATCH_MS = 250 };
-
-enum { LOOKS_LEAST = 100 }; /* half a second of two cores: fewer tell no share */
+enum {
+	BUSY_WATCH_MS = 250,
+	LOOKS_LEAST = 100, /* half a second of two cores: fewer tell no share */
+};
 
 void session_release(struct session *session)
 {
@@ -83,12 +84,6 @@ static int remark_busy(struct session *session, struct err *err)
 		"include it",
 		busy, online); /* fits */
 	return remark(session, text, err);
-}
-
-/* Where a core shows both its hardware threads the program's own threads may be on them. */
-static bool is_core_hidden(const struct machine *machine)
-{
-	return machine->topology.threads == machine->topology.cores;
 }
 
 static int remark_shared(struct session *session, const struct core_watch *watch, struct err *err)
@@ -328,7 +323,7 @@ static int make_runs(struct session *session, struct err *err)
 int session_run(struct session *session, struct err *err)
 {
 	AUTO(core_watch) struct core_watch *watch = NULL;
-	if (is_core_hidden(session->opts->machine))
+	if (!machine_shows_smt(&session->opts->machine->topology))
 		watch = core_watch_new();
 	int outcome = make_runs(session, err);
 	if (outcome >= 0 && outcome != MEASURED_CANCELLED && session->opts->where)

@@ -30,7 +30,7 @@ void doctor_check_cores(const struct doctor_place *place, struct doctor_finding 
 	if (t->cores > 0)
 		DOCTOR_SAY(finding->summary, "%u usable; %u socket%s, %u core%s, %s",
 			machine->usable, t->sockets, plural(t->sockets), t->cores, plural(t->cores),
-			t->threads > t->cores ? "SMT" : "no SMT");
+			machine_shows_smt(t) ? "SMT" : "no SMT");
 	else
 		DOCTOR_SAY(finding->summary, "%u usable; the arrangement of cores is not told",
 			machine->usable);
@@ -132,8 +132,7 @@ void doctor_check_waiting(const struct doctor_place *place, struct doctor_findin
 
 void doctor_check_sharing(const struct doctor_place *place, struct doctor_finding *finding)
 {
-	const struct machine_topology *t = &place->machine->topology;
-	if (t->threads > t->cores) {
+	if (machine_shows_smt(&place->machine->topology)) {
 		DOCTOR_SAY(finding->summary, "cores show their hardware threads");
 		return;
 	}

@@ -142,6 +142,11 @@ static int read_topology(struct machine_topology *ret, struct err *err)
 	return 0;
 }
 
+bool machine_shows_smt(const struct machine_topology *topology)
+{
+	return topology->cores > 0 && topology->threads > topology->cores;
+}
+
 int machine_read(const char *root, struct machine *ret, struct err *err)
 {
 	struct machine machine = { 0 };

@@ -49,6 +49,12 @@ struct machine {
  */
 int machine_read(const char *root, struct machine *ret, struct err *err);
 
+/*
+ * Whether cores show more than one hardware thread. Where they do, a program's own threads may share a core, and a
+ * thread that finds its core narrow does not tell of a neighbour (core_watch.h). False where the topology is not told.
+ */
+bool machine_shows_smt(const struct machine_topology *topology);
+
 /* Parts of machine_read(), for tests. */
 void machine_cpu_read(const char *root, struct machine_cpu *ret);
 
