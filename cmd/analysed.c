@@ -129,6 +129,19 @@ static uint8_t what_of_code(const struct analysed *file, const struct result_mod
 								: what;
 }
 
+/* By what the program calls there. */
+static uint8_t what_of_call(
+	const struct analysed *file, const struct result_module *module, uint64_t site)
+{
+	const struct call_place place = { module->path, site - module->bias };
+	const char *callee = symbols_callee(file->symbols, &place);
+	if (!callee)
+		return WHAT_NONE;
+	if (strcmp(callee, "syscall") == 0) /* by itself: as Rust's locks do */
+		return what_of_code(file, module, site, true);
+	return what_of_function(callee);
+}
+
 /*
  * By the code that entered the kernel, where its name tells; else by what the program called: much of the C
  * library waits by one function of its own, and may have no symbols. In a static program the caller is the library's, too.
@@ -143,14 +156,8 @@ static uint8_t what_of_futex(const struct analysed *file, const struct result_lo
 		what = what_of_code(file, waits, entry, true);
 	if (what == WHAT_NONE && calls)
 		what = what_of_code(file, calls, lock->site, calls == waits);
-	const char *callee = NULL;
 	if (what == WHAT_NONE && calls)
-		callee = symbols_callee(file->symbols,
-			&(struct call_place){ calls->path, lock->site - calls->bias });
-	if (callee && strcmp(callee, "syscall") == 0) /* by itself: as Rust's locks do */
-		what = what_of_code(file, calls, lock->site, true);
-	else if (callee)
-		what = what_of_function(callee);
+		what = what_of_call(file, calls, lock->site);
 	/* Debian's has no symbols; a team's threads that nobody called from the program wait at barriers. */
 	if (what == WHAT_NONE && waits && strstr(waits->path, "libgomp") &&
 		(lock->what == WHAT_COND || lock->what == WHAT_JOIN || calls == waits))
