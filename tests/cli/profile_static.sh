@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Profiles of static programs, into which nothing can be preloaded: the same events and instructions as when they are linked dynamically.
 set -euo pipefail
 [ -e "$CORECAST_BUILD/plugin/libcorecast-profile.so" ] || exit 77
