@@ -66,6 +66,7 @@ static uint64_t path_hash(
 	return hash ^ hash >> 32;
 }
 
+/* As in the profiler's plugin, and written again on purpose: what is compared with a reference must not share its code. */
 static void learn(struct entry *entry, uint64_t target)
 {
 	if (entry->target == target)
