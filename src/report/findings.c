@@ -23,6 +23,31 @@ static struct quantity_text factor_text(double factor)
 	return ret;
 }
 
+/* What the target is compared with: one thread, or where that was not measured the fewest that were. */
+static const struct forecast_point *base_of(const struct forecast *f)
+{
+	for (size_t i = 0; i + 1 < f->point_count; i++)
+		if (isfinite(f->points[i].measured))
+			return &f->points[i];
+	return &f->points[0];
+}
+
+static void add_speedup(struct strbuf *out, const struct forecast *f)
+{
+	const struct forecast_point *target = &f->points[f->point_count - 1], *base = base_of(f);
+	double speedup =
+		speed_ratio(f->metric, forecast_known_value(base), forecast_known_value(target));
+	struct quantity_text subject = { "one thread" };
+	if (base->threads > 1)
+		snprintf(subject.text, sizeof subject.text, "%" PRIu32 " threads", base->threads);
+	if (speedup >= 0.995)
+		strbuf_addf(
+			out, ": %s times as fast as %s", factor_text(speedup).text, subject.text);
+	else if (speedup > 0)
+		strbuf_addf(out, ": %s %s %s times as fast", subject.text,
+			base->threads > 1 ? "are" : "is", factor_text(1 / speedup).text);
+}
+
 static void add_answer(struct strbuf *out, const struct forecast *f)
 {
 	const struct forecast_point *target = forecast_at(f, (uint32_t)f->point_count);
@@ -33,11 +58,8 @@ static void add_answer(struct strbuf *out, const struct forecast *f)
 	if (isfinite(target->low) && isfinite(target->high))
 		strbuf_addf(out, " (90%% interval %s to %s)", value_text(f, target->low).text,
 			value_text(f, target->high).text);
-	double speedup = forecast_speedup(f, target);
-	if (target->threads > 1 && speedup >= 0.995)
-		strbuf_addf(out, ": %s times as fast as one thread", factor_text(speedup).text);
-	else if (target->threads > 1 && speedup > 0)
-		strbuf_addf(out, ": one thread is %s times as fast", factor_text(1 / speedup).text);
+	if (target->threads > 1)
+		add_speedup(out, f);
 	strbuf_add(out, ".\n");
 }
 
@@ -67,8 +89,13 @@ static void add_limit(struct strbuf *out, const struct forecast *f)
 				f->point_count);
 		return;
 	}
-	strbuf_addf(out, "It stops scaling at %" PRIu32 " thread%s (%s)", stop->threads,
+	double gain = speed_ratio(f->metric, f->points[0].value, stop->value);
+	bool hardly_scales = stop->threads > 1 && gain < 1.05;
+	strbuf_addf(out, "It %s at %" PRIu32 " thread%s (%s)",
+		hardly_scales ? "hardly scales: it is fastest" : "stops scaling", stop->threads,
 		plural(stop->threads), value_text(f, stop->value).text);
+	if (hardly_scales)
+		strbuf_addf(out, ", by %.0f%%", 100 * (gain - 1));
 	if (stop->threads < f->point_count)
 		add_loss(out, f, stop);
 	strbuf_add(out, ".\n");

@@ -19,7 +19,7 @@
 static const double DRIFT_LOW = -1.5, DRIFT_HIGH = 1.2, DRIFT_OUTSIDE = 0.05;
 
 /* Throughput per thread does not rise far beyond the data, whatever noise suggests. */
-static const double SLOPE_MAX = 1.1;
+static const double SLOPE_MAX = 1.1, SLOPE_BELOW = 1;
 
 /* ln X at one thread before any measurement: any value. */
 static const double START_LEVEL_VARIANCE = 1e4;
@@ -151,6 +151,16 @@ static void smooth(struct step *steps, size_t last)
 	}
 }
 
+/* Below the first measurement, one thread alone does at most its share: else far below, slopes that rise say anything. */
+static void bound_below(struct step *steps, size_t first)
+{
+	for (size_t i = first; i-- > 0;) {
+		double dt = log((double)(i + 2) / (double)(i + 1));
+		struct state *s = &steps[i].filtered;
+		s->level = fmax(s->level, steps[i + 1].filtered.level - SLOPE_BELOW * dt);
+	}
+}
+
 /* Adds one hypothesis's states to the mixture's first two moments. */
 static void accumulate(const struct step *steps, size_t node_count, const struct hypothesis *h,
 	double weight, struct exponent_node *ret)
@@ -201,6 +211,7 @@ int exponent_predict(const struct exponent_model *model, const struct exponent_d
 		summary.noise += weights[i] * h.noise;
 		summary.volatility += weights[i] * h.sigma;
 		smooth(steps, last);
+		bound_below(steps, data->threads[0] - 1);
 		accumulate(steps, node_count, &h, weights[i], ret);
 	}
 	for (size_t i = 0; i < node_count; i++)

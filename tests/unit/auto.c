@@ -133,6 +133,20 @@ static void a_curve_without_one_thread_is_continued_downwards(void **state)
 	assert_true(f->points[0].high / f->points[0].low > f->points[7].high / f->points[7].low);
 }
 
+/* 40 s at 100 threads are not more than 4000 s at one. */
+static void far_below_the_data_one_thread_does_its_share(void **state)
+{
+	(void)state;
+	static const double times[] = { 40, 24, 20, 18.4 };
+	struct sample s = { .curve.metric = METRIC_TIME };
+	for (uint32_t i = 0; i < 4; i++)
+		add(&s, 100 * (i + 1), times[i]);
+	AUTO(forecast) struct forecast *f = run(&s, 400);
+	for (uint32_t n = 1; n < 100; n++)
+		assert_true(f->points[n - 1].value * n < 1.05 * 100 * times[0]);
+	assert_true(f->points[0].low < 1000);
+}
+
 static void one_outlier_does_not_steer(void **state)
 {
 	(void)state;
@@ -231,6 +245,7 @@ int main(void)
 		cmocka_unit_test(units_do_not_matter),
 		cmocka_unit_test(gaps_are_filled_between_their_ends),
 		cmocka_unit_test(a_curve_without_one_thread_is_continued_downwards),
+		cmocka_unit_test(far_below_the_data_one_thread_does_its_share),
 		cmocka_unit_test(one_outlier_does_not_steer),
 		cmocka_unit_test(intervals_grow_past_the_data),
 		cmocka_unit_test(three_points_come_with_a_warning_and_two_are_refused),

@@ -134,6 +134,36 @@ static void without_utf8_it_is_ascii(void **state)
 		"Method: auto\n");
 }
 
+static struct strbuf text_of(const struct forecast *f)
+{
+	struct strbuf out = { 0 };
+	report_forecast_text(&out, f, &(struct text_style){ .width = 200 });
+	assert_int_equal(strbuf_failed(&out), 0);
+	return out;
+}
+
+static void what_was_not_measured_is_not_compared_with(void **state)
+{
+	(void)state;
+	AUTO(forecast) struct forecast *f = fixture_forecast(METRIC_TIME, 16, 8, 100);
+	f->points[0].measured = NAN;
+	AUTO_RELEASE(strbuf) struct strbuf out = text_of(f);
+	assert_non_null(strstr(out.text, "3.78 times as fast as 2 threads.\n"));
+}
+
+static void who_does_not_scale_is_told_so(void **state)
+{
+	(void)state;
+	AUTO(forecast) struct forecast *f = fixture_forecast(METRIC_TIME, 8, 4, 100);
+	for (size_t i = 0; i < f->point_count; i++)
+		f->points[i].value = 100 + (double)(i * i);
+	f->points[1].value = 98;
+	f->best_threads = f->stops_scaling_at = 2;
+	AUTO_RELEASE(strbuf) struct strbuf out = text_of(f);
+	assert_non_null(strstr(out.text, "It hardly scales: it is fastest at 2 threads (98.0 s), "
+					 "by 2%; at 8 it is 34% slower than there.\n"));
+}
+
 static void colour_adds_nothing_but_colour(void **state)
 {
 	(void)state;
@@ -276,6 +306,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_forecast_is_this_text),
 		cmocka_unit_test(without_utf8_it_is_ascii),
+		cmocka_unit_test(what_was_not_measured_is_not_compared_with),
+		cmocka_unit_test(who_does_not_scale_is_told_so),
 		cmocka_unit_test(colour_adds_nothing_but_colour),
 		cmocka_unit_test(any_width_is_kept),
 		cmocka_unit_test(a_comparison_fits_and_says_who_is_faster),
