@@ -87,7 +87,6 @@ static int read_metric(const struct command *command, const char *name, enum met
 	return 0;
 }
 
-/* Reads the side's file; treatments of odd input go to stderr. */
 static int read_side(struct side *side, const struct runs_read_opts *opts, struct err *err)
 {
 	bool is_stdin = strcmp(side->path, "-") == 0;
@@ -99,12 +98,7 @@ static int read_side(struct side *side, const struct runs_read_opts *opts, struc
 		opts, &runs, err);
 	if (code < 0)
 		return code;
-	code = curve_from_runs(runs, &side->curve, err);
-	if (code < 0)
-		return code;
-	for (size_t i = 0; i < side->curve->note_count; i++)
-		fprintf(stderr, "corecast: %s: %s\n", side->path, side->curve->notes[i]);
-	return 0;
+	return curve_from_runs(runs, &side->curve, err);
 }
 
 static uint32_t largest(const struct side *side)

@@ -117,7 +117,10 @@ static int remark_caveats(struct session *session, struct err *err)
 
 static int remark_all(struct session *session, struct err *err)
 {
-	int status = remark_oversubscription(session, err);
+	int status = journal_comment(
+		&session->journal, err, "cores: %u", session->opts->machine->usable);
+	if (status == 0)
+		status = remark_oversubscription(session, err);
 	if (status == 0)
 		status = remark_busy(session, err);
 	if (status == 0)

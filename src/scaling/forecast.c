@@ -125,11 +125,16 @@ static void summarise(struct forecast *f)
 			total > 0 ? f->stalls[i].values[f->point_count - 1] / total : 0;
 }
 
-/* Threads that wait for a core make a curve bend that would not on more cores. */
+/* Threads that wait for a core make a curve bend that would not on more cores, and a curve without any tells nothing of them. */
 static int note_oversubscription(const struct curve *curve, struct forecast *f)
 {
-	if (curve->cores == 0 || f->measured_max <= curve->cores)
+	if (curve->cores == 0 || f->point_count <= curve->cores)
 		return 0;
+	if (f->measured_max <= curve->cores)
+		return forecast_add_note(f,
+			"%u %s could be used: what is said of more threads is for a machine like "
+			"it with as many cores",
+			curve->cores, curve->cores == 1 ? "core" : "cores");
 	size_t above = 0;
 	for (size_t i = 0; i < curve->point_count; i++)
 		above += curve->points[i].threads > curve->cores;
@@ -139,6 +144,15 @@ static int note_oversubscription(const struct curve *curve, struct forecast *f)
 		"machine "
 		"with more cores, measure on one",
 		above, curve->point_count, curve->cores, curve->cores == 1 ? "core" : "cores");
+}
+
+/* How odd input was treated, and what whoever measured remarked. */
+static int note_input(const struct curve *curve, struct forecast *f)
+{
+	for (size_t i = 0; i < curve->note_count; i++)
+		if (forecast_add_note(f, "%s", curve->notes[i]) < 0)
+			return -ENOMEM;
+	return 0;
 }
 
 int forecast_run(const struct curve *curve, const struct forecast_method *method,
@@ -179,7 +193,7 @@ int forecast_run(const struct curve *curve, const struct forecast_method *method
 	if (code < 0)
 		return code;
 	summarise(f);
-	if (note_oversubscription(curve, f) < 0)
+	if (note_oversubscription(curve, f) < 0 || note_input(curve, f) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	*ret = TAKE(f);
 	return 0;

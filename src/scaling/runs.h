@@ -40,8 +40,8 @@ struct runs {
 	size_t row_count;
 	char **stall_names; /* without the "stall:" prefix */
 	size_t stall_count;
-	uint32_t cores; /* above this `measure` found more threads than cores; 0: it did not say */
-	char **notes; /* documented treatments of odd input, one sentence each */
+	uint32_t cores; /* that `measure` could use; 0: it did not say */
+	char **notes; /* documented treatments of odd input, and remarks of `measure`: one sentence each */
 	size_t note_count;
 	size_t row_capacity; /* of runs_append() */
 };

@@ -39,6 +39,9 @@ static const char *const column_names[COLUMN_COUNT] = {
 	[COLUMN_N] = "n",
 };
 
+/* As many remarks, and as much of each, as anybody reads. */
+enum { REMARKS_MAX = 8, REMARK_BYTES = 300 };
+
 static const char stall_prefix[] = "stall:";
 
 struct csv {
@@ -306,15 +309,29 @@ static bool is_content(const char *text)
 	return *text && *text != '#';
 }
 
-/* What `corecast measure` remarks: rows above so many threads had more threads than cores. */
-static void read_remark(struct csv *csv, const char *text)
+/* What follows `mark` at the beginning of a line, or NULL. */
+static const char *text_behind(const char *text, const char *mark)
 {
-	static const char mark[] = "# note: oversubscribed above ";
-	if (strncmp(text, mark, sizeof mark - 1) != 0)
-		return;
-	unsigned long cores = strtoul(text + sizeof mark - 1, NULL, 10);
-	if (cores >= 1 && cores <= RUNS_THREADS_MAX)
-		csv->runs->cores = (uint32_t)cores;
+	size_t length = strlen(mark);
+	return strncmp(text, mark, length) == 0 ? text + length : NULL;
+}
+
+/*
+ * What `corecast measure` writes below the header beside its rows: how many cores it could use, and remarks that belong
+ * to the figures (a busy machine, shared cores). 0 or -ENOMEM.
+ */
+static int read_comment(struct csv *csv, const char *text)
+{
+	const char *note = text_behind(text, "# note: ");
+	const char *cores = text_behind(text, "# cores: ");
+	if (note && !cores)
+		cores = text_behind(note, "oversubscribed above ");
+	unsigned long count = cores ? strtoul(cores, NULL, 10) : 0;
+	if (count >= 1 && count <= RUNS_THREADS_MAX)
+		csv->runs->cores = (uint32_t)count;
+	if (!note || cores || csv->runs->note_count == REMARKS_MAX)
+		return 0;
+	return runs_add_note(csv->runs, "measured with a remark: %.*s", REMARK_BYTES, note);
 }
 
 struct row_key {
@@ -380,9 +397,9 @@ int runs_csv_read(
 		if (is_content(lines->text))
 			code = read_row(&csv, err);
 		else
-			read_remark(&csv, lines->text);
+			code = read_comment(&csv, lines->text);
 	if (code < 0)
-		return code;
+		return code == -ENOMEM ? err_set(err, code, "out of memory") : code;
 	if (csv.runs->row_count == 0)
 		return err_set(err, -EINVAL,
 			csv.skipped ? "%s: no row has a %s: every run failed"

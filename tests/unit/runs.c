@@ -147,6 +147,25 @@ static void a_failed_run_is_skipped_with_a_note(void **state)
 	assert_string_equal(runs->notes[0], "2 rows have no time (first line 3): skipped");
 }
 
+static void what_measure_remarked_is_kept(void **state)
+{
+	(void)state;
+	AUTO(runs)
+	struct runs *runs = expect_runs("threads,time\n# cores: 6\n# note: the machine is busy\n"
+					"# notes: none\n1,2\n2,1\n");
+	assert_int_equal(runs->cores, 6);
+	assert_int_equal(runs->note_count, 1);
+	assert_string_equal(runs->notes[0], "measured with a remark: the machine is busy");
+	AUTO_RELEASE(strbuf) struct strbuf many = { 0 };
+	strbuf_add(&many, "threads,time\n# note: oversubscribed above 2 threads: only 2\n"
+			  "# cores: 99999999999\n1,2\n");
+	for (int i = 0; i < 100; i++)
+		strbuf_addf(&many, "# note: %d\n", i);
+	AUTO(runs) struct runs *bounded = expect_runs(many.text);
+	assert_int_equal(bounded->cores, 2);
+	assert_int_equal(bounded->note_count, 8);
+}
+
 static void a_row_that_is_there_twice_is_noted(void **state)
 {
 	(void)state;
@@ -317,6 +336,7 @@ int main(void)
 		cmocka_unit_test(line_ends_and_a_byte_order_mark_do_not_matter),
 		cmocka_unit_test(quoted_fields_may_hold_commas_and_quotes),
 		cmocka_unit_test(a_failed_run_is_skipped_with_a_note),
+		cmocka_unit_test(what_measure_remarked_is_kept),
 		cmocka_unit_test(a_row_that_is_there_twice_is_noted),
 		cmocka_unit_test(files_without_rows_are_refused),
 		cmocka_unit_test(headers_that_are_not_ours_are_refused),
