@@ -178,6 +178,10 @@ static int rewrite_part(struct rewrite *r, struct build_step *lock, const struct
 		step.cpu_ns = 0;
 		emit_after(r, lock->object, step);
 		return 0;
+	case MEANING_AWAITS:
+	case MEANING_COUNTS:
+	case MEANING_ENDS:
+		return 0;
 	}
 	lock->cpu_ns = 0;
 	int code = emit(r, step);

@@ -416,7 +416,9 @@ static int judge_cond(struct judge *judge)
 		code = judge_queue(judge, use);
 	if (code == 0)
 		code = judge_drain(judge);
-	return code == 0 ? judge_barrier(judge) : code;
+	if (code == 0)
+		code = judge_barrier(judge);
+	return code == 0 ? judge_progress(judge) : code;
 }
 
 static bool is_type_of(const struct meaning *m, uint32_t type, const struct meaning_cond *cond)

@@ -22,15 +22,15 @@ double judge_share(uint64_t decisions, uint64_t explained, uint64_t waits, uint6
 	return (double)explained / (double)decisions;
 }
 
-static int add_part(
-	struct meaning *m, uint32_t type, uint32_t cond, enum meaning_role role, bool is_first)
+int judge_add_part(const struct judge *judge, uint32_t type, enum meaning_role role, bool is_first)
 {
-	struct meaning_section *section = &m->types[type];
+	struct meaning_section *section = &judge->m->types[type];
 	size_t capacity = section->part_count;
 	if (mem_grow(&section->parts, &capacity, section->part_count + 1, sizeof *section->parts) <
 		0)
 		return -ENOMEM;
-	section->parts[section->part_count++] = (struct meaning_part){ cond, role, is_first };
+	section->parts[section->part_count++] =
+		(struct meaning_part){ judge->cond, role, is_first };
 	return 0;
 }
 
@@ -38,8 +38,7 @@ int judge_add_parts(const struct judge *judge, const enum meaning_role of_role[]
 {
 	for (uint32_t i = 0; i < judge->m->type_count; i++)
 		if (judge->roles[i] != ROLE_NONE &&
-			add_part(judge->m, i, judge->cond, of_role[judge->roles[i]],
-				judge->is_first[i]) < 0)
+			judge_add_part(judge, i, of_role[judge->roles[i]], judge->is_first[i]) < 0)
 			return -ENOMEM;
 	return 0;
 }

@@ -41,11 +41,13 @@ void meaning_free(struct meaning *meaning)
 	free(meaning->types);
 	free(meaning->conds);
 	free(meaning->uses);
+	free(meaning->needs);
 	free(meaning->refused);
 	map_release(&meaning->type_index);
 	map_release(&meaning->mutex_index);
 	map_release(&meaning->thread_index);
 	map_release(&meaning->cond_index);
+	map_release(&meaning->exempt);
 	free(meaning);
 }
 
@@ -68,6 +70,7 @@ static int thread_of(struct meaning *m, const struct event *event, struct meanin
 	if (code < 0)
 		return code;
 	m->thread_count += (size_t)code;
+	m->threads[index].tid = event->tid;
 	*ret = &m->threads[index];
 	return 0;
 }
@@ -324,6 +327,12 @@ const struct meaning_cond *meaning_conds(const struct meaning *meaning, size_t *
 	return meaning->conds;
 }
 
+const struct meaning_need *meaning_needs(const struct meaning *meaning, size_t *ret_count)
+{
+	*ret_count = meaning->need_count;
+	return meaning->needs;
+}
+
 uint32_t meaning_find_cond(const struct meaning *meaning, uint32_t pid, uint64_t object)
 {
 	const uint64_t *index = map_find(&meaning->cond_index, pid, object);
@@ -341,6 +350,15 @@ void meaning_forget(struct meaning *meaning, uint32_t cond)
 				type->parts[kept++] = type->parts[k];
 		type->part_count = kept;
 	}
+}
+
+bool meaning_is_exempt(
+	const struct meaning *meaning, uint32_t cond, uint64_t section, uint64_t *ret_given)
+{
+	const uint64_t *given = map_find(&meaning->exempt, cond, section);
+	if (given)
+		*ret_given = *given;
+	return given;
 }
 
 bool meaning_is_refused(const struct meaning *meaning, uint64_t section)

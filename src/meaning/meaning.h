@@ -23,6 +23,7 @@
  *		other; every section of them waits or wakes
  *	gate	nobody waits after the first signal; or, used again, a thread's i-th pass needs the i-th
  *	drain	a queue of which a get takes all that there is
+ *	progress	several things at one condition, each type of sections its own: see progress.c
  *
  * A condition that nobody waited for is a queue if its other sections get what was put: all of them, or
  * all but those that came after its end, or when it was empty, changed nothing, and went on elsewhere.
@@ -57,6 +58,7 @@ enum meaning_kind {
 	MEANING_GENERATIONS, /* a gate used again: a thread's i-th pass needs the i-th opening */
 	MEANING_DRAIN, /* a queue of which a get takes all that there is */
 	MEANING_UNUSED, /* signalled, never waited for, and no counterpart was found */
+	MEANING_PROGRESS, /* each section waits for how far others have come: see struct meaning_need */
 };
 
 struct meaning_cond {
@@ -71,6 +73,7 @@ struct meaning_cond {
 	uint32_t put_items, get_items; /* queue: of one section */
 	uint32_t participants; /* barrier */
 	bool is_closed; /* queue: by the sections with MEANING_CLOSES */
+	bool is_partial; /* progress: not all types of sections that wait have needs */
 };
 
 enum meaning_role {
@@ -81,6 +84,26 @@ enum meaning_role {
 	MEANING_OPENS,
 	MEANING_ENTERS,
 	MEANING_TRIES, /* gets if there is something to get, else goes on: see meaning_is_refused() */
+	/* Progress: it waits until its needs are met; it is counted as a source; it is counted as having passed. */
+	MEANING_AWAITS,
+	MEANING_COUNTS,
+	MEANING_ENDS,
+};
+
+/*
+ * A section of this type goes on when
+ *
+ *	each * (sections of `source` so far) - per * (sections of `sink` that ended so far) >= level
+ *
+ * in all threads; with a tid it is a need of that thread only, and of `sink`, which is its own type, counts what it
+ * ended itself; with a source_tid, of `source` what that thread did. All needs have to be met.
+ */
+struct meaning_need {
+	uint32_t cond, type, sink; /* types: indices, see meaning_sections() */
+	uint32_t source; /* UINT32_MAX: all types with MEANING_COUNTS but its own */
+	uint32_t tid, source_tid; /* 0: any */
+	uint32_t each, per;
+	int64_t level;
 };
 
 /* A type of critical sections, and what each of them does to conditions. */
@@ -113,6 +136,16 @@ const struct meaning_section *meaning_sections(const struct meaning *meaning, si
 const struct meaning_cond *meaning_conds(const struct meaning *meaning, size_t *ret_count);
 /* Index of a condition, UINT32_MAX if there is none. */
 uint32_t meaning_find_cond(const struct meaning *meaning, uint32_t pid, uint64_t object);
+
+/* Of conditions of the kind MEANING_PROGRESS; in order of conditions, then types. */
+const struct meaning_need *meaning_needs(const struct meaning *meaning, size_t *ret_count);
+
+/*
+ * Progress: did this section (see meaning_is_refused()) go on though its needs were not met? Then it waits for nothing but that
+ * sections of other types were counted as often as then: what it waited for was to be had no more.
+ */
+bool meaning_is_exempt(
+	const struct meaning *meaning, uint32_t cond, uint64_t section, uint64_t *ret_given);
 
 /* Leaves a condition without a meaning from now on: what was found did not work. */
 void meaning_forget(struct meaning *meaning, uint32_t cond);

@@ -36,6 +36,7 @@ struct meaning_open {
 };
 
 struct meaning_thread {
+	uint32_t tid;
 	struct meaning_open *open; /* sections that it is in */
 	size_t open_count, capacity;
 	struct meaning_open last; /* that it has left, no other since */
@@ -61,6 +62,9 @@ struct meaning {
 	struct meaning_use *uses;
 	size_t cond_count, cond_capacity, use_capacity;
 	struct map type_index, mutex_index, thread_index, cond_index;
+	struct meaning_need *needs;
+	size_t need_count, need_capacity;
+	struct map exempt; /* condition, section -> sections of other types counted when it ended */
 	uint64_t section_count;
 	uint8_t *refused; /* a bit for each section */
 };
@@ -91,12 +95,14 @@ double judge_share(
 uint64_t judge_executions(const struct judge *judge, enum role role);
 /* Tells the types what they do to the condition. 0 or -ENOMEM. */
 int judge_add_parts(const struct judge *judge, const enum meaning_role of_role[]);
+int judge_add_part(const struct judge *judge, uint32_t type, enum meaning_role role, bool is_first);
 
 /* Each: 1 if that is what the condition is (and it is noted), 0 if not, -ENOMEM. */
 int judge_gate(const struct judge *judge);
 int judge_generations(const struct judge *judge, double least);
 int judge_drain(const struct judge *judge);
 int judge_barrier(const struct judge *judge);
+int judge_progress(const struct judge *judge);
 
 /* Decides on all conditions. 0 or -ENOMEM. */
 int meaning_judge(struct meaning *meaning);

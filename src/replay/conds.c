@@ -12,6 +12,19 @@ static void note(uint32_t *first, bool *are_several, uint32_t index)
 	*first = *first > 0 ? *first : index + 1;
 }
 
+/*
+ * It was woken, looked, and waits again in the same section: what it waits for was not what that signal told of, which on
+ * other cores it need not wait for.
+ */
+static void forget_vain_wait(struct load_thread *thread, struct load_hold *hold, uint32_t object)
+{
+	struct step *step = hold->ordered_wait ? &thread->steps[hold->ordered_wait - 1] : NULL;
+	if (step && step->object == object &&
+		(step->kind == STEP_AWAIT_SIGNAL || step->kind == STEP_SLEEP))
+		step->kind = STEP_NOTHING;
+	hold->ordered_wait = thread->count;
+}
+
 /* A condition's wait; its mutex is held, else it is a pause. */
 int conds_wait(struct replay *replay, uint32_t index, uint32_t object, const struct event *event)
 {
@@ -52,6 +65,7 @@ int conds_wait(struct replay *replay, uint32_t index, uint32_t object, const str
 	if (!hold)
 		return 0;
 	step->other = mutex;
+	forget_vain_wait(thread, hold, object);
 	note(&replay->objects[object].waiter, &replay->objects[object].has_waiters, index);
 	replay->objects[mutex].guards_condition = true;
 	replay->objects[mutex].holder = REPLAY_NONE;
@@ -88,7 +102,9 @@ int conds_resolve(struct replay *replay, uint32_t index, uint64_t woken_ns)
 int conds_signal(struct replay *replay, uint32_t index, uint32_t object, const struct event *event)
 {
 	struct load_object *cond = &replay->objects[object];
-	if (cond->meaning != UINT32_MAX) /* the section that it belongs to provides */
+	if (cond->meaning != UINT32_MAX &&
+		!section_waits_by_order(
+			replay, object)) /* the section that it belongs to provides */
 		return 0;
 	struct step *step = load_push(&replay->threads[index], STEP_SIGNAL);
 	if (!step)
@@ -106,7 +122,8 @@ int conds_signal(struct replay *replay, uint32_t index, uint32_t object, const s
 		next = wait->next;
 		if (wait->woken_ns == event->time_ns) {
 			struct step *waiting = &replay->threads[wait->thread].steps[wait->step];
-			waiting->kind = STEP_AWAIT_SIGNAL;
+			if (waiting->kind != STEP_NOTHING)
+				waiting->kind = STEP_AWAIT_SIGNAL;
 			waiting->amount = cond->signals - 1;
 			replay->facts.by_order++;
 		} else if (wait->woken_ns > event->time_ns) {

@@ -82,6 +82,10 @@ int play_decide(struct player *player, uint32_t index, const struct step *step, 
 			return play_wait_for(player, index, step, op);
 		++*passes;
 		return PLAY_DONE;
+	case MEANING_PROGRESS:
+		return progress_may_go_on(player, index, step)
+			       ? PLAY_DONE
+			       : play_wait_for(player, index, step, op);
 	case MEANING_UNKNOWN:
 	case MEANING_UNUSED:
 		break;
@@ -89,8 +93,10 @@ int play_decide(struct player *player, uint32_t index, const struct step *step, 
 	return PLAY_DONE;
 }
 
-int play_put(struct player *player, const struct step *step, struct sim_op *op)
+int play_put(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
 {
+	if (step->class == MEANING_COUNTS || step->class == MEANING_ENDS)
+		return progress_count(player, index, step, op);
 	const struct meaning_cond *meaning = meaning_of(player, step->object);
 	struct play_cond *cond = &player->conds[step->object];
 	bool is_for_all = true;

@@ -53,7 +53,7 @@ struct step {
 	uint8_t kind, class;
 	bool is_shared; /* read side */
 	bool is_all; /* broadcast */
-	bool is_refused; /* STEP_DECIDE: it went on because the queue was closed */
+	bool is_refused; /* STEP_DECIDE: it went on because the queue was closed (of MEANING_AWAITS: see meaning_is_exempt(), amount is what had been given) */
 	bool is_pooled; /* the work before it is part of replay.pooled's */
 	bool is_poll; /* STEP_SLEEP, STEP_TIMED_WAIT: until others have come to rest; amount: index of the poll */
 	bool is_awaited; /* a poll waits until somebody has come here: see replay.rests */
@@ -81,6 +81,7 @@ struct load_hold {
 	uint32_t object, depth;
 	uint64_t site;
 	const struct meaning_section *section; /* NULL: nothing is known of it */
+	size_t ordered_wait; /* the step of its last wait by recorded order, plus one; 0: none */
 	size_t decisions; /* its first STEP_DECIDE, and how many there are */
 	size_t decision_count;
 	bool has_waited;
@@ -385,6 +386,8 @@ size_t section_decision(
 	const struct load_thread *thread, const struct load_hold *hold, uint32_t cond);
 /* Whether each wait for a condition takes all that there is. */
 bool section_takes_all(const struct replay *replay, uint32_t cond);
+/* Whether some sections wait for one certain signal, though the condition has a meaning for others. */
+bool section_waits_by_order(const struct replay *replay, uint32_t cond);
 
 /* barriers.c. barriers_forks(): those before this instant; barriers_meet(): when all events are known. */
 int barriers_arrive(struct replay *replay, uint32_t thread, uint32_t object, size_t step,

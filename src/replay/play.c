@@ -358,7 +358,7 @@ static int play_step(
 	case STEP_DECIDE:
 		return play_decide(player, index, step, op);
 	case STEP_PUT:
-		return play_put(player, step, op);
+		return play_put(player, index, step, op);
 	case STEP_SEM_WAIT:
 		return take_semaphore(player, index, step, op);
 	case STEP_SEM_POST:

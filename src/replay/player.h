@@ -52,6 +52,13 @@ struct play_progress {
 	uint64_t work;
 };
 
+/* Of conditions with MEANING_PROGRESS: see progress.c. */
+struct play_progress_needs {
+	struct map first; /* condition and type, tid -> the first of their needs, plus one */
+	uint64_t *next; /* of each need: the next of the same, plus one; 0: none */
+	struct map given, ended; /* condition and type, tid (0: all) -> sections so far */
+};
+
 struct player {
 	struct replay *replay;
 	const struct replay_run *run;
@@ -73,6 +80,7 @@ struct player {
 	uint64_t *turns; /* object -> whose turn it is */
 	struct map turn_waiters; /* object, turn -> thread that waits for it */
 	struct map passes; /* thread, condition: how often it passed */
+	struct play_progress_needs needs;
 	struct play_table tables[SIM_DISKS + 1]; /* by enum sim_object_kind */
 	uint32_t *parts; /* changes that are not of threads: their indices */
 	size_t part_count;
@@ -103,10 +111,17 @@ static inline int play_op(struct sim_op *op, enum sim_op_kind kind, uint32_t num
 int play_wait_for(
 	struct player *player, uint32_t index, const struct step *step, struct sim_op *op);
 int play_decide(struct player *player, uint32_t index, const struct step *step, struct sim_op *op);
-int play_put(struct player *player, const struct step *step, struct sim_op *op);
+int play_put(struct player *player, uint32_t index, const struct step *step, struct sim_op *op);
 int play_await_signal(
 	struct player *player, uint32_t index, const struct step *step, struct sim_op *op);
 int play_signal(struct player *player, const struct step *step, struct sim_op *op);
+
+/* progress.c. progress_count(): as above, or -ENOMEM. */
+int progress_init(struct player *player);
+void progress_release(struct player *player);
+bool progress_may_go_on(const struct player *player, uint32_t index, const struct step *step);
+int progress_count(
+	struct player *player, uint32_t index, const struct step *step, struct sim_op *op);
 
 /* The step that a thread is at; NULL: it has done all. */
 static inline const struct step *player_step(const struct player *player, uint32_t index)

@@ -75,8 +75,9 @@ static int start_cond(struct player *player, uint32_t index)
 		cond->items = (int64_t)meaning_conds(
 			player->replay->opts.meaning, &count)[object->meaning]
 				      .initial;
-		return 0;
 	}
+	if (object->meaning != UINT32_MAX && object->signals == 0)
+		return 0;
 	cond->has_order = object->signals > 0;
 	cond->signals = calloc(object->signals / 8 + 1, 1);
 	return cond->signals ? 0 : -ENOMEM;
@@ -171,7 +172,9 @@ static int player_init(struct player *player)
 		player->pool_left_ns[i] = replay->pools[i].work_ns;
 	for (size_t i = 0; i < replay->poll_count; i++)
 		player->poll_left[i] = replay->polls[i].rest_count;
-	int code = add_objects(player);
+	int code = progress_init(player);
+	if (code == 0)
+		code = add_objects(player);
 	if (code == 0)
 		code = add_changes(player);
 	for (uint32_t i = 0; code == 0 && i < replay->thread_count; i++) {
@@ -203,6 +206,7 @@ static void player_release(struct player *player)
 	free(player->by_tid);
 	map_release(&player->turn_waiters);
 	map_release(&player->passes);
+	progress_release(player);
 	sim_free(player->sim);
 }
 

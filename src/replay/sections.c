@@ -6,7 +6,8 @@
 
 static bool is_decision(uint8_t role)
 {
-	return role == MEANING_GETS || role == MEANING_ARRIVES || role == MEANING_ENTERS;
+	return role == MEANING_GETS || role == MEANING_ARRIVES || role == MEANING_ENTERS ||
+	       role == MEANING_AWAITS;
 }
 
 /* What a critical section does to a condition of its mutex: waits for it, perhaps, or provides. */
@@ -56,9 +57,12 @@ int replay_section_begin(struct replay *replay, struct load_thread *thread, stru
 			continue;
 		if (push_part(replay, thread, hold, part, STEP_DECIDE) < 0)
 			return -ENOMEM;
-		thread->steps[thread->count - 1].is_refused =
-			part->role == MEANING_GETS &&
-			meaning_is_refused(replay->opts.meaning, number);
+		struct step *step = &thread->steps[thread->count - 1];
+		if (part->role == MEANING_GETS)
+			step->is_refused = meaning_is_refused(replay->opts.meaning, number);
+		else if (part->role == MEANING_AWAITS)
+			step->is_refused = meaning_is_exempt(
+				replay->opts.meaning, part->cond, number, &step->amount);
 	}
 	hold->decision_count = thread->count - hold->decisions;
 	return 0;
@@ -69,7 +73,8 @@ int replay_section_end(struct replay *replay, struct load_thread *thread, struct
 {
 	replay->decided += hold.decision_count > 0;
 	for (size_t i = 0; i < hold.decision_count; i++)
-		if (thread->steps[hold.decisions + i].kind == STEP_DECIDE)
+		if (thread->steps[hold.decisions + i].kind == STEP_DECIDE &&
+			thread->steps[hold.decisions + i].class != MEANING_AWAITS)
 			thread->steps[hold.decisions + i].amount = replay->decided;
 	return push_provided(replay, thread, &hold, false);
 }
@@ -80,6 +85,14 @@ bool section_takes_all(const struct replay *replay, uint32_t cond)
 	uint32_t meaning = replay->objects[cond].meaning;
 	return meaning != UINT32_MAX &&
 	       meaning_conds(replay->opts.meaning, &count)[meaning].kind == MEANING_DRAIN;
+}
+
+bool section_waits_by_order(const struct replay *replay, uint32_t cond)
+{
+	size_t count;
+	uint32_t meaning = replay->objects[cond].meaning;
+	return meaning != UINT32_MAX &&
+	       meaning_conds(replay->opts.meaning, &count)[meaning].is_partial;
 }
 
 size_t section_decision(

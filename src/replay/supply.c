@@ -110,7 +110,7 @@ static bool binds(const struct replay *replay, const struct step *step)
 	case STEP_DECIDE:
 		meaning = meaning_of(replay, step->object);
 		return !meaning || meaning->kind == MEANING_BARRIER ||
-		       meaning->kind == MEANING_GENERATIONS;
+		       meaning->kind == MEANING_PROGRESS || meaning->kind == MEANING_GENERATIONS;
 	default:
 		return false;
 	}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Inside progress.c and needs.c: what one type of sections may wait for, and how far others have come. */
+#ifndef MEANING_PROGRESS_H
+#define MEANING_PROGRESS_H
+
+#include "meaning/parts.h"
+
+enum { PROGRESS_TYPES_MAX = 32 /* of one mutex */ };
+
+/* Whose progress it is: that of all together; each thread's own balance with all others, with one of them, with its neighbours. */
+enum family_kind { FAMILY_COMMON, FAMILY_OWN, FAMILY_FIXED, FAMILY_DISTANCE };
+
+struct family {
+	enum family_kind kind;
+	uint32_t source,
+		sink; /* local types; source: `types` stands for all that signal, but the waiter's */
+	int partner; /* FIXED: local thread; DISTANCE: how many ranks further */
+	int64_t each, per;
+};
+
+/* Of one thread (of COMMON: the first stands for all). */
+struct level {
+	int64_t least, second; /* balances of those that went on */
+	uint64_t at_least, gone_on, waits;
+	bool has_second, is_needed;
+};
+
+struct progress_judge {
+	const struct judge *judge;
+	size_t entries; /* that are read */
+	uint32_t types[PROGRESS_TYPES_MAX], type_count;
+	bool gives[PROGRESS_TYPES_MAX]; /* it signals the condition */
+	uint32_t *local; /* of each type, plus one */
+	uint32_t *ranks, *threads; /* local thread of each thread; and back */
+	uint32_t thread_count, waiter; /* waiter: local type that is judged */
+	bool are_pairs_tried;
+	/* Counts so far: [type * (threads + 1) + thread], the last one of all threads. */
+	int64_t *given, *ended, *given_in_all, *ended_in_all;
+	int64_t all_given; /* by those that signal, and are not the waiter's type */
+	struct level *levels;
+	uint8_t *is_explained; /* of each entry: a wait */
+	int64_t *balances; /* room for one of each entry */
+};
+
+struct outcome {
+	bool has_failed; /* out of memory */
+	uint64_t waits, decisions,
+		broken; /* waits: explained, that were not before; broken: went on below the level */
+};
+
+/* Counts an entry of the mutex's log. */
+void progress_read(struct progress_judge *p, const struct meaning_entry *entry);
+/* 1: a section of the waiter's type waits, 2: goes on, 0: another entry. */
+int progress_decision(const struct progress_judge *p, const struct meaning_entry *entry);
+/* The thread whose progress this one needs; thread_count: all threads'; UINT32_MAX: none. */
+uint32_t progress_partner(const struct progress_judge *p, const struct family *f, uint32_t thread);
+struct level *progress_level(struct progress_judge *p, const struct family *f, uint32_t thread);
+/* Finds the levels, and what they explain. is_final: that counts as explained from now on. */
+struct outcome progress_try(struct progress_judge *p, const struct family *f, bool is_final);
+/* Which family explains most of the waits that are left; how many. 0: none, and *best is untouched. */
+uint64_t progress_best(struct progress_judge *p, struct family *best);
+
+#endif
