@@ -378,6 +378,22 @@ static bool is_name_taken(const struct build_groups *groups, size_t before, cons
 	return false;
 }
 
+/* How many groups are called so already, numbered or not: where there are thousands, the first free number is not searched from 1. */
+static unsigned count_named(
+	const struct build_groups *groups, size_t before, const char *name, size_t length)
+{
+	unsigned count = 0;
+	for (size_t i = 0; i < before; i++) {
+		const char *taken = groups->items[i].name;
+		if (strncmp(taken, name, length) != 0)
+			continue;
+		taken += length;
+		count += *taken == '\0' ||
+			 (*taken == '_' && taken[1 + strspn(taken + 1, "0123456789")] == '\0');
+	}
+	return count;
+}
+
 /* "main"; the thread's name if it is alone, else what the names have in common; numbered if taken. */
 static int name_group(const struct build_trace *trace, struct build_groups *groups, size_t index)
 {
@@ -390,7 +406,8 @@ static int name_group(const struct build_trace *trace, struct build_groups *grou
 		name = "main";
 		length = strlen(name);
 	}
-	for (unsigned number = 1; number < UINT32_MAX; number++) {
+	for (unsigned number = 1 + count_named(groups, index, name, length); number < UINT32_MAX;
+		number++) {
 		AUTO_FREE char *text = NULL;
 		int code = number == 1 ? asprintf(&text, "%.*s", (int)length, name)
 				       : asprintf(&text, "%.*s_%u", (int)length, name, number);
