@@ -23,6 +23,8 @@
 #include <sys/stat.h>
 #include <fcntl.h>
 
+enum { PLAIN_CODES = 2 }; /* behind the trace's */
+
 struct bytes {
 	char *start;
 	size_t count;
@@ -53,7 +55,9 @@ struct stream {
 struct program {
 	struct profile profile;
 	struct full_trace *trace;
-	struct code *codes; /* the trace's, then a plain load and a plain store */
+	/* The trace's; a plain load and a plain store; the trace's without the stores of what
+	 * loads, too: a call through memory or a string stores elsewhere. */
+	struct code *codes;
 	size_t code_count;
 	struct meaning *meaning;
 	struct replay *replay;
@@ -61,23 +65,38 @@ struct program {
 	struct stream *streams; /* by thread of the replay */
 };
 
-/* The lines that an instruction accesses besides its first: plain loads, or stores. */
+static bool loads_and_stores(const struct code *code)
+{
+	return (code->flags & CODE_LOAD) && (code->flags & CODE_STORE);
+}
+
+/* The lines that an instruction accesses besides its first: plain loads, or stores; both in turn, after its load. */
 static size_t add_extra(const struct program *program, struct stream *stream, uint32_t op,
 	struct micro_op *ops, size_t room)
 {
 	const struct full_trace_cursor *cursor = &stream->cursor;
 	const struct code *code = &program->codes[cursor->ops[op].code];
 	bool loads = code->flags & CODE_LOAD, stores = code->flags & CODE_STORE;
-	size_t count = 0;
+	size_t count = 0, seen = 0;
 	for (; stream->extra_at < cursor->extra_count && cursor->extra[stream->extra_at].op <= op;
 		stream->extra_at++) {
 		if (cursor->extra[stream->extra_at].op < op || count == room)
 			continue;
-		bool is_store = stores && (!loads || stream->extra_at % 2 == 1);
+		bool is_store = stores && (!loads || seen++ % 2 == 0);
 		ops[count++] = (struct micro_op){ cursor->extra[stream->extra_at].address,
 			(uint32_t)program->code_count + is_store, 0 };
 	}
 	return count;
+}
+
+static bool stores_elsewhere(const struct program *program, const struct stream *stream)
+{
+	const struct full_trace_cursor *cursor = &stream->cursor;
+	size_t extra = stream->extra_at;
+	while (extra < cursor->extra_count && cursor->extra[extra].op < stream->at)
+		extra++;
+	return loads_and_stores(&program->codes[cursor->ops[stream->at].code]) &&
+	       extra < cursor->extra_count && cursor->extra[extra].op == stream->at;
 }
 
 static bool next_block(struct stream *stream)
@@ -98,7 +117,10 @@ static size_t read_stream(
 			break;
 		if (stream->at == stream->cursor.count)
 			continue;
-		ops[made++] = stream->cursor.ops[stream->at];
+		struct micro_op *op = &ops[made++];
+		*op = stream->cursor.ops[stream->at];
+		if (stores_elsewhere(program, stream))
+			op->code += (uint32_t)program->code_count + PLAIN_CODES;
 		size_t room = REFRUN_OPS - made - (wanted - count);
 		made += add_extra(program, stream, (uint32_t)stream->at, ops + made, room);
 		stream->at++;
@@ -174,7 +196,7 @@ static int load_timeline(struct program *program, struct err *err)
 static int copy_codes(struct program *program, struct err *err)
 {
 	const struct code *codes = full_trace_codes(program->trace, &program->code_count);
-	program->codes = calloc(program->code_count + 2, sizeof(*codes));
+	program->codes = calloc(2 * program->code_count + PLAIN_CODES, sizeof(*codes));
 	if (!program->codes)
 		return err_set(err, -ENOMEM, "out of memory");
 	memcpy(program->codes, codes, program->code_count * sizeof(*codes));
@@ -182,6 +204,10 @@ static int copy_codes(struct program *program, struct err *err)
 		(struct code){ .class = CODE_MOVE, .flags = CODE_LOAD };
 	program->codes[program->code_count + 1] =
 		(struct code){ .class = CODE_MOVE, .flags = CODE_STORE };
+	struct code *again = program->codes + program->code_count + PLAIN_CODES;
+	memcpy(again, codes, program->code_count * sizeof(*codes));
+	for (size_t i = 0; i < program->code_count; i++)
+		again[i].flags &= (uint8_t) ~(loads_and_stores(&again[i]) ? CODE_STORE : 0);
 	return 0;
 }
 
