@@ -87,16 +87,47 @@ static double share(uint64_t part, uint64_t whole)
 	return whole > 0 ? (double)part / (double)whole : 0;
 }
 
-/* Lines to and from memory for each instruction. What is written there goes back some day. */
-static double memory_lines(const struct profile_class *class, const struct statstack_class *odds,
+/* Of accesses to data, for each instruction. */
+static double lines_fetched(const struct profile_class *class, const struct statstack_class *odds,
 	const struct processor *processor)
 {
+	return share(class->loads + class->stores, class->instructions) *
+	       odds->access.beyond[processor->level_count - 1];
+}
+
+/*
+ * As many lines leave the last caches as come into them, but for those that are there at the end: all that the program touches,
+ * or what they have room for. Where others push lines out, they go sooner or later.
+ */
+static double find_written_back(const struct rppm *rppm, const struct processor *processor)
+{
+	const struct profile *profile = rppm->profile;
+	const struct cache *last = &processor->levels[processor->level_count - 1];
+	double fetched = 0, touched = 0;
+	for (size_t i = 0; i < profile->class_count; i++) {
+		const struct profile_class *class = &profile->classes[i];
+		fetched += (double)class->instructions *
+			   lines_fetched(class, &rppm->answer.classes[i], processor);
+		touched += (double)class->first_touches_global;
+	}
+	uint32_t threads =
+		profile->thread_count < processor->cores ? profile->thread_count : processor->cores;
+	uint32_t caches =
+		last->shared_by > 0 ? (threads + last->shared_by - 1) / last->shared_by : 1;
+	double room = (double)caches * (double)last->bytes / PROFILE_LINE_BYTES;
+	double left = touched < room ? touched : room;
+	return last->lifetime_ns > 0 ? 1 : left < fetched ? 1 - left / fetched : 0;
+}
+
+/* Lines to and from memory for each instruction. */
+static double memory_lines(const struct profile_class *class, const struct statstack_class *odds,
+	const struct processor *processor, double written_back)
+{
 	uint32_t last = processor->level_count - 1;
-	double fetched = share(class->loads + class->stores, class->instructions) *
-			 odds->access.beyond[last];
+	double fetched = lines_fetched(class, odds, processor);
 	double loaded = share(class->loads, class->instructions) * odds->load.beyond[last];
 	double written = fetched > loaded ? fetched - loaded : 0;
-	return fetched + written +
+	return fetched + written_back * written +
 	       share(class->fetches, class->instructions) * odds->fetch_beyond[last];
 }
 
@@ -145,7 +176,7 @@ static struct core_input input_of(struct rppm *rppm, size_t index,
 		class, processor->predictor, processor->predictor_bytes, &input.jumps_seen);
 	memcpy(ret->beyond, odds->access.beyond, sizeof ret->beyond);
 	ret->mispredicted = input.mispredicted;
-	ret->memory_lines = memory_lines(class, odds, processor);
+	ret->memory_lines = memory_lines(class, odds, processor, rppm->written_back);
 	return input;
 }
 
@@ -294,6 +325,7 @@ static int play_classes(struct rppm *rppm, struct core *core, const struct proce
 	struct class_curve *curves, struct prediction *prediction)
 {
 	statstack_ask(rppm->statstack, processor, &rppm->answer);
+	rppm->written_back = find_written_back(rppm, processor);
 	for (size_t i = 0; i < prediction->class_count; i++) {
 		if (rppm->classes[i].like != i)
 			continue;

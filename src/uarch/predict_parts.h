@@ -24,6 +24,7 @@ struct rppm {
 	struct predict_class *classes;
 	ptrdiff_t *slots; /* of all classes: index of statstack_find(), negative: none */
 	struct core_odds *odds; /* by slot, of the processor at hand */
+	double written_back; /* of the lines that are written, on it: the others are in the last cache at the end */
 	/* While the timeline is loaded. */
 	struct map threads; /* pid, tid -> profile's thread, the last that was seen to start */
 	uint16_t *stretches; /* by profile's thread: what it is in */
