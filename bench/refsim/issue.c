@@ -120,13 +120,15 @@ static bool issue_one(struct refcore *core, uint64_t number)
 uint32_t refcore_issue(struct refcore *core)
 {
 	uint32_t kept = 0, issued = 0;
-	bool is_held = false; /* a fence that waits holds back what comes after it */
+	bool is_held =
+		false; /* a fence that waits holds back what comes after it; in order everything does */
 	for (uint32_t i = 0; i < core->waiting_count; i++) {
 		uint64_t number = core->waiting[i];
 		bool has_gone = !is_held && issue_one(core, number);
 		issued += has_gone;
 		const struct entry *entry = entry_at(core, number);
-		is_held |= !has_gone && entry->kind == KIND_ALONE && !entry->is_load_too;
+		is_held |= !has_gone && (core->processor->in_order ||
+						(entry->kind == KIND_ALONE && !entry->is_load_too));
 		if (!has_gone)
 			core->waiting[kept++] = number;
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The window: each micro-operation in program order is dispatched, finds its operands' times, its port and its line,
- * and commits. The traces of a class run one behind the other without the window being emptied, after the end of
- * the last one has filled it, so that what is counted is a steady state.
+ * and commits. The traces of a class run one behind the other without the window being emptied, after the
+ * last one, so that what is counted is a steady state. All of that one, whatever the window: what fills just the window leaves
+ * chains and streams where their length happens to be, and then a larger window can take longer.
  */
 #include "base/mem.h"
 #include "uarch/core_memory.h"
@@ -13,7 +14,6 @@
 #include <string.h>
 
 enum {
-	WARM_WINDOWS = 1, /* reorder buffers that are filled before counting begins */
 	FETCHED_MAX = 1024, /* instructions that the front end may be ahead */
 };
 
@@ -33,6 +33,7 @@ struct core {
 	int64_t *left; /* of stores, like done[]: when they have gone to the first level */
 	size_t done_capacity, left_capacity;
 	int64_t registers[CORE_REGISTERS], left_registers[CORE_REGISTERS];
+	int64_t issued_at; /* the youngest that has issued, where that is in order */
 	int64_t dispatch_at, commit_at, front_ready, drained_at, accesses_after;
 	uint32_t dispatched, committed; /* in these cycles */
 	uint64_t uops; /* dispatched since the start */
@@ -314,11 +315,17 @@ static int64_t execute(struct core *core, const struct core_uop *uop, const uint
 	enum core_component *ret_component)
 {
 	*ret_component = CORE_BASE;
-	if (uop->flags & CORE_SERIAL)
-		return execute_serial(core, uop, access, ready, ret_component);
+	if (core->processor.in_order && core->issued_at > ready)
+		ready = core->issued_at;
+	if (uop->flags & CORE_SERIAL) {
+		int64_t done = execute_serial(core, uop, access, ready, ret_component);
+		core->issued_at = done - core->processor.units[uop->unit].latency;
+		return done;
+	}
 	if (uop->flags & CORE_LOAD && core->accesses_after > ready)
 		ready = core->accesses_after;
 	int64_t at = core_ports_book(&core->ports, unit, ready);
+	core->issued_at = at;
 	if (uop->flags & CORE_LOAD && access->is_stored) {
 		int64_t left = stores_left(core, operands, uop->operand_count);
 		if (left > at)
@@ -425,16 +432,13 @@ static void play_uop(struct core *core, const struct core_program *program,
 		redirect(core, done + core->processor.front_end);
 }
 
-/* Plays a trace from micro-operation `from` on. */
-static void play_trace(struct core *core, const struct core_program *program,
-	const struct core_trace *trace, uint32_t from)
+static void play_trace(
+	struct core *core, const struct core_program *program, const struct core_trace *trace)
 {
 	core_memory_start_trace(&core->memory, trace);
 	memcpy(core->done, core->registers, sizeof(core->registers));
 	memcpy(core->left, core->left_registers, sizeof(core->left_registers));
-	memset(core->done + CORE_REGISTERS, 0, from * sizeof(*core->done));
-	memset(core->left + CORE_REGISTERS, 0, from * sizeof(*core->left));
-	for (uint32_t i = from; i < trace->uop_count; i++)
+	for (uint32_t i = 0; i < trace->uop_count; i++)
 		play_uop(core, program, &program->uops[trace->uop + i], CORE_REGISTERS + i);
 	for (unsigned i = 0; i < CORE_REGISTERS; i++) {
 		core->registers[i] = core->done[trace->last_writer[i]];
@@ -508,7 +512,7 @@ static int start_class(struct core *core, const struct core_program *program,
 	for (unsigned i = 0; i < CORE_COMPONENTS; i++)
 		core->stack[i] = 0;
 	core->dispatch_at = core->commit_at = core->front_ready = core->drained_at = 0;
-	core->accesses_after = 0;
+	core->accesses_after = core->issued_at = 0;
 	core->dispatched = core->committed = 0;
 	core->uops = 0;
 	core->drained_line = CORE_NONE;
@@ -526,8 +530,7 @@ static void warm_up(
 	struct core *core, const struct core_program *program, const struct core_class *class)
 {
 	const struct core_trace *last = &program->traces[class->trace + class->trace_count - 1];
-	uint32_t uops = WARM_WINDOWS * core->processor.rob;
-	play_trace(core, program, last, last->uop_count > uops ? last->uop_count - uops : 0);
+	play_trace(core, program, last);
 	core->memory.lines_fetched = core->memory.fetch_cycles = core->memory.busy_cycles = 0;
 }
 
@@ -551,7 +554,7 @@ int core_play(struct core *core, const struct core_program *program, size_t inde
 		int64_t before[CORE_COMPONENTS];
 		for (unsigned i = 0; i < CORE_COMPONENTS; i++)
 			before[i] = core->stack[i];
-		play_trace(core, program, trace, 0);
+		play_trace(core, program, trace);
 		instructions += trace->weight;
 		result.uops += weight * (double)(core->uops - uops);
 		result.memory_lines += weight * (core->memory.lines_fetched - lines);

@@ -98,6 +98,7 @@ struct processor {
 	uint32_t fuses;
 	uint32_t
 		binds; /* 1: a micro-operation has its port from when it is dispatched; 0: when it issues */
+	uint32_t in_order; /* 1: nothing issues before what is older has; 0: what is ready does */
 	uint32_t rob, issue_queue, load_queue, store_queue; /* entries */
 	uint32_t
 		memory_queue; /* entries of an issue queue that loads and stores have to themselves; 0:

@@ -90,6 +90,41 @@ static void a_small_window_limits_what_runs_side_by_side(void **state)
 	assert_true(play_hits(&script, &processor).cpi > 2 * 24. / 128);
 }
 
+/* A multiplication, who needs it, and one that needs nothing: the next multiplication waits for the second. */
+static void in_order_nothing_passes_what_waits(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_MULTIPLY, .writes = BIT(0) },
+					 { .class = CODE_ALU, .reads = BIT(0), .writes = BIT(1) },
+					 { .class = CODE_ALU, .writes = BIT(2) } } };
+	repeat(&script, 3);
+	struct processor processor = eight_wide();
+	processor.units[CODE_MULTIPLY].latency = 6;
+	assert_near(play_hits(&script, &processor).cpi, 1. / 8, 0.02);
+	processor.in_order = 1;
+	assert_near(play_hits(&script, &processor).cpi, 6. / 3, 0.01);
+}
+
+/* Misses are not waited for until they are used. */
+static void in_order_misses_overlap_until_they_are_used(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_MOVE,
+						    .flags = CODE_LOAD,
+						    .data_bytes = 8,
+						    .writes = BIT(3) },
+					 { .class = CODE_ALU, .writes = BIT(1) } } };
+	repeat(&script, 2);
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = LINE * (1 + (uint64_t)i);
+	struct processor processor = eight_wide();
+	processor.in_order = 1;
+	struct core_input none = { 0 };
+	assert_near(play(&script, &processor, none, always_memory).cpi, MEMORY / 256., 0.1);
+	script.codes[1].reads = BIT(3);
+	assert_near(play(&script, &processor, none, always_memory).cpi, MEMORY / 2., 0.02);
+}
+
 static void a_pointer_chase_waits_for_each_load(void **state)
 {
 	(void)state;
@@ -483,6 +518,8 @@ int main(void)
 		cmocka_unit_test(the_busiest_port_is_the_limit),
 		cmocka_unit_test(a_unit_that_is_not_pipelined_is_busy_for_its_interval),
 		cmocka_unit_test(a_small_window_limits_what_runs_side_by_side),
+		cmocka_unit_test(in_order_nothing_passes_what_waits),
+		cmocka_unit_test(in_order_misses_overlap_until_they_are_used),
 		cmocka_unit_test(a_pointer_chase_waits_for_each_load),
 		cmocka_unit_test(independent_misses_fill_the_window_or_the_room_for_misses),
 		cmocka_unit_test(a_chain_of_misses_leaves_room_to_others),

@@ -89,6 +89,8 @@ static void errors_name_line_and_field(void **state)
 		{ "interval: 18", "interval: 0",
 			"f:13: cycles are a whole number from 1 to 10000, in "
 			"'units.divide.interval'" },
+		{ "ports: [0]", "ports: [1, 9]",
+			"f:13: a port is a number from 0 to 2, in 'units.divide.ports'" },
 		{ "10 ns", "1 ns", "f:16: faster than the level before it, in 'l2.latency'" },
 		{ "l2:", "l3:", "f:16: the level before it is missing, in 'l3'" },
 		{ "ways: 8", "ways: 65536",

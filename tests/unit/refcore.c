@@ -105,6 +105,20 @@ static void independent_operations_are_bound_by_ports_and_width(void **state)
 	assert_cycles(&processor, &loop, 20);
 }
 
+static void in_order_nothing_passes_what_waits(void **state)
+{
+	(void)state;
+	const struct loop loop = { .codes = { { .class = CODE_MULTIPLY, .writes = 1 },
+					   { .class = CODE_ALU, .reads = 1, .writes = 2 },
+					   { .class = CODE_ALU, .writes = 4 } },
+		.code_count = 3 };
+	struct processor processor = example();
+	processor.units[CODE_ALU].ports = 5;
+	assert_cycles(&processor, &loop, 1);
+	processor.in_order = 1;
+	assert_cycles(&processor, &loop, 3);
+}
+
 static void a_load_from_the_cache_takes_its_latency(void **state)
 {
 	(void)state;
@@ -246,6 +260,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_chain_takes_its_latency),
 		cmocka_unit_test(independent_operations_are_bound_by_ports_and_width),
+		cmocka_unit_test(in_order_nothing_passes_what_waits),
 		cmocka_unit_test(a_load_from_the_cache_takes_its_latency),
 		cmocka_unit_test(chased_pointers_take_memory_each),
 		cmocka_unit_test(independent_misses_overlap_up_to_the_limits),
