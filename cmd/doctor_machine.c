@@ -66,13 +66,18 @@ static void tell(struct strbuf *out, const char *what)
 	strbuf_addf(out, "%s%s", out->length ? ", " : "", what);
 }
 
-/* What is so many times as long as on the nearest processor was somebody else's doing. */
+/* What is so many times as long as on the nearest processor, or as short, was somebody else's doing, or none. */
 static const double DISTURBED = 10;
+
+static bool is_believable(double value, double base)
+{
+	return value > 0 && value <= DISTURBED * base && base <= DISTURBED * value;
+}
 
 /* A time that was measured; else the base's stays. */
 static void take(struct told *told, double value, const char *what, double scale, double *ret)
 {
-	if (!(value > 0 && value * scale <= DISTURBED * *ret)) {
+	if (!is_believable(value * scale, *ret)) {
 		tell(&told->assumed, what);
 		return;
 	}
@@ -90,7 +95,7 @@ static void take_latency(
 	char text[32];
 	snprintf(text, sizeof text, "%s.latency", name);
 	double cycles = ns * p->frequency_hz / 1e9;
-	if (!(cycles > 0 && cycles <= DISTURBED * cache_latency_cycles(cache, p))) {
+	if (!is_believable(cycles, cache_latency_cycles(cache, p))) {
 		tell(&told->assumed, text);
 		return;
 	}
@@ -220,13 +225,27 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	return 0;
 }
 
-static int set_source(const struct machine *machine, struct told *told, struct processor *p)
+/* What may have made it wrong: "" for nothing. */
+static void tell_others(const struct machine_speed *speed, char *ret, size_t size)
 {
-	char *source = NULL;
+	*ret = '\0';
+	if (machine_speed_is_disturbed(speed))
+		(void)snprintf(ret, size,
+			"others kept %.1f processors busy and %.0f%% of the cores' hidden threads "
+			"in the quietest "
+			"of %u rounds, so that figures may be worse than the machine's; ",
+			speed->others, speed->shared * 100, speed->rounds); /* fits */
+}
+
+static int set_source(const struct machine *machine, const struct machine_speed *speed,
+	struct told *told, struct processor *p)
+{
+	char *source = NULL, others[240];
+	tell_others(speed, others, sizeof others);
 	tell(&told->assumed, "widths, queues, units, ways, predictor, prefetcher");
 	if (strbuf_failed(&told->measured) < 0 || strbuf_failed(&told->assumed) < 0 ||
-		asprintf(&source, "%s; measured: %s; of %s: %s; no power model",
-			*machine->cpu.name ? machine->cpu.name : "this machine",
+		asprintf(&source, "%s; %smeasured: %s; of %s: %s; no power model",
+			*machine->cpu.name ? machine->cpu.name : "this machine", others,
 			told->measured.text, told->base, told->assumed.text) < 0)
 		return -ENOMEM;
 	free(p->source);
@@ -254,14 +273,25 @@ static void print_line(const char *head, const char *text)
 		fputs(wrapped.text, stderr);
 }
 
-static void print(const struct told *told, const struct machine *machine)
+static void print(
+	const struct told *told, const struct machine *machine, const struct machine_speed *speed)
 {
 	AUTO_RELEASE(strbuf) struct strbuf head = { 0 };
 	strbuf_addf(&head, "As in %s%s", told->base,
 		strcmp(told->base, "generic") == 0 ? ", for want of anything nearer" : "");
 	print_line("Measured", told->measured.text);
 	print_line(head.text ? head.text : "Assumed", told->assumed.text);
-	if (machine->cpu.is_virtual)
+	if (machine_speed_is_disturbed(speed)) {
+		AUTO_RELEASE(strbuf) struct strbuf line = { 0 };
+		strbuf_addf(&line,
+			"in the quietest of %u rounds other work kept %.1f processors busy, and "
+			"%.0f%% of the time "
+			"the other hardware threads of these cores, which this machine does not "
+			"show; the file says so. "
+			"Measure again when it is idle",
+			speed->rounds, speed->others, speed->shared * 100);
+		print_line("Disturbed", line.text ? line.text : "by others");
+	} else if (machine->cpu.is_virtual)
 		print_line("This is a virtual machine",
 			"cores and caches may be shared with others, whose work was measured too; "
 			"measure when it is idle");
@@ -278,12 +308,12 @@ int doctor_measure_machine(const struct machine *machine, const char *path, stru
 	if (code < 0)
 		return code;
 	if (fill(machine, &speed, &told, &processor) < 0 ||
-		set_source(machine, &told, &processor) < 0)
+		set_source(machine, &speed, &told, &processor) < 0)
 		code = err_set(err, -ENOMEM, "out of memory");
 	if (code == 0)
 		code = write_machine(&processor, path, err);
 	if (code == 0)
-		print(&told, machine);
+		print(&told, machine, &speed);
 	strbuf_release(&told.measured);
 	strbuf_release(&told.assumed);
 	return code;

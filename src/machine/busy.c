@@ -39,7 +39,7 @@ double busy_between(
 	       (double)(after->total - before->total);
 }
 
-static int read_ticks(struct busy_ticks *ret)
+int busy_read(struct busy_ticks *ret)
 {
 	char line[256];
 	int status = readfile_line("", "/proc/stat", line, sizeof line);
@@ -49,11 +49,11 @@ static int read_ticks(struct busy_ticks *ret)
 double busy_measure(unsigned milliseconds, uint32_t online)
 {
 	struct busy_ticks before, after;
-	if (read_ticks(&before) < 0)
+	if (busy_read(&before) < 0)
 		return NAN;
 	struct timespec pause = { milliseconds / 1000, (long)(milliseconds % 1000) * 1000000 };
 	(void)nanosleep(&pause, NULL); /* cut short by a signal: still two readings */
-	if (read_ticks(&after) < 0)
+	if (busy_read(&after) < 0)
 		return NAN;
 	return busy_between(&before, &after, online);
 }

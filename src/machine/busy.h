@@ -18,6 +18,9 @@ int busy_parse(const char *line, struct busy_ticks *ret);
 double busy_between(
 	const struct busy_ticks *before, const struct busy_ticks *after, uint32_t online);
 
+/* Since the machine's start. 0, or a negative errno where /proc/stat does not tell. */
+int busy_read(struct busy_ticks *ret);
+
 /* Watches for so long (sleeping). NAN if /proc/stat does not tell. */
 double busy_measure(unsigned milliseconds, uint32_t online);
 

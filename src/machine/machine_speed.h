@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * How fast this machine is, measured: what a machine file (docs/formats/machine.md) says of it. Some seconds of
- * work; the least of several tries is taken where others on the machine can only make it longer. What could not be
- * measured is 0.
+ * work; the least of several tries is taken where others on the machine can only make it longer. While others use the
+ * processors all of it is done again, up to three times, and of each figure the best is taken. What could not be measured is 0.
  */
 #ifndef MACHINE_MACHINE_SPEED_H
 #define MACHINE_MACHINE_SPEED_H
@@ -11,13 +11,26 @@
 #include "machine/machine.h"
 #include "machine/memory_speed.h"
 
+#include <stdbool.h>
+
 struct machine_speed {
 	double hz; /* of a core at work: by a chain of multiplications whose latency in cycles is known */
 	struct memory_speed memory;
 	double lock_ns; /* of a free mutex's lock and unlock, in a process of several threads */
 	double transfer_ns; /* of a line that another core has written */
 	double wake_ns; /* from posting a semaphore to the other thread's running on */
+	/* Of the round that was disturbed least: */
+	double others; /* processors that other work kept busy meanwhile; 0 where the system does not say */
+	double shared; /* how often the hidden other hardware threads of the cores were at work (core_watch.h): 0 .. 1 */
+	unsigned rounds;
 };
+
+/* Others took so much that figures may be theirs. */
+bool machine_speed_is_disturbed(const struct machine_speed *speed);
+
+/* Two measurements of one machine: of each figure the one that others' work touched less, which only makes slower. */
+struct machine_speed machine_speed_better(
+	const struct machine_speed *a, const struct machine_speed *b);
 
 /* 0 or -ENOMEM. A thread that cannot be made only leaves out what it was for. */
 int machine_speed_measure(

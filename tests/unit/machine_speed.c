@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Measurements of a machine that others use: what is kept of several, and whether they are said to be disturbed. */
+#include "cmocka_all.h"
+#include "machine/machine_speed.h"
+
+static void of_two_rounds_each_figure_is_the_better_one(void **state)
+{
+	(void)state;
+	const struct machine_speed a = { .hz = 3e9,
+		.lock_ns = 10,
+		.transfer_ns = 100,
+		.wake_ns = 0,
+		.others = 0.5,
+		.rounds = 1,
+		.memory = { .core_bytes_per_s = 8e9, .fault_ns = 900, .levels.memory_ns = 150 } };
+	const struct machine_speed b = { .hz = 2.9e9,
+		.lock_ns = 12,
+		.transfer_ns = 60,
+		.wake_ns = 3000,
+		.others = 0.2,
+		.shared = 0.1,
+		.rounds = 2,
+		.memory = { .core_bytes_per_s = 9e9, .fault_ns = 0, .levels.memory_ns = 160 } };
+	struct machine_speed better = machine_speed_better(&a, &b);
+	assert_true(better.hz == 3e9 && better.lock_ns == 10 && better.transfer_ns == 60);
+	assert_true(better.wake_ns == 3000); /* what was not measured is no better */
+	assert_true(better.memory.core_bytes_per_s == 9e9 && better.memory.fault_ns == 900);
+	/* Levels fit one another: all are of the quieter round. */
+	assert_true(better.memory.levels.memory_ns == 160);
+	assert_true(better.others == 0.2 && better.shared == 0.1);
+	assert_int_equal(better.rounds, 3);
+}
+
+static void a_measurement_beside_others_is_disturbed(void **state)
+{
+	(void)state;
+	assert_false(machine_speed_is_disturbed(&(struct machine_speed){ .others = 0.02 }));
+	assert_true(machine_speed_is_disturbed(&(struct machine_speed){ .others = 1 }));
+	assert_true(machine_speed_is_disturbed(&(struct machine_speed){ .shared = 0.3 }));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_two_rounds_each_figure_is_the_better_one),
+		cmocka_unit_test(a_measurement_beside_others_is_disturbed),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
