@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # For the scripts beside it that run the kernels of examples/kernels and, as they come from the distribution, pigz, xz, zstd
-# and sysbench: builds, and makes a folder $work for the time of the script.
+# and sysbench: builds, and makes a folder $work for the time of the script. CORECAST_KERNELS: a folder of other programs with the
+# same options, instead of all of these, such as bench/unseen of the build folder.
 . "$(dirname "${BASH_SOURCE[0]}")/build.bash"
 up_to_date
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+kernels_folder=${CORECAST_KERNELS:-$build/examples/kernels}
 
 # kernel_names [NAME...]: those, or all that this machine can run.
 kernel_names() {
@@ -13,12 +15,13 @@ kernel_names() {
 		printf '%s\n' "$@"
 		return
 	fi
-	for file in "$build"/examples/kernels/*; do
+	for file in "$kernels_folder"/*; do
 		name=$(basename "$file")
 		if [ -f "$file" ] && [ -x "$file" ] && { [ "$name" != matmul_fma ] || grep -qw fma /proc/cpuinfo; }; then
 			echo "$name"
 		fi
 	done
+	[ -z "${CORECAST_KERNELS-}" ] || return 0
 	for name in pigz xz zstd sysbench; do
 		if command -v "$name" >/dev/null; then
 			echo "$name"
@@ -59,14 +62,14 @@ kernel_command() {
 	xz) run=("$(command -v "$name")" -T "$threads" -1 --block-size=$((${size%.*} * 10000)) -c "$work/text") ;;
 	zstd) run=("$(command -v "$name")" -q -7 -T"$threads" -B524288 -c "$work/text") ;;
 	sysbench) run=("$(command -v "$name")" cpu --threads="$threads" --time=0 --events=$((${size%.*} * 8)) run) ;;
-	*) run=("$build/examples/kernels/$name" -n "$threads" -s "$size") ;;
+	*) run=("$kernels_folder/$name" -n "$threads" -s "$size") ;;
 	esac
 }
 
 # instructions_of NAME THREADS SIZE: executed by this kernel of examples/kernels.
 instructions_of() {
 	"$build/corecast" profile --json --force -o "$work/count.ccp" -- \
-		"$build/examples/kernels/$1" -n "$2" -s "$3" 2>/dev/null | sed -n '/^{/,$p' | jq .instructions
+		"$kernels_folder/$1" -n "$2" -s "$3" 2>/dev/null | sed -n '/^{/,$p' | jq .instructions
 }
 
 # size_for NAME THREADS INSTRUCTIONS: of this kernel of examples/kernels, found from two small sizes.
