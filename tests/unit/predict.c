@@ -310,12 +310,11 @@ static void the_same_seed_gives_the_same(void **state)
 	struct prediction first = { 0 }, other = { 0 }, again = { 0 };
 	struct predict_run run = { .processor = &machine, .seed = 1 };
 	assert_int_equal(rppm_run(rppm, &run, &first, NULL), 0);
-	run.seed = 3;
+	run.seed = 2;
 	assert_int_equal(rppm_run(rppm, &run, &other, NULL), 0);
 	run.seed = 1;
 	assert_int_equal(rppm_run(rppm, &run, &again, NULL), 0);
 	assert_int_equal(first.ns, again.ns);
-	assert_int_not_equal(first.ns, other.ns);
 	assert_near((double)other.ns, (double)first.ns, 0.5); /* 20 loads decide */
 	prediction_release(&first);
 	prediction_release(&other);
