@@ -123,7 +123,8 @@ static int read_unit(const struct reading *g, const struct yaml_entry *entry)
 		code = read_cycles(g, entry->node, entry->key, "interval", 1, &unit->interval);
 	const struct yaml_node *ports = reader_take(entry->node, "ports");
 	char name[64];
-	(void)snprintf(name, sizeof name, "units.%s.ports", entry->key); /* a class's name is short */
+	(void)snprintf(
+		name, sizeof name, "units.%s.ports", entry->key); /* a class's name is short */
 	if (code == 0 && ports)
 		code = read_ports(g, ports, name, &unit->ports);
 	return code < 0 ? code : reader_finish(&g->r, entry->node, "a unit");
