@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # For the scripts beside it that run the kernels of examples/kernels and, as they come from the distribution, pigz, xz, zstd
 # and sysbench: builds, and makes a folder $work for the time of the script. CORECAST_KERNELS: a folder of other programs with the
-# same options, instead of all of these, such as bench/unseen of the build folder.
+# same options, instead of all of these, such as examples/unseen of the build folder.
 . "$(dirname "${BASH_SOURCE[0]}")/build.bash"
 up_to_date
 work=$(mktemp -d)

@@ -8,10 +8,10 @@
  */
 #include "base/mem.h"
 #include "base/path.h"
-#include "cmd/machines.h"
 #include "meaning/meaning.h"
 #include "uarch/machine_field.h"
 #include "uarch/predict.h"
+#include "uarch/profile_store.h"
 #include "uarch/profile_timeline.h"
 
 #include <errno.h>
@@ -192,10 +192,30 @@ static int write_all(const struct sweep *sweep, const char *folder)
 	return 0;
 }
 
+/* The whole file, which the caller frees. */
+static int read_file(const char *path, char **ret, size_t *ret_length, struct err *err)
+{
+	FILE *in = fopen(path, "r");
+	AUTO_FREE char *bytes = NULL;
+	size_t capacity = 0, length = 0, got = 1;
+	if (!in)
+		return err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
+	while (got > 0 && mem_grow(&bytes, &capacity, length + (1 << 20), 1) == 0)
+		length += got = fread(bytes + length, 1, capacity - length, in);
+	(void)fclose(in); /* it was only read */
+	*ret = TAKE(bytes);
+	*ret_length = length;
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
 static int load(const char *path, struct subject *ret, struct err *err)
 {
 	ret->name = path_file_name(path);
-	int code = profile_load(path, &ret->profile, err);
+	AUTO_FREE char *bytes = NULL;
+	size_t length = 0;
+	int code = read_file(path, &bytes, &length, err);
+	if (code == 0)
+		code = profile_read(bytes, length, path, &ret->profile, err);
 	if (code == 0 && meaning_new(&ret->meaning) < 0)
 		code = err_set(err, -ENOMEM, "out of memory");
 	if (code < 0)
@@ -245,7 +265,11 @@ int main(int argc, char **argv)
 	}
 	if (optind >= argc)
 		return 2;
-	code = machine_load(argv[optind++], &processor, &err);
+	AUTO_FREE char *text = NULL;
+	size_t length = 0;
+	code = read_file(argv[optind], &text, &length, &err);
+	if (code == 0)
+		code = processor_parse(argv[optind++], text, length, &processor, &err);
 	unsigned slower = 0, count = 0;
 	for (int i = optind; code == 0 && (i < argc || folder); i++) {
 		struct subject subject = { 0 };

@@ -13,10 +13,14 @@
 enum {
 	/* Outcomes of a class that are all looked at. */
 	FIRST_OUTCOMES = 30000,
-	/* Then one window in so many, in instructions. */
-	WINDOW = 200000,
-	WINDOW_EVERY = 40,
-	WINDOWS_OFTEN = 16, /* after so many, rarer: in proportion to what has been executed */
+	/* Then windows, in instructions: a 9th while the thread is young, a 40th later, at last rarer and rarer. Each stands for what
+	 * was executed since the last one: a program's first part, of which all is looked at, is not what it does. */
+	WINDOW_LEAST = 25000,
+	WINDOW_MOST = 200000,
+	WINDOW_PART = 64, /* of what has been executed */
+	GAP_PART = 8,
+	GAP_MOST = 40 * WINDOW_MOST,
+	GAP_LAST_PART = 16,
 	LONGEST_HISTORY = 24, /* of all branches */
 	LONGEST_PLAIN = 12, /* a pattern, in a key */
 	TABLE_FIRST_BITS = 12,
@@ -55,7 +59,8 @@ struct branches {
 	uint64_t outcomes; /* in the table */
 	struct jumps jumps;
 	uint64_t window_end, next_window; /* instructions of the thread */
-	uint32_t windows;
+	bool in_window;
+	double weight; /* of the window: as long as what it stands for, over its own length */
 };
 
 static bool grow(struct branches *branches)
@@ -78,17 +83,42 @@ static bool grow(struct branches *branches)
 	return true;
 }
 
+/* What was looked at since the last time counts as often as it stands for; all of a class's first outcomes are there. */
+static void weigh(struct thread *thread)
+{
+	const struct branches *branches = thread->branches;
+	for (struct sum *sum = thread->sums; sum; sum = sum->next) {
+		if (sum->looked + sum->jumps == 0)
+			continue;
+		bool stands_for_more = branches->in_window && sum->outcomes > FIRST_OUTCOMES;
+		double weight = stands_for_more ? branches->weight : 1;
+		sum->all_looked += weight * sum->looked;
+		sum->all_jumps += weight * sum->jumps;
+		sum->looked_plain += sum->looked;
+		for (unsigned i = 0; i < RAW_HISTORIES; i++) {
+			sum->all_missed[i] += weight * sum->missed_halves[i] / 2;
+			sum->missed_halves[i] = 0;
+		}
+		sum->looked = sum->jumps = 0;
+	}
+}
+
+/* Entropies are of all that was looked at alike, and then scaled as if it had been as much as it stands for. */
 static void write_sum(
 	const struct thread *thread, struct sum *sum, const struct raw_branches *first)
 {
+	double scale = sum->looked_plain ? sum->all_looked / (double)sum->looked_plain : 1;
 	for (uint32_t i = 0; i < RAW_HISTORIES; i++) {
 		struct raw_branches branches = first[i];
-		branches.missed = sum->missed_halves[i] / 2.0;
-		sum->missed_halves[i] = 0;
+		branches.executions *= scale;
+		branches.entropy *= scale;
+		branches.floor_entropy *= scale;
+		branches.missed = sum->all_missed[i];
+		sum->all_missed[i] = 0;
 		if (histories[i].is_choice)
-			branches.executions = first[0].executions;
+			branches.executions = first[0].executions * scale;
 		if (histories[i].is_jump)
-			branches.executions = sum->jumps;
+			branches.executions = sum->all_jumps;
 		if (branches.executions == 0)
 			continue;
 		branches.stretch = sum->stretch;
@@ -96,7 +126,8 @@ static void write_sum(
 		branches.history = i;
 		out_record(RAW_BRANCHES, &branches, sizeof(branches), NULL, 0);
 	}
-	sum->jumps = 0;
+	sum->all_jumps = sum->all_looked = 0;
+	sum->looked_plain = 0;
 }
 
 static void write_table(struct thread *thread)
@@ -106,6 +137,7 @@ static void write_table(struct thread *thread)
 		calloc((size_t)thread->sum_count * RAW_HISTORIES, sizeof(*totals));
 	if (!totals)
 		return;
+	weigh(thread);
 	for (uint32_t i = 0; i < 1u << branches->bits; i++) {
 		const struct pattern *pattern = &branches->table[i];
 		if (!pattern->key)
@@ -237,6 +269,7 @@ void branches_block(struct vcpu *vcpu, const struct block *next)
 		foresight_choose(&branch->foresight, halves, vcpu->sum->missed_halves);
 		branches->outcomes++;
 		vcpu->sum->outcomes++;
+		vcpu->sum->looked++;
 	}
 	branches->known++;
 	branches->global = branches->global << 1 | is_taken;
@@ -254,6 +287,26 @@ static void set_window(struct vcpu *vcpu, bool is_open)
 	vcpu->thread->branches->jumps.taken = 0;
 }
 
+static uint64_t within(uint64_t value, uint64_t least, uint64_t most)
+{
+	return value < least ? least : value > most ? most : value;
+}
+
+static void open_window(struct thread *thread, uint64_t now)
+{
+	struct branches *branches = thread->branches;
+	uint64_t window = within(now / WINDOW_PART, WINDOW_LEAST, WINDOW_MOST);
+	if (branches->window_end == 0)
+		window = WINDOW_MOST;
+	uint64_t gap = within(now / GAP_PART, 2 * WINDOW_LEAST, GAP_MOST);
+	if (gap < now / GAP_LAST_PART)
+		gap = now / GAP_LAST_PART;
+	weigh(thread);
+	branches->weight = 1 + (double)(now - branches->window_end) / (double)window;
+	branches->window_end = now + window;
+	branches->next_window = branches->window_end + gap / 2 + thread_random(thread) % gap;
+}
+
 uint64_t branches_look(struct vcpu *vcpu)
 {
 	struct thread *thread = vcpu->thread;
@@ -261,15 +314,11 @@ uint64_t branches_look(struct vcpu *vcpu)
 	if (!thread->branches && !(thread->branches = calloc(1, sizeof(*thread->branches))))
 		return UINT64_MAX;
 	struct branches *branches = thread->branches;
-	if (now >= branches->next_window) {
-		branches->window_end = now + WINDOW;
-		branches->windows++;
-		uint64_t gap = (uint64_t)WINDOW * WINDOW_EVERY;
-		if (branches->windows > WINDOWS_OFTEN)
-			gap += now / WINDOWS_OFTEN;
-		branches->next_window = now + gap / 2 + thread_random(thread) % gap;
-	}
-	bool in_window = now < branches->window_end;
-	set_window(vcpu, in_window || vcpu->sum->outcomes < FIRST_OUTCOMES);
-	return (in_window ? branches->window_end : branches->next_window) - now;
+	if (branches->in_window != (now < branches->window_end))
+		weigh(thread);
+	if (now >= branches->next_window)
+		open_window(thread, now);
+	branches->in_window = now < branches->window_end;
+	set_window(vcpu, branches->in_window || vcpu->sum->outcomes < FIRST_OUTCOMES);
+	return (branches->in_window ? branches->window_end : branches->next_window) - now;
 }

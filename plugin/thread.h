@@ -33,9 +33,12 @@ struct sum {
 	uint64_t fetch_in; /* as sample_in, of fetches */
 	double fetch_weight;
 	uint64_t outcomes; /* of branches that were looked at, since the thread's start */
-	uint32_t missed_halves
-		[RAW_HISTORIES]; /* of them (foresight.h, jumps.h), since they were written */
-	uint32_t jumps; /* indirect ones that were looked at, since they were written */
+	/* Of what was looked at since the window at hand began: outcomes, indirect jumps, missed of them (foresight.h, jumps.h). */
+	uint32_t looked, jumps;
+	uint32_t missed_halves[RAW_HISTORIES];
+	/* The same of windows before, each as often as it stands for; since they were written. */
+	double all_looked, all_jumps, all_missed[RAW_HISTORIES];
+	uint64_t looked_plain; /* outcomes, each once */
 	uint32_t index; /* of the thread's */
 	struct sum *next; /* of the thread's, the newest first */
 };
