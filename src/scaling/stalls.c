@@ -58,6 +58,21 @@ int stalls_extrapolate(
 	return -EDOM;
 }
 
+/*
+ * At the measured counts what was measured, and past the last as much more or less than the function has as there: the
+ * function is chosen for where it goes, and has not seen the last counts.
+ */
+static void anchor(
+	const double *n, const double *stalls, size_t count, double *values, size_t value_count)
+{
+	size_t last = (size_t)n[count - 1];
+	double beyond = last <= value_count ? stalls[count - 1] - values[last - 1] : 0;
+	for (size_t i = last; i < value_count; i++)
+		values[i] = fmax(values[i] + beyond, 0);
+	for (size_t i = 0; i < count && n[i] <= (double)value_count; i++)
+		values[(size_t)n[i] - 1] = stalls[i];
+}
+
 int stalls_add_all(const struct curve *curve, struct forecast *forecast)
 {
 	size_t count = curve->point_count;
@@ -73,13 +88,15 @@ int stalls_add_all(const struct curve *curve, struct forecast *forecast)
 			stalls[i] = curve->points[i].stalls[k];
 		int code = stalls_extrapolate(
 			n, stalls, count, (uint32_t)forecast->point_count, values);
-		if (code == 0)
+		if (code == 0) {
+			anchor(n, stalls, count, values, forecast->point_count);
 			code = forecast_add_stall(forecast, name, values);
-		else if (code == -EDOM)
+		} else if (code == -EDOM) {
 			code = forecast_add_note(forecast,
 				"the stalls '%s' cannot be continued to %zu threads and are left "
 				"out of the shares",
 				name, forecast->point_count);
+		}
 		if (code < 0)
 			return code;
 	}

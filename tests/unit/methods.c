@@ -140,12 +140,30 @@ static void intervals_widen_past_the_data(void **state)
 	}
 }
 
+/* A last count that the functions have not seen. */
+static void stalls_at_measured_counts_are_those_measured(void **state)
+{
+	(void)state;
+	struct test_curve c;
+	curve_dense(&c, METRIC_TIME, 12);
+	for (size_t i = 0; i < 12; i++)
+		c.points[i].value = classic(c.points[i].threads);
+	add_stalls(&c);
+	AUTO(forecast) struct forecast *plain = forecast_of(&c, "auto", 24);
+	c.stalls[11][0] += 50;
+	AUTO(forecast) struct forecast *raised = forecast_of(&c, "auto", 24);
+	for (size_t i = 0; i < 12; i++)
+		assert_true(raised->stalls[0].values[i] == c.stalls[i][0]);
+	assert_true(raised->stalls[0].values[12] > plain->stalls[0].values[12] + 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_classic_curve_is_never_predicted_negative),
 		cmocka_unit_test(random_curves_give_sane_answers_or_reasons),
 		cmocka_unit_test(intervals_widen_past_the_data),
+		cmocka_unit_test(stalls_at_measured_counts_are_those_measured),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
