@@ -28,7 +28,7 @@ char program_license[] SEC("license") = "GPL";
 static __always_inline __u32 current_waker(void)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
-	return syscall_of(user_registers()) >= 0 && find_thread(tid) ? tid : 0;
+	return find_thread(tid) && syscall_of(user_registers()) >= 0 ? tid : 0;
 }
 
 /*
@@ -47,21 +47,23 @@ int BPF_PROG(on_switch, bool is_preempted, struct task_struct *prev, struct task
 	bool can_run = is_preempted || prev_state == 0;
 	if (can_run && !needs_cores())
 		return 0;
+	struct watch_thread *leaves = find_thread(prev->pid);
+	struct watch_thread *comes = needs_cores() ? find_thread(next->pid) : NULL;
+	if (!leaves && !comes)
+		return 0;
 	__u64 now_ns = bpf_ktime_get_ns();
-	struct watch_thread *thread = find_thread(prev->pid);
-	if (thread) {
+	if (leaves) {
 		if (!can_run)
-			thread->woken_ns = 0; /* before it can be woken */
-		set_active(thread, can_run && !is_on_cpu, now_ns);
+			leaves->woken_ns = 0; /* before it can be woken */
+		set_active(leaves, can_run && !is_on_cpu, now_ns);
 		if (can_run)
 			tell(prev, WATCH_PREEMPT, 0, now_ns);
 		else
-			tell_block(prev, thread, now_ns);
+			tell_block(prev, leaves, now_ns);
 	}
-	thread = needs_cores() ? find_thread(next->pid) : NULL;
-	if (thread) {
-		set_active(thread, true, now_ns); /* it is already, if its waking was seen */
-		tell_run(next, thread, now_ns);
+	if (comes) {
+		set_active(comes, true, now_ns); /* it is already, if its waking was seen */
+		tell_run(next, comes, now_ns);
 	}
 	return 0;
 }

@@ -44,6 +44,7 @@ struct watch_account {
 /* Where a thread last waited, and in which word of its stack the caller was found. */
 struct watch_call {
 	__u64 ip, sp, frame;
+	__u64 object; /* first argument of the system call */
 	__u64 slot; /* 0: there is none */
 	__u64 caller;
 };

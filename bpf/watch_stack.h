@@ -5,6 +5,8 @@
 
 #include "watch_events.h"
 
+#include <asm/unistd.h>
+
 /*
  * The registers with which the current thread entered the kernel say what it asked for: reading
  * them when it blocks costs nothing at the system calls that do not block.
@@ -158,31 +160,36 @@ static __always_inline __u64 walk_frames(const struct code_range *range, __u64 f
 }
 
 /* Whether the thread waits where it last did, called by the same: then the word is what it was. */
-static __always_inline bool is_same_call(const struct watch_call *call, struct pt_regs *regs)
+static __always_inline bool is_same_call(
+	const struct watch_call *call, const struct watch_event *event, struct pt_regs *regs)
 {
 	__u64 word;
-	if (call->ip != ip_of(regs) || call->sp != stack_of(regs) || call->frame != frame_of(regs))
+	if (call->ip != event->site || call->sp != stack_of(regs) || call->frame != frame_of(regs))
 		return false;
+	/* Looking costs as much as the rest of an event. Only locks are often asked for at two places of a function. */
+	if (call->object == event->object && event->syscall != __NR_futex)
+		return true;
 	return call->slot == 0 ||
 	       (bpf_probe_read_user(&word, sizeof word, (void *)call->slot) == 0 &&
 		       word == call->caller);
 }
 
-static __always_inline __u64 find_caller(
-	struct task_struct *task, struct watch_thread *thread, struct pt_regs *regs)
+static __always_inline __u64 find_caller(struct task_struct *task, struct watch_thread *thread,
+	const struct watch_event *event, struct pt_regs *regs)
 {
 	struct watch_call *call = &thread->call;
 	struct mm_struct *mm = task->mm;
 	if (!mm)
 		return 0;
 	const struct code_range range = { mm->start_code, mm->end_code };
-	if (is_same_call(call, regs))
+	if (is_same_call(call, event, regs))
 		return call->caller;
 	__u64 slot = 0;
 	__u64 found = scan_stack(&range, stack_of(regs), &slot);
 	if (!found)
 		found = walk_frames(&range, frame_of(regs), &slot);
-	*call = (struct watch_call){ ip_of(regs), stack_of(regs), frame_of(regs), slot, found };
+	*call = (struct watch_call){ event->site, stack_of(regs), frame_of(regs), event->object,
+		slot, found };
 	return found;
 }
 
@@ -195,7 +202,7 @@ static __always_inline void tell_block(
 	struct pt_regs *regs = user_registers();
 	event->syscall = syscall_of(regs);
 	add_call(event, regs);
-	event->caller = find_caller(task, thread, regs);
+	event->caller = find_caller(task, thread, event, regs);
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
