@@ -23,8 +23,6 @@ enum {
 		1 << 13, /* GOMP_TASK_FLAG_DETACH: the runtime writes into the task's data */
 };
 
-#define OMP_CALLER find_caller(__builtin_return_address(0))
-
 struct region {
 	gomp_body *body;
 	void *data;
@@ -53,7 +51,7 @@ extern const char etext[] __attribute__((visibility("hidden")));
  * A body that ends with a barrier jumps there, and the return address is ours, where we called the
  * body. The first byte of the body stands for its call then.
  */
-static const void *find_caller(const void *caller)
+const void *omp_caller(const void *caller)
 {
 	bool is_ours = (const char *)caller >= __ehdr_start && (const char *)caller < etext;
 	return is_ours && running_body ? (const char *)(uintptr_t)running_body + 1 : caller;
@@ -83,24 +81,11 @@ static __thread struct region *ended_region __attribute__((tls_model("initial-ex
 /* The region whose body this thread runs. */
 static __thread struct region *running_region __attribute__((tls_model("initial-exec")));
 
-/*
- * Of loops whose iterations are handed out: since the threads met last, how many times this one got some, plus one. 0:
- * it did not ask.
- */
-static __thread uint64_t handed_out __attribute__((tls_model("initial-exec")));
-
-static uint64_t take_handed_out(void)
-{
-	uint64_t value = handed_out;
-	handed_out = 0;
-	return value;
-}
-
 /* In a trace the threads of a team wait from the end of one region to the start of the next. */
 static void park(struct region *region)
 {
-	region->last = trace_park(
-		SYNC_OMP, (const void *)(uintptr_t)region->body, take_handed_out(), region->caller);
+	region->last = trace_park(SYNC_OMP, (const void *)(uintptr_t)region->body,
+		omp_take_handed_out(), region->caller);
 }
 
 static void run_region(void *argument)
@@ -114,7 +99,7 @@ static void run_region(void *argument)
 	ended_region = NULL;
 	running_body = region->body;
 	running_region = region;
-	handed_out = 0;
+	(void)omp_take_handed_out(); /* of before */
 	region->body(region->data);
 	running_body = outer;
 	running_region = outer_region;
@@ -206,51 +191,6 @@ PARALLEL_RUNTIME_LOOP(GOMP_parallel_loop_runtime)
 PARALLEL_RUNTIME_LOOP(GOMP_parallel_loop_nonmonotonic_runtime)
 PARALLEL_RUNTIME_LOOP(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 
-/* Loops whose iterations are handed out. Guided ones by fewer and fewer: how often tells nothing. */
-
-enum { DYNAMIC = 1, GUIDED = 0 };
-
-static bool got(bool has_some, uint64_t pieces)
-{
-	handed_out += (handed_out == 0) + has_some * pieces;
-	return has_some;
-}
-
-#define LOOP(kind, pieces)                                                                         \
-	EXPORT bool GOMP_loop_##kind##_start(                                                      \
-		long start, long end, long step, long chunk, long *ret_from, long *ret_to)         \
-	{                                                                                          \
-		const struct gomp *gomp = gomp_find(OMP_CALLER);                                   \
-		return got(                                                                        \
-			gomp->GOMP_loop_##kind##_start(start, end, step, chunk, ret_from, ret_to), \
-			pieces);                                                                   \
-	}                                                                                          \
-	EXPORT bool GOMP_loop_##kind##_next(long *ret_from, long *ret_to)                          \
-	{                                                                                          \
-		const struct gomp *gomp = gomp_find(OMP_CALLER);                                   \
-		return got(gomp->GOMP_loop_##kind##_next(ret_from, ret_to), pieces);               \
-	}                                                                                          \
-	EXPORT bool GOMP_loop_ull_##kind##_start(bool is_up, unsigned long long start,             \
-		unsigned long long end, unsigned long long step, unsigned long long chunk,         \
-		unsigned long long *ret_from, unsigned long long *ret_to)                          \
-	{                                                                                          \
-		const struct gomp *gomp = gomp_find(OMP_CALLER);                                   \
-		return got(gomp->GOMP_loop_ull_##kind##_start(                                     \
-				   is_up, start, end, step, chunk, ret_from, ret_to),              \
-			pieces);                                                                   \
-	}                                                                                          \
-	EXPORT bool GOMP_loop_ull_##kind##_next(                                                   \
-		unsigned long long *ret_from, unsigned long long *ret_to)                          \
-	{                                                                                          \
-		const struct gomp *gomp = gomp_find(OMP_CALLER);                                   \
-		return got(gomp->GOMP_loop_ull_##kind##_next(ret_from, ret_to), pieces);           \
-	}
-
-LOOP(dynamic, DYNAMIC)
-LOOP(guided, GUIDED)
-LOOP(nonmonotonic_dynamic, DYNAMIC)
-LOOP(nonmonotonic_guided, GUIDED)
-
 /* Barriers, and what ends with one. */
 
 /* In a trace, who arrives last lets the others go: the first of a round to see that says when. */
@@ -298,7 +238,7 @@ static void meet_in(void (*entry)(void), const struct gomp *gomp, const void *ca
 	__attribute__((cleanup(wait_end))) struct wait wait;
 	struct region *region = is_tracing() ? running_region : NULL;
 	begin(&wait, caller);
-	uint64_t value = take_handed_out();
+	uint64_t value = omp_take_handed_out();
 	if (region) {
 		trace_wait_tell(&wait, value);
 		arrive(&wait, region, gomp);

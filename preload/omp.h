@@ -25,4 +25,12 @@ void omp_entered(const void *lock, uint64_t start_ns, uint32_t flags, const void
 /* Before that: when it is asked for. */
 uint64_t omp_asks(void);
 
+/* Who called an entry point of GCC's runtime, by its return address there. */
+const void *omp_caller(const void *caller);
+
+#define OMP_CALLER omp_caller(__builtin_return_address(0))
+
+/* omp_loops.c: how many times this thread got iterations of a loop that is handed out, plus one; 0: it did not ask. Begins anew. */
+uint64_t omp_take_handed_out(void);
+
 #endif
