@@ -29,15 +29,13 @@ struct values {
 
 static const struct option_spec options[] = {
 	{ 'm', "metric", "METRIC",
-		"what is to be fast: regions (of OpenMP), ticks (corecast_tick), "
-		"uprobe:FILE:FUNCTION, usdt:FILE:PROVIDER:NAME, print:REGEX, switches, "
-		"syscalls, command:COMMAND (default: regions)",
+		"what is to be fast: regions or iterations (of OpenMP), ticks (corecast_tick), "
+		"uprobe:FILE:FUNCTION, usdt:FILE:PROVIDER:NAME, print:REGEX, count:REGEX, "
+		"switches, syscalls, command:COMMAND (default: regions)",
 		OPTION_STRING, FIELD(metric) },
 	{ 's', "set", "HOW",
 		"openmp, pool, affinity, cpuset or command:COMMAND with {n} (default: openmp for "
-		"regions "
-		"and "
-		"ticks, else affinity)",
+		"regions, iterations and ticks, else affinity)",
 		OPTION_STRING, FIELD(set) },
 	{ 'p', "pid", "PID", "tune a program that runs already", OPTION_U32, FIELD(pid) },
 	{ 'd', "duration", "S", "with -p: end after S seconds (default: when the program ends)",

@@ -31,6 +31,7 @@ struct region {
 	/* For a trace: what lets its threads go, at its start, at a barrier and at its end. */
 	struct birth opened;
 	const void *caller;
+	uint64_t step; /* of the loop that it is; 0: it is none */
 	uint64_t arrivals;
 	uint64_t round_place; /* the last arrival of the last barrier that is complete */
 	struct birth round;
@@ -100,9 +101,11 @@ static void run_region(void *argument)
 	running_body = region->body;
 	running_region = region;
 	(void)omp_take_handed_out(); /* of before */
+	uint64_t outer_step = omp_begin_loop(region->step);
 	region->body(region->data);
 	running_body = outer;
 	running_region = outer_region;
+	(void)omp_begin_loop(outer_step); /* of this region's loop nothing is left */
 	if (is_tracing())
 		park(region);
 	__atomic_add_fetch(&region->ended_ns, clock_ns(), __ATOMIC_RELAXED);
@@ -161,7 +164,7 @@ EXPORT void GOMP_parallel_sections(
 	EXPORT void name(gomp_body *body, void *data, unsigned threads, long start, long end,      \
 		long step, long chunk, unsigned flags)                                             \
 	{                                                                                          \
-		struct region region = { body, data };                                             \
+		struct region region = { body, data, .step = omp_step_size(step) };                \
 		open_region(&region, OMP_CALLER);                                                  \
 		gomp_find(OMP_CALLER)                                                              \
 			->name(run_region, &region, tuned_threads(threads), start, end, step,      \

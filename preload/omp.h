@@ -33,4 +33,12 @@ const void *omp_caller(const void *caller);
 /* omp_loops.c: how many times this thread got iterations of a loop that is handed out, plus one; 0: it did not ask. Begins anew. */
 uint64_t omp_take_handed_out(void);
 
+static inline uint64_t omp_step_size(int64_t step)
+{
+	return step < 0 ? -(uint64_t)step : (uint64_t)step;
+}
+
+/* By how much the loop goes on that this thread gets iterations of from here on; what it was before. */
+uint64_t omp_begin_loop(uint64_t step);
+
 #endif

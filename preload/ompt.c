@@ -166,12 +166,24 @@ static void on_parallel_end(
 static void on_implicit_task(int endpoint, union ompt_data *parallel, union ompt_data *task,
 	unsigned size, unsigned index, int flags)
 {
-	(void)task;
-	(void)index;
-	(void)flags;
 	struct team *team = parallel ? parallel->ptr : NULL;
+	if (endpoint == OMPT_SCOPE_BEGIN && task)
+		task->value = flags & OMPT_TASK_INITIAL ? 0 : index;
 	if (endpoint == OMPT_SCOPE_BEGIN && team)
 		__atomic_store_n(&team->size, size, __ATOMIC_RELAXED);
+}
+
+/* Each thread of the team tells of all of the loop: the first one is asked. */
+static void on_work(int kind, int endpoint, const union ompt_data *parallel,
+	const union ompt_data *task, uint64_t count, const void *caller)
+{
+	(void)parallel;
+	(void)caller;
+	bool is_loop = kind == OMPT_WORK_LOOP ||
+		       (kind >= OMPT_WORK_LOOP_STATIC && kind <= OMPT_WORK_LOOP_OTHER);
+	if (is_loop && endpoint == OMPT_SCOPE_BEGIN && task && task->value == 0 &&
+		!has_gomp_regions())
+		tuned_iterations(count);
 }
 
 /* Waits. */
@@ -313,6 +325,7 @@ static int initialize(ompt_lookup *lookup, int device, union ompt_data *data)
 		{ OMPT_PARALLEL_END, (ompt_callback *)on_parallel_end },
 		{ OMPT_TASK_SCHEDULE, (ompt_callback *)on_task_schedule },
 		{ OMPT_IMPLICIT_TASK, (ompt_callback *)on_implicit_task },
+		{ OMPT_WORK, (ompt_callback *)on_work },
 		{ OMPT_SYNC_REGION_WAIT, (ompt_callback *)on_sync_region_wait },
 		{ OMPT_MUTEX_RELEASED, (ompt_callback *)on_mutex_released },
 		{ OMPT_MUTEX_ACQUIRE, (ompt_callback *)on_mutex_acquire },

@@ -24,6 +24,7 @@ enum ompt_event {
 	OMPT_TASK_SCHEDULE = 6,
 	OMPT_IMPLICIT_TASK = 7,
 	OMPT_SYNC_REGION_WAIT = 16,
+	OMPT_WORK = 20,
 	OMPT_MUTEX_RELEASED = 17,
 	OMPT_MUTEX_ACQUIRE = 26,
 	OMPT_MUTEX_ACQUIRED = 27,
@@ -32,6 +33,15 @@ enum ompt_event {
 enum ompt_scope {
 	OMPT_SCOPE_BEGIN = 1,
 	OMPT_SCOPE_END = 2,
+};
+
+enum { OMPT_TASK_INITIAL = 1 }; /* a flag */
+
+/* Runtimes tell more of how a loop is scheduled by numbers from 10 on. */
+enum ompt_work {
+	OMPT_WORK_LOOP = 1,
+	OMPT_WORK_LOOP_STATIC = 10,
+	OMPT_WORK_LOOP_OTHER = 13,
 };
 
 enum ompt_sync_region {

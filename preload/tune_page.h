@@ -11,7 +11,7 @@
 
 #define TUNE_PAGE_ENVIRONMENT "CORECAST_TUNE"
 
-enum { TUNE_PAGE_BYTES = 4096, TUNE_PAGE_VERSION = 1 };
+enum { TUNE_PAGE_BYTES = 4096, TUNE_PAGE_VERSION = 2 };
 
 struct tune_page {
 	uint32_t version; /* set by corecast before the program starts */
@@ -19,8 +19,9 @@ struct tune_page {
 	uint64_t regions; /* parallel regions that have ended */
 	uint64_t ticks; /* units of corecast_tick() */
 	uint64_t tunable; /* regions whose number of threads was left to the runtime; pools */
+	uint64_t iterations; /* of loops that the runtime hands out */
 };
 
-static_assert(sizeof(struct tune_page) == 32, "shared between processes");
+static_assert(sizeof(struct tune_page) == 40, "shared between processes");
 
 #endif

@@ -165,6 +165,12 @@ void tuned_region_ended(void)
 		(void)__atomic_add_fetch(&page->regions, 1, __ATOMIC_RELAXED);
 }
 
+void tuned_iterations(uint64_t count)
+{
+	if (page)
+		(void)__atomic_add_fetch(&page->iterations, count, __ATOMIC_RELAXED);
+}
+
 void tuned_tick(uint64_t units)
 {
 	if (page)

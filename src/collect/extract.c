@@ -50,7 +50,7 @@ int extractor_init(struct extractor *extractor, const char *expression, enum red
 		return err_set(err, -EINVAL, "'%s' is not an extended regular expression: %s",
 			shown, reason);
 	}
-	if (extractor->regex.re_nsub >= 1)
+	if (extractor->regex.re_nsub >= 1 || reduction == REDUCE_COUNT)
 		return 0;
 	regfree(&extractor->regex);
 	return err_set(err, -EINVAL,
@@ -80,6 +80,7 @@ static void tally_add(struct tally *tally, enum reduction reduction, double valu
 		break;
 	case REDUCE_SUM:
 	case REDUCE_AVERAGE:
+	case REDUCE_COUNT:
 		tally->value = is_first ? value : tally->value + value;
 		break;
 	}
@@ -103,7 +104,13 @@ int extractor_line(const struct extractor *extractor, const char *line, size_t l
 	double *ret_value, struct err *err)
 {
 	regmatch_t match[2] = { { .rm_so = 0, .rm_eo = (regoff_t)length } };
-	if (regexec(&extractor->regex, line, 2, match, REG_STARTEND) != 0 || match[1].rm_so < 0)
+	if (regexec(&extractor->regex, line, 2, match, REG_STARTEND) != 0)
+		return 0;
+	if (extractor->reduction == REDUCE_COUNT) {
+		*ret_value = 1;
+		return 1;
+	}
+	if (match[1].rm_so < 0)
 		return 0;
 	const char *captured = line + match[1].rm_so;
 	size_t captured_length = (size_t)(match[1].rm_eo - match[1].rm_so);

@@ -11,14 +11,21 @@
 #include <regex.h>
 #include <stddef.h>
 
-enum reduction { REDUCE_LAST, REDUCE_MIN, REDUCE_MAX, REDUCE_SUM, REDUCE_AVERAGE };
+enum reduction {
+	REDUCE_LAST,
+	REDUCE_MIN,
+	REDUCE_MAX,
+	REDUCE_SUM,
+	REDUCE_AVERAGE,
+	REDUCE_COUNT, /* of the lines that match: each is 1, and no group is needed */
+};
 
 struct extractor {
 	regex_t regex;
 	enum reduction reduction;
 };
 
-/* 0; -EINVAL: not an expression, without a capture group, or too large (regex_bound.h). Release only what was initialised. */
+/* 0; -EINVAL: not an expression, without the capture group that it needs, or too large (regex_bound.h). Release only what was initialised. */
 int extractor_init(struct extractor *extractor, const char *expression, enum reduction reduction,
 	struct err *err);
 void extractor_release(struct extractor *extractor);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "steer/printed.h"
 
-#include "collect/extract.h"
 #include "collect/periodic.h"
 
 #include <errno.h>
@@ -23,7 +22,8 @@ struct printed {
 	size_t length;
 	double sum;
 	unsigned count; /* of the numbers since the last look */
-	bool has_matched, was_positive; /* ever */
+	uint64_t lines; /* that have matched, ever */
+	bool was_positive; /* ever */
 	struct err
 		other; /* of the first line where something else was captured; "": there is none */
 };
@@ -49,14 +49,15 @@ static int open_terminal(struct printed *printed, struct err *err)
 	return 0;
 }
 
-int printed_new(const char *expression, struct printed **ret, struct err *err)
+int printed_new(
+	const char *expression, enum reduction reduction, struct printed **ret, struct err *err)
 {
 	AUTO(printed) struct printed *printed = calloc(1, sizeof *printed);
 	if (!printed)
 		return err_set(err, -ENOMEM, "out of memory");
 	printed->own_fd = printed->program_fd = -1;
 	(void)pthread_mutex_init(&printed->mutex, NULL); /* cannot fail on Linux */
-	int code = extractor_init(&printed->extractor, expression, REDUCE_AVERAGE, err);
+	int code = extractor_init(&printed->extractor, expression, reduction, err);
 	printed->has_extractor = code == 0;
 	if (code == 0)
 		code = open_terminal(printed, err);
@@ -86,7 +87,7 @@ static void end_line(struct printed *printed)
 	if (found > 0) {
 		printed->sum += value;
 		printed->count++;
-		printed->has_matched = true;
+		printed->lines++;
 		printed->was_positive |= value > 0;
 	} else if (!*printed->other.text) {
 		printed->other = err;
@@ -157,6 +158,14 @@ int printed_mean(struct printed *printed, double *ret, struct err *err)
 	return 0;
 }
 
+uint64_t printed_lines(struct printed *printed)
+{
+	(void)pthread_mutex_lock(&printed->mutex); /* cannot fail */
+	uint64_t lines = printed->lines;
+	(void)pthread_mutex_unlock(&printed->mutex); /* cannot fail */
+	return lines;
+}
+
 void printed_end(struct printed *printed)
 {
 	(void)periodic_stop(&printed->pump); /* its steps do not fail */
@@ -167,7 +176,7 @@ void printed_end(struct printed *printed)
 const char *printed_nothing(struct printed *printed)
 {
 	(void)pthread_mutex_lock(&printed->mutex); /* cannot fail */
-	const char *text = !printed->has_matched
+	const char *text = printed->lines == 0
 				   ? "no line of its standard output matches the expression"
 			   : !printed->was_positive ? "no number that it printed was above 0"
 						    : NULL;

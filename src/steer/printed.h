@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The numbers that a program prints while it runs. Its standard output is a terminal of ours, so that it
+ * The numbers that a program prints while it runs, or how many lines of a kind. Its standard output is a terminal of ours, so that it
  * prints line by line, and what it prints is passed on to our standard output unchanged.
  */
 #ifndef STEER_PRINTED_H
@@ -8,11 +8,18 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "collect/extract.h"
+
+#include <stdint.h>
 
 struct printed; /* opaque */
 
-/* An extended regular expression with one group around the number. 0, -EINVAL (extract.h), -errno. */
-int printed_new(const char *expression, struct printed **ret, struct err *err);
+/*
+ * An extended regular expression: REDUCE_AVERAGE, with one group around the number; REDUCE_COUNT, of the lines to be counted.
+ * 0, -EINVAL (extract.h), -errno.
+ */
+int printed_new(
+	const char *expression, enum reduction reduction, struct printed **ret, struct err *err);
 
 /* For the program's standard output; ours until printed_start(). */
 int printed_fd(const struct printed *printed);
@@ -22,6 +29,9 @@ int printed_start(struct printed *printed, struct err *err);
 
 /* The mean of the numbers since the last call. 0; -EAGAIN: there was none; -EINVAL: what matched is no number. */
 int printed_mean(struct printed *printed, double *ret, struct err *err);
+
+/* Lines that have matched since the start. */
+uint64_t printed_lines(struct printed *printed);
 
 /* The program has ended: passes on what is still there. */
 void printed_end(struct printed *printed);

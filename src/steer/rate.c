@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +21,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum rate_kind { RATE_REGIONS, RATE_TICKS, RATE_EVENT, RATE_COMMAND, RATE_PRINTED };
+enum rate_kind { RATE_PAGE, RATE_EVENT, RATE_COMMAND, RATE_PRINTED, RATE_LINES };
 
 enum { LINE_BYTES = 4096 };
 
 struct rate {
 	enum rate_kind kind;
 	const char *unseen; /* said where it has counted nothing */
-	const struct tune_page *page;
+	const uint64_t *told; /* of RATE_PAGE: what the program adds up */
 	struct perf_event_attr
 		*events; /* of RATE_EVENT; several places may have the same static probe */
 	size_t event_count;
@@ -39,16 +40,37 @@ struct rate {
 	bool was_asked, was_positive; /* of RATE_COMMAND */
 };
 
-static const char REGIONS[] = "regions", TICKS[] = "ticks", PRINT[] = "print:";
+static const char PRINT[] = "print:", LINES[] = "count:";
+
+/* Counts of the page that we share with the program. */
+static const struct page_metric {
+	const char *name;
+	size_t place; /* of a uint64_t */
+	const char *unseen;
+} page_metrics[] = {
+	{ "regions", offsetof(struct tune_page, regions),
+		"no parallel region of OpenMP has ended" },
+	{ "iterations", offsetof(struct tune_page, iterations),
+		"no loop of OpenMP was seen (GCC's runtime shows schedule(dynamic) and guided)" },
+	{ "ticks", offsetof(struct tune_page, ticks), "the program never called corecast_tick()" },
+};
+
+static const struct page_metric *find_page_metric(const char *spec)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(page_metrics); i++)
+		if (strcmp(spec, page_metrics[i].name) == 0)
+			return &page_metrics[i];
+	return NULL;
+}
 
 bool rate_needs_page(const char *spec)
 {
-	return strcmp(spec, REGIONS) == 0 || strcmp(spec, TICKS) == 0;
+	return find_page_metric(spec) != NULL;
 }
 
 bool rate_needs_output(const char *spec)
 {
-	return strncmp(spec, PRINT, strlen(PRINT)) == 0;
+	return strncmp(spec, PRINT, strlen(PRINT)) == 0 || strncmp(spec, LINES, strlen(LINES)) == 0;
 }
 
 bool rate_counts(const struct rate *rate)
@@ -169,14 +191,21 @@ static int parse_command(struct rate *rate, const char *spec, struct err *err)
 static int parse_print(struct rate *rate, const char *spec, struct err *err)
 {
 	rate->kind = RATE_PRINTED;
-	return printed_new(spec, &rate->printed, err);
+	return printed_new(spec, REDUCE_AVERAGE, &rate->printed, err);
 }
 
-static int parse_page(struct rate *rate, const char *spec, struct err *err)
+static int parse_lines(struct rate *rate, const char *spec, struct err *err)
 {
-	(void)err;
-	rate->kind = strcmp(spec, TICKS) == 0 ? RATE_TICKS : RATE_REGIONS;
-	return 0;
+	rate->kind = RATE_LINES;
+	return printed_new(spec, REDUCE_COUNT, &rate->printed, err);
+}
+
+static void use_page(
+	struct rate *rate, const struct page_metric *metric, const struct tune_page *page)
+{
+	rate->kind = RATE_PAGE;
+	rate->unseen = metric->unseen;
+	rate->told = (const uint64_t *)(const void *)((const char *)page + metric->place);
 }
 
 static int parse(struct rate *rate, const char *spec, struct err *err)
@@ -186,11 +215,10 @@ static int parse(struct rate *rate, const char *spec, struct err *err)
 		int (*parse)(struct rate *rate, const char *spec, struct err *err);
 		const char *unseen;
 	} metrics[] = {
-		{ REGIONS, parse_page, "no parallel region of OpenMP has ended" },
-		{ TICKS, parse_page, "the program never called corecast_tick()" },
 		{ "uprobe:", parse_uprobe, "the function was never called" },
 		{ "usdt:", parse_usdt, "the probe was never passed" },
 		{ PRINT, parse_print, NULL },
+		{ LINES, parse_lines, NULL },
 		{ "switches", parse_switches, "there was no context switch" },
 		{ "syscalls", parse_syscalls, "there was no system call" },
 		{ "command:", parse_command, "no number that the command printed was above 0" },
@@ -205,8 +233,9 @@ static int parse(struct rate *rate, const char *spec, struct err *err)
 		return metrics[i].parse(rate, has_more ? spec + length : spec, err);
 	}
 	return err_set(err, -EINVAL,
-		"no metric '%s': regions, ticks, uprobe:FILE:FUNCTION, usdt:FILE:PROVIDER:NAME, "
-		"print:REGEX, switches, syscalls, command:COMMAND",
+		"no metric '%s': regions, iterations, ticks, uprobe:FILE:FUNCTION, "
+		"usdt:FILE:PROVIDER:NAME, "
+		"print:REGEX, count:REGEX, switches, syscalls, command:COMMAND",
 		spec);
 }
 
@@ -215,10 +244,12 @@ int rate_new(const char *spec, const struct tune_page *page, struct rate **ret, 
 	AUTO(rate) struct rate *rate = calloc(1, sizeof *rate);
 	if (!rate)
 		return err_set(err, -ENOMEM, "out of memory");
-	rate->page = page;
-	int code = parse(rate, spec, err);
+	const struct page_metric *told = find_page_metric(spec);
+	int code = told ? 0 : parse(rate, spec, err);
 	if (code < 0)
 		return code;
+	if (told)
+		use_page(rate, told, page);
 	*ret = TAKE(rate);
 	return 0;
 }
@@ -226,10 +257,10 @@ int rate_new(const char *spec, const struct tune_page *page, struct rate **ret, 
 static int count(const struct rate *rate, uint64_t *ret)
 {
 	*ret = 0;
-	if (rate->kind == RATE_REGIONS)
-		*ret = __atomic_load_n(&rate->page->regions, __ATOMIC_RELAXED);
-	else if (rate->kind == RATE_TICKS)
-		*ret = __atomic_load_n(&rate->page->ticks, __ATOMIC_RELAXED);
+	if (rate->kind == RATE_PAGE)
+		*ret = __atomic_load_n(rate->told, __ATOMIC_RELAXED);
+	else if (rate->kind == RATE_LINES)
+		*ret = printed_lines(rate->printed);
 	for (size_t i = 0; i < rate->fd_count; i++) {
 		uint64_t one;
 		if (read(rate->fds[i], &one, sizeof one) != sizeof one)
@@ -355,7 +386,7 @@ int rate_read(struct rate *rate, uint64_t least, double *ret_per_s, struct err *
 {
 	if (rate->kind == RATE_COMMAND)
 		return ask_command(rate, ret_per_s, err);
-	if (rate->printed)
+	if (rate->kind == RATE_PRINTED)
 		return printed_mean(rate->printed, ret_per_s, err);
 	uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC), now_count = 0;
 	if (count(rate, &now_count) < 0)

@@ -4,10 +4,13 @@
  * somebody else measures. By what is asked for:
  *
  *	regions			parallel regions of OpenMP that have ended (libgomp, libomp)
+ *	iterations		of loops of OpenMP that the runtime hands out
+ *	iterations		of loops of OpenMP that the runtime hands out
  *	ticks			units of corecast_tick() of probe.h
  *	uprobe:FILE:FUNCTION	calls of a function of a program or a library, by any process; as root
  *	usdt:FILE:PROVIDER:NAME	passes of a static probe (USDT); as root
  *	print:REGEX		the rate is what the program prints, in the group of an extended regular expression
+ *	count:REGEX		lines that the program prints and that match
  *	switches		context switches: a last resort, for programs that wait for each unit of work
  *	syscalls		system calls: another, for programs that make some for each unit of work; as root
  *	command:COMMAND		the rate is the last number that a shell command prints

@@ -176,6 +176,15 @@ for regions in "$CORECAST_BUILD/tests/programs/regions" "$CORECAST_BUILD/tests/p
 	fi
 done
 
+# Iterations of OpenMP's loops: the program looks whether all were told.
+for loops in "$CORECAST_BUILD/tests/programs/loops" "$CORECAST_BUILD/tests/programs/loops_llvm"; do
+	if [ -x "$loops" ]; then
+		: >log.csv
+		"$CORECAST" tune -m iterations -i 0.06 --max 3 --log log.csv --json -- "$loops" log.csv holding 2>messages |
+			jq -e '.measured | any(.rate_per_s > 0)' >positive
+	fi
+done
+
 # Static probes; the second one is passed only while somebody listens, and then twice.
 usdt=$CORECAST_BUILD/tests/programs/usdt
 if [ -n "$has_names" ] && [ "$(id -u)" -eq 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
@@ -249,6 +258,19 @@ sed -n '1p; $p' out
 printf '\n'
 [ "$(grep -c 'n=4, 100 per second$' out)" -ge 3 ]
 
+# Lines that match are counted, whatever else is printed; the program prints them faster with the second count.
+cat >program <<'END'
+until grep -q '2,.*holding' log.csv; do
+	for _ in $(seq $(($(cat count) == 2 ? 20 : 5))); do echo 'done: item'; done
+	echo 'undone'
+	sleep 0.01
+done
+END
+: >log.csv
+"$CORECAST" tune -m 'count:^done' -s 'command:echo {n} >count' -i 0.1 --max 2 --log log.csv --json -- sh ./program \
+	2>messages | grep -v done >found.json
+jq -e '.threads == 2' found.json >positive
+
 # Lines that are overwritten, and numbers as people read them; what was never there is told while the program runs, too.
 cat >program <<'END'
 until grep -q "$1" "$2"; do printf 'at 12,345.5k/s\r'; sleep 0.005; done
@@ -279,6 +301,8 @@ fails
 fails -m nope -- true
 fails -m usdt:/bin/sh:nope -- true
 fails -m print:nothing -- true
+fails -m 'count:(' -- true
+fails -m count:nothing -- echo none
 fails -m regions -p 1
 fails -m 'print:([0-9])' -p 1
 fails -m switches -p 4194304
