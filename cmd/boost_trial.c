@@ -91,21 +91,21 @@ int boost_trial_start(
 int boost_trial_poll(struct boost_trial *trial, double now_s, bool *ret_is_on, struct err *err)
 {
 	*ret_is_on = trial->is_on;
-	if (now_s < trial->end_s)
+	if (now_s < trial->end_s) {
+		rate_look(trial->rate);
 		return 0;
-	double rate, seconds = now_s - trial->begin_s;
-	int code = rate_read(trial->rate, 0, &rate, err);
-	if (code == -EAGAIN && !trial->is_settling)
-		return 0; /* the slice goes on */
-	if (code < 0 && code != -EAGAIN)
-		return code;
+	}
 	if (trial->is_settling) {
 		trial->is_settling = false;
 		trial->begin_s = now_s;
 		trial->begin_j = joules(trial);
 		trial->end_s = now_s + trial->opts.slice_s;
-		return 0;
+		return rate_begin(trial->rate, err);
 	}
+	double rate, rate_s, seconds = now_s - trial->begin_s;
+	int code = rate_read(trial->rate, true, &rate, &rate_s, err);
+	if (code < 0)
+		return code == -EAGAIN ? 0 : code; /* the slice goes on */
 	trial_slice(&trial->trial, rate, (joules(trial) - trial->begin_j) / seconds, seconds);
 	begin_slice(trial, now_s);
 	*ret_is_on = trial->is_on;

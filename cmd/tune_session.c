@@ -21,10 +21,13 @@ static const double LOOK = 0.02;
 
 /*
  * An interval is measured in so many parts, as what is bad should be left early. A part has units of work enough that one more
- * or less is 6%, and is not so short that waking up late matters.
+ * or less hardly matters (units.h), and is not so short that waking up late matters.
  */
-enum { PARTS = 8, UNITS_ENOUGH = 16 };
+enum { PARTS = 8 };
 static const double PART_MIN_S = 0.01;
+
+/* Of an interval: so often it looks when a unit of work ends, where there are few of them. */
+static const double LOOK_SHARE = 0.01, LOOK_MIN_S = 0.001;
 
 /*
  * Where nobody gave a bound and threads may be more than cores, a program that is best with as many threads as cores and leaves a
@@ -54,8 +57,6 @@ struct tune_session {
 	char openmp_max[sizeof "OMP_NUM_THREADS=4294967295"];
 	double start_s;
 	double begin_s; /* of the part that is measured */
-	bool is_idle; /* for a whole interval it has done no unit of work */
-	bool begins_at_unit;
 	bool has_told_nothing;
 };
 
@@ -269,34 +270,35 @@ static int step(struct tune_session *session, pid_t pid, double rate, double sec
 /* What has been done up to this moment does not count; nor does the next number that the program prints, if none came yet. */
 static int begin_part(struct tune_session *session, struct err *err)
 {
-	double rate;
-	int code = rate_read(session->rate, 0, &rate, err);
+	int code = rate_begin(session->rate, err);
 	session->begin_s = clock_now_s(CLOCK_MONOTONIC);
-	session->is_idle = code == -EAGAIN;
-	session->begins_at_unit = false;
-	return code == -EAGAIN ? 0 : code;
+	return code;
 }
 
-/*
- * The rate since the last one. 0; -EAGAIN: the part goes on. Where a unit of work takes longer than an interval, or there was
- * nothing to do, it is measured from the end of one unit on: what was done before is of another count, or of nothing.
- */
+/* As sleep_for(), with looks at the metric where it wants them. */
+static bool sleep_part(struct tune_session *session, double seconds, int stop_fd)
+{
+	double end = clock_now_s(CLOCK_MONOTONIC) + seconds;
+	double step = fmax(LOOK_SHARE * session->opts.interval_s, LOOK_MIN_S);
+	for (double left = seconds; left > 0; left = end - clock_now_s(CLOCK_MONOTONIC)) {
+		bool looks = rate_wants_looks(session->rate);
+		if (!sleep_for(looks ? fmin(step, left) : left, stop_fd))
+			return false;
+		rate_look(session->rate);
+	}
+	return true;
+}
+
+/* The rate since the last one. 0; -EAGAIN: the part goes on. */
 static int read_part(
 	struct tune_session *session, double *ret_rate, double *ret_seconds, struct err *err)
 {
-	double seconds = clock_now_s(CLOCK_MONOTONIC) - session->begin_s;
-	bool is_whole = seconds >= session->opts.interval_s;
-	int code = rate_read(session->rate, is_whole ? 1 : UNITS_ENOUGH, ret_rate, err);
-	if (code == -EAGAIN)
-		session->is_idle |= is_whole;
-	if (code < 0)
-		return code;
-	bool is_late = session->is_idle && !session->begins_at_unit;
-	session->begin_s += seconds;
-	session->is_idle = false;
-	session->begins_at_unit = is_late;
-	*ret_seconds = seconds;
-	return is_late ? -EAGAIN : 0;
+	double now = clock_now_s(CLOCK_MONOTONIC);
+	bool is_whole = now - session->begin_s >= session->opts.interval_s;
+	int code = rate_read(session->rate, is_whole, ret_rate, ret_seconds, err);
+	if (code == 0)
+		session->begin_s = now;
+	return code;
 }
 
 /* Once, when nothing was counted for long. */
@@ -333,7 +335,7 @@ static int run(struct tune_session *session, pid_t pid, int stop_fd, struct err 
 			code = begin_part(session, err);
 		}
 		has_changed = false;
-		if (code < 0 || !sleep_for(part_s, stop_fd))
+		if (code < 0 || !sleep_part(session, part_s, stop_fd))
 			break;
 		code = read_part(session, &rate, &seconds, err);
 		if (code == 0)

@@ -7,6 +7,7 @@
 #include "steer/printed.h"
 #include "base/readfile.h"
 #include "collect/tree.h"
+#include "steer/units.h"
 #include "steer/uprobe.h"
 #include "preload/tune_page.h"
 
@@ -36,8 +37,11 @@ struct rate {
 	size_t fd_count, fd_capacity;
 	char *text; /* file of a uprobe, or the command; owned */
 	struct printed *printed;
-	uint64_t first_count, last_count, last_ns;
+	struct units units; /* of what counts */
+	uint64_t first_count, last_ns;
 	bool was_asked, was_positive; /* of RATE_COMMAND */
+	bool is_idle,
+		was_late; /* of RATE_PRINTED: nothing for an interval; and so the first number behind that was passed over */
 };
 
 static const char PRINT[] = "print:", LINES[] = "count:";
@@ -347,9 +351,9 @@ int rate_start(struct rate *rate, pid_t pid, struct err *err)
 	rate->last_ns = clock_now_ns(CLOCK_MONOTONIC);
 	if (rate->printed)
 		return printed_start(rate->printed, err);
-	if (rate_counts(rate) && count(rate, &rate->last_count) < 0)
+	if (rate_counts(rate) && count(rate, &rate->first_count) < 0)
 		return err_set(err, -EIO, "the metric's count cannot be read");
-	rate->first_count = rate->last_count;
+	units_begin(&rate->units, rate->last_ns, rate->first_count);
 	return 0;
 }
 
@@ -382,22 +386,81 @@ static int ask_command(struct rate *rate, double *ret_per_s, struct err *err)
 	return code;
 }
 
-int rate_read(struct rate *rate, uint64_t least, double *ret_per_s, struct err *err)
+/*
+ * A number may be of the time before: of what was printed when nothing had been for long, or of what was begun before
+ * rate_begin(), only the time is used, from which on the next is.
+ */
+static int read_printed(struct rate *rate, bool is_whole, double *ret_per_s, struct err *err)
 {
-	if (rate->kind == RATE_COMMAND)
-		return ask_command(rate, ret_per_s, err);
-	if (rate->kind == RATE_PRINTED)
-		return printed_mean(rate->printed, ret_per_s, err);
-	uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC), now_count = 0;
+	int code = printed_mean(rate->printed, ret_per_s, err);
+	if (code == -EAGAIN)
+		rate->is_idle |= is_whole;
+	if (code < 0)
+		return code;
+	bool is_late = rate->is_idle && !rate->was_late;
+	rate->is_idle = false;
+	rate->was_late = is_late;
+	if (is_late)
+		rate->last_ns = clock_now_ns(CLOCK_MONOTONIC);
+	return is_late ? -EAGAIN : 0;
+}
+
+static int begin_units(struct rate *rate, struct err *err)
+{
+	uint64_t now_count;
 	if (count(rate, &now_count) < 0)
 		return err_set(err, -EIO, "the metric's count cannot be read");
-	if (now_count - rate->last_count < least)
-		return -EAGAIN;
-	double seconds = 1e-9 * (double)(now_ns - rate->last_ns);
-	*ret_per_s = seconds > 0 ? (double)(now_count - rate->last_count) / seconds : 0;
-	rate->last_ns = now_ns;
-	rate->last_count = now_count;
+	units_begin(&rate->units, clock_now_ns(CLOCK_MONOTONIC), now_count);
 	return 0;
+}
+
+int rate_begin(struct rate *rate, struct err *err)
+{
+	double ignored;
+	if (rate_counts(rate))
+		return begin_units(rate, err);
+	int code = rate->kind == RATE_COMMAND ? ask_command(rate, &ignored, err)
+					      : printed_mean(rate->printed, &ignored, err);
+	rate->last_ns = clock_now_ns(CLOCK_MONOTONIC);
+	rate->is_idle = code == -EAGAIN;
+	rate->was_late = false;
+	return code == -EAGAIN ? 0 : code;
+}
+
+bool rate_wants_looks(const struct rate *rate)
+{
+	return rate_counts(rate) && units_are_few(&rate->units);
+}
+
+void rate_look(struct rate *rate)
+{
+	uint64_t now_count;
+	if (rate_counts(rate) && count(rate, &now_count) == 0)
+		units_see(&rate->units, clock_now_ns(CLOCK_MONOTONIC), now_count);
+}
+
+static int read_units(
+	struct rate *rate, bool is_whole, double *ret_per_s, double *ret_s, struct err *err)
+{
+	uint64_t now_count, now_ns = clock_now_ns(CLOCK_MONOTONIC);
+	if (count(rate, &now_count) < 0)
+		return err_set(err, -EIO, "the metric's count cannot be read");
+	units_see(&rate->units, now_ns, now_count);
+	return units_rate(&rate->units, now_ns, is_whole, ret_per_s, ret_s) ? 0 : -EAGAIN;
+}
+
+int rate_read(struct rate *rate, bool is_whole, double *ret_per_s, double *ret_s, struct err *err)
+{
+	if (rate_counts(rate))
+		return read_units(rate, is_whole, ret_per_s, ret_s, err);
+	int code = rate->kind == RATE_COMMAND ? ask_command(rate, ret_per_s, err)
+					      : read_printed(rate, is_whole, ret_per_s, err);
+	uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+	if (code == 0) {
+		*ret_s = 1e-9 * (double)(now_ns - rate->last_ns);
+		rate->last_ns = now_ns;
+	}
+	return code;
 }
 
 void rate_end(struct rate *rate)

@@ -46,11 +46,20 @@ int rate_start(struct rate *rate, pid_t pid, struct err *err);
 /* Whether it counts units of work, so that also a part of an interval says something. */
 bool rate_counts(const struct rate *rate);
 
+/* What was done until now does not count. 0 or a negative errno. */
+int rate_begin(struct rate *rate, struct err *err);
+
 /*
- * Work per second since the last call that told it (or the start). 0; -EAGAIN: nothing is told yet (of what counts: fewer
- * than `least` units); or a negative errno.
+ * Whether it counts so few units that when each ends matters (units.h): then rate_look() should be called often.
  */
-int rate_read(struct rate *rate, uint64_t least, double *ret_per_s, struct err *err);
+bool rate_wants_looks(const struct rate *rate);
+void rate_look(struct rate *rate);
+
+/*
+ * Work per second since rate_begin() or the last call that told it, and over how many seconds. 0; -EAGAIN: nothing is told
+ * yet (of what counts: few units, and `is_whole`, the end of an interval, is false; or less than one); or a negative errno.
+ */
+int rate_read(struct rate *rate, bool is_whole, double *ret_per_s, double *ret_s, struct err *err);
 
 /* The program has ended: what it did last counts for rate_nothing(). */
 void rate_end(struct rate *rate);

@@ -12,7 +12,7 @@ END
 echo 1 >count
 "$CORECAST" tune -m 'command:sh ./rate' -s 'command:echo {n} >count' -i 0.02 --max 8 --log log.csv --json \
 	-- sh ./program 4,100,holding >found.json 2>messages
-jq -c '[.version, .threads, .is_held, .restarts, .steps <= 8, (.measured | map(select(.threads == 4))[0].rate_per_s)]' \
+jq -c '[.version, .threads, .is_held, .restarts, .steps <= 8, (.measured | map(select(.threads == 4))[0].rate_per_s | round)]' \
 	found.json
 head -n 1 log.csv
 grep -q 'holding 4: ' messages
