@@ -101,7 +101,7 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* One in fifty may be a matter of clocks, or of the end, when nothing is to be had any more. */
+/* One in fifty may be a matter of clocks. */
 static void find_levels(struct progress_judge *p, const struct family *f)
 {
 	enum { OUTLIERS = 50 };
@@ -113,7 +113,8 @@ static void find_levels(struct progress_judge *p, const struct family *f)
 		const struct meaning_entry *entry = &p->judge->mutex->log[i];
 		uint32_t thread = p->ranks[entry->thread];
 		int64_t balance;
-		if (progress_decision(p, entry) == 2 && find_balance(p, f, thread, &balance)) {
+		if (progress_decision(p, entry) == 2 && !p->is_last[i] &&
+			find_balance(p, f, thread, &balance)) {
 			note_going_on(progress_level(p, f, thread), balance);
 			p->balances[count++] = balance;
 		}
@@ -156,7 +157,7 @@ static struct outcome try_levels(struct progress_judge *p, const struct family *
 		outcome.decisions += decision > 0;
 		if (decision > 0 && level->is_needed && find_balance(p, f, thread, &balance) &&
 			balance < level->least) {
-			outcome.broken += decision == 2;
+			outcome.broken += decision == 2 && !p->is_last[i];
 			level->waits += decision == 1;
 			outcome.waits += decision == 1 && !p->is_explained[i];
 			if (is_final && decision == 1)
@@ -231,8 +232,8 @@ static bool find_ratio(const struct progress_judge *p, struct family *f)
 			if (i == f->source ||
 				(f->source == p->type_count && p->gives[i] && i != p->waiter))
 				sources += *count_of(p, p->given_in_all, i, p->thread_count);
-		return set_ratio(
-			f, sources, *count_of(p, p->ended_in_all, f->sink, p->thread_count));
+		sinks = *count_of(p, p->ended_in_all, f->sink, p->thread_count);
+		return set_ratio(f, sources, sinks) || set_ratio(f, sources, sinks - p->lasts);
 	}
 	for (uint32_t i = 0; i < p->thread_count; i++) {
 		int64_t own = *count_of(p, p->ended_in_all, p->waiter, i);

@@ -38,6 +38,7 @@ static void release(struct progress_judge *p)
 	free(p->ended_in_all);
 	free(p->levels);
 	free(p->is_explained);
+	free(p->is_last);
 	free(p->balances);
 }
 
@@ -78,6 +79,31 @@ static int keep_family(struct progress_judge *p, const struct family *f)
 	return code;
 }
 
+/* A queue is closed for a thread once: in its last section it may go on without what it came for. */
+static int find_lasts(struct progress_judge *p)
+{
+	enum { SECTIONS_LEAST = 4 };
+	AUTO_FREE size_t *lasts = calloc(p->thread_count + 1, sizeof *lasts); /* plus one */
+	AUTO_FREE size_t *counts = calloc(p->thread_count + 1, sizeof *counts);
+	if (!lasts || !counts)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->entries; i++) {
+		const struct meaning_entry *entry = &p->judge->mutex->log[i];
+		p->is_last[i] = 0;
+		if (progress_decision(p, entry) != 2)
+			continue;
+		lasts[p->ranks[entry->thread]] = i + 1;
+		counts[p->ranks[entry->thread]]++;
+	}
+	p->lasts = 0;
+	for (uint32_t i = 0; i < p->thread_count; i++)
+		if (counts[i] >= SECTIONS_LEAST) {
+			p->is_last[lasts[i] - 1] = 1;
+			p->lasts++;
+		}
+	return 0;
+}
+
 /* 1: the waiter's type has needs, which explain it; 0, -ENOMEM. */
 static int judge_type(struct progress_judge *p)
 {
@@ -91,6 +117,8 @@ static int judge_type(struct progress_judge *p)
 	}
 	if (waits < WAITS_LEAST)
 		return 0;
+	if (find_lasts(p) < 0)
+		return -ENOMEM;
 	for (int n = 0; n < NEEDS_MAX && explained < waits; n++) {
 		struct family best = { 0 };
 		uint64_t score = progress_best(p, &best);
@@ -171,9 +199,10 @@ static int prepare(struct progress_judge *p)
 	p->ended_in_all = calloc(counts, sizeof *p->ended);
 	p->levels = calloc(p->thread_count + 1, sizeof *p->levels);
 	p->is_explained = calloc(mutex->count + 1, 1);
+	p->is_last = calloc(mutex->count + 1, 1);
 	p->balances = calloc(mutex->count + 1, sizeof *p->balances);
 	if (!p->balances || !p->given || !p->ended || !p->given_in_all || !p->ended_in_all ||
-		!p->levels || !p->is_explained)
+		!p->levels || !p->is_explained || !p->is_last)
 		return -ENOMEM;
 	p->are_pairs_tried = p->thread_count <= THREADS_MAX;
 	size_t families =

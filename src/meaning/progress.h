@@ -39,6 +39,8 @@ struct progress_judge {
 	int64_t all_given; /* by those that signal, and are not the waiter's type */
 	struct level *levels;
 	uint8_t *is_explained; /* of each entry: a wait */
+	uint8_t *is_last; /* of each entry: its thread's last section of the waiter's type */
+	int64_t lasts;
 	int64_t *balances; /* room for one of each entry */
 };
 
