@@ -261,6 +261,28 @@ static void consider(
 }
 
 /* From the simple ones on. */
+/* Of many threads those that are near one another, or meet at the ends; and sources of which there are few. */
+static void consider_pairs(
+	struct progress_judge *p, uint32_t source, struct family *best, uint64_t *score)
+{
+	enum { SOURCES_MAX = 8 };
+	int threads = (int)p->thread_count, sources = 0;
+	bool are_few = threads <= PROGRESS_FEW_THREADS;
+	for (int i = 1; i < threads; i++) {
+		if (!are_few && i > PROGRESS_NEAR && i < threads - PROGRESS_NEAR)
+			continue;
+		consider(p, (struct family){ FAMILY_DISTANCE, source, p->waiter, -i, 1, 1 }, best,
+			score);
+		consider(p, (struct family){ FAMILY_DISTANCE, source, p->waiter, i, 1, 1 }, best,
+			score);
+	}
+	for (uint32_t i = 0; i < p->thread_count; i++)
+		sources += *count_of(p, p->given_in_all, source, i) > 0;
+	for (int i = 0; i < threads && (are_few || sources <= SOURCES_MAX); i++)
+		consider(p, (struct family){ FAMILY_FIXED, source, p->waiter, i, 1, 1 }, best,
+			score);
+}
+
 uint64_t progress_best(struct progress_judge *p, struct family *best)
 {
 	uint64_t score = 0;
@@ -275,19 +297,10 @@ uint64_t progress_best(struct progress_judge *p, struct family *best)
 	for (uint32_t source = 0; source < p->type_count && p->are_pairs_tried; source++) {
 		if (!p->gives[source])
 			continue;
-		int threads = (int)p->thread_count;
 		if (source != p->waiter)
 			consider(p, (struct family){ FAMILY_OWN, source, p->waiter, 0, 1, 1 }, best,
 				&score);
-		for (int i = 1; i < threads; i++) {
-			consider(p, (struct family){ FAMILY_DISTANCE, source, p->waiter, -i, 1, 1 },
-				best, &score);
-			consider(p, (struct family){ FAMILY_DISTANCE, source, p->waiter, i, 1, 1 },
-				best, &score);
-		}
-		for (int i = 0; i < threads; i++)
-			consider(p, (struct family){ FAMILY_FIXED, source, p->waiter, i, 1, 1 },
-				best, &score);
+		consider_pairs(p, source, best, &score);
 	}
 	return score;
 }

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 enum {
-	THREADS_MAX = 256, /* of pairs; more: all together only */
+	THREADS_MAX = 1024, /* of pairs; more: all together only */
 	NEEDS_MAX = 4, /* of one type of sections */
 	WAITS_LEAST = 4, /* fewer are no evidence */
 	NEW_WAITS_SHARE = 32, /* each need explains one in so many more */
@@ -205,8 +205,9 @@ static int prepare(struct progress_judge *p)
 		!p->levels || !p->is_explained || !p->is_last)
 		return -ENOMEM;
 	p->are_pairs_tried = p->thread_count <= THREADS_MAX;
-	size_t families =
-		p->type_count * (p->type_count + (p->are_pairs_tried ? 3 * p->thread_count : 0));
+	size_t pairs =
+		p->thread_count <= PROGRESS_FEW_THREADS ? 3 * p->thread_count : 6 * PROGRESS_NEAR;
+	size_t families = p->type_count * (p->type_count + (p->are_pairs_tried ? pairs : 0));
 	p->entries =
 		WORK_MAX / (families + 1) < mutex->count ? WORK_MAX / (families + 1) : mutex->count;
 	for (size_t i = 0; i < p->entries; i++)

@@ -5,7 +5,11 @@
 
 #include "meaning/parts.h"
 
-enum { PROGRESS_TYPES_MAX = 32 /* of one mutex */ };
+enum {
+	PROGRESS_TYPES_MAX = 32, /* of one mutex */
+	PROGRESS_FEW_THREADS = 64, /* of more not all pairs are tried, but those so near in rank */
+	PROGRESS_NEAR = 8,
+};
 
 /* Whose progress it is: that of all together; each thread's own balance with all others, with one of them, with its neighbours. */
 enum family_kind { FAMILY_COMMON, FAMILY_OWN, FAMILY_FIXED, FAMILY_DISTANCE };
