@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/outfile.h"
+#include "trace/any_cond.h"
 #include "trace/csv_write.h"
 #include "trace/timeline.h"
 #include "trace/writer.h"
@@ -22,7 +23,9 @@ static int feed(
 		return code;
 	if (ret_cores)
 		*ret_cores = trace_reader_quality(reader)->cores;
-	return trace_reader_replay(reader, sink, err);
+	AUTO_RELEASE(any_cond) struct any_cond any = { .next = sink };
+	struct event_sink first = any_cond_sink(&any);
+	return trace_reader_replay(reader, &first, err);
 }
 
 static int load_replay(struct whatif *whatif, struct err *err)

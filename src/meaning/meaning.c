@@ -106,7 +106,8 @@ static int cond_of(struct meaning *m, const struct event *event, uint64_t mutex,
 	if (code > 0)
 		m->conds[m->cond_count++] =
 			(struct meaning_cond){ .pid = event->pid, .object = event->object };
-	if (code >= 0 && mutex && !m->conds[*ret].mutex)
+	if (code >= 0 &&
+		mutex) /* of several the last one: the first waits of some are passed on raw (any_cond.h) */
 		m->conds[*ret].mutex = mutex;
 	return code < 0 ? code : 0;
 }

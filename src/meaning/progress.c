@@ -239,7 +239,8 @@ static int add_parts(
 	cond->kind = MEANING_PROGRESS;
 	cond->is_seen = true;
 	for (size_t i = 0; i < use->waiter_count; i++)
-		cond->is_partial |= !has_needs[p->local[use->waiters[i]] - 1];
+		cond->is_partial |= p->local[use->waiters[i]] == 0 || /* of another mutex */
+				    !has_needs[p->local[use->waiters[i]] - 1];
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 
 enum {
 	QUEUE_LOCK = 100,
+	OTHER_LOCK = 99,
 	HAS_ITEM = 101,
 	HAS_ROOM = 102,
 	PUT_SITE = 11,
@@ -440,6 +441,49 @@ static void what_nothing_explains_stays_unknown(void **state)
 	meaning_free(s.meaning);
 }
 
+/* Also where it is waited for with two mutexes. */
+static void a_condition_may_have_two_mutexes(void **state)
+{
+	(void)state;
+	struct script s = begin();
+	for (int i = 0; i < 12; i++) {
+		event(&s, 3, EVENT_PASS, WHAT_MUTEX, OTHER_LOCK, GET_SITE, 0);
+		event(&s, 3, EVENT_RELEASE, WHAT_MUTEX, OTHER_LOCK, 0, EVENT_IMPLICIT);
+		struct event wait = { .time_ns = s.now_ns += 1000,
+			.pid = 1,
+			.tid = 3,
+			.kind = EVENT_WAIT,
+			.what = WHAT_COND,
+			.object = HAS_ITEM,
+			.value = OTHER_LOCK };
+		assert_int_equal(sink_event(&s.sink, &wait, NULL), 0);
+		lock(&s, 2, GET_SITE);
+		wait_begin(&s, 2, HAS_ITEM); /* for an item */
+		lock(&s, 1, PUT_SITE);
+		broadcast(&s, 1, HAS_ITEM);
+		unlock(&s, 1);
+		lock(&s, 1, PUT_SITE);
+		wait_begin(&s, 1, HAS_ITEM); /* for room */
+		wait_end(&s, 2, HAS_ITEM, 0);
+		broadcast(&s, 2, HAS_ITEM);
+		unlock(&s, 2);
+		wait_end(&s, 1, HAS_ITEM, 0);
+		broadcast(&s, 1, HAS_ITEM);
+		unlock(&s, 1);
+		lock(&s, 2, GET_SITE);
+		broadcast(&s, 2, HAS_ITEM);
+		unlock(&s, 2);
+		event(&s, 3, EVENT_PASS, WHAT_COND, HAS_ITEM, 0, EVENT_WAITED);
+		event(&s, 3, EVENT_PASS, WHAT_MUTEX, OTHER_LOCK, 0, EVENT_IMPLICIT);
+		event(&s, 3, EVENT_RELEASE, WHAT_MUTEX, OTHER_LOCK, 0, 0);
+	}
+	const struct meaning_cond *cond = finish(&s, HAS_ITEM);
+	assert_int_equal(cond->waits, 36);
+	assert_int_equal(cond->kind, MEANING_PROGRESS);
+	assert_true(cond->is_partial);
+	meaning_free(s.meaning);
+}
+
 static void a_wait_that_timed_out_is_no_evidence(void **state)
 {
 	(void)state;
@@ -529,6 +573,7 @@ int main(void)
 		cmocka_unit_test(who_passes_a_barrier_has_met_somebody),
 		cmocka_unit_test(a_gate_opens_once),
 		cmocka_unit_test(what_nothing_explains_stays_unknown),
+		cmocka_unit_test(a_condition_may_have_two_mutexes),
 		cmocka_unit_test(a_wait_that_timed_out_is_no_evidence),
 		cmocka_unit_test(what_explains_no_wait_explains_nothing),
 		cmocka_unit_test(a_meaning_can_be_forgotten),
