@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "code/address_space.h"
 
+#include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/readfile.h"
+#include "code/vdso.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +51,36 @@ int address_spaces_map(
 			sizeof(spaces->mappings[0])) < 0)
 		return -ENOMEM;
 	spaces->mappings[spaces->count++] = added;
+	return 0;
+}
+
+bool mapping_parse(const char *line, struct mapping *ret, char path[static 4096])
+{
+	struct mapping mapping = { 0 };
+	char execute;
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*c%*c%c%*c %" SCNx64 " %*s %*s %4095[^\n]",
+		    &mapping.start, &mapping.end, &execute, &mapping.offset, path) != 5 ||
+		execute != 'x' || (path[0] != '/' && !vdso_is(path)))
+		return false;
+	*ret = mapping;
+	return true;
+}
+
+int address_spaces_read(struct address_spaces *spaces, uint32_t pid)
+{
+	char name[64], path[4096];
+	(void)snprintf(name, sizeof name, "/proc/%" PRIu32 "/maps", pid); /* fits */
+	AUTO_FILE FILE *file = readfile_open("", name);
+	AUTO_FREE char *line = NULL;
+	size_t size = 0;
+	while (file && getline(&line, &size, file) > 0) {
+		struct mapping mapping;
+		if (!mapping_parse(line, &mapping, path) || path[0] != '/')
+			continue;
+		mapping.pid = pid;
+		if (address_spaces_map(spaces, &mapping, path) < 0)
+			return -ENOMEM;
+	}
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #ifndef CODE_ADDRESS_SPACE_H
 #define CODE_ADDRESS_SPACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,14 @@ void address_spaces_release(struct address_spaces *spaces);
 /* 0 or -ENOMEM. The path is copied; mapping->module is set here. */
 int address_spaces_map(
 	struct address_spaces *spaces, const struct mapping *mapping, const char *path);
+
+/*
+ * The code of files that a process has mapped now, as /proc tells it; nothing of one that has ended. 0 or -ENOMEM.
+ */
+int address_spaces_read(struct address_spaces *spaces, uint32_t pid);
+
+/* A line of /proc/PID/maps, if it is code: of a file, or of the kernel's vDSO. `ret->module` stays 0. */
+bool mapping_parse(const char *line, struct mapping *ret, char path[static 4096]);
 
 /* The child has a copy of what its parent has mapped. 0 or -ENOMEM. */
 int address_spaces_fork(struct address_spaces *spaces, uint32_t parent, uint32_t child);

@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "code/unwind.h"
 #include "collect/perf_ring.h"
 #include "collect/sampler.h"
 
@@ -16,12 +17,18 @@
 #include <string.h>
 
 enum {
-	/* 512 KiB: 2,300 samples of 20 callers, or 4,600 threads that come and go. A power of two. */
-	RING_PAGES = 128,
+	/* 1 MiB: 440 samples with their stacks, more than a second of them; it is read many times a second. A power of two. */
+	RING_PAGES = 256,
+	STACK_BYTES = 2048, /* as much as a few functions have; a multiple of 8 */
 	FRAMES_MAX = 64,
 	STACKS_MAX = 1 << 17, /* beyond these samples have no callers */
 	SETTLE_NS = 2000000, /* a record is in its ring by then */
+	/* Beyond these, as of programs that start thousands of others, callers are those of frame pointers: looking up takes longer. */
+	MAPPINGS_MAX = 4096,
 };
+
+/* As asm/perf_regs.h numbers x86's, which are written in this order. */
+enum { REGISTER_FP = 6, REGISTER_SP = 7, REGISTER_PC = 8 };
 
 /* As the kernel lays them out for the sample_type below. */
 struct record_sample {
@@ -43,6 +50,13 @@ struct record_fork {
 	uint32_t pid, parent_pid, tid, parent_tid;
 };
 
+struct record_mmap {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t start, length, offset;
+	char path[];
+};
+
 struct record_comm {
 	struct perf_event_header header;
 	uint32_t pid, tid;
@@ -54,6 +68,7 @@ union record {
 	struct record_lost lost;
 	struct record_fork fork;
 	struct record_comm comm;
+	struct record_mmap mmap;
 	char bytes[PERF_RECORD_BYTES_MAX];
 };
 
@@ -65,6 +80,8 @@ struct stack_sampler {
 	uint64_t
 		begin_ns; /* of everybody's samples those from then on; UINT64_MAX: its exec has not been */
 	struct map family; /* processes whose samples are taken */
+	struct unwinder *unwinder;
+	struct address_spaces spaces; /* of the family */
 	struct map stacks; /* (hash of the callers, process) to id */
 	uint64_t stack_count, samples, lost;
 	union record record; /* the one being read */
@@ -75,6 +92,8 @@ void stack_sampler_free(struct stack_sampler *sampler)
 	if (!sampler)
 		return;
 	perf_rings_release(&sampler->rings);
+	unwinder_free(sampler->unwinder);
+	address_spaces_release(&sampler->spaces);
 	map_release(&sampler->family);
 	map_release(&sampler->stacks);
 	free(sampler);
@@ -165,6 +184,15 @@ static int open_rings(struct stack_sampler *sampler, pid_t pid, bool is_running)
 	return sample_threads(sampler, pid, is_running);
 }
 
+/* Registers and bytes to find callers by, and where which file is mapped. */
+static void ask_for_stacks(struct perf_event_attr *attr)
+{
+	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attr->sample_regs_user = 1u << REGISTER_FP | 1u << REGISTER_SP | 1u << REGISTER_PC;
+	attr->sample_stack_user = STACK_BYTES;
+	attr->mmap = 1;
+}
+
 int stack_sampler_new(
 	pid_t pid, uint32_t hz, bool is_running, struct stack_sampler **ret, struct err *err)
 {
@@ -184,7 +212,14 @@ int stack_sampler_new(
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
-	int code = open_rings(sampler, pid, is_running);
+	if (unwinder_is_able())
+		ask_for_stacks(&sampler->attr);
+	int code = unwinder_new(&sampler->unwinder);
+	if (code == 0 && is_running)
+		code = address_spaces_read(&sampler->spaces, (uint32_t)pid);
+	if (code < 0)
+		return err_set(err, code, "out of memory");
+	code = open_rings(sampler, pid, is_running);
 	if (code < 0)
 		return sampler_explain(code, err);
 	*ret = TAKE(sampler);
@@ -203,6 +238,53 @@ static size_t user_frames(const struct record_sample *sample, const uint64_t **r
 		continue;
 	*ret = &sample->frames[begin];
 	return end - begin;
+}
+
+/* What lies behind the call chain. False: there is none, or the thread has no user's part. */
+static bool read_image(const struct record_sample *sample, struct stack_image *ret)
+{
+	const char *end = (const char *)sample + sample->header.size;
+	const char *at = (const char *)&sample->frames[sample->frame_count];
+	struct {
+		uint64_t abi, fp, sp, pc, size;
+	} state;
+	uint64_t held;
+	if (sample->frame_count > FRAMES_MAX + PERF_MAX_CONTEXTS_PER_STACK ||
+		end - at < (ptrdiff_t)sizeof state)
+		return false;
+	memcpy(&state, at, sizeof state);
+	at += sizeof state;
+	if (state.abi != PERF_SAMPLE_REGS_ABI_64 || state.size > STACK_BYTES ||
+		end - at < (ptrdiff_t)(state.size + sizeof held))
+		return false;
+	memcpy(&held, at + state.size,
+		sizeof held); /* behind the bytes: how many are the stack's */
+	*ret = (struct stack_image){ .pc = state.pc,
+		.sp = state.sp,
+		.fp = state.fp,
+		.bytes = (const unsigned char *)at,
+		.size = held < state.size ? held : state.size };
+	return held > 0;
+}
+
+/*
+ * Callers by the code's tables, as far as these and the image of the stack go. Where frame pointers lead through the last
+ * of them, they lead on; where there are no tables, they are all there is. `frames`: FRAMES_MAX, which begin with
+ * those of frame pointers.
+ */
+static size_t find_callers(struct stack_sampler *sampler, const struct record_sample *sample,
+	const uint64_t *chain, size_t chain_count, uint64_t *ret)
+{
+	struct stack_image image;
+	size_t count = 0, next = 0;
+	if (read_image(sample, &image))
+		count = unwinder_callers(
+			sampler->unwinder, &sampler->spaces, sample->pid, &image, ret, FRAMES_MAX);
+	while (count > 0 && next < chain_count && chain[next] != ret[count - 1])
+		next++;
+	for (next += count > 0; next < chain_count && count < FRAMES_MAX; next++)
+		ret[count++] = chain[next];
+	return count;
 }
 
 /* FNV-1a; two of 10^5 stacks are taken for one with a probability below 10^-9. */
@@ -257,17 +339,46 @@ static bool is_wanted(const struct stack_sampler *sampler, const struct event *s
 	       (sample->time_ns >= sampler->begin_ns && map_find(&sampler->family, sample->pid, 0));
 }
 
+/* A child has mapped what its parent had. */
+static int take_space(
+	struct stack_sampler *sampler, const struct record_fork *fork, struct err *err)
+{
+	struct address_spaces *spaces = &sampler->spaces;
+	if (spaces->parent_count >= MAPPINGS_MAX)
+		return 0;
+	return address_spaces_fork(spaces, fork->parent_pid, fork->pid) < 0
+		       ? err_set(err, -ENOMEM, "out of memory")
+		       : 0;
+}
+
+static int take_mapping(
+	struct stack_sampler *sampler, const struct record_mmap *record, struct err *err)
+{
+	const struct mapping mapping = { .pid = record->pid,
+		.start = record->start,
+		.end = record->start + record->length,
+		.offset = record->offset };
+	bool is_family = !sampler->is_everybody || map_find(&sampler->family, record->pid, 0);
+	if (!is_family || record->path[0] != '/' || sampler->spaces.count >= MAPPINGS_MAX)
+		return 0;
+	return address_spaces_map(&sampler->spaces, &mapping, record->path) < 0
+		       ? err_set(err, -ENOMEM, "out of memory")
+		       : 0;
+}
+
 /* A process that starts. It may have the number of one of the family that has ended. */
 static int take_fork(struct stack_sampler *sampler, const struct record_fork *fork, struct err *err)
 {
 	uint64_t *ignored;
 	if (fork->pid == fork->parent_pid)
 		return 0; /* a thread */
-	if (!map_find(&sampler->family, fork->parent_pid, 0))
+	if (sampler->is_everybody && !map_find(&sampler->family, fork->parent_pid, 0)) {
 		(void)map_remove(&sampler->family, fork->pid, 0); /* most often it was not there */
-	else if (map_add(&sampler->family, fork->pid, 0, 0, &ignored) < 0)
+		return 0;
+	}
+	if (map_add(&sampler->family, fork->pid, 0, 0, &ignored) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	return 0;
+	return take_space(sampler, fork, err);
 }
 
 /* Of one that asks for it (sample_id_all) the last word is its time. */
@@ -291,7 +402,10 @@ static int take_sample(struct stack_sampler *sampler, const struct record_sample
 		.site = count > 0 ? frames[0] : sample->address };
 	if ((int32_t)event.tid <= 0 || !is_wanted(sampler, &event))
 		return 0; /* it is just going, or is a stranger */
-	int code = count > 1 ? find_stack(sampler, sink, &event, frames + 1, count - 1, err) : 0;
+	uint64_t callers[FRAMES_MAX];
+	if (count > 0)
+		count = find_callers(sampler, sample, frames + 1, count - 1, callers);
+	int code = find_stack(sampler, sink, &event, callers, count, err);
 	if (code < 0)
 		return code;
 	sampler->samples++;
@@ -306,6 +420,8 @@ static int take_record(
 		return take_sample(sampler, &record->sample, sink, err);
 	if (record->header.type == PERF_RECORD_FORK)
 		return take_fork(sampler, &record->fork, err);
+	if (record->header.type == PERF_RECORD_MMAP)
+		return take_mapping(sampler, &record->mmap, err);
 	if (record->header.type == PERF_RECORD_COMM)
 		take_comm(sampler, record);
 	if (record->header.type == PERF_RECORD_LOST)
