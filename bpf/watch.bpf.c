@@ -79,7 +79,7 @@ static __always_inline int wake(struct task_struct *task, bool knows_waker)
 		set_active(thread, true, now_ns);
 	if (has_events && thread->woken_ns == 0) {
 		thread->woken_ns = now_ns;
-		thread->waker = knows_waker ? current_waker() : 0;
+		thread->waker = knows_waker ? current_waker() : WATCH_WAKER_UNKNOWN;
 	}
 	return 0;
 }

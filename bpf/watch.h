@@ -60,7 +60,7 @@ struct watch_thread {
 	__u8 is_known; /* its state was seen, not only guessed when it was taken up */
 	__u8 has_ended;
 	__u8 is_told; /* ended, and user space has read it */
-	__u32 waker; /* where events are told: who ended the last wait; 0: none of the watched */
+	__u32 waker; /* where events are told: who ended the last wait, as in watch_event */
 	__u64 woken_ns; /* and when; 0: it waits */
 	struct watch_call call;
 	char name[WATCH_NAME_BYTES]; /* when it was last seen to start or end */
@@ -100,6 +100,8 @@ enum watch_request {
 	WATCH_REQUEST_FLUSH = 8,
 };
 
+enum { WATCH_WAKER_UNKNOWN = 0x7fffffff }; /* no thread's number */
+
 struct watch_event {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u64 cpu_ns; /* processor time of the thread so far */
@@ -110,7 +112,7 @@ struct watch_event {
 		};
 		struct {
 			__u64 woken_ns; /* RUN: 0: it did not wait, or this is not known */
-			__u32 waker; /* RUN: tid; 0: no watched thread did it */
+			__u32 waker; /* RUN: tid; 0: no watched thread did it; WATCH_WAKER_UNKNOWN */
 			__u32 unused;
 		};
 		struct {

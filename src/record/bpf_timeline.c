@@ -136,27 +136,24 @@ static int remove_thread(struct bpf_timeline *timeline, struct timeline_thread *
 static int take_mapping(
 	struct bpf_timeline *timeline, const struct watch_event *event, const char *line)
 {
-	unsigned long long start, end, offset;
-	char execute, path[PATH_MAX];
-	if (sscanf(line, "%llx-%llx %*c%*c%c%*c %llx %*s %*s %4095[^\n]", &start, &end, &execute,
-		    &offset, path) != 5 ||
-		execute != 'x' || (path[0] != '/' && !vdso_is(path)))
+	struct mapping mapping;
+	char path[PATH_MAX];
+	if (!mapping_parse(line, &mapping, path))
 		return 0;
-	const struct mapping *known = address_spaces_find(&timeline->spaces, event->pid, start);
+	const struct mapping *known =
+		address_spaces_find(&timeline->spaces, event->pid, mapping.start);
 	if (known && strcmp(timeline->spaces.modules[known->module], path) == 0)
 		return 0;
-	const struct mapping mapping = {
-		.pid = event->pid, .start = start, .end = end, .offset = offset
-	};
+	mapping.pid = event->pid;
 	int status = address_spaces_map(&timeline->spaces, &mapping, path);
 	if (status < 0)
 		return status;
 	struct event name = event_of(event, EVENT_NAME);
 	name.what = WHAT_MODULE;
-	name.object = start - symbols_address_of_offset(path, offset);
+	name.object = mapping.start - symbols_address_of_offset(path, mapping.offset);
 	/* Locks are in the data behind the code. */
 	uint64_t loaded_end = name.object + symbols_end(path);
-	name.value = loaded_end > end ? loaded_end : end;
+	name.value = loaded_end > mapping.end ? loaded_end : mapping.end;
 	name.text = path;
 	return emit(timeline, &name);
 }
@@ -255,7 +252,11 @@ static int run(struct bpf_timeline *timeline, struct timeline_thread *thread,
 	pass.site = thread->site;
 	pass.flags = EVENT_WAITED;
 	pass.woken_ns = event->woken_ns ? event->woken_ns : event->time_ns;
-	pass.value = thread->what == WHAT_SLEEP ? 0 : event->waker;
+	bool is_known = event->woken_ns > 0 && event->waker != WATCH_WAKER_UNKNOWN;
+	pass.value = is_known && thread->what != WHAT_SLEEP ? event->waker : 0;
+	/* A timer or another program: no thread of this one could have ended it sooner. */
+	if (is_known && event->waker == 0 && thread->what == WHAT_FUTEX)
+		pass.flags |= EVENT_TIMED_OUT;
 	return emit(timeline, &pass);
 }
 
