@@ -2,10 +2,13 @@
 #include "analysed.h"
 
 #include "base/path.h"
+#include "code/runtimes.h"
 #include "code/variables.h"
+#include "code/vdso.h"
 #include "trace/timeline.h"
 #include "uarch/profile_store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -41,7 +44,7 @@ static struct code_place find_place(void *context, const char *module, uint64_t 
 		.offset = !found.function && found.start ? address - found.start : found.offset,
 		.file = found.file,
 		.line = found.line,
-		.is_system = found.is_system };
+		.is_system = found.is_system || runtime_is(module) || vdso_is(module) };
 }
 
 static char *name_object(void *context, const char *module, uint64_t address)
@@ -72,6 +75,13 @@ static char *name_passed(void *context, uint8_t what, const struct code_call *ca
 	for (; i < count && i < LOCK_CALLERS_MAX; i++)
 		places[i] = (struct call_place){ calls[i].module, calls[i].site };
 	return what <= WHAT_SEM ? symbols_passed(context, places, i, functions[what]) : NULL;
+}
+
+static size_t find_inlined(
+	void *context, const char *module, uint64_t address, const char *ret[CODE_INLINED_MAX])
+{
+	static_assert((int)CODE_INLINED_MAX == (int)SYMBOL_INLINED_MAX, "one array");
+	return symbols_inlined(context, module, address, ret);
 }
 
 static void say_quality(const char *path, const struct trace_quality *quality, FILE *notes)
@@ -211,7 +221,8 @@ int analysed_read(
 
 struct code_finder analysed_finder(struct symbols *symbols)
 {
-	return (struct code_finder){ symbols, find_place, name_object, name_local, name_passed };
+	return (struct code_finder){ symbols, find_place, name_object, name_local, name_passed,
+		find_inlined };
 }
 
 void analysed_release(struct analysed *file)

@@ -158,6 +158,39 @@ static struct symbol module_find(const struct module *module, uint64_t address)
 	return ret;
 }
 
+/* As the linker would call it. */
+static const char *name_of_function(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	const char *name =
+		dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
+	return name ? name : dwarf_diename(die);
+}
+
+static size_t module_inlined(
+	const struct module *module, uint64_t address, const char *ret[SYMBOL_INLINED_MAX])
+{
+	Dwarf_Addr bias = 0;
+	Dwarf_Die scopes[CODE_SCOPES_MAX], *unit = NULL;
+	size_t count = 0;
+	address += module->bias;
+	if (module->has_lines)
+		unit = code_unit(module->loaded, address, &bias);
+	size_t scope_count = unit ? code_scopes(unit, address - bias, scopes) : 0;
+	for (size_t i = 0; i < scope_count; i++) {
+		bool is_inlined = dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine;
+		const char *file = is_inlined ? dwarf_decl_file(&scopes[i]) : NULL;
+		const char *name =
+			file && !is_system_header(file) ? name_of_function(&scopes[i]) : NULL;
+		if (!name)
+			continue;
+		if (count == SYMBOL_INLINED_MAX)
+			memmove(ret, ret + 1, --count * sizeof *ret);
+		ret[count++] = name;
+	}
+	return count;
+}
+
 static char *module_variable(struct module *module, uint64_t address)
 {
 	return variables_find(&module->variables, module->loaded, address + module->bias);
@@ -209,6 +242,15 @@ static struct symbol module_find(const struct module *module, uint64_t address)
 	(void)module;
 	(void)address;
 	return (struct symbol){ 0 };
+}
+
+static size_t module_inlined(
+	const struct module *module, uint64_t address, const char *ret[SYMBOL_INLINED_MAX])
+{
+	(void)module;
+	(void)address;
+	(void)ret;
+	return 0;
 }
 
 static char *module_variable(struct module *module, uint64_t address)
@@ -327,6 +369,18 @@ struct symbol symbols_find(struct symbols *symbols, const char *path, uint64_t a
 		ret.start = function_table_find(&module->functions, address);
 	}
 	return ret;
+}
+
+size_t symbols_inlined(struct symbols *symbols, const char *path, uint64_t address,
+	const char *ret[SYMBOL_INLINED_MAX])
+{
+	const struct module *module = find_module(symbols, path);
+	if (!module || !module->loaded)
+		return 0;
+	size_t count = module_inlined(module, address, ret);
+	for (size_t i = 0; i < count; i++)
+		ret[i] = readable(symbols, module, ret[i]);
+	return count;
 }
 
 char *symbols_variable(struct symbols *symbols, const char *path, uint64_t address)

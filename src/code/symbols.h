@@ -41,6 +41,15 @@ CLEANUP_DEFINE(symbols, symbols_free)
 /* `address` as in the ELF file at `path` (no load bias). Unknown is empty; module only without memory. */
 struct symbol symbols_find(struct symbols *symbols, const char *path, uint64_t address);
 
+enum { SYMBOL_INLINED_MAX = 3 };
+
+/*
+ * The functions that the compiler put into the one of that address, and that it lies in: outermost first, of more
+ * than so many the innermost; none of system headers. Returns their number.
+ */
+size_t symbols_inlined(struct symbols *symbols, const char *path, uint64_t address,
+	const char *ret[SYMBOL_INLINED_MAX]);
+
 /*
  * What the variable at an address is called, with the way to the member there (variables.h). NULL when
  * that is not known, or without memory. The caller frees it.

@@ -17,7 +17,7 @@ struct code_place {
 	uint64_t offset; /* from where that begins; without a symbol: the function, where known */
 	const char *file;
 	uint32_t line;
-	bool is_system; /* a system header */
+	bool is_system; /* of a system header, or of a library that comes with a language */
 };
 
 /* A call on a stack: where it returns to. */
@@ -26,12 +26,15 @@ struct code_call {
 	uint64_t site;
 };
 
+enum { CODE_INLINED_MAX = 3 };
+
 /*
  * All are given a program file and an address as the file itself counts them. What name_object() and
  * name_local() return is a variable or a member of one ("server.queue.lock", "main: lock"), freed by
  * the caller; NULL: unknown. A frame of the function begins `begin` and the object lies `offset` from
  * the frame's canonical address. name_passed() is what a function that takes a lock was given by those
- * calls, innermost first ("pool.lock"), likewise.
+ * calls, innermost first ("pool.lock"), likewise. find_inlined() tells the functions that the compiler put into the one
+ * there, outermost first, and how many; their names are borrowed as long as the finder lives. It may be NULL.
  */
 struct code_finder {
 	void *context;
@@ -41,6 +44,8 @@ struct code_finder {
 		void *context, const char *module, uint64_t code, int64_t begin, int64_t offset);
 	char *(*name_passed)(
 		void *context, uint8_t what, const struct code_call *calls, size_t count);
+	size_t (*find_inlined)(void *context, const char *module, uint64_t address,
+		const char *ret[CODE_INLINED_MAX]);
 };
 
 /* What all functions below need; `subject`: the file's or program's name. Borrowed. */

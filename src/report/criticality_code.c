@@ -19,6 +19,15 @@ struct code_place criticality_find_code(const struct results *results,
 	return finder->find(finder->context, module->path, address - module->bias);
 }
 
+size_t criticality_find_inlined(const struct results *results, const struct code_finder *finder,
+	uint32_t pid, uint64_t address, const char *ret[CODE_INLINED_MAX])
+{
+	const struct result_module *module = address ? results_module(results, pid, address) : NULL;
+	if (!module || !finder || !finder->find_inlined)
+		return 0;
+	return finder->find_inlined(finder->context, module->path, address - module->bias, ret);
+}
+
 static void add_place(struct strbuf *out, const struct code_place *place)
 {
 	strbuf_add(out, place->symbol);
@@ -38,6 +47,23 @@ void criticality_add_code(struct strbuf *out, const struct results *results,
 			out, "%s+0x%" PRIx64, path_file_name(module->path), address - module->bias);
 	else
 		strbuf_addf(out, "0x%" PRIx64, address);
+}
+
+void criticality_add_inlined_code(struct strbuf *out, const struct results *results,
+	const struct code_finder *finder, uint32_t pid, uint64_t address)
+{
+	const char *inlined[CODE_INLINED_MAX];
+	size_t count = criticality_find_inlined(results, finder, pid, address, inlined);
+	struct code_place place = criticality_find_code(results, finder, pid, address);
+	if (!place.symbol || count == 0) {
+		criticality_add_code(out, results, finder, pid, address);
+		return;
+	}
+	strbuf_add(out, place.symbol);
+	for (size_t i = 0; i < count; i++)
+		strbuf_addf(out, " > %s", inlined[i]);
+	if (place.file)
+		strbuf_addf(out, " (%s:%" PRIu32 ")", path_file_name(place.file), place.line);
 }
 
 void criticality_add_function(struct strbuf *out, const struct results *results,
@@ -168,7 +194,7 @@ void criticality_add_lock(struct strbuf *out, const struct results *results,
 		strbuf_add(out, what_name(lock->what));
 	if (site) {
 		strbuf_add(out, lock->init_site ? " made in " : " used in ");
-		criticality_add_code(out, results, finder, lock->pid, site - 1);
+		criticality_add_inlined_code(out, results, finder, lock->pid, site - 1);
 	} else {
 		strbuf_addf(out, " 0x%" PRIx64, lock->address);
 	}

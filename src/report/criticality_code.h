@@ -9,13 +9,38 @@
 struct code_place criticality_find_code(const struct results *results,
 	const struct code_finder *finder, uint32_t pid, uint64_t address);
 
+/* Functions that the compiler put into the one at an address, as struct code_finder has them. */
+size_t criticality_find_inlined(const struct results *results, const struct code_finder *finder,
+	uint32_t pid, uint64_t address, const char *ret[CODE_INLINED_MAX]);
+
 /* "work (pool.c:41)", "libx.so+0x1234", "0x7f...". */
 void criticality_add_code(struct strbuf *out, const struct results *results,
+	const struct code_finder *finder, uint32_t pid, uint64_t address);
+
+/* The same with what was put into the function: "work > insert (pool.c:41)". */
+void criticality_add_inlined_code(struct strbuf *out, const struct results *results,
 	const struct code_finder *finder, uint32_t pid, uint64_t address);
 
 /* The same without file and line. */
 void criticality_add_function(struct strbuf *out, const struct results *results,
 	const struct code_finder *finder, uint32_t pid, uint64_t address);
+
+struct criticality_view;
+struct code_label;
+
+/*
+ * What ran at a site by samples: its own address, but of the recorder's code the address in the program that led to it, behind
+ * *ret_above of its callers. 0: not known.
+ */
+uint64_t criticality_program_code(const struct results *results, const struct code_finder *finder,
+	const struct result_site *site, size_t *ret_above);
+
+/*
+ * "main > run > ": who called a function most of the time that it ran alone, as far as samples agree. NULL: not known, or
+ * no memory. The caller frees it.
+ */
+char *criticality_callers(const struct criticality_view *view, const struct code_finder *finder,
+	const struct code_label *label);
 
 /*
  * The name that the timeline gives it; else the variable at its address ("server.queue.lock") or on the

@@ -25,12 +25,12 @@ static void add_function(struct strbuf *out, const struct criticality_view *view
 
 /* Callers in no known file are what a stack without frame pointers looks like: left out. */
 static void add_callers(struct strbuf *out, const struct criticality_view *view,
-	const struct code_finder *finder, const struct result_site *site)
+	const struct code_finder *finder, const struct result_site *site, size_t above)
 {
 	if (site->stack == INDEX_NONE)
 		return;
 	const struct result_stack *stack = &view->results->stacks[site->stack];
-	for (size_t i = stack->frame_count; i-- > 0;) {
+	for (size_t i = stack->frame_count; i-- > above;) {
 		/* Where a call returns to: the call lies before it. */
 		uint64_t address = stack->frames[i] - 1;
 		if (!results_module(view->results, site->pid, address))
@@ -57,11 +57,14 @@ static void add_stacks(
 	for (; count < r->site_count && !out->failed; count++) {
 		struct strbuf text = { 0 };
 		const struct result_site *site = &r->sites[count];
-		add_callers(&text, view, finder, site);
-		if (site->address)
-			add_function(&text, view, finder, site->pid, site->address);
+		size_t above = 0;
+		uint64_t address = criticality_program_code(r, finder, site, &above);
+		add_callers(&text, view, finder, site, above);
+		if (address)
+			add_function(&text, view, finder, site->pid, address);
 		else
-			strbuf_add(&text, "(threads never sampled)");
+			strbuf_add(&text,
+				site->address ? "(the recorder)" : "(threads never sampled)");
 		out->failed |= strbuf_failed(&text) < 0;
 		labels[count] =
 			(struct code_label){ .text = text.text, .blame_ns = site->blame_ns };

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NAMED_SITES = 10 }; /* as many as the tables show */
+
 const char *what_name(uint8_t what)
 {
 	static const char *const names[] = { "wait", "mutex", "read-write lock", "spin lock",
@@ -130,6 +132,7 @@ void code_label_release(struct code_label *label)
 	free(label->text);
 	free(label->function);
 	free(label->file);
+	free(label->callers);
 }
 
 /* Into the first of the same text. Of several lines the hottest one is named. */
@@ -140,6 +143,8 @@ static void merge_label(struct code_label *into, struct code_label *from)
 	if (from->line_ns > into->line_ns) {
 		into->line = from->line;
 		into->line_ns = from->line_ns;
+		into->address = from->address;
+		into->pid = from->pid;
 	}
 	code_label_release(from);
 }
@@ -190,6 +195,38 @@ static size_t merge_sites(struct criticality_view *view)
 	return count;
 }
 
+static struct code_label *most_alone(const struct criticality_view *view)
+{
+	struct code_label *most = NULL;
+	for (size_t i = 0; i < view->site_count; i++)
+		if (view->sites[i].is_code && (!most || view->sites[i].alone_ns > most->alone_ns))
+			most = &view->sites[i];
+	return view->results->has_samples && most && most->alone_ns > 0 ? most : NULL;
+}
+
+/* Without samples it is where a call returns to: the call lies before it. */
+static uint64_t address_of_site(const struct results *results, const struct code_finder *finder,
+	const struct result_site *site)
+{
+	size_t above = 0;
+	if (!site->address)
+		return 0;
+	return results->has_samples ? criticality_program_code(results, finder, site, &above)
+				    : site->address - 1;
+}
+
+/* Of a function with others in it, say in which of them the line is. */
+static void name_inlined(
+	struct criticality_view *view, const struct code_finder *finder, struct code_label *label)
+{
+	struct strbuf text = { 0 };
+	if (!label->function || !label->file)
+		return;
+	criticality_add_inlined_code(&text, view->results, finder, label->pid, label->address);
+	free(label->text);
+	label->text = take(view, &text);
+}
+
 static void label_sites(struct criticality_view *view, const struct code_finder *finder)
 {
 	const struct results *results = view->results;
@@ -201,8 +238,7 @@ static void label_sites(struct criticality_view *view, const struct code_finder 
 	for (size_t i = 0; i < results->site_count; i++) {
 		const struct result_site *site = &results->sites[i];
 		struct code_label *label = &view->sites[i];
-		/* What is stored is where a call returns to: the call lies before it. */
-		uint64_t address = site->address ? site->address - !results->has_samples : 0;
+		uint64_t address = address_of_site(results, finder, site);
 		struct code_place place =
 			criticality_find_code(results, finder, site->pid, address);
 		/* Of a function without a name, as of one that has one, there is one line. */
@@ -211,6 +247,8 @@ static void label_sites(struct criticality_view *view, const struct code_finder 
 		struct strbuf text = { 0 };
 		if (address)
 			criticality_add_code(&text, results, finder, site->pid, address);
+		else if (site->address)
+			strbuf_add(&text, "(the recorder)");
 		else
 			strbuf_add(&text, results->has_samples ? "(threads never sampled)"
 							       : "(before the end of the run)");
@@ -218,6 +256,8 @@ static void label_sites(struct criticality_view *view, const struct code_finder 
 			.function = place.symbol ? strdup(place.symbol) : NULL,
 			.file = place.file ? strdup(place.file) : NULL,
 			.line = place.line,
+			.address = address,
+			.pid = site->pid,
 			.blame_ns = site->blame_ns,
 			.alone_ns = site->alone_ns,
 			.is_code = address != 0 };
@@ -226,6 +266,12 @@ static void label_sites(struct criticality_view *view, const struct code_finder 
 	}
 	if (!view->failed)
 		view->site_count = merge_sites(view);
+	view->most_alone = view->failed ? NULL : most_alone(view);
+	for (size_t i = 0; i < view->site_count && !view->failed; i++)
+		if (i < NAMED_SITES || &view->sites[i] == view->most_alone)
+			name_inlined(view, finder, &view->sites[i]);
+	if (view->most_alone)
+		view->most_alone->callers = criticality_callers(view, finder, view->most_alone);
 }
 
 static void label_threads(struct criticality_view *view, const struct code_finder *finder)

@@ -25,6 +25,8 @@ struct criticality_view {
 	char **routines; /* function where each row's threads started; NULL where unknown */
 	struct code_label *sites;
 	size_t site_count;
+	struct code_label
+		*most_alone; /* what ran most while only one thread was active; NULL: not known */
 	char **findings; /* a sentence or two for each finding */
 	bool failed;
 };
@@ -39,6 +41,9 @@ struct code_label {
 	uint64_t alone_ns; /* the part in which no other thread was active; by samples only */
 	bool is_code; /* else: what is known of no code */
 	uint64_t line_ns; /* by samples: of the one line that is named, the function's hottest */
+	uint64_t address; /* on that line, in process `pid` */
+	uint32_t pid;
+	char *callers; /* of what ran most while only one thread was active: "main > run > "; NULL: unknown */
 };
 
 /* Labels with the same text become one, then most blame first; how many are left. */

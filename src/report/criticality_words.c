@@ -49,30 +49,30 @@ static void add_lock(struct strbuf *out, const struct criticality_view *view, ui
 	strbuf_add(out, label);
 }
 
-/* Which code ran most while only one thread was active, as far as samples say; NULL. Its share of that time. */
-static const struct code_label *serial_code(const struct criticality_view *view, double *ret_share)
+/* "main > run > mix (a.c:4)", and its share of the time in which only one thread was active. */
+static void add_code_alone(struct strbuf *out, const struct criticality_view *view)
 {
-	const struct code_label *most = NULL;
-	uint64_t alone_ns = 0;
-	for (size_t i = 0; i < view->site_count; i++) {
-		alone_ns += view->sites[i].alone_ns;
-		if (view->sites[i].is_code && (!most || view->sites[i].alone_ns > most->alone_ns))
-			most = &view->sites[i];
-	}
-	if (!view->results->has_samples || !most || most->alone_ns == 0)
-		return NULL;
-	*ret_share = (double)most->alone_ns / (double)alone_ns;
-	return most;
+	if (view->most_alone->callers)
+		strbuf_add(out, view->most_alone->callers);
+	strbuf_add(out, view->most_alone->text);
+}
+
+static double share_alone(const struct criticality_view *view)
+{
+	uint64_t all_ns = 0;
+	for (size_t i = 0; i < view->site_count; i++)
+		all_ns += view->sites[i].alone_ns;
+	return (double)view->most_alone->alone_ns / (double)all_ns;
 }
 
 static void add_serial_code(struct strbuf *out, const struct criticality_view *view)
 {
-	double share;
-	const struct code_label *code = serial_code(view, &share);
-	if (code)
-		strbuf_addf(out,
-			" While only one thread was active, %.0f%% of the time went to %s.",
-			100 * share, code->text);
+	if (!view->most_alone)
+		return;
+	strbuf_addf(out, " While only one thread was active, %.0f%% of the time went to ",
+		100 * share_alone(view));
+	add_code_alone(out, view);
+	strbuf_add(out, ".");
 }
 
 /* The start routine of those who were alone for more than half of the time in which anybody was; NULL. */
@@ -114,8 +114,6 @@ char *finding_subject(const struct criticality_view *view, const struct finding 
 {
 	struct strbuf text = { 0 };
 	bool has_thread = finding->thread != INDEX_NONE, has_lock = finding->lock != INDEX_NONE;
-	const struct code_label *code;
-	double share;
 	strbuf_add(&text, "");
 	if (finding->kind == FINDING_LOCK || finding->kind == FINDING_SPIN)
 		strbuf_add(&text, view->locks[finding->lock]);
@@ -123,8 +121,8 @@ char *finding_subject(const struct criticality_view *view, const struct finding 
 		strbuf_add(&text, view->threads[finding->thread]);
 	else if (finding->kind == FINDING_SERIAL && serial_routine(view))
 		strbuf_add(&text, serial_routine(view));
-	else if (finding->kind == FINDING_SERIAL && (code = serial_code(view, &share)))
-		strbuf_add(&text, code->text);
+	else if (finding->kind == FINDING_SERIAL && view->most_alone)
+		add_code_alone(&text, view);
 	if (finding->kind == FINDING_BARRIER)
 		strbuf_addf(&text, "%s%s", has_thread ? " at " : "",
 			has_lock ? view->locks[finding->lock] : "a barrier");
