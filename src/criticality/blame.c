@@ -42,6 +42,7 @@ static int begin_wait(struct blame *blame, const struct account *account, uint32
 	mine->wait_ns = account->now_ns;
 	mine->wait_w = account->w;
 	mine->wait_w_idle = account->w_idle;
+	holds_await(blame, account, index);
 	return 0;
 }
 
@@ -63,6 +64,8 @@ static int end_wait(struct blame *blame, const struct account *account, uint32_t
 	mine->lost_idle = account->w_idle - mine->wait_w_idle;
 	object->loss += mine->lost;
 	object->idle_loss += mine->lost_idle;
+	if (what_is_lock(object->what))
+		holds_pass_on(blame, account, index, object);
 	object->waited_ns += waited;
 	object->waited_ns2 += (double)waited * (double)waited;
 	if (--object->waiters ==

@@ -25,6 +25,8 @@
  *		lost until it ended theirs. Who only serves others, or is only served, takes no turns;
  *		threads that pass something on do: a lock made of conditions, an uneven round. A
  *		wait that timed out and was begun again counts with the one that was ended.
+ *	passed on	of the loss at a mutex, what accrues while its holder itself waits for another lock: it
+ *		counts for that one, of which it is taken over. The holder there is the root
  *	contended	time with at least one waiter: no path through the run is shortened by
  *		more when the object is removed
  *
@@ -70,6 +72,9 @@ struct object {
 	uint64_t unseen_shares, unseen_held_ns; /* acquisitions: in 1 / SHARE_ONE */
 	uint64_t blame; /* units; but for what holders are blamed for */
 	uint64_t loss, idle_loss; /* units; idle_loss: while no thread was active */
+	/* The same up to now, of all that wait; and what of it is for another lock, or was for others than this one. */
+	uint64_t queued, queued_idle;
+	uint64_t passed_on, passed_on_idle, taken_over, taken_over_idle;
 	double waited_ns2; /* the sum of the squares of its waits */
 	uint64_t held_blame; /* units */
 	uint64_t returned_ns,
@@ -81,7 +86,7 @@ struct object {
 
 	/* Now. */
 	uint32_t waiters, active_holders, blocked_holders;
-	uint64_t settled_g, settled_idle_ns;
+	uint64_t settled_g, settled_idle_ns, settled_w, settled_w_idle;
 	uint64_t own_g,
 		own_idle; /* units: what an active, a blocked holder is blamed for, by now */
 	uint64_t busy_since_ns; /* there are waiters */
@@ -132,6 +137,8 @@ struct hold {
 	uint64_t since_ns, blame; /* units; but for the current stretch */
 	uint64_t mark; /* the object's own_g or own_idle when the thread's current stretch began */
 	uint64_t mark_ns, blocked_ns; /* when that was; of the stretches before, those blocked */
+	uint64_t queued,
+		queued_idle; /* the object's when its holder began to wait for another lock */
 	uint64_t site;
 	uint64_t shares; /* of those left out that it stands for, in 1 / SHARE_ONE */
 	bool is_coming; /* woken to take it */

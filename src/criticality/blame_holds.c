@@ -19,8 +19,42 @@ void object_settle(struct object *object, const struct account *account)
 			object->own_idle += idle / object->blocked_holders;
 		}
 	}
+	object->queued += object->waiters * (account->w - object->settled_w);
+	object->queued_idle += object->waiters * (account->w_idle - object->settled_w_idle);
+	object->settled_w = account->w;
+	object->settled_w_idle = account->w_idle;
 	object->settled_g = account->g;
 	object->settled_idle_ns = account->idle_ns;
+}
+
+void holds_await(struct blame *blame, const struct account *account, uint32_t index)
+{
+	struct blame_thread *mine = &blame->threads[index];
+	for (size_t i = 0; i < mine->count; i++) {
+		struct object *object = &blame->objects[mine->holds[i].object];
+		object_settle(object, account);
+		mine->holds[i].queued = object->queued;
+		mine->holds[i].queued_idle = object->queued_idle;
+	}
+}
+
+/* Of several holders (readers, tokens) it is not this one alone that others wait for. */
+void holds_pass_on(
+	struct blame *blame, const struct account *account, uint32_t index, struct object *to)
+{
+	struct blame_thread *mine = &blame->threads[index];
+	for (size_t i = 0; i < mine->count; i++) {
+		struct object *object = &blame->objects[mine->holds[i].object];
+		if ((object->what != WHAT_MUTEX && object->what != WHAT_SPIN) || object == to)
+			continue;
+		object_settle(object, account);
+		uint64_t loss = object->queued - mine->holds[i].queued;
+		uint64_t idle_loss = object->queued_idle - mine->holds[i].queued_idle;
+		object->passed_on += loss;
+		object->passed_on_idle += idle_loss;
+		to->taken_over += loss;
+		to->taken_over_idle += idle_loss;
+	}
 }
 
 /*

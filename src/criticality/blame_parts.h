@@ -32,6 +32,13 @@ struct hold *hold_find(struct blame_thread *mine, uint32_t object); /* NULL: it 
 /* One hold of a thread is over; all holds are that it was woken for and did not get. */
 int hold_end(struct blame *blame, const struct account *account, uint32_t index, struct hold *hold);
 int hold_end_coming(struct blame *blame, const struct account *account, uint32_t index);
+/*
+ * A thread that holds locks begins to wait for another one, and has waited: who waits for the former meanwhile waits for the
+ * latter, too.
+ */
+void holds_await(struct blame *blame, const struct account *account, uint32_t index);
+void holds_pass_on(
+	struct blame *blame, const struct account *account, uint32_t index, struct object *to);
 /* Before (by = -1) and after (by = 1) a thread may start or stop. */
 void hold_recount(struct blame *blame, const struct account *account, uint32_t index, int by);
 

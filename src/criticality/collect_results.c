@@ -109,6 +109,12 @@ static uint8_t what_of(const struct object *object)
 	return 2 * object->wakes_by_waiters < object->wakes ? WHAT_COND : WHAT_FUTEX;
 }
 
+/* What waits for it cost: but for what its holders waited for, and with what others wait for because of it. */
+static uint64_t own_loss(uint64_t loss, uint64_t passed_on, uint64_t taken_over)
+{
+	return ns_of(loss - (passed_on < loss ? passed_on : loss) + taken_over);
+}
+
 static void fill_lock(struct result_lock *ret, struct object *object)
 {
 	bool is_held = object_is_lock(object);
@@ -131,8 +137,10 @@ static void fill_lock(struct result_lock *ret, struct object *object)
 		.waited_ns = object->waited_ns,
 		.contended_ns = object->contended_ns,
 		.blame_ns = ns_of(object_blame(object)),
-		.loss_ns = ns_of(object->loss),
-		.idle_loss_ns = ns_of(object->idle_loss),
+		.loss_ns = own_loss(object->loss, object->passed_on, object->taken_over),
+		.idle_loss_ns = own_loss(
+			object->idle_loss, object->passed_on_idle, object->taken_over_idle),
+		.taken_over_ns = ns_of(object->taken_over + object->taken_over_idle),
 		.typical_wait_ns = object->waited_ns > 0 ? (uint64_t)(object->waited_ns2 /
 								      (double)object->waited_ns)
 							 : 0,

@@ -45,6 +45,8 @@ struct result_lock {
 	uint64_t held_ns, waited_ns, contended_ns, blame_ns, loss_ns, serial_ns;
 	uint64_t
 		idle_loss_ns; /* beside loss_ns, while no thread was active: result_lock_loss_ns() */
+	uint64_t
+		taken_over_ns; /* of both: by waits for other locks, whose holders waited for this one */
 	uint64_t typical_wait_ns; /* the mean of its waits, each counted by its length */
 	uint64_t turns_ns; /* of what is signalled: blame.h */
 	uint32_t worst_thread; /* index into threads: blamed most for it; INDEX_NONE */

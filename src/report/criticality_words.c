@@ -208,6 +208,9 @@ static void describe_lock(
 		percent(view, lock->contended_ns));
 	if (finding->thread != INDEX_NONE)
 		strbuf_addf(out, " Mostly %s held it meanwhile.", thread_of(view, finding));
+	if (2 * lock->taken_over_ns >= result_lock_loss_ns(lock) && lock->taken_over_ns > 0)
+		strbuf_add(
+			out, " Who waited for it held other locks, for which more threads waited.");
 }
 
 static void describe_barrier(

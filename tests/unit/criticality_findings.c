@@ -54,6 +54,39 @@ static void a_hot_lock_is_found_and_costs_what_it_serialises(void **state)
 	assert_true(fabs(r->findings[0].spread - 2) < 1e-9);
 }
 
+/* One waits for 5, whose holder waits for 6 until the thread that works for 8 ms gives it back. */
+static void who_waits_for_a_waiting_holder_waits_for_what_that_waits_for(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	for (uint32_t i = 0; i < 3; i++)
+		at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 1);
+	at(a, 0, MAIN, EVENT_PASS, WHAT_MUTEX, 5);
+	at(a, 0, MAIN + 1, EVENT_PASS, WHAT_MUTEX, 6);
+	at(a, 0, MAIN + 2, EVENT_WAIT, WHAT_MUTEX, 5);
+	at(a, 0, MAIN, EVENT_WAIT, WHAT_MUTEX, 6);
+	at(a, 8 * MS, MAIN + 1, EVENT_RELEASE, WHAT_MUTEX, 6);
+	at(a, 8 * MS, MAIN + 1, EVENT_THREAD_EXIT, WHAT_NONE, 0);
+	at(a, 8 * MS, MAIN, EVENT_WOKEN, WHAT_MUTEX, 6);
+	flagged(a, 8 * MS, MAIN, EVENT_PASS, WHAT_MUTEX, 6, EVENT_WAITED);
+	at(a, 11 * MS, MAIN, EVENT_RELEASE, WHAT_MUTEX, 6);
+	at(a, 11 * MS, MAIN, EVENT_RELEASE, WHAT_MUTEX, 5);
+	at(a, 11 * MS, MAIN + 2, EVENT_WOKEN, WHAT_MUTEX, 5);
+	flagged(a, 11 * MS, MAIN + 2, EVENT_PASS, WHAT_MUTEX, 5, EVENT_WAITED);
+	AUTO(results) struct results *r = finish(a, 20 * MS);
+	const struct result_lock *root = &r->locks[r->findings[0].lock];
+	const struct result_lock *other = &r->locks[!r->findings[0].lock];
+	assert_int_equal(r->findings[0].kind, FINDING_LOCK);
+	assert_int_equal(root->address, 6);
+	/* Two of three wait for 8 ms, then one of two for 3 ms; what each waited stays as it was. */
+	assert_true(llabs((long long)root->loss_ns - 2 * 8 * MS / 3) < US);
+	assert_true(llabs((long long)root->taken_over_ns - 8 * MS / 3) < US);
+	assert_true(llabs((long long)other->loss_ns - 3 * MS / 2) < US);
+	assert_int_equal(root->waited_ns, 8 * MS);
+	assert_int_equal(other->waited_ns, 11 * MS);
+	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN + 1);
+}
+
 static void waiting_at_a_spin_lock_is_spinning(void **state)
 {
 	(void)state;
@@ -570,6 +603,7 @@ int main(void)
 		cmocka_unit_test(a_hot_lock_is_found_and_costs_what_it_serialises),
 		cmocka_unit_test(a_futex_is_what_it_is_used_for),
 		cmocka_unit_test(a_semaphore_in_turn_is_a_lock_for_the_kernel_too),
+		cmocka_unit_test(who_waits_for_a_waiting_holder_waits_for_what_that_waits_for),
 		cmocka_unit_test(waiting_at_a_spin_lock_is_spinning),
 		cmocka_unit_test(the_last_at_a_barrier_is_blamed),
 		cmocka_unit_test(others_with_nothing_to_do_make_a_serial_phase),
