@@ -255,6 +255,8 @@ static void find_unseen(struct blame *blame, const struct account *account, uint
 	uint64_t known_ns = cpu_ns + event->value;
 	uint64_t active_ns = account->threads[index].active_ns + mine->begin_cpu_ns;
 	bool is_known = event->value > 0 && account->window_to_ns == 0;
+	if (is_known)
+		mine->queued_ns = event->value;
 	if (is_known && active_ns > known_ns)
 		mine->unseen_ns = active_ns - known_ns;
 }

@@ -161,6 +161,7 @@ struct blame_thread {
 	uint64_t barrier_ns, barrier_cpu_ns; /* when it last passed a barrier */
 	uint64_t begin_cpu_ns,
 		unseen_ns; /* unseen: it slept, by the scheduler, and that is in no event */
+	uint64_t queued_ns; /* it waited for a core, by the scheduler; 0: unknown */
 	uint32_t woke; /* futex that it woke somebody at, with nothing since: its index plus one */
 	/* A burst: the next free acquisitions, each of which stands for others that were left out. */
 	uint64_t burst, burst_shares;

@@ -350,6 +350,24 @@ static int collect_sites(struct analysis *analysis, struct results *results)
 	return 0;
 }
 
+/*
+ * Where no event says who had a core, the scheduler's sums do when threads end: they waited longer for cores than this
+ * program's own threads, of which more were active than there are cores, can have kept them.
+ */
+static void find_denied(const struct analysis *analysis, struct results *results)
+{
+	uint64_t queued_ns = 0, own_ns = 0, cores = results->cores;
+	for (size_t i = 0; i < analysis->blame.thread_count; i++)
+		queued_ns += analysis->blame.threads[i].queued_ns;
+	for (uint64_t r = 1; r <= PARALLELISM_MAX && cores > 0 && queued_ns > 0; r++) {
+		results->wanted_core_ns += results->parallelism_ns[r] * (r < cores ? r : cores);
+		own_ns += results->parallelism_ns[r] * (r < cores ? 0 : r - cores);
+	}
+	uint64_t denied_ns = queued_ns > own_ns ? queued_ns - own_ns : 0;
+	results->denied_core_ns =
+		denied_ns < results->wanted_core_ns ? denied_ns : results->wanted_core_ns;
+}
+
 int collect_results(struct analysis *analysis, struct results *results)
 {
 	const struct account *account = &analysis->account;
@@ -364,15 +382,17 @@ int collect_results(struct analysis *analysis, struct results *results)
 	for (size_t i = 0; i < analysis->blame.thread_count; i++)
 		results->unseen_ns += analysis->blame.threads[i].unseen_ns;
 	results->has_cores = account->has_cores;
-	if (account->has_cores) {
-		results->wanted_core_ns = account->wanted_ns;
-		results->denied_core_ns = account->denied_ns;
-	}
 	results->cores = account->run_cores;
 	results->served_cores = account->cores;
 	results->live_max = account->live_max;
 	for (size_t i = 0; i <= PARALLELISM_MAX; i++)
 		results->parallelism_ns[i] = account->parallelism_ns[i];
+	if (account->has_cores) {
+		results->wanted_core_ns = account->wanted_ns;
+		results->denied_core_ns = account->denied_ns;
+	} else {
+		find_denied(analysis, results);
+	}
 	results->bin_ns = (uint64_t)1 << account->strip_shift;
 	results->bin_count = (uint32_t)((account->now_ns + results->bin_ns - 1) / results->bin_ns);
 	results->modules = TAKE(analysis->modules);

@@ -284,9 +284,9 @@ static void add_denied(struct strbuf *out, const struct results *results)
 	if (denied_core_share(results) >= MANY_DENIED)
 		strbuf_addf(out,
 			" Other work had the cores for %.0f%% of the time in which these threads "
-			"could have used them: record it where they are free, or see --active "
-			"on-cpu.",
-			100 * denied_core_share(results));
+			"could have used them: record it where they are free%s.",
+			100 * denied_core_share(results),
+			results->has_cores ? ", or see --active on-cpu" : "");
 }
 
 /* Where what ran says more than what was waited for: a thread that is alone, hand-overs that let only one run. */

@@ -87,6 +87,28 @@ static void who_waits_for_a_waiting_holder_waits_for_what_that_waits_for(void **
 	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN + 1);
 }
 
+/* Two threads of 20 ms on two cores that waited for a core for 15 of them did not wait for one another. */
+static void longer_waits_for_cores_than_threads_explain_are_of_others(void **state)
+{
+	(void)state;
+	for (uint32_t cores = 1; cores <= 2; cores++) {
+		AUTO(analysis)
+		struct analysis *a = new_analysis((struct analysis_opts){ .cores = cores });
+		for (uint32_t i = 0; i < 2; i++)
+			at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 1);
+		for (uint32_t i = 0; i < 2; i++)
+			send(a, (struct event){ .time_ns = 20 * MS,
+					.tid = MAIN + i,
+					.kind = EVENT_THREAD_EXIT,
+					.object = 5 * MS,
+					.value = 15 * MS });
+		AUTO(results) struct results *r = finish(a, 20 * MS);
+		/* Of one core one of them has to wait all the time. */
+		double denied = cores == 1 ? 10.0 / 20 : 30.0 / 40;
+		assert_true(fabs(denied_core_share(r) - denied) < 1e-9);
+	}
+}
+
 static void waiting_at_a_spin_lock_is_spinning(void **state)
 {
 	(void)state;
@@ -604,6 +626,7 @@ int main(void)
 		cmocka_unit_test(a_futex_is_what_it_is_used_for),
 		cmocka_unit_test(a_semaphore_in_turn_is_a_lock_for_the_kernel_too),
 		cmocka_unit_test(who_waits_for_a_waiting_holder_waits_for_what_that_waits_for),
+		cmocka_unit_test(longer_waits_for_cores_than_threads_explain_are_of_others),
 		cmocka_unit_test(waiting_at_a_spin_lock_is_spinning),
 		cmocka_unit_test(the_last_at_a_barrier_is_blamed),
 		cmocka_unit_test(others_with_nothing_to_do_make_a_serial_phase),
