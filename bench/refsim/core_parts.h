@@ -10,6 +10,7 @@ enum {
 	RING_MAX = 4096,
 	SOURCES = 8, /* micro-operations that one waits for */
 	REGISTERS = 64,
+	STACK_POINTER = 4,
 	WORD_BITS = 3, /* a load gets what a store to the same 8 bytes has */
 };
 

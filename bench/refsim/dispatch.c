@@ -80,6 +80,15 @@ static void push_store(
 		(struct store){ number, NEVER, op->address >> WORD_BITS };
 }
 
+/* A push, pop, call or return: its new stack pointer does not wait for what it loads; front ends keep count of it. */
+static bool moves_stack(const struct code *code)
+{
+	uint64_t stack = UINT64_C(1) << STACK_POINTER;
+	return code->class == CODE_JUMP ||
+	       (code->class == CODE_MOVE && code->flags & (CODE_LOAD | CODE_STORE) &&
+		       code->address_reads & stack && code->writes & stack);
+}
+
 static void dispatch_one(struct refcore *core, const struct micro_op *op, const struct code *code,
 	struct parts parts)
 {
@@ -123,9 +132,11 @@ static void dispatch_one(struct refcore *core, const struct micro_op *op, const 
 		core->address_after = code->address + code->bytes;
 	if (parts.stores)
 		push_store(core, op, code, last);
-	uint64_t writer = last != NEVER ? last : core->next - 1;
-	for (uint32_t i = 0; i < REGISTERS && code->writes >> i; i++)
-		if (code->writes >> i & 1)
+	uint64_t writer = last != NEVER ? last : core->next - 1, writes = code->writes;
+	if (moves_stack(code))
+		writes &= ~(UINT64_C(1) << STACK_POINTER);
+	for (uint32_t i = 0; i < REGISTERS && writes >> i; i++)
+		if (writes >> i & 1)
 			core->writers[i] = writer + 1;
 	core->counts.instructions++;
 }

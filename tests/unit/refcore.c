@@ -105,6 +105,19 @@ static void independent_operations_are_bound_by_ports_and_width(void **state)
 	assert_cycles(&processor, &loop, 20);
 }
 
+static void pops_do_not_wait_for_one_another(void **state)
+{
+	(void)state;
+	const uint64_t stack = UINT64_C(1) << 4;
+	const struct loop loop = { .codes = { { .class = CODE_MOVE,
+					   .flags = CODE_LOAD,
+					   .address_reads = stack,
+					   .writes = stack | 1 } },
+		.code_count = 1 };
+	struct processor processor = example();
+	assert_cycles(&processor, &loop, 1 / 2.0); /* its two ports */
+}
+
 static void in_order_nothing_passes_what_waits(void **state)
 {
 	(void)state;
@@ -260,6 +273,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_chain_takes_its_latency),
 		cmocka_unit_test(independent_operations_are_bound_by_ports_and_width),
+		cmocka_unit_test(pops_do_not_wait_for_one_another),
 		cmocka_unit_test(in_order_nothing_passes_what_waits),
 		cmocka_unit_test(a_load_from_the_cache_takes_its_latency),
 		cmocka_unit_test(chased_pointers_take_memory_each),
