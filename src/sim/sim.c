@@ -190,6 +190,7 @@ static int thread_next(struct sim *sim, struct sim_thread *thread)
 			"makes more than %d operations while no time passes", INSTANT_OPS_MAX);
 	}
 	thread->stage = 0;
+	sim->lone_arrivals = 0;
 	int code = sim->program.next(
 		sim->program.context, sim, thread->tid, &thread->result, &thread->op, sim->err);
 	thread->result = (struct sim_result){ 0 };
@@ -322,6 +323,7 @@ static int play_first(struct sim *sim)
 			"more than %llu events: the simulation was stopped",
 			(unsigned long long)sim->options.event_limit);
 	const struct timer *timer = &sim->timers[slot];
+	sim->lone_arrivals += timer->kind == TIMER_SOURCE;
 	int code = timer_rings(sim, timer->kind, timer->owner, timer->part);
 	if (code == 0)
 		code = drain_runnable(sim);
@@ -354,12 +356,30 @@ static bool is_served(const struct sim *sim)
 	return true;
 }
 
+/*
+ * Whether requests come that nobody will ever take: none of the last ones made a thread do anything, and no thread computes,
+ * sleeps, or waits for a disk.
+ */
+static bool is_at_standstill(struct sim *sim)
+{
+	enum { LONE_MAX = 1000 };
+	if (sim->lone_arrivals < LONE_MAX)
+		return false;
+	sim->lone_arrivals = 0;
+	for (size_t i = 0; i < sim->events.count; i++) {
+		const struct timer *timer = &sim->timers[pending_slot(sim->events.entries[i])];
+		if (timer->kind == TIMER_THREAD || timer->kind == TIMER_DISK)
+			return false;
+	}
+	return true;
+}
+
 static int play_all(struct sim *sim)
 {
 	uint64_t stop_ns = sim->options.stop_ns ? sim->options.stop_ns : TIME_MAX_NS;
 	int code = drain_runnable(sim);
 	while (code == 0 && !is_over(sim)) {
-		if (sim->events.count == (sim->tick.call ? 1 : 0)) {
+		if (sim->events.count == (sim->tick.call ? 1 : 0) || is_at_standstill(sim)) {
 			code = is_served(sim) ? 0 : lend(sim);
 			if (code <= 0)
 				return code < 0 || is_served(sim) ? code : deadlock_explain(sim);

@@ -350,6 +350,11 @@ static void a_deadlock_and_an_endless_instant_are_explained(void **state)
 		  "threads: { w: { count: 1, fragments: { a: { cpu: [0 s, 0 s, 1 us], next: a } } "
 		  "} }\n",
 			-E2BIG, "events" },
+		{ "corecast_model: 1\nqueues: { in: {}, q: {} }\n" /* requests go on coming */
+		  "sources: { s: { poisson: 100 /s, queue: in } }\n"
+		  "threads: { w: { count: 1, fragments: { a: { get: in }, b: { get: q, next: a } } "
+		  "} }\n",
+			-EDEADLK, "'q'" },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		AUTO(model) struct model *model = parse(cases[i].text);
