@@ -200,6 +200,11 @@ static int simulate(const struct values *v, const char *path, struct err *err)
 		.shows_progress = isatty(STDERR_FILENO),
 	};
 	code = set_length(v, model, &tasks, err);
+	if (code == 0 && tasks.duration_s <= 0 && sample_never_ends(model))
+		code = err_set(err, -EINVAL,
+			"%s: requests come without end, and no fragment has 'do: end_request': "
+			"add one, or say with --duration how long to simulate",
+			path);
 	if (code == 0)
 		code = tasks_run(&tasks, err);
 	if (code < 0 || tasks.is_silent)

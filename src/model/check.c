@@ -49,6 +49,17 @@ int check_whole(const struct check *c, unsigned line, const char *what,
 		what, number, min, max);
 }
 
+/* Items at first: a share of work, say, that is rounded. */
+static int check_initial(const struct check *c, const struct model_object *queue)
+{
+	double number;
+	int code = check_value(c, queue->line, &queue->initial, MODEL_NUMBER, &number);
+	if (code < 0 || fabs(number) <= MODEL_ITEMS_MAX)
+		return code;
+	return check_fail(c, queue->line, "initial is %.15g: it must be from -%d to %d", number,
+		MODEL_ITEMS_MAX, MODEL_ITEMS_MAX);
+}
+
 static int check_time(
 	const struct check *c, unsigned line, const struct model_value *value, double *ret)
 {
@@ -217,8 +228,7 @@ static int check_object(const struct check *c, size_t index)
 		code = check_whole(c, object->line, word, &object->size, needs_size,
 			object->kind <= MODEL_RWLOCK ? MODEL_INSTANCES_MAX : MODEL_COUNT_MAX);
 	if (code == 0 && object->kind == MODEL_QUEUE)
-		code = check_whole(c, object->line, "initial", &object->initial, -MODEL_ITEMS_MAX,
-			MODEL_ITEMS_MAX);
+		code = check_initial(c, object);
 	if (code == 0 && object->kind == MODEL_DISK)
 		code = check_disk(c, object);
 	return code;
@@ -274,6 +284,18 @@ static int check_arrivals(const struct check *c, const struct model_source *sour
 	return code;
 }
 
+static bool is_taken_from(const struct model *model, uint32_t queue)
+{
+	for (size_t i = 0; i < model->group_count; i++)
+		for (uint32_t k = 0; k < model->groups[i].fragment_count; k++) {
+			const struct model_fragment *fragment = &model->groups[i].fragments[k];
+			if ((fragment->op == MODEL_GET || fragment->op == MODEL_TRY_GET) &&
+				fragment->object == queue)
+				return true;
+		}
+	return false;
+}
+
 static int check_source(const struct check *c, size_t index)
 {
 	const struct model_source *source = &c->model->sources[index];
@@ -285,6 +307,10 @@ static int check_source(const struct check *c, size_t index)
 			c, source->line, "requests", &source->requests, 0, MODEL_COUNT_MAX);
 	if (code == 0 && !is_object(c, source->queue, MODEL_QUEUE))
 		code = check_fail(c, source->line, "the source puts its requests into no queue");
+	if (code == 0 && !is_taken_from(c->model, source->queue))
+		code = check_fail(c, source->line,
+			"no fragment gets what the source puts into queue '%s'",
+			text_show(c->model->objects[source->queue].name).text);
 	if (code == 0 && source->limit != MODEL_NONE && !is_object(c, source->limit, MODEL_LIMIT))
 		code = check_fail(c, source->line, "the source takes from no limit");
 	return code;

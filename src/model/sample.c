@@ -38,6 +38,23 @@ bool sample_has_requests(const struct model *model)
 	return model->source_count > 0;
 }
 
+bool sample_never_ends(const struct model *model)
+{
+	bool is_endless = false;
+	for (size_t i = 0; i < model->source_count; i++) {
+		const struct model_source *source = &model->sources[i];
+		is_endless |= source->kind != MODEL_ARRIVALS && source->kind != MODEL_BATCH &&
+			      !source->requests.formula && source->requests.value <= 0;
+	}
+	for (size_t i = 0; i < model->group_count; i++)
+		for (uint32_t k = 0; k < model->groups[i].fragment_count; k++) {
+			enum model_op op = model->groups[i].fragments[k].op;
+			if (op == MODEL_END || op == MODEL_FAIL)
+				return false;
+		}
+	return is_endless;
+}
+
 static int compare(const void *left, const void *right)
 {
 	double a = *(const double *)left, b = *(const double *)right;

@@ -51,4 +51,7 @@ int sample_run(const struct sample_options *options, double *row, struct err *er
 /* Whether requests arrive or are begun in a model: if not, its run time is what counts. */
 bool sample_has_requests(const struct model *model);
 
+/* Whether requests come without end, and none ever does: only time can end a replication. */
+bool sample_never_ends(const struct model *model);
+
 #endif

@@ -69,5 +69,9 @@ fails 1 meet.yaml --set n=1.5
 fails 1 meet.yaml --set n=1000000000
 fails 1 meet.yaml --goal 'min lunch'
 fails 1 meet.yaml --svg x.svg
+printf 'corecast_model: 1\nqueues: { q: {} }\nsources: { s: { poisson: 70 /s, queue: q } }\nthreads: %s\n' \
+	'{ w: { count: 1, fragments: { a: { get: q, next: b }, b: { cpu: 1 ms, next: a } } } }' >endless.yaml
+fails 1 endless.yaml
+"$CORECAST" simulate endless.yaml --duration 1 >out
 fails 1 meet.yaml --json --html none/x.html
 test ! -e x.svg

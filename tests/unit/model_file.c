@@ -250,6 +250,9 @@ static void wrong_models_are_refused_with_their_line(void **state)
 			"m.yaml:4:", "rate" },
 		{ "corecast_model: 1\nsources:\n  s: { poisson: 70 /s, queue: q }\n",
 			"m.yaml:3:", "queue" },
+		{ "corecast_model: 1\nqueues: { q: {} }\nsources:\n  s: { poisson: 70 /s, queue: q "
+		  "}\nthreads: { w: { count: 1, fragments: { a: { put: q } } } }\n",
+			"m.yaml:4:", "no fragment gets" },
 		{ "corecast_model: 1\nbarriers: { b: {} }\n", "m.yaml:2:", "threads" },
 		{ "corecast_model: 1\ndisks: { b: {} }\n", "m.yaml:2:", "classes" },
 		{ "corecast_model: 1\nmutexes: { a: {} }\nqueues: { a: {} }\n",
