@@ -33,12 +33,12 @@ void trace_frames(const void *caller)
 	errno = kept;
 }
 
-void trace_init(uint32_t kind, const void *object, const void *caller)
+void trace_init(uint32_t kind, const void *object, uint64_t value, const void *caller)
 {
 	const char *here = __builtin_frame_address(0);
 	if (is_parked() || !enter())
 		return;
-	put(now(), head_of(TRACE_INIT, kind, 0), (uintptr_t)object, caller, 0);
+	put(now(), head_of(TRACE_INIT, kind, 0), (uintptr_t)object, caller, value);
 	leave();
 	if ((uintptr_t)object - (uintptr_t)here < NEAR_BYTES)
 		trace_frames(caller);
@@ -47,7 +47,7 @@ void trace_init(uint32_t kind, const void *object, const void *caller)
 static int made(uint32_t kind, const void *object, int result, const void *caller)
 {
 	if (is_tracing() && result == 0)
-		trace_init(kind, object, caller);
+		trace_init(kind, object, 0, caller);
 	return result;
 }
 
@@ -89,7 +89,9 @@ EXPORT int pthread_cond_init(
 EXPORT int sem_init(sem_t *sem, int shared, unsigned value)
 {
 	int result = real()->sem_init(sem, shared, value);
-	return made(SYNC_SEM, sem, result, CALLER);
+	if (is_tracing() && result == 0)
+		trace_init(SYNC_SEM, sem, (uint64_t)value + 1, CALLER);
+	return result;
 }
 
 EXPORT int mtx_init(mtx_t *mutex, int type)

@@ -67,7 +67,7 @@ void trace_first_wait(uint32_t kind, const void *object, const void *caller);
 void trace_modules(void);
 
 /* An object was initialised. */
-void trace_init(uint32_t kind, const void *object, const void *caller);
+void trace_init(uint32_t kind, const void *object, uint64_t value, const void *caller);
 
 /*
  * Tells the calls that this thread is in, from the caller's on: objects on its stack are called after

@@ -72,7 +72,8 @@ enum event_kind {
 	EVENT_DISK_QUEUE,
 	EVENT_DISK_START,
 	EVENT_DISK_END,
-	EVENT_INIT, /* `object` was initialised; site: by whom */
+	EVENT_INIT, /* `object` was initialised; site: by whom; value: of a semaphore, its value then,
+		       plus one; 0: unknown */
 	EVENT_FRAME, /* a call on the thread's stack: object: where its frame begins; value: where
 			that ends, the canonical frame address; site: where in the function; in
 			profiles all 0: the thread creates another one */
