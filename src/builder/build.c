@@ -5,6 +5,7 @@
 #include "builder/parts.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,7 +247,8 @@ static int add_share(struct build *build, double share, const char *before, cons
 
 static int add_taken(struct build *build)
 {
-	if (build->opts.cores == 0)
+	/* Of a run that mostly waits they may have had most of little. */
+	if (build->opts.cores == 0 || build->taken_of_run < 0.1)
 		return 0;
 	return add_share(build, build->taken, "other programs had",
 		" of the processors' time that this one could have used, or its threads waited for "
@@ -259,6 +261,28 @@ static int add_unsteadiness(struct build *build)
 		"the workload changed while it was recorded: CPU times of the same code differ "
 		"between the halves of the run by",
 		"; the model is of their mixture");
+}
+
+static int add_drift(struct build *build)
+{
+	double arrivals = build_drift_of_arrivals(build);
+	int code = add_share(build, build_drift_of_turns(build),
+		"the workload changed while it was recorded: what threads do for each item or "
+		"request took another time later in the run than at first, by",
+		"; the model is of their mixture");
+	if (code == 0)
+		code = add_share(build, fabs(arrivals),
+			arrivals > 0 ? "the workload changed while it was recorded: later in the "
+				       "run more requests came than at first, by"
+				     : "the workload changed while it was recorded: later in the "
+				       "run fewer requests came than at first, by",
+			"; in the model they come as often all the time");
+	if (code == 0 && fabs(arrivals) <= 0.1 && build->requests.clients == 0 &&
+		build_come_in_bursts(build))
+		code = model_add_note(build->model,
+			"requests came in bursts, which the model, where intervals do not depend "
+			"on those before, does not have: queues are longer than it says");
+	return code;
 }
 
 static int add_uncertainty(struct build *build)
@@ -339,6 +363,8 @@ static int add_notes(struct build *build)
 		code = add_taken(build);
 	if (code == 0)
 		code = add_uncertainty(build);
+	if (code == 0)
+		code = add_drift(build);
 	return code < 0 ? code : add_unsteadiness(build);
 }
 
@@ -382,6 +408,8 @@ static int make(struct build *build, struct err *err)
 		code = build_steps_by_meaning(&build->trace, build->meaning, &build->channels);
 	if (code == 0)
 		code = build_semaphores_by_use(&build->trace);
+	if (code == 0)
+		code = build_polls_find(&build->trace, build->meaning);
 	leave_out_switches(build); /* before waits for requests become gets of a queue */
 	if (code == 0)
 		code = build_requests_find(&build->trace, &build->requests);
@@ -393,6 +421,8 @@ static int make(struct build *build, struct err *err)
 	if (code == 0)
 		code = build_disk_find(&build->trace, &build->disk);
 	if (code == 0)
+		code = build_name_threads(build);
+	if (code == 0)
 		code = build_groups_find(&build->trace, &build->groups);
 	if (code == 0)
 		code = build_classes_find(&build->trace, &build->groups);
@@ -402,6 +432,8 @@ static int make(struct build *build, struct err *err)
 		code = add_parameters(build);
 	if (code == 0)
 		code = add_groups(build);
+	if (code == 0)
+		code = build_pace_find(build);
 	if (code == 0)
 		code = build_objects(build);
 	for (uint32_t i = 0; i < build->groups.count && code == 0; i++)

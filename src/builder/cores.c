@@ -56,7 +56,7 @@ int build_taken(struct build *build)
 	double could_ns = 0, had_ns = (double)build_trace_cpu_ns(&build->trace);
 	int64_t active = 0;
 	int code = 0;
-	build->taken = 0;
+	build->taken = build->taken_of_run = 0;
 	for (size_t i = 0; i < build->trace.thread_count && code == 0; i++)
 		code = add_thread(&changes, &build->trace.threads[i]);
 	if (code == 0 && changes.count > 0)
@@ -69,7 +69,10 @@ int build_taken(struct build *build)
 							       changes.items[i].time_ns);
 	}
 	free(changes.items);
-	if (could_ns > had_ns)
-		build->taken = 1 - had_ns / could_ns;
+	if (could_ns <= had_ns)
+		return code;
+	build->taken = 1 - had_ns / could_ns;
+	build->taken_of_run =
+		(could_ns - had_ns) / (double)(build->trace.end_ns - build->trace.start_ns);
 	return code;
 }

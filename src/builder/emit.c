@@ -155,6 +155,8 @@ static int fill_times(struct emitter *e, const struct build_state *state, uint32
 				    .step->waited_ns *
 			    1e-9;
 	code = build_dist(e->model, values, state->visits, &fragment->time);
+	if (code == 0 && state->op == STEP_SLEEP)
+		code = build_pace_set(e->build, e->index, &fragment->time);
 	if (code == 0 && fragment->time.kind == MODEL_NO_TIME)
 		fragment->op = MODEL_COMPUTE;
 	return code;
@@ -169,7 +171,8 @@ static const struct build_pool *find_takers(const struct emitter *e, uint32_t ob
 		const struct build_pool *pool = build_pool_of(build->pools, &build->groups, i);
 		for (size_t j = 0; j < build->graphs[i].state_count; j++) {
 			const struct build_state *state = &build->graphs[i].states[j];
-			if (state->visits == 0 || state->op != STEP_GET ||
+			if (state->visits == 0 ||
+				(state->op != STEP_GET && state->op != STEP_TRY_GET) ||
 				build_class_of(&build->trace, state->object) != object)
 				continue;
 			if (!pool || pool == e->pool || (found && found != pool))
@@ -350,14 +353,32 @@ static int add_draw(struct emitter *e, const char *name, const struct ways *ways
 	return code;
 }
 
-/* Who takes requests from outside goes on as long as they come. */
-static bool is_endless(const struct emitter *e, const struct build_law *law)
+/* Whether a way was first taken when the last request had come. */
+static bool is_after_requests(const struct emitter *e, const struct build_state *state, uint32_t to)
+{
+	uint64_t last_ns = e->build->requests.last_ns;
+	for (size_t i = 0; i < state->visits; i++) {
+		size_t at = e->graph->order[state->first + i];
+		const struct build_visit *visit = &e->graph->visits[at];
+		if (at + 1 < e->graph->visit_count && visit[1].thread == visit->thread &&
+			visit[1].state == to && visit[1].step->begin_ns < last_ns)
+			return false;
+	}
+	return true;
+}
+
+/* Who takes requests from outside goes on as long as they come, and so do those whom it hands them to. */
+static bool is_endless(
+	const struct emitter *e, const struct build_state *state, const struct build_law *law)
 {
 	const struct build_requests *requests = &e->build->requests;
 	uint64_t turns = law->run_count;
 	for (size_t i = 0; i < law->run_count; i++)
 		turns += law->runs[i];
-	return e->is_taker && law->is_once && turns * 10 >= requests->begun * 9;
+	if (requests->arrivals == BUILD_NONE || !law->is_once)
+		return false;
+	return (e->is_taker && turns * 10 >= requests->begun * 9) ||
+	       (e->has_flow && is_after_requests(e, state, law->to));
 }
 
 /* The laws of a state behind it, the last one first; *to is where it then leads. */
@@ -367,7 +388,7 @@ static int add_laws(struct emitter *e, const struct build_state *state, uint32_t
 	for (size_t i = state->law_count; i-- > 0 && code == 0;) {
 		AUTO_FREE char *name = NULL;
 		uint32_t index, body = *to;
-		if (is_endless(e, &state->laws[i]))
+		if (is_endless(e, state, &state->laws[i]))
 			continue;
 		if (asprintf(&name, "repeat %s",
 			    emit_fragment(e, e->fragments[state - e->graph->states])->name) < 0)

@@ -123,6 +123,29 @@ static int set_part(struct emitter *e, const struct build_law *law, uint64_t tot
 				  before > 0 ? " - 1" : "");
 }
 
+/*
+ * Whether each thread came equally often to what follows the branch when its loop goes on: a loop may come to its end in
+ * several states, of which each sees a part of the turns.
+ */
+static bool turn_equally(
+	const struct emitter *e, const struct build_state *state, const struct build_law *law)
+{
+	AUTO_FREE uint64_t *turns = calloc(e->group->count + 1, sizeof *turns);
+	if (!turns || e->group->count < 2)
+		return false;
+	for (size_t i = 0; i < state->edge_count; i++) {
+		if (state->edges[i].to == law->to || state->edges[i].to == STATE_END)
+			continue;
+		const struct build_state *body = &e->graph->states[state->edges[i].to];
+		for (size_t j = 0; j < body->visits; j++)
+			turns[e->graph->visits[e->graph->order[body->first + j]].thread]++;
+	}
+	for (size_t i = 1; i < e->group->count; i++)
+		if (turns[i] != turns[0])
+			return false;
+	return turns[0] > 1;
+}
+
 int emit_loop(struct emitter *e, const struct build_state *state, const struct build_law *law,
 	uint32_t body, uint32_t index)
 {
@@ -136,7 +159,8 @@ int emit_loop(struct emitter *e, const struct build_state *state, const struct b
 	bool are_tickets = shared && law->is_once && is_one_pool(e) &&
 			   (e->has_flow || most - least > 1 || law->rest > 0);
 	uint32_t before = shared ? turns_before(e, state, law) : 0;
-	bool are_equal = shared && least == most && law->rest == 0;
+	bool are_equal = shared && ((least == most && law->rest == 0) ||
+					   (are_tickets && turn_equally(e, state, law)));
 	e->build->guessed_splits += are_equal;
 	if (are_tickets)
 		return add_tickets(e, law, total, before, body, index, are_equal);

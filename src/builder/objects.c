@@ -51,6 +51,26 @@ char *build_place_name(const struct build *build, uint32_t pid, uint64_t site)
 	return code < 0 ? NULL : text;
 }
 
+/* Threads that the program gave no name are called after the routine in which they start; C++'s own is that of all. */
+int build_name_threads(struct build *build)
+{
+	for (size_t i = 0; i < build->trace.thread_count; i++) {
+		struct build_thread *thread = &build->trace.threads[i];
+		struct build_place place = find_place(build,
+			build_find_module(&build->trace, thread->pid, thread->routine),
+			thread->routine);
+		bool is_known = place.symbol && place.offset == 0 && *place.symbol &&
+				strcmp(place.symbol, "execute_native_thread_routine") != 0;
+		if ((thread->name && *thread->name) || !is_known)
+			continue;
+		free(thread->name);
+		thread->name = strndup(place.symbol, strcspn(place.symbol, "("));
+		if (!thread->name)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static enum model_object_kind kind_of(const struct build_object *object)
 {
 	switch (object->what) {
@@ -225,13 +245,30 @@ static const struct build_channel *channel_of(const struct build *build, uint32_
 	return NULL;
 }
 
+/* How large a thing is, as a parameter: what happens at another size is in the model. */
+static int set_size(struct build *build, const struct model_object *object, const char *what,
+	double size, const char *note, struct model_value *ret)
+{
+	uint32_t parameter;
+	AUTO_FREE char *text = NULL;
+	if (asprintf(&text, "%s '%s'", note, object->name) < 0)
+		return -ENOMEM;
+	int code = build_add_parameter(build->model, object->name, what, size, text, &parameter);
+	return code < 0 ? code
+			: build_formula(build->model, ret, "%s",
+				  build->model->parameters[parameter].name);
+}
+
 static int size_disk(struct build *build, struct model_object *ret)
 {
 	struct build_disk *disk = &build->disk;
 	double span_s = (double)(build->trace.end_ns - build->trace.start_ns) * 1e-9;
-	ret->size.value = disk->parallel;
 	ret->order = disk->order;
 	ret->latency.value = disk->latency_s;
+	int code = set_size(build, ret, "parallel", disk->parallel,
+		"requests served at once by disk", &ret->size);
+	if (code < 0)
+		return code;
 	ret->recorded.is_known = span_s > 0;
 	ret->recorded.busy_share = span_s > 0 ? disk->busy_s / span_s : 0;
 	ret->classes = model_alloc(build->model, REQUEST_CLASSES, sizeof *ret->classes);
@@ -243,12 +280,24 @@ static int size_disk(struct build *build, struct model_object *ret)
 			continue;
 		struct model_class *class = &ret->classes[ret->class_count++];
 		class->name = build_disk_class_name((enum request_class)i);
-		int code = build_dist(
+		code = build_dist(
 			build->model, services->items_s, services->count, &class->service);
 		if (code < 0)
 			return code;
 	}
 	return 0;
+}
+
+/* What a semaphore had at first: as its program said, or at least as many as were taken before others came. */
+static int size_semaphore(struct build *build, uint32_t object, struct model_object *ret)
+{
+	uint64_t taken = 0, first = build->trace.objects[object].first;
+	int code = find_initial(&build->trace, object, &taken);
+	uint64_t initial = first > taken + 1 ? first - 1 : taken;
+	ret->lends = true;
+	if (code < 0 || initial == 0)
+		return code;
+	return set_size(build, ret, "value", (double)initial, "at first, of semaphore", &ret->size);
 }
 
 static int size_object(struct build *build, uint32_t object, struct model_object *ret)
@@ -259,12 +308,13 @@ static int size_object(struct build *build, uint32_t object, struct model_object
 	switch (ret->kind) {
 	case MODEL_BARRIER:
 		return size_barrier(build, object, &ret->size);
-	case MODEL_LIMIT:
 	case MODEL_SEMAPHORE:
+		return size_semaphore(build, object, ret);
+	case MODEL_LIMIT:
 		code = find_initial(&build->trace, object, &initial);
-		ret->size.value = (double)initial;
-		ret->lends = ret->kind == MODEL_SEMAPHORE;
-		return code;
+		return code < 0 ? code
+				: set_size(build, ret, "limit", (double)initial,
+					  "how many there are of", &ret->size);
 	case MODEL_MUTEX:
 	case MODEL_SPIN:
 	case MODEL_RWLOCK:
@@ -278,7 +328,9 @@ static int size_object(struct build *build, uint32_t object, struct model_object
 			return 0;
 		if (!channel)
 			code = find_initial(&build->trace, object, &initial);
-		ret->size.value = channel ? (double)channel->capacity : 0;
+		if (code == 0 && channel && channel->capacity > 0)
+			code = set_size(build, ret, "capacity", (double)channel->capacity,
+				"places of queue", &ret->size);
 		ret->initial.value = (double)(channel ? channel->initial : initial);
 		/* Ways of threads are drawn: puts and gets are not as many to the last one. */
 		ret->are_signals =

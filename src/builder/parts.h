@@ -9,12 +9,18 @@
 #include "builder/disk.h"
 #include "builder/graph.h"
 #include "builder/limits.h"
+#include "builder/polls.h"
 #include "builder/pool.h"
 #include "builder/requests.h"
 #include "builder/semaphores.h"
 #include "builder/signals.h"
 #include "builder/steps.h"
 #include "builder/tasks.h"
+
+struct build_pace {
+	uint32_t group; /* that begins requests at times of its own; BUILD_NONE: none */
+	uint32_t parameter;
+};
 
 struct build {
 	struct build_opts opts;
@@ -31,8 +37,10 @@ struct build {
 	uint64_t guessed_splits; /* loops whose work was taken to be shared without evidence */
 	uint64_t guessed_shares; /* fragments, likewise */
 	double taken; /* share of the time on cores that others had */
+	double taken_of_run; /* that time, in parts of the run's length */
 	uint64_t tries; /* locks that were left out: taken to be tries */
 	bool has_limit; /* of descriptors: it was reached */
+	struct build_pace pace;
 	double event_cost_ns,
 		cost_factor; /* taken off each step, then all scaled; 0: nothing was */
 };
@@ -46,8 +54,18 @@ int build_counts(
 int build_formula(struct model *model, struct model_value *ret, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/*
+ * A number that a person can set, named after the thing that it belongs to (NULL: only one of its kind) and what of it is
+ * set, as "jobs_capacity"; numbered if that is taken. 0 or -ENOMEM.
+ */
+int build_add_parameter(struct model *model, const char *of, const char *what, double value,
+	const char *note, uint32_t *ret);
+
 /* objects.c: makes the model's objects of all that the steps use. */
 int build_objects(struct build *build);
+
+/* objects.c: gives threads without a name that of their start routine. 0 or -ENOMEM. */
+int build_name_threads(struct build *build);
 
 /* The file that an address is in; NULL: none that is known. */
 const struct build_module *build_find_module(
@@ -82,6 +100,18 @@ bool build_is_rounds(const struct build_graph *graph, const struct build_law *la
 double build_unsteadiness(const struct build *build);
 /* Half of the 95% confidence interval of all CPU time, relative to it: CPU times of the same code vary. */
 double build_uncertainty(const struct build *build);
+
+/* drift.c: how much more or less was asked for later in the run, relative to the time before; 0: no more than by chance. */
+double build_drift_of_turns(
+	const struct build *build); /* time for each item or request, of all such time */
+double build_drift_of_arrivals(const struct build *build);
+/* Whether intervals between arrivals depend on one another, so that drawing them one by one loses their bursts. */
+bool build_come_in_bursts(const struct build *build);
+
+/* pace.c: who begins requests by itself, and how often as a parameter; after the graphs. 0 or -ENOMEM. */
+int build_pace_find(struct build *build);
+/* Lets a sleep of a group be shorter the more often it is to begin requests. 0 or -ENOMEM. */
+int build_pace_set(struct build *build, uint32_t group, struct model_dist *sleep);
 
 /* cores.c: sets `taken`. From the steps as recorded, before they change. 0 or -ENOMEM. */
 int build_taken(struct build *build);

@@ -60,32 +60,19 @@ static void find_pool(const struct build_trace *trace, const struct build_groups
 		ret->waves = 0;
 }
 
-/* A parameter's name from a group's: letters, digits, '_'. */
 static int add_parameter(
 	struct model *model, const char *group, bool is_only_one, struct build_pool *pool)
 {
 	bool is_team = pool->starter != BUILD_NONE;
-	AUTO_FREE char *name = NULL, *note = NULL;
-	int length = is_only_one ? asprintf(&name, "%s", is_team ? "threads" : "workers")
-				 : asprintf(&name, "%.60s_threads", group);
-	if (length < 0)
-		return -ENOMEM;
-	for (char *c = name; *c; c++)
-		if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-			    (*c >= '0' && *c <= '9')))
-			*c = '_';
-	int code = model_add_parameter(model, name, &pool->parameter);
-	if (code < 0)
-		return code;
+	const char *what = !is_only_one || is_team ? "threads" : "workers";
+	AUTO_FREE char *note = NULL;
 	if (asprintf(&note,
 		    is_team ? "threads of the team: who starts it, and those like '%s'"
 			    : "threads like '%s'",
 		    group) < 0)
 		return -ENOMEM;
-	struct model_parameter *parameter = &model->parameters[pool->parameter];
-	parameter->value = pool->size;
-	parameter->note = model_text(model, note);
-	return parameter->note ? 0 : -ENOMEM;
+	return build_add_parameter(
+		model, is_only_one ? NULL : group, what, pool->size, note, &pool->parameter);
 }
 
 int build_pools_find(const struct build_trace *trace, const struct build_groups *groups,

@@ -145,6 +145,8 @@ static int measure(struct moment *moments, size_t count, struct build_requests *
 		first = m->time_ns < first ? m->time_ns : first;
 		last = m->is_end && m->time_ns > last ? m->time_ns : last;
 		ret->begun += !m->is_end;
+		if (!m->is_end && m->time_ns > ret->last_ns)
+			ret->last_ns = m->time_ns;
 		if (!m->is_end || i == 0 || m[-1].is_end || m[-1].number != m->number)
 			continue;
 		sum_s += (double)(m->time_ns - m[-1].time_ns) * 1e-9;

@@ -59,10 +59,16 @@ static void change_timeouts(struct build_trace *trace)
 		}
 }
 
-/* What each thread takes once is no lock, but tells of its end, say. `takers`: by thread, the object it took last, plus 1. */
-static bool is_lock(const struct use *uses, size_t count, uint32_t *takers)
+/*
+ * What each thread takes once is no lock, but tells of its end, say; and a lock is not for several at once. `takers`: by thread, the
+ * object it took last, plus 1.
+ */
+static bool is_lock(
+	const struct build_trace *trace, const struct use *uses, size_t count, uint32_t *takers)
 {
 	bool is_taken_again = false;
+	if (trace->objects[uses[0].step->object].first > 2)
+		return false;
 	for (size_t i = 0; i < count; i++) {
 		bool is_post = i % 2 == 1;
 		if ((uses[i].step->op == STEP_POST) != is_post ||
@@ -164,7 +170,7 @@ static int change(struct build_trace *trace, const struct uses *uses)
 		to = object_end(uses, from);
 		const struct use *of_object = &uses->items[from];
 		const struct use *wait = find_wait(trace, of_object, to - from);
-		if (is_lock(of_object, to - from, takers))
+		if (is_lock(trace, of_object, to - from, takers))
 			make_lock(trace, of_object, to - from);
 		else if (wait && *map_find(&waits, wait->thread, wait->step->site) > CLASS_LEAST)
 			make_signals(trace, of_object, to - from);

@@ -300,17 +300,30 @@ static int add_start(struct build_trace *trace, uint32_t index, const struct eve
 	return add_step(trace, parent, &step);
 }
 
+/* Of a mutex: not those that a wait for a condition gives back and takes again. */
+static void count_held(struct build_live *live, const struct event *event)
+{
+	if (event->what != WHAT_MUTEX || event->flags & EVENT_IMPLICIT)
+		return;
+	if (event->kind == EVENT_PASS)
+		live->held++;
+	else if (event->kind == EVENT_RELEASE && live->held > 0)
+		live->held--;
+}
+
 /*
  * A thread was woken from its wait at a futex, the word of a lock or an event of the program's own making. What it means is not
  * known, only who ended it: in the model that thread puts an item which the other one gets. Its CPU clock is not in the
- * event, so it is taken to have run until then.
+ * event, so it is taken to have run until then. A wait within a critical section is the library's own (a signal that waits until those
+ * whom the one before woke are gone), and who ended it may need the mutex: it sleeps.
  */
 static int add_wake(struct build_trace *trace, uint32_t index, const struct event *event)
 {
 	uint32_t by = build_find_thread(trace, event->pid, event->value);
 	struct build_live *woken = &trace->live[index];
 	if (by == BUILD_NONE || by == index || trace->threads[by].has_exited ||
-		trace->live[by].is_waiting || !woken->is_waiting || woken->step.op != STEP_IO)
+		trace->live[by].is_waiting || !woken->is_waiting || woken->held > 0 ||
+		woken->step.op != STEP_IO)
 		return 0;
 	struct build_live *waker = &trace->live[by];
 	struct event wake = *event;
@@ -362,6 +375,7 @@ static int add_of_thread(struct build_trace *trace, uint32_t index, const struct
 {
 	struct build_live *live = &trace->live[index];
 	int op;
+	count_held(live, event);
 	switch ((enum event_kind)event->kind) {
 	case EVENT_THREAD_START:
 		return add_start(trace, index, event);

@@ -107,6 +107,7 @@ struct build_object {
 	uint32_t user; /* of a lock: the thread that took it first, plus 1 */
 	bool is_shared; /* of a lock: others did, too */
 	uint32_t maker; /* of a semaphore: the thread that initialised it, plus 1; 0: not seen */
+	uint64_t first; /* of a semaphore: its value when it was initialised, plus 1; 0: not seen */
 	bool are_signals; /* a queue of wakes at a futex, or of signals by semaphores */
 	uint32_t class; /* index of another one of its class; its own: the class's first */
 };

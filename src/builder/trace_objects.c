@@ -99,9 +99,11 @@ int build_trace_add_init(struct build_trace *trace, const struct event *event)
 	(void)map_remove(
 		&trace->object_index, event->object, kind_of(event)); /* or it is the first */
 	int code = build_trace_object(trace, event, &object);
-	if (code == 0)
-		trace->objects[object].maker = thread + 1;
-	return code;
+	if (code < 0)
+		return code;
+	trace->objects[object].maker = thread + 1;
+	trace->objects[object].first = event->value;
+	return 0;
 }
 
 int build_trace_add_name(struct build_trace *trace, const struct event *event)

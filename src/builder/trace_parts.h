@@ -16,6 +16,7 @@ struct build_live {
 	uint64_t lost_ns; /* without a core since the step before */
 	uint32_t region; /* innermost that it is in */
 	uint32_t mutex; /* that its wait at a condition gave back */
+	uint32_t held; /* mutexes */
 };
 
 /* The thread of an event; a number that is used again is another thread. 0 or -ENOMEM. */

@@ -362,7 +362,7 @@ static void a_limit_that_was_reached_is_modelled(void **state)
 	uint32_t limit = model_find_object(all_taken, "descriptors");
 	assert_int_not_equal(limit, MODEL_NONE);
 	assert_int_equal(all_taken->objects[limit].kind, MODEL_LIMIT);
-	assert_int_equal((int)all_taken->objects[limit].size.value, 3);
+	assert_int_equal((int)size_of(all_taken, &all_taken->objects[limit]), 3);
 	assert_int_not_equal(fragment_of(all_taken, 0, MODEL_TAKE)->otherwise, MODEL_NONE);
 	assert_non_null(fragment_of(all_taken, 0, MODEL_GIVE));
 }

@@ -104,7 +104,7 @@ static void a_device_is_told_from_its_queue(void **state)
 		const struct model_fragment *read = fragment_of(model, 1, MODEL_IO);
 		assert_non_null(read);
 		const struct model_object *disk = &model->objects[read->object];
-		assert_int_equal((int)disk->size.value, parallel > 0 ? parallel : 1);
+		assert_int_equal((int)size_of(model, disk), parallel > 0 ? parallel : 1);
 		assert_int_equal(disk->order, parallel > 0 ? SIM_DISK_FIFO : SIM_DISK_BATCH);
 		const struct model_dist *service = &disk->classes[0].service;
 		double middle_s = service->kind == MODEL_QUANTILES
@@ -206,7 +206,7 @@ static void requests_are_known_from_the_kernel(void **state)
 	assert_true(fabs(service_of(model, read) / (READ_NS * 1e-9) - 1) < 1e-6);
 	assert_true(fabs(service_of(model, metadata) / (METADATA_NS * 1e-9) - 1) < 0.03);
 	assert_true(fabs(service_of(model, write) / (WRITE_NS * 1e-9) - 1) < 1e-6);
-	assert_int_equal((int)model->objects[read->object].size.value, 1);
+	assert_int_equal((int)size_of(model, &model->objects[read->object]), 1);
 }
 
 /* Nothing was asked of a disk: calls on files are part of the code around them. */

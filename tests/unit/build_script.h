@@ -112,6 +112,15 @@ static inline double value_with(
 	return result;
 }
 
+static inline double size_of(const struct model *model, const struct model_object *object)
+{
+	double result = NAN;
+	struct err err;
+	if (model_evaluate(model, &object->size, MODEL_NUMBER, NULL, &result, &err) < 0)
+		fail_msg("%s", err.text);
+	return result;
+}
+
 static inline bool has_note(const struct model *model, const char *text)
 {
 	for (size_t i = 0; i < model->recorded.note_count; i++)

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Models of threads that look again and again, and of a workload that changes while it is recorded. */
+#include "build_script.h"
+
+enum { LOOK = 4, PUT = 6, CLOSE = 8, PAUSE_SITE = 41, NAP_SITE = 42, BEGIN_SITE = 43 };
+
+static void sleeps(struct script *s, uint32_t tid, uint64_t site, uint64_t ns)
+{
+	op(s, tid, EVENT_WAIT, WHAT_SLEEP, 0, site);
+	s->now_ns += ns;
+	op(s, tid, EVENT_PASS, WHAT_SLEEP, 0, site);
+}
+
+static size_t count_ops(const struct model *model, size_t group, enum model_op wanted)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < model->groups[group].fragment_count; i++)
+		count += model->groups[group].fragments[i].op == wanted;
+	return count;
+}
+
+static double run_time(struct model *model, double workers)
+{
+	struct model_fit fit;
+	uint32_t parameter = model_find_parameter(model, "workers");
+	assert_int_not_equal(parameter, MODEL_NONE);
+	model->parameters[parameter].value = workers;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	if (!fit.is_known)
+		fail_msg("%s", fit.why);
+	return fit.simulated_s;
+}
+
+/* Main sleeps while two workers, whose loops have 20 turns of 0.1 ms, have not ended; or sleeps in vain after that. */
+static struct model *wait_by_sleeping(int pauses_after)
+{
+	struct script s = begin(2);
+	for (int i = 0; i < 20; i++) {
+		op(&s, MAIN, EVENT_WAIT, WHAT_SLEEP, 0, PAUSE_SITE);
+		for (uint32_t tid = 1; tid <= 2; tid++) {
+			work(&s, tid, 100000);
+			locked(&s, tid, LOCK, LOOK);
+		}
+		s.now_ns += 100000;
+		if (i == 19)
+			for (uint32_t tid = 1; tid <= 2; tid++)
+				op(&s, tid, EVENT_THREAD_EXIT, WHAT_NONE, 0, 0);
+		op(&s, MAIN, EVENT_PASS, WHAT_SLEEP, 0, PAUSE_SITE);
+	}
+	for (int i = 0; i < pauses_after; i++)
+		sleeps(&s, MAIN, PAUSE_SITE, 100000);
+	return finish(&s, 0);
+}
+
+static void who_sleeps_until_others_have_ended_joins_them(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *model = wait_by_sleeping(0);
+	assert_int_equal(count_ops(model, 0, MODEL_JOIN), 1);
+	assert_int_equal(count_ops(model, 0, MODEL_LOOP), 0);
+	double two = run_time(model, 2), four = run_time(model, 4);
+	assert_true(four < 0.7 * two);
+}
+
+static void who_goes_on_sleeping_does_so_anyway(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *model = wait_by_sleeping(20);
+	assert_int_equal(count_ops(model, 0, MODEL_LOOP), 1); /* as often as recorded */
+}
+
+/*
+ * Main puts an item each ms, 60 times, and tells the end; two workers take them, each for 3 ms, and sleep for 1 ms if there is none.
+ * The end comes as another section at a place of its own.
+ */
+static struct model *look_for_items(bool are_counted)
+{
+	struct script s = begin(2);
+	int items = 0, put = 0;
+	uint64_t free_at[3] = { 0 };
+	for (int ms = 0; ms < 100; ms++) {
+		uint64_t at = (uint64_t)(ms + 1) * 1000000;
+		if (put < 60) {
+			locked(&s, MAIN, LOCK, PUT);
+			items += are_counted;
+			put++;
+		} else if (put == 60) {
+			locked(&s, MAIN, LOCK, CLOSE);
+			put++;
+		}
+		for (uint32_t tid = 1; tid <= 2; tid++) {
+			if (free_at[tid] > at)
+				continue;
+			if (free_at[tid] > 0)
+				op(&s, tid, EVENT_PASS, WHAT_SLEEP, 0,
+					free_at[tid] % 2 ? NAP_SITE : PAUSE_SITE);
+			bool takes = are_counted ? items > 0 : (ms * 7 + (int)tid) % 3 == 0;
+			locked(&s, tid, LOCK, LOOK);
+			if (!takes && put > 60 && ms > 95) {
+				free_at[tid] = UINT64_MAX;
+				continue;
+			}
+			items -= takes && are_counted;
+			free_at[tid] = takes ? at + 2500001 : at + 500000;
+			op(&s, tid, EVENT_WAIT, WHAT_SLEEP, 0, takes ? NAP_SITE : PAUSE_SITE);
+		}
+		s.now_ns = at + 1000000;
+	}
+	return finish(&s, 2);
+}
+
+static void who_sleeps_when_there_is_nothing_takes_items(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *model = look_for_items(true);
+	assert_true(count_ops(model, 0, MODEL_PUT) > 0);
+	assert_true(count_ops(model, 1, MODEL_TRY_GET) > 0);
+	double two = run_time(model, 2), one = run_time(model, 1);
+	assert_true(one > 1.5 * two);
+}
+
+static void sleeps_that_items_do_not_explain_stay(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *model = look_for_items(false);
+	assert_int_equal(count_ops(model, 0, MODEL_PUT), 0);
+}
+
+/* One worker gets 400 items of which the later half may take longer. */
+static struct model *items_of(uint64_t first_ns, uint64_t second_ns)
+{
+	struct script s = begin(1);
+	for (int i = 0; i < 400; i++) {
+		op(&s, MAIN, EVENT_RELEASE, WHAT_QUEUE, 500, PUT);
+		op(&s, 1, EVENT_PASS, WHAT_QUEUE, 500, LOOK);
+		sleeps(&s, 1, NAP_SITE,
+			(i < 200 ? first_ns : second_ns) + (uint64_t)(i % 7) * 1000);
+	}
+	return finish(&s, 1);
+}
+
+static void a_workload_that_changes_is_told(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *steady = items_of(50000, 50000);
+	AUTO(model) struct model *changed = items_of(40000, 80000);
+	assert_false(has_note(steady, "changed while it was recorded"));
+	assert_true(has_note(changed, "changed while it was recorded"));
+}
+
+/* Requests that come alone or, in equal parts of the run, in bursts; 400 in all. */
+static struct model *requests_at(uint64_t first_ns, uint64_t second_ns, int parts)
+{
+	struct script s = begin(0);
+	uint64_t random = 1;
+	for (int i = 0; i < 400; i++) {
+		random = random * 6364136223846793005U + 1442695040888963407U;
+		uint64_t mean_ns = i * parts / 400 % 2 ? second_ns : first_ns;
+		op(&s, MAIN, EVENT_WAIT, WHAT_IO, 0, BEGIN_SITE);
+		s.now_ns += (uint64_t)((double)mean_ns *
+				       -log(((double)(random >> 33) + 1) / 2147483649.0));
+		op(&s, MAIN, EVENT_PASS, WHAT_IO, 0, BEGIN_SITE);
+		send(&s, (struct event){ .tid = MAIN,
+				 .kind = EVENT_REQUEST_BEGIN,
+				 .value = 1 + (uint64_t)i });
+		send(&s,
+			(struct event){
+				.tid = MAIN, .kind = EVENT_REQUEST_END, .value = 1 + (uint64_t)i });
+	}
+	return finish(&s, 0);
+}
+
+static void arrivals_that_change_or_come_in_bursts_are_told(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *steady = requests_at(100000, 100000, 2);
+	AUTO(model) struct model *faster = requests_at(100000, 40000, 2);
+	AUTO(model) struct model *bursty = requests_at(300000, 10000, 20);
+	assert_false(has_note(steady, "requests came") || has_note(steady, "changed"));
+	assert_true(has_note(faster, "more requests came"));
+	assert_true(has_note(bursty, "bursts"));
+}
+
+/* A load that the program makes for itself: it begins a request after each sleep. */
+static void who_begins_requests_after_sleeps_has_a_rate(void **state)
+{
+	(void)state;
+	struct script s = begin(1);
+	for (int i = 0; i < 60; i++) {
+		sleeps(&s, MAIN, NAP_SITE, 200000);
+		send(&s, (struct event){ .tid = MAIN,
+				 .kind = EVENT_REQUEST_BEGIN,
+				 .value = 1 + (uint64_t)i });
+		op(&s, MAIN, EVENT_RELEASE, WHAT_QUEUE, 500, PUT);
+		op(&s, 1, EVENT_PASS, WHAT_QUEUE, 500, LOOK);
+		send(&s, (struct event){
+				 .tid = 1, .kind = EVENT_REQUEST_END, .value = 1 + (uint64_t)i });
+	}
+	AUTO(model) struct model *model = finish(&s, 1);
+	uint32_t rate = model_find_parameter(model, "rate");
+	assert_int_not_equal(rate, MODEL_NONE);
+	struct model_fit fit;
+	double recorded = model->parameters[rate].value;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	double slow_s = fit.simulated_s;
+	model->parameters[rate].value = recorded * 2;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known && fit.simulated_s < 0.6 * slow_s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_sleeps_until_others_have_ended_joins_them),
+		cmocka_unit_test(who_goes_on_sleeping_does_so_anyway),
+		cmocka_unit_test(who_sleeps_when_there_is_nothing_takes_items),
+		cmocka_unit_test(sleeps_that_items_do_not_explain_stay),
+		cmocka_unit_test(a_workload_that_changes_is_told),
+		cmocka_unit_test(arrivals_that_change_or_come_in_bursts_are_told),
+		cmocka_unit_test(who_begins_requests_after_sleeps_has_a_rate),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
