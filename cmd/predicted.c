@@ -45,7 +45,8 @@ int predicted_prepare(struct predicted *predicted, size_t micro_instructions, st
 	return code < 0 ? code : load(predicted, err);
 }
 
-int predicted_again(struct predicted *predicted, struct err *err)
+/* After -EDEADLK: prepares it again without the meanings that led there. -EDEADLK if that is none. */
+static int prepare_again(struct predicted *predicted, struct err *err)
 {
 	size_t count = 0;
 	for (uint32_t cond; rppm_stuck(predicted->rppm, count, &cond); count++)
@@ -65,7 +66,7 @@ int predicted_settle(
 		AUTO_RELEASE(prediction) struct prediction prediction = { 0 };
 		int code = rppm_run(predicted->rppm, &run, &prediction, err);
 		if (code == -EDEADLK)
-			code = predicted_again(predicted, err);
+			code = prepare_again(predicted, err);
 		else
 			return code;
 		if (code < 0)
@@ -157,7 +158,7 @@ static int predict_point(struct predicted *predicted, uint32_t cores, uint32_t r
 {
 	struct predict_run run = { .processor = &point->processor, .cores = cores };
 	int code = predict_drawn(predicted, &run, replications, point, err);
-	while (code == -EDEADLK && (code = predicted_again(predicted, err)) == 0)
+	while (code == -EDEADLK && (code = prepare_again(predicted, err)) == 0)
 		code = predict_drawn(predicted, &run, replications, point, err);
 	if (replications == 1)
 		point->low_ns = point->high_ns = point->prediction.ns;

@@ -38,9 +38,6 @@ void predicted_release(struct predicted *predicted);
 int predicted_settle(
 	struct predicted *predicted, const struct processor *processor, struct err *err);
 
-/* After -EDEADLK: prepares it again without the meanings that led there. -EDEADLK if that is none. */
-int predicted_again(struct predicted *predicted, struct err *err);
-
 /*
  * Loads the profile and predicts it for each of the machines; `cores` 0: their own. As many predictions of each as said, with
  * other draws of what misses; the one in the middle is the answer.
