@@ -48,12 +48,17 @@ static void show_progress(const struct session *session, const struct schedule_r
 	fflush(stderr);
 }
 
-/* A remark that belongs to the figures: said now and kept with them. */
-static int remark(struct session *session, const char *text, struct err *err)
+/* Said now and kept in the file: a "note" is about the figures, and a forecast repeats it; a "caveat" about what is not there. */
+static int keep_remark(struct session *session, const char *kind, const char *text, struct err *err)
 {
 	clear_progress(session);
 	fprintf(stderr, "corecast: note: %s\n", text);
-	return journal_comment(&session->journal, err, "note: %s", text);
+	return journal_comment(&session->journal, err, "%s: %s", kind, text);
+}
+
+static int remark(struct session *session, const char *text, struct err *err)
+{
+	return keep_remark(session, "note", text, err);
 }
 
 static int remark_oversubscription(struct session *session, struct err *err)
@@ -108,7 +113,7 @@ static int remark_caveats(struct session *session, struct err *err)
 		if (!*caveat || session->has_said[i])
 			continue;
 		session->has_said[i] = true;
-		int status = remark(session, caveat, err);
+		int status = keep_remark(session, "caveat", caveat, err);
 		if (status < 0)
 			return status;
 	}
