@@ -109,8 +109,13 @@ static bool is_named(const char *symbol, const char *function)
 	return readable && strcmp(readable, function) == 0;
 }
 
+/* Why a function that the file names has no place in it. */
+struct named {
+	bool is_chosen, is_imported;
+};
+
 static int find_in(Elf *elf, Elf_Scn *section, const char *function, struct places *places,
-	bool *ret_is_chosen, struct err *err)
+	struct named *ret, struct err *err)
 {
 	GElf_Shdr header;
 	Elf_Data *data = elf_getdata(section, NULL);
@@ -121,14 +126,17 @@ static int find_in(Elf *elf, Elf_Scn *section, const char *function, struct plac
 	for (size_t i = 0; i < count && i <= INT32_MAX && code == 0; i++) {
 		GElf_Sym symbol;
 		uint64_t offset;
-		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_value == 0)
+		if (!gelf_getsym(data, (int)i, &symbol))
 			continue;
 		unsigned char type = GELF_ST_TYPE(symbol.st_info);
 		const char *name = elf_strptr(elf, header.sh_link, symbol.st_name);
 		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || !name ||
 			!is_named(name, function))
 			continue;
-		*ret_is_chosen |= type == STT_GNU_IFUNC;
+		ret->is_imported |= symbol.st_shndx == SHN_UNDEF;
+		if (symbol.st_value == 0)
+			continue;
+		ret->is_chosen |= type == STT_GNU_IFUNC;
 		if (type == STT_FUNC)
 			code = to_offset(elf, symbol.st_value, &offset) < 0
 				       ? err_set(err, -ENOEXEC,
@@ -145,19 +153,24 @@ int uprobe_events(const char *path, const char *function, struct perf_event_attr
 	AUTO_FD int fd = -1;
 	__attribute__((cleanup(elf_release))) Elf *elf = NULL;
 	struct places places = { .path = path };
-	bool is_chosen = false;
+	struct named named = { 0 };
 	int code = open_elf(path, &fd, &elf, err);
 	for (Elf_Scn *s = NULL; code == 0 && (s = elf_nextscn(elf, s));) {
 		GElf_Shdr header;
 		if (gelf_getshdr(s, &header) &&
 			(header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-			code = find_in(elf, s, function, &places, &is_chosen, err);
+			code = find_in(elf, s, function, &places, &named, err);
 	}
-	if (code == 0 && is_chosen)
+	if (code == 0 && named.is_chosen)
 		code = err_set(err, -ENOENT,
 			"'%s' of '%s' has several forms, of which each program takes one (IFUNC): "
 			"they cannot be counted by that name",
 			function, path);
+	if (code == 0 && places.count == 0 && named.is_imported)
+		code = err_set(err, -ENOENT,
+			"'%s' is not in '%s', but in a library that this uses: name that file (ldd "
+			"'%s')",
+			function, path, path);
 	if (code == 0 && places.count == 0)
 		code = err_set(err, -ENOENT,
 			"'%s' has no function '%s' (nm -DC '%s' shows those of a stripped file)",

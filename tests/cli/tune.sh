@@ -203,6 +203,8 @@ if [ -n "$has_names" ] && [ "$(id -u)" -eq 0 ] && [ -e /sys/bus/event_source/dev
 	fi
 	"$CORECAST" tune -m "uprobe:$names:pool::worker::" -- true 2>stderr && exit 1
 	grep -q 'has no function' stderr
+	"$CORECAST" tune -m "uprobe:$CORECAST_BUILD/tests/programs/pool:pthread_create" -- true 2>stderr && exit 1
+	grep -q 'in a library that this uses: name that file' stderr
 	"$CORECAST" tune -m "usdt:$usdt:corecast_test:none" -- true 2>stderr && exit 1
 	grep -q "has no probe 'corecast_test:none' (readelf -n" stderr
 fi
