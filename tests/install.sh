@@ -46,6 +46,10 @@ for compiler in "${CC:-cc} -x c" "${CXX:-c++} -x c++"; do
 		grep -q 'the load changed' "$root/tuner.out"
 	fi
 done
+# A pool that may be tuned needs the headers only.
+${CC:-cc} "$CORECAST_SOURCE/examples/pool_server.c" -I"$prefix/include" -pthread -o "$root/pool_server"
+"$root/pool_server" 0.03 2 >"$root/pool_server.out"
+grep -qE '^[0-9]+ [0-9]+ [0-9]+$' "$root/pool_server.out"
 foreign=$(nm -D --defined-only "$lib" | awk '$2 != "A" && $3 !~ /^corecast_/ { print $3 }')
 if [ -n "$foreign" ]; then
 	echo "exported, but not corecast's: $foreign"
