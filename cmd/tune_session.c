@@ -240,18 +240,23 @@ static int widen(struct tune_session *session, pid_t pid, struct err *err)
 	return code;
 }
 
-/* A part of an interval has ended with this rate. */
-static int step(struct tune_session *session, pid_t pid, double rate, double seconds,
-	bool *ret_changed, struct err *err)
+/* What a part of an interval says. */
+struct part {
+	double rate, seconds;
+	double share; /* of an interval: all of it, if that is over, though units began and ended within it */
+};
+
+/* A part of an interval has ended. */
+static int step(struct tune_session *session, pid_t pid, const struct part *part, bool *ret_changed,
+	struct err *err)
 {
 	struct tuner_decision before = session->decision;
 	struct tune_total *total = total_of(session, before.threads);
 	if (!total)
 		return err_set(err, -ENOMEM, "out of memory");
-	total->seconds += seconds;
-	total->work += rate * seconds;
-	int code = tuner_measured(
-		session->tuner, rate, seconds / session->opts.interval_s, &session->decision, err);
+	total->seconds += part->seconds;
+	total->work += part->rate * part->seconds;
+	int code = tuner_measured(session->tuner, part->rate, part->share, &session->decision, err);
 	if (code < 0 || !session->decision.is_decided)
 		return code;
 	total->intervals++;
@@ -290,15 +295,16 @@ static bool sleep_part(struct tune_session *session, double seconds, int stop_fd
 }
 
 /* The rate since the last one. 0; -EAGAIN: the part goes on. */
-static int read_part(
-	struct tune_session *session, double *ret_rate, double *ret_seconds, struct err *err)
+static int read_part(struct tune_session *session, struct part *ret, struct err *err)
 {
 	double now = clock_now_s(CLOCK_MONOTONIC);
 	bool is_whole = now - session->begin_s >= session->opts.interval_s;
-	int code = rate_read(session->rate, is_whole, ret_rate, ret_seconds, err);
-	if (code == 0)
-		session->begin_s = now;
-	return code;
+	int code = rate_read(session->rate, is_whole, &ret->rate, &ret->seconds, err);
+	if (code < 0)
+		return code;
+	session->begin_s = now;
+	ret->share = is_whole ? 1 : ret->seconds / session->opts.interval_s;
+	return 0;
 }
 
 /* Once, when nothing was counted for long. */
@@ -327,7 +333,7 @@ static int run(struct tune_session *session, pid_t pid, int stop_fd, struct err 
 				? fmax(session->opts.interval_s / PARTS, PART_MIN_S)
 				: session->opts.interval_s;
 	while (code == 0) {
-		double rate, seconds;
+		struct part part;
 		if (has_changed) {
 			if (!sleep_for(settle_s, stop_fd))
 				break;
@@ -337,9 +343,9 @@ static int run(struct tune_session *session, pid_t pid, int stop_fd, struct err 
 		has_changed = false;
 		if (code < 0 || !sleep_part(session, part_s, stop_fd))
 			break;
-		code = read_part(session, &rate, &seconds, err);
+		code = read_part(session, &part, err);
 		if (code == 0)
-			code = step(session, pid, rate, seconds, &has_changed, err);
+			code = step(session, pid, &part, &has_changed, err);
 		else if (code == -EAGAIN)
 			code = 0;
 		tell_nothing(session);
