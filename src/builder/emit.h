@@ -5,6 +5,14 @@
 
 #include "builder/parts.h"
 
+enum { EMIT_TICKETS = 16 };
+
+/* A queue of tickets, for the turns of a loop that ends after a state. */
+struct emit_ticket {
+	const struct build_state *state, *end;
+	uint32_t object;
+};
+
 struct emitter {
 	struct build *build;
 	struct model *model;
@@ -19,6 +27,10 @@ struct emitter {
 	bool has_flow; /* its threads put, get or wait for items */
 	bool is_batch; /* all work was there: what the group's threads did in all is drawn from a deck */
 	bool is_plan; /* one thread, whose work is a share of nothing: what it did is drawn from a deck */
+	struct {
+		struct emit_ticket items[EMIT_TICKETS];
+		size_t count;
+	} tickets;
 };
 
 struct model_fragment *emit_fragment(const struct emitter *e, uint32_t index);

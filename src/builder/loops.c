@@ -27,12 +27,26 @@ static int whole_of(struct emitter *e, double whole, bool are_equal, char **ret)
 	return asprintf(ret, "%.10g", whole) < 0 ? -ENOMEM : 0;
 }
 
-/* Work that is shared by as many threads as there are: a queue of tickets that holds all of it. */
-static int add_tickets(struct emitter *e, const struct build_law *law, uint64_t total,
-	uint32_t before, uint32_t body, uint32_t index, bool are_equal)
+/*
+ * A loop may come to its end in several states, which differ by what the thread did before: of the tickets that
+ * each of them would have there is one queue. MODEL_NONE: this is the first of them.
+ */
+static uint32_t find_tickets(
+	const struct emitter *e, const struct build_state *state, const struct build_state *end)
+{
+	for (size_t i = 0; i < e->tickets.count; i++) {
+		const struct emit_ticket *ticket = &e->tickets.items[i];
+		if (ticket->state->op == state->op && ticket->state->site == state->site &&
+			ticket->end->op == end->op && ticket->end->site == end->site)
+			return ticket->object;
+	}
+	return MODEL_NONE;
+}
+
+static int make_tickets(struct emitter *e, const struct build_state *state,
+	const struct build_state *end, uint32_t *ret)
 {
 	AUTO_FREE char *name = NULL;
-	uint32_t object;
 	for (unsigned number = 1; !name || model_find_object(e->model, name) != MODEL_NONE;
 		number++) {
 		free(name);
@@ -41,15 +55,31 @@ static int add_tickets(struct emitter *e, const struct build_law *law, uint64_t 
 			    number > 1 ? number : 0) < 0)
 			return -ENOMEM;
 	}
-	int code = model_add_object(e->model, MODEL_QUEUE, name, &object);
+	int code = model_add_object(e->model, MODEL_QUEUE, name, ret);
+	if (code < 0)
+		return code;
+	if (e->tickets.count < EMIT_TICKETS)
+		e->tickets.items[e->tickets.count++] = (struct emit_ticket){ state, end, *ret };
+	return 0;
+}
+
+/* Work that is shared by as many threads as there are: a queue of tickets that holds all of it. */
+static int add_tickets(struct emitter *e, const struct build_state *state,
+	const struct build_law *law, uint64_t total, uint32_t before, uint32_t body, uint32_t index,
+	bool are_equal)
+{
+	const struct build_state *end = &e->graph->states[law->to];
+	uint32_t object = find_tickets(e, state, end);
+	int code = object == MODEL_NONE ? make_tickets(e, state, end, &object) : 0;
 	if (code < 0)
 		return code;
 	AUTO_FREE char *whole = NULL;
 	struct model_value *initial = &e->model->objects[object].initial;
+	const char *others = initial->formula ? initial->formula : "";
 	code = whole_of(e, (double)(total + before), are_equal, &whole);
 	if (code == 0)
-		code = before > 0 ? build_formula(e->model, initial, "%s - %s", whole, size_name(e))
-				  : build_formula(e->model, initial, "%s", whole);
+		code = build_formula(e->model, initial, "%s%s%s%s%s", others, *others ? " + " : "",
+			whole, before > 0 ? " - " : "", before > 0 ? size_name(e) : "");
 	if (code < 0)
 		return code;
 	struct model_fragment *fragment = emit_fragment(e, index);
@@ -163,7 +193,7 @@ int emit_loop(struct emitter *e, const struct build_state *state, const struct b
 					   (are_tickets && turn_equally(e, state, law)));
 	e->build->guessed_splits += are_equal;
 	if (are_tickets)
-		return add_tickets(e, law, total, before, body, index, are_equal);
+		return add_tickets(e, state, law, total, before, body, index, are_equal);
 	struct model_fragment *fragment = emit_fragment(e, index);
 	fragment->op = MODEL_LOOP;
 	fragment->body = body;

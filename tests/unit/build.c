@@ -54,6 +54,32 @@ static void unequal_loops_share_tickets(void **state)
 	assert_true(fabs(fit.simulated_cpu_s / fit.measured_cpu_s - 1) < 0.02);
 }
 
+/* The look for more work takes long after a turn of one kind, so that its state is split by that. */
+static void a_loop_that_ends_in_two_states_has_one_queue_of_tickets(void **state)
+{
+	(void)state;
+	struct script s = begin(2);
+	for (int i = 0; i < 120; i++) {
+		uint32_t tid = i % 3 == 0 ? 2 : 1; /* 80 and 40 */
+		bool is_long =
+			i * 7 % 5 < 2 || i == 117; /* and one thread ends after such a turn */
+		locked(&s, tid, is_long ? 102 : 103, is_long ? 6 : 8);
+		work(&s, tid, is_long ? 50000 : 1000);
+		op(&s, tid, EVENT_PASS, WHAT_MUTEX, LOCK, 4);
+		work(&s, tid, is_long ? 50000 : 1000);
+		op(&s, tid, EVENT_RELEASE, WHAT_MUTEX, LOCK, 5);
+	}
+	AUTO(model) struct model *model = finish(&s, 2);
+	size_t queues = 0;
+	for (size_t i = 0; i < model->object_count; i++)
+		queues += model->objects[i].kind == MODEL_QUEUE;
+	assert_int_equal(queues, 1);
+	size_t tries = 0;
+	for (size_t i = 0; i < model->groups[1].fragment_count; i++)
+		tries += model->groups[1].fragments[i].op == MODEL_TRY_GET;
+	assert_true(tries > 1);
+}
+
 static void locks_that_nobody_shares_are_left_out(void **state)
 {
 	(void)state;
@@ -442,6 +468,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_loops_are_a_share_of_the_sum),
 		cmocka_unit_test(unequal_loops_share_tickets),
+		cmocka_unit_test(a_loop_that_ends_in_two_states_has_one_queue_of_tickets),
 		cmocka_unit_test(locks_that_nobody_shares_are_left_out),
 		cmocka_unit_test(stages_with_locks_to_others_differ),
 		cmocka_unit_test(who_takes_from_its_own_and_from_others_is_one_kind),
