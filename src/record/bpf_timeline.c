@@ -240,6 +240,8 @@ static int begin_wait(struct bpf_timeline *timeline, struct timeline_thread *thr
 static int run(struct bpf_timeline *timeline, struct timeline_thread *thread,
 	const struct watch_event *event)
 {
+	thread->ran_ns = event->time_ns;
+	thread->ran_cpu_ns = event->cpu_ns;
 	if (!thread->is_waiting) {
 		struct event got_core = event_of(event, EVENT_RUN);
 		got_core.value = event->other;
@@ -279,6 +281,15 @@ static int start(struct bpf_timeline *timeline, const struct watch_event *event)
 	return status;
 }
 
+/* The kernel brings a thread's processor time up to date at ticks and as it leaves its core, not as it ends: it runs then. */
+static uint64_t cpu_at_end(const struct timeline_thread *thread, const struct watch_event *event)
+{
+	if (thread->ran_ns == 0 || event->time_ns < thread->ran_ns || event->tid != thread->tid)
+		return event->cpu_ns;
+	uint64_t cpu_ns = thread->ran_cpu_ns + (event->time_ns - thread->ran_ns);
+	return cpu_ns > event->cpu_ns ? cpu_ns : event->cpu_ns;
+}
+
 static int end(struct bpf_timeline *timeline, struct timeline_thread *thread,
 	const struct watch_event *event)
 {
@@ -286,6 +297,7 @@ static int end(struct bpf_timeline *timeline, struct timeline_thread *thread,
 		emit_thread_name(timeline, event->time_ns, thread->pid, thread->tid, event->name);
 	struct event exit = event_of(event, EVENT_THREAD_EXIT);
 	exit.tid = thread->tid;
+	exit.cpu_ns = cpu_at_end(thread, event);
 	if (status == 0)
 		status = emit(timeline, &exit);
 	int removed = remove_thread(timeline, thread);

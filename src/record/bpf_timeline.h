@@ -23,6 +23,8 @@ struct timeline_thread {
 	bool is_waiting;
 	uint8_t what;
 	uint64_t object, site;
+	uint64_t ran_ns,
+		ran_cpu_ns; /* when it got its core, and its processor time then; 0: not seen */
 };
 
 struct bpf_timeline {

@@ -50,6 +50,13 @@ test ! -e none.cct
 grep -q ' of 1 process,.* 0 lost$' stderr
 "$CORECAST" export run.cct --to csv | awk -F, '$4 == "exit" { n++ } END { exit n != 40001 }'
 
+# Processor time goes on until a thread's end: since it got its core for the last time, as long as that.
+"$CORECAST" record --via bpf --samples 0 --force -o run.cct -- sh -c '(exit 0); (exit 0); (exit 0)' 2>stderr
+"$CORECAST" export run.cct --to csv | awk -F, '
+	$4 == "run" || $4 == "pass" { ran[$3] = $1; cpu[$3] = $10 }
+	$4 == "exit" && ran[$3] { n++; if ($10 - cpu[$3] != $1 - ran[$3]) exit 1 }
+	END { exit n < 3 }'
+
 # A wait within the C library is blamed on the program's own call.
 "$CORECAST" record --via bpf --samples 0 --force -o run.cct -- "$CORECAST_BUILD/examples/bottlenecks/hot_lock" -t 3 -s 0.1 \
 	>stdout 2>stderr
