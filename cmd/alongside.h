@@ -16,7 +16,7 @@ struct alongside {
 	/* Until stop_fd can be read. 0 or a negative errno; a program that we started goes on all the same. */
 	int (*run)(void *context, pid_t pid, int stop_fd, struct err *err);
 	void *context;
-	const char *environment[4]; /* "NAME=value" for the program */
+	const char *environment[8]; /* "NAME=value" for the program */
 	size_t environment_count;
 	int stdout_fd; /* the program's standard output; 0: ours */
 };

@@ -33,7 +33,7 @@ enum { LAUNCH_TICK_MS = 100 };
 struct launch_opts {
 	char *const *argv; /* NULL-terminated; argv[0] as the program sees it */
 	const char *path; /* the file to execute */
-	const char *environment[4]; /* "NAME=value", set on top of ours */
+	const char *environment[8]; /* "NAME=value", set on top of ours */
 	size_t environment_count;
 	int stdout_fd, stderr_fd; /* where its output goes; stdin is /dev/null */
 	double timeout_s; /* 0: none */

@@ -54,6 +54,17 @@ static int create_file(const char *path, struct err *err)
 	return 0;
 }
 
+/* To what the variable is now, behind a colon; 0 or -ENOMEM, with *ret NULL or to be freed. */
+static int add_assignment(char **ret, const char *name, const char *value)
+{
+	const char *others = getenv(name);
+	if (asprintf(ret, "%s=%s%s%s", name, others && *others ? others : "",
+		    others && *others ? ":" : "", value) >= 0)
+		return 0;
+	*ret = NULL;
+	return -ENOMEM;
+}
+
 int sync_env_make(const char *variable, const char *path, struct sync_env *ret, struct err *err)
 {
 	AUTO_FREE char *library = NULL;
@@ -68,14 +79,16 @@ int sync_env_make(const char *variable, const char *path, struct sync_env *ret, 
 	AUTO_FREE char *full = realpath(path, NULL);
 	if (!full)
 		return err_set(err, -errno, "cannot resolve '%s': %s", path, strerror(errno));
-	const char *others = getenv("LD_PRELOAD");
 	AUTO_RELEASE(sync_env) struct sync_env env = { 0 };
-	if (asprintf(&env.assignments[0], "LD_PRELOAD=%s%s%s", others && *others ? others : "",
-		    others && *others ? ":" : "", library) < 0)
-		env.assignments[0] = NULL;
-	if (asprintf(&env.assignments[1], "%s=%s", variable, full) < 0)
-		env.assignments[1] = NULL;
-	if (!env.assignments[0] || !env.assignments[1])
+	r = add_assignment(&env.assignments[0], "LD_PRELOAD", library);
+	/* Programs with GCC's AddressSanitizer want its library to come first, and need not have it so. */
+	if (r == 0)
+		r = add_assignment(&env.assignments[1], "ASAN_OPTIONS", "verify_asan_link_order=0");
+	if (r == 0 && asprintf(&env.assignments[2], "%s=%s", variable, full) < 0) {
+		env.assignments[2] = NULL;
+		r = -ENOMEM;
+	}
+	if (r < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	*ret = env;
 	env = (struct sync_env){ 0 };

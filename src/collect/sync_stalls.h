@@ -55,9 +55,12 @@ struct sync_stalls {
 	size_t module_count;
 };
 
+/* Assignments that sync_env_make() adds. */
+enum { SYNC_ENV_ASSIGNMENTS = 3 };
+
 /* What to add to the program's environment: "NAME=value". */
 struct sync_env {
-	char *assignments[2];
+	char *assignments[SYNC_ENV_ASSIGNMENTS];
 };
 
 void sync_env_release(struct sync_env *env);

@@ -16,7 +16,7 @@
 
 struct foreground_opts {
 	char *const *argv; /* argv[0] is looked up as execvp() does */
-	const char *environment[4]; /* "NAME=value", set on top of ours */
+	const char *environment[8]; /* "NAME=value", set on top of ours */
 	size_t environment_count;
 	int stdout_fd; /* the program's standard output; 0: ours */
 	/* May be NULL. The process exists and waits to become the program; a negative errno ends it. */

@@ -91,9 +91,9 @@ const char *preload_watch_path(const struct preload_watch *watch)
 
 size_t preload_watch_environment(const struct preload_watch *watch, const char **ret)
 {
-	ret[0] = watch->env.assignments[0];
-	ret[1] = watch->env.assignments[1];
-	return 2;
+	for (size_t i = 0; i < SYNC_ENV_ASSIGNMENTS; i++)
+		ret[i] = watch->env.assignments[i];
+	return SYNC_ENV_ASSIGNMENTS;
 }
 
 bool preload_watch_has_seen(const struct preload_watch *watch)

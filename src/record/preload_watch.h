@@ -28,7 +28,7 @@ CLEANUP_DEFINE(preload_watch, preload_watch_free)
 /* The shared file, borrowed. */
 const char *preload_watch_path(const struct preload_watch *watch);
 
-/* "NAME=value" for the program's environment, borrowed; how many. Room for two is needed. */
+/* "NAME=value" for the program's environment, borrowed; how many. Room for SYNC_ENV_ASSIGNMENTS is needed. */
 size_t preload_watch_environment(const struct preload_watch *watch, const char **ret);
 
 /* As bpf_watch_read() and bpf_watch_glance(). Only -ENOMEM. */

@@ -150,13 +150,14 @@ static int record(
 		return code;
 	AUTO_RELEASE(recording)
 	struct recording recording = { .opts = opts, .has_kernel = has_kernel };
-	const struct foreground_opts how = {
+	struct foreground_opts how = {
 		.argv = opts->argv,
 		.at_start = begin,
 		.context = &recording,
-		.environment = { env.assignments[0], env.assignments[1] },
-		.environment_count = 2,
+		.environment_count = SYNC_ENV_ASSIGNMENTS,
 	};
+	for (size_t i = 0; i < SYNC_ENV_ASSIGNMENTS; i++)
+		how.environment[i] = env.assignments[i];
 	struct foreground_result ran;
 	code = foreground_run(&how, &ran, err);
 	if (code < 0) {

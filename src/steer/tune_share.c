@@ -59,9 +59,9 @@ const char *tune_share_path(const struct tune_share *share)
 
 size_t tune_share_environment(const struct tune_share *share, const char **ret)
 {
-	ret[0] = share->env.assignments[0];
-	ret[1] = share->env.assignments[1];
-	return 2;
+	for (size_t i = 0; i < SYNC_ENV_ASSIGNMENTS; i++)
+		ret[i] = share->env.assignments[i];
+	return SYNC_ENV_ASSIGNMENTS;
 }
 
 uint64_t tune_share_regions(const struct tune_share *share)

@@ -21,7 +21,7 @@ struct tune_page *tune_share_page(struct tune_share *share);
 /* The page's file, borrowed. */
 const char *tune_share_path(const struct tune_share *share);
 
-/* "NAME=value" for the program's environment, borrowed; how many. Room for two is needed. */
+/* "NAME=value" for the program's environment, borrowed; how many. Room for SYNC_ENV_ASSIGNMENTS is needed. */
 size_t tune_share_environment(const struct tune_share *share, const char **ret);
 
 /* Parallel regions that left their number of threads to the runtime, and processes with a pool. */

@@ -48,7 +48,7 @@ static inline void read_output(int fd, char ret[OUTPUT_BYTES])
 static inline void fill_environment(char *ret[ENVIRONMENT_MAX], const struct sync_env *env)
 {
 	size_t count = 0;
-	for (size_t i = 0; env && i < 2; i++)
+	for (size_t i = 0; env && i < SYNC_ENV_ASSIGNMENTS; i++)
 		ret[count++] = env->assignments[i];
 	for (char **e = environ; *e && count < ENVIRONMENT_MAX - 1; e++)
 		if (!env || strncmp(*e, "LD_PRELOAD=", strlen("LD_PRELOAD=")) != 0)

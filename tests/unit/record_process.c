@@ -271,6 +271,17 @@ static void programs_that_confine_themselves_behave_so_too(void **state)
 	}
 }
 
+/* Its library wants to come first, with GCC. */
+static void programs_with_address_sanitizer_can_be_recorded(void **state)
+{
+	(void)state;
+	skip_without("tests/programs/sanitized", "no AddressSanitizer here");
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	check_behaviour("tests/programs/sanitized", "100", &trace);
+	assert_int_equal(trace.run.status, 0);
+	assert_true(count_of(&trace, EVENT_RELEASE, WHAT_MUTEX, 0) >= 100);
+}
+
 /* However it ends, what its objects did before main() and after it is recorded. */
 static void objects_live_before_and_after_main(void **state)
 {
@@ -348,6 +359,7 @@ int main(void)
 		cmocka_unit_test(a_full_file_ends_the_recording_only),
 		cmocka_unit_test(programs_behave_as_without_a_recorder),
 		cmocka_unit_test(programs_that_confine_themselves_behave_so_too),
+		cmocka_unit_test(programs_with_address_sanitizer_can_be_recorded),
 		cmocka_unit_test(objects_live_before_and_after_main),
 		cmocka_unit_test(a_handler_costs_few_events),
 		cmocka_unit_test(unloaded_libraries_have_names),
