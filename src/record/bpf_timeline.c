@@ -223,6 +223,7 @@ static int begin_wait(struct bpf_timeline *timeline, struct timeline_thread *thr
 		what = WHAT_JOIN;
 	thread->is_waiting = true;
 	thread->what = what;
+	thread->joined = joins ? event->other : 0;
 	thread->object = what == WHAT_FUTEX || what == WHAT_IO ? event->object : 0;
 	thread->site = 0;
 	if (event->kind == WATCH_BLOCK)
@@ -256,6 +257,9 @@ static int run(struct bpf_timeline *timeline, struct timeline_thread *thread,
 	pass.woken_ns = event->woken_ns ? event->woken_ns : event->time_ns;
 	bool is_known = event->woken_ns > 0 && event->waker != WATCH_WAKER_UNKNOWN;
 	pass.value = is_known && thread->what != WHAT_SLEEP ? event->waker : 0;
+	/* From Linux 6.16 on a thread is told to have ended before it wakes who joins it. */
+	if (thread->joined && pass.value == 0)
+		pass.value = thread->joined;
 	/* A timer or another program: no thread of this one could have ended it sooner. */
 	if (is_known && event->waker == 0 && thread->what == WHAT_FUTEX)
 		pass.flags |= EVENT_TIMED_OUT;

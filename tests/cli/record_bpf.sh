@@ -33,6 +33,9 @@ awk '{ print $2 }' turns | while read -r tid; do
 	grep -c "^[0-9]*,[0-9]*,[0-9]*,wait,join,[^,]*,[^,]*,$tid," run.csv || true
 done >joins
 grep -q -v '^0$' joins
+# Whose end it was has let the main thread go.
+awk -F, '$4 == "wait" { joined[$3] = $5 == "join" ? $8 : 0 }
+	$4 == "woken" && joined[$3] && $8 != joined[$3] { exit 1 }' run.csv
 
 # The program's own failure, and a program that cannot be started.
 status=0
