@@ -22,6 +22,21 @@ static bool holds_code(int tag)
 	       tag == DW_TAG_lexical_block;
 }
 
+/* OpenMP's regions are functions of their own, which gcc puts into the one that they were written in. */
+static bool find_nested(Dwarf_Die *function, Dwarf_Addr address, Dwarf_Die *ret)
+{
+	Dwarf_Die die;
+	if (dwarf_child(function, &die) != 0)
+		return false;
+	do {
+		if (dwarf_tag(&die) == DW_TAG_subprogram && dwarf_haspc(&die, address) > 0) {
+			*ret = die;
+			return true;
+		}
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return false;
+}
+
 /* The child that the address lies in; namespaces hold code without having addresses. */
 static bool find_child(Dwarf_Die *scope, Dwarf_Addr address, int depth, Dwarf_Die *ret)
 {
@@ -35,6 +50,8 @@ static bool find_child(Dwarf_Die *scope, Dwarf_Addr address, int depth, Dwarf_Di
 			return true;
 		}
 		if (tag == DW_TAG_namespace && find_child(&die, address, depth + 1, ret))
+			return true;
+		if (tag == DW_TAG_subprogram && find_nested(&die, address, ret))
 			return true;
 	} while (dwarf_siblingof(&die, &die) == 0);
 	return false;

@@ -175,6 +175,12 @@ static void add_certainty(
 		strbuf_add(out, ")");
 	} else if (finding->kind == FINDING_NONE)
 		return;
+	else if (denied_core_share(view->results) >= MANY_DENIED)
+		strbuf_addf(out,
+			" (Less sure: other work had the cores for %.0f%% of the time in which "
+			"these threads could have used them, and who waits for a core counts as "
+			"active.)",
+			100 * denied_core_share(view->results));
 	else if (finding->is_clear)
 		strbuf_add(out, " (Clear: nothing else costs half as much.)");
 	else
