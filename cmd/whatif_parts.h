@@ -8,6 +8,7 @@
 
 #include "meaning/meaning.h"
 #include "replay/replay.h"
+#include "trace/left_out.h"
 #include "report/whatif.h"
 
 enum { WHATIF_REPLICATIONS_MAX = 1000 };
@@ -16,6 +17,7 @@ enum { WHATIF_REPLICATIONS_MAX = 1000 };
 #define WHATIF_LIMIT 0.10
 
 struct whatif {
+	struct left_out left_out; /* what is known of sections that were not recorded */
 	struct analysed before; /* .path is the file */
 	uint32_t recorded_cores; /* 0: as the file says */
 	struct meaning *meaning;

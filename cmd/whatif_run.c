@@ -14,16 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* sink: NULL: only to know of sections that were left out. */
 static int feed(
-	const char *path, const struct event_sink *sink, uint32_t *ret_cores, struct err *err)
+	struct whatif *whatif, const struct event_sink *sink, uint32_t *ret_cores, struct err *err)
 {
 	AUTO(trace_reader) struct trace_reader *reader = NULL;
-	int code = timeline_open(path, &reader, err);
+	int code = timeline_open(whatif->before.path, &reader, err);
 	if (code < 0)
 		return code;
 	if (ret_cores)
 		*ret_cores = trace_reader_quality(reader)->cores;
-	AUTO_RELEASE(any_cond) struct any_cond any = { .next = sink };
+	struct event_sink second = left_out_sink(&whatif->left_out, sink);
+	AUTO_RELEASE(any_cond) struct any_cond any = { .next = &second };
 	struct event_sink first = any_cond_sink(&any);
 	return trace_reader_replay(reader, &first, err);
 }
@@ -36,7 +38,7 @@ static int load_replay(struct whatif *whatif, struct err *err)
 	if (code < 0)
 		return code;
 	struct event_sink sink = replay_sink(whatif->replay);
-	code = feed(whatif->before.path, &sink, NULL, err);
+	code = feed(whatif, &sink, NULL, err);
 	if (code == 0)
 		replay_facts(whatif->replay, &whatif->facts);
 	return code;
@@ -50,8 +52,11 @@ int whatif_load(struct whatif *whatif, FILE *notes, struct err *err)
 		code = err_set(err, -ENOMEM, "out of memory");
 	if (code < 0)
 		return code;
+	code = feed(whatif, NULL, NULL, err);
+	if (code < 0)
+		return code;
 	struct event_sink sink = meaning_sink(whatif->meaning);
-	code = feed(whatif->before.path, &sink, &cores, err);
+	code = feed(whatif, &sink, &cores, err);
 	if (whatif->recorded_cores == 0)
 		whatif->recorded_cores = cores;
 	if (whatif->recorded_cores > REPLAY_CORES_MAX)
@@ -139,5 +144,6 @@ void whatif_release(struct whatif *whatif)
 	free(whatif->changes);
 	replay_free(whatif->replay);
 	meaning_free(whatif->meaning);
+	left_out_release(&whatif->left_out);
 	analysed_release(&whatif->before);
 }

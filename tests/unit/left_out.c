@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sections that a recorder's budget left out, but for their signals. */
+#include "cmocka_all.h"
+
+#include "trace/left_out.h"
+
+enum { MUTEX = 100, COND = 101, PASS_SITE = 7, SIGNAL_SITE = 8, EVENTS_MAX = 16 };
+
+struct passed_on {
+	struct event events[EVENTS_MAX];
+	size_t count;
+};
+
+static int keep(void *context, const struct event *event, struct err *err)
+{
+	struct passed_on *passed = context;
+	(void)err;
+	assert_in_range(passed->count, 0, EVENTS_MAX - 1);
+	passed->events[passed->count++] = *event;
+	return 0;
+}
+
+static void give(const struct event_sink *sink, uint64_t time_ns, enum event_kind kind,
+	enum event_what what, uint64_t object, uint64_t site)
+{
+	struct event event = { .time_ns = time_ns,
+		.pid = 1,
+		.tid = 1,
+		.kind = (uint8_t)kind,
+		.what = (uint8_t)what,
+		.object = object,
+		.site = site };
+	assert_int_equal(sink_event(sink, &event, NULL), 0);
+}
+
+/* One whole section, one of which only the signal is there, and one that is told of after its signal. */
+static void give_sections(const struct event_sink *sink, bool has_left_out)
+{
+	give(sink, 1, EVENT_PASS, WHAT_MUTEX, MUTEX, PASS_SITE);
+	give(sink, 2, EVENT_RELEASE, WHAT_COND, COND, SIGNAL_SITE);
+	give(sink, 3, EVENT_RELEASE, WHAT_MUTEX, MUTEX, 0);
+	if (has_left_out)
+		give(sink, 4, EVENT_LEFT_OUT, WHAT_NONE, 0, 0);
+	give(sink, 5, EVENT_RELEASE, WHAT_COND, COND, SIGNAL_SITE);
+	give(sink, 6, EVENT_RELEASE, WHAT_COND, COND, SIGNAL_SITE);
+	give(sink, 6, EVENT_PASS, WHAT_MUTEX, MUTEX, PASS_SITE);
+	give(sink, 7, EVENT_RELEASE, WHAT_MUTEX, MUTEX, 0);
+	assert_int_equal(sink_finish(sink, 8, NULL), 0);
+}
+
+static void assert_event(
+	const struct passed_on *passed, size_t i, enum event_kind kind, uint64_t object)
+{
+	assert_int_equal(passed->events[i].kind, kind);
+	assert_int_equal(passed->events[i].object, object);
+}
+
+static void a_signal_tells_of_its_section(void **state)
+{
+	(void)state;
+	struct passed_on passed = { 0 };
+	struct event_sink next = { .context = &passed, .event = keep };
+	AUTO_RELEASE(left_out) struct left_out left_out = { 0 };
+	struct event_sink sink = left_out_sink(&left_out, NULL);
+	give_sections(&sink, true);
+	sink = left_out_sink(&left_out, &next);
+	give_sections(&sink, true);
+	assert_int_equal(passed.count, 10);
+	assert_event(&passed, 4, EVENT_PASS, MUTEX);
+	assert_int_equal(passed.events[4].site, PASS_SITE);
+	assert_int_equal(passed.events[4].time_ns, 5);
+	assert_event(&passed, 5, EVENT_RELEASE, COND);
+	assert_event(&passed, 6, EVENT_RELEASE, MUTEX);
+	assert_event(&passed, 7, EVENT_PASS, MUTEX); /* before its signal */
+	assert_event(&passed, 8, EVENT_RELEASE, COND);
+	assert_event(&passed, 9, EVENT_RELEASE, MUTEX);
+}
+
+static void where_all_is_recorded_nothing_is_added(void **state)
+{
+	(void)state;
+	struct passed_on passed = { 0 };
+	struct event_sink next = { .context = &passed, .event = keep };
+	AUTO_RELEASE(left_out) struct left_out left_out = { 0 };
+	struct event_sink sink = left_out_sink(&left_out, &next);
+	give_sections(&sink, false);
+	assert_int_equal(passed.count, 7);
+	assert_event(&passed, 3, EVENT_RELEASE, COND);
+	assert_event(&passed, 4, EVENT_PASS, MUTEX);
+	assert_event(&passed, 5, EVENT_RELEASE, COND);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_signal_tells_of_its_section),
+		cmocka_unit_test(where_all_is_recorded_nothing_is_added),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
