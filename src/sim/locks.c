@@ -203,7 +203,8 @@ int op_write_lock(struct sim *sim, struct sim_thread *thread)
 		object_set_length(sim, &rwlock->object, rwlock->object.length + 1);
 		rwlock->writers_pending++;
 	}
-	if (!rwlock->writer && !rwlock->readers) {
+	bool is_handed_over = rwlock->writer == thread->tid && thread->result.has_waited;
+	if (is_handed_over || (!rwlock->writer && !rwlock->readers)) {
 		rwlock->writers_pending--;
 		rwlock->writer = thread->tid;
 		rwlock->held_since_ns = sim->now_ns;
@@ -216,11 +217,17 @@ int op_write_lock(struct sim *sim, struct sim_thread *thread)
 				  sim, thread, &rwlock->waiting_writers, &rwlock->object, &subject);
 }
 
-/* A free lock: one writer or all readers are told, as it prefers. */
-static int rwlock_pass_on(struct sim *sim, struct rwlock *rwlock, uint32_t waker)
+/*
+ * A free lock: one writer or all readers are told, as it prefers. The last reader hands it over to a writer, as glibc's does: else
+ * a reader who comes back before that writer has a core would keep it out.
+ */
+static int rwlock_pass_on(struct sim *sim, struct rwlock *rwlock, uint32_t waker, bool by_reader)
 {
+	if (by_reader && rwlock->waiting_writers.head)
+		rwlock->writer = rwlock->waiting_writers.head;
 	bool has_readers = rwlock->waiting_readers.head != 0;
-	bool to_writer = rwlock->waiting_writers.head && (rwlock->writers_first || !has_readers);
+	bool to_writer = rwlock->waiting_writers.head &&
+			 (rwlock->writer || rwlock->writers_first || !has_readers);
 	if (to_writer)
 		return wake_first(sim, &rwlock->waiting_writers, waker);
 	if (rwlock->writers_first && rwlock->writers_pending)
@@ -244,7 +251,7 @@ int op_rw_unlock(struct sim *sim, struct sim_thread *thread)
 	if (!is_writer && --rwlock->readers > 0)
 		return OP_DONE;
 	rwlock->object.held_ns += sim->now_ns - rwlock->held_since_ns;
-	return rwlock_pass_on(sim, rwlock, thread->tid);
+	return rwlock_pass_on(sim, rwlock, thread->tid, !is_writer);
 }
 
 int sim_set_handover(struct sim *sim, enum sim_object_kind kind, uint32_t object)

@@ -331,6 +331,29 @@ static void a_queue_of_less_than_nothing_is_empty(void **state)
 			"  get: { try_get: jobs, else: exit, next: first } } } }\n") == 4);
 }
 
+/* A reader that comes back at once, 100 times, does not keep a writer out who needs a moment to wake up. */
+static void the_last_reader_hands_over_to_a_writer(void **state)
+{
+	(void)state;
+	AUTO(model)
+	struct model *model =
+		parse("corecast_model: 1\n"
+		      "hardware: { cores: 2, wake: 10 us }\n"
+		      "rwlocks: { l: {} }\n"
+		      "threads:\n"
+		      "  r: { count: 1, fragments: { again: { loop: in, times: 100, next: exit },\n"
+		      "    in: { read_lock: l }, out: { cpu: 1 ms, unlock: l, next: again } } }\n"
+		      "  w: { count: 1, fragments: { first: { sleep: 500 us }, in: { lock: l },\n"
+		      "    out: { cpu: 1 ms, unlock: l, next: stop } } }\n");
+	AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
+	AUTO_FREE double *parameters = with_first(model, 0);
+	const struct sample_options options = { .model = model, .parameters = parameters };
+	struct err err;
+	if (sample_run(&options, row, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(row[GRAPH_TIME_S] < 0.003);
+}
+
 static void a_deadlock_and_an_endless_instant_are_explained(void **state)
 {
 	(void)state;
@@ -450,6 +473,7 @@ int main(void)
 		cmocka_unit_test(turns_that_cannot_be_divided_add_up),
 		cmocka_unit_test(who_holds_one_instance_takes_a_later_one),
 		cmocka_unit_test(a_queue_of_less_than_nothing_is_empty),
+		cmocka_unit_test(the_last_reader_hands_over_to_a_writer),
 		cmocka_unit_test(a_deadlock_and_an_endless_instant_are_explained),
 		cmocka_unit_test(warming_up_is_found),
 		cmocka_unit_test(intervals_hold_the_mean_95_times_of_100),

@@ -526,13 +526,13 @@ static void a_run_is_the_same_everywhere(void **state)
 		struct sim_options options;
 		uint64_t events, hash;
 	} golden[] = {
-		{ { 0 }, 2463, 0x7e1040f4ea959c88 },
-		{ { .cores = 3, .switch_ns = 2000 }, 2954, 0x6cb0b2873f6c2930 },
+		{ { 0 }, 2433, 0x4a1baa7f526225b2 },
+		{ { .cores = 3, .switch_ns = 2000 }, 2917, 0x140a94f7207a8489 },
 		{ { .cores = 2, .threads_per_core = 2, .wake_ns = 500 }, 2918, 0x92433745f63121b9 },
 		{ { .cores = 2,
 			  .scheduler = SIM_ROUND_ROBIN,
 			  .quantum = { SIM_EXPONENTIAL, .a = 100 * US } },
-			3246, 0x1c8a1ef42fbfa030 },
+			3267, 0x8bd6fa8d0e5c34fb },
 	};
 	static struct game game;
 	for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
