@@ -16,14 +16,14 @@ static void note(void)
 
 EXPORT int kill(pid_t pid, int signal)
 {
-	if (pid == 0 || pid == getpid())
+	if (is_tracing() && (pid == 0 || pid == getpid()))
 		note();
 	return real()->kill(pid, signal);
 }
 
 EXPORT int sigqueue(pid_t pid, int signal, const union sigval value)
 {
-	if (pid == getpid())
+	if (is_tracing() && pid == getpid())
 		note();
 	return real()->sigqueue(pid, signal, value);
 }
