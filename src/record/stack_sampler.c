@@ -17,8 +17,8 @@
 #include <string.h>
 
 enum {
-	/* 1 MiB: 440 samples with their stacks, more than a second of them; it is read many times a second. A power of two. */
-	RING_PAGES = 256,
+	/* 512 KiB, which unprivileged users may lock: 220 samples with their stacks, near a second of them. A power of two. */
+	RING_PAGES = 128,
 	STACK_BYTES = 2048, /* as much as a few functions have; a multiple of 8 */
 	FRAMES_MAX = 64,
 	STACKS_MAX = 1 << 17, /* beyond these samples have no callers */
