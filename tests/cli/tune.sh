@@ -270,7 +270,7 @@ done
 END
 : >log.csv
 "$CORECAST" tune -m 'count:^done' -s 'command:echo {n} >count' -i 0.1 --max 2 --log log.csv --json -- sh ./program \
-	2>messages | grep -v done >found.json
+	2>messages | grep -v "done" >found.json
 jq -e '.threads == 2' found.json >positive
 
 # Lines that are overwritten, and numbers as people read them; what was never there is told while the program runs, too.
