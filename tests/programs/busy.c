@@ -25,7 +25,7 @@ __attribute__((noinline)) static unsigned spend_some(unsigned seed)
 	return seed;
 }
 
-static void *work(void *argument)
+__attribute__((noinline)) static void *work(void *argument)
 {
 	unsigned *seed = argument;
 	while (thread_seconds() < 0.2)
