@@ -194,7 +194,7 @@ int auto_predict(const struct auto_model *model, const struct curve *curve, stru
 	if (!nodes || columns_of(curve, &columns) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	struct exponent_data data = { columns.threads, columns.log_x, columns.spread,
-		curve->point_count };
+		curve->point_count, .keeps_shares = true };
 	struct exponent_summary summary;
 	struct blend blend;
 	int code = exponent_predict(&model->exponent, &data, count, nodes, &summary);

@@ -211,7 +211,8 @@ int exponent_predict(const struct exponent_model *model, const struct exponent_d
 		summary.noise += weights[i] * h.noise;
 		summary.volatility += weights[i] * h.sigma;
 		smooth(steps, last);
-		bound_below(steps, data->threads[0] - 1);
+		if (data->keeps_shares)
+			bound_below(steps, data->threads[0] - 1);
 		accumulate(steps, node_count, &h, weights[i], ret);
 	}
 	for (size_t i = 0; i < node_count; i++)

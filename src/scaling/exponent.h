@@ -18,6 +18,7 @@
 #ifndef SCALING_EXPONENT_H
 #define SCALING_EXPONENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,7 @@ struct exponent_data {
 	const double *log_x; /* ln of throughput */
 	const double *spread; /* relative standard error of each, or 0 where unknown */
 	size_t count;
+	bool keeps_shares; /* below the first measurement throughput falls at most in proportion to the threads */
 };
 
 struct exponent_node {

@@ -59,7 +59,9 @@ static int predict(const struct tune_process_model *model, const struct tune_spa
 		values[i] = log(set->points[i].performance);
 		values[set->count + i] = set->points[i].spread;
 	}
-	struct exponent_data data = { threads, values, values + set->count, set->count };
+	/* Of shares it is not sure: what one thread does it can find out. */
+	struct exponent_data data = { threads, values, values + set->count, set->count,
+		.keeps_shares = false };
 	struct exponent_summary summary;
 	int code = exponent_predict(&model->exponent, &data, space->max, nodes, &summary);
 	*ret_noise = summary.noise;
