@@ -187,11 +187,9 @@ void confined_by_prctl(int operation, const unsigned long arguments[2])
 	enum {
 		SET_SYSCALL_USER_DISPATCH = 59
 	}; /* Linux 5.11: calls come to the program's ears; 0: no more */
-	if (operation == PR_SET_TSC && arguments[0] == PR_TSC_SIGSEGV)
-		sink_end();
-	else if (operation == SET_SYSCALL_USER_DISPATCH && arguments[0] != 0)
-		sink_end();
-	else if (operation == PR_SET_SECCOMP && arguments[0] == SECCOMP_MODE_STRICT)
+	if ((operation == PR_SET_TSC && arguments[0] == PR_TSC_SIGSEGV) ||
+		(operation == SET_SYSCALL_USER_DISPATCH && arguments[0] != 0) ||
+		(operation == PR_SET_SECCOMP && arguments[0] == SECCOMP_MODE_STRICT))
 		sink_end();
 	else if (operation == PR_SET_SECCOMP && arguments[0] == SECCOMP_MODE_FILTER)
 		apply((const struct sock_fprog *)arguments[1]);
