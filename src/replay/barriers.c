@@ -193,6 +193,18 @@ static int meet_in_rounds(struct replay *replay, uint32_t object, const struct a
 	return 0;
 }
 
+/* Who came together wait until those at the docks have come. One of them takes all, the others pass: in practice there is one. */
+static void await_docks(struct replay *replay, const struct arrival *arrivals, size_t count,
+	uint32_t joined, uint32_t docked)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct step *step = step_of(replay, &arrivals[i]);
+		step->object = joined;
+		step->other = i == 0 ? docked : 0;
+		step->kind = step->other > 0 ? STEP_SEM_WAIT : STEP_NOTHING;
+	}
+}
+
 /*
  * The arrivals at one barrier. Who left at the same instant met. Where some were let go later, by a
  * thread that was not at the barrier, it is the end of an OpenMP region: those wait there for the next
@@ -248,15 +260,7 @@ int barriers_meet(struct replay *replay, uint32_t object)
 			docks[first] = member_of(&a[i]);
 		if (pools_add_round(replay, joined, WHAT_JOINED, &docks[first], to - first) < 0)
 			return -ENOMEM;
-		for (size_t k = i; k < end; k++) {
-			struct step *step = step_of(replay, &a[k]);
-			step->kind = STEP_SEM_WAIT;
-			step->object = joined;
-			/* One of them takes all, the others pass: in practice there is one. */
-			step->other = k == i ? (uint32_t)(to - from) : 0;
-			if (step->other == 0)
-				step->kind = STEP_NOTHING;
-		}
+		await_docks(replay, &a[i], end - i, joined, (uint32_t)(to - from));
 		from = to;
 	}
 	return 0;

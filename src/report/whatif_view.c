@@ -53,28 +53,10 @@ static void add_answer(struct strbuf *out, const struct whatif_answer *answer)
 		seconds(best->high_ns).text, whatif_speedup(answer, best), answer->facts->cores);
 }
 
-static void add_doubts(struct strbuf *out, const struct whatif_answer *answer)
+/* What threads waited for is not in the recording: what was made of it. */
+static void add_inferred(struct strbuf *out, const struct whatif_answer *answer)
 {
 	const struct replay_facts *f = answer->facts;
-	if (!answer->is_within_limit)
-		strbuf_add(
-			out, "The replay does not reproduce the recording: do not trust this.\n");
-	if (!f->has_cores)
-		strbuf_addf(out,
-			"How many cores the run had was not recorded: taken as %" PRIu32
-			", as it used at the same time (--recorded-cores).\n",
-			f->cores);
-	if (!f->has_cpu_times)
-		strbuf_add(out,
-			"There are no CPU times in it: the time between two events stands for "
-			"them.\n");
-	if (f->available < 0.9)
-		strbuf_addf(out,
-			"The run got %.0f%% of the cores' time that it could have used: the rest "
-			"went to other programs, or its threads waited for what is not recorded "
-			"(in the C library, in loops of its own). Others are taken to want as much "
-			"of other cores.\n",
-			100 * f->available);
 	if (answer->forgotten > 0)
 		strbuf_addf(out,
 			"With what was inferred of %zu condition%s the replay came to a deadlock: "
@@ -112,6 +94,31 @@ static void add_doubts(struct strbuf *out, const struct whatif_answer *answer)
 			"taken as work that they shared out while they did it. If it was divided "
 			"beforehand, other cores give other times.\n",
 			f->shared_rounds, f->shared_rounds == 1 ? "" : "s");
+}
+
+static void add_doubts(struct strbuf *out, const struct whatif_answer *answer)
+{
+	const struct replay_facts *f = answer->facts;
+	if (!answer->is_within_limit)
+		strbuf_add(
+			out, "The replay does not reproduce the recording: do not trust this.\n");
+	if (!f->has_cores)
+		strbuf_addf(out,
+			"How many cores the run had was not recorded: taken as %" PRIu32
+			", as it used at the same time (--recorded-cores).\n",
+			f->cores);
+	if (!f->has_cpu_times)
+		strbuf_add(out,
+			"There are no CPU times in it: the time between two events stands for "
+			"them.\n");
+	if (f->available < 0.9)
+		strbuf_addf(out,
+			"The run got %.0f%% of the cores' time that it could have used: the rest "
+			"went to other programs, or its threads waited for what is not recorded "
+			"(in the C library, in loops of its own). Others are taken to want as much "
+			"of other cores.\n",
+			100 * f->available);
+	add_inferred(out, answer);
 	if (f->lost > 0)
 		strbuf_addf(out, "%" PRIu64 " events were not recorded.\n", f->lost);
 	if (f->left_out > 0)

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* criticality: samples, and spinning that shows as failed tries; timelines made by hand. */
+#include "cmocka_all.h"
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "criticality_fixture.h"
+
+static void trylock_loops_count_as_waiting_until_they_stop(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN, EVENT_PASS, WHAT_MUTEX, 5);
+	for (uint64_t i = 1; i <= 100; i++)
+		at(a, i * US, MAIN + 1, EVENT_TRY_FAILED, WHAT_MUTEX, 5);
+	/* From 2 us, the second failure, to 110 us, 10 after the last. */
+	AUTO(results) struct results *r = finish(a, 200 * US);
+	assert_int_equal(thread_of(r, MAIN + 1)->waited_ns[WHAT_MUTEX], 108 * US);
+	assert_int_equal(r->locks[0].try_failures, 100);
+	assert_int_equal(r->findings[0].kind, FINDING_SPIN);
+	assert_exact(r);
+}
+
+static void samples_carry_the_criticality_of_their_thread(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 500, MAIN + 1, EVENT_WAIT, WHAT_COND, 5);
+	struct event sample = { .kind = EVENT_SAMPLE, .tid = MAIN, .time_ns = 500, .site = 0xa };
+	send(a, sample);
+	sample.time_ns = 900;
+	sample.site = 0xb;
+	send(a, sample);
+	AUTO(results) struct results *r = finish(a, 900);
+	assert_true(r->has_samples);
+	/* The other thread was never sampled: its 250 ns go to where it started, which is unknown. */
+	assert_int_equal(r->site_count, 3);
+	assert_int_equal(r->sites[0].address, 0xb);
+	assert_int_equal(r->sites[0].blame_ns, 400);
+	assert_int_equal(r->sites[0].alone_ns, 400);
+	assert_int_equal(r->sites[1].blame_ns, 250);
+	assert_int_equal(r->sites[2].blame_ns, 250);
+	assert_int_equal(r->sites[1].alone_ns + r->sites[2].alone_ns, 0);
+}
+
+/* Whatever waits, samples and unknown threads there are. */
+static void the_blame_of_sampled_code_is_all_that_accrued(void **state)
+{
+	(void)state;
+	static const uint8_t kinds[] = { EVENT_WAIT, EVENT_PASS, EVENT_SAMPLE, EVENT_SAMPLE,
+		EVENT_RELEASE, EVENT_THREAD_EXIT, EVENT_RUN, EVENT_PREEMPT };
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct rng rng;
+		rng_init(&rng, seed);
+		AUTO(analysis)
+		struct analysis *a = new_analysis((struct analysis_opts){ .needs_core = seed % 2 });
+		uint64_t now = 0, sum = 0;
+		at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+		for (unsigned k = 0; k < 2000; k++) {
+			now += rng_below(&rng, 4000);
+			send(a, (struct event){ .time_ns = now,
+					.tid = MAIN + (uint32_t)rng_below(&rng, 7),
+					.kind = kinds[rng_below(&rng, ARRAY_SIZE(kinds))],
+					.what = WHAT_MUTEX,
+					.object = rng_below(&rng, 3),
+					.site = rng_below(&rng, 5) });
+		}
+		send(a, (struct event){ .time_ns = now, .tid = MAIN, .kind = EVENT_SAMPLE });
+		AUTO(results) struct results *r = finish(a, now + 500);
+		assert_true(r->has_samples);
+		for (size_t i = 0; i < r->site_count; i++)
+			sum += r->sites[i].blame_ns;
+		assert_int_equal(sum, r->active_ns);
+	}
+}
+
+/* One thread, whose samples at known times have known weights, also across a wait. */
+static void a_sample_is_worth_what_accrued_since_the_one_before(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	struct event stack = {
+		.tid = MAIN, .kind = EVENT_NAME, .what = WHAT_STACK, .object = 7, .text = "10 20"
+	};
+	struct event sample = { .tid = MAIN, .kind = EVENT_SAMPLE, .object = 7 };
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	send(a, stack);
+	sample.time_ns = 100;
+	sample.site = 0xa;
+	send(a, sample);
+	at(a, 300, MAIN, EVENT_WAIT, WHAT_SLEEP, 0);
+	at(a, 1000, MAIN, EVENT_PASS, WHAT_SLEEP, 0);
+	sample.time_ns = 1050;
+	sample.site = 0xb;
+	send(a, sample);
+	sample.site = 0xc;
+	sample.object = 8; /* nobody said which stack that is */
+	send(a, sample);
+	at(a, 1100, MAIN, EVENT_THREAD_EXIT, WHAT_NONE, 0);
+	AUTO(results) struct results *r = finish(a, 1200);
+	assert_int_equal(r->samples, 3);
+	assert_int_equal(r->site_count, 3);
+	assert_int_equal(r->sites[0].address, 0xb);
+	assert_int_equal(r->sites[0].blame_ns, 250);
+	assert_int_equal(r->sites[1].address, 0xa);
+	assert_int_equal(r->sites[1].blame_ns, 100);
+	assert_int_equal(r->sites[2].address, 0xc);
+	assert_int_equal(r->sites[2].blame_ns, 50);
+	assert_int_equal(r->sites[2].stack, INDEX_NONE);
+	const struct result_stack *found = &r->stacks[r->sites[0].stack];
+	assert_int_equal(found->frame_count, 2);
+	assert_int_equal(found->frames[1], 0x20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(trylock_loops_count_as_waiting_until_they_stop),
+		cmocka_unit_test(samples_carry_the_criticality_of_their_thread),
+		cmocka_unit_test(the_blame_of_sampled_code_is_all_that_accrued),
+		cmocka_unit_test(a_sample_is_worth_what_accrued_since_the_one_before),
+	};
+	return cmocka_run_group_tests_name("criticality_samples", tests, NULL, NULL);
+}
