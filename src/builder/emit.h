@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A group of the model as far as it has been made of a graph: what emit.c and loops.c share. */
+/* A group of the model as far as it has been made of a graph: what emit.c, emit_state.c and loops.c share. */
 #ifndef BUILDER_EMIT_H
 #define BUILDER_EMIT_H
 
@@ -34,6 +34,12 @@ struct emitter {
 };
 
 struct model_fragment *emit_fragment(const struct emitter *e, uint32_t index);
+
+/* Adds a fragment, with a number if its name is taken. 0 or -ENOMEM. */
+int emit_add_fragment(struct emitter *e, const char *name, uint32_t *ret);
+
+/* The fragment of a state, without what comes next; e->fragments then has it. 0 or -ENOMEM. */
+int emit_state(struct emitter *e, uint32_t state_index);
 
 /* Counts as they were seen; of a batch each of them comes as often. 0 or -ENOMEM. */
 int emit_counts(const struct emitter *e, const uint64_t *values, size_t count,

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A state of a graph as a fragment: its operation, on what, its times and counts. Where it leads to is emit.c's. */
+#include "builder/emit.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static enum model_op op_of(const struct build_state *state)
+{
+	static const enum model_op ops[STEP_OPS] = { [STEP_LOCK] = MODEL_LOCK,
+		[STEP_READ_LOCK] = MODEL_READ_LOCK,
+		[STEP_UNLOCK] = MODEL_UNLOCK,
+		[STEP_ARRIVE] = MODEL_ARRIVE,
+		[STEP_ACQUIRE] = MODEL_ACQUIRE,
+		[STEP_POST] = MODEL_POST,
+		[STEP_COND_WAIT] = MODEL_SLEEP,
+		[STEP_SLEEP] = MODEL_SLEEP,
+		[STEP_IO] = MODEL_SLEEP,
+		[STEP_DISK] = MODEL_IO,
+		[STEP_SPAWN] = MODEL_SPAWN,
+		[STEP_JOIN] = MODEL_JOIN,
+		[STEP_BEGIN] = MODEL_BEGIN,
+		[STEP_END] = MODEL_END,
+		[STEP_TICK] = MODEL_TICK,
+		[STEP_EXIT] = MODEL_COMPUTE,
+		[STEP_GET] = MODEL_GET,
+		[STEP_TRY_GET] = MODEL_TRY_GET,
+		[STEP_PUT] = MODEL_PUT,
+		[STEP_CLOSE] = MODEL_CLOSE,
+		[STEP_FAIL] = MODEL_FAIL,
+		[STEP_TAKE] = MODEL_TAKE,
+		[STEP_GIVE] = MODEL_GIVE };
+	return ops[state->op];
+}
+
+static bool is_about_group(const struct build_state *state)
+{
+	return state->op == STEP_SPAWN || state->op == STEP_JOIN;
+}
+
+static uint32_t model_object_of(const struct emitter *e, const struct build_state *state)
+{
+	struct build_step step = { .op = state->op, .object = state->object };
+	uint32_t object = build_object_of(&e->build->trace, &step);
+	if (object == BUILD_NONE || is_about_group(state))
+		return object == BUILD_NONE ? (uint32_t)MODEL_NONE : object;
+	return e->build->objects[object];
+}
+
+/* "lock cache@main.c:12" */
+static char *name_state(const struct emitter *e, const struct build_state *state)
+{
+	uint32_t pid = e->build->trace.threads[e->group->threads[0]].pid;
+	AUTO_FREE char *place = state->site ? build_place_name(e->build, pid, state->site) : NULL;
+	uint32_t object = model_object_of(e, state);
+	const char *subject = "", *word = state->op == STEP_EXIT ? "end"
+					  : state->op == STEP_IO ? "io"
+								 : model_op_word(op_of(state));
+	if (state->op == STEP_DISK && state->class != REQUEST_READ)
+		word = build_disk_class_name((enum request_class)state->class);
+	if (is_about_group(state) && object != MODEL_NONE)
+		subject = e->build->groups.items[object].name;
+	else if (object != MODEL_NONE)
+		subject = e->model->objects[object].name;
+	char *text = NULL;
+	int code = asprintf(&text, "%s%s%.100s%s%.80s", word, *subject ? " " : "", subject,
+		place ? " @" : "", place ? place : "");
+	return code < 0 ? NULL : text;
+}
+
+/* Of what is less than a thousandth of all CPU time the mean is enough, and easier to read. */
+static void fix_small(const struct emitter *e, const struct build_state *state,
+	const double *values, struct model_dist *cpu)
+{
+	enum { SMALL_OF = 1000 };
+	double sum = 0;
+	for (size_t i = 0; i < state->visits; i++)
+		sum += values[i];
+	if (cpu->kind != MODEL_QUANTILES || sum * SMALL_OF > e->work.program_s)
+		return;
+	*cpu = (struct model_dist){ .kind = MODEL_FIXED, .a.value = sum / (double)state->visits };
+}
+
+/* CPU time before the operation, and where it takes time itself that. */
+static int fill_times(struct emitter *e, const struct build_state *state, uint32_t index)
+{
+	AUTO_FREE double *values = calloc(state->visits + 1, sizeof *values);
+	if (!values)
+		return -ENOMEM;
+	for (size_t i = 0; i < state->visits; i++)
+		values[i] =
+			(double)e->graph->visits[e->graph->order[state->first + i]].step->cpu_ns *
+			1e-9;
+	struct model_fragment *fragment = emit_fragment(e, index);
+	int code = build_dist(e->model, values, state->visits, &fragment->cpu);
+	fix_small(e, state, values, &fragment->cpu);
+	if (code == 0)
+		code = build_share(e->build, &e->work, e->index, state, &fragment->cpu);
+	if (code < 0 || fragment->op != MODEL_SLEEP)
+		return code;
+	for (size_t i = 0; i < state->visits; i++)
+		values[i] = (double)e->graph->visits[e->graph->order[state->first + i]]
+				    .step->waited_ns *
+			    1e-9;
+	code = build_dist(e->model, values, state->visits, &fragment->time);
+	if (code == 0 && state->op == STEP_SLEEP)
+		code = build_pace_set(e->build, e->index, &fragment->time);
+	if (code == 0 && fragment->time.kind == MODEL_NO_TIME)
+		fragment->op = MODEL_COMPUTE;
+	return code;
+}
+
+/* The pool whose threads alone take what is put there, if those who put it do not belong to it; NULL: none. */
+static const struct build_pool *find_takers(const struct emitter *e, uint32_t object)
+{
+	const struct build *build = e->build;
+	const struct build_pool *found = NULL;
+	for (uint32_t i = 0; i < build->groups.count; i++) {
+		const struct build_pool *pool = build_pool_of(build->pools, &build->groups, i);
+		for (size_t j = 0; j < build->graphs[i].state_count; j++) {
+			const struct build_state *state = &build->graphs[i].states[j];
+			if (state->visits == 0 ||
+				(state->op != STEP_GET && state->op != STEP_TRY_GET) ||
+				build_class_of(&build->trace, state->object) != object)
+				continue;
+			if (!pool || pool == e->pool || (found && found != pool))
+				return NULL;
+			found = pool;
+		}
+	}
+	return found;
+}
+
+/* A signal to threads of a pool is for more of them if there are more. */
+static int fill_signals(
+	struct emitter *e, const struct build_state *state, struct model_fragment *fragment)
+{
+	uint32_t object = build_class_of(&e->build->trace, state->object);
+	const struct build_pool *pool = find_takers(e, object);
+	double sum = 0;
+	if (!pool)
+		return 0;
+	for (size_t i = 0; i < state->visits; i++)
+		sum += e->graph->visits[e->graph->order[state->first + i]].step->count;
+	fragment->is_plain = true;
+	return build_formula(e->model, &fragment->count.value, "%.6g * %s",
+		sum / (double)state->visits / pool->size,
+		e->model->parameters[pool->parameter].name);
+}
+
+static int fill_items(
+	struct emitter *e, const struct build_state *state, struct model_fragment *fragment)
+{
+	AUTO_FREE uint64_t *counts = calloc(state->visits + 1, sizeof *counts);
+	if (!counts)
+		return -ENOMEM;
+	bool is_always_one = true;
+	for (size_t i = 0; i < state->visits; i++) {
+		counts[i] = e->graph->visits[e->graph->order[state->first + i]].step->count;
+		is_always_one &= counts[i] == 1;
+	}
+	if (e->model->objects[fragment->object].are_signals)
+		return fill_signals(e, state, fragment);
+	if (is_always_one)
+		return 0;
+	fragment->is_plain = true; /* a request goes with one item */
+	return emit_counts(e, counts, state->visits, fragment);
+}
+
+/* How many requests of the state's class; the model has only classes of which requests were seen. */
+static int fill_requests(
+	struct emitter *e, const struct build_state *state, struct model_fragment *fragment)
+{
+	AUTO_FREE uint64_t *counts = calloc(state->visits + 1, sizeof *counts);
+	if (!counts)
+		return -ENOMEM;
+	for (size_t i = 0; i < state->visits; i++)
+		counts[i] = e->graph->visits[e->graph->order[state->first + i]].step->count;
+	fragment->other = 0;
+	for (size_t i = 0; i < state->class; i++)
+		fragment->other += e->build->disk.services[i].count > 0;
+	fragment->is_background = state->is_background;
+	return emit_counts(e, counts, state->visits, fragment);
+}
+
+static int fill_count(struct emitter *e, const struct build_state *state, uint32_t index)
+{
+	struct model_fragment *fragment = emit_fragment(e, index);
+	if (state->op == STEP_DISK)
+		return fill_requests(e, state, fragment);
+	if (state->op != STEP_SPAWN && state->op != STEP_PUT && state->op != STEP_GET &&
+		state->op != STEP_TICK)
+		return 0;
+	if (state->op == STEP_PUT)
+		return fill_items(e, state, fragment);
+	fragment->count.value.value = state->count == 1 ? 0 : state->count;
+	if (state->op != STEP_SPAWN)
+		return 0;
+	const struct build_pool *pool = &e->build->pools[state->object];
+	return pool->parameter == BUILD_NONE
+		       ? 0
+		       : build_pool_started(e->model, pool, &fragment->count.value);
+}
+
+int emit_state(struct emitter *e, uint32_t state_index)
+{
+	const struct build_state *state = &e->graph->states[state_index];
+	AUTO_FREE char *name = name_state(e, state);
+	uint32_t index;
+	int code = name ? emit_add_fragment(e, name, &index) : -ENOMEM;
+	if (code < 0)
+		return code;
+	e->fragments[state_index] = index;
+	struct model_fragment *fragment = emit_fragment(e, index);
+	fragment->op = op_of(state);
+	fragment->object = model_object_of(e, state);
+	if (state->region != BUILD_NONE && e->build->trace.objects[state->region].name) {
+		uint32_t part;
+		code = model_add_part(e->model, e->build->trace.objects[state->region].name, &part);
+		fragment->part = part;
+	}
+	if (code == 0)
+		code = fill_times(e, state, index);
+	return code < 0 ? code : fill_count(e, state, index);
+}
