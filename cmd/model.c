@@ -12,7 +12,7 @@
 #include "model/fit.h"
 #include "report/model.h"
 #include "report/report.h"
-#include "trace/timeline.h"
+#include "trace/amended.h"
 
 #include <errno.h>
 #include <math.h>
@@ -79,13 +79,12 @@ static int fit(struct fitted *fitted, struct err *err)
 	return 0;
 }
 
-static int build_once(const char *path, const struct values *v, struct symbols *symbols,
+static int build_once(struct amended *run, const struct values *v, struct symbols *symbols,
 	bool by_signals, struct fitted *ret, struct err *err)
 {
-	AUTO(trace_reader) struct trace_reader *reader = NULL;
 	AUTO(build) struct build *build = NULL;
 	struct build_opts opts = {
-		.name = path_file_name(path),
+		.name = path_file_name(run->path),
 		.cores = v->cores,
 		.took_s = v->took_s,
 		.by_signals = by_signals,
@@ -93,19 +92,17 @@ static int build_once(const char *path, const struct values *v, struct symbols *
 		.find = find_place,
 		.context = symbols,
 	};
-	int code = timeline_open(path, &reader, err);
-	if (code < 0)
-		return code;
+	struct trace_quality quality;
 	if (build_new(&opts, &build) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	struct event_sink sink = build_sink(build);
-	code = trace_reader_replay(reader, &sink, err);
+	int code = amended_replay(run, &sink, &quality, err);
 	if (code < 0)
 		return code;
 	if (v->cores == 0)
-		build_set_cores(build, trace_reader_quality(reader)->cores);
+		build_set_cores(build, quality.cores);
 	code = build_model(build, &ret->model, err);
-	return code < 0 ? err_prefix(err, code, "%s", path) : fit(ret, err);
+	return code < 0 ? err_prefix(err, code, "%s", run->path) : fit(ret, err);
 }
 
 /* How far the simulated time of the run is from the recorded one; of what others decide 0. INFINITY: there is none. */
@@ -127,10 +124,11 @@ static int read_run(const char *path, const struct values *v, struct symbols *sy
 {
 	static const double expected = 0.1; /* of any model */
 	AUTO_RELEASE(fitted) struct fitted second = { 0 };
-	int code = build_once(path, v, symbols, false, ret, err);
+	AUTO_RELEASE(amended) struct amended run = { .path = path };
+	int code = build_once(&run, v, symbols, false, ret, err);
 	if (code < 0 || miss_of(ret) <= expected)
 		return code;
-	code = build_once(path, v, symbols, true, &second, err);
+	code = build_once(&run, v, symbols, true, &second, err);
 	if (code < 0 || !(miss_of(&second) < miss_of(ret) / 2))
 		return code;
 	if (model_add_note(second.model,

@@ -8,7 +8,7 @@
 
 #include "meaning/meaning.h"
 #include "replay/replay.h"
-#include "trace/left_out.h"
+#include "trace/amended.h"
 #include "report/whatif.h"
 
 enum { WHATIF_REPLICATIONS_MAX = 1000 };
@@ -17,8 +17,8 @@ enum { WHATIF_REPLICATIONS_MAX = 1000 };
 #define WHATIF_LIMIT 0.10
 
 struct whatif {
-	struct left_out left_out; /* what is known of sections that were not recorded */
 	struct analysed before; /* .path is the file */
+	struct amended run; /* the same file */
 	uint32_t recorded_cores; /* 0: as the file says */
 	struct meaning *meaning;
 	struct replay *replay;

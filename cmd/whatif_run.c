@@ -4,31 +4,13 @@
 
 #include "base/mem.h"
 #include "base/outfile.h"
-#include "trace/any_cond.h"
 #include "trace/csv_write.h"
-#include "trace/timeline.h"
 #include "trace/writer.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* sink: NULL: only to know of sections that were left out. */
-static int feed(
-	struct whatif *whatif, const struct event_sink *sink, uint32_t *ret_cores, struct err *err)
-{
-	AUTO(trace_reader) struct trace_reader *reader = NULL;
-	int code = timeline_open(whatif->before.path, &reader, err);
-	if (code < 0)
-		return code;
-	if (ret_cores)
-		*ret_cores = trace_reader_quality(reader)->cores;
-	struct event_sink second = left_out_sink(&whatif->left_out, sink);
-	AUTO_RELEASE(any_cond) struct any_cond any = { .next = &second };
-	struct event_sink first = any_cond_sink(&any);
-	return trace_reader_replay(reader, &first, err);
-}
 
 static int load_replay(struct whatif *whatif, struct err *err)
 {
@@ -38,7 +20,7 @@ static int load_replay(struct whatif *whatif, struct err *err)
 	if (code < 0)
 		return code;
 	struct event_sink sink = replay_sink(whatif->replay);
-	code = feed(whatif, &sink, NULL, err);
+	code = amended_replay(&whatif->run, &sink, NULL, err);
 	if (code == 0)
 		replay_facts(whatif->replay, &whatif->facts);
 	return code;
@@ -46,19 +28,17 @@ static int load_replay(struct whatif *whatif, struct err *err)
 
 int whatif_load(struct whatif *whatif, FILE *notes, struct err *err)
 {
-	uint32_t cores = 0;
+	struct trace_quality quality = { 0 };
 	int code = analysed_read(&whatif->before, &(struct analysis_opts){ 0 }, notes, err);
 	if (code == 0 && meaning_new(&whatif->meaning) < 0)
 		code = err_set(err, -ENOMEM, "out of memory");
 	if (code < 0)
 		return code;
-	code = feed(whatif, NULL, NULL, err);
-	if (code < 0)
-		return code;
+	whatif->run.path = whatif->before.path;
 	struct event_sink sink = meaning_sink(whatif->meaning);
-	code = feed(whatif, &sink, &cores, err);
+	code = amended_replay(&whatif->run, &sink, &quality, err);
 	if (whatif->recorded_cores == 0)
-		whatif->recorded_cores = cores;
+		whatif->recorded_cores = quality.cores;
 	if (whatif->recorded_cores > REPLAY_CORES_MAX)
 		whatif->recorded_cores = REPLAY_CORES_MAX;
 	return code < 0 ? code : load_replay(whatif, err);
@@ -144,6 +124,6 @@ void whatif_release(struct whatif *whatif)
 	free(whatif->changes);
 	replay_free(whatif->replay);
 	meaning_free(whatif->meaning);
-	left_out_release(&whatif->left_out);
+	amended_release(&whatif->run);
 	analysed_release(&whatif->before);
 }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A timeline as those need it who make something of what threads did (the replay, models): conditions with a mutex of their own are
+ * ordinary ones (any_cond.h), and sections that a recorder's budget left out are put back (left_out.h).
+ *
+ *	AUTO_RELEASE(amended) struct amended run = { .path = path };
+ *	int code = amended_replay(&run, &sink, &quality, err);
+ *	... and again, any number of times
+ */
+#ifndef TRACE_AMENDED_H
+#define TRACE_AMENDED_H
+
+#include "trace/left_out.h"
+#include "trace/reader.h"
+
+#include <stdbool.h>
+
+struct amended {
+	const char *path; /* borrowed */
+	struct left_out left_out; /* what is known of sections that were not recorded */
+	bool is_known; /* that is all of it */
+};
+
+void amended_release(struct amended *run);
+
+/*
+ * All events into the sink, then finish(); the first time the file is read twice. *ret_quality is what the file says of itself (NULL:
+ * not wanted). 0, what timeline_open() and trace_reader_replay() return.
+ */
+int amended_replay(struct amended *run, const struct event_sink *sink,
+	struct trace_quality *ret_quality, struct err *err);
+
+#endif
