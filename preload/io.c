@@ -8,6 +8,9 @@
  * whichever thread does that. What comes over it are requests, too (TRACE_IMPLICIT): each from data that are
  * read to the next that are written there. Descriptors are a limit that a program may reach: opening one is a PASS,
  * closing it a RELEASE, and finding none left a TRY_FAILED.
+ *
+ * Pipes and eventfds of the program are queues (TRACE_QUEUE): what is written a RELEASE with as many bytes, what is read a PASS; of
+ * none, that the last writer has closed it, and that a writer does.
  */
 #include "live.h"
 #include "real.h"
@@ -18,9 +21,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
 	DESCRIPTORS_MAX = 1 << 16, /* higher ones are not followed */
@@ -89,6 +95,15 @@ EXPORT int thrd_sleep(const struct timespec *duration, struct timespec *left)
 	SLEEP(thrd_sleep(duration, left), nanoseconds(duration));
 }
 
+/* What threads of a program hand one another things through. */
+enum passage {
+	PASSAGE_UNKNOWN,
+	PASSAGE_NONE,
+	PASSAGE_EVENT,
+	PASSAGE_PIPE,
+	PASSAGE_PIPE_IN, /* its end for writing */
+};
+
 enum blocking {
 	BLOCKING_UNKNOWN,
 	BLOCKING_NEVER,
@@ -103,6 +118,8 @@ static struct {
 	uint32_t connection, request;
 	bool is_told;
 	uint8_t blocking; /* enum blocking */
+	uint8_t passage; /* enum passage */
+	uint64_t number; /* of that */
 } descriptors[DESCRIPTORS_MAX];
 
 /* Sockets, pipes, and what is no file at all (eventfd, timerfd, ...) do as they are told by O_NONBLOCK. */
@@ -165,9 +182,53 @@ static bool is_connection(int fd)
 	       __atomic_load_n(&descriptors[fd].connection, __ATOMIC_RELAXED);
 }
 
+static bool is_eventfd(int fd)
+{
+	static const char eventfd[] = "anon_inode:[eventfd]";
+	char path[32], target[sizeof(eventfd)];
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd); /* fits */
+	return readlink(path, target, sizeof(target)) == sizeof(eventfd) - 1 &&
+	       memcmp(target, eventfd, sizeof(eventfd) - 1) == 0;
+}
+
+static enum passage find_passage(int fd)
+{
+	struct stat about;
+	enum passage passage = PASSAGE_NONE;
+	int kept = errno;
+	/* Both ends of a pipe have its inode; all eventfds have the same one. */
+	uint64_t number = UINT64_C(1) << 48 | (uint64_t)fd;
+	bool is_known = fstat(fd, &about) == 0;
+	if (is_known && S_ISFIFO(about.st_mode)) {
+		number = about.st_ino;
+		passage = (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY ? PASSAGE_PIPE
+								       : PASSAGE_PIPE_IN;
+	} else if (is_known && (about.st_mode & S_IFMT) == 0 && is_eventfd(fd)) {
+		passage = PASSAGE_EVENT;
+	}
+	__atomic_store_n(&descriptors[fd].number, number, __ATOMIC_RELAXED);
+	errno = kept;
+	__atomic_store_n(&descriptors[fd].passage, passage, __ATOMIC_RELEASE);
+	return passage;
+}
+
+static void passed(enum trace_kind kind, int fd, ssize_t bytes, const void *caller)
+{
+	if (fd < 0 || fd >= DESCRIPTORS_MAX || bytes < 0)
+		return;
+	enum passage passage = __atomic_load_n(&descriptors[fd].passage, __ATOMIC_ACQUIRE);
+	if (passage == PASSAGE_UNKNOWN)
+		passage = find_passage(fd);
+	if (passage != PASSAGE_NONE)
+		trace_mark(kind, TRACE_QUEUE,
+			__atomic_load_n(&descriptors[fd].number, __ATOMIC_RELAXED), (uint64_t)bytes,
+			caller);
+}
+
 /* Data came: of a connection that is the next request, or the rest of one. */
 static void was_read(int fd, ssize_t bytes, const void *caller)
 {
+	passed(TRACE_PASS, fd, bytes, caller);
 	if (bytes <= 0 || !is_connection(fd) ||
 		__atomic_load_n(&descriptors[fd].request, __ATOMIC_RELAXED))
 		return;
@@ -178,6 +239,8 @@ static void was_read(int fd, ssize_t bytes, const void *caller)
 
 static void was_written(int fd, ssize_t bytes, const void *caller)
 {
+	if (bytes > 0)
+		passed(TRACE_RELEASE, fd, bytes, caller);
 	if (bytes <= 0 || !is_connection(fd) ||
 		!__atomic_load_n(&descriptors[fd].request, __ATOMIC_RELAXED))
 		return;
@@ -342,6 +405,7 @@ BLOCKS(int, __poll_chk, TRACE_IO_POLL, -1,
 static bool forget(int fd, bool is_told)
 {
 	__atomic_store_n(&descriptors[fd].blocking, BLOCKING_UNKNOWN, __ATOMIC_RELAXED);
+	__atomic_store_n(&descriptors[fd].passage, PASSAGE_UNKNOWN, __ATOMIC_RELAXED);
 	return __atomic_exchange_n(&descriptors[fd].is_told, is_told, __ATOMIC_RELAXED);
 }
 
@@ -411,6 +475,8 @@ EXPORT int close(int fd)
 		return real()->close(fd);
 	uint32_t connection = __atomic_exchange_n(&descriptors[fd].connection, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&descriptors[fd].request, 0, __ATOMIC_RELAXED); /* without an answer */
+	if (__atomic_load_n(&descriptors[fd].passage, __ATOMIC_RELAXED) == PASSAGE_PIPE_IN)
+		passed(TRACE_RELEASE, fd, 0, CALLER);
 	bool is_told = forget(fd, false);
 	int result = real()->close(fd);
 	if (is_told)

@@ -171,7 +171,7 @@ static int64_t flow_of(const struct build_step *step)
 	}
 }
 
-/* As many as there must have been at first, since more were taken than came: exact if it ran out once. */
+/* As many as there must have been at first, since more were taken than came: exact if it ran out once, and if it is known when. */
 static int find_initial(const struct build_trace *trace, uint32_t object, uint64_t *ret)
 {
 	struct flow *flows = NULL;
@@ -194,7 +194,8 @@ static int find_initial(const struct build_trace *trace, uint32_t object, uint64
 		qsort(flows, count, sizeof *flows, compare_flows);
 	for (size_t i = 0; i < count; i++) {
 		balance += flows[i].by;
-		least = balance < least ? balance : least;
+		bool is_told = !trace->objects[object].is_pipe || i + 1 == count;
+		least = is_told && balance < least ? balance : least;
 	}
 	free(flows);
 	*ret = (uint64_t)-least;

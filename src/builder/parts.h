@@ -9,6 +9,7 @@
 #include "builder/disk.h"
 #include "builder/graph.h"
 #include "builder/limits.h"
+#include "builder/pipes.h"
 #include "builder/polls.h"
 #include "builder/pool.h"
 #include "builder/requests.h"

@@ -190,6 +190,12 @@ static void end_wait_at_futex(struct build_trace *trace, const struct build_live
 	event->what = WHAT_QUEUE;
 }
 
+/* Of what went through a pipe: build_pipes_find() makes items of them. */
+static uint32_t bytes_of(const struct event *event)
+{
+	return event->value < UINT32_MAX ? (uint32_t)event->value : UINT32_MAX;
+}
+
 /* Ends the step that began with a WAIT, or is one without. */
 static int add_pass(struct build_trace *trace, uint32_t index, const struct event *event)
 {
@@ -201,6 +207,8 @@ static int add_pass(struct build_trace *trace, uint32_t index, const struct even
 	}
 	if (!live->is_waiting || live->step.op != op)
 		live->step = begin_step(&trace->threads[index], live, event, (enum step_op)op);
+	if (event->what == WHAT_QUEUE)
+		live->step.count = bytes_of(event);
 	struct build_step step = live->step;
 	struct event named = *event;
 	if (event->what == WHAT_FUTEX && live->is_waiting)
@@ -265,6 +273,8 @@ static int add_plain(
 		step.flags |= event->flags & EVENT_IMPLICIT ? STEP_OVER : 0;
 		step.count = event->what == WHAT_IO ? (uint32_t)event->object : 1;
 	}
+	if (op == STEP_PUT)
+		step.count = bytes_of(event);
 	if (op == STEP_TICK)
 		step.count = event->value < UINT32_MAX ? (uint32_t)event->value : UINT32_MAX;
 	else if (op != STEP_BEGIN && op != STEP_END && op != STEP_EXIT)

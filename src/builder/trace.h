@@ -106,6 +106,7 @@ struct build_object {
 	uint64_t uses; /* of a lock: how often it was taken */
 	uint32_t user; /* of a lock: the thread that took it first, plus 1 */
 	bool is_shared; /* of a lock: others did, too */
+	bool is_pipe; /* a queue of as many items as were put and got, however late that was told */
 	uint32_t maker; /* of a semaphore: the thread that initialised it, plus 1; 0: not seen */
 	uint64_t first; /* of a semaphore: its value when it was initialised, plus 1; 0: not seen */
 	bool are_signals; /* a queue of wakes at a futex, or of signals by semaphores */

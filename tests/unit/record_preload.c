@@ -290,6 +290,20 @@ static void only_input_that_blocks_is_a_wait(void **state)
 		count_of(&trace, EVENT_WAIT, WHAT_IO, 0), count_of(&trace, EVENT_PASS, WHAT_IO, 0));
 }
 
+static void what_goes_through_a_pipe_is_told(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "io", &trace);
+	assert_int_equal(count_of(&trace, EVENT_RELEASE, WHAT_QUEUE, 0), 1);
+	assert_int_equal(count_of(&trace, EVENT_PASS, WHAT_QUEUE, 0), 1);
+	const struct event *put = first_of(&trace, EVENT_RELEASE, WHAT_QUEUE);
+	const struct event *got = first_of(&trace, EVENT_PASS, WHAT_QUEUE);
+	assert_int_equal(put->value, 1);
+	assert_int_equal(got->value, 1);
+	assert_true(put->object == got->object && put->tid != got->tid);
+}
+
 static void so_are_other_calls_that_block(void **state)
 {
 	(void)state;
@@ -319,6 +333,7 @@ int main(void)
 		cmocka_unit_test(locks_are_as_far_apart_as_they_were),
 		cmocka_unit_test(a_sleep_ends_when_its_time_is_over),
 		cmocka_unit_test(only_input_that_blocks_is_a_wait),
+		cmocka_unit_test(what_goes_through_a_pipe_is_told),
 		cmocka_unit_test(so_are_other_calls_that_block),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Models of programs whose threads hand one another work through pipes. */
+#include "build_script.h"
+
+enum { PIPE = 200, ITEM_BYTES = 8, ITEMS = 40, WRITING = 50, READING = 60 };
+
+static void passed(struct script *s, uint32_t tid, enum event_kind kind, uint64_t bytes)
+{
+	send(s, (struct event){ .tid = tid,
+			.kind = (uint8_t)kind,
+			.what = WHAT_QUEUE,
+			.object = PIPE,
+			.site = kind == EVENT_PASS ? READING : WRITING,
+			.value = bytes });
+}
+
+static void read_item(struct script *s, uint32_t tid, bool has_waited, uint64_t bytes)
+{
+	if (has_waited) {
+		send(s, (struct event){ .tid = tid,
+				.kind = EVENT_WAIT,
+				.what = WHAT_IO,
+				.object = 5,
+				.site = READING,
+				.value = EVENT_IO_PIPE });
+		s->now_ns += 20000;
+		op(s, tid, EVENT_PASS, WHAT_IO, 5, READING);
+	}
+	passed(s, tid, EVENT_PASS, bytes);
+}
+
+/* Main writes items and closes the pipe; two workers read one each time, and wait for each second one. */
+static struct model *hand_out(uint64_t bytes_of_a_read)
+{
+	struct script s = begin(2);
+	for (uint64_t i = 0; i < ITEMS; i++) {
+		work(&s, MAIN, 3000);
+		passed(&s, MAIN, EVENT_RELEASE, ITEM_BYTES);
+		read_item(
+			&s, 1 + (uint32_t)i % 2, i % 4 < 2, i == 3 ? bytes_of_a_read : ITEM_BYTES);
+		work(&s, 1 + (uint32_t)i % 2, 9000);
+	}
+	passed(&s, MAIN, EVENT_RELEASE, 0);
+	for (uint32_t i = 1; i <= 2; i++)
+		read_item(&s, i, true, 0);
+	return finish(&s, 2);
+}
+
+static void what_is_read_one_by_one_is_a_queue(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *model = hand_out(ITEM_BYTES);
+	assert_int_not_equal(model_find_parameter(model, "workers"), MODEL_NONE);
+	assert_non_null(fragment_of(model, 0, MODEL_PUT));
+	assert_non_null(fragment_of(model, 0, MODEL_CLOSE));
+	assert_non_null(fragment_of(model, 1, MODEL_GET));
+	assert_null(fragment_of(model, 1, MODEL_SLEEP)); /* the waits are the queue's */
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+}
+
+static void what_is_read_in_pieces_of_any_size_is_none(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *model = hand_out(ITEM_BYTES - 3);
+	assert_null(fragment_of(model, 0, MODEL_PUT));
+	assert_null(fragment_of(model, 1, MODEL_GET));
+	assert_non_null(fragment_of(model, 1, MODEL_SLEEP));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_read_one_by_one_is_a_queue),
+		cmocka_unit_test(what_is_read_in_pieces_of_any_size_is_none),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
