@@ -14,6 +14,9 @@ struct left_out_thread {
 		uint64_t mutex, site;
 	} holds[HOLDS_MAX];
 	size_t count;
+	uint64_t signal; /* its last one outside a section, plus one; 0: it is not known any more what belongs to that */
+	uint64_t section, site; /* the mutex of the section that came behind it, and where it took that; 0: none so far */
+	uint64_t moved; /* a mutex whose next PASS has been passed on before its signal */
 };
 
 void left_out_release(struct left_out *left_out)
@@ -22,6 +25,7 @@ void left_out_release(struct left_out *left_out)
 	map_release(&left_out->sites);
 	map_release(&left_out->index);
 	free(left_out->threads);
+	map_release(&left_out->behind);
 }
 
 static struct left_out_thread *thread_of(struct left_out *left_out, const struct event *event)
@@ -80,38 +84,53 @@ static int pass_on(struct left_out *left_out, const struct event *signal, enum e
 	return give(left_out, &event, err);
 }
 
-/* The section of the signal that has none. */
-static int flush(struct left_out *left_out, struct err *err)
+/* While the sections are being learned: what its thread does next says whether this was the section of its last signal. */
+static int learn(
+	struct left_out *left_out, struct left_out_thread *thread, const struct event *event)
 {
-	const struct event *signal = &left_out->signal;
-	if (!left_out->has_signal)
+	bool is_ours = event->what == WHAT_MUTEX && !(event->flags & EVENT_IMPLICIT);
+	bool is_begin = is_ours && event->kind == EVENT_PASS;
+	bool is_end = is_ours && event->kind == EVENT_RELEASE;
+	if (left_out->next || thread->signal == 0)
 		return 0;
-	left_out->has_signal = false;
-	if (!left_out->has_left_out)
+	int code = is_end && thread->section == event->object
+			   ? set(&left_out->behind, thread->signal, event->object, thread->site)
+			   : 0;
+	thread->signal = is_begin && thread->section == 0 ? thread->signal : 0;
+	thread->section = is_begin ? event->object : 0;
+	thread->site = event->site;
+	return code;
+}
+
+/* A signal whose section is told of behind it, or not at all. */
+static int signal_alone(struct left_out *left_out, struct left_out_thread *thread, uint64_t mutex,
+	const struct event *signal, struct err *err)
+{
+	const uint64_t *site = signal->site ? map_find(&left_out->sites, signal->pid, signal->site)
+					    : NULL;
+	const uint64_t *behind = map_find(&left_out->behind, left_out->signals, mutex);
+	bool is_behind = behind && (!site || *behind == *site);
+	thread->signal = left_out->signals;
+	thread->section = 0;
+	if (!is_behind && (!site || !left_out->has_left_out))
 		return give(left_out, signal, err);
-	uint64_t mutex = *map_find(&left_out->mutexes, signal->pid, signal->object);
-	uint64_t site = *map_find(&left_out->sites, signal->pid, signal->site);
-	int code = pass_on(left_out, signal, EVENT_PASS, mutex, site, err);
+	site = is_behind ? behind : site;
+	int code = pass_on(left_out, signal, EVENT_PASS, mutex, *site, err);
 	if (code == 0)
 		code = give(left_out, signal, err);
-	return code < 0 ? code : pass_on(left_out, signal, EVENT_RELEASE, mutex, site, err);
+	if (is_behind)
+		thread->moved = mutex;
+	else if (code == 0)
+		code = pass_on(left_out, signal, EVENT_RELEASE, mutex, *site, err);
+	return code;
 }
 
-/* Whether this is the section of the signal that has none. */
-static bool is_its_section(const struct left_out *left_out, const struct event *event)
-{
-	const struct event *signal = &left_out->signal;
-	return left_out->has_signal && event->kind == EVENT_PASS && event->what == WHAT_MUTEX &&
-	       event->pid == signal->pid && event->tid == signal->tid &&
-	       event->time_ns == signal->time_ns &&
-	       event->object == *map_find(&left_out->mutexes, signal->pid, signal->object);
-}
-
-static int signal_event(struct left_out *left_out, const struct left_out_thread *thread,
+static int signal_event(struct left_out *left_out, struct left_out_thread *thread,
 	const struct event *event, struct err *err)
 {
 	const uint64_t *known = map_find(&left_out->mutexes, event->pid, event->object);
 	uint64_t mutex = known ? *known : 0;
+	left_out->signals++;
 	for (size_t i = 0; i < thread->count; i++)
 		if (thread->holds[i].mutex == mutex || (!known && i + 1 == thread->count)) {
 			if (set(&left_out->mutexes, event->pid, event->object,
@@ -121,21 +140,13 @@ static int signal_event(struct left_out *left_out, const struct left_out_thread 
 				return err_set(err, -ENOMEM, "out of memory");
 			return give(left_out, event, err);
 		}
-	if (!known || event->site == 0 || !map_find(&left_out->sites, event->pid, event->site))
-		return give(left_out, event, err);
-	left_out->signal = *event;
-	left_out->signal.text = NULL;
-	left_out->has_signal = true;
-	return 0;
+	return known ? signal_alone(left_out, thread, mutex, event, err)
+		     : give(left_out, event, err);
 }
 
 static int left_out_event(void *context, const struct event *event, struct err *err)
 {
 	struct left_out *left_out = context;
-	bool is_behind = is_its_section(left_out, event);
-	int code = is_behind ? give(left_out, event, err) : flush(left_out, err);
-	if (code < 0)
-		return code;
 	left_out->has_left_out |= event->kind == EVENT_LEFT_OUT;
 	bool is_mutex = event->what == WHAT_MUTEX &&
 			(event->kind == EVENT_PASS || event->kind == EVENT_RELEASE);
@@ -144,7 +155,7 @@ static int left_out_event(void *context, const struct event *event, struct err *
 	if ((!is_mutex && !is_cond) || event->tid == 0)
 		return give(left_out, event, err);
 	struct left_out_thread *thread = thread_of(left_out, event);
-	if (!thread ||
+	if (!thread || learn(left_out, thread, event) < 0 ||
 		(is_cond && event->kind == EVENT_WAIT && event->value &&
 			set(&left_out->mutexes, event->pid, event->object, event->value) < 0))
 		return err_set(err, -ENOMEM, "out of memory");
@@ -152,27 +163,25 @@ static int left_out_event(void *context, const struct event *event, struct err *
 		return signal_event(left_out, thread, event, err);
 	if (is_mutex)
 		follow(thread, event);
-	if (!is_behind)
+	bool is_moved = is_mutex && event->kind == EVENT_PASS && thread->moved == event->object;
+	if (!is_moved)
 		return give(left_out, event, err);
-	left_out->has_signal = false;
-	return give(left_out, &left_out->signal, err);
+	thread->moved = 0;
+	return 0;
 }
 
 static int left_out_finish(void *context, uint64_t end_ns, struct err *err)
 {
-	struct left_out *left_out = context;
-	int code = flush(left_out, err);
-	if (code < 0)
-		return code;
+	const struct left_out *left_out = context;
 	return left_out->next ? sink_finish(left_out->next, end_ns, err) : 0;
 }
 
 struct event_sink left_out_sink(struct left_out *left_out, const struct event_sink *next)
 {
 	left_out->next = next;
-	left_out->has_signal = false;
+	left_out->signals = 0;
 	for (size_t i = 0; i < left_out->count; i++)
-		left_out->threads[i].count = 0;
+		left_out->threads[i] = (struct left_out_thread){ 0 };
 	return (struct event_sink){
 		.context = left_out, .event = left_out_event, .finish = left_out_finish
 	};

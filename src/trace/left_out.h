@@ -2,8 +2,8 @@
 /*
  * Critical sections that a recorder left out, as the lock was free and its budget spent, but for the signal in them. Who counts what
  * threads put and get needs all. A signal at a call site that was seen within a section, of a thread that does not hold that
- * condition's mutex, tells of one: its pass and release are passed on beside it, at the same instant. (A section that somebody came to
- * wait for is told of after its signal, with the same time: that is put before it.)
+ * condition's mutex, tells of one: its pass and release are passed on beside it, at the same instant. A section that somebody came to
+ * wait for is told of after its signal, by a pass and a release between which the thread signals nothing: that pass is put before it.
  *
  *	AUTO_RELEASE(left_out) struct left_out left_out = { 0 };
  *	struct event_sink first = left_out_sink(&left_out, NULL);
@@ -31,8 +31,8 @@ struct left_out {
 	struct map index; /* process, thread -> index */
 	struct left_out_thread *threads;
 	size_t count, capacity;
-	struct event signal; /* without a section so far */
-	bool has_signal;
+	uint64_t signals; /* so far in this stream */
+	struct map behind; /* n-th of these, mutex of the section that its thread told of behind it -> where it took that */
 	bool has_left_out; /* the recorder says that it left out some */
 };
 

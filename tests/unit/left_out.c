@@ -33,7 +33,10 @@ static void give(const struct event_sink *sink, uint64_t time_ns, enum event_kin
 	assert_int_equal(sink_event(sink, &event, NULL), 0);
 }
 
-/* One whole section, one of which only the signal is there, and one that is told of after its signal. */
+/*
+ * One whole section, one of which only the signal is there, and one that is told of after its signal, when others have been woken and
+ * come to wait for it.
+ */
 static void give_sections(const struct event_sink *sink, bool has_left_out)
 {
 	give(sink, 1, EVENT_PASS, WHAT_MUTEX, MUTEX, PASS_SITE);
@@ -43,7 +46,8 @@ static void give_sections(const struct event_sink *sink, bool has_left_out)
 		give(sink, 4, EVENT_LEFT_OUT, WHAT_NONE, 0, 0);
 	give(sink, 5, EVENT_RELEASE, WHAT_COND, COND, SIGNAL_SITE);
 	give(sink, 6, EVENT_RELEASE, WHAT_COND, COND, SIGNAL_SITE);
-	give(sink, 6, EVENT_PASS, WHAT_MUTEX, MUTEX, PASS_SITE);
+	give(sink, 6, EVENT_WOKEN, WHAT_COND, COND, 0);
+	give(sink, 7, EVENT_PASS, WHAT_MUTEX, MUTEX, PASS_SITE);
 	give(sink, 7, EVENT_RELEASE, WHAT_MUTEX, MUTEX, 0);
 	assert_int_equal(sink_finish(sink, 8, NULL), 0);
 }
@@ -65,7 +69,7 @@ static void a_signal_tells_of_its_section(void **state)
 	give_sections(&sink, true);
 	sink = left_out_sink(&left_out, &next);
 	give_sections(&sink, true);
-	assert_int_equal(passed.count, 10);
+	assert_int_equal(passed.count, 11);
 	assert_event(&passed, 4, EVENT_PASS, MUTEX);
 	assert_int_equal(passed.events[4].site, PASS_SITE);
 	assert_int_equal(passed.events[4].time_ns, 5);
@@ -73,7 +77,8 @@ static void a_signal_tells_of_its_section(void **state)
 	assert_event(&passed, 6, EVENT_RELEASE, MUTEX);
 	assert_event(&passed, 7, EVENT_PASS, MUTEX); /* before its signal */
 	assert_event(&passed, 8, EVENT_RELEASE, COND);
-	assert_event(&passed, 9, EVENT_RELEASE, MUTEX);
+	assert_event(&passed, 9, EVENT_WOKEN, COND);
+	assert_event(&passed, 10, EVENT_RELEASE, MUTEX);
 }
 
 static void where_all_is_recorded_nothing_is_added(void **state)
@@ -82,9 +87,11 @@ static void where_all_is_recorded_nothing_is_added(void **state)
 	struct passed_on passed = { 0 };
 	struct event_sink next = { .context = &passed, .event = keep };
 	AUTO_RELEASE(left_out) struct left_out left_out = { 0 };
-	struct event_sink sink = left_out_sink(&left_out, &next);
+	struct event_sink sink = left_out_sink(&left_out, NULL);
 	give_sections(&sink, false);
-	assert_int_equal(passed.count, 7);
+	sink = left_out_sink(&left_out, &next);
+	give_sections(&sink, false);
+	assert_int_equal(passed.count, 8);
 	assert_event(&passed, 3, EVENT_RELEASE, COND);
 	assert_event(&passed, 4, EVENT_PASS, MUTEX);
 	assert_event(&passed, 5, EVENT_RELEASE, COND);
