@@ -359,9 +359,11 @@ static int load_event(void *context, const struct event *given, struct err *err)
 {
 	struct replay *replay = context;
 	struct event event = *given;
+	/* The recorder's samples begin while the program is still being loaded, which no thread tells of. */
 	if (!replay->has_begun)
 		replay->origin_ns = event.time_ns;
-	replay->has_begun = true;
+	replay->has_begun |=
+		event.kind != EVENT_SAMPLE && (event.kind != EVENT_NAME || event.cpu_ns > 0);
 	event.time_ns = event.time_ns > replay->origin_ns ? event.time_ns - replay->origin_ns : 0;
 	if (event.time_ns < replay->now_ns)
 		event.time_ns = replay->now_ns;

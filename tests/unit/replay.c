@@ -49,6 +49,19 @@ static void cores_divide_the_parallel_part(void **state)
 	release(&f);
 }
 
+/* Samples of a program that is still being loaded. */
+static void time_begins_with_the_first_thread(void **state)
+{
+	(void)state;
+	struct fixture f = load(HEAD "1000000,main,sample,,1,2,,\n"
+				     "9000000,main,start,,,,,\n"
+				     "9500000,main,exit,,,,,\n",
+		1);
+	assert_int_equal(measured(&f), 500000);
+	assert_int_equal(play(&f, 1, NULL, 0), 500000);
+	release(&f);
+}
+
 static void a_faster_thread_takes_its_part_of_the_time(void **state)
 {
 	(void)state;
@@ -551,6 +564,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cores_divide_the_parallel_part),
+		cmocka_unit_test(time_begins_with_the_first_thread),
 		cmocka_unit_test(a_faster_thread_takes_its_part_of_the_time),
 		cmocka_unit_test(threads_keep_to_their_cores),
 		cmocka_unit_test(who_is_joined_may_have_ended_first),
