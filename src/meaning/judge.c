@@ -13,6 +13,7 @@ struct hypothesis {
 	int64_t first; /* b at which there is nothing to get: minus the items at first */
 	uint64_t decisions, explained;
 	uint64_t waits, waits_explained; /* of those */
+	uint64_t closing_put; /* after so many puts it is closed; 0: not by that */
 	bool is_closed;
 };
 
@@ -56,7 +57,7 @@ static void mark_refused(const struct judge *judge, const struct meaning_entry *
 static void play(const struct judge *judge, struct hypothesis *h, bool marks)
 {
 	int64_t items = -h->first;
-	uint64_t waiting = 0;
+	uint64_t waiting = 0, puts = 0;
 	h->decisions = h->explained = h->waits = h->waits_explained = 0;
 	h->is_closed = false;
 	for (size_t i = 0; i < judge->mutex->count; i++) {
@@ -77,6 +78,7 @@ static void play(const struct judge *judge, struct hypothesis *h, bool marks)
 			/* Who waits for this is told: else it waits for more. */
 			h->decisions += waiting > 0 && !is_enough && !entry->tells &&
 					items >= (int64_t)h->get_items;
+			h->is_closed |= ++puts == h->closing_put;
 			break;
 		case ROLE_CLOSE:
 			h->is_closed = true;
@@ -184,6 +186,7 @@ static int accept_queue(const struct judge *judge, struct hypothesis *h)
 	cond->put_items = h->put_items;
 	cond->get_items = h->get_items;
 	cond->is_closed = h->is_closed;
+	cond->closing_put = h->closing_put;
 	return judge_add_parts(judge, roles);
 }
 
@@ -249,6 +252,20 @@ static int find_closer(
 	return 1;
 }
 
+/* Those who get know how much there will be: after the last put who finds nothing goes on. */
+static void find_last_put(const struct judge *judge, struct hypothesis *best)
+{
+	struct hypothesis h = *best;
+	if (best->is_closed || best->decisions == 0)
+		return;
+	h.closing_put = 0;
+	for (size_t i = 0; i < judge->mutex->count; i++)
+		h.closing_put += judge_role_at(judge, &judge->mutex->log[i]) == ROLE_PUT;
+	play(judge, &h, false);
+	if (share(&h) > share(best))
+		*best = h;
+}
+
 /* Those who only signal are producers; the last of them may instead have closed the queue, each in its own way. */
 static int judge_queue(const struct judge *judge, const struct meaning_use *use)
 {
@@ -263,6 +280,7 @@ static int judge_queue(const struct judge *judge, const struct meaning_use *use)
 	AUTO_FREE uint8_t *roles = calloc(types + 1, sizeof *roles);
 	if (code < 0 || !roles)
 		return -ENOMEM;
+	find_last_put(judge, &best);
 	memcpy(roles, judge->roles, types);
 	set_roles(judge, use);
 	code = judge_generations(judge, share(&best));

@@ -124,8 +124,10 @@ int judge_drain(const struct judge *judge)
 		bool is_wait = entry->what == ENTRY_WAIT && entry->subject == judge->cond;
 		enum role role = judge_role_at(judge, entry);
 		items += role == ROLE_PUT;
-		if (is_wait && entry->is_again)
+		if (is_wait && entry->is_again) { /* whatever there is: no evidence */
 			items = 0;
+			continue;
+		}
 		decisions += is_wait || role == ROLE_GET;
 		explained += (is_wait && items == 0) || (role == ROLE_GET && items > 0);
 		waits += is_wait;

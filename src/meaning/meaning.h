@@ -17,7 +17,8 @@
 		A section puts at its end, or before it waits for another condition (part.is_first).
  *		b at the decisions to wait tells how many items there were at first (of `has room`:
  *		the capacity). Room and items are two such conditions with S and W exchanged.
- *		Sections that put once, after all others, may close it instead.
+ *		Sections that put once, after all others, may close it instead; or it is closed for
+ *		those who get by the last put.
  *	latch	a queue of which one section gets many: it waits until all have come
  *	barrier	S and W are the same: the last of n to come wakes the others; of two, now one, now the
  *		other; every section of them waits or wakes
@@ -72,7 +73,9 @@ struct meaning_cond {
 	bool is_seen; /* some section waited: else inferred from equal counts of puts and gets */
 	uint32_t put_items, get_items; /* queue: of one section */
 	uint32_t participants; /* barrier */
-	bool is_closed; /* queue: by the sections with MEANING_CLOSES */
+	bool is_closed; /* queue: by the sections with MEANING_CLOSES, or */
+	uint64_t
+		closing_put; /* by this one, from 1: those who get know that it is the last; 0: not so */
 	bool is_partial; /* progress: not all types of sections that wait have needs */
 };
 

@@ -102,7 +102,8 @@ int play_put(struct player *player, uint32_t index, const struct step *step, str
 	bool is_for_all = true;
 	if (step->class == MEANING_PUTS) {
 		cond->items += meaning->put_items;
-		is_for_all = meaning->put_items > 1 || meaning->get_items > 1 ||
+		cond->is_closed |= ++cond->puts == meaning->closing_put;
+		is_for_all = cond->is_closed || meaning->put_items > 1 || meaning->get_items > 1 ||
 			     cond->refused_waiting > 0 || deal_is_over(player, step->object);
 	} else if (step->class == MEANING_CLOSES) {
 		cond->is_closed = true;

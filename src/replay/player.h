@@ -34,7 +34,7 @@ struct play_thread {
 /* What a condition stands for, now. */
 struct play_cond {
 	int64_t items;
-	uint64_t opened, arrived, generation;
+	uint64_t puts, opened, arrived, generation;
 	uint32_t refused_waiting; /* who wait for the queue to be closed */
 	bool is_closed, has_order; /* has_order: somebody waits for one certain signal */
 	uint8_t *signals; /* a bit for each recorded signal: it was given */

@@ -14,8 +14,10 @@ struct left_out_thread {
 		uint64_t mutex, site;
 	} holds[HOLDS_MAX];
 	size_t count;
-	uint64_t signal; /* its last one outside a section, plus one; 0: it is not known any more what belongs to that */
-	uint64_t section, site; /* the mutex of the section that came behind it, and where it took that; 0: none so far */
+	uint64_t
+		signal; /* its last one outside a section, plus one; 0: it is not known any more what belongs to that */
+	uint64_t section,
+		site; /* the mutex of the section that came behind it, and where it took that; 0: none so far */
 	uint64_t moved; /* a mutex whose next PASS has been passed on before its signal */
 };
 
@@ -106,8 +108,8 @@ static int learn(
 static int signal_alone(struct left_out *left_out, struct left_out_thread *thread, uint64_t mutex,
 	const struct event *signal, struct err *err)
 {
-	const uint64_t *site = signal->site ? map_find(&left_out->sites, signal->pid, signal->site)
-					    : NULL;
+	const uint64_t *site =
+		signal->site ? map_find(&left_out->sites, signal->pid, signal->site) : NULL;
 	const uint64_t *behind = map_find(&left_out->behind, left_out->signals, mutex);
 	bool is_behind = behind && (!site || *behind == *site);
 	thread->signal = left_out->signals;

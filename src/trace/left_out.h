@@ -32,7 +32,8 @@ struct left_out {
 	struct left_out_thread *threads;
 	size_t count, capacity;
 	uint64_t signals; /* so far in this stream */
-	struct map behind; /* n-th of these, mutex of the section that its thread told of behind it -> where it took that */
+	struct map
+		behind; /* n-th of these, mutex of the section that its thread told of behind it -> where it took that */
 	bool has_left_out; /* the recorder says that it left out some */
 };
 

@@ -204,6 +204,22 @@ static void who_finds_a_closed_queue_empty_is_refused(void **state)
 	meaning_free(s.meaning);
 }
 
+/* Who gets counts, and knows when all is taken. */
+static void a_queue_may_end_with_its_last_item(void **state)
+{
+	(void)state;
+	struct script s = begin();
+	struct bounded q = { 0, 99 };
+	wait_for_items(&s, &q);
+	lock(&s, 3, GET_SITE); /* number 12 */
+	unlock(&s, 3);
+	const struct meaning_cond *items = finish(&s, HAS_ITEM);
+	assert_int_equal(items->kind, MEANING_QUEUE);
+	assert_int_equal(items->closing_put, 6);
+	assert_true(meaning_is_refused(s.meaning, 12));
+	meaning_free(s.meaning);
+}
+
 /* Nobody waited, for there always was something until the end. */
 static void a_queue_that_was_never_empty_is_closed(void **state)
 {
@@ -564,6 +580,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_bounded_queue_has_its_capacity),
 		cmocka_unit_test(who_finds_a_closed_queue_empty_is_refused),
+		cmocka_unit_test(a_queue_may_end_with_its_last_item),
 		cmocka_unit_test(a_queue_that_was_never_empty_is_closed),
 		cmocka_unit_test(a_queue_may_be_closed_at_two_places),
 		cmocka_unit_test(a_latch_takes_as_many_as_come),
