@@ -181,6 +181,7 @@ static int rewrite_part(struct rewrite *r, struct build_step *lock, const struct
 	case MEANING_AWAITS:
 	case MEANING_COUNTS:
 	case MEANING_ENDS:
+	case MEANING_BEGINS:
 		return 0;
 	}
 	lock->cpu_ns = 0;

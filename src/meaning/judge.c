@@ -436,7 +436,7 @@ static int judge_cond(struct judge *judge)
 		code = judge_drain(judge);
 	if (code == 0)
 		code = judge_barrier(judge);
-	return code == 0 ? judge_progress(judge) : code;
+	return code == 0 ? judge_progress(judge, 0) : code;
 }
 
 static bool is_type_of(const struct meaning *m, uint32_t type, const struct meaning_cond *cond)

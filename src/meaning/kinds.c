@@ -38,7 +38,8 @@ int judge_add_parts(const struct judge *judge, const enum meaning_role of_role[]
 {
 	for (uint32_t i = 0; i < judge->m->type_count; i++)
 		if (judge->roles[i] != ROLE_NONE &&
-			judge_add_part(judge, i, of_role[judge->roles[i]], judge->is_first[i]) < 0)
+			judge_add_part(judge, i, of_role[judge->roles[i]],
+				judge->is_first[i] == ORDER_FIRST) < 0)
 			return -ENOMEM;
 	return 0;
 }
@@ -112,12 +113,8 @@ int judge_generations(const struct judge *judge, double least)
 }
 
 /* A get takes all; who waits again in the same section has got all before. */
-int judge_drain(const struct judge *judge)
+static double drain_share(const struct judge *judge, uint64_t *ret_decisions)
 {
-	static const enum meaning_role roles[] = {
-		[ROLE_GET] = MEANING_GETS, [ROLE_PUT] = MEANING_PUTS
-	};
-	struct meaning_cond *cond = &judge->m->conds[judge->cond];
 	uint64_t items = 0, decisions = 0, explained = 0, waits = 0, waits_explained = 0;
 	for (size_t i = 0; i < judge->mutex->count; i++) {
 		const struct meaning_entry *entry = &judge->mutex->log[i];
@@ -134,15 +131,30 @@ int judge_drain(const struct judge *judge)
 		waits_explained += is_wait && items == 0;
 		items = role == ROLE_GET ? 0 : items;
 	}
-	double consistency = judge_share(decisions, explained, waits, waits_explained);
+	*ret_decisions = decisions;
+	return judge_share(decisions, explained, waits, waits_explained);
+}
+
+int judge_drain(const struct judge *judge)
+{
+	static const enum meaning_role roles[] = {
+		[ROLE_GET] = MEANING_GETS, [ROLE_PUT] = MEANING_PUTS
+	};
+	struct meaning_cond *cond = &judge->m->conds[judge->cond];
+	uint64_t decisions;
+	double consistency = drain_share(judge, &decisions);
 	if (consistency < MEANING_EXPLAINED)
 		return 0;
+	/* Nearly all: the progress of others may explain all of it. */
+	int code = consistency < 1 ? judge_progress(judge, consistency) : 0;
+	if (code != 0)
+		return code;
 	cond->kind = MEANING_DRAIN;
 	cond->consistency = consistency;
 	cond->decisions = decisions;
 	cond->is_seen = cond->is_initial_known = true;
 	cond->put_items = 1;
-	int code = judge_add_parts(judge, roles);
+	code = judge_add_parts(judge, roles);
 	return code < 0 ? code : 1;
 }
 

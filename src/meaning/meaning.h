@@ -91,21 +91,33 @@ enum meaning_role {
 	MEANING_AWAITS,
 	MEANING_COUNTS,
 	MEANING_ENDS,
+	MEANING_BEGINS, /* it is counted as having begun */
+};
+
+/* Which of the sink's sections a need counts. */
+enum meaning_sink {
+	MEANING_ENDED, /* those that have passed */
+	MEANING_BEGUN, /* those that have begun, also those that wait */
+	MEANING_BEFORE, /* those that had begun before this one: its ticket */
+	MEANING_SINCE, /* none, but the source's that had been there when this one began */
 };
 
 /*
  * A section of this type goes on when
  *
- *	each * (sections of `source` so far) - per * (sections of `sink` that ended so far) >= level
+ *	each * (sections of `source` so far) - per * (sections of `sink` so far) >= level
  *
- * in all threads; with a tid it is a need of that thread only, and of `sink`, which is its own type, counts what it
- * ended itself; with a source_tid, of `source` what that thread did. All needs have to be met.
+ * in all threads; `counts` says which of the sink's. With a tid it is a need of that thread only, and of `sink`, which is its own type, counts what it
+ * ended itself; with a source_tid, of `source` what that thread did; with a period only if it has ended `phase` more than a
+ * multiple of so many. All needs have to be met.
  */
 struct meaning_need {
 	uint32_t cond, type, sink; /* types: indices, see meaning_sections() */
 	uint32_t source; /* UINT32_MAX: all types with MEANING_COUNTS but its own */
 	uint32_t tid, source_tid; /* 0: any */
 	uint32_t each, per;
+	uint32_t period, phase; /* period 0: always */
+	enum meaning_sink counts;
 	int64_t level;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What balances of counts explain why sections wait: see progress.c. */
-#include "base/map.h"
+#include "base/mem.h"
 #include "meaning/progress.h"
 
 #include <errno.h>
@@ -8,31 +8,57 @@
 
 enum { PER_MAX = 100000 };
 
-static int64_t *count_of(
+int64_t *progress_count_of(
 	const struct progress_judge *p, int64_t *counts, uint32_t type, uint32_t thread)
 {
 	return &counts[(size_t)type * (p->thread_count + 1) + thread];
 }
 
-static void forget_counts(struct progress_judge *p)
+void progress_forget_counts(struct progress_judge *p)
 {
 	for (size_t i = 0; i < (size_t)p->type_count * (p->thread_count + 1); i++)
 		p->given[i] = p->ended[i] = 0;
+	for (uint32_t i = 0; i < p->type_count; i++)
+		p->begun[i] = 0;
 	p->all_given = 0;
+}
+
+static void give(struct progress_judge *p, uint32_t type, uint32_t thread)
+{
+	++*progress_count_of(p, p->given, type, thread);
+	++*progress_count_of(p, p->given, type, p->thread_count);
+	p->all_given += p->gives[type] && type != p->waiter;
+}
+
+static bool gives_first(const struct progress_judge *p, const struct meaning_entry *entry)
+{
+	return p->judge->is_first[entry->type] == ORDER_FIRST;
+}
+
+void progress_enter(struct progress_judge *p, const struct meaning_entry *entry)
+{
+	uint32_t type = p->local[entry->type] - 1, thread = p->ranks[entry->thread];
+	if (entry->begins && type == p->waiter) {
+		int64_t *before = &p->given_before[(size_t)thread * (p->type_count + 1)];
+		for (uint32_t i = 0; i < p->type_count; i++)
+			before[i] = *progress_count_of(p, p->given, i, p->thread_count);
+		before[p->type_count] = p->all_given;
+		p->begun_before[thread] = p->begun[type];
+	}
+	p->begun[type] += entry->begins;
+	if (entry->gives && gives_first(p, entry))
+		give(p, type, thread);
 }
 
 /* What an entry adds to the counts. */
 void progress_read(struct progress_judge *p, const struct meaning_entry *entry)
 {
 	uint32_t type = p->local[entry->type] - 1, thread = p->ranks[entry->thread];
-	if (entry->gives) {
-		++*count_of(p, p->given, type, thread);
-		++*count_of(p, p->given, type, p->thread_count);
-		p->all_given += p->gives[type] && type != p->waiter;
-	}
+	if (entry->gives && !gives_first(p, entry))
+		give(p, type, thread);
 	if (entry->what == ENTRY_END) {
-		++*count_of(p, p->ended, type, thread);
-		++*count_of(p, p->ended, type, p->thread_count);
+		++*progress_count_of(p, p->ended, type, thread);
+		++*progress_count_of(p, p->ended, type, p->thread_count);
 	}
 }
 
@@ -51,36 +77,50 @@ uint32_t progress_partner(const struct progress_judge *p, const struct family *f
 		return p->thread_count;
 	int64_t partner = f->kind == FAMILY_FIXED ? f->partner : (int64_t)thread + f->partner;
 	if (partner < 0 || partner >= p->thread_count || partner == thread ||
-		*count_of(p, p->given_in_all, f->source, (uint32_t)partner) == 0)
+		*progress_count_of(p, p->given_in_all, f->source, (uint32_t)partner) == 0)
 		return UINT32_MAX;
 	return (uint32_t)partner;
+}
+
+static int64_t given_by_all(const struct progress_judge *p, uint32_t source)
+{
+	return source == p->type_count ? p->all_given
+				       : *progress_count_of(p, p->given, source, p->thread_count);
+}
+
+/* Of a common family. */
+static int64_t sunk(const struct progress_judge *p, const struct family *f, uint32_t thread)
+{
+	if (f->kind == FAMILY_BEFORE)
+		return p->begun_before[thread];
+	if (f->kind == FAMILY_SINCE)
+		return p->given_before[(size_t)thread * (p->type_count + 1) + f->source];
+	return f->counts_begun ? p->begun[f->sink]
+			       : *progress_count_of(p, p->ended, f->sink, p->thread_count);
 }
 
 /* False: the family says nothing of this thread. */
 static bool find_balance(
 	const struct progress_judge *p, const struct family *f, uint32_t thread, int64_t *ret)
 {
-	if (f->kind == FAMILY_COMMON) {
-		int64_t given = f->source == p->type_count
-					? p->all_given
-					: *count_of(p, p->given, f->source, p->thread_count);
-		*ret = f->each * given - f->per * *count_of(p, p->ended, f->sink, p->thread_count);
+	if (family_is_common(f)) {
+		*ret = f->each * given_by_all(p, f->source) - f->per * sunk(p, f, thread);
 		return true;
 	}
 	uint32_t partner = progress_partner(p, f, thread);
 	if (partner == UINT32_MAX)
 		return false;
-	*ret = f->each * *count_of(p, p->given, f->source, partner) -
-	       f->per * *count_of(p, p->ended, p->waiter, thread);
+	*ret = f->each * *progress_count_of(p, p->given, f->source, partner) -
+	       f->per * *progress_count_of(p, p->ended, p->waiter, thread);
 	return true;
 }
 
 struct level *progress_level(struct progress_judge *p, const struct family *f, uint32_t thread)
 {
-	return &p->levels[f->kind == FAMILY_COMMON ? 0 : thread];
+	return &p->levels[family_is_common(f) ? 0 : thread];
 }
 
-static void note_going_on(struct level *level, int64_t balance)
+void level_note(struct level *level, int64_t balance)
 {
 	if (level->gone_on == 0 || balance < level->least) {
 		level->has_second = level->gone_on > 0;
@@ -95,50 +135,55 @@ static void note_going_on(struct level *level, int64_t balance)
 	level->gone_on++;
 }
 
+/* One in fifty may be a matter of clocks. */
+enum { OUTLIERS = 50 };
+
+void level_settle(struct level *level)
+{
+	if (level->has_second && level->at_least * OUTLIERS <= level->gone_on)
+		level->least = level->second;
+	level->is_needed = level->gone_on > 0;
+}
+
 static int by_value(const void *a, const void *b)
 {
 	const int64_t *x = a, *y = b;
 	return (*x > *y) - (*x < *y);
 }
 
-/* One in fifty may be a matter of clocks. */
 static void find_levels(struct progress_judge *p, const struct family *f)
 {
-	enum { OUTLIERS = 50 };
 	size_t count = 0;
 	for (uint32_t i = 0; i <= p->thread_count; i++)
 		p->levels[i] = (struct level){ 0 };
-	forget_counts(p);
+	progress_forget_counts(p);
 	for (size_t i = 0; i < p->entries; i++) {
 		const struct meaning_entry *entry = &p->judge->mutex->log[i];
 		uint32_t thread = p->ranks[entry->thread];
 		int64_t balance;
+		progress_enter(p, entry);
 		if (progress_decision(p, entry) == 2 && !p->is_last[i] &&
 			find_balance(p, f, thread, &balance)) {
-			note_going_on(progress_level(p, f, thread), balance);
+			level_note(progress_level(p, f, thread), balance);
 			p->balances[count++] = balance;
 		}
 		progress_read(p, entry);
 	}
-	for (uint32_t i = 0; i <= p->thread_count; i++) {
-		struct level *level = &p->levels[i];
-		if (level->has_second && level->at_least * OUTLIERS <= level->gone_on)
-			level->least = level->second;
-		level->is_needed = level->gone_on > 0;
-	}
-	if (f->kind == FAMILY_COMMON && count > 0) {
+	for (uint32_t i = 0; i <= p->thread_count; i++)
+		level_settle(&p->levels[i]);
+	if (family_is_common(f) && count > 0) {
 		qsort(p->balances, count, sizeof *p->balances, by_value);
 		p->levels[0].least = p->balances[count / OUTLIERS];
 	}
 }
 
-/* The level of this section was not reached, and yet it went on. */
-static int exempt(struct progress_judge *p, const struct meaning_entry *entry)
+int progress_exempt(struct progress_judge *p, const struct meaning_entry *entry)
 {
-	uint64_t *given;
-	int code = map_add(&p->judge->m->exempt, p->judge->cond, entry->section,
-		(uint64_t)p->all_given, &given);
-	return code < 0 ? code : 0;
+	if (mem_grow(&p->exempts, &p->exempt_capacity, p->exempt_count + 1, sizeof *p->exempts) < 0)
+		return -ENOMEM;
+	p->exempts[p->exempt_count++] =
+		(struct progress_exempt){ entry->section, (uint64_t)p->all_given };
+	return 0;
 }
 
 /* With the levels that are known. */
@@ -147,13 +192,14 @@ static struct outcome try_levels(struct progress_judge *p, const struct family *
 	struct outcome outcome = { 0 };
 	for (uint32_t i = 0; i <= p->thread_count; i++)
 		p->levels[i].waits = 0;
-	forget_counts(p);
+	progress_forget_counts(p);
 	for (size_t i = 0; i < p->entries; i++) {
 		const struct meaning_entry *entry = &p->judge->mutex->log[i];
 		int decision = progress_decision(p, entry);
 		uint32_t thread = p->ranks[entry->thread];
 		struct level *level = progress_level(p, f, thread);
 		int64_t balance;
+		progress_enter(p, entry);
 		outcome.decisions += decision > 0;
 		if (decision > 0 && level->is_needed && find_balance(p, f, thread, &balance) &&
 			balance < level->least) {
@@ -162,7 +208,7 @@ static struct outcome try_levels(struct progress_judge *p, const struct family *
 			outcome.waits += decision == 1 && !p->is_explained[i];
 			if (is_final && decision == 1)
 				p->is_explained[i] = 1;
-			if (is_final && decision == 2 && exempt(p, entry) < 0)
+			if (is_final && decision == 2 && progress_exempt(p, entry) < 0)
 				outcome.has_failed = true;
 		}
 		progress_read(p, entry);
@@ -201,8 +247,8 @@ static void smooth_levels(struct progress_judge *p)
 struct outcome progress_try(struct progress_judge *p, const struct family *f, bool is_final)
 {
 	find_levels(p, f);
-	struct outcome outcome = try_levels(p, f, is_final && f->kind == FAMILY_COMMON);
-	if (f->kind == FAMILY_COMMON || outcome.waits == 0)
+	struct outcome outcome = try_levels(p, f, is_final && family_is_common(f));
+	if (family_is_common(f) || outcome.waits == 0)
 		return outcome;
 	smooth_levels(p);
 	return try_levels(p, f, is_final);
@@ -227,20 +273,23 @@ static bool set_ratio(struct family *f, int64_t sources, int64_t sinks)
 static bool find_ratio(const struct progress_judge *p, struct family *f)
 {
 	int64_t sources = 0, sinks = 0;
-	if (f->kind == FAMILY_COMMON) {
+	if (f->kind == FAMILY_SINCE)
+		return true;
+	if (family_is_common(f)) {
 		for (uint32_t i = 0; i < p->type_count; i++)
 			if (i == f->source ||
 				(f->source == p->type_count && p->gives[i] && i != p->waiter))
-				sources += *count_of(p, p->given_in_all, i, p->thread_count);
-		sinks = *count_of(p, p->ended_in_all, f->sink, p->thread_count);
+				sources +=
+					*progress_count_of(p, p->given_in_all, i, p->thread_count);
+		sinks = *progress_count_of(p, p->ended_in_all, f->sink, p->thread_count);
 		return set_ratio(f, sources, sinks) || set_ratio(f, sources, sinks - p->lasts);
 	}
 	for (uint32_t i = 0; i < p->thread_count; i++) {
-		int64_t own = *count_of(p, p->ended_in_all, p->waiter, i);
+		int64_t own = *progress_count_of(p, p->ended_in_all, p->waiter, i);
 		uint32_t partner = own > 0 ? progress_partner(p, f, i) : UINT32_MAX;
 		if (partner == UINT32_MAX)
 			continue;
-		sources += *count_of(p, p->given_in_all, f->source, partner);
+		sources += *progress_count_of(p, p->given_in_all, f->source, partner);
 		sinks += own;
 	}
 	return set_ratio(f, sources, sinks);
@@ -260,7 +309,6 @@ static void consider(
 	*best = f;
 }
 
-/* From the simple ones on. */
 /* Of many threads those that are near one another, or meet at the ends; and sources of which there are few. */
 static void consider_pairs(
 	struct progress_judge *p, uint32_t source, struct family *best, uint64_t *score)
@@ -271,35 +319,56 @@ static void consider_pairs(
 	for (int i = 1; i < threads; i++) {
 		if (!are_few && i > PROGRESS_NEAR && i < threads - PROGRESS_NEAR)
 			continue;
-		consider(p, (struct family){ FAMILY_DISTANCE, source, p->waiter, -i, 1, 1 }, best,
-			score);
-		consider(p, (struct family){ FAMILY_DISTANCE, source, p->waiter, i, 1, 1 }, best,
+		consider(p, (struct family){ FAMILY_DISTANCE, source, p->waiter, -i, 1, 1, 0 },
+			best, score);
+		consider(p, (struct family){ FAMILY_DISTANCE, source, p->waiter, i, 1, 1, 0 }, best,
 			score);
 	}
 	for (uint32_t i = 0; i < p->thread_count; i++)
-		sources += *count_of(p, p->given_in_all, source, i) > 0;
+		sources += *progress_count_of(p, p->given_in_all, source, i) > 0;
 	for (int i = 0; i < threads && (are_few || sources <= SOURCES_MAX); i++)
-		consider(p, (struct family){ FAMILY_FIXED, source, p->waiter, i, 1, 1 }, best,
+		consider(p, (struct family){ FAMILY_FIXED, source, p->waiter, i, 1, 1, 0 }, best,
 			score);
 }
 
-uint64_t progress_best(struct progress_judge *p, struct family *best)
+/* Counts of all threads together. */
+static void consider_common(struct progress_judge *p, struct family *best, uint64_t *score)
 {
-	uint64_t score = 0;
 	for (uint32_t source = 0; source <= p->type_count; source++) {
 		if (source < p->type_count && !p->gives[source])
 			continue;
 		for (uint32_t sink = 0; sink < p->type_count; sink++)
 			if (sink != source && (sink == p->waiter || source < p->type_count))
-				consider(p, (struct family){ FAMILY_COMMON, source, sink, 0, 1, 1 },
-					best, &score);
+				consider(p,
+					(struct family){ FAMILY_COMMON, source, sink, 0, 1, 1, 0 },
+					best, score);
 	}
+	for (uint32_t source = 0; source < p->type_count; source++)
+		for (uint32_t sink = 0; sink < p->type_count && p->gives[source]; sink++)
+			if (sink != source && sink != p->waiter)
+				consider(p,
+					(struct family){ FAMILY_COMMON, source, sink, 0, 1, 1, 1 },
+					best, score);
+	for (uint32_t source = 0; source <= p->type_count; source++) {
+		if (source < p->type_count && !p->gives[source])
+			continue;
+		consider(p, (struct family){ FAMILY_BEFORE, source, p->waiter, 0, 1, 1, 0 }, best,
+			score);
+		if (source != p->waiter)
+			consider(p, (struct family){ FAMILY_SINCE, source, p->waiter, 0, 1, 1, 0 },
+				best, score);
+	}
+}
+
+uint64_t progress_best(struct progress_judge *p, struct family *best)
+{
+	uint64_t score = 0;
+	consider_common(p, best, &score);
 	for (uint32_t source = 0; source < p->type_count && p->are_pairs_tried; source++) {
 		if (!p->gives[source])
 			continue;
-		if (source != p->waiter)
-			consider(p, (struct family){ FAMILY_OWN, source, p->waiter, 0, 1, 1 }, best,
-				&score);
+		consider(p, (struct family){ FAMILY_OWN, source, p->waiter, 0, 1, 1, 0 }, best,
+			&score);
 		consider_pairs(p, source, best, &score);
 	}
 	return score;

@@ -57,22 +57,21 @@ static void find_first(const struct judge *judge, struct progress *threads)
 		progress->is_over |= entry->what == ENTRY_END;
 	}
 	for (size_t i = 0; i < judge->m->type_count; i++)
-		judge->is_first[i] = judge->is_first[i] == BEFORE;
+		judge->is_first[i] = judge->is_first[i] == BEFORE ? ORDER_FIRST
+				     : judge->is_first[i] == 0    ? ORDER_UNSEEN
+								  : ORDER_LAST;
 }
 
-int judge_order(const struct judge *judge)
+static void note_order(const struct judge *judge, struct progress *threads)
 {
-	AUTO_FREE struct progress *threads = calloc(judge->m->thread_count + 1, sizeof *threads);
-	if (!threads)
-		return -ENOMEM;
-	find_first(judge, threads);
 	for (size_t i = 0; i < judge->m->thread_count; i++)
 		threads[i] = (struct progress){ 0 };
 	for (size_t i = 0; i < judge->mutex->count; i++) {
 		struct meaning_entry *entry = &judge->mutex->log[i];
+		entry->begins = threads[entry->thread].section != entry->section + 1;
 		struct progress *progress = progress_of(threads, entry);
 		bool is_time = entry->what == ENTRY_END ||
-			       (is_wait(entry) && judge->is_first[entry->type]);
+			       (is_wait(entry) && judge->is_first[entry->type] == ORDER_FIRST);
 		progress->has_signalled |= is_signal(judge, entry);
 		progress->has_waited_here |=
 			entry->what == ENTRY_WAIT && entry->subject == judge->cond;
@@ -84,7 +83,35 @@ int judge_order(const struct judge *judge)
 		if (progress->given)
 			progress->given->tells = progress->has_signalled;
 	}
+}
+
+int judge_order(const struct judge *judge)
+{
+	AUTO_FREE struct progress *threads = calloc(judge->m->thread_count + 1, sizeof *threads);
+	if (!threads)
+		return -ENOMEM;
+	find_first(judge, threads);
+	note_order(judge, threads);
 	return 0;
+}
+
+int judge_other_order(const struct judge *judge, const struct meaning_use *use)
+{
+	AUTO_FREE struct progress *threads = calloc(judge->m->thread_count + 1, sizeof *threads);
+	bool is_other = false;
+	if (!threads)
+		return -ENOMEM;
+	for (size_t i = 0; i < use->waiter_count; i++)
+		for (size_t k = 0; k < use->signaller_count; k++) {
+			uint8_t *order = &judge->is_first[use->waiters[i]];
+			if (use->waiters[i] != use->signallers[k] || *order != ORDER_UNSEEN)
+				continue;
+			*order = ORDER_FIRST;
+			is_other = true;
+		}
+	if (is_other)
+		note_order(judge, threads);
+	return is_other;
 }
 
 enum role judge_role_at(const struct judge *judge, const struct meaning_entry *entry)

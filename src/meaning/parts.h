@@ -18,7 +18,7 @@ struct meaning_entry {
 	bool has_signalled; /* END: some condition */
 	/* Of the condition that is judged, see judge_order(): what the section puts is there from here on, and it
 	   signals that; END: the section has waited for it. */
-	bool gives, tells, has_waited;
+	bool gives, tells, has_waited, begins; /* begins: the section's first entry */
 	uint64_t next; /* END: the site of what the thread did next, and what that was */
 };
 
@@ -77,11 +77,16 @@ struct judge {
 	uint32_t cond;
 	const struct meaning_mutex *mutex;
 	uint8_t *roles; /* enum role of each type */
-	uint8_t *is_first; /* of each type: it gives before it waits, see judge_order() */
+	uint8_t *is_first; /* enum order of each type */
 };
+
+/* Whether a type of sections gives before it waits. */
+enum order { ORDER_LAST, ORDER_FIRST, ORDER_UNSEEN /* and is taken for LAST */ };
 
 /* Finds out, for the judged condition, which entries give. 0 or -ENOMEM. */
 int judge_order(const struct judge *judge);
+/* The same, with those that wait and of which no order was seen taken for FIRST. 1, 0: there are none, -ENOMEM. */
+int judge_other_order(const struct judge *judge, const struct meaning_use *use);
 /* What the section of an entry does there to the condition: puts and closes where it gives, gets at its end. */
 enum role judge_role_at(const struct judge *judge, const struct meaning_entry *entry);
 
@@ -102,7 +107,8 @@ int judge_gate(const struct judge *judge);
 int judge_generations(const struct judge *judge, double least);
 int judge_drain(const struct judge *judge);
 int judge_barrier(const struct judge *judge);
-int judge_progress(const struct judge *judge);
+/* least: it must explain more. */
+int judge_progress(const struct judge *judge, double least);
 
 /* Decides on all conditions. 0 or -ENOMEM. */
 int meaning_judge(struct meaning *meaning);

@@ -10,6 +10,7 @@
  * threads' waits are evidence for one hypothesis, and that of one pair alone is none.
  */
 #include "base/cleanup.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "meaning/progress.h"
 
@@ -40,9 +41,12 @@ static void release(struct progress_judge *p)
 	free(p->is_explained);
 	free(p->is_last);
 	free(p->balances);
+	free(p->exempts);
+	free(p->begun_before);
+	free(p->given_before);
 }
 
-static int add_need(struct progress_judge *p, struct meaning_need need)
+int progress_add_need(struct progress_judge *p, struct meaning_need need)
 {
 	struct meaning *m = p->judge->m;
 	if (mem_grow(&m->needs, &m->need_capacity, m->need_count + 1, sizeof *m->needs) < 0)
@@ -60,23 +64,35 @@ static int keep_family(struct progress_judge *p, const struct family *f)
 		.source = f->source < p->type_count ? p->types[f->source] : UINT32_MAX,
 		.sink = p->types[f->sink],
 		.each = (uint32_t)f->each,
-		.per = (uint32_t)f->per };
+		.per = (uint32_t)f->per,
+		.counts = f->kind == FAMILY_BEFORE  ? MEANING_BEFORE
+			  : f->kind == FAMILY_SINCE ? MEANING_SINCE
+			  : f->counts_begun         ? MEANING_BEGUN
+						    : MEANING_ENDED };
 	int code = 0;
 	for (uint32_t i = 0; i < p->thread_count && code == 0; i++) {
 		const struct level *level = progress_level(p, f, i);
-		uint32_t partner = f->kind == FAMILY_COMMON ? 0 : progress_partner(p, f, i);
+		bool is_common = family_is_common(f);
+		uint32_t partner = is_common ? 0 : progress_partner(p, f, i);
 		if (!level->is_needed || partner == UINT32_MAX)
 			continue;
 		need.level = level->least;
-		need.tid = f->kind == FAMILY_COMMON ? 0 : m->threads[p->threads[i]].tid;
-		need.source_tid = f->kind == FAMILY_COMMON || partner == p->thread_count
+		need.tid = is_common ? 0 : m->threads[p->threads[i]].tid;
+		need.source_tid = is_common || partner == p->thread_count
 					  ? 0
 					  : m->threads[p->threads[partner]].tid;
-		code = add_need(p, need);
-		if (f->kind == FAMILY_COMMON)
+		code = progress_add_need(p, need);
+		if (is_common)
 			break;
 	}
 	return code;
+}
+
+bool progress_is_enough(uint64_t waits, const struct outcome *outcome, uint64_t decisions)
+{
+	uint64_t unexplained = waits - outcome->waits + outcome->broken;
+	return (double)outcome->waits >= WAITS_EXPLAINED * (double)waits &&
+	       (double)unexplained <= (1 - MEANING_EXPLAINED) * (double)decisions;
 }
 
 /* A queue is closed for a thread once: in its last section it may go on without what it came for. */
@@ -104,11 +120,26 @@ static int find_lasts(struct progress_judge *p)
 	return 0;
 }
 
+/* What a type has needs for, if these explain it: 1, or all of it is forgotten. */
+static int accept(struct progress_judge *p, uint64_t waits, uint64_t decisions,
+	const struct outcome *outcome, size_t needs, size_t exempts)
+{
+	if (progress_is_enough(waits, outcome, decisions)) {
+		p->decisions += decisions;
+		p->unexplained += waits - outcome->waits + outcome->broken;
+		return 1;
+	}
+	p->judge->m->need_count = needs;
+	p->exempt_count = exempts;
+	return 0;
+}
+
 /* 1: the waiter's type has needs, which explain it; 0, -ENOMEM. */
 static int judge_type(struct progress_judge *p)
 {
-	size_t before = p->judge->m->need_count;
-	uint64_t waits = 0, decisions = 0, explained = 0, broken = 0;
+	size_t needs = p->judge->m->need_count, exempts = p->exempt_count;
+	uint64_t waits = 0, decisions = 0;
+	struct outcome all = { 0 };
 	for (size_t i = 0; i < p->entries; i++) {
 		int decision = progress_decision(p, &p->judge->mutex->log[i]);
 		decisions += decision > 0;
@@ -119,23 +150,21 @@ static int judge_type(struct progress_judge *p)
 		return 0;
 	if (find_lasts(p) < 0)
 		return -ENOMEM;
-	for (int n = 0; n < NEEDS_MAX && explained < waits; n++) {
+	for (int n = 0; n < NEEDS_MAX && all.waits < waits; n++) {
 		struct family best = { 0 };
 		uint64_t score = progress_best(p, &best);
 		if (score < 2 || score * NEW_WAITS_SHARE < waits)
 			break;
 		struct outcome outcome = progress_try(p, &best, true);
-		explained += outcome.waits;
-		broken += outcome.broken;
+		all.waits += outcome.waits;
+		all.broken += outcome.broken;
 		if (outcome.has_failed || keep_family(p, &best) < 0)
 			return -ENOMEM;
 	}
-	uint64_t unexplained = waits - explained + broken;
-	if ((double)explained >= WAITS_EXPLAINED * (double)waits &&
-		(double)unexplained <= (1 - MEANING_EXPLAINED) * (double)decisions)
+	if (accept(p, waits, decisions, &all, needs, exempts))
 		return 1;
-	p->judge->m->need_count = before;
-	return 0;
+	int code = p->are_pairs_tried ? progress_each(p, waits, decisions, &all) : 0;
+	return code <= 0 ? code : accept(p, waits, decisions, &all, needs, exempts);
 }
 
 static int by_tid(const void *a, const void *b)
@@ -201,22 +230,47 @@ static int prepare(struct progress_judge *p)
 	p->is_explained = calloc(mutex->count + 1, 1);
 	p->is_last = calloc(mutex->count + 1, 1);
 	p->balances = calloc(mutex->count + 1, sizeof *p->balances);
-	if (!p->balances || !p->given || !p->ended || !p->given_in_all || !p->ended_in_all ||
-		!p->levels || !p->is_explained || !p->is_last)
+	p->begun_before = calloc(p->thread_count + 1, sizeof *p->begun_before);
+	p->given_before = calloc(
+		(size_t)(p->thread_count + 1) * (p->type_count + 1), sizeof *p->given_before);
+	if (!p->begun_before || !p->given_before || !p->balances || !p->given || !p->ended ||
+		!p->given_in_all || !p->ended_in_all || !p->levels || !p->is_explained ||
+		!p->is_last)
 		return -ENOMEM;
 	p->are_pairs_tried = p->thread_count <= THREADS_MAX;
 	size_t pairs =
 		p->thread_count <= PROGRESS_FEW_THREADS ? 3 * p->thread_count : 6 * PROGRESS_NEAR;
-	size_t families = p->type_count * (p->type_count + (p->are_pairs_tried ? pairs : 0));
+	size_t families =
+		p->type_count * (2 * p->type_count + 2 + (p->are_pairs_tried ? pairs : 0));
 	p->entries =
 		WORK_MAX / (families + 1) < mutex->count ? WORK_MAX / (families + 1) : mutex->count;
-	for (size_t i = 0; i < p->entries; i++)
-		progress_read(p, &mutex->log[i]);
+	return 0;
+}
+
+static void count_all(struct progress_judge *p)
+{
+	size_t counts = (size_t)p->type_count * (p->thread_count + 1);
+	progress_forget_counts(p);
+	for (size_t i = 0; i < p->entries; i++) {
+		progress_enter(p, &p->judge->mutex->log[i]);
+		progress_read(p, &p->judge->mutex->log[i]);
+	}
 	for (size_t i = 0; i < counts; i++) {
 		p->given_in_all[i] = p->given[i];
 		p->ended_in_all[i] = p->ended[i];
 	}
-	return 0;
+}
+
+/* Whether some need counts sections of a type when they begin. */
+static bool is_begun_counted(const struct progress_judge *p, uint32_t type)
+{
+	const struct meaning *m = p->judge->m;
+	for (size_t i = 0; i < m->need_count; i++)
+		if (m->needs[i].cond == p->judge->cond && m->needs[i].sink == type &&
+			(m->needs[i].counts == MEANING_BEGUN ||
+				m->needs[i].counts == MEANING_BEFORE))
+			return true;
+	return false;
 }
 
 /* What its sections do to the condition. Those that are counted say so at their end, or before they wait. */
@@ -225,11 +279,13 @@ static int add_parts(
 {
 	const struct judge *judge = p->judge;
 	for (uint32_t i = 0; i < p->type_count; i++) {
-		bool is_first = judge->is_first[p->types[i]];
+		bool is_first = judge->is_first[p->types[i]] == ORDER_FIRST;
 		int code = has_needs[i] ? judge_add_part(judge, p->types[i], MEANING_AWAITS, false)
 					: 0;
 		if (code == 0 && p->gives[i])
 			code = judge_add_part(judge, p->types[i], MEANING_COUNTS, is_first);
+		if (code == 0 && is_begun_counted(p, p->types[i]))
+			code = judge_add_part(judge, p->types[i], MEANING_BEGINS, true);
 		if (code == 0)
 			code = judge_add_part(judge, p->types[i], MEANING_ENDS, false);
 		if (code < 0)
@@ -244,28 +300,93 @@ static int add_parts(
 	return 0;
 }
 
-int judge_progress(const struct judge *judge)
+/* Each type that waits. How many have needs, or -ENOMEM. */
+static int judge_types(struct progress_judge *p, const struct meaning_use *use, uint8_t has_needs[])
+{
+	int found = 0;
+	p->decisions = p->unexplained = p->exempt_count = 0;
+	count_all(p);
+	for (size_t i = 0; i < use->waiter_count; i++) {
+		if (p->local[use->waiters[i]] == 0)
+			continue;
+		p->waiter = p->local[use->waiters[i]] - 1;
+		int code = judge_type(p);
+		if (code < 0)
+			return code;
+		has_needs[p->waiter] = code > 0;
+		found += code > 0;
+	}
+	return found;
+}
+
+/* Sections that wait for others of their own type, of which no order was seen: the last to come need not wait. */
+static bool counts_itself(const struct progress_judge *p, size_t first_need)
+{
+	const struct meaning *m = p->judge->m;
+	for (size_t i = first_need; i < m->need_count; i++)
+		if (m->needs[i].source == m->needs[i].type &&
+			p->judge->is_first[m->needs[i].type] == ORDER_UNSEEN)
+			return true;
+	return false;
+}
+
+/* Then they tell before they wait; perhaps they do where nothing is explained otherwise, too. */
+static int judge_both_orders(
+	struct progress_judge *p, const struct meaning_use *use, uint8_t has_needs[])
+{
+	size_t before = p->judge->m->need_count;
+	int found = judge_types(p, use, has_needs);
+	if (found < 0 || (found > 0 && !counts_itself(p, before)))
+		return found;
+	int code = judge_other_order(p->judge, use);
+	if (code <= 0)
+		return code < 0 ? code : found;
+	p->judge->m->need_count = before;
+	int other = judge_types(p, use, has_needs);
+	if (other < 0 || other >= found)
+		return other;
+	p->judge->m->need_count = before;
+	code = judge_order(p->judge);
+	return code < 0 ? code : judge_types(p, use, has_needs);
+}
+
+static int keep_exempts(const struct progress_judge *p)
+{
+	for (size_t i = 0; i < p->exempt_count; i++) {
+		uint64_t *given;
+		if (map_add(&p->judge->m->exempt, p->judge->cond, p->exempts[i].section,
+			    p->exempts[i].given, &given) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int judge_progress(const struct judge *judge, double least)
 {
 	const struct meaning_use *use = &judge->m->uses[judge->cond];
+	struct meaning_cond *cond = &judge->m->conds[judge->cond];
 	struct progress_judge p = { .judge = judge };
 	uint8_t has_needs[PROGRESS_TYPES_MAX] = { 0 };
-	bool has_some = false;
-	if (judge->m->conds[judge->cond].waits < WAITS_LEAST)
+	size_t needs = judge->m->need_count;
+	if (cond->waits < WAITS_LEAST)
 		return 0;
 	p.local = calloc(judge->m->type_count + 1, sizeof *p.local);
 	int code = p.local ? 0 : -ENOMEM;
 	if (code == 0 && find_types(&p, use)) {
 		code = prepare(&p);
-		for (size_t i = 0; i < use->waiter_count && code >= 0; i++) {
-			if (p.local[use->waiters[i]] == 0)
-				continue;
-			p.waiter = p.local[use->waiters[i]] - 1;
-			code = judge_type(&p);
-			has_needs[p.waiter] = code > 0;
-			has_some |= code > 0;
-		}
-		code = code < 0 || !has_some ? code : add_parts(&p, has_needs, use);
+		code = code < 0 ? code : judge_both_orders(&p, use, has_needs);
+	}
+	double consistency = p.decisions > 0 ? 1 - (double)p.unexplained / (double)p.decisions : 0;
+	if (code > 0 && consistency > least) {
+		cond->consistency = consistency;
+		cond->decisions = p.decisions;
+		code = add_parts(&p, has_needs, use);
+		code = code < 0 ? code : keep_exempts(&p);
+		code = code < 0 ? code : 1;
+	} else if (code > 0) {
+		judge->m->need_count = needs;
+		code = 0;
 	}
 	release(&p);
-	return code < 0 ? code : has_some;
+	return code;
 }

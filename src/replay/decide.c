@@ -83,6 +83,8 @@ int play_decide(struct player *player, uint32_t index, const struct step *step, 
 		++*passes;
 		return PLAY_DONE;
 	case MEANING_PROGRESS:
+		if (player->threads[index].stage++ == 0 && progress_decide(player, index, step) < 0)
+			return -ENOMEM;
 		return progress_may_go_on(player, index, step)
 			       ? PLAY_DONE
 			       : play_wait_for(player, index, step, op);
@@ -95,7 +97,8 @@ int play_decide(struct player *player, uint32_t index, const struct step *step, 
 
 int play_put(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
 {
-	if (step->class == MEANING_COUNTS || step->class == MEANING_ENDS)
+	if (step->class == MEANING_COUNTS || step->class == MEANING_ENDS ||
+		step->class == MEANING_BEGINS)
 		return progress_count(player, index, step, op);
 	const struct meaning_cond *meaning = meaning_of(player, step->object);
 	struct play_cond *cond = &player->conds[step->object];

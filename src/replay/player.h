@@ -20,6 +20,7 @@ struct play_thread {
 	uint32_t awaited_with; /* the mutex of the condition that it waits for, plus one */
 	uint32_t looks; /* for a thread that it joins and nobody has started yet */
 	uint64_t generation; /* of the barrier that it waits at */
+	uint64_t begun_before; /* sections of its type when that which it decides in began */
 	bool has_begun; /* the work before the step */
 	bool has_come; /* that work is done */
 	bool is_over, is_pausing,
@@ -56,7 +57,8 @@ struct play_progress {
 struct play_progress_needs {
 	struct map first; /* condition and type, tid -> the first of their needs, plus one */
 	uint64_t *next; /* of each need: the next of the same, plus one; 0: none */
-	struct map given, ended; /* condition and type, tid (0: all) -> sections so far */
+	struct map given, ended, begun; /* condition and type, tid (0: all) -> sections so far */
+	struct map since; /* need, thread -> sections given when its section began */
 };
 
 struct player {
@@ -119,6 +121,8 @@ int play_signal(struct player *player, const struct step *step, struct sim_op *o
 /* progress.c. progress_count(): as above, or -ENOMEM. */
 int progress_init(struct player *player);
 void progress_release(struct player *player);
+/* A section begins to decide. 0 or -ENOMEM. */
+int progress_decide(struct player *player, uint32_t index, const struct step *step);
 bool progress_may_go_on(const struct player *player, uint32_t index, const struct step *step);
 int progress_count(
 	struct player *player, uint32_t index, const struct step *step, struct sim_op *op);

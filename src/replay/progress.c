@@ -70,6 +70,8 @@ void progress_release(struct player *player)
 	map_release(&player->needs.first);
 	map_release(&player->needs.given);
 	map_release(&player->needs.ended);
+	map_release(&player->needs.begun);
+	map_release(&player->needs.since);
 	free(player->needs.next);
 }
 
@@ -79,15 +81,73 @@ static uint64_t given_by_others(const struct player *player, uint32_t cond, uint
 	return count_of(given, cond, UINT32_MAX, 0) - count_of(given, cond, type, 0);
 }
 
-static bool is_met(const struct player *player, const struct meaning_need *need, uint32_t tid)
+static uint64_t given_of(const struct player *player, const struct meaning_need *need)
+{
+	return need->source == UINT32_MAX
+		       ? given_by_others(player, need->cond, need->type)
+		       : count_of(&player->needs.given, need->cond, need->source, need->source_tid);
+}
+
+/* The first of a type's needs, of all threads or of one; then the next. SIZE_MAX: there is none. */
+static size_t first_need(const struct player *player, uint32_t cond, uint32_t type, uint32_t tid)
+{
+	const uint64_t *first = map_find(&player->needs.first, key_of(cond, type), tid);
+	return first ? *first - 1 : SIZE_MAX;
+}
+
+static size_t next_need(const struct player *player, size_t need)
+{
+	return player->needs.next[need] - 1;
+}
+
+int progress_decide(struct player *player, uint32_t index, const struct step *step)
+{
+	size_t total;
+	const struct meaning_need *all = meaning_needs(player->replay->opts.meaning, &total);
+	uint32_t cond = player->replay->objects[step->object].meaning;
+	uint32_t type = type_of(player, step);
+	uint64_t begun = count_of(&player->needs.begun, cond, type, 0); /* with this one */
+	player->threads[index].begun_before = begun > 0 ? begun - 1 : 0;
+	for (size_t i = first_need(player, cond, type, 0); i != SIZE_MAX;
+		i = next_need(player, i)) {
+		uint64_t *since;
+		if (all[i].counts != MEANING_SINCE)
+			continue;
+		if (map_add(&player->needs.since, i, index, 0, &since) < 0)
+			return -ENOMEM;
+		*since = given_of(player, &all[i]);
+	}
+	return 0;
+}
+
+/* The sink's sections that this need counts. */
+static uint64_t sunk_of(const struct player *player, uint32_t index, size_t n,
+	const struct meaning_need *need, uint32_t tid)
 {
 	const struct play_progress_needs *needs = &player->needs;
-	uint64_t given =
-		need->source == UINT32_MAX
-			? given_by_others(player, need->cond, need->type)
-			: count_of(&needs->given, need->cond, need->source, need->source_tid);
-	uint64_t ended = count_of(&needs->ended, need->cond, need->sink, need->tid == 0 ? 0 : tid);
-	return (int64_t)(need->each * given) - (int64_t)(need->per * ended) >= need->level;
+	const uint64_t *since;
+	switch (need->counts) {
+	case MEANING_BEGUN:
+		return count_of(&needs->begun, need->cond, need->sink, 0);
+	case MEANING_BEFORE:
+		return player->threads[index].begun_before;
+	case MEANING_SINCE:
+		since = map_find(&needs->since, n, index);
+		return since ? *since : 0;
+	case MEANING_ENDED:
+		break;
+	}
+	return count_of(&needs->ended, need->cond, need->sink, need->tid == 0 ? 0 : tid);
+}
+
+static bool is_met(const struct player *player, uint32_t index, size_t n,
+	const struct meaning_need *need, uint32_t tid)
+{
+	uint64_t sunk = sunk_of(player, index, n, need, tid);
+	if (need->period > 0 && sunk % need->period != need->phase)
+		return true;
+	return (int64_t)(need->each * given_of(player, need)) - (int64_t)(need->per * sunk) >=
+	       need->level;
 }
 
 bool progress_may_go_on(const struct player *player, uint32_t index, const struct step *step)
@@ -99,12 +159,11 @@ bool progress_may_go_on(const struct player *player, uint32_t index, const struc
 	if (step->is_refused)
 		return given_by_others(player, cond, type) >= step->amount;
 	const uint32_t of[] = { 0, tid };
-	for (size_t k = 0; k < ARRAY_SIZE(of); k++) {
-		const uint64_t *first = map_find(&player->needs.first, key_of(cond, type), of[k]);
-		for (uint64_t i = first ? *first : 0; i > 0; i = player->needs.next[i - 1])
-			if (!is_met(player, &all[i - 1], tid))
+	for (size_t k = 0; k < ARRAY_SIZE(of); k++)
+		for (size_t i = first_need(player, cond, type, of[k]); i != SIZE_MAX;
+			i = next_need(player, i))
+			if (!is_met(player, index, i, &all[i], tid))
 				return false;
-	}
 	return true;
 }
 
@@ -115,7 +174,9 @@ int progress_count(
 	uint32_t cond = player->replay->objects[step->object].meaning;
 	uint32_t type = type_of(player, step), tid = tid_of(player, index);
 	bool is_given = step->class == MEANING_COUNTS;
-	struct map *counts = is_given ? &needs->given : &needs->ended;
+	struct map *counts = is_given                      ? &needs->given
+			     : step->class == MEANING_ENDS ? &needs->ended
+							   : &needs->begun;
 	if (count(counts, cond, type, 0) < 0 || count(counts, cond, type, tid) < 0)
 		return -ENOMEM;
 	if (!is_given)

@@ -15,6 +15,8 @@ enum program {
 	WAVE, /* cell i of a thread needs that of the thread before */
 	STENCIL, /* step i of a thread needs step i - 1 of both neighbours */
 	BUFFER, /* half of the threads put, half get, which takes twice as long; room for two */
+	EXCHANGE, /* step i of a thread needs step i - 1 of the one before or behind it, by turns */
+	TURNS, /* who came first works first */
 	MAIL, /* each passes on to a thread drawn by lot */
 };
 
@@ -22,12 +24,14 @@ enum program {
 struct runner {
 	int done; /* its progress */
 	int mail;
+	int ticket; /* TURNS: how many came before */
+	bool is_served; /* TURNS: it is to work, others come meanwhile */
 	bool is_waiting, is_woken, is_over;
 };
 
 struct run {
 	enum program program;
-	int threads, rounds, items;
+	int threads, rounds, items, tickets, served;
 	struct runner runners[THREADS_MAX];
 	struct strbuf text;
 	uint64_t now_ms, last_ns, cpu_ms[THREADS_MAX];
@@ -50,12 +54,17 @@ static bool is_maker(const struct run *r, int thread)
 static bool may_go_on(const struct run *r, int thread)
 {
 	const struct runner *me = &r->runners[thread];
+	int partner = thread + ((thread + me->done) % 2 ? -1 : 1);
 	switch (r->program) {
 	case WAVE:
 		return thread == 0 || me[-1].done > me->done;
 	case STENCIL:
 		return (thread == 0 || me[-1].done >= me->done) &&
 		       (thread == r->threads - 1 || me[1].done >= me->done);
+	case EXCHANGE:
+		return partner < 0 || partner >= r->threads || r->runners[partner].done >= me->done;
+	case TURNS:
+		return me->ticket == r->served;
 	case BUFFER:
 		return is_maker(r, thread) ? r->items < 2 : r->items > 0;
 	case MAIL:
@@ -95,6 +104,7 @@ static void publish(struct run *r, int thread)
 		r->lot = r->lot * 1103515245 + 12345;
 		r->runners[(r->lot >> 16) % (unsigned)r->threads].mail++;
 	}
+	r->served++;
 	tell(r, thread);
 	leave(r, thread);
 }
@@ -108,6 +118,9 @@ static void go_on(struct run *r, int thread)
 	}
 	r->runners[thread].mail--;
 	leave(r, thread);
+	r->runners[thread].is_served = r->program == TURNS;
+	if (r->program == TURNS)
+		return;
 	if (!is_maker(r, thread))
 		work(r, thread);
 	if (r->program != BUFFER)
@@ -115,10 +128,22 @@ static void go_on(struct run *r, int thread)
 	r->runners[thread].done++;
 }
 
+static void end_turn(struct run *r, int thread)
+{
+	work(r, thread);
+	publish(r, thread);
+	r->runners[thread].is_served = false;
+	r->runners[thread].done++;
+}
+
 /* Until it waits, or has done one round. */
 static void turn(struct run *r, int thread)
 {
 	struct runner *me = &r->runners[thread];
+	if (me->is_served) {
+		end_turn(r, thread);
+		return;
+	}
 	if (me->is_over || (me->is_waiting && !me->is_woken))
 		return;
 	if (me->is_waiting) {
@@ -135,6 +160,7 @@ static void turn(struct run *r, int thread)
 			line(r, thread, "pass,mutex,m,6,,");
 		else
 			enter(r, thread);
+		me->ticket = r->tickets++;
 	}
 	me->is_waiting = !may_go_on(r, thread);
 	me->is_woken = false;
@@ -216,6 +242,31 @@ static void room_and_items_may_have_one_condition(void **state)
 	release(&f);
 }
 
+static void partners_may_change_by_turns(void **state)
+{
+	(void)state;
+	size_t count;
+	struct fixture f = record(EXCHANGE, 6, 60);
+	assert_int_equal(cond_of(&f)->kind, MEANING_PROGRESS);
+	assert_int_equal(meaning_needs(f.meaning, &count)->period, 2);
+	assert_float_equal(ms_on(&f, 6), 60, 1);
+	release(&f);
+}
+
+/* Woken all together, they look again until it is their turn. */
+static void who_came_first_may_go_first(void **state)
+{
+	(void)state;
+	size_t count;
+	struct fixture f = record(TURNS, 6, 20);
+	assert_int_equal(cond_of(&f)->kind, MEANING_PROGRESS);
+	const struct meaning_need *need = meaning_needs(f.meaning, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(need->counts, MEANING_BEFORE);
+	assert_float_equal(ms_on(&f, 6), 120, 1);
+	release(&f);
+}
+
 static void mail_from_anybody_is_nobodys_progress(void **state)
 {
 	(void)state;
@@ -231,6 +282,8 @@ int main(void)
 		cmocka_unit_test(a_wave_front_goes_on_as_one),
 		cmocka_unit_test(a_stencil_waits_for_both_neighbours),
 		cmocka_unit_test(room_and_items_may_have_one_condition),
+		cmocka_unit_test(partners_may_change_by_turns),
+		cmocka_unit_test(who_came_first_may_go_first),
 		cmocka_unit_test(mail_from_anybody_is_nobodys_progress),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
