@@ -52,4 +52,25 @@ int emit_only_edge(struct emitter *e, uint32_t from, uint32_t to);
 int emit_loop(struct emitter *e, const struct build_state *state, const struct build_law *law,
 	uint32_t body, uint32_t index);
 
+/* The name of the parameter that is the size of the pool, which there is. */
+const char *emit_pool_size(const struct emitter *e);
+
+/* Adds a queue for tickets. 0 or -ENOMEM. */
+int emit_ticket_queue(struct emitter *e, uint32_t *ret);
+
+/* Makes the fragment `index` take a ticket for each turn of the law's loop. 0 or -ENOMEM. */
+int emit_take_ticket(struct emitter *e, const struct build_law *law, uint32_t object, uint32_t body,
+	uint32_t index);
+
+/*
+ * How many turns the threads do before they first come to the branch: each one, if the loop begins with
+ * its body (whatever is behind the branch was done as often as the branch), else none.
+ */
+uint32_t build_turns_before(const struct build_graph *graph, size_t group_threads,
+	const struct build_state *state, const struct build_law *law);
+
+/* rounds.c: makes it the law's loop if it is one whose turns are dealt out in rounds. 1: it is, 0: it is none, -ENOMEM. */
+int emit_dealt(struct emitter *e, const struct build_state *state, const struct build_law *law,
+	uint32_t body, uint32_t index);
+
 #endif

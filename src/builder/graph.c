@@ -158,19 +158,54 @@ static int part_by(
 	return code < 0 ? code : 0;
 }
 
+/* Arrivals at barriers, by symbol; *ret_start: the one before the first of them comes again, UINT64_MAX: none. */
+static size_t find_arrivals(const struct build_graph *graph, bool *arrivals, uint64_t *ret_start)
+{
+	uint64_t first = UINT64_MAX, before = UINT64_MAX;
+	size_t count = 0;
+	for (size_t i = 0; i < graph->visit_count; i++) {
+		const struct build_visit *visit = &graph->visits[i];
+		if (visit->step->op != STEP_ARRIVE)
+			continue;
+		count += !arrivals[visit->symbol];
+		arrivals[visit->symbol] = true;
+		first = first == UINT64_MAX ? visit->symbol : first;
+		if (visit->symbol == first && *ret_start == UINT64_MAX)
+			*ret_start = before;
+		before = visit->symbol;
+	}
+	return count;
+}
+
+/* From each of several barriers to the next threads do something else, if at the same places. */
+static int part_by_barriers(struct build_graph *graph)
+{
+	AUTO_FREE bool *arrivals = calloc(graph->state_count + 1, sizeof *arrivals);
+	AUTO_FREE bool *all = calloc(graph->state_count + 1, sizeof *all);
+	uint64_t start = UINT64_MAX;
+	if (!arrivals || !all)
+		return -ENOMEM;
+	memset(all, true, graph->state_count * sizeof *all);
+	size_t count = find_arrivals(graph, arrivals, &start);
+	return count > 1 && count <= PHASES_MAX ? part_by(graph, arrivals, all, start) : 0;
+}
+
 /*
  * What each thread does once parts its life into phases, so that it is done in its place: loops before and
  * after it are loops of their own, of which it ends the one. What it does once in each turn parts turns likewise.
  */
 static int add_phases(struct build_graph *graph, size_t threads)
 {
+	int code = part_by_barriers(graph);
+	if (code < 0)
+		return code;
 	AUTO_FREE bool *once = calloc(graph->state_count + 1, sizeof *once);
 	AUTO_FREE bool *all = calloc(graph->state_count + 1, sizeof *all);
 	size_t count = 0;
 	if (!once || !all)
 		return -ENOMEM;
 	memset(all, true, graph->state_count * sizeof *all);
-	int code = find_once(graph, threads, once, &count);
+	code = find_once(graph, threads, once, &count);
 	if (code == 0 && count > 0 && count <= PHASES_MAX)
 		code = part_by(graph, once, all, UINT64_MAX);
 	AUTO_RELEASE(build_turns) struct build_turns turns = { 0 };

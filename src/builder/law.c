@@ -16,23 +16,29 @@
 enum { RUNS_MIN = 12, ENDS_MIN = 20 };
 static const double regular = 0.5, bursty = 2;
 
-/* Whether it comes to an operation without a choice. */
-static bool leads_to(const struct build_graph *graph, uint32_t state, enum step_op op)
+/* Where it comes to an operation without a choice: a state, or STATE_END. */
+static uint32_t leads_to(const struct build_graph *graph, uint32_t state, enum step_op op)
 {
 	enum { FAR = 8 };
 	for (int i = 0; i < FAR && state != STATE_END; i++) {
 		if (graph->states[state].op == op)
-			return true;
+			return state;
 		if (graph->states[state].edge_count != 1)
-			return false;
+			return STATE_END;
 		state = graph->states[state].edges[0].to;
 	}
-	return false;
+	return STATE_END;
 }
 
 bool build_leads_to_barrier(const struct build_graph *graph, uint32_t state)
 {
-	return leads_to(graph, state, STEP_ARRIVE);
+	return leads_to(graph, state, STEP_ARRIVE) != STATE_END;
+}
+
+uint32_t build_next_barrier(const struct build_graph *graph, uint32_t state)
+{
+	uint32_t arrival = leads_to(graph, state, STEP_ARRIVE);
+	return arrival == STATE_END ? (uint32_t)BUILD_NONE : graph->states[arrival].object;
 }
 
 struct runs {
@@ -183,7 +189,7 @@ static int find_law(
 			continue;
 		code = collect_runs(choices, state->edges[i].to, &runs);
 		runs.is_once &= runs.count == runs.threads || choices->count >= ENDS_MIN ||
-				leads_to(graph, state->edges[i].to, STEP_EXIT);
+				leads_to(graph, state->edges[i].to, STEP_EXIT) != STATE_END;
 		runs.ends_round = build_leads_to_barrier(graph, state->edges[i].to);
 		if (code == 0 && is_law(&runs) && (to == STATE_END || is_better(&runs, &best))) {
 			struct runs swap = best;

@@ -11,4 +11,7 @@ int build_laws_find(struct build_graph *graph);
 /* Whether the state, or what always follows it, is an arrival at a barrier. */
 bool build_leads_to_barrier(const struct build_graph *graph, uint32_t state);
 
+/* The barrier at which it is; BUILD_NONE: none. */
+uint32_t build_next_barrier(const struct build_graph *graph, uint32_t state);
+
 #endif

@@ -14,7 +14,7 @@ static uint32_t own_parameter(const struct emitter *e)
 	return e->build->pools[e->index].parameter;
 }
 
-static const char *size_name(const struct emitter *e)
+const char *emit_pool_size(const struct emitter *e)
 {
 	return e->model->parameters[e->pool->parameter].name;
 }
@@ -23,7 +23,7 @@ static const char *size_name(const struct emitter *e)
 static int whole_of(struct emitter *e, double whole, bool are_equal, char **ret)
 {
 	if (are_equal)
-		return build_common_work(e->build, whole, size_name(e), e->pool->size, ret);
+		return build_common_work(e->build, whole, emit_pool_size(e), e->pool->size, ret);
 	return asprintf(ret, "%.10g", whole) < 0 ? -ENOMEM : 0;
 }
 
@@ -43,8 +43,7 @@ static uint32_t find_tickets(
 	return MODEL_NONE;
 }
 
-static int make_tickets(struct emitter *e, const struct build_state *state,
-	const struct build_state *end, uint32_t *ret)
+int emit_ticket_queue(struct emitter *e, uint32_t *ret)
 {
 	AUTO_FREE char *name = NULL;
 	for (unsigned number = 1; !name || model_find_object(e->model, name) != MODEL_NONE;
@@ -55,12 +54,17 @@ static int make_tickets(struct emitter *e, const struct build_state *state,
 			    number > 1 ? number : 0) < 0)
 			return -ENOMEM;
 	}
-	int code = model_add_object(e->model, MODEL_QUEUE, name, ret);
-	if (code < 0)
-		return code;
-	if (e->tickets.count < EMIT_TICKETS)
-		e->tickets.items[e->tickets.count++] = (struct emit_ticket){ state, end, *ret };
-	return 0;
+	return model_add_object(e->model, MODEL_QUEUE, name, ret);
+}
+
+int emit_take_ticket(struct emitter *e, const struct build_law *law, uint32_t object, uint32_t body,
+	uint32_t index)
+{
+	struct model_fragment *fragment = emit_fragment(e, index);
+	fragment->op = MODEL_TRY_GET;
+	fragment->object = object;
+	fragment->otherwise = e->fragments[law->to];
+	return emit_only_edge(e, index, body);
 }
 
 /* Work that is shared by as many threads as there are: a queue of tickets that holds all of it. */
@@ -70,7 +74,13 @@ static int add_tickets(struct emitter *e, const struct build_state *state,
 {
 	const struct build_state *end = &e->graph->states[law->to];
 	uint32_t object = find_tickets(e, state, end);
-	int code = object == MODEL_NONE ? make_tickets(e, state, end, &object) : 0;
+	int code = 0;
+	if (object == MODEL_NONE) {
+		code = emit_ticket_queue(e, &object);
+		if (e->tickets.count < EMIT_TICKETS)
+			e->tickets.items[e->tickets.count++] =
+				(struct emit_ticket){ state, end, object };
+	}
 	if (code < 0)
 		return code;
 	AUTO_FREE char *whole = NULL;
@@ -79,14 +89,8 @@ static int add_tickets(struct emitter *e, const struct build_state *state,
 	code = whole_of(e, (double)(total + before), are_equal, &whole);
 	if (code == 0)
 		code = build_formula(e->model, initial, "%s%s%s%s%s", others, *others ? " + " : "",
-			whole, before > 0 ? " - " : "", before > 0 ? size_name(e) : "");
-	if (code < 0)
-		return code;
-	struct model_fragment *fragment = emit_fragment(e, index);
-	fragment->op = MODEL_TRY_GET;
-	fragment->object = object;
-	fragment->otherwise = e->fragments[law->to];
-	return emit_only_edge(e, index, body);
+			whole, before > 0 ? " - " : "", before > 0 ? emit_pool_size(e) : "");
+	return code < 0 ? code : emit_take_ticket(e, law, object, body, index);
 }
 
 /* Visits of states that do the same as this one at the same place, whatever comes before. */
@@ -99,22 +103,18 @@ static uint64_t visits_alike(const struct build_graph *graph, const struct build
 	return visits;
 }
 
-/*
- * How many turns the threads do before they first come to the branch: each one, if the loop begins with
- * its body (whatever is behind the branch was done as often as the branch), else none.
- */
-static uint32_t turns_before(
-	const struct emitter *e, const struct build_state *state, const struct build_law *law)
+uint32_t build_turns_before(const struct build_graph *graph, size_t group_threads,
+	const struct build_state *state, const struct build_law *law)
 {
 	uint64_t body_visits = 0, alike = 0, turns = law->rest;
-	uint64_t threads = law->rest > 0 ? e->group->count : law->run_count;
+	uint64_t threads = law->rest > 0 ? group_threads : law->run_count;
 	for (size_t i = 0; i < law->run_count; i++)
 		turns += law->runs[i];
 	for (size_t i = 0; i < state->edge_count; i++)
 		if (state->edges[i].to != law->to && state->edges[i].to != STATE_END) {
-			const struct build_state *body = &e->graph->states[state->edges[i].to];
+			const struct build_state *body = &graph->states[state->edges[i].to];
 			body_visits += body->visits;
-			alike += visits_alike(e->graph, body);
+			alike += visits_alike(graph, body);
 		}
 	bool begins_with_body = body_visits >= turns + threads || alike == turns + threads;
 	return begins_with_body ? (uint32_t)threads : 0;
@@ -130,9 +130,10 @@ static bool is_one_pool(const struct emitter *e)
  * Whether a pool's threads share a loop's turns: each comes once to its end, or goes on elsewhere when there are no more; or, of a
  * team, too, each makes its part of them from one barrier to the next.
  */
-static bool is_shared(const struct emitter *e, const struct build_law *law)
+static bool is_shared(
+	const struct emitter *e, const struct build_state *state, const struct build_law *law)
 {
-	if (e->is_taker || !e->pool || build_is_rounds(e->graph, law))
+	if (e->is_taker || !e->pool || build_is_rounds(e->graph, state, law))
 		return false;
 	bool is_of_round = build_leads_to_barrier(e->graph, law->to);
 	size_t threads = is_one_pool(e) ? law->threads : law->run_count;
@@ -149,8 +150,8 @@ static int set_part(struct emitter *e, const struct build_law *law, uint64_t tot
 	AUTO_FREE char *whole = NULL;
 	int code = whole_of(e, each * (double)e->pool->size, are_equal, &whole);
 	return code < 0 ? code
-			: build_formula(e->model, &ret->value, "%s / %s%s", whole, size_name(e),
-				  before > 0 ? " - 1" : "");
+			: build_formula(e->model, &ret->value, "%s / %s%s", whole,
+				  emit_pool_size(e), before > 0 ? " - 1" : "");
 }
 
 /*
@@ -185,12 +186,15 @@ int emit_loop(struct emitter *e, const struct build_state *state, const struct b
 		least = law->runs[i] < least ? law->runs[i] : least;
 		most = law->runs[i] > most ? law->runs[i] : most;
 	}
-	bool shared = is_shared(e, law);
+	bool shared = is_shared(e, state, law);
 	bool are_tickets = shared && law->is_once && is_one_pool(e) &&
 			   (e->has_flow || most - least > 1 || law->rest > 0);
-	uint32_t before = shared ? turns_before(e, state, law) : 0;
+	uint32_t before = shared ? build_turns_before(e->graph, e->group->count, state, law) : 0;
 	bool are_equal = shared && ((least == most && law->rest == 0) ||
 					   (are_tickets && turn_equally(e, state, law)));
+	int dealt = shared && !are_tickets ? emit_dealt(e, state, law, body, index) : 0;
+	if (dealt != 0)
+		return dealt < 0 ? dealt : 0;
 	e->build->guessed_splits += are_equal;
 	if (are_tickets)
 		return add_tickets(e, state, law, total, before, body, index, are_equal);

@@ -23,6 +23,15 @@ struct build_pace {
 	uint32_t parameter;
 };
 
+enum { BUILD_DEALT = 16 };
+
+/* A queue of tickets for the turns of a loop in each round (rounds.c). */
+struct build_dealt {
+	uint8_t op; /* of the loop's states */
+	uint64_t site;
+	uint32_t barrier, queue; /* object of the trace, of the model */
+};
+
 struct build {
 	struct build_opts opts;
 	struct build_trace trace;
@@ -41,6 +50,10 @@ struct build {
 	double taken_of_run; /* that time, in parts of the run's length */
 	uint64_t tries; /* locks that were left out: taken to be tries */
 	bool has_limit; /* of descriptors: it was reached */
+	struct {
+		struct build_dealt items[BUILD_DEALT];
+		size_t count;
+	} dealt;
 	struct build_pace pace;
 	double event_cost_ns,
 		cost_factor; /* taken off each step, then all scaled; 0: nothing was */
@@ -94,8 +107,9 @@ int build_common_work(
 int build_share(struct build *build, const struct build_work *work, uint32_t group,
 	const struct build_state *state, struct model_dist *cpu);
 
-/* Whether a loop's turns are rounds that all threads make together: about as many as arrivals at barriers. */
-bool build_is_rounds(const struct build_graph *graph, const struct build_law *law);
+/* Whether a loop's turns are rounds that all threads make together: they meet at a barrier in half of them, or more. */
+bool build_is_rounds(const struct build_graph *graph, const struct build_state *state,
+	const struct build_law *law);
 
 /* steady.c: how much CPU times differ between the halves of the run, of all CPU time. */
 double build_unsteadiness(const struct build *build);

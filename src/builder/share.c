@@ -10,14 +10,23 @@
 #include <errno.h>
 #include <stdio.h>
 
-bool build_is_rounds(const struct build_graph *graph, const struct build_law *law)
+bool build_is_rounds(const struct build_graph *graph, const struct build_state *state,
+	const struct build_law *law)
 {
-	uint64_t arrivals = 0, turns = law->rest;
-	for (size_t i = 0; i < graph->visit_count; i++)
-		arrivals += graph->visits[i].step->op == STEP_ARRIVE;
-	for (size_t i = 0; i < law->run_count; i++)
-		turns += law->runs[i];
-	return arrivals * 2 >= turns;
+	uint64_t with_barrier = 0, turns = 0;
+	for (size_t i = 0; i + 1 < state->visits; i++) {
+		size_t from = graph->order[state->first + i],
+		       to = graph->order[state->first + i + 1];
+		if (graph->visits[from].thread != graph->visits[to].thread ||
+			graph->visits[from + 1].state == law->to)
+			continue;
+		bool meets = false;
+		for (size_t j = from; j < to && !meets; j++)
+			meets = graph->visits[j].step->op == STEP_ARRIVE;
+		with_barrier += meets;
+		turns++;
+	}
+	return turns > 0 && with_barrier * 2 >= turns;
 }
 
 static double mean_cpu(const struct build_graph *graph, const struct build_state *state)

@@ -336,6 +336,19 @@ static int add_locks(struct sim *sim, const struct model_object *object, struct 
 	return code;
 }
 
+/* Barriers stand before queues in a model. */
+static int set_refill(
+	struct graph *graph, const struct model_object *queue, uint32_t number, struct err *err)
+{
+	uint64_t items = 0;
+	if (queue->refilled_by == MODEL_NONE)
+		return 0;
+	int code = evaluate_whole(graph, &queue->initial, &items, err);
+	return code < 0 || items == 0 ? code
+				      : sim_set_refill(graph->sim, number,
+						graph->objects[queue->refilled_by].number, items);
+}
+
 static int add_object(struct graph *graph, size_t index, struct err *err)
 {
 	const struct model_object *object = &graph->model->objects[index];
@@ -371,7 +384,7 @@ static int add_object(struct graph *graph, size_t index, struct err *err)
 		if (code == 0 && (object->lends || object->are_signals))
 			code = sim_set_lending(
 				sim, SIM_QUEUE, ret->number, object->are_signals ? 0 : SIM_LENT_OF);
-		return code;
+		return code == 0 ? set_refill(graph, object, ret->number, err) : code;
 	case MODEL_LIMIT:
 		ret->kind = SIM_LIMIT;
 		return sim_add_limit(sim, name, size, &ret->number);

@@ -120,7 +120,7 @@ int model_add_object(
 	const char *copy = added ? model_text(model, name) : NULL;
 	if (!copy)
 		return -ENOMEM;
-	*added = (struct model_object){ .kind = kind, .name = copy };
+	*added = (struct model_object){ .kind = kind, .name = copy, .refilled_by = MODEL_NONE };
 	*ret = (uint32_t)model->object_count++;
 	return 0;
 }

@@ -123,6 +123,8 @@ struct model_object {
 	                            draws one that its thread does not hold, 0: 1; barrier: threads; semaphore: value at first; queue: capacity, 0:
 	                            unbounded; limit: how many; disk: requests served at once, 0: 1 */
 	struct model_value initial; /* queue: items in it at first; below 0: none */
+	uint32_t
+		refilled_by; /* queue: the barrier that, when it opens, fills it again to as many; MODEL_NONE */
 	bool has_writers_first; /* read-write lock */
 	bool lends; /* queue, semaphore: a few items, see sim_set_lending() */
 	bool are_signals; /* queue: what is put are signals, of which it lends any number */

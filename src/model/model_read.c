@@ -159,6 +159,21 @@ static int read_use(const struct reader *r, struct yaml_node *map, struct model_
 	return code < 0 ? code : reader_finish(r, node, "'recorded'");
 }
 
+/* Barriers have been read before queues. */
+static int read_refill(const struct reader *r, struct yaml_node *map, uint32_t queue)
+{
+	const char *name = NULL;
+	int code = reader_text(r, map, "refilled_by", &name);
+	if (code < 0 || !name)
+		return code;
+	uint32_t barrier = model_find_object(r->model, name);
+	if (barrier == MODEL_NONE || r->model->objects[barrier].kind != MODEL_BARRIER)
+		return reader_fail(r, r->model->objects[queue].line,
+			"refilled_by: there is no barrier '%s'", text_show(name).text);
+	r->model->objects[queue].refilled_by = barrier;
+	return 0;
+}
+
 static int read_object(
 	const struct reader *r, enum model_object_kind kind, const struct yaml_entry *entry)
 {
@@ -174,6 +189,8 @@ static int read_object(
 		code = reader_value(r, map, size_word, MODEL_NUMBER, &object->size);
 	if (code == 0 && kind == MODEL_QUEUE)
 		code = reader_value(r, map, "initial", MODEL_NUMBER, &object->initial);
+	if (code == 0 && kind == MODEL_QUEUE)
+		code = read_refill(r, map, index);
 	if (code == 0 && (kind == MODEL_QUEUE || kind == MODEL_SEMAPHORE))
 		code = reader_flag(r, map, "lends", &object->lends);
 	if (code == 0 && kind == MODEL_QUEUE)

@@ -210,7 +210,7 @@ static void write_hardware(FILE *out, const struct model_hardware *hardware)
 	write_field(out, 2, "wake", &hardware->wake_time, MODEL_TIME);
 }
 
-static void write_object(FILE *out, const struct model_object *object)
+static void write_object(FILE *out, const struct model *model, const struct model_object *object)
 {
 	const char *size_word = model_size_word(object->kind);
 	bool has_fields = is_given(&object->size) || is_given(&object->initial) ||
@@ -223,6 +223,11 @@ static void write_object(FILE *out, const struct model_object *object)
 	if (size_word)
 		write_field(out, 4, size_word, &object->size, MODEL_NUMBER);
 	write_field(out, 4, "initial", &object->initial, MODEL_NUMBER);
+	if (object->refilled_by != MODEL_NONE) {
+		fputs("    refilled_by: ", out);
+		write_text(out, model->objects[object->refilled_by].name);
+		fputc('\n', out);
+	}
 	if (object->lends)
 		fputs("    lends: true\n", out);
 	if (object->are_signals)
@@ -257,7 +262,7 @@ static void write_objects(FILE *out, const struct model *model)
 				fprintf(out, "\n%s:\n",
 					model_object_section((enum model_object_kind)kind));
 			is_first = false;
-			write_object(out, &model->objects[i]);
+			write_object(out, model, &model->objects[i]);
 		}
 	}
 }

@@ -117,6 +117,7 @@ struct rwlock {
 struct barrier {
 	struct object object;
 	uint32_t threads, arrived;
+	uint32_t refills; /* first queue that is filled again when it opens; SIM_NONE */
 	struct waiters waiters;
 };
 
@@ -150,6 +151,8 @@ struct queue {
 	uint64_t capacity; /* 0: unbounded */
 	struct waiters getters, putters;
 	uint32_t held_source; /* first source that waits for room; SIM_NONE */
+	uint64_t refill; /* to so many items, when a barrier opens */
+	uint32_t next_refill; /* the next queue that the same barrier fills; SIM_NONE */
 	struct lender lender;
 	bool is_closed;
 };
@@ -405,6 +408,8 @@ int source_start(struct sim *sim, uint32_t source);
 int source_timer(struct sim *sim, uint32_t source, uint32_t client);
 int source_has_room(struct sim *sim, struct queue *queue); /* wakes one that was held back */
 /* 0, -EAGAIN: full, -EPIPE: closed, -ENOMEM. */
+/* 0 or -ENOMEM. */
+int queue_refill(struct sim *sim, struct queue *queue, uint32_t waker);
 int queue_put(struct sim *sim, struct queue *queue, uint64_t item, uint32_t waker);
 void queue_drop_first(struct sim *sim, struct queue *queue);
 int lend(struct sim *sim); /* lend.c: 1: somebody can go on, 0: nobody can */

@@ -64,6 +64,7 @@ int sim_add_barrier(struct sim *sim, const char *name, uint32_t threads, uint32_
 	if (!barrier)
 		return -ENOMEM;
 	barrier->threads = threads;
+	barrier->refills = SIM_NONE;
 	return tell(sim, WHAT_BARRIER, *ret, name);
 }
 
@@ -88,6 +89,7 @@ int sim_add_queue(struct sim *sim, const char *name, uint64_t capacity, uint32_t
 		return -ENOMEM;
 	queue->capacity = capacity;
 	queue->held_source = SIM_NONE;
+	queue->next_refill = SIM_NONE;
 	return tell(sim, WHAT_QUEUE, *ret, name);
 }
 

@@ -55,6 +55,27 @@ void queue_drop_first(struct sim *sim, struct queue *queue)
 	object_set_length(sim, &queue->object, queue->count);
 }
 
+int queue_refill(struct sim *sim, struct queue *queue, uint32_t waker)
+{
+	while (queue->count > queue->refill)
+		queue_drop_first(sim, queue);
+	int code = 0;
+	while (queue->count < queue->refill && code == 0)
+		code = queue_put(sim, queue, 0, waker);
+	return code == -ENOMEM ? code : 0; /* closed, or full: as many as there is room for */
+}
+
+int sim_set_refill(struct sim *sim, uint32_t queue, uint32_t barrier, uint64_t items)
+{
+	if (queue >= sim->queues.count || barrier >= sim->barriers.count ||
+		sim->queues.all[queue].refill > 0)
+		return -EINVAL;
+	sim->queues.all[queue].refill = items;
+	sim->queues.all[queue].next_refill = sim->barriers.all[barrier].refills;
+	sim->barriers.all[barrier].refills = queue;
+	return 0;
+}
+
 static int find(struct sim *sim, const struct sim_thread *thread)
 {
 	return thread->op.object < sim->queues.count

@@ -235,6 +235,12 @@ int sim_set_handover(struct sim *sim, enum sim_object_kind kind, uint32_t object
 enum { SIM_LENT_OF = 20 };
 int sim_set_lending(struct sim *sim, enum sim_object_kind kind, uint32_t object, uint32_t of);
 
+/*
+ * Whenever the barrier opens the queue is filled up to so many items with number 0, or emptied to as many: the pieces of
+ * what threads do from there to the next time. -EINVAL: there is no such queue or barrier, or the queue has one already.
+ */
+int sim_set_refill(struct sim *sim, uint32_t queue, uint32_t barrier, uint64_t items);
+
 /* How often more than few were lent: then the simulated threads do not do what those of a program would that gets on by itself. */
 uint64_t sim_lent_beyond_few(const struct sim *sim);
 

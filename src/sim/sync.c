@@ -9,6 +9,15 @@ static struct subject subject_of(const struct sim_thread *thread, uint8_t what)
 	return (struct subject){ .what = what, .object = (uint64_t)thread->op.object + 1 };
 }
 
+static int refill(struct sim *sim, const struct barrier *barrier, uint32_t waker)
+{
+	int code = 0;
+	for (uint32_t i = barrier->refills; i != SIM_NONE && code == 0;
+		i = sim->queues.all[i].next_refill)
+		code = queue_refill(sim, &sim->queues.all[i], waker);
+	return code;
+}
+
 int op_barrier(struct sim *sim, struct sim_thread *thread)
 {
 	if (thread->op.object >= sim->barriers.count)
@@ -27,7 +36,8 @@ int op_barrier(struct sim *sim, struct sim_thread *thread)
 	barrier->arrived = 0;
 	object_set_length(sim, &barrier->object, 0);
 	pass(sim, thread, &barrier->object, &subject);
-	return wake_all(sim, &barrier->waiters, thread->tid);
+	int code = refill(sim, barrier, thread->tid);
+	return code < 0 ? code : wake_all(sim, &barrier->waiters, thread->tid);
 }
 
 enum { COND_STAGE_WAIT = 1, COND_STAGE_MUTEX };

@@ -182,17 +182,18 @@ static void tasks_are_shared_by_the_team(void **state)
 		meet(&s, 1, 8, MAIN);
 	}
 	AUTO(model) struct model *model = finish(&s, 1);
+	uint32_t queue = MODEL_NONE;
 	for (size_t i = 0; i < model->group_count; i++) {
-		const struct model_fragment *loop = NULL;
-		for (size_t j = 0; j < model->groups[i].fragment_count && !loop; j++)
-			if (model->groups[i].fragments[j].op == MODEL_LOOP &&
-				model->groups[i].fragments[j].count.value.formula)
-				loop = &model->groups[i].fragments[j];
-		assert_non_null(loop);
-		/* Ten tasks for two threads; the first of each comes before the loop. */
-		assert_true(fabs(threads_with(model, &loop->count.value, 2) - 4) < 0.2);
-		assert_true(fabs(threads_with(model, &loop->count.value, 1) - 9) < 0.4);
+		const struct model_fragment *ticket = fragment_of(model, i, MODEL_TRY_GET);
+		assert_non_null(ticket);
+		assert_true(queue == MODEL_NONE || queue == ticket->object);
+		queue = ticket->object;
 	}
+	const struct model_object *tickets = &model->objects[queue];
+	/* Ten tasks in each round; the first of each thread comes before the loop. */
+	assert_true(fabs(threads_with(model, &tickets->initial, 2) - 8) < 0.2);
+	assert_true(fabs(threads_with(model, &tickets->initial, 1) - 9) < 0.2);
+	assert_int_equal(model->objects[tickets->refilled_by].kind, MODEL_BARRIER);
 	struct model_fit fit;
 	assert_int_equal(model_fit_run(model, &fit), 0);
 	assert_true(fabs(fit.simulated_cpu_s / 4e-3 - 1) < 0.05);

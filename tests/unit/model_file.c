@@ -70,7 +70,7 @@ static const char *const everything =
 	"semaphores:\n"
 	"  sem: { value: 3 }\n"
 	"queues:\n"
-	"  q: { capacity: 10, initial: 2 }\n"
+	"  q: { capacity: 10, initial: 2, refilled_by: b }\n"
 	"limits:\n"
 	"  files: { count: 1024 }\n"
 	"disks:\n"
@@ -196,6 +196,8 @@ static void wrong_models_are_refused_with_their_line(void **state)
 	} cases[] = {
 		{ "a: 1\n", "m.yaml:1:", "corecast_model" },
 		{ "corecast_model: 2\n", "m.yaml:1:", "version" },
+		{ "corecast_model: 1\nqueues:\n  q: { refilled_by: b }\n",
+			"m.yaml:3:", "no barrier 'b'" },
 		{ "corecast_model: 1\nthreads: [\n", "m.yaml:3:", "not YAML" },
 		{ "corecast_model: 1\nname: a\nname: b\n", "m.yaml:3:", "already in line 2" },
 		{ "corecast_model: 1\nname: &x a\n", "m.yaml:2:", "anchors" },

@@ -206,6 +206,28 @@ static void a_program_with_a_serial_part_obeys_amdahl(void **state)
 	}
 }
 
+/* Two rounds of six pieces of 10 ms, each of which is dealt out among three. */
+static void what_a_barrier_refills_is_dealt_out_again(void **state)
+{
+	(void)state;
+	AUTO(model)
+	struct model *model = parse("corecast_model: 1\n"
+				    "barriers: { meet: { threads: 3 } }\n"
+				    "queues: { pieces: { initial: 6, refilled_by: meet } }\n"
+				    "threads:\n"
+				    "  w: { count: 3, fragments: {\n"
+				    "    take: { try_get: pieces, else: come },\n"
+				    "    work: { cpu: 10 ms, next: take },\n"
+				    "    come: { arrive: meet },\n"
+				    "    rounds: { loop: take, times: 1, next: exit } } }\n");
+	AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
+	struct err err;
+	if (sample_run(&(struct sample_options){ .model = model }, row, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(row[graph_fragment_at(model, 0, 1) + GRAPH_COUNT] == 12);
+	assert_true(fabs(row[GRAPH_TIME_S] - 0.04) < 1e-6);
+}
+
 static void loops_locks_and_parts_are_counted(void **state)
 {
 	(void)state;
@@ -468,6 +490,7 @@ int main(void)
 		cmocka_unit_test(a_full_queue_drops_as_in_mm1k),
 		cmocka_unit_test(clients_that_think_follow_mean_value_analysis),
 		cmocka_unit_test(a_program_with_a_serial_part_obeys_amdahl),
+		cmocka_unit_test(what_a_barrier_refills_is_dealt_out_again),
 		cmocka_unit_test(loops_locks_and_parts_are_counted),
 		cmocka_unit_test(what_is_drawn_from_a_deck_adds_up),
 		cmocka_unit_test(turns_that_cannot_be_divided_add_up),

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Loops whose turns are dealt out among threads from one opening of a barrier to the next: where threads did differently many of them
+ * they took what was left (pieces of a dynamic loop, the tasks of a phase). They are tickets in a queue that is full again when the
+ * barrier opens, so that nobody waits there for a share that is longer than it had to be.
+ */
+#include "builder/emit.h"
+#include "builder/law.h"
+
+#include <errno.h>
+
+/* What all groups of a pool do from one opening of a barrier to the next in loops of one kind. */
+struct round {
+	const struct build_state *like;
+	uint32_t barrier;
+	uint64_t turns, least, most;
+	double rounds;
+	bool begins_with_turn;
+	bool is_cut_short; /* turns after the last round that are none of it */
+};
+
+static void add_loops(const struct build *build, uint32_t group, struct round *round)
+{
+	const struct build_graph *graph = &build->graphs[group];
+	size_t threads = build->groups.items[group].count;
+	uint64_t runs = 0, rest = 0, last_before = 0;
+	for (size_t i = 0; i < graph->state_count; i++) {
+		const struct build_state *state = &graph->states[i];
+		for (size_t j = 0; j < state->law_count; j++) {
+			const struct build_law *law = &state->laws[j];
+			if (state->op != round->like->op || state->site != round->like->site ||
+				build_next_barrier(graph, law->to) != round->barrier)
+				continue;
+			uint64_t before = build_turns_before(graph, threads, state, law) > 0;
+			for (size_t k = 0; k < law->run_count; k++) {
+				uint64_t turns = law->runs[k] + before;
+				round->turns += turns;
+				round->least = turns < round->least ? turns : round->least;
+				round->most = turns > round->most ? turns : round->most;
+			}
+			round->begins_with_turn |= before > 0;
+			rest += law->rest;
+			last_before = before;
+			runs += law->run_count;
+		}
+	}
+	/* The end of the program cut off the last arrival of each. */
+	if (rest > 0) {
+		round->turns += rest + last_before * threads;
+		round->is_cut_short |= rest > 2 * round->most * threads;
+		runs += threads;
+	}
+	if ((double)runs > round->rounds * (double)threads)
+		round->rounds = (double)runs / (double)threads;
+}
+
+/* Of the loops of one round there is one queue, whichever group does them; MODEL_NONE: this is the first of them. */
+static uint32_t find_dealt(
+	const struct build *build, const struct build_state *state, uint32_t barrier)
+{
+	for (size_t i = 0; i < build->dealt.count; i++) {
+		const struct build_dealt *dealt = &build->dealt.items[i];
+		if (dealt->op == state->op && dealt->site == state->site &&
+			dealt->barrier == barrier)
+			return dealt->queue;
+	}
+	return MODEL_NONE;
+}
+
+static int add_dealt(struct emitter *e, const struct round *round, uint32_t *ret)
+{
+	struct build *build = e->build;
+	int code = emit_ticket_queue(e, ret);
+	if (code < 0)
+		return code;
+	struct model_object *queue = &e->model->objects[*ret];
+	queue->refilled_by = build->objects[round->barrier];
+	if (build->dealt.count < BUILD_DEALT)
+		build->dealt.items[build->dealt.count++] = (struct build_dealt){ round->like->op,
+			round->like->site, round->barrier, *ret };
+	return build_formula(e->model, &queue->initial, "%.10g%s%s",
+		(double)round->turns / round->rounds, round->begins_with_turn ? " - " : "",
+		round->begins_with_turn ? emit_pool_size(e) : "");
+}
+
+int emit_dealt(struct emitter *e, const struct build_state *state, const struct build_law *law,
+	uint32_t body, uint32_t index)
+{
+	struct round round = {
+		.like = state, .barrier = build_next_barrier(e->graph, law->to), .least = UINT64_MAX
+	};
+	if (round.barrier == BUILD_NONE || e->pool->waves != 1)
+		return 0;
+	for (uint32_t i = 0; i < e->build->groups.count; i++)
+		if (build_pool_of(e->build->pools, &e->build->groups, i) == e->pool)
+			add_loops(e->build, i, &round);
+	if (round.is_cut_short || round.rounds < 1 || round.most < round.least + 2)
+		return 0;
+	uint32_t queue = find_dealt(e->build, state, round.barrier);
+	int code = queue == MODEL_NONE ? add_dealt(e, &round, &queue) : 0;
+	if (code == 0)
+		code = emit_take_ticket(e, law, queue, body, index);
+	return code < 0 ? code : 1;
+}
