@@ -122,11 +122,30 @@ static uint32_t find_active(
 	return UINT32_MAX;
 }
 
+/*
+ * Who gives it back as the last thing that it does may jump there: its frame is gone, and the release returns to where it
+ * would have returned itself. Which call that was: its position then; UINT32_MAX: none.
+ */
+static uint32_t find_jump(const struct look *look, const struct look_frame *now, uint32_t count)
+{
+	for (uint32_t i = 0; count > 0 && i + 1 < look->count; i++)
+		if (now[0].end == look->frames[i + 1].end &&
+			now[0].site == look->frames[i + 1].site)
+			return i;
+	return UINT32_MAX;
+}
+
 void callers_gave(struct look *look, const void *site)
 {
 	struct look_frame now[LOOK_FRAMES];
 	uint32_t count = find_frames(site, now);
+	uint32_t jumped = find_jump(look, now, count);
 	look->object = NULL;
+	if (jumped != UINT32_MAX) {
+		settle(look->frames, jumped);
+		settle(now, 0);
+		return;
+	}
 	for (uint32_t i = 0; i + 1 < look->count; i++) {
 		uint32_t active = find_active(look, i, now, count);
 		if (active == UINT32_MAX)

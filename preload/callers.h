@@ -6,9 +6,9 @@
  *	compress()	lock_all(job)		the site that is recorded, of all that lock_all() does to locks
  *	lock_all()	pthread_mutex_lock()	the site that the C library sees: an inner one
  *
- * A function that returns while its lock is held is such a one, and so is one that was called since and gives the lock
- * back. That is looked up, by unwinding, the first times that a call site takes a lock; then the site's distance
- * to the return address of its function is known, and finding the caller costs reading it. What is no inner site costs a comparison.
+ * A function that returns while its lock is held is such a one (not by a jump to what gives the lock back), and so is one
+ * that was called since and gives the lock back. That is looked up, by unwinding, the first times that a call site takes a
+ * lock; then the site's distance to the return address of its function is known, and finding the caller costs reading it. What is no inner site costs a comparison.
  */
 #ifndef PRELOAD_CALLERS_H
 #define PRELOAD_CALLERS_H

@@ -88,6 +88,13 @@ static double speedup(const struct view *view, double least_ns)
 	return least_ns > 0 ? fmax(view->elapsed_ns / least_ns, 1) : INFINITY;
 }
 
+/* Who sleeps without it, too, may do so until it is told to end: the sooner that is, the less it sleeps with it. */
+static bool is_paced(const struct results *results, const struct result_lock *lock)
+{
+	return results->threads[lock->blocked_thread].waited_ns[WHAT_SLEEP] >
+	       lock->blocked_ns + lock->blocked_ns / SERIAL_RATIO;
+}
+
 /*
  * Without waits for an object no path through the run is shorter by more than the time in which
  * somebody waited for it, and no thread's own work vanishes, nor what it sleeps or waits for devices while it
@@ -97,7 +104,7 @@ static double lock_bound(const struct view *view, const struct result_lock *lock
 {
 	double least =
 		fmax(view->elapsed_ns - (double)lock->contended_ns, longest_work(view, INDEX_NONE));
-	if (lock->blocked_thread != INDEX_NONE)
+	if (lock->blocked_thread != INDEX_NONE && !is_paced(view->results, lock))
 		least = fmax(
 			least, own_work(view, lock->blocked_thread) + (double)lock->blocked_ns);
 	return speedup(view, least);

@@ -3,6 +3,7 @@
 #include "report/criticality_code.h"
 
 #include "base/cleanup.h"
+#include "base/mem.h"
 #include "base/path.h"
 #include "report/criticality_view.h"
 
@@ -198,4 +199,19 @@ void criticality_add_lock(struct strbuf *out, const struct results *results,
 	} else {
 		strbuf_addf(out, " 0x%" PRIx64, lock->address);
 	}
+}
+
+bool criticality_add_use(struct strbuf *out, const struct results *results,
+	const struct code_finder *finder, const struct result_lock *lock)
+{
+	const uint64_t sites[] = { lock->worst_site, find_user(results, finder, lock) };
+	for (size_t i = 0; i < ARRAY_SIZE(sites); i++) {
+		struct code_place place =
+			criticality_find_code(results, finder, lock->pid, sites[i] - 1);
+		if (sites[i] == 0 || !place.file || place.is_system)
+			continue;
+		criticality_add_inlined_code(out, results, finder, lock->pid, sites[i] - 1);
+		return i == 0;
+	}
+	return false;
 }

@@ -50,4 +50,11 @@ char *criticality_callers(const struct criticality_view *view, const struct code
 void criticality_add_lock(struct strbuf *out, const struct results *results,
 	const struct code_finder *finder, const struct result_lock *lock);
 
+/*
+ * Where the program uses a lock, in code that somebody wrote: true: where who is blamed most took it; false: where the
+ * first that waited for it did, or nothing where that is not known.
+ */
+bool criticality_add_use(struct strbuf *out, const struct results *results,
+	const struct code_finder *finder, const struct result_lock *lock);
+
 #endif

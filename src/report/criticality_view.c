@@ -316,6 +316,21 @@ static void label_rows(struct criticality_view *view, const struct code_finder *
 	}
 }
 
+static void find_uses(struct criticality_view *view, const struct code_finder *finder)
+{
+	const struct results *results = view->results;
+	view->uses = calloc(results->finding_count + 1, sizeof *view->uses);
+	view->failed |= !view->uses;
+	for (size_t i = 0; i < results->finding_count && !view->failed; i++) {
+		uint32_t lock = results->findings[i].lock;
+		struct strbuf text = { 0 };
+		if (lock != INDEX_NONE)
+			view->uses[i].is_holder =
+				criticality_add_use(&text, results, finder, &results->locks[lock]);
+		view->uses[i].text = take(view, &text);
+	}
+}
+
 void criticality_view_init(struct criticality_view *view, const struct results *results,
 	const char *subject, const struct code_finder *finder)
 {
@@ -329,6 +344,7 @@ void criticality_view_init(struct criticality_view *view, const struct results *
 	if (!view->failed)
 		label_rows(view, finder);
 	label_sites(view, finder);
+	find_uses(view, finder);
 	if (!view->failed)
 		criticality_describe(view);
 }
@@ -349,6 +365,9 @@ void criticality_view_release(struct criticality_view *view)
 	free_all(view->routines, view->row_count);
 	free_all(view->locks, view->results->lock_count);
 	free_all(view->findings, view->results->finding_count);
+	for (size_t i = 0; i < view->results->finding_count && view->uses; i++)
+		free(view->uses[i].text);
+	free(view->uses);
 	for (size_t i = 0; i < view->site_count; i++)
 		code_label_release(&view->sites[i]);
 	free(view->sites);

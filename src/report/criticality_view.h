@@ -13,6 +13,12 @@
 /* Threads beyond the figures' palette are one: "12 others". */
 enum { SHOWN_THREADS = 6 };
 
+/* Where the program uses a finding's lock: "update (a.c:4)", empty: not known. */
+struct finding_use {
+	char *text;
+	bool is_holder; /* where who is blamed most took it; else where the first that waited did */
+};
+
 struct criticality_view {
 	const struct results *results; /* borrowed */
 	const char *subject; /* borrowed */
@@ -27,6 +33,7 @@ struct criticality_view {
 	size_t site_count;
 	struct code_label
 		*most_alone; /* what ran most while only one thread was active; NULL: not known */
+	struct finding_use *uses; /* for each finding */
 	char **findings; /* a sentence or two for each finding */
 	bool failed;
 };

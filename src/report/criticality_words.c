@@ -13,6 +13,8 @@
 /* Shares of cores that others had: worth a note; an explanation of why nothing stands out. */
 #define FEW_DENIED 0.1
 #define MANY_DENIED 0.25
+/* What is less of the time says little. */
+#define NOTABLE 0.1
 /* Of the time that counts as work: sleeping that was not recorded. */
 #define MUCH_UNSEEN 0.1
 
@@ -67,7 +69,7 @@ static double share_alone(const struct criticality_view *view)
 
 static void add_serial_code(struct strbuf *out, const struct criticality_view *view)
 {
-	if (!view->most_alone)
+	if (!view->most_alone || share_alone(view) < NOTABLE)
 		return;
 	strbuf_addf(out, " While only one thread was active, %.0f%% of the time went to ",
 		100 * share_alone(view));
@@ -198,6 +200,24 @@ static void describe_turns(
 	strbuf_addf(out, " On average %.2f threads were active.", mean_parallelism(view->results));
 }
 
+/* Who held it meanwhile, and where the program takes it; a lock that is called after that place already says so. */
+static void add_holder(
+	struct strbuf *out, const struct criticality_view *view, const struct finding *finding)
+{
+	const struct finding_use *use = &view->uses[finding - view->results->findings];
+	bool is_news = use->text[0] && !strstr(view->locks[finding->lock], use->text);
+	if (finding->thread != INDEX_NONE)
+		strbuf_addf(out, " Mostly %s held it meanwhile", thread_of(view, finding));
+	if (finding->thread != INDEX_NONE && is_news && use->is_holder)
+		strbuf_addf(out, ", which took it in %s", use->text);
+	else if (is_news && use->is_holder)
+		strbuf_addf(out, " Who held it meanwhile mostly took it in %s", use->text);
+	if (finding->thread != INDEX_NONE || (is_news && use->is_holder))
+		strbuf_add(out, ".");
+	if (is_news && !use->is_holder)
+		strbuf_addf(out, " The first that waited for it did so in %s.", use->text);
+}
+
 static void describe_lock(
 	struct strbuf *out, const struct criticality_view *view, const struct finding *finding)
 {
@@ -212,8 +232,7 @@ static void describe_lock(
 		"least one did.",
 		finding->kind == FINDING_SPIN ? "spun" : "waited", seconds(lock->waited_ns).text,
 		percent(view, lock->contended_ns));
-	if (finding->thread != INDEX_NONE)
-		strbuf_addf(out, " Mostly %s held it meanwhile.", thread_of(view, finding));
+	add_holder(out, view, finding);
 	if (2 * lock->taken_over_ns >= result_lock_loss_ns(lock) && lock->taken_over_ns > 0)
 		strbuf_add(
 			out, " Who waited for it held other locks, for which more threads waited.");
@@ -295,7 +314,7 @@ static void add_denied(struct strbuf *out, const struct results *results)
 			results->has_cores ? ", or see --active on-cpu" : "");
 }
 
-/* Where what ran says more than what was waited for: a thread that is alone, hand-overs that let only one run. */
+/* Where what ran says more than what was waited for: a thread that is alone, hand-overs, a lock whose holder is not known. */
 static bool is_about_code(const struct criticality_view *view, const struct finding *finding)
 {
 	const struct results *r = view->results;
@@ -305,7 +324,10 @@ static bool is_about_code(const struct criticality_view *view, const struct find
 			      finding->kind == FINDING_BARRIER ||
 			      (finding->kind == FINDING_LOCK &&
 				      result_lock_is_signalled(&r->locks[finding->lock]));
-	return is_handed_over && 2 * r->parallelism_ns[1] >= r->elapsed_ns;
+	bool is_lock = finding->kind == FINDING_LOCK || finding->kind == FINDING_SPIN;
+	bool has_holder = is_lock && view->uses[finding - r->findings].is_holder;
+	return (is_handed_over || (is_lock && !has_holder)) &&
+	       (double)r->parallelism_ns[1] >= NOTABLE * (double)r->elapsed_ns;
 }
 
 static char *describe(struct criticality_view *view, const struct finding *finding)

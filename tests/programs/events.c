@@ -93,6 +93,21 @@ static void do_wrapped(void)
 	(void)lock_often(NULL);
 }
 
+/* What it does last the compiler makes a jump, after which its frame is gone. */
+static __attribute__((noinline)) int lock_and_jump(void)
+{
+	check(pthread_mutex_lock(&mutex) == 0, "lock");
+	return pthread_mutex_unlock(&mutex);
+}
+
+static void do_jumped(void)
+{
+	for (int i = 0; i < LOCKS; i++)
+		check(lock_and_jump() == 0, "unlock"); /* here */
+	for (int i = 0; i < LOCKS; i++)
+		check(lock_and_jump() == 0, "unlock"); /* and here */
+}
+
 static void do_recursive(void)
 {
 	pthread_mutex_t own = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -462,6 +477,7 @@ static const struct {
 } cases[] = {
 	{ "locks", do_locks },
 	{ "wrapped", do_wrapped },
+	{ "jumped", do_jumped },
 	{ "io_between_locks", do_io_between_locks },
 	{ "recursive", do_recursive },
 	{ "barriers", do_barriers },

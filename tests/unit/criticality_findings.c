@@ -474,6 +474,30 @@ static void a_lock_held_through_a_sleep_is_blamed_for_the_idle_time(void **state
 	assert_true(fabs(r->findings[0].bound - 2) < 1e-9);
 }
 
+/* A thread that sleeps with a lock for 8 ms and without it for 1, again and again, until the others are done. */
+static void who_is_paced_by_a_timer_sleeps_less_in_a_shorter_run(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	for (uint64_t now = 0; now < 90 * MS; now += 9 * MS) {
+		at(a, now, MAIN, EVENT_PASS, WHAT_MUTEX, 5);
+		at(a, now, MAIN, EVENT_WAIT, WHAT_SLEEP, 0);
+		at(a, now, MAIN + 1, EVENT_WAIT, WHAT_MUTEX, 5);
+		at(a, now + 8 * MS, MAIN, EVENT_PASS, WHAT_SLEEP, 0);
+		at(a, now + 8 * MS, MAIN, EVENT_RELEASE, WHAT_MUTEX, 5);
+		flagged(a, now + 8 * MS, MAIN + 1, EVENT_PASS, WHAT_MUTEX, 5, EVENT_WAITED);
+		at(a, now + 8 * MS, MAIN + 1, EVENT_RELEASE, WHAT_MUTEX, 5);
+		at(a, now + 8 * MS, MAIN, EVENT_WAIT, WHAT_SLEEP, 0);
+		at(a, now + 9 * MS, MAIN, EVENT_PASS, WHAT_SLEEP, 0);
+	}
+	AUTO(results) struct results *r = finish(a, 90 * MS);
+	assert_int_equal(r->findings[0].kind, FINDING_LOCK);
+	/* All but the other one's 1 ms in 9, not but what the first one slept. */
+	assert_true(fabs(r->findings[0].bound - 9) < 1e-9);
+}
+
 /* Only the kernel saw it: it is not known that the holder sleeps, only that its waiter lost that time. */
 static void a_futex_that_is_a_lock_costs_the_idle_time_too(void **state)
 {
@@ -531,6 +555,7 @@ int main(void)
 		cmocka_unit_test(one_thread_after_the_other_is_serial),
 		cmocka_unit_test(late_threads_of_rounds_are_found),
 		cmocka_unit_test(a_lock_held_through_a_sleep_is_blamed_for_the_idle_time),
+		cmocka_unit_test(who_is_paced_by_a_timer_sleeps_less_in_a_shorter_run),
 		cmocka_unit_test(a_futex_that_is_a_lock_costs_the_idle_time_too),
 		cmocka_unit_test(an_empty_timeline_finds_nothing),
 	};

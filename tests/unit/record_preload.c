@@ -107,6 +107,14 @@ static void a_lock_is_taken_where_the_function_that_takes_it_is_called(void **st
 		assert_in_range(count_at_site_of(&trace, 1000 * loop + 500), 990, 1000);
 }
 
+static void a_function_that_gives_its_lock_back_by_a_jump_took_it_itself(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "jumped", &trace);
+	assert_int_equal(count_at_site_of(&trace, 500), 2000);
+}
+
 /* A call that did not block leaves no row, and no time may be counted from what it had. */
 static void locks_are_as_far_apart_as_they_were(void **state)
 {
@@ -323,6 +331,7 @@ int main(void)
 		cmocka_unit_test(tries_in_a_loop_are_waits),
 		cmocka_unit_test(each_lock_is_acquired_and_released),
 		cmocka_unit_test(a_lock_is_taken_where_the_function_that_takes_it_is_called),
+		cmocka_unit_test(a_function_that_gives_its_lock_back_by_a_jump_took_it_itself),
 		cmocka_unit_test(a_recursive_mutex_is_held_once),
 		cmocka_unit_test(who_leaves_a_barrier_is_woken_by_the_last_to_arrive),
 		cmocka_unit_test(a_condition_wait_releases_and_takes_its_mutex),
