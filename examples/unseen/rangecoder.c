@@ -2,6 +2,8 @@
 /* Adaptive binary range coding and decoding, as of compressors: a chain through a multiplication and a branch nobody foretells. */
 #include "examples/kernels/common/kernel.h"
 
+#include <stdbool.h>
+
 enum { BLOCKS = 200, SYMBOLS = 10000, CONTEXTS = 1024 };
 
 struct shared {
@@ -22,9 +24,9 @@ static void start(struct coder *c, uint8_t *bytes)
 		c->odds[i] = 1024;
 }
 
-static void encode(struct coder *c, unsigned context, unsigned bit)
+/* One part of the range is left: its lower one for a set bit, whose odds then are better. */
+static void narrow(struct coder *c, unsigned context, uint32_t bound, unsigned bit)
 {
-	uint32_t bound = (c->range >> 11) * c->odds[context];
 	if (bit) {
 		c->range = bound;
 		c->odds[context] += (2048 - c->odds[context]) >> 5;
@@ -33,34 +35,32 @@ static void encode(struct coder *c, unsigned context, unsigned bit)
 		c->range -= bound;
 		c->odds[context] -= c->odds[context] >> 5;
 	}
-	while (c->range < 1u << 24 || (c->low ^ (c->low + c->range)) < 1u << 24) {
-		if (c->range < 1u << 24 && (c->low ^ (c->low + c->range)) >= 1u << 24)
-			c->range = -c->low & ((1u << 24) - 1);
+}
+
+/* The range's first byte is known, or made so: where both ends differ in it and lie close together. */
+static bool has_byte(struct coder *c)
+{
+	bool is_small = c->range < 1u << 24;
+	bool is_same = (c->low ^ (c->low + c->range)) < 1u << 24;
+	if (is_small && !is_same)
+		c->range = -c->low & ((1u << 24) - 1);
+	return is_small || is_same;
+}
+
+static void encode(struct coder *c, unsigned context, unsigned bit)
+{
+	narrow(c, context, (c->range >> 11) * c->odds[context], bit);
+	for (; has_byte(c); c->low <<= 8, c->range <<= 8)
 		*c->at++ = (uint8_t)(c->low >> 24);
-		c->low <<= 8;
-		c->range <<= 8;
-	}
 }
 
 static unsigned decode(struct coder *c, unsigned context)
 {
 	uint32_t bound = (c->range >> 11) * c->odds[context];
 	unsigned bit = c->code - c->low < bound;
-	if (bit) {
-		c->range = bound;
-		c->odds[context] += (2048 - c->odds[context]) >> 5;
-	} else {
-		c->low += bound;
-		c->range -= bound;
-		c->odds[context] -= c->odds[context] >> 5;
-	}
-	while (c->range < 1u << 24 || (c->low ^ (c->low + c->range)) < 1u << 24) {
-		if (c->range < 1u << 24 && (c->low ^ (c->low + c->range)) >= 1u << 24)
-			c->range = -c->low & ((1u << 24) - 1);
+	narrow(c, context, bound, bit);
+	for (; has_byte(c); c->low <<= 8, c->range <<= 8)
 		c->code = c->code << 8 | *c->at++;
-		c->low <<= 8;
-		c->range <<= 8;
-	}
 	return bit;
 }
 

@@ -4,13 +4,6 @@
 
 #include <pthread.h>
 
-static double thread_seconds(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 __attribute__((noinline)) static unsigned helper(unsigned seed)
 {
 	for (int i = 0; i < 1000000; i++)

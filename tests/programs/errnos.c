@@ -4,6 +4,7 @@
  * was before, and after those that fail, why. With and without the library the text is the same.
  */
 #include "hold.h"
+#include "try_call.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,18 +22,6 @@
 #include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
-
-enum { BEFORE = ENOTNAM }; /* no call sets this */
-
-/* The result of a call, and errno behind it. */
-#define TRY(call)                                                                                  \
-	do {                                                                                       \
-		errno = BEFORE;                                                                    \
-		long result_ = (long)(call);                                                       \
-		int after_ = errno;                                                                \
-		printf("%s = %ld, %s\n", #call, result_,                                           \
-			after_ == BEFORE ? "as before" : strerrorname_np(after_));                 \
-	} while (0)
 
 static pthread_mutex_t mutex;
 static pthread_rwlock_t lock;

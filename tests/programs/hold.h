@@ -26,6 +26,14 @@ static inline void sleep_ms(long ms)
 		continue;
 }
 
+/* Processor time of the calling thread. */
+static inline double thread_seconds(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
 static inline bool is_asleep(int tid)
 {
 	char path[64];

@@ -5,6 +5,7 @@
  * comes. With and without the library the text is the same.
  */
 #include "hold.h"
+#include "try_call.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,18 +33,6 @@
 #include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
-
-enum { BEFORE = ENOTNAM }; /* no call sets this */
-
-/* The result of a call, and errno behind it. */
-#define TRY(call)                                                                                  \
-	do {                                                                                       \
-		errno = BEFORE;                                                                    \
-		long result_ = (long)(call);                                                       \
-		int after_ = errno;                                                                \
-		printf("%s = %ld, %s\n", #call, result_,                                           \
-			after_ == BEFORE ? "as before" : strerrorname_np(after_));                 \
-	} while (0)
 
 static const struct timespec past = { 1, 0 }, wrong = { 4000000000, -1 },
 			     far_wrong = { 4000000000, 1000000000 }, before_all = { -1, 0 };

@@ -1,24 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Waits with a condition's own mutex, as C++'s condition_variable_any has it. */
-#include "cmocka_all.h"
+#include "passed_on.h"
 
 #include "trace/any_cond.h"
 
-enum { USER = 100, OWN = 101, COND = 102, EVENTS_MAX = 64 };
-
-struct passed_on {
-	struct event events[EVENTS_MAX];
-	size_t count;
-};
-
-static int keep(void *context, const struct event *event, struct err *err)
-{
-	struct passed_on *passed = context;
-	(void)err;
-	assert_in_range(passed->count, 0, EVENTS_MAX - 1);
-	passed->events[passed->count++] = *event;
-	return 0;
-}
+enum { USER = 100, OWN = 101, COND = 102 };
 
 static void give(const struct event_sink *sink, uint32_t tid, enum event_kind kind,
 	enum event_what what, uint64_t object, uint16_t flags)
@@ -71,7 +57,7 @@ static void the_second_wait_is_the_users_locks(void **state)
 {
 	(void)state;
 	struct passed_on passed = { 0 };
-	struct event_sink next = { .context = &passed, .event = keep };
+	struct event_sink next = passed_on_sink(&passed);
 	AUTO_RELEASE(any_cond) struct any_cond any = { .next = &next };
 	struct event_sink sink = any_cond_sink(&any);
 	begin_wait(&sink, 1);
@@ -98,7 +84,7 @@ static void a_section_that_began_unknown_is_told_to_its_end(void **state)
 {
 	(void)state;
 	struct passed_on passed = { 0 };
-	struct event_sink next = { .context = &passed, .event = keep };
+	struct event_sink next = passed_on_sink(&passed);
 	AUTO_RELEASE(any_cond) struct any_cond any = { .next = &next };
 	struct event_sink sink = any_cond_sink(&any);
 	begin_wait(&sink, 1);
@@ -116,7 +102,7 @@ static void hand_over_hand_is_no_such_wait(void **state)
 {
 	(void)state;
 	struct passed_on passed = { 0 };
-	struct event_sink next = { .context = &passed, .event = keep };
+	struct event_sink next = passed_on_sink(&passed);
 	AUTO_RELEASE(any_cond) struct any_cond any = { .next = &next };
 	struct event_sink sink = any_cond_sink(&any);
 	for (int i = 0; i < 2; i++) {

@@ -1,24 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sections that a recorder's budget left out, but for their signals. */
-#include "cmocka_all.h"
+#include "passed_on.h"
 
 #include "trace/left_out.h"
 
-enum { MUTEX = 100, COND = 101, PASS_SITE = 7, SIGNAL_SITE = 8, EVENTS_MAX = 16 };
-
-struct passed_on {
-	struct event events[EVENTS_MAX];
-	size_t count;
-};
-
-static int keep(void *context, const struct event *event, struct err *err)
-{
-	struct passed_on *passed = context;
-	(void)err;
-	assert_in_range(passed->count, 0, EVENTS_MAX - 1);
-	passed->events[passed->count++] = *event;
-	return 0;
-}
+enum { MUTEX = 100, COND = 101, PASS_SITE = 7, SIGNAL_SITE = 8 };
 
 static void give(const struct event_sink *sink, uint64_t time_ns, enum event_kind kind,
 	enum event_what what, uint64_t object, uint64_t site)
@@ -63,7 +49,7 @@ static void a_signal_tells_of_its_section(void **state)
 {
 	(void)state;
 	struct passed_on passed = { 0 };
-	struct event_sink next = { .context = &passed, .event = keep };
+	struct event_sink next = passed_on_sink(&passed);
 	AUTO_RELEASE(left_out) struct left_out left_out = { 0 };
 	struct event_sink sink = left_out_sink(&left_out, NULL);
 	give_sections(&sink, true);
@@ -85,7 +71,7 @@ static void where_all_is_recorded_nothing_is_added(void **state)
 {
 	(void)state;
 	struct passed_on passed = { 0 };
-	struct event_sink next = { .context = &passed, .event = keep };
+	struct event_sink next = passed_on_sink(&passed);
 	AUTO_RELEASE(left_out) struct left_out left_out = { 0 };
 	struct event_sink sink = left_out_sink(&left_out, NULL);
 	give_sections(&sink, false);

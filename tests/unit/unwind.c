@@ -40,15 +40,17 @@ static __attribute__((noinline)) void call(struct scene *scene)
 	__asm__ volatile(""); /* the call above is no jump */
 }
 
-static void find(const struct scene *scene, uint64_t *ret, size_t max, size_t *ret_count)
+/* Returns how many. */
+static size_t find(const struct scene *scene, uint64_t *ret, size_t max)
 {
 	AUTO(unwinder) struct unwinder *unwinder = NULL;
 	struct address_spaces spaces = { 0 };
 	uint32_t pid = (uint32_t)getpid();
 	assert_int_equal(unwinder_new(&unwinder), 0);
 	assert_int_equal(address_spaces_read(&spaces, pid), 0);
-	*ret_count = unwinder_callers(unwinder, &spaces, pid, &scene->image, ret, max);
+	size_t count = unwinder_callers(unwinder, &spaces, pid, &scene->image, ret, max);
 	address_spaces_release(&spaces);
+	return count;
 }
 
 static void callers_are_those_that_called(void **state)
@@ -56,16 +58,13 @@ static void callers_are_those_that_called(void **state)
 	(void)state;
 	static struct scene scene;
 	uint64_t found[8];
-	size_t count;
 	if (!unwinder_is_able())
 		skip();
 	call(&scene);
-	find(&scene, found, 8, &count);
-	assert_true(count >= 3);
+	assert_true(find(&scene, found, 8) >= 3);
 	assert_int_equal(found[0], scene.callers[0]);
 	assert_int_equal(found[1], scene.callers[1]);
-	find(&scene, found, 1, &count);
-	assert_int_equal(count, 1);
+	assert_int_equal(find(&scene, found, 1), 1);
 }
 
 static void they_end_with_the_image(void **state)
@@ -73,13 +72,11 @@ static void they_end_with_the_image(void **state)
 	(void)state;
 	static struct scene scene;
 	uint64_t found[8];
-	size_t count;
 	if (!unwinder_is_able())
 		skip();
 	call(&scene);
 	scene.image.size = 7;
-	find(&scene, found, 8, &count);
-	assert_int_equal(count, 0);
+	assert_int_equal(find(&scene, found, 8), 0);
 }
 
 static void code_of_no_file_has_no_callers(void **state)
@@ -87,11 +84,9 @@ static void code_of_no_file_has_no_callers(void **state)
 	(void)state;
 	static struct scene scene;
 	uint64_t found[8];
-	size_t count;
 	call(&scene);
 	scene.image.pc = 16;
-	find(&scene, found, 8, &count);
-	assert_int_equal(count, 0);
+	assert_int_equal(find(&scene, found, 8), 0);
 }
 
 int main(void)
