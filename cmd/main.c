@@ -39,6 +39,11 @@ static int finish(int status)
 	return status;
 }
 
+static bool asks_for_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
@@ -52,7 +57,9 @@ int main(int argc, char **argv)
 		argv[1] = argv[2];
 		argv[2] = help;
 	}
-	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+	bool is_completion = strcmp(name, "completion") == 0;
+	if (asks_for_help(name) || strcmp(name, "help") == 0 ||
+		(is_completion && argc > 2 && asks_for_help(argv[2]))) {
 		print_overview(stdout);
 		return finish(0);
 	}
@@ -60,7 +67,7 @@ int main(int argc, char **argv)
 		puts("corecast " CORECAST_VERSION "\nLicence: GPL-3.0-or-later");
 		return finish(0);
 	}
-	if (strcmp(name, "completion") == 0)
+	if (is_completion)
 		return finish(completion_print(argc > 2 ? argv[2] : NULL));
 	for (const struct command *const *c = commands; *c; c++)
 		if (strcmp((*c)->name, name) == 0)

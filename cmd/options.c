@@ -2,8 +2,12 @@
 /* One parser for every command's option table, and the help that the table is. */
 #include "command.h"
 
+#include "base/cleanup.h"
 #include "base/number.h"
+#include "base/strbuf.h"
+#include "report/text.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,7 +44,14 @@ int command_program_or_pid(const struct command *command, struct operands *opera
 
 int command_failure(const struct err *err)
 {
-	fprintf(stderr, "corecast: %s\n", err->text);
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	struct err copy = *err;
+	/* It may quote a file: of that, nothing is for the terminal to obey. */
+	for (char *rest = copy.text, *line; (line = strsep(&rest, "\n"));) {
+		strbuf_add(&text, line == copy.text ? "" : "\n");
+		text_add_clean(&text, line);
+	}
+	fprintf(stderr, "corecast: %s\n", strbuf_failed(&text) < 0 ? "out of memory" : text.text);
 	return EXIT_FAILURE;
 }
 
@@ -136,8 +147,9 @@ static int store(const struct command *command, const struct option_spec *option
 		return 0;
 	case OPTION_U32:
 		if (number_parse_u32(text, field) < 0)
-			return command_usage_error(command, "--%s: '%s' is not a whole number",
-				option->long_name, text);
+			return command_usage_error(command,
+				"--%s: '%s' is not a whole number from 0 to %" PRIu32,
+				option->long_name, text, UINT32_MAX);
 		return 0;
 	case OPTION_DOUBLE: {
 		double value;

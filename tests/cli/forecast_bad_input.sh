@@ -57,6 +57,7 @@ printf "$four" | refused other_metric --metric throughput
 printf '\xff\xfet\0h\0' | refused utf16
 printf "${four}4,\0003\n" | refused zero_byte
 printf "${four}4,\r3\n" | refused carriage_return
+printf 'th\x9b2J\xffreads,time\n1,2\n' | refused stray_bytes
 printf '{"results": [\n' | refused cut_json
 printf '{"a": 1}' | refused other_json
 printf 'PARAMETER p q\n' | refused two_parameters

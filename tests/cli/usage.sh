@@ -18,6 +18,10 @@ grep -q "no such command: no-such-command" stderr
 expect_usage_error --no-such-option
 expect_usage_error completion
 expect_usage_error completion tcsh
+for words in '--help' '-h' 'help' 'completion --help' 'help completion'; do
+	# shellcheck disable=SC2086 # words
+	"$CORECAST" $words | grep '^  completion bash|zsh|fish' >stdout
+done
 
 for command in $(corecast_commands); do
 	expect_usage_error "$command" --no-such-option
