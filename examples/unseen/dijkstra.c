@@ -2,6 +2,8 @@
 /* Shortest paths in a random graph with a binary heap, from several starts. */
 #include "examples/kernels/common/kernel.h"
 
+#include <string.h>
+
 enum { NODES = 30000, DEGREE = 6, STARTS = 16 };
 
 struct item {
@@ -52,8 +54,7 @@ static void work(const struct kernel *kernel, int thread, void *data)
 	for (size_t start = part.begin; start < part.end; start++) {
 		size_t count = 0;
 		uint64_t sum = 0;
-		for (size_t i = 0; i < s->nodes; i++)
-			distance[i] = UINT32_MAX;
+		memset(distance, 0xff, s->nodes * sizeof *distance); /* UINT32_MAX: not reached */
 		uint32_t from = (uint32_t)(kernel_mix(1, start) % s->nodes);
 		distance[from] = 0;
 		push(heap, &count, (struct item){ 0, from });
