@@ -9,16 +9,24 @@ set -euo pipefail
 
 source_root=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/..")
 work=${CORECAST_TEST_BUILD:-$source_root/build-test}
-fuzz_seconds=${CORECAST_FUZZ_SECONDS:-2}
+fuzz_seconds=${CORECAST_FUZZ_SECONDS:-5}
 jobs=$(nproc)
-passed=0
-failed=0
-skipped=0
+counts=$work/log/counts # lines of a result and how often, as checks run side by side
 export LC_ALL=C.UTF-8
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 # undefined behaviour fails a test
 
+# count passed|failed|skipped [NUMBER]
+count() {
+	echo "$1 ${2:-1}" >>"$counts"
+}
+
+# counted passed|failed|skipped: how many so far
+counted() {
+	awk -v result="$1" '$1 == result { sum += $2 } END { print sum + 0 }' "$counts"
+}
+
 skip() {
-	skipped=$((skipped + 1))
+	count skipped
 	printf 'skipped  %s: %s\n' "$1" "$2"
 }
 
@@ -30,14 +38,14 @@ check() {
 	"$@" </dev/null >"$log" 2>&1 || status=$?
 	case $status in
 	0)
-		passed=$((passed + 1))
+		count passed
 		printf 'ok       %-44s %4ds\n' "$name" $((SECONDS - start))
 		;;
 	77)
 		skip "$name" "$(tail -n 1 "$log")"
 		;;
 	*)
-		failed=$((failed + 1))
+		count failed
 		printf 'FAILED   %-44s %4ds\n' "$name" $((SECONDS - start))
 		tail -n 60 "$log" | sed 's/^/    | /'
 		return 1
@@ -65,15 +73,16 @@ of_tests() {
 }
 
 # run_tests NAME OPTIONS...: runs the meson tests of build-test/NAME and counts each of them. Recorders are tested on real
-# threads, in company of other tests: one that fails runs again alone, and that it had to is printed.
+# threads, in company of other tests: one that fails runs again alone, and that it had to is printed. Many sleep: so twice
+# as many as cores run at a time.
 run_tests() {
 	local folder=$work/$1 log=$work/log/tests-$1.log start=$SECONDS
 	local written=$folder/meson-logs/testlog.json results=$work/log/tests-$1.json again=$work/log/again-$1.json
 	local all ok skip_count names=()
 	rm -f "$written"
-	meson test -C "$folder" --no-rebuild --timeout-multiplier 4 --print-errorlogs "${@:2}" </dev/null >"$log" 2>&1 || true
+	meson test -C "$folder" --no-rebuild --timeout-multiplier 4 --num-processes $((2 * jobs)) --print-errorlogs "${@:2}" </dev/null >"$log" 2>&1 || true
 	if ! [ -s "$written" ]; then
-		failed=$((failed + 1))
+		count failed
 		printf 'FAILED   tests of %s did not run\n' "$1"
 		tail -n 20 "$log" | sed 's/^/    | /'
 		return
@@ -93,9 +102,9 @@ run_tests() {
 	else
 		cp "$results" "$again"
 	fi
-	passed=$((passed + ok))
-	skipped=$((skipped + skip_count))
-	failed=$((failed + all - ok - skip_count))
+	count passed "$ok"
+	count skipped "$skip_count"
+	count failed $((all - ok - skip_count))
 	printf '%-8s %-44s %4ds  %d of %d passed\n' "$([ "$all" -eq $((ok + skip_count)) ] &&
 		echo ok || echo FAILED)" "tests of $1" $((SECONDS - start)) "$ok" "$all"
 	jq -r 'select(.result == "SKIP") | "skipped  \(.name): " + ((.stdout // "") + (.stderr // "")
@@ -118,11 +127,17 @@ check_format() {
 }
 
 # What the clang build compiles of ours, whose compile_commands.json clang understands. Not the tests: the
-# analyser does not know that cmocka's assertions end a test. Nor benchmarks and examples, which gcc's analyser sees: time.
+# analyser does not know that cmocka's assertions end a test. A file that goes into several programs once for each set of
+# definitions (but how threads' own variables are found is the same text); the largest first, so that all cores are busy
+# until the end.
 check_tidy() {
-	jq -r '.[].file' "$work/clang/compile_commands.json" | sort -u |
-		sed -n "/^\.\.\/\.\.\/\(tests\|bench\|examples\)\//d; s|^\.\./\.\./|$source_root/|p" |
-		xargs -d '\n' -P "$jobs" -n 4 clang-tidy --quiet -p "$work/clang"
+	mkdir -p "$work/tidy"
+	jq 'unique_by([.file, (.command | [scan("-D(?!TRACED_THREAD_MODEL)[^ ]*")])])' "$work/clang/compile_commands.json" \
+		>"$work/tidy/compile_commands.json"
+	jq -r '.[].file' "$work/tidy/compile_commands.json" | sort -u |
+		sed -n "/^\.\.\/\.\.\/tests\//d; s|^\.\./\.\./|$source_root/|p" |
+		xargs -d '\n' stat -c '%s %n' | sort -rn | cut -d' ' -f2- |
+		xargs -d '\n' -P "$jobs" -n 1 clang-tidy --quiet -p "$work/tidy"
 }
 
 check_shell() {
@@ -149,50 +164,57 @@ run_fuzzer() {
 	return "$status"
 }
 
+# Each on a core of its own.
 run_fuzzers() {
 	local fuzzer
 	while read -r fuzzer; do
-		check "fuzz $(basename "$fuzzer")" run_fuzzer "$fuzzer" || true
+		[ "$(jobs -rp | wc -l)" -lt "$jobs" ] || wait -n || true
+		check "fuzz $(basename "$fuzzer")" run_fuzzer "$fuzzer" &
 	done < <(find "$work/sanitized/fuzz" -maxdepth 1 -type f -executable | sort)
+	wait
 }
 
 finish() {
 	local status=$?
 	if [ "$status" -ne 0 ]; then
-		failed=$((failed + 1))
+		count failed
 		printf 'FAILED   stopped before the end, exit status %d\n' "$status"
 	fi
 	printf 'took %d min %d s; logs are in %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$work/log"
-	printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
-	[ "$failed" -eq 0 ] || exit 1
+	printf '%d passed, %d failed, %d skipped\n' "$(counted passed)" "$(counted failed)" "$(counted skipped)"
+	[ "$(counted failed)" -eq 0 ] || exit 1
 }
 
 mkdir -p "$work/log"
+: >"$counts"
 trap finish EXIT
 check "packages" "$source_root/scripts/deps.sh" --test || exit 0 # finish() counts it
 
 check "format" check_format || true
 check "shell scripts" check_shell || true
 
-# The suite "source" looks at the sources: once for each compiler is enough.
-check "build gcc" build gcc gcc && run_tests gcc
-check "build clang" build clang clang && run_tests clang
-check "build sanitized" build sanitized clang -Db_sanitize=address,undefined -Db_lundef=false \
-	-Dfuzzers=true && run_tests sanitized --no-suite source && run_fuzzers
-check "build release" build release gcc -Dbuildtype=release -Db_ndebug=true &&
-	run_tests release --no-suite source
-check "build minimal" build minimal gcc -Dbuildtype=debug \
-	-Dpfm=disabled -Ddw=disabled -Ddemangle=disabled -Dhtml=disabled -Ddocs=disabled &&
-	run_tests minimal --no-suite source
 # gcc 12's analyser does not see scope cleanup, arrays that helpers fill, and conditions that imply another.
-check "gcc -fanalyzer" build analyzer gcc -Dtests=disabled -Dhtml=disabled -Dc_args="-fanalyzer \
-	-Wno-analyzer-malloc-leak -Wno-analyzer-use-of-uninitialized-value -Wno-analyzer-null-argument" || true
-check "races" env CORECAST_BUILD="$work/tsan" "$source_root/scripts/tsan.sh" || true
-check "quickstart" env CORECAST_BUILD="$work/gcc" "$source_root/scripts/quickstart.sh" || true
-check "debian package" "$source_root/tests/debian_package.sh" "$source_root" || true
+check "build gcc, -fanalyzer" build gcc gcc -Dc_args="-fanalyzer \
+	-Wno-analyzer-malloc-leak -Wno-analyzer-use-of-uninitialized-value -Wno-analyzer-null-argument" && run_tests gcc
+# What clang makes of the sources is tested with its sanitizers; here only what these leave out.
+check "build clang" build clang clang && run_tests clang --suite house --suite examples
+# The suites "source" and "examples" look at the sources and at the examples alone.
+own=(--no-suite source --no-suite examples)
+check "build sanitized" build sanitized clang -Db_sanitize=address,undefined -Db_lundef=false \
+	-Dfuzzers=true && run_tests sanitized "${own[@]}" && run_fuzzers
+check "build release" build release gcc -Dbuildtype=release -Db_ndebug=true && run_tests release "${own[@]}"
+check "build minimal" build minimal gcc -Dbuildtype=debug \
+	-Dpfm=disabled -Ddw=disabled -Ddemangle=disabled -Dhtml=disabled -Ddocs=disabled && run_tests minimal "${own[@]}"
 
+# Side by side: parts of each keep one core busy.
+{
+	check "races" env CORECAST_BUILD="$work/tsan" "$source_root/scripts/tsan.sh" || true
+	check "quickstart" env CORECAST_BUILD="$work/gcc" "$source_root/scripts/quickstart.sh" || true
+	check "debian package" "$source_root/tests/debian_package.sh" "$source_root" || true
+} &
 if [ -e "$work/clang/compile_commands.json" ]; then
 	check "clang-tidy" check_tidy || true
 else
 	skip "clang-tidy" "the clang build failed"
 fi
+wait

@@ -1,12 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Every header compiles alone; the public ones also as strict C99 and as C++, and need no header of ours
-# or of another library. Usage: headers.sh SOURCE (CC and CXX name the compilers: gcc and g++ if unset)
+# or of another library. Usage: headers.sh SOURCE
 set -euo pipefail
 
 cd "$1"
-cc=${CC:-gcc}
-cxx=${CXX:-g++}
 read -ra flags <<<"-Wall -Wextra -Werror -I. -Iinclude -Isrc -Icmd \
 	$(pkg-config --cflags gsl jansson libcyaml hwloc)"
 failed=0
@@ -22,15 +20,24 @@ compile_alone() {
 	fi
 }
 
+# has COMPILER: one of several, of which users may have any.
+has() {
+	command -v "$1" >/dev/null
+}
+
+own=gcc # whether a header includes what it uses does not depend on the compiler
+has gcc || own=clang
 while read -r header; do
-	compile_alone "$cc" "$header" -x c -std=gnu11 -D_GNU_SOURCE
+	compile_alone "$own" "$header" -x c -std=gnu11 -D_GNU_SOURCE
 done < <(find src cmd preload include -name '*.h' | sort)
 
 while read -r header; do
-	compile_alone "$cc" "$header" -x c -std=c99 -pedantic-errors
-	if command -v "$cxx" >/dev/null; then
-		compile_alone "$cxx" "$header" -x c++ -std=c++11 -pedantic-errors
-	fi
+	for compiler in gcc clang; do
+		! has $compiler || compile_alone $compiler "$header" -x c -std=c99 -pedantic-errors
+	done
+	for compiler in g++ clang++; do
+		! has $compiler || compile_alone $compiler "$header" -x c++ -std=c++11 -pedantic-errors
+	done
 	other=$(sed -n 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*\(.*\)/\1/p' "$header" |
 		grep -vE '^<(assert|errno|float|inttypes|limits|math|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|time)\.h>$' ||
 		true)

@@ -19,10 +19,13 @@ jq -r '.threads[0] | if .share < 0.5 then "nobody is critical" else . end' after
 cmp <(grep checksum before.out) <(grep checksum after.out)
 
 # With two cores to itself the fixed program takes its 0.4 s of processor time in 0.2 s, the other 0.3 s for what main does alone. A run
-# that got less than 1.5 cores, because others used them, says nothing.
+# that got less than 1.5 cores, because others used them, says nothing: then once more.
 TIMEFORMAT='%R %U'
 for _ in 1 2 3 4 5; do
-	{ time "$search" -t 4 >out; } 2>>before.times
-	{ time "$search" -t 4 --fix >out; } 2>>after.times
+	before=$({ time "$search" -t 4 >out; } 2>&1)
+	after=$({ time "$search" -t 4 --fix >out; } 2>&1)
+	if awk '{ exit !($2 >= 1.5 * $1) }' <<<"$after"; then
+		awk '$1 <= $3 { print $3 " s after " $1 " s" }' <<<"$before $after"
+		break
+	fi
 done
-paste -d' ' before.times after.times | awk '$4 >= 1.5 * $3 && $1 <= $3 { print $3 " s after " $1 " s" }'
