@@ -60,6 +60,7 @@ struct thread {
 	uint8_t what; /* that it waits for */
 	bool is_waiting, is_on_core, is_active, is_alive;
 	bool is_ready, is_running; /* it does not wait; and it has a core */
+	bool is_spinning; /* it waits, on its core, by what its samples show (analysis.h) */
 };
 
 struct account {

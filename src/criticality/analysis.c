@@ -2,6 +2,7 @@
 #include "criticality/analysis.h"
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "criticality/collect_results.h"
 
 #include <errno.h>
@@ -40,6 +41,7 @@ void analysis_free(struct analysis *analysis)
 	free(analysis->stacks);
 	index_release(&analysis->stack_index);
 	free(analysis->modules);
+	free(analysis->runtimes);
 	free(analysis->names);
 	index_release(&analysis->name_index);
 	free(analysis->spins);
@@ -72,6 +74,29 @@ static int name_thread(struct analysis *analysis, const struct event *event)
 	return index_add(&analysis->name_index, event->pid, tid, analysis->name_count++);
 }
 
+static bool is_spinning_runtime(const char *path)
+{
+	static const char *const names[] = { "libgomp.so", "libiomp5.so", "libomp.so",
+		"libtbb.so" };
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strncmp(path_file_name(path), names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+static int add_runtime(struct analysis *analysis, const struct event *module)
+{
+	if (!is_spinning_runtime(module->text))
+		return 0;
+	if (mem_grow(&analysis->runtimes, &analysis->runtime_capacity, analysis->runtime_count + 1,
+		    sizeof *analysis->runtimes) < 0)
+		return -ENOMEM;
+	analysis->runtimes[analysis->runtime_count++] = (struct code_range){
+		.pid = module->pid, .begin = module->object, .end = module->value
+	};
+	return 0;
+}
+
 static int name_module(struct analysis *analysis, const struct event *event)
 {
 	if (mem_grow(&analysis->modules, &analysis->module_capacity, analysis->module_count + 1,
@@ -83,7 +108,7 @@ static int name_module(struct analysis *analysis, const struct event *event)
 	analysis->modules[analysis->module_count++] = (struct result_module){
 		.pid = event->pid, .bias = event->object, .end = event->value, .path = path
 	};
-	return 0;
+	return add_runtime(analysis, event);
 }
 
 /* Addresses in hexadecimal, up to what is none. 0 or -ENOMEM. */
@@ -238,6 +263,72 @@ static int take_try(struct analysis *analysis, const struct event *event)
 	return play(analysis, &wait);
 }
 
+/* One event that a thread's samples tell of, at the clock's time. */
+static int play_as(struct analysis *analysis, const struct event *sample, enum event_kind kind)
+{
+	const struct event event = { .time_ns = sample->time_ns,
+		.pid = sample->pid,
+		.tid = sample->tid,
+		.kind = (uint8_t)kind };
+	return play(analysis, &event);
+}
+
+/* It waits for nobody knows what, and keeps its core. */
+static int begin_spinning(
+	struct analysis *analysis, struct thread *thread, const struct event *event)
+{
+	bool had_core = thread->is_on_core;
+	thread->is_spinning = true;
+	int code = play_as(analysis, event, EVENT_WAIT);
+	return code == 0 && had_core ? play_as(analysis, event, EVENT_RUN) : code;
+}
+
+static int end_spinning(struct analysis *analysis, struct thread *thread, const struct event *event)
+{
+	thread->is_spinning = false;
+	return play_as(analysis, event, EVENT_WOKEN);
+}
+
+static bool is_in_runtime(const struct analysis *analysis, const struct event *event)
+{
+	for (size_t i = 0; i < analysis->runtime_count; i++) {
+		const struct code_range *range = &analysis->runtimes[i];
+		if (range->pid == event->pid && range->begin <= event->site &&
+			event->site < range->end)
+			return true;
+	}
+	return false;
+}
+
+/* Only who is seen by the scheduler: where a library records what a runtime is called for, its waits are known. */
+static int take_sample(struct analysis *analysis, struct thread *thread, const struct event *event)
+{
+	bool is_inside = analysis->account.has_cores && is_in_runtime(analysis, event);
+	int code = 0;
+	if (thread->is_spinning && !is_inside)
+		code = end_spinning(analysis, thread, event);
+	if (code == 0)
+		code = play(analysis, event);
+	if (code == 0 && is_inside && !thread->is_waiting)
+		code = begin_spinning(analysis, thread, event);
+	return code;
+}
+
+/* Getting a core and losing it are not what a thread does. */
+static bool is_step(const struct event *event)
+{
+	return !event_is_aside(event) && event->kind != EVENT_RUN && event->kind != EVENT_PREEMPT;
+}
+
+/* Of a thread that spins, or may. NULL: there is no runtime that does, or the thread is not known. */
+static struct thread *find_spinner(struct analysis *analysis, const struct event *event)
+{
+	if (analysis->runtime_count == 0)
+		return NULL;
+	uint32_t index = index_find(&analysis->account.index, event->pid, event->tid);
+	return index == INDEX_NONE ? NULL : &analysis->account.threads[index];
+}
+
 static int take_init(struct analysis *analysis, const struct event *event)
 {
 	struct object *object =
@@ -320,6 +411,12 @@ static int take_event(struct analysis *analysis, const struct event *event)
 				    ? find_spin(analysis, event->pid, event->tid)
 				    : NULL;
 	if (spin && (code = end_spin(analysis, spin)) < 0)
+		return code;
+	struct thread *spinner = find_spinner(analysis, event);
+	if (spinner && event->kind == EVENT_SAMPLE)
+		return take_sample(analysis, spinner, event);
+	if (spinner && spinner->is_spinning && is_step(event) &&
+		(code = end_spinning(analysis, spinner, event)) < 0)
 		return code;
 	return play(analysis, event);
 }

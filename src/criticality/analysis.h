@@ -13,6 +13,10 @@
  * A trylock that fails again within 10 us on the same object is a spin: from the second failure until
  * it succeeds, or until 10 us after the last failure, the thread counts as waiting. (Two context
  * switches take about as long: nobody gives work away in smaller pieces.)
+ *
+ * Runtimes of OpenMP and oneTBB spin before they sleep, which a recorder in the kernel sees as running. A thread that is
+ * sampled in their code waits from that sample on, until one elsewhere or until it does something else: as the
+ * samples fall anywhere in such a stretch, its length is right on average. They do next to nothing but that by themselves.
  */
 #ifndef CRITICALITY_ANALYSIS_H
 #define CRITICALITY_ANALYSIS_H

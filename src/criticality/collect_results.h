@@ -19,11 +19,19 @@ struct frame {
 	uint64_t site;
 };
 
+/* Addresses of a process, without the end. */
+struct code_range {
+	uint32_t pid;
+	uint64_t begin, end;
+};
+
 struct analysis {
 	struct account account;
 	struct blame blame;
 	struct result_module *modules;
 	size_t module_count, module_capacity;
+	struct code_range *runtimes; /* modules that spin for their users */
+	size_t runtime_count, runtime_capacity;
 	struct result_stack *stacks;
 	size_t stack_count, stack_capacity;
 	struct index stack_index; /* (id, process) to its place */

@@ -117,6 +117,81 @@ static void a_sample_is_worth_what_accrued_since_the_one_before(void **state)
 	assert_int_equal(found->frames[1], 0x20);
 }
 
+/* Two threads on two cores, one of which is seen in OpenMP's runtime from 2 ms on until 7, for all the scheduler knows at work. */
+static struct results *sampled_in_a_runtime(const char *module)
+{
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ .cores = 2 });
+	send(a, (struct event){ .kind = EVENT_NAME,
+			.tid = MAIN,
+			.what = WHAT_MODULE,
+			.object = 0x1000,
+			.value = 0x2000,
+			.text = module });
+	for (uint32_t i = 0; i < 2; i++) {
+		at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 0);
+		at(a, 0, MAIN + i, EVENT_RUN, WHAT_NONE, 0);
+	}
+	for (uint64_t ms = 1; ms < 10; ms++) {
+		struct event sample = { .kind = EVENT_SAMPLE, .time_ns = ms * MS, .tid = MAIN };
+		sample.site = 0x10;
+		send(a, sample);
+		sample.tid = MAIN + 1;
+		sample.site = ms >= 2 && ms < 7 ? 0x1800 : 0x10;
+		send(a, sample);
+	}
+	return finish(a, 10 * MS);
+}
+
+static void who_is_sampled_in_a_runtime_that_spins_waits(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = sampled_in_a_runtime("/usr/lib/libgomp.so.1.0.0");
+	assert_int_equal(thread_of(r, MAIN + 1)->running_ns, 5 * MS);
+	assert_int_equal(thread_of(r, MAIN)->alone_ns, 5 * MS);
+	assert_int_equal(thread_of(r, MAIN)->criticality_ns, 5 * MS + 5 * MS / 2);
+	assert_int_equal(r->denied_core_ns, 0);
+	assert_int_equal(r->findings[0].kind, FINDING_SERIAL);
+	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN);
+	assert_exact(r);
+}
+
+static void code_of_other_libraries_is_work(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = sampled_in_a_runtime("/usr/lib/libgompertz.so");
+	assert_int_equal(thread_of(r, MAIN + 1)->running_ns, 10 * MS);
+	assert_int_equal(r->findings[0].kind, FINDING_NONE);
+}
+
+/* What it does next ends it, and no other wait is taken for it. */
+static void spinning_ends_with_the_next_thing_that_a_thread_does(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	struct event sample = { .kind = EVENT_SAMPLE, .tid = MAIN + 1, .site = 0x1800 };
+	send(a, (struct event){ .kind = EVENT_NAME,
+			.tid = MAIN,
+			.what = WHAT_MODULE,
+			.object = 0x1000,
+			.value = 0x2000,
+			.text = "libgomp.so.1" });
+	at(a, 0, MAIN, EVENT_RUN, WHAT_NONE, 0);
+	at(a, 0, MAIN + 1, EVENT_RUN, WHAT_NONE, 0);
+	sample.time_ns = 2 * MS;
+	send(a, sample);
+	at(a, 3 * MS, MAIN + 1, EVENT_PREEMPT, WHAT_NONE, 0);
+	at(a, 4 * MS, MAIN + 1, EVENT_RUN, WHAT_NONE, 0);
+	at(a, 5 * MS, MAIN + 1, EVENT_WAIT, WHAT_SLEEP, 0);
+	sample.time_ns = 6 * MS; /* it shows late what was before */
+	send(a, sample);
+	flagged(a, 8 * MS, MAIN + 1, EVENT_PASS, WHAT_SLEEP, 0, EVENT_WAITED);
+	AUTO(results) struct results *r = finish(a, 10 * MS);
+	assert_int_equal(thread_of(r, MAIN + 1)->running_ns, 4 * MS);
+	assert_int_equal(thread_of(r, MAIN + 1)->waited_ns[WHAT_SLEEP], 3 * MS);
+	assert_int_equal(thread_of(r, MAIN + 1)->waited_ns[WHAT_NONE], 3 * MS);
+	assert_exact(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +199,9 @@ int main(void)
 		cmocka_unit_test(samples_carry_the_criticality_of_their_thread),
 		cmocka_unit_test(the_blame_of_sampled_code_is_all_that_accrued),
 		cmocka_unit_test(a_sample_is_worth_what_accrued_since_the_one_before),
+		cmocka_unit_test(who_is_sampled_in_a_runtime_that_spins_waits),
+		cmocka_unit_test(code_of_other_libraries_is_work),
+		cmocka_unit_test(spinning_ends_with_the_next_thing_that_a_thread_does),
 	};
 	return cmocka_run_group_tests_name("criticality_samples", tests, NULL, NULL);
 }
