@@ -64,7 +64,8 @@ static void add_locks(struct strbuf *out, const struct criticality_view *view)
 		page_table_row(out,
 			(const char *const[]){ view->locks[i], what_name(l->what),
 				seconds(&cells[0], l->blame_ns), seconds(&cells[1], l->waited_ns),
-				seconds(&cells[2], l->held_ns), count(&cells[3], l->acquisitions),
+				l->is_futex ? "-" : seconds(&cells[2], l->held_ns),
+				count(&cells[3], l->acquisitions ? l->acquisitions : l->waits),
 				l->worst_thread == INDEX_NONE ? "-"
 							      : view->threads[l->worst_thread] },
 			COLUMNS);

@@ -259,7 +259,10 @@ static void add_locks(
 		text_add_left(out, what_name(l->what), 9);
 		add_seconds(out, l->blame_ns, 9);
 		add_seconds(out, l->waited_ns, 9);
-		add_seconds(out, l->held_ns, 9);
+		if (l->is_futex) /* who has it is not known to the kernel */
+			text_add_right(out, "-", 9);
+		else
+			add_seconds(out, l->held_ns, 9);
 		text_add_right(out,
 			quantity_format(QUANTITY_COUNT,
 				(double)(l->acquisitions ? l->acquisitions : l->waits))
