@@ -27,8 +27,9 @@ char program_license[] SEC("license") = "GPL";
 /* The watched thread that wakes another; 0: none, or an interrupt that only came in its time. */
 static __always_inline __u32 current_waker(void)
 {
-	__u32 tid = (__u32)bpf_get_current_pid_tgid();
-	return find_thread(tid) && syscall_of(user_registers()) >= 0 ? tid : 0;
+	__u64 both = bpf_get_current_pid_tgid();
+	__u32 tid = (__u32)both;
+	return find_thread(tid, both >> 32) && syscall_of(user_registers()) >= 0 ? tid : 0;
 }
 
 /*
@@ -47,8 +48,8 @@ int BPF_PROG(on_switch, bool is_preempted, struct task_struct *prev, struct task
 	bool can_run = is_preempted || prev_state == 0;
 	if (can_run && !needs_cores())
 		return 0;
-	struct watch_thread *leaves = find_thread(prev->pid);
-	struct watch_thread *comes = needs_cores() ? find_thread(next->pid) : NULL;
+	struct watch_thread *leaves = find_task(prev);
+	struct watch_thread *comes = needs_cores() ? find_task(next) : NULL;
 	if (!leaves && !comes)
 		return 0;
 	__u64 now_ns = bpf_ktime_get_ns();
@@ -71,7 +72,7 @@ int BPF_PROG(on_switch, bool is_preempted, struct task_struct *prev, struct task
 /* knows_waker: the waker is what runs here. */
 static __always_inline int wake(struct task_struct *task, bool knows_waker)
 {
-	struct watch_thread *thread = find_thread(task->pid);
+	struct watch_thread *thread = find_task(task);
 	if (!thread || thread->is_active)
 		return 0; /* woken before it left its core: it never waited, or on_wakeup() will see it */
 	__u64 now_ns = bpf_ktime_get_ns();
@@ -113,7 +114,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	struct watch_account *account = find_account();
 	if (!account || account->total.start_ns == 0)
 		return 0; /* on_task() will find it */
-	if (!find_thread(parent->pid) && (__u32)parent->tgid != watched_pid)
+	if (!find_task(parent) && (__u32)parent->tgid != watched_pid)
 		return 0;
 	if (add_thread(child))
 		tell_name(child, WATCH_START, parent->pid, bpf_ktime_get_ns());
@@ -123,7 +124,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
-	struct watch_thread *thread = find_thread(task->pid);
+	struct watch_thread *thread = find_task(task);
 	if (!thread)
 		return 0;
 	__u64 now_ns = bpf_ktime_get_ns();
@@ -137,7 +138,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task, int old_tid)
 {
-	struct watch_thread *thread = find_thread(old_tid);
+	struct watch_thread *thread = find_thread(old_tid, task->tgid);
 	if (!thread)
 		return 0;
 	__u64 now_ns = bpf_ktime_get_ns();
@@ -170,7 +171,7 @@ int on_task(struct bpf_iter__task *context)
 		account->total.start_ns = account->total.now_ns = now_ns;
 	if ((__u32)task->tgid != watched_pid)
 		return 0;
-	bool is_again = find_thread(task->pid) != NULL;
+	bool is_again = find_task(task) != NULL;
 	struct watch_thread *thread = add_thread(task);
 	if (!thread)
 		return 0;
@@ -199,6 +200,12 @@ int on_record(struct bpf_iter__bpf_map_elem *context)
 	struct watch_account *account = find_account();
 	if (!thread || !account)
 		return 0;
+	if (thread->pid == 0) {
+		__u32 tid = thread->tid;
+		thread = slot_of(tid);
+		if (thread->tid != tid)
+			return 0; /* it is being made, or taken away */
+	}
 	struct watch_thread copy;
 	__u64 now_ns = bpf_ktime_get_ns();
 	bpf_spin_lock(&account->lock);
@@ -229,6 +236,6 @@ int on_forget(struct watch_forget *context)
 	__u32 tid = context->tid;
 	struct watch_thread *thread = find_record(tid);
 	if (thread && thread->has_ended && thread->is_told)
-		remove_record(tid);
+		remove_record(thread);
 	return 0;
 }

@@ -15,7 +15,8 @@ enum {
 	WATCH_NAME_BYTES = 16,
 	WATCH_REQUESTS_MAX = 16384, /* to disks, under way at a time */
 	WATCH_MARKS =
-		16384, /* how many kinds of tids are told apart before a record is looked for */
+		1024, /* how many kinds of processes are told apart before a record is looked for */
+	WATCH_SLOTS = 16384, /* records that are found without a search */
 };
 
 /*
@@ -49,12 +50,8 @@ struct watch_call {
 	__u64 caller;
 };
 
+/* What changes at a switch or a wake-up is in the first 64 bytes. */
 struct watch_thread {
-	__u64 criticality; /* of its ended active stretches, 1/256 ns */
-	__u64 begin_sum; /* the sum when it became active */
-	__u64 active_ns; /* of its ended active stretches */
-	__u64 begin_ns; /* when it became active */
-	__u64 waits; /* stretches that a wait ended */
 	__u32 tid, pid;
 	__u8 is_active;
 	__u8 is_known; /* its state was seen, not only guessed when it was taken up */
@@ -62,6 +59,11 @@ struct watch_thread {
 	__u8 is_told; /* ended, and user space has read it */
 	__u32 waker; /* where events are told: who ended the last wait, as in watch_event */
 	__u64 woken_ns; /* and when; 0: it waits */
+	__u64 criticality; /* of its ended active stretches, 1/256 ns */
+	__u64 begin_sum; /* the sum when it became active */
+	__u64 active_ns; /* of its ended active stretches */
+	__u64 begin_ns; /* when it became active */
+	__u64 waits; /* stretches that a wait ended */
 	struct watch_call call;
 	char name[WATCH_NAME_BYTES]; /* when it was last seen to start or end */
 };

@@ -25,12 +25,19 @@ struct {
 	__type(value, struct watch_account);
 } accounts SEC(".maps");
 
+/*
+ * One entry for each record. The record itself is in its slot, where a switch finds it without a search and in one line
+ * of the cache; only if another thread has the slot it is here.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, WATCH_THREADS_MAX);
 	__type(key, __u32);
-	__type(value, struct watch_thread);
+	__type(value, struct watch_thread); /* pid 0: the record is in its slot */
 } threads SEC(".maps");
+
+struct watch_thread slots[WATCH_SLOTS] __attribute__((aligned(64))); /* by tid; tid 0: free */
+__u32 outside; /* records that are in no slot */
 
 static __always_inline struct watch_account *find_account(void)
 {
@@ -38,32 +45,59 @@ static __always_inline struct watch_account *find_account(void)
 	return bpf_map_lookup_elem(&accounts, &zero);
 }
 
-/* How many records there are for the tids that end in these bits: most threads of a machine are strangers. */
+/* How many records there are for the processes that end in these bits: most threads of a machine are strangers. */
 __u32 marks[WATCH_MARKS];
 
-static __always_inline void mark(__u32 tid, __s32 change)
+static __always_inline void mark(__u32 pid, __s32 change)
 {
-	__sync_fetch_and_add(&marks[tid & (WATCH_MARKS - 1)], change);
+	__sync_fetch_and_add(&marks[pid & (WATCH_MARKS - 1)], change);
 }
 
+static __always_inline struct watch_thread *slot_of(__u32 tid)
+{
+	return &slots[tid & (WATCH_SLOTS - 1)];
+}
+
+/* tid is not 0. */
 static __always_inline struct watch_thread *find_record(__u32 tid)
 {
-	if (tid == 0 || marks[tid & (WATCH_MARKS - 1)] == 0) /* 0: idle */
+	struct watch_thread *slot = slot_of(tid);
+	if (slot->tid == tid)
+		return slot;
+	if (outside == 0)
 		return NULL;
-	return bpf_map_lookup_elem(&threads, &tid);
-}
-
-static __always_inline void remove_record(__u32 tid)
-{
-	if (bpf_map_delete_elem(&threads, &tid) == 0)
-		mark(tid, -1);
+	struct watch_thread *thread = bpf_map_lookup_elem(&threads, &tid);
+	return thread && thread->pid ? thread : NULL;
 }
 
 /* A watched thread. The tid of one that has ended may be a stranger's by now. */
-static __always_inline struct watch_thread *find_thread(__u32 tid)
+static __always_inline struct watch_thread *find_thread(__u32 tid, __u32 pid)
 {
+	if (tid == 0 || marks[pid & (WATCH_MARKS - 1)] == 0) /* 0: idle */
+		return NULL;
 	struct watch_thread *thread = find_record(tid);
 	return thread && !thread->has_ended ? thread : NULL;
+}
+
+static __always_inline struct watch_thread *find_task(struct task_struct *task)
+{
+	return find_thread(task->pid, task->tgid);
+}
+
+static __always_inline void remove_record(struct watch_thread *thread)
+{
+	__u32 tid = thread->tid, pid = thread->pid;
+	bool is_in_slot = slot_of(tid)->tid == tid;
+	if (bpf_map_delete_elem(&threads, &tid) < 0)
+		return;
+	mark(pid, -1);
+	if (!is_in_slot) {
+		__sync_fetch_and_add(&outside, -1);
+		return;
+	}
+	*thread = (struct watch_thread){ .tid = tid };
+	(void)__sync_val_compare_and_swap(
+		&thread->tid, tid, 0); /* free for others, who find it empty */
 }
 
 static __always_inline void count_loss(enum watch_loss loss)
@@ -83,7 +117,9 @@ static __always_inline void advance(struct watch_total *total, __u64 now_ns)
 		return;
 	}
 	__u64 shared = (elapsed_ns << WATCH_FRACTION_BITS) + total->remainder;
-	__u64 share = shared / total->active;
+	__u64 share = total->active == 1
+			      ? shared
+			      : shared / total->active; /* most often; dividing is slow */
 	total->sum += share;
 	total->remainder = shared - share * total->active;
 }
@@ -134,7 +170,6 @@ static __always_inline void set_active(struct watch_thread *thread, bool is_acti
  */
 static __always_inline void end_thread(struct watch_thread *thread, __u64 now_ns)
 {
-	__u32 tid = thread->tid;
 	struct watch_account *account = find_account();
 	if (!account)
 		return;
@@ -149,29 +184,48 @@ static __always_inline void end_thread(struct watch_thread *thread, __u64 now_ns
 		account->total.forgotten += thread->criticality;
 	bpf_spin_unlock(&account->lock);
 	if (has_events)
-		remove_record(tid);
+		remove_record(thread);
+}
+
+/* Its slot, or if another thread has that its entry. */
+static __always_inline struct watch_thread *place_record(__u32 tid, __u32 pid)
+{
+	struct watch_thread *slot = slot_of(tid);
+	if (__sync_val_compare_and_swap(&slot->tid, 0, tid) == 0) {
+		slot->pid = pid;
+		return slot;
+	}
+	struct watch_thread *thread = bpf_map_lookup_elem(&threads, &tid);
+	if (!thread)
+		return NULL;
+	__sync_fetch_and_add(&outside, 1);
+	thread->pid = pid;
+	return thread;
 }
 
 /* A record for a thread that has none. One that is left of an ended thread is used again. */
 static __always_inline struct watch_thread *add_thread(struct task_struct *task)
 {
-	struct watch_thread fresh = { .tid = task->pid, .pid = task->tgid };
-	__u32 tid = fresh.tid;
-	bpf_probe_read_kernel_str(fresh.name, sizeof fresh.name, task->comm);
-	mark(tid, 1);
-	if (bpf_map_update_elem(&threads, &tid, &fresh, BPF_NOEXIST) == 0)
-		return find_record(tid);
-	mark(tid, -1);
-	struct watch_thread *thread = find_record(tid);
-	if (!thread) {
-		count_loss(WATCH_LOST_THREAD);
-		return NULL;
-	}
-	if (!thread->has_ended)
+	struct watch_thread fresh = { .tid = task->pid };
+	__u32 tid = fresh.tid, pid = task->tgid;
+	mark(pid, 1);
+	if (bpf_map_update_elem(&threads, &tid, &fresh, BPF_NOEXIST) == 0) {
+		struct watch_thread *thread = place_record(tid, pid);
+		if (thread)
+			bpf_probe_read_kernel_str(thread->name, sizeof thread->name, task->comm);
 		return thread;
+	}
+	struct watch_thread *thread = find_record(tid);
 	struct watch_account *account = find_account();
-	if (!account)
-		return NULL;
+	if (!thread || !account || !thread->has_ended) {
+		mark(pid, -1);
+		if (!thread)
+			count_loss(WATCH_LOST_THREAD);
+		return thread;
+	}
+	mark(thread->pid, -1);
+	fresh.pid = pid;
+	bpf_probe_read_kernel_str(fresh.name, sizeof fresh.name, task->comm);
 	bpf_spin_lock(&account->lock);
 	if (!thread->is_told)
 		account->total.forgotten += thread->criticality;

@@ -70,7 +70,7 @@ SEC("tp_btf/block_io_start")
 int BPF_PROG(on_request, struct request *request)
 {
 	__u64 key = (__u64)request;
-	struct watch_thread *thread = find_thread((__u32)bpf_get_current_pid_tgid());
+	struct watch_thread *thread = find_task(bpf_get_current_task_btf());
 	if (!thread)
 		return 0;
 	struct pending pending = { .number = __sync_fetch_and_add(&request_count, 1) + 1,

@@ -256,22 +256,31 @@ int bpf_watch_read(struct bpf_watch *watch, struct bpf_snapshot *snapshot, struc
 	return 0;
 }
 
+/* As its record says, wherever that is. */
+static bool is_active(const struct bpf_watch *watch, uint32_t tid)
+{
+	const struct watch_thread *slot = &watch->programs->bss->slots[tid % WATCH_SLOTS];
+	if (__atomic_load_n(&slot->tid, __ATOMIC_RELAXED) == tid)
+		return __atomic_load_n(&slot->is_active, __ATOMIC_RELAXED);
+	struct watch_thread thread;
+	return bpf_map_lookup_elem(bpf_map__fd(watch->programs->maps.threads), &tid, &thread) ==
+		       0 &&
+	       thread.is_active;
+}
+
 int bpf_watch_glance(
 	const struct bpf_watch *watch, uint32_t tid, struct bpf_glance *ret, struct err *err)
 {
 	uint32_t zero = 0;
 	struct watch_account account;
-	struct watch_thread thread;
 	int status = bpf_map_lookup_elem_flags(
 		bpf_map__fd(watch->programs->maps.accounts), &zero, &account, BPF_F_LOCK);
 	if (status < 0)
 		return err_set(err, status, "cannot read the account: %s", strerror(-status));
-	bool is_known = tid && bpf_map_lookup_elem(bpf_map__fd(watch->programs->maps.threads), &tid,
-				       &thread) == 0;
 	*ret = (struct bpf_glance){
 		.active = account.total.active,
 		.only = account.total.active == 1 ? (uint32_t)account.total.active_tids : 0,
-		.is_active = is_known && thread.is_active,
+		.is_active = tid && is_active(watch, tid),
 	};
 	return 0;
 }
