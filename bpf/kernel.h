@@ -21,10 +21,18 @@ struct mm_struct {
 	unsigned long start_code, end_code; /* of the program, not of its libraries */
 };
 
+/* Its first 32 bits are 0 while nobody has it. */
+struct raw_spinlock {
+	__u32 unused;
+};
+
+enum { TASK_WAKING = 0x200 };
+
 struct task_struct {
 	int pid;
 	int tgid;
 	unsigned int __state;
+	struct raw_spinlock pi_lock; /* who wakes the task has it */
 	int on_cpu;
 	struct sched_entity se;
 	char comm[16];

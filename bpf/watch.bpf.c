@@ -4,7 +4,7 @@
  * follows from it (Du Bois et al., "Criticality Stacks", ISCA 2013, equation 1), in constant time
  * for each change: a running sum of dt/active, and per thread its value when it became active.
  *
- *	              sched_waking, sched_wakeup, sched_wakeup_new
+ *	              sched_waking, sched_wakeup_new
  *	  waiting  ------------------------------------>  active: runs, or waits for a core
  *	           <------------------------------------
  *	              sched_switch away, not runnable
@@ -41,6 +41,41 @@ static __always_inline bool needs_cores(void)
 	return has_events || is_on_cpu;
 }
 
+/*
+ * Whether a thread that leaves its core is being woken at the same time: sched_waking came while it was still active,
+ * and noted that. Who wakes a thread holds its pi_lock from before sched_waking until it either waits no more for
+ * this core, or has left the thread in the state TASK_WAKING for this core to take up, which comes later. A note
+ * without either is of a wake-up before, when the thread then did not wait.
+ *
+ *	the waker: is_early = 1; barrier; is_active?      this core: is_active = 0; barrier; is_early?
+ *
+ * so at least one of the two sees the other. (sched_wakeup, which comes later, would do as well: a third program
+ * at each wake-up.)
+ */
+static __always_inline bool is_being_woken(struct task_struct *prev, struct watch_thread *leaves)
+{
+	full_barrier(leaves);
+	if (!leaves->is_early)
+		return false;
+	leaves->is_early = 0;
+	bool has_lock = *(const volatile __u32 *)(const void *)&prev->pi_lock != 0;
+	full_barrier(leaves); /* the state is set before the lock is given back */
+	return has_lock || prev->__state == TASK_WAKING;
+}
+
+static __always_inline void leave_to_wait(
+	struct task_struct *prev, struct watch_thread *leaves, __u64 now_ns)
+{
+	leaves->woken_ns = 0; /* before it can be woken */
+	set_active(leaves, false, now_ns);
+	tell_block(prev, leaves, now_ns);
+	if (!is_being_woken(prev, leaves))
+		return;
+	leaves->waker = WATCH_WAKER_UNKNOWN;
+	leaves->woken_ns = now_ns;
+	set_active(leaves, !is_on_cpu, now_ns);
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool is_preempted, struct task_struct *prev, struct task_struct *next,
 	unsigned int prev_state)
@@ -53,14 +88,11 @@ int BPF_PROG(on_switch, bool is_preempted, struct task_struct *prev, struct task
 	if (!leaves && !comes)
 		return 0;
 	__u64 now_ns = bpf_ktime_get_ns();
-	if (leaves) {
-		if (!can_run)
-			leaves->woken_ns = 0; /* before it can be woken */
-		set_active(leaves, can_run && !is_on_cpu, now_ns);
-		if (can_run)
-			tell(prev, WATCH_PREEMPT, 0, now_ns);
-		else
-			tell_block(prev, leaves, now_ns);
+	if (leaves && can_run) {
+		set_active(leaves, !is_on_cpu, now_ns);
+		tell(prev, WATCH_PREEMPT, 0, now_ns);
+	} else if (leaves) {
+		leave_to_wait(prev, leaves, now_ns);
 	}
 	if (comes) {
 		set_active(comes, true, now_ns); /* it is already, if its waking was seen */
@@ -69,18 +101,23 @@ int BPF_PROG(on_switch, bool is_preempted, struct task_struct *prev, struct task
 	return 0;
 }
 
-/* knows_waker: the waker is what runs here. */
-static __always_inline int wake(struct task_struct *task, bool knows_waker)
+static __always_inline int wake(struct task_struct *task)
 {
 	struct watch_thread *thread = find_task(task);
-	if (!thread || thread->is_active)
-		return 0; /* woken before it left its core: it never waited, or on_wakeup() will see it */
+	if (!thread)
+		return 0;
+	if (thread->is_active) {
+		thread->is_early = 1;
+		full_barrier(thread);
+		if (*(volatile __u8 *)&thread->is_active)
+			return 0; /* it never waits, or is_being_woken() sees it */
+	}
 	__u64 now_ns = bpf_ktime_get_ns();
 	if (!is_on_cpu)
 		set_active(thread, true, now_ns);
 	if (has_events && thread->woken_ns == 0) {
 		thread->woken_ns = now_ns;
-		thread->waker = knows_waker ? current_waker() : WATCH_WAKER_UNKNOWN;
+		thread->waker = current_waker();
 	}
 	return 0;
 }
@@ -89,23 +126,13 @@ static __always_inline int wake(struct task_struct *task, bool knows_waker)
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
-	return wake(task, true);
-}
-
-/*
- * A thread that is woken while it leaves its core is still active at sched_waking, then on_switch() sees it block, then
- * this. All others are active already.
- */
-SEC("tp_btf/sched_wakeup")
-int BPF_PROG(on_wakeup, struct task_struct *task)
-{
-	return wake(task, false);
+	return wake(task);
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *task)
 {
-	return wake(task, true);
+	return wake(task);
 }
 
 SEC("tp_btf/sched_process_fork")
@@ -175,7 +202,7 @@ int on_task(struct bpf_iter__task *context)
 	struct watch_thread *thread = add_thread(task);
 	if (!thread)
 		return 0;
-	(void)__sync_val_compare_and_swap(&thread->waits, 0, 0); /* the barrier */
+	full_barrier(thread);
 	bool is_active = is_on_cpu ? task->on_cpu != 0 : task->__state == 0;
 	bpf_spin_lock(&account->lock);
 	if (!thread->is_known && !thread->is_active && is_active) {
@@ -217,12 +244,12 @@ int on_record(struct bpf_iter__bpf_map_elem *context)
 		copy.active_ns += account->total.now_ns - copy.begin_ns;
 	}
 	bpf_spin_unlock(&account->lock);
-	if (copy.is_told)
+	if (copy.has_ended == WATCH_TOLD)
 		return 0;
 	if (bpf_seq_write(context->meta->seq, &copy, sizeof copy) < 0)
 		return 0; /* no room: the next read() begins with it again */
 	if (copy.has_ended)
-		thread->is_told = 1;
+		thread->has_ended = WATCH_TOLD;
 	return 0;
 }
 
@@ -235,7 +262,7 @@ int on_forget(struct watch_forget *context)
 {
 	__u32 tid = context->tid;
 	struct watch_thread *thread = find_record(tid);
-	if (thread && thread->has_ended && thread->is_told)
+	if (thread && thread->has_ended == WATCH_TOLD)
 		remove_record(thread);
 	return 0;
 }

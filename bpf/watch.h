@@ -50,13 +50,15 @@ struct watch_call {
 	__u64 caller;
 };
 
+enum watch_end { WATCH_ENDED = 1, WATCH_TOLD = 2 /* user space has read it */ };
+
 /* What changes at a switch or a wake-up is in the first 64 bytes. */
 struct watch_thread {
 	__u32 tid, pid;
 	__u8 is_active;
 	__u8 is_known; /* its state was seen, not only guessed when it was taken up */
-	__u8 has_ended;
-	__u8 is_told; /* ended, and user space has read it */
+	__u8 has_ended; /* 0 or enum watch_end */
+	__u8 is_early; /* it was woken when it had not yet left its core */
 	__u32 waker; /* where events are told: who ended the last wait, as in watch_event */
 	__u64 woken_ns; /* and when; 0: it waits */
 	__u64 criticality; /* of its ended active stretches, 1/256 ns */

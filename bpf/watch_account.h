@@ -14,6 +14,7 @@
 const volatile __u32 watched_pid; /* whose threads are taken up when watching begins */
 const volatile bool is_on_cpu; /* active means running on a core; waiting for one does not count */
 const volatile bool has_events; /* tell each change, for a timeline */
+const volatile __u32 slot_mask = WATCH_SLOTS - 1; /* which bits of a tid say its slot */
 
 __u64 losses[WATCH_LOSSES];
 __u64 stopped_ns; /* by user space, when nothing is attached any more: the account goes no further; 0: it does */
@@ -55,7 +56,7 @@ static __always_inline void mark(__u32 pid, __s32 change)
 
 static __always_inline struct watch_thread *slot_of(__u32 tid)
 {
-	return &slots[tid & (WATCH_SLOTS - 1)];
+	return &slots[tid & slot_mask & (WATCH_SLOTS - 1)];
 }
 
 /* tid is not 0. */
@@ -98,6 +99,12 @@ static __always_inline void remove_record(struct watch_thread *thread)
 	*thread = (struct watch_thread){ .tid = tid };
 	(void)__sync_val_compare_and_swap(
 		&thread->tid, tid, 0); /* free for others, who find it empty */
+}
+
+/* Between what this core writes and what it then reads, for one that does the same the other way round. */
+static __always_inline void full_barrier(struct watch_thread *thread)
+{
+	(void)__sync_val_compare_and_swap(&thread->waits, 0, 0);
 }
 
 static __always_inline void count_loss(enum watch_loss loss)
@@ -179,7 +186,7 @@ static __always_inline void end_thread(struct watch_thread *thread, __u64 now_ns
 		change(&account->total, thread, false);
 	}
 	thread->is_known = 1;
-	thread->has_ended = 1;
+	thread->has_ended = WATCH_ENDED;
 	if (has_events)
 		account->total.forgotten += thread->criticality;
 	bpf_spin_unlock(&account->lock);
@@ -227,7 +234,7 @@ static __always_inline struct watch_thread *add_thread(struct task_struct *task)
 	fresh.pid = pid;
 	bpf_probe_read_kernel_str(fresh.name, sizeof fresh.name, task->comm);
 	bpf_spin_lock(&account->lock);
-	if (!thread->is_told)
+	if (thread->has_ended != WATCH_TOLD)
 		account->total.forgotten += thread->criticality;
 	*thread = fresh;
 	bpf_spin_unlock(&account->lock);

@@ -51,7 +51,7 @@ struct hook {
 	bool is_of_disk;
 };
 
-enum { HOOKS = 10 };
+enum { HOOKS = 9 };
 
 /* In an order that leaves no request with a begin and no end. */
 static void list_hooks(struct watch_bpf *bpf, struct hook ret[HOOKS])
@@ -59,7 +59,6 @@ static void list_hooks(struct watch_bpf *bpf, struct hook ret[HOOKS])
 	const struct hook hooks[HOOKS] = {
 		{ bpf->progs.on_switch, &bpf->links.on_switch, false },
 		{ bpf->progs.on_waking, &bpf->links.on_waking, false },
-		{ bpf->progs.on_wakeup, &bpf->links.on_wakeup, false },
 		{ bpf->progs.on_wakeup_new, &bpf->links.on_wakeup_new, false },
 		{ bpf->progs.on_fork, &bpf->links.on_fork, false },
 		{ bpf->progs.on_exit, &bpf->links.on_exit, false },
@@ -86,6 +85,15 @@ static int choose_disk(struct watch_bpf *bpf, bool has_disk, struct err *err)
 	return 0;
 }
 
+/* A power of two, at most a quarter of the records: as with WATCH_THREADS_MAX. */
+static uint32_t slot_mask(uint32_t threads_max)
+{
+	uint32_t slots = WATCH_SLOTS;
+	while (slots > 1 && threads_max && slots > threads_max / 4)
+		slots /= 2;
+	return slots - 1;
+}
+
 static int load(struct bpf_watch *watch, const struct bpf_watch_opts *opts, struct err *err)
 {
 	(void)libbpf_set_print(ignore_messages); /* else it writes to stderr by itself */
@@ -95,6 +103,7 @@ static int load(struct bpf_watch *watch, const struct bpf_watch_opts *opts, stru
 	watch->programs->rodata->watched_pid = (uint32_t)opts->pid;
 	watch->programs->rodata->is_on_cpu = opts->is_on_cpu;
 	watch->programs->rodata->has_events = opts->event_bytes > 0;
+	watch->programs->rodata->slot_mask = slot_mask(opts->threads_max);
 	int status = choose_disk(watch->programs, opts->has_disk, err);
 	if (status < 0)
 		return status;
@@ -259,7 +268,8 @@ int bpf_watch_read(struct bpf_watch *watch, struct bpf_snapshot *snapshot, struc
 /* As its record says, wherever that is. */
 static bool is_active(const struct bpf_watch *watch, uint32_t tid)
 {
-	const struct watch_thread *slot = &watch->programs->bss->slots[tid % WATCH_SLOTS];
+	const struct watch_thread *slot =
+		&watch->programs->bss->slots[tid & watch->programs->rodata->slot_mask];
 	if (__atomic_load_n(&slot->tid, __ATOMIC_RELAXED) == tid)
 		return __atomic_load_n(&slot->is_active, __ATOMIC_RELAXED);
 	struct watch_thread thread;

@@ -14,12 +14,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <math.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 /* A thread that is seen asleep may still be on its way out of its core. */
 #define TOLERANCE 0.98
@@ -330,6 +335,106 @@ static void children_are_watched_too(void **state)
 	assert_int_equal(named, CHILDREN);
 }
 
+/* Shared by one that goes to sleep again and again and one that wakes it meanwhile. */
+struct sleeps {
+	_Atomic unsigned word, is_about_to, is_over;
+	long waits; /* as the kernel counted them */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &now), 0);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static long waits_so_far(void)
+{
+	struct rusage usage;
+	assert_int_equal(getrusage(RUSAGE_THREAD, &usage), 0);
+	return usage.ru_nvcsw;
+}
+
+static void go_to_sleep(struct sleeps *sleeps)
+{
+	long before = waits_so_far();
+	while (!sleeps->is_over) {
+		sleeps->word = 0;
+		sleeps->is_about_to = 1;
+		while (!sleeps->word)
+			(void)syscall(SYS_futex, &sleeps->word, FUTEX_WAIT, 0, NULL, NULL, 0);
+	}
+	sleeps->waits = waits_so_far() - before;
+}
+
+/* Wakes it 0 to 6 us after it said that it will sleep: often as it leaves its core, if there are two. */
+static void wake_for_ms(struct sleeps *sleeps, unsigned ms)
+{
+	uint64_t end_ns = now_ns() + ms * UINT64_C(1000000);
+	for (unsigned delay_ns = 0; !sleeps->is_over; delay_ns = (delay_ns + 37) % 6000) {
+		while (!sleeps->is_about_to)
+			(void)sched_yield();
+		uint64_t then_ns = now_ns() + delay_ns;
+		while (now_ns() < then_ns)
+			continue;
+		sleeps->is_about_to = 0;
+		sleeps->is_over = then_ns > end_ns;
+		sleeps->word = 1;
+		(void)syscall(SYS_futex, &sleeps->word, FUTEX_WAKE, 1, NULL, NULL, 0);
+	}
+}
+
+/* Else the account would have it wait until it next does. */
+static void a_thread_that_is_woken_as_it_leaves_its_core_is_active(void **state)
+{
+	(void)state;
+	skip_without_bpf();
+	struct sleeps *sleeps = mmap(
+		NULL, sizeof *sleeps, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(sleeps != MAP_FAILED);
+	int go[2];
+	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		char byte;
+		(void)!read(go[0], &byte, 1);
+		go_to_sleep(sleeps);
+		_exit(0);
+	}
+	await_sleep(pid);
+	AUTO(bpf_watch)
+	struct bpf_watch *watch = open_watch(&(struct bpf_watch_opts){ .pid = pid });
+	assert_int_equal(write(go[1], "x", 1), 1);
+	wake_for_ms(sleeps, 300);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	AUTO_RELEASE(bpf_snapshot) struct bpf_snapshot snapshot = { 0 };
+	read_stopped(watch, &snapshot);
+	(void)close(go[0]);
+	(void)close(go[1]);
+	assert_adds_up(&snapshot);
+	/* Its end counts as one, too. */
+	assert_true(thread_of(&snapshot, (unsigned)pid)->waits > (uint64_t)sleeps->waits);
+	(void)munmap(sleeps, sizeof *sleeps);
+}
+
+/* With room for four records there is one slot: the first thread of three has it. */
+static void threads_with_one_slot_have_an_account_each(void **state)
+{
+	(void)state;
+	skip_without_bpf();
+	struct program program = start_turns("20", "40");
+	struct bpf_watch_opts opts = { .pid = program.pid, .threads_max = 4 };
+	AUTO(bpf_watch) struct bpf_watch *watch = open_watch(&opts);
+	struct player players[2];
+	finish_turns(&program, players);
+	AUTO_RELEASE(bpf_snapshot) struct bpf_snapshot snapshot = { 0 };
+	read_stopped(watch, &snapshot);
+	assert_adds_up(&snapshot);
+	for (int i = 0; i < 2; i++)
+		assert_bound(&snapshot, &players[i]);
+}
+
 static int count_waits(void *context, const struct event *event, struct err *err)
 {
 	(void)err;
@@ -459,6 +564,8 @@ int main(void)
 		cmocka_unit_test(an_active_thread_stands_still_too),
 		cmocka_unit_test(a_thread_that_ended_is_told_once),
 		cmocka_unit_test(children_are_watched_too),
+		cmocka_unit_test(a_thread_that_is_woken_as_it_leaves_its_core_is_active),
+		cmocka_unit_test(threads_with_one_slot_have_an_account_each),
 		cmocka_unit_test(a_thread_found_as_it_goes_to_sleep_waits_once),
 		cmocka_unit_test(no_such_process_is_said),
 		cmocka_unit_test(a_freed_watch_leaves_nothing_in_the_kernel),
