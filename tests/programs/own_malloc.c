@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A program with an allocator that locks, as jemalloc does: others allocate before any thread is recorded. */
+/*
+ * A program with an allocator that locks, as jemalloc does: others allocate before any thread is recorded. As Chromium's
+ * it first asks the kernel something, in which it must not be asked for memory itself.
+ */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* The C library's own allocations come here, too. */
 #pragma GCC visibility push(default)
@@ -20,9 +26,21 @@ static _Alignas(HEAD) char room[ROOM];
 static size_t used;
 static void *volatile kept;
 
+/* Where Chromium's waits for itself, this ends. */
+static void set_up(void)
+{
+	static bool is_begun, is_done;
+	if (is_begun && !is_done)
+		_exit(3);
+	is_begun = true;
+	if (!is_done)
+		is_done = syscall(SYS_getpid) > 0;
+}
+
 /* Nothing is given back. */
 void *malloc(size_t bytes)
 {
+	set_up();
 	if (pthread_mutex_trylock(&lock) != 0)
 		(void)pthread_mutex_lock(&lock);
 	size_t size = (bytes + HEAD - 1) / HEAD * HEAD + HEAD;
@@ -55,6 +73,14 @@ void free(void *block)
 {
 	(void)block;
 }
+
+/* Before any library is set up, as a library's constructor may. */
+static void allocate_early(void)
+{
+	kept = malloc(8);
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const early)(void) = allocate_early;
 
 static void *allocate(void *unused)
 {
