@@ -168,12 +168,19 @@ static int add_laws(struct emitter *e, const struct build_state *state, uint32_t
 		uint32_t index, body = *to;
 		if (is_endless(e, state, &state->laws[i]))
 			continue;
+		index = emit_find_rounds(e, state, &state->laws[i], body);
+		if (index != MODEL_NONE) {
+			*to = index;
+			continue;
+		}
 		if (asprintf(&name, "repeat %s",
 			    emit_fragment(e, e->fragments[state - e->graph->states])->name) < 0)
 			return -ENOMEM;
 		code = emit_add_fragment(e, name, &index);
 		if (code == 0)
 			code = emit_loop(e, state, &state->laws[i], body, index);
+		if (code == 0)
+			code = emit_rounds(e, state, &state->laws[i], body, index);
 		*to = index;
 	}
 	return code;
@@ -200,6 +207,8 @@ static int connect_state(struct emitter *e, uint32_t state_index)
 			code = emit_only_edge(e, index, to);
 	} else {
 		lead_on(e, index, &ways);
+		code = emit_one_of_all(e, state, emit_fragment(e, index));
+		code = code > 0 ? 0 : code;
 	}
 	if (code < 0 || !state->is_refused_at_times)
 		return code;

@@ -13,6 +13,12 @@ struct emit_ticket {
 	uint32_t object;
 };
 
+/* The counter of rounds that end in one state, however a thread came to it (rounds.c). */
+struct emit_rounds {
+	const struct build_state *state;
+	uint32_t end, body, index; /* state; fragments */
+};
+
 struct emitter {
 	struct build *build;
 	struct model *model;
@@ -31,6 +37,10 @@ struct emitter {
 		struct emit_ticket items[EMIT_TICKETS];
 		size_t count;
 	} tickets;
+	struct {
+		struct emit_rounds items[EMIT_TICKETS];
+		size_t count;
+	} rounds;
 };
 
 struct model_fragment *emit_fragment(const struct emitter *e, uint32_t index);
@@ -68,6 +78,21 @@ int emit_take_ticket(struct emitter *e, const struct build_law *law, uint32_t ob
  */
 uint32_t build_turns_before(const struct build_graph *graph, size_t group_threads,
 	const struct build_state *state, const struct build_law *law);
+
+/* rounds.c: the loop of the same rounds that another state leads to; MODEL_NONE: there is none. */
+uint32_t emit_find_rounds(const struct emitter *e, const struct build_state *state,
+	const struct build_law *law, uint32_t body);
+
+/* rounds.c: lets the loop `index` count the rounds of all states that do the same as this one. 0 or -ENOMEM. */
+int emit_rounds(struct emitter *e, const struct build_state *state, const struct build_law *law,
+	uint32_t body, uint32_t index);
+
+/*
+ * rounds.c: what one of a pool's threads did each time that the barrier opened, or once, whichever it was, one of any number of them does. 1:
+ * it is so, 0: it is not, -ENOMEM.
+ */
+int emit_one_of_all(
+	struct emitter *e, const struct build_state *state, struct model_fragment *fragment);
 
 /* rounds.c: makes it the law's loop if it is one whose turns are dealt out in rounds. 1: it is, 0: it is none, -ENOMEM. */
 int emit_dealt(struct emitter *e, const struct build_state *state, const struct build_law *law,

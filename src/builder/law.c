@@ -13,7 +13,7 @@
  * Dispersion of the runs: their variance over that of a geometric law of the same mean, which is 1 for
  * independent draws. With RUNS_MIN of them a value below a half or above two is no chance.
  */
-enum { RUNS_MIN = 12, ENDS_MIN = 20 };
+enum { RUNS_MIN = 12, ENDS_MIN = 20, ONE_OF_ALL_ROUNDS = 1024 };
 static const double regular = 0.5, bursty = 2;
 
 /* Where it comes to an operation without a choice: a state, or STATE_END. */
@@ -39,6 +39,39 @@ uint32_t build_next_barrier(const struct build_graph *graph, uint32_t state)
 {
 	uint32_t arrival = leads_to(graph, state, STEP_ARRIVE);
 	return arrival == STATE_END ? (uint32_t)BUILD_NONE : graph->states[arrival].object;
+}
+
+bool build_takes_one_of_all(const struct build_graph *graph, const struct build_state *state,
+	uint32_t to, size_t threads)
+{
+	size_t rounds = threads > 0 ? state->visits / threads : 0, round = 0, taken = 0;
+	for (size_t i = 0; i < state->visits; i++) {
+		size_t at = graph->order[state->first + i];
+		const struct build_visit *visit = &graph->visits[at];
+		bool is_last = at + 1 == graph->visit_count || visit[1].thread != visit->thread;
+		taken += !is_last && visit[1].state == to;
+	}
+	if (rounds * threads != state->visits || taken != rounds)
+		return false;
+	/* As many as rounds: one in each, if no two are of the same one. */
+	uint64_t seen[ONE_OF_ALL_ROUNDS / 64] = { 0 };
+	for (size_t i = 0; i < state->visits; i++) {
+		size_t at = graph->order[state->first + i];
+		const struct build_visit *visit = &graph->visits[at];
+		bool is_first =
+			i == 0 ||
+			graph->visits[graph->order[state->first + i - 1]].thread != visit->thread;
+		round = is_first ? 0 : round + 1;
+		bool is_last = at + 1 == graph->visit_count || visit[1].thread != visit->thread;
+		if (round >= rounds || is_last)
+			return false;
+		if (visit[1].state != to || round >= ONE_OF_ALL_ROUNDS)
+			continue;
+		if (seen[round / 64] >> round % 64 & 1)
+			return false;
+		seen[round / 64] |= UINT64_C(1) << round % 64;
+	}
+	return true;
 }
 
 struct runs {
@@ -214,13 +247,26 @@ static int find_law(
 	return 1;
 }
 
+/* Then a thread's own runs say nothing. */
+static bool is_one_of_all(const struct build_graph *graph, const struct build_state *state)
+{
+	enum { ROUNDS_MIN = 4 };
+	size_t threads = graph->visit_count > 0
+				 ? (size_t)graph->visits[graph->visit_count - 1].thread + 1
+				 : 0;
+	return state->op == STEP_ARRIVE && state->edge_count == 2 && threads > 1 &&
+	       state->visits >= ROUNDS_MIN * threads && state->edges[0].to != STATE_END &&
+	       state->edges[1].to != STATE_END &&
+	       build_takes_one_of_all(graph, state, state->edges[1].to, threads);
+}
+
 int build_laws_find(struct build_graph *graph)
 {
 	int code = 0;
 	for (size_t i = 0; i < graph->state_count && code >= 0; i++) {
 		struct build_state *state = &graph->states[i];
 		struct choices choices = { 0 };
-		if (state->edge_count < 2)
+		if (state->edge_count < 2 || is_one_of_all(graph, state))
 			continue;
 		code = choices_collect(graph, state, &choices);
 		while (code >= 0 && state->law_count < LAWS_MAX) {

@@ -2,12 +2,14 @@
 /*
  * Loops whose turns are dealt out among threads from one opening of a barrier to the next: where threads did differently many of them
  * they took what was left (pieces of a dynamic loop, the tasks of a phase). They are tickets in a queue that is full again when the
- * barrier opens, so that nobody waits there for a share that is longer than it had to be.
+ * barrier opens, so that nobody waits there for a share that is longer than it had to be. Rounds have one counter, however a thread came
+ * through them; and what one thread does in each is done by one of any number.
  */
 #include "builder/emit.h"
 #include "builder/law.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 /* What all groups of a pool do from one opening of a barrier to the next in loops of one kind. */
 struct round {
@@ -100,5 +102,104 @@ int emit_dealt(struct emitter *e, const struct build_state *state, const struct 
 	int code = queue == MODEL_NONE ? add_dealt(e, &round, &queue) : 0;
 	if (code == 0)
 		code = emit_take_ticket(e, law, queue, body, index);
+	return code < 0 ? code : 1;
+}
+
+static bool are_alike(const struct build_state *a, const struct build_state *b)
+{
+	return a->op == b->op && a->site == b->site && a->object == b->object;
+}
+
+uint32_t emit_find_rounds(const struct emitter *e, const struct build_state *state,
+	const struct build_law *law, uint32_t body)
+{
+	for (size_t i = 0; i < e->rounds.count; i++) {
+		const struct emit_rounds *rounds = &e->rounds.items[i];
+		if (are_alike(rounds->state, state) && rounds->end == law->to &&
+			rounds->body == body)
+			return rounds->index;
+	}
+	return MODEL_NONE;
+}
+
+/* How often each thread went on from states that do the same; *ret_states: how many of these there are. */
+static void count_turns(const struct emitter *e, const struct build_state *like, uint32_t end,
+	uint64_t *turns, size_t *ret_states)
+{
+	const struct build_graph *graph = e->graph;
+	for (size_t i = 0; i < graph->state_count; i++) {
+		const struct build_state *state = &graph->states[i];
+		if (!are_alike(state, like))
+			continue;
+		*ret_states += state->visits > 0;
+		for (size_t j = 0; j < state->visits; j++) {
+			size_t at = graph->order[state->first + j];
+			const struct build_visit *visit = &graph->visits[at];
+			bool is_last =
+				at + 1 == graph->visit_count || visit[1].thread != visit->thread;
+			turns[visit->thread] += !is_last && visit[1].state != end;
+		}
+	}
+}
+
+int emit_rounds(struct emitter *e, const struct build_state *state, const struct build_law *law,
+	uint32_t body, uint32_t index)
+{
+	struct model_fragment *fragment = emit_fragment(e, index);
+	if (fragment->op != MODEL_LOOP || !law->is_once || state->op != STEP_ARRIVE ||
+		!build_is_rounds(e->graph, state, law) || e->rounds.count == EMIT_TICKETS)
+		return 0;
+	AUTO_FREE uint64_t *turns = calloc(e->group->count + 1, sizeof *turns);
+	size_t states = 0;
+	if (!turns)
+		return -ENOMEM;
+	count_turns(e, state, law->to, turns, &states);
+	e->rounds.items[e->rounds.count++] = (struct emit_rounds){ state, law->to, body, index };
+	return states > 1 ? emit_counts(e, turns, e->group->count, fragment) : 0;
+}
+
+/* Where the thread that came last went on. */
+static uint32_t way_of_last(const struct emitter *e, const struct build_state *state)
+{
+	uint64_t last_ns = 0;
+	uint32_t to = STATE_END;
+	for (size_t i = 0; i < state->visits; i++) {
+		size_t at = e->graph->order[state->first + i];
+		const struct build_visit *visit = &e->graph->visits[at];
+		if (at + 1 < e->graph->visit_count && visit->step->begin_ns >= last_ns) {
+			last_ns = visit->step->begin_ns;
+			to = visit[1].state;
+		}
+	}
+	return to;
+}
+
+int emit_one_of_all(
+	struct emitter *e, const struct build_state *state, struct model_fragment *fragment)
+{
+	enum { ROUNDS_MIN = 4 };
+	size_t threads = e->group->count, rounds = state->visits / threads;
+	/* Of what each does once that is enough: who comes last closes the door, say. */
+	bool is_often = state->op == STEP_ARRIVE ? rounds >= ROUNDS_MIN : rounds == 1;
+	bool is_pool = e->build->pools[e->index].parameter != BUILD_NONE &&
+		       e->pool->starter == BUILD_NONE && e->pool->waves == 1;
+	if (!is_often || !is_pool || threads < 2 || state->edge_count != 2 ||
+		fragment->edge_count != 2 || rounds * threads != state->visits)
+		return 0;
+	uint32_t to = state->edges[1].to; /* the rarer one */
+	uint32_t last = way_of_last(e, state);
+	if (state->edges[0].count == state->edges[1].count)
+		to = last;
+	if (to == STATE_END || state->edges[0].to == STATE_END ||
+		!build_takes_one_of_all(e->graph, state, to, threads))
+		return 0;
+	for (uint32_t i = 0; i < 2 && state->op != STEP_ARRIVE && to == last; i++)
+		if (fragment->edges[i].to == e->fragments[to])
+			fragment->last = i;
+	const char *size = emit_pool_size(e);
+	int code = build_formula(e->model, &fragment->draws, "%s", size);
+	for (uint32_t i = 0; i < 2 && code == 0; i++)
+		code = build_formula(e->model, &fragment->edges[i].probability,
+			fragment->edges[i].to == e->fragments[to] ? "1 / %s" : "1 - 1 / %s", size);
 	return code < 0 ? code : 1;
 }

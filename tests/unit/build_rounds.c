@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Models of threads that meet at barriers, and take pieces of work between them. */
+#include "build_script.h"
+
+enum { THREADS = 3, ROUNDS = 8, PIECES = 12, BARRIER = 200, TAKING = 4, MEETING = 8, MERGING = 12 };
+
+static void meet(struct script *s, uint64_t site)
+{
+	for (uint32_t i = 1; i <= THREADS; i++)
+		op(s, i, EVENT_WAIT, WHAT_BARRIER, BARRIER, site);
+	for (uint32_t i = 1; i <= THREADS; i++)
+		send(s, (struct event){ .tid = i,
+				.kind = EVENT_PASS,
+				.what = WHAT_BARRIER,
+				.object = BARRIER,
+				.site = site,
+				.value = THREADS });
+}
+
+/* In each round they take twelve pieces, two to six each; then one of them, another one each time, sleeps before they meet again. */
+static struct model *take_turns(void)
+{
+	static const uint32_t takers[PIECES] = { 1, 2, 3, 1, 1, 2, 1, 3, 1, 1, 2, 2 };
+	struct script s = begin(THREADS);
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		for (uint32_t i = 0; i < PIECES; i++) {
+			uint32_t tid = 1 + (takers[i] + round) % THREADS;
+			locked(&s, tid, LOCK, TAKING);
+			work(&s, tid, 20000);
+		}
+		for (uint32_t i = 1; i <= THREADS; i++)
+			locked(&s, i, LOCK, TAKING); /* finds nothing */
+		meet(&s, MEETING);
+		op(&s, 1 + round % THREADS, EVENT_WAIT, WHAT_SLEEP, 0, MERGING);
+		s.now_ns += 100000;
+		op(&s, 1 + round % THREADS, EVENT_PASS, WHAT_SLEEP, 0, MERGING);
+		meet(&s, MEETING + 1);
+	}
+	return finish(&s, THREADS);
+}
+
+static void what_was_taken_in_rounds_is_dealt_out_in_each(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *model = take_turns();
+	const struct model_fragment *ticket = fragment_of(model, 1, MODEL_TRY_GET);
+	assert_non_null(ticket);
+	const struct model_object *queue = &model->objects[ticket->object];
+	assert_int_not_equal(queue->refilled_by, MODEL_NONE);
+	assert_int_equal(model->objects[queue->refilled_by].kind, MODEL_BARRIER);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+}
+
+static void what_one_of_them_does_one_of_more_does(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *model = take_turns();
+	const struct model_group *group = &model->groups[1];
+	const struct model_fragment *meeting = NULL;
+	for (size_t i = 0; i < group->fragment_count && !meeting; i++)
+		if (group->fragments[i].op == MODEL_ARRIVE && group->fragments[i].edge_count == 2)
+			meeting = &group->fragments[i];
+	assert_non_null(meeting);
+	double sum = 0;
+	for (uint32_t i = 0; i < 2; i++)
+		sum += value_with(model, &meeting->edges[i].probability, 8);
+	assert_true(fabs(sum - 1) < 1e-9);
+	assert_true(value_with(model, &meeting->draws, 8) == 8);
+	double rarer = fmin(value_with(model, &meeting->edges[0].probability, 8),
+		value_with(model, &meeting->edges[1].probability, 8));
+	assert_true(rarer == 0.125);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_taken_in_rounds_is_dealt_out_in_each),
+		cmocka_unit_test(what_one_of_them_does_one_of_more_does),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
