@@ -283,7 +283,8 @@ int main(int argc, char **argv)
 	if (records)
 		setup.trace_fd = fd;
 	int code =
-		records ? sync_env_make(TRACE_PATH_VARIABLE, file, &setup.env, &err)
+		records ? sync_env_make(
+				  PRELOAD_RECORDS, TRACE_PATH_VARIABLE, file, &setup.env, &err)
 			: sync_stalls_prepare(has_program ? argv[3] : NULL, file, &setup.env, &err);
 	if (code < 0) {
 		fprintf(stderr, "overhead: %s\n", err.text);

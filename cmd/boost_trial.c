@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "boost_trial.h"
 
+#include "collect/sync_stalls.h"
 #include "steer/rate.h"
 #include "steer/tune_share.h"
 #include "report/json.h"
@@ -42,7 +43,9 @@ int boost_trial_new(const struct boost_trial_opts *opts, struct boost_trial **re
 	trial->opts = *opts;
 	trial->trial.is_guarded = opts->is_guarded;
 	rng_init(&trial->trial.rng, 1);
-	int code = rate_needs_page(opts->metric) ? tune_share_new(&trial->share, err) : 0;
+	int code = rate_needs_page(opts->metric)
+			   ? tune_share_new(PRELOAD_RECORDS, &trial->share, err)
+			   : 0;
 	if (code == 0)
 		code = rate_new(opts->metric, tune_share_page(trial->share), &trial->rate, err);
 	if (code < 0)

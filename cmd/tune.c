@@ -109,7 +109,7 @@ static void print_text(const struct tune_session_result *r)
 static int print_result(const struct values *v, struct tune_session *session, struct err *err)
 {
 	struct tune_session_result r = tune_session_result(session);
-	if (actuator_needs_page(v->set) && tune_session_tunable(session) == 0)
+	if (actuator_needs_page(v->set) && !tune_session_is_tunable(session))
 		return err_set(err, -ENODATA, "%s: nothing was tuned",
 			strcmp(v->set, "pool") == 0
 				? "no worker asked corecast_pool_wait() of corecast/pool.h"

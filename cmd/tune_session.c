@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "collect/sync_stalls.h"
 #include "collect/tree.h"
 #include "steer/actuator.h"
 #include "machine/cpu_limits.h"
@@ -88,7 +89,7 @@ int tune_session_new(
 	session->opts = *opts;
 	int code = 0;
 	if (rate_needs_page(opts->metric) || actuator_needs_page(opts->actuator))
-		code = tune_share_new(&session->share, err);
+		code = tune_share_new(PRELOAD_TUNES, &session->share, err);
 	if (code == 0)
 		code = rate_new(opts->metric, tune_share_page(session->share), &session->rate, err);
 	if (code == 0)
@@ -397,7 +398,7 @@ struct tune_session_result tune_session_result(struct tune_session *session)
 	};
 }
 
-uint64_t tune_session_tunable(const struct tune_session *session)
+bool tune_session_is_tunable(const struct tune_session *session)
 {
-	return session->share ? tune_share_regions(session->share) : 0;
+	return session->share && tune_share_is_tunable(session->share);
 }

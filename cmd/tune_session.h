@@ -62,8 +62,8 @@ int tune_session_run(struct tune_session *session, pid_t pid, int stop_fd, struc
 /* The program has ended, or is left to itself. */
 struct tune_session_result tune_session_result(struct tune_session *session);
 
-/* Parallel regions that were given a count so far; 0 where nothing is shared with the program. */
-uint64_t tune_session_tunable(const struct tune_session *session);
+/* The program has a parallel region or a pool that asks how many threads to have. */
+bool tune_session_is_tunable(const struct tune_session *session);
 
 void tune_session_free(struct tune_session *session);
 

@@ -106,6 +106,8 @@ static void run_region(void *argument)
 	running_body = outer;
 	running_region = outer_region;
 	(void)omp_begin_loop(outer_step); /* of this region's loop nothing is left */
+	if (sink_mode == SINK_OFF) /* a program that is only tuned does not pay for the clock */
+		return;
 	if (is_tracing())
 		park(region);
 	__atomic_add_fetch(&region->ended_ns, clock_ns(), __ATOMIC_RELAXED);
@@ -115,7 +117,8 @@ static void run_region(void *argument)
 
 static void open_region(struct region *region, const void *caller)
 {
-	omp_has_regions = true;
+	if (!omp_has_regions) /* all threads read it */
+		omp_has_regions = true;
 	region->caller = caller;
 	if (is_tracing())
 		region->opened = trace_birth();
@@ -126,6 +129,8 @@ static void end_region(const struct region *region, const void *caller)
 {
 	ended_region = NULL;
 	tuned_region_ended();
+	if (sink_mode == SINK_OFF)
+		return;
 	if (is_tracing())
 		trace_unpark(region->last);
 	uint64_t wait_ns = region->threads * clock_ns() - region->ended_ns;

@@ -33,7 +33,7 @@ enum { DYNAMIC = 1, GUIDED = 0 };
 static bool got(bool has_some, uint64_t pieces, const void *ret_from, const void *ret_to)
 {
 	handed_out += (handed_out == 0) + has_some * pieces;
-	if (!has_some || loop_step == 0 || !tuned_is_on())
+	if (!has_some || loop_step == 0 || !tuned_wants_iterations())
 		return has_some;
 	uint64_t from = *(const uint64_t *)ret_from, to = *(const uint64_t *)ret_to;
 	/* Up or down: the shorter way is the right one. */

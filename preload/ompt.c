@@ -159,7 +159,8 @@ static void on_parallel_end(
 		tuned_region_ended();
 	struct team *team = parallel->ptr;
 	parallel->ptr = NULL;
-	closed_ns = clock_ns();
+	if (team)
+		closed_ns = clock_ns();
 	free(team);
 }
 

@@ -3,12 +3,8 @@
 
 #include "aggregate.h"
 #include "live.h"
-#include "live_page.h"
 #include "omp.h"
 #include "trace.h"
-
-#include <errno.h>
-#include <stdlib.h>
 
 enum sink_mode sink_mode;
 
@@ -126,27 +122,6 @@ void try_succeeded(const void *object)
 {
 	if (sink_mode == SINK_AGGREGATES)
 		aggregate_try_succeeded(object);
-}
-
-__attribute__((constructor)) static void set_up(void)
-{
-	int kept = errno;
-	const char *trace = getenv(TRACE_PATH_VARIABLE);
-	const char *sync = getenv(SYNC_PATH_VARIABLE);
-	const char *live = getenv(LIVE_PAGE_ENVIRONMENT);
-	const char *profile = trace ? getenv(PROFILE_PAGE_ENVIRONMENT) : NULL;
-	if (profile)
-		(void)profiled_attach(profile); /* without it, it is a trace like others */
-	if (trace && trace_attach(trace))
-		sink_mode = SINK_TRACES;
-	else if (sync && aggregate_attach(sync))
-		sink_mode = SINK_AGGREGATES;
-	else if (live) {
-		sink_mode = SINK_LIVE; /* before the first of its threads is told */
-		if (!live_attach(live))
-			sink_mode = SINK_OFF;
-	}
-	errno = kept;
 }
 
 __attribute__((destructor)) static void tear_down(void)

@@ -11,17 +11,19 @@
 
 #define TUNE_PAGE_ENVIRONMENT "CORECAST_TUNE"
 
-enum { TUNE_PAGE_BYTES = 4096, TUNE_PAGE_VERSION = 2 };
+enum { TUNE_PAGE_BYTES = 4096, TUNE_PAGE_VERSION = 3, TUNE_PAGE_LINE = 64 };
 
 struct tune_page {
 	uint32_t version; /* set by corecast before the program starts */
 	uint32_t threads; /* wanted; 0: as the program likes */
-	uint64_t regions; /* parallel regions that have ended */
-	uint64_t ticks; /* units of corecast_tick() */
-	uint64_t tunable; /* regions whose number of threads was left to the runtime; pools */
-	uint64_t iterations; /* of loops that the runtime hands out */
+	uint32_t wants_iterations; /* set by corecast: else they are not counted, as that costs */
+	uint32_t is_tunable; /* a region has left its threads to the runtime; or there is a pool */
+	/* What is written often is not beside what is read often. */
+	_Alignas(TUNE_PAGE_LINE) uint64_t regions; /* parallel regions that have ended */
+	_Alignas(TUNE_PAGE_LINE) uint64_t ticks; /* units of corecast_tick() */
+	_Alignas(TUNE_PAGE_LINE) uint64_t iterations; /* of loops that the runtime hands out */
 };
 
-static_assert(sizeof(struct tune_page) == 40, "shared between processes");
+static_assert(sizeof(struct tune_page) == 4 * TUNE_PAGE_LINE, "shared between processes");
 
 #endif

@@ -20,6 +20,7 @@ HIDDEN unsigned tuned_threads(unsigned asked);
 HIDDEN unsigned tuned_told(unsigned most, const void *caller);
 HIDDEN bool tuned_is_on(void);
 HIDDEN void tuned_region_ended(void);
+HIDDEN bool tuned_wants_iterations(void);
 HIDDEN void tuned_iterations(uint64_t count);
 HIDDEN void tuned_tick(uint64_t units);
 

@@ -65,10 +65,11 @@ static int add_assignment(char **ret, const char *name, const char *value)
 	return -ENOMEM;
 }
 
-int sync_env_make(const char *variable, const char *path, struct sync_env *ret, struct err *err)
+int sync_env_make(const char *which, const char *variable, const char *path, struct sync_env *ret,
+	struct err *err)
 {
 	AUTO_FREE char *library = NULL;
-	int r = datadir_find("preload/libcorecast-sync.so", &library, err);
+	int r = datadir_find(which, &library, err);
 	if (r < 0)
 		return r;
 	if (strpbrk(library, " :"))
@@ -103,7 +104,7 @@ int sync_stalls_prepare(
 		return r;
 	if (r == 0)
 		r = create_file(path, err);
-	return r < 0 ? r : sync_env_make(SYNC_PATH_VARIABLE, path, ret, err);
+	return r < 0 ? r : sync_env_make(PRELOAD_RECORDS, SYNC_PATH_VARIABLE, path, ret, err);
 }
 
 static int read_file(const char *path, struct sync_file **ret, struct err *err)

@@ -65,12 +65,17 @@ struct sync_env {
 
 void sync_env_release(struct sync_env *env);
 
+/* The preload library: with all that recorders need, or with what `corecast tune` needs, which costs a program's other calls nothing. */
+#define PRELOAD_RECORDS "preload/libcorecast-sync.so"
+#define PRELOAD_TUNES "preload/libcorecast-tune.so"
+
 /*
- * The library, added to a LD_PRELOAD that is set now, and the file at `path` under the variable by
+ * The library, one of those, added to a LD_PRELOAD that is set now, and the file at `path` under the variable by
  * which the library knows what to do with it. 0, -ENOENT (the library is not installed), -EINVAL
  * (a path that LD_PRELOAD cannot carry), -errno of the file, -ENOMEM.
  */
-int sync_env_make(const char *variable, const char *path, struct sync_env *ret, struct err *err);
+int sync_env_make(const char *which, const char *variable, const char *path, struct sync_env *ret,
+	struct err *err);
 
 /*
  * Creates or empties the file at `path` and fills *ret, which keeps a LD_PRELOAD that is set now.

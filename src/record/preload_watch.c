@@ -77,7 +77,8 @@ int preload_watch_new(struct preload_watch **ret, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	int code = map_file(watch, err);
 	if (code == 0)
-		code = sync_env_make(LIVE_PAGE_ENVIRONMENT, watch->path, &watch->env, err);
+		code = sync_env_make(
+			PRELOAD_RECORDS, LIVE_PAGE_ENVIRONMENT, watch->path, &watch->env, err);
 	if (code < 0)
 		return code;
 	*ret = TAKE(watch);

@@ -145,7 +145,7 @@ static int record(
 	AUTO_RELEASE(sync_env) struct sync_env env = { 0 };
 	int code = create(opts, err);
 	if (code == 0)
-		code = sync_env_make(TRACE_PATH_VARIABLE, opts->path, &env, err);
+		code = sync_env_make(PRELOAD_RECORDS, TRACE_PATH_VARIABLE, opts->path, &env, err);
 	if (code < 0)
 		return code;
 	AUTO_RELEASE(recording)

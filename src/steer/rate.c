@@ -204,12 +204,12 @@ static int parse_lines(struct rate *rate, const char *spec, struct err *err)
 	return printed_new(spec, REDUCE_COUNT, &rate->printed, err);
 }
 
-static void use_page(
-	struct rate *rate, const struct page_metric *metric, const struct tune_page *page)
+static void use_page(struct rate *rate, const struct page_metric *metric, struct tune_page *page)
 {
 	rate->kind = RATE_PAGE;
 	rate->unseen = metric->unseen;
 	rate->told = (const uint64_t *)(const void *)((const char *)page + metric->place);
+	page->wants_iterations = rate->told == &page->iterations;
 }
 
 static int parse(struct rate *rate, const char *spec, struct err *err)
@@ -243,7 +243,7 @@ static int parse(struct rate *rate, const char *spec, struct err *err)
 		spec);
 }
 
-int rate_new(const char *spec, const struct tune_page *page, struct rate **ret, struct err *err)
+int rate_new(const char *spec, struct tune_page *page, struct rate **ret, struct err *err)
 {
 	AUTO(rate) struct rate *rate = calloc(1, sizeof *rate);
 	if (!rate)

@@ -35,7 +35,7 @@ bool rate_needs_page(const char *spec);
 bool rate_needs_output(const char *spec);
 
 /* Before the program starts. 0, -EINVAL (no such metric, no such function), -ENOMEM. */
-int rate_new(const char *spec, const struct tune_page *page, struct rate **ret, struct err *err);
+int rate_new(const char *spec, struct tune_page *page, struct rate **ret, struct err *err);
 
 /* For the program's standard output; 0: its own. Ours, until rate_start(). */
 int rate_output(const struct rate *rate);

@@ -29,7 +29,7 @@ void tune_share_free(struct tune_share *share)
 	free(share);
 }
 
-int tune_share_new(struct tune_share **ret, struct err *err)
+int tune_share_new(const char *library, struct tune_share **ret, struct err *err)
 {
 	AUTO(tune_share) struct tune_share *share = calloc(1, sizeof *share);
 	void *page = NULL;
@@ -40,7 +40,7 @@ int tune_share_new(struct tune_share **ret, struct err *err)
 		return code;
 	share->page = page;
 	share->page->version = TUNE_PAGE_VERSION;
-	code = sync_env_make(TUNE_PAGE_ENVIRONMENT, share->path, &share->env, err);
+	code = sync_env_make(library, TUNE_PAGE_ENVIRONMENT, share->path, &share->env, err);
 	if (code < 0)
 		return code;
 	*ret = TAKE(share);
@@ -64,7 +64,7 @@ size_t tune_share_environment(const struct tune_share *share, const char **ret)
 	return SYNC_ENV_ASSIGNMENTS;
 }
 
-uint64_t tune_share_regions(const struct tune_share *share)
+bool tune_share_is_tunable(const struct tune_share *share)
 {
-	return __atomic_load_n(&share->page->tunable, __ATOMIC_RELAXED);
+	return __atomic_load_n(&share->page->is_tunable, __ATOMIC_RELAXED);
 }

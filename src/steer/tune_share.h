@@ -6,14 +6,17 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 struct tune_page; /* preload/tune_page.h */
 struct tune_share; /* opaque */
 
-/* A page in a temporary file, which is removed in the end. 0, -ENOENT (no preload library), -errno, -ENOMEM. */
-int tune_share_new(struct tune_share **ret, struct err *err);
+/*
+ * A page in a temporary file, which is removed in the end. library: PRELOAD_TUNES, or PRELOAD_RECORDS for a program that is
+ * recorded as well (collect/sync_stalls.h). 0, -ENOENT (no preload library), -errno, -ENOMEM.
+ */
+int tune_share_new(const char *library, struct tune_share **ret, struct err *err);
 
 /* NULL of NULL. */
 struct tune_page *tune_share_page(struct tune_share *share);
@@ -24,8 +27,8 @@ const char *tune_share_path(const struct tune_share *share);
 /* "NAME=value" for the program's environment, borrowed; how many. Room for SYNC_ENV_ASSIGNMENTS is needed. */
 size_t tune_share_environment(const struct tune_share *share, const char **ret);
 
-/* Parallel regions that left their number of threads to the runtime, and processes with a pool. */
-uint64_t tune_share_regions(const struct tune_share *share);
+/* A parallel region has left its number of threads to the runtime, or there is a pool. */
+bool tune_share_is_tunable(const struct tune_share *share);
 
 void tune_share_free(struct tune_share *share);
 

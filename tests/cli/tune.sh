@@ -185,6 +185,18 @@ for loops in "$CORECAST_BUILD/tests/programs/loops" "$CORECAST_BUILD/tests/progr
 	fi
 done
 
+# What a program that is only tuned has of ours: no lock, for one. Who is recorded as well has all of it, and is not counted twice.
+tuned=$CORECAST_BUILD/preload/libcorecast-tune.so
+if nm -D --defined-only "$tuned" | grep -vE ' (GOMP_(parallel|loop)|omp_get_max_threads|ompt_start_tool|corecast_)'; then
+	exit 1
+fi
+loops=$CORECAST_BUILD/tests/programs/loops
+if [ -x "$loops" ]; then
+	: >log.csv
+	LD_PRELOAD=${tuned%-tune.so}-sync.so ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0 \
+		"$CORECAST" tune -m iterations -i 0.06 --max 2 --log log.csv -- "$loops" log.csv holding 2>messages
+fi
+
 # Static probes; the second one is passed only while somebody listens, and then twice.
 usdt=$CORECAST_BUILD/tests/programs/usdt
 if [ -n "$has_names" ] && [ "$(id -u)" -eq 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then

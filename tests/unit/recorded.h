@@ -78,7 +78,7 @@ static inline void record_as(const char *program, const char *argument,
 	run_clock_measure(&trace->header);
 	assert_int_equal(trace_header_write(fd, file, &trace->header, &err), 0);
 	AUTO_RELEASE(sync_env) struct sync_env env = { 0 };
-	if (sync_env_make(TRACE_PATH_VARIABLE, file, &env, &err) < 0)
+	if (sync_env_make(PRELOAD_RECORDS, TRACE_PATH_VARIABLE, file, &env, &err) < 0)
 		fail_msg("%s", err.text);
 	char *argv[] = { path, (char *)argument, NULL };
 	run_program(argv, &env, &trace->run);
