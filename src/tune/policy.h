@@ -64,6 +64,9 @@ extern const struct tune_policy tune_policy_binsearch;
 const struct tune_point *tune_set_find(const struct tune_set *set, uint32_t threads);
 const struct tune_point *tune_set_best(const struct tune_set *set);
 
+/* E max(e^y - 1, 0) of y ~ N(mean, sd^2): gain with y = ln(X / best), loss with y = ln(best / X). */
+double tune_expected_excess(double mean, double sd);
+
 /* The constants of the default policy, as data for the benchmark that varies them. */
 struct tune_process_model {
 	struct exponent_model exponent;

@@ -38,8 +38,7 @@ static double normal_below(double z)
 	return 0.5 * erfc(-z / sqrt(2));
 }
 
-/* E max(e^y - 1, 0) of y ~ N(mean, sd^2): gain with y = ln(X / best), loss with y = ln(best / X). */
-static double expected_excess(double mean, double sd)
+double tune_expected_excess(double mean, double sd)
 {
 	if (sd <= 0)
 		return fmax(expm1(mean), 0);
@@ -107,8 +106,8 @@ static void look_for_gain(const struct tune_process_model *model, const struct t
 			continue;
 		double sd = sqrt(fmax(nodes[n - 1].variance - noise * noise, 0));
 		double mean = nodes[n - 1].mean - log(best->performance);
-		double gain = expected_excess(mean, sd);
-		double score = gain - model->caution * expected_excess(-mean, sd);
+		double gain = tune_expected_excess(mean, sd);
+		double score = gain - model->caution * tune_expected_excess(-mean, sd);
 		if (gain < model->gain_min || (!ret->is_settled && score <= highest))
 			continue;
 		highest = score;

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "tune/change.h"
+#include "tune/gap.h"
 #include "tune/interval.h"
 
 #include <errno.h>
@@ -54,7 +55,8 @@ struct tuner {
 	uint64_t interval_count;
 	/* Count of which is known what may be of the workload before, in part; 0: none. */
 	uint32_t doubtful;
-	double allowance; /* for looks, in intervals */
+	double allowance; /* for looks at counts that were measured, in intervals */
+	double untried_allowance; /* for looks at others */
 	bool is_controlled; /* a look has shown that the workload had not grown since its count was measured */
 	struct tuner_decision last;
 };
@@ -133,6 +135,7 @@ static void begin_control(struct tuner *tuner)
 {
 	tuner->is_controlled = false;
 	tuner->allowance = LOOK_COST;
+	tuner->untried_allowance = 0;
 }
 
 static void forget(struct tuner *tuner)
@@ -198,32 +201,50 @@ static int decide(struct tuner *tuner, struct err *err)
 }
 
 /* What is lost in an interval of this count, of the performance of the one that is held. */
-static double loss_of(const struct tuner *tuner, const struct tune_point *p)
+static double loss_of(const struct tuner *tuner, double performance)
 {
 	struct tune_set set = tuner_measurements(tuner);
-	return fmax(1 - p->performance / tune_set_find(&set, tuner->last.held)->performance, 0);
+	return fmax(1 - performance / tune_set_find(&set, tuner->last.held)->performance, 0);
 }
 
-/* The count that was not measured for longest. What looks cost beyond what was saved for them is saved before the next. */
+/* The count, but the held one, that was not measured for longest; 0: there is none. */
+static uint32_t find_oldest(const struct tuner *tuner)
+{
+	const struct tune_point *points = tuner->points;
+	size_t oldest = tuner->point_count;
+	for (size_t i = 0; i < tuner->point_count; i++)
+		if (points[i].threads != tuner->last.held &&
+			(oldest == tuner->point_count ||
+				tuner->levels[i].seen < tuner->levels[oldest].seen))
+			oldest = i;
+	return oldest < tuner->point_count ? points[oldest].threads : 0;
+}
+
+/*
+ * At the count that was not measured for longest, or at one between counts that never was: an equal share of the work may be
+ * spent on either. What looks cost beyond what was saved for them is saved before the next.
+ */
 static void look_elsewhere(struct tuner *tuner, double share)
 {
 	struct tuner_decision *d = &tuner->last;
-	struct tune_set set = tuner_measurements(tuner);
-	const struct tune_point *held = tune_set_find(&set, d->held), *oldest = NULL;
-	if (d->state != TUNER_HOLDING || !held)
+	if (d->state != TUNER_HOLDING)
 		return;
 	tuner->allowance += tuner->opts.look * share;
-	for (size_t i = 0; i < set.count; i++) {
-		const struct tune_point *p = &set.points[i];
-		if (p != held && (!oldest || tuner->levels[i].seen <
-						     tuner->levels[oldest - set.points].seen))
-			oldest = p;
-	}
-	if (!oldest || tuner->allowance < LOOK_COST)
+	tuner->untried_allowance += tuner->opts.look * share;
+	uint32_t oldest = tuner->allowance < LOOK_COST ? 0 : find_oldest(tuner);
+	struct tune_set set = tuner_measurements(tuner);
+	uint32_t untried = oldest || tuner->untried_allowance < LOOK_COST
+				   ? 0
+				   : gap_choose(&tuner->opts.space, &set, d->held, LOOK_COST,
+					     interval_noise(&tuner->interval));
+	if (!oldest && !untried)
 		return;
-	d->threads = oldest->threads;
+	d->threads = oldest ? oldest : untried;
 	d->is_look = true;
-	(void)snprintf(d->why, sizeof d->why, "a look whether %u is still better", d->held);
+	(void)snprintf(d->why, sizeof d->why,
+		oldest ? "a look whether %u is still better"
+		       : "a look whether it is better than %u",
+		d->held);
 }
 
 int tuner_new(const struct tuner_opts *opts, struct tuner **ret, struct tuner_decision *ret_first,
@@ -341,7 +362,7 @@ static bool look_is_worse(struct tuner *tuner, const struct tune_point *known, d
 static bool has_grown(
 	struct tuner *tuner, const struct tune_point *known, double performance, double share)
 {
-	if (!tuner->last.is_look || tuner->is_controlled)
+	if (!tuner->last.is_look || !known || tuner->is_controlled)
 		return false;
 	double noise = interval_noise(&tuner->interval);
 	double error = noise * sqrt(1 / share + 1 / tuner->levels[known - tuner->points].share);
@@ -367,7 +388,9 @@ static int end_interval(struct tuner *tuner, double performance, double share, s
 	d->is_decided = true;
 	d->performance = performance;
 	if (d->is_look)
-		tuner->allowance -= LOOK_COST + share * loss_of(tuner, known);
+		*(known ? &tuner->allowance : &tuner->untried_allowance) -=
+			LOOK_COST +
+			share * loss_of(tuner, known ? known->performance : performance);
 	bool is_grown = has_grown(tuner, known, performance, share);
 	bool looks_on = !d->is_look || is_grown;
 	if (d->state == TUNER_HOLDING && known && !is_grown &&

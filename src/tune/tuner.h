@@ -32,7 +32,8 @@ struct tuner_opts {
 	const struct tune_policy *policy; /* NULL: the default */
 	double false_alarm; /* chance, per held interval, to see a change where there is none; 0: 1e-4 */
 	/* Share of the work that may be spent, while a count is held, on looking whether others are still
-	   worse: a change that leaves the held count's performance as it was shows only there. 0: none. */
+	   worse: a change that leaves the held count's performance as it was shows only there; and as much on
+	   counts that were never measured, where a gap promises something (gap.h). 0: none. */
 	double look;
 	uint64_t seed;
 };

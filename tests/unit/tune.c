@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "tune/change.h"
+#include "tune/gap.h"
 #include "tune/tuner.h"
 
 #include <errno.h>
@@ -321,6 +322,49 @@ static void noise_of_a_worse_count_is_no_change(void **state)
 	}
 }
 
+/* Half as many threads as there may be have cores of their own, and the first one beyond takes a third from all. */
+static double drops_behind_half(uint32_t threads)
+{
+	return threads <= 32 ? threads : 32 / 1.5 + 0.1 * (threads - 32);
+}
+
+static void a_cliff_that_the_search_stepped_over_is_looked_for(void **state)
+{
+	(void)state;
+	for (int looks = 0; looks < 2; looks++) {
+		struct tuner_opts opts = { .space = { .max = 64 }, .look = looks ? 0.02 : 0 };
+		AUTO(tuner) struct tuner *tuner = NULL;
+		struct tuner_decision d;
+		assert_int_equal(tuner_new(&opts, &tuner, &d, NULL), 0);
+		for (int i = 0; i < HELD; i++)
+			assert_int_equal(
+				tuner_measured(tuner, drops_behind_half(d.threads), 1, &d, NULL),
+				0);
+		bool has_found = drops_behind_half(d.held) > 0.98 * 32;
+		assert_int_equal(has_found, looks);
+	}
+}
+
+static void the_gap_that_promises_most_is_looked_into(void **state)
+{
+	(void)state;
+	const struct tune_space space = { .min = 1, .max = 64 };
+	const struct tune_point points[] = { { 4, 1, 4, 0 }, { 16, 1, 16, 0 }, { 64, 1, 20, 0 } };
+	const struct tune_set set = { points, ARRAY_SIZE(points), 64 };
+	assert_int_equal(gap_choose(&space, &set, 64, 0.1, 0), 32);
+	assert_int_equal(gap_choose(&space, &set, 64, 0.1, 10), 0); /* nothing would be seen */
+	/* Neither neighbours nor what is far below. */
+	const struct tune_point near[] = { { 62, 1, 62, 0 }, { 63, 1, 63, 0 }, { 64, 1, 64, 0 } };
+	const struct tune_set closed = { near, ARRAY_SIZE(near), 64 };
+	assert_int_equal(gap_choose(&space, &closed, 64, 0.1, 0), 0);
+	/* Of a curve that is flat, what is below the fewest; above the most, what was added since. */
+	const struct tune_point flat[] = { { 8, 1, 10, 0 }, { 9, 1, 10, 0 } };
+	const struct tune_set low = { flat, ARRAY_SIZE(flat), 8 };
+	const struct tune_space narrow = { .min = 1, .max = 9 }, wide = { .min = 8, .max = 12 };
+	assert_int_equal(gap_choose(&narrow, &low, 8, 0.1, 0), 1);
+	assert_int_equal(gap_choose(&wide, &low, 8, 0.1, 0), 12);
+}
+
 /* All but one thread do the same: the search goes down, not through what is between. */
 static double contended(uint32_t threads)
 {
@@ -506,6 +550,8 @@ int main(void)
 		cmocka_unit_test(an_outlier_changes_nothing),
 		cmocka_unit_test(looks_find_a_change_that_the_held_count_does_not_show),
 		cmocka_unit_test(noise_of_a_worse_count_is_no_change),
+		cmocka_unit_test(a_cliff_that_the_search_stepped_over_is_looked_for),
+		cmocka_unit_test(the_gap_that_promises_most_is_looked_into),
 		cmocka_unit_test(a_plateau_is_not_searched),
 		cmocka_unit_test(a_change_during_the_search_is_followed),
 		cmocka_unit_test(growth_during_the_search_is_followed),
