@@ -29,6 +29,9 @@ echo "-- an allocator that locks"
 "$CORECAST" record --via preload --budget none -o own_malloc.cct -- "$CORECAST_BUILD/tests/programs/own_malloc" 2>stderr
 [ "$("$CORECAST" export own_malloc.cct --to csv | grep -c ',pass,mutex,')" -ge 200 ]
 
+echo "-- the unwinder's own lock"
+timeout 60 "$CORECAST" record --via preload -o jit_frames.cct -- "$CORECAST_BUILD/tests/programs/jit_frames" 2>stderr
+
 echo "-- sleeping that the library cannot see"
 "$CORECAST" record --via preload -o own_waits.cct -- "$CORECAST_BUILD/tests/programs/own_waits" 2>stderr
 if [ -r /proc/self/schedstat ]; then # else it cannot know
