@@ -170,6 +170,28 @@ static uint16_t any_stretch(void *context, const struct event *event)
 	return 0;
 }
 
+static int load_replay(struct program *program, struct err *err)
+{
+	struct replay_opts opts = { .meaning = program->meaning, .stretch = any_stretch };
+	int code = replay_new(&opts, &program->replay, err);
+	if (code < 0)
+		return code;
+	struct event_sink sink = replay_sink(program->replay);
+	return profile_timeline_replay(&program->profile, "the timeline", &sink, err);
+}
+
+/* After a deadlock: without the meanings that led there, as the prediction does. False: there is nothing to change. */
+static bool settle(struct program *program, struct err *err)
+{
+	size_t count = 0;
+	for (uint32_t cond; replay_stuck(program->replay, count, &cond); count++)
+		meaning_forget(program->meaning, cond);
+	if (count == 0)
+		return replay_settle(program->replay);
+	replay_free(TAKE(program->replay));
+	return load_replay(program, err) == 0;
+}
+
 static int load_timeline(struct program *program, struct err *err)
 {
 	if (!program->profile.timeline)
@@ -179,13 +201,8 @@ static int load_timeline(struct program *program, struct err *err)
 		return err_set(err, code, "out of memory");
 	struct event_sink sink = meaning_sink(program->meaning);
 	code = profile_timeline_replay(&program->profile, "the timeline", &sink, err);
-	struct replay_opts opts = { .meaning = program->meaning, .stretch = any_stretch };
 	if (code == 0)
-		code = replay_new(&opts, &program->replay, err);
-	if (code < 0)
-		return code;
-	sink = replay_sink(program->replay);
-	code = profile_timeline_replay(&program->profile, "the timeline", &sink, err);
+		code = load_replay(program, err);
 	uint32_t pid, tid;
 	while (code == 0 && replay_thread(program->replay, program->threads, &pid, &tid))
 		program->threads++;
@@ -318,7 +335,9 @@ int main(int argc, char **argv)
 	}
 	int code = load(argv[1], argv[2], &program, &err);
 	for (int i = 3; code == 0 && i < argc; i++)
-		code = simulate(&program, argv[i], &err);
+		do
+			code = simulate(&program, argv[i], &err);
+		while (code == -EDEADLK && settle(&program, &err));
 	if (code < 0)
 		fprintf(stderr, "reference: %s\n", err.text);
 	full_trace_free(program.trace);
