@@ -186,6 +186,30 @@ static void take_walk(struct told *told, const struct memory_speed *speed, struc
 	take(told, sum_ns / MEMORY_PAGED, "tlb.walk", 1, &tlb->walk_ns);
 }
 
+/*
+ * What the model plays between a load's dispatch and that of what follows the mispredicted branch that tests it: issue in the
+ * next cycle, the first level's latency, the branch, and the front end's refill. Beyond these bounds it is something else.
+ */
+static void take_front_end(
+	struct told *told, const struct front_speed *speed, double hz, struct processor *p)
+{
+	static const double least = 3, most = 60;
+	double cycles =
+		speed->mispredicted_ns * hz / 1e9 -
+		(1 + cache_latency_cycles(&p->levels[0], p) + p->units[CODE_BRANCH].latency);
+	if (cycles < least || cycles > most) {
+		tell(&told->assumed, "front_end");
+	} else {
+		p->front_end = (uint32_t)(cycles + 0.5);
+		tell(&told->measured, "front_end");
+	}
+	if (p->targets.entries == 0 || !speed->has_line)
+		return;
+	double line_cycles = speed->line_ns * hz / 1e9;
+	p->targets.next_line = line_cycles < least ? (uint32_t)(line_cycles + 0.5) : 0;
+	tell(&told->measured, "targets.next_line");
+}
+
 static int fill(const struct machine *machine, const struct machine_speed *speed, struct told *told,
 	struct processor *p)
 {
@@ -202,6 +226,7 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	const struct memory_speed *memory = &speed->memory;
 	take_caches(told, machine, memory, p);
 	take_walk(told, memory, &p->tlb);
+	take_front_end(told, &speed->front, p->frequency_hz, p);
 	take(told, memory->levels.memory_ns, "memory.latency", 1, &p->memory_ns);
 	/* Few cores reach less than all of the processor's, however undisturbed. */
 	if (memory->bytes_per_s > 0)

@@ -181,6 +181,7 @@ static int measure_once(const struct machine *machine, struct machine_speed *ret
 	int code = memory_speed_measure(machine, &speed.memory, err);
 	if (code < 0)
 		return code;
+	speed.front = front_speed_measure();
 	pthread_t thread;
 	if (machine->usable > 1 && pthread_create(&thread, NULL, ask, &speed) == 0)
 		(void)pthread_join(thread, NULL); /* it ends by itself */
@@ -248,6 +249,7 @@ struct machine_speed machine_speed_better(
 	memory->core_bytes_per_s = most(a->memory.core_bytes_per_s, b->memory.core_bytes_per_s);
 	memory->bytes_per_s = most(a->memory.bytes_per_s, b->memory.bytes_per_s);
 	memory->fault_ns = least(a->memory.fault_ns, b->memory.fault_ns);
+	better.front.mispredicted_ns = least(a->front.mispredicted_ns, b->front.mispredicted_ns);
 	better.rounds = a->rounds + b->rounds;
 	return better;
 }

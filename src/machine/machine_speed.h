@@ -8,6 +8,7 @@
 #define MACHINE_MACHINE_SPEED_H
 
 #include "base/err.h"
+#include "machine/front_speed.h"
 #include "machine/machine.h"
 #include "machine/memory_speed.h"
 
@@ -16,6 +17,7 @@
 struct machine_speed {
 	double hz; /* of a core at work: by a chain of multiplications whose latency in cycles is known */
 	struct memory_speed memory;
+	struct front_speed front;
 	double lock_ns; /* of a free mutex's lock and unlock, in a process of several threads */
 	double transfer_ns; /* of a line that another core has written */
 	double wake_ns; /* from posting a semaphore to the other thread's running on */

@@ -34,6 +34,7 @@ struct core_decoder {
 	struct core_jumps jumps; /* of the class */
 	uint32_t jump_uop, jump_code; /* an indirect jump whose target is the next instruction */
 	bool has_taken; /* the instruction before was a taken branch or jump */
+	uint64_t code_end; /* the address behind the instruction before; 0: none */
 	uint32_t flags_uop; /* the one before, if it only set flags as fused compares do */
 };
 
@@ -490,6 +491,15 @@ static void note_jump(struct core_decoder *decoder, const struct instruction *no
 	}
 }
 
+/* Whether the front end, behind the instruction before or where a branch led to, goes on to another line for this one. */
+static bool enters_line(struct core_decoder *decoder, const struct code *code)
+{
+	uint64_t end = code->address + (code->bytes ? code->bytes : 1);
+	uint64_t from = code->address - (code->address == decoder->code_end);
+	decoder->code_end = end;
+	return (end - 1) / PROFILE_LINE_BYTES != from / PROFILE_LINE_BYTES;
+}
+
 static int start_trace(
 	struct core_decoder *decoder, const struct micro_trace *micro, uint32_t instructions)
 {
@@ -506,6 +516,7 @@ static int start_trace(
 	decoder->class = micro->class;
 	decoder->string_code = decoder->flags_uop = decoder->jump_uop = CORE_NONE;
 	decoder->has_taken = false;
+	decoder->code_end = 0;
 	for (unsigned i = 0; i < CORE_REGISTERS; i++)
 		decoder->writer[i] = (uint16_t)i;
 	decoder->trace = &program->traces[program->trace_count++];
@@ -576,9 +587,13 @@ int core_decode(struct core_decoder *decoder, const struct profile *profile,
 			.is_taken = op->taken != 0,
 			.access = CORE_NONE,
 			.first = CORE_FIRST };
+		size_t first = program->uop_count;
+		bool is_next_line = enters_line(decoder, code);
 		rc = follow_jump(decoder, op->code);
 		if (rc == 0)
 			rc = decode_instruction(decoder, &now);
+		if (rc == 0 && program->uop_count > first)
+			program->uops[first].is_next_line = is_next_line;
 		if (rc == 0)
 			note_jump(decoder, &now);
 		decoder->flags_uop = rc == 0 && sets_flags_for_branch(code)

@@ -44,6 +44,7 @@ struct core_uop {
 	uint32_t access; /* index, or CORE_NONE */
 	float draw; /* mispredicted if below the ratio */
 	uint8_t operand_count : 4;
+	uint8_t is_next_line : 1; /* its instruction has bytes in a line that the one before it had not */
 	uint8_t is_computed : 1; /* a jump whose target is not in the instruction: indirect, or a return */
 	uint8_t unit, flags;
 	uint8_t pair_unit; /* of CORE_PAIRED, where they are fused */

@@ -172,7 +172,9 @@ static int64_t fetch_start(const struct core *core)
 static int64_t target_delay(struct core *core, bool is_computed)
 {
 	const struct targets *targets = &core->processor.targets;
-	int64_t delay = is_computed ? targets->delay : 0;
+	int64_t delay = !is_computed                  ? 0
+			: targets->computed_delay > 0 ? targets->computed_delay
+						      : targets->delay;
 	if (core->target_debt[0] >= 1) {
 		core->target_debt[0] -= 1;
 		delay = targets->delay;
@@ -185,16 +187,22 @@ static int64_t target_delay(struct core *core, bool is_computed)
 }
 
 /*
- * The front end goes on to the target in the cycle after the branch, or when the target comes; ahead of dispatch, if it runs
- * ahead, so that a queue of blocks hides that where instructions take longer to be done.
+ * The front end goes on to another block of instructions so many cycles after it came to this one; ahead of dispatch, if it
+ * runs ahead, so that a queue of blocks hides that where instructions take longer to be done.
  */
-static void take_branch(struct core *core, const struct core_uop *uop)
+static void next_block(struct core *core, int64_t cycles)
 {
 	int64_t found = fetch_start(core);
 	if (core->ahead > 0 && core->block_at > found)
 		found = core->block_at;
-	core->block_at = found + (core->ahead > 0) + target_delay(core, uop->is_computed);
+	core->block_at = found + cycles;
 	hold_front(core, core->block_at, CORE_BRANCH);
+}
+
+/* To the target in the cycle after the branch, or when the target comes. */
+static void take_branch(struct core *core, const struct core_uop *uop)
+{
+	next_block(core, (core->ahead > 0) + target_delay(core, uop->is_computed));
 }
 
 /* Misses of instruction lines come evenly: each holds the front end until it has what the next level takes. */
@@ -415,6 +423,8 @@ static void play_uop(struct core *core, const struct core_program *program,
 	unsigned unit = is_paired ? uop->pair_unit : uop->unit;
 	if (uop->flags & CORE_FIRST && (core->has_fetch_misses || core->has_targets))
 		fetch_instruction(core);
+	if (uop->is_next_line && core->ahead > 0 && core->processor.targets.next_line > 0)
+		next_block(core, core->processor.targets.next_line);
 	int64_t dispatched = dispatch(core, uop, unit, !rides, &reason);
 	static const uint16_t none[1];
 	const uint16_t *operands = uop->operand_count > 0 ? &program->operands[uop->operand] : none;

@@ -40,12 +40,15 @@ struct tlb {
 /*
  * Where the front end finds the targets of taken branches; one for each line of instructions is what models count with. A
  * target of the first level costs nothing beside the branch; others make the front end's next block come later.
+ * A block is what the front end goes through in a cycle: up to a taken branch, and where `next_line` says so to the end of a line.
  */
 struct targets {
 	uint32_t entries; /* 0: all targets are at hand */
 	uint32_t delay; /* cycles, of one that is not among them */
 	uint32_t second_entries; /* 0: all others are there */
 	uint32_t second_delay; /* cycles, of one that is in neither level */
+	uint32_t computed_delay; /* cycles, of an indirect jump or a return; 0: as `delay` */
+	uint32_t next_line; /* cycles until the next line's instructions; 0: with this one's */
 };
 
 /* Units that execute a class of micro-operations. */

@@ -187,12 +187,43 @@ static void a_target_that_comes_late_holds_what_follows(void **state)
 	assert_near(play(&script, &processor, late, never_missed).cpi, 7 / 8., 0.005);
 }
 
+/* Eight operations of eight bytes in one line, or from the middle of one line to that of the next, and the last jumps. */
+static void a_loop_over_two_lines_takes_two_cycles(void **state)
+{
+	(void)state;
+	struct script script = { 0 };
+	for (unsigned i = 0; i < 8; i++)
+		script.codes[i] = (struct code){ .class = i < 7 ? CODE_ALU : CODE_JUMP,
+			.address = 4096 + 8 * i,
+			.bytes = 8,
+			.writes = i < 7 ? BIT(i) : 0 };
+	repeat(&script, 8);
+	struct processor processor = eight_wide();
+	processor.fetch_ahead = 12;
+	processor.targets = (struct targets){ .entries = 256, .delay = 3, .next_line = 1 };
+	const struct core_input at_hand = { .fetches = 1 / 8. };
+	assert_near(play(&script, &processor, at_hand, never_missed).cpi, 1 / 8., 0.005);
+	for (unsigned i = 0; i < 8; i++)
+		script.codes[i].address += 32;
+	assert_near(play(&script, &processor, at_hand, never_missed).cpi, 2 / 8., 0.005);
+	/* An instruction that lies in both is the next line's, too; as is one that comes whole behind the last. */
+	for (unsigned i = 0; i < 8; i++)
+		script.codes[i].address += 4;
+	assert_near(play(&script, &processor, at_hand, never_missed).cpi, 2 / 8., 0.005);
+	processor.targets.next_line = 0;
+	assert_near(play(&script, &processor, at_hand, never_missed).cpi, 1 / 8., 0.005);
+	script.codes[7].flags = CODE_INDIRECT | CODE_RETURN;
+	processor.targets.computed_delay = 1;
+	assert_near(play(&script, &processor, at_hand, never_missed).cpi, 2 / 8., 0.005);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_misprediction_costs_resolution_and_refill),
 		cmocka_unit_test(mispredictions_fall_on_branches_that_vary),
 		cmocka_unit_test(jumps_are_foretold_by_the_path),
+		cmocka_unit_test(a_loop_over_two_lines_takes_two_cycles),
 		cmocka_unit_test(mispredictions_are_counted_by_the_class),
 		cmocka_unit_test(mispredictions_are_as_many_as_traces_stand_for),
 		cmocka_unit_test(instruction_misses_cost_their_latency),

@@ -10,6 +10,7 @@ static void of_two_rounds_each_figure_is_the_better_one(void **state)
 		.lock_ns = 10,
 		.transfer_ns = 100,
 		.wake_ns = 0,
+		.front = { .mispredicted_ns = 6, .line_ns = 0.1 },
 		.others = 0.5,
 		.rounds = 1,
 		.memory = { .core_bytes_per_s = 8e9, .fault_ns = 900, .levels.memory_ns = 150 } };
@@ -17,6 +18,7 @@ static void of_two_rounds_each_figure_is_the_better_one(void **state)
 		.lock_ns = 12,
 		.transfer_ns = 60,
 		.wake_ns = 3000,
+		.front = { .mispredicted_ns = 5, .line_ns = 0.3 },
 		.others = 0.2,
 		.shared = 0.1,
 		.rounds = 2,
@@ -27,6 +29,8 @@ static void of_two_rounds_each_figure_is_the_better_one(void **state)
 	assert_true(better.memory.core_bytes_per_s == 9e9 && better.memory.fault_ns == 900);
 	/* Levels fit one another: all are of the quieter round. */
 	assert_true(better.memory.levels.memory_ns == 160);
+	/* So do two loops. */
+	assert_true(better.front.mispredicted_ns == 5 && better.front.line_ns == 0.3);
 	assert_true(better.others == 0.2 && better.shared == 0.1);
 	assert_int_equal(better.rounds, 3);
 }

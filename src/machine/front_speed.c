@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "machine/front_speed.h"
+
+#include "base/cleanup.h"
+#include "base/rng.h"
+#include "machine/speed_clock.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	/* Outcomes. Zen 4 learns 16,384 random ones by heart, and of 65,536 some. */
+	OUTCOMES = 1 << 18,
+	TRIES = 40,
+	ROUNDS = 2000, /* of a loop */
+	LOOPS = 400,
+};
+
+static const double MOST_NS = 0.2e9; /* for the tries of each kind */
+
+/* The assembly keeps compilers from making the branch a conditional move. */
+__attribute__((noinline)) static void branch_by(const uint8_t *outcomes)
+{
+	uint64_t taken = 0;
+	for (unsigned i = 0; i < OUTCOMES; i++)
+		if (outcomes[i])
+			__asm__ volatile("" : "+r"(taken));
+}
+
+static double outcomes_ns(const uint8_t *outcomes)
+{
+	double best_ns = 0, all_ns = speed_now_ns();
+	for (unsigned i = 0; i < TRIES && speed_now_ns() - all_ns < MOST_NS; i++) {
+		double began_ns = speed_now_ns();
+		branch_by(outcomes);
+		best_ns = speed_least(best_ns, speed_now_ns() - began_ns);
+	}
+	return best_ns / OUTCOMES;
+}
+
+/* Of random outcomes half go otherwise than foretold; the rest of a round is that of outcomes that do not change. */
+static double measure_mispredicted_ns(void)
+{
+	AUTO_FREE uint8_t *outcomes = malloc(OUTCOMES);
+	struct rng rng;
+	if (!outcomes)
+		return 0;
+	rng_init(&rng, 1);
+	for (unsigned i = 0; i < OUTCOMES; i++)
+		outcomes[i] = (uint8_t)(rng_next(&rng) >> 40 & 1);
+	double random_ns = outcomes_ns(outcomes);
+	memset(outcomes, 0, OUTCOMES);
+	double never_ns = outcomes_ns(outcomes);
+	memset(outcomes, 1, OUTCOMES);
+	double lost_ns = 2 * (random_ns - (never_ns + outcomes_ns(outcomes)) / 2);
+	return lost_ns > 0 ? lost_ns : 0;
+}
+
+/* A loop of six short instructions so many bytes behind the beginning of a line. */
+#if defined(__x86_64__)
+#define HAS_LOOPS 1
+#define LOOP(name, offset)                                                                         \
+	__attribute__((noinline)) static void name(void)                                           \
+	{                                                                                          \
+		uint64_t left = ROUNDS;                                                            \
+		__asm__ volatile("jmp 1f\n.p2align 6\n.skip " #offset                              \
+				 "\n1: nop\nnop\nnop\nnop\ndec %0\njnz 1b"                         \
+				 : "+r"(left)                                                      \
+				 :                                                                 \
+				 : "cc");                                                          \
+	}
+LOOP(loop_in_line, 16)
+LOOP(loop_over_lines, 60)
+#elif defined(__aarch64__)
+#define HAS_LOOPS 1
+#define LOOP(name, offset)                                                                         \
+	__attribute__((noinline)) static void name(void)                                           \
+	{                                                                                          \
+		uint64_t left = ROUNDS;                                                            \
+		__asm__ volatile("b 1f\n.p2align 6\n.skip " #offset                                \
+				 "\n1: nop\nnop\nnop\nnop\nsubs %0, %0, #1\nb.ne 1b"               \
+				 : "+r"(left)                                                      \
+				 :                                                                 \
+				 : "cc");                                                          \
+	}
+LOOP(loop_in_line, 16)
+LOOP(loop_over_lines, 48)
+#else
+#define HAS_LOOPS 0
+static void loop_in_line(void)
+{
+}
+static void loop_over_lines(void)
+{
+}
+#endif
+
+static double round_ns(void (*loop)(void))
+{
+	double best_ns = 0, all_ns = speed_now_ns();
+	for (unsigned i = 0; i < LOOPS && speed_now_ns() - all_ns < MOST_NS; i++) {
+		double began_ns = speed_now_ns();
+		loop();
+		best_ns = speed_least(best_ns, speed_now_ns() - began_ns);
+	}
+	return best_ns / ROUNDS;
+}
+
+struct front_speed front_speed_measure(void)
+{
+	struct front_speed speed = { .mispredicted_ns = measure_mispredicted_ns() };
+	speed.has_line = HAS_LOOPS;
+	double line_ns = round_ns(loop_over_lines) - round_ns(loop_in_line);
+	speed.line_ns = line_ns > 0 ? line_ns : 0;
+	return speed;
+}
