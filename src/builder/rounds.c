@@ -131,6 +131,11 @@ static void count_turns(const struct emitter *e, const struct build_state *like,
 		const struct build_state *state = &graph->states[i];
 		if (!are_alike(state, like))
 			continue;
+		bool ends_here = false;
+		for (size_t j = 0; j < state->law_count; j++)
+			ends_here |= state->laws[j].is_once && state->laws[j].to == end;
+		if (!ends_here)
+			continue;
 		*ret_states += state->visits > 0;
 		for (size_t j = 0; j < state->visits; j++) {
 			size_t at = graph->order[state->first + j];
@@ -154,8 +159,13 @@ int emit_rounds(struct emitter *e, const struct build_state *state, const struct
 	if (!turns)
 		return -ENOMEM;
 	count_turns(e, state, law->to, turns, &states);
+	for (size_t i = 1; i < e->group->count; i++)
+		if (turns[i] != turns[0])
+			return 0;
+	if (states < 2)
+		return 0;
 	e->rounds.items[e->rounds.count++] = (struct emit_rounds){ state, law->to, body, index };
-	return states > 1 ? emit_counts(e, turns, e->group->count, fragment) : 0;
+	return emit_counts(e, turns, e->group->count, fragment);
 }
 
 /* Where the thread that came last went on. */
