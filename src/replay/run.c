@@ -320,7 +320,8 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 		.switch_ns = is_work ? player->run->switch_ns : facts->block_ns,
 		.wakes_in_place = !is_work && wakes_in_place != (guess & 1),
 		.sink = is_work && !player->sink ? NULL : &sink };
-	player->guesses_no_order = guess & 4;
+	/* The recorded order is that of so few cores: on more it keeps most of them idle. */
+	player->guesses_no_order = (!is_work && cores > facts->cores) != ((guess & 4) != 0);
 	player->cores = cores;
 	int code = sim_new(&options, &program, &player->sim, err);
 	if (code < 0)

@@ -72,7 +72,7 @@ static void add_inferred(struct strbuf *out, const struct whatif_answer *answer)
 		strbuf_addf(out,
 			"What %" PRIu64 " of %" PRIu64
 			" waits for conditions were for was not found: they are replayed in the "
-			"recorded order, which the program may not need on other cores.\n",
+			"recorded order, on more cores without one.\n",
 			f->by_order, f->conditions);
 	if (f->dealt > 0)
 		strbuf_addf(out,
