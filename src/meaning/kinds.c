@@ -154,6 +154,8 @@ int judge_drain(const struct judge *judge)
 	cond->decisions = decisions;
 	cond->is_seen = cond->is_initial_known = true;
 	cond->put_items = 1;
+	for (size_t i = 0; i < judge->mutex->count; i++)
+		cond->closing_put += judge_role_at(judge, &judge->mutex->log[i]) == ROLE_PUT;
 	code = judge_add_parts(judge, roles);
 	return code < 0 ? code : 1;
 }

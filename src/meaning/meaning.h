@@ -74,8 +74,7 @@ struct meaning_cond {
 	uint32_t put_items, get_items; /* queue: of one section */
 	uint32_t participants; /* barrier */
 	bool is_closed; /* queue: by the sections with MEANING_CLOSES, or */
-	uint64_t
-		closing_put; /* by this one, from 1: those who get know that it is the last; 0: not so */
+	uint64_t closing_put; /* by this one, from 1: nobody waits after the last; 0: not so */
 	bool is_partial; /* progress: not all types of sections that wait have needs */
 };
 
@@ -99,7 +98,7 @@ enum meaning_sink {
 	MEANING_ENDED, /* those that have passed */
 	MEANING_BEGUN, /* those that have begun, also those that wait */
 	MEANING_BEFORE, /* those that had begun before this one: its ticket */
-	MEANING_SINCE, /* none, but the source's that had been there when this one began */
+	MEANING_SINCE, /* none, but the source's that had been there when this one began; after the last one it need not wait */
 };
 
 /*
@@ -119,6 +118,7 @@ struct meaning_need {
 	uint32_t period, phase; /* period 0: always */
 	enum meaning_sink counts;
 	int64_t level;
+	uint64_t total; /* of the source's sections in the recording */
 };
 
 /* A type of critical sections, and what each of them does to conditions. */

@@ -269,6 +269,15 @@ static bool set_ratio(struct family *f, int64_t sources, int64_t sinks)
 	return true;
 }
 
+int64_t progress_given_in_all(const struct progress_judge *p, uint32_t source)
+{
+	int64_t given = 0;
+	for (uint32_t i = 0; i < p->type_count; i++)
+		if (i == source || (source == p->type_count && p->gives[i] && i != p->waiter))
+			given += *progress_count_of(p, p->given_in_all, i, p->thread_count);
+	return given;
+}
+
 /* From the totals. */
 static bool find_ratio(const struct progress_judge *p, struct family *f)
 {
@@ -276,11 +285,7 @@ static bool find_ratio(const struct progress_judge *p, struct family *f)
 	if (f->kind == FAMILY_SINCE)
 		return true;
 	if (family_is_common(f)) {
-		for (uint32_t i = 0; i < p->type_count; i++)
-			if (i == f->source ||
-				(f->source == p->type_count && p->gives[i] && i != p->waiter))
-				sources +=
-					*progress_count_of(p, p->given_in_all, i, p->thread_count);
+		sources = progress_given_in_all(p, f->source);
 		sinks = *progress_count_of(p, p->ended_in_all, f->sink, p->thread_count);
 		return set_ratio(f, sources, sinks) || set_ratio(f, sources, sinks - p->lasts);
 	}

@@ -65,6 +65,7 @@ static int keep_family(struct progress_judge *p, const struct family *f)
 		.sink = p->types[f->sink],
 		.each = (uint32_t)f->each,
 		.per = (uint32_t)f->per,
+		.total = (uint64_t)progress_given_in_all(p, f->source),
 		.counts = f->kind == FAMILY_BEFORE  ? MEANING_BEFORE
 			  : f->kind == FAMILY_SINCE ? MEANING_SINCE
 			  : f->counts_begun         ? MEANING_BEGUN

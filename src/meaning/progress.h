@@ -92,6 +92,8 @@ int64_t *progress_count_of(
 /* A section goes on at this balance; when all have, what level that makes. */
 void level_note(struct level *level, int64_t balance);
 void level_settle(struct level *level);
+/* By all threads; source: of a family. */
+int64_t progress_given_in_all(const struct progress_judge *p, uint32_t source);
 /* This section went on below its level. 0 or -ENOMEM. */
 int progress_exempt(struct progress_judge *p, const struct meaning_entry *entry);
 int progress_add_need(struct progress_judge *p, struct meaning_need need);

@@ -146,6 +146,8 @@ static bool is_met(const struct player *player, uint32_t index, size_t n,
 	uint64_t sunk = sunk_of(player, index, n, need, tid);
 	if (need->period > 0 && sunk % need->period != need->phase)
 		return true;
+	if (need->counts == MEANING_SINCE && given_of(player, need) >= need->total)
+		return true;
 	return (int64_t)(need->each * given_of(player, need)) - (int64_t)(need->per * sunk) >=
 	       need->level;
 }
