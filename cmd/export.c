@@ -71,9 +71,10 @@ static int to_csv(FILE *out, const char *path, struct trace_reader *reader, stru
 {
 	(void)path;
 	const struct trace_quality *quality = trace_reader_quality(reader);
-	struct timeline_csv csv = {
-		.out = out, .cores = quality->cores, .cores_online = quality->cores_online
-	};
+	struct timeline_csv csv = { .out = out,
+		.cores = quality->cores,
+		.cores_online = quality->cores_online,
+		.wakes = quality->wakes };
 	struct event_sink sink = timeline_csv_sink(&csv);
 	return trace_reader_replay(reader, &sink, err);
 }
@@ -125,6 +126,7 @@ static int write_trace(const char *output, struct trace_reader *reader, struct e
 	struct trace_writer_opts opts = { .create = { .sources = TRACE_BY_IMPORT,
 						  .cores = quality->cores,
 						  .cores_online = quality->cores_online,
+						  .wakes = quality->wakes,
 						  .is_simulated = true } };
 	int code = trace_writer_new(output, &opts, &writer, err);
 	if (code < 0)

@@ -14,7 +14,9 @@
 
 static int load_replay(struct whatif *whatif, struct err *err)
 {
-	struct replay_opts opts = { .cores = whatif->recorded_cores, .meaning = whatif->meaning };
+	struct replay_opts opts = {
+		.cores = whatif->recorded_cores, .wakes = whatif->wakes, .meaning = whatif->meaning
+	};
 	replay_free(TAKE(whatif->replay));
 	int code = replay_new(&opts, &whatif->replay, err);
 	if (code < 0)
@@ -39,6 +41,7 @@ int whatif_load(struct whatif *whatif, FILE *notes, struct err *err)
 	code = amended_replay(&whatif->run, &sink, &quality, err);
 	if (whatif->recorded_cores == 0)
 		whatif->recorded_cores = quality.cores;
+	whatif->wakes = quality.wakes;
 	if (whatif->recorded_cores > REPLAY_CORES_MAX)
 		whatif->recorded_cores = REPLAY_CORES_MAX;
 	return code < 0 ? code : load_replay(whatif, err);

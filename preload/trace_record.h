@@ -89,6 +89,7 @@ enum {
 	TRACE_NAME_BYTES = 4096, /* longest text, with its terminator; longer ones are cut */
 	TRACE_TID_MAX = 1 << 22, /* Linux's own limit (PID_MAX_LIMIT) */
 	TRACE_CORES_MAX = 1 << 16, /* above Linux's (NR_CPUS) */
+	TRACE_WAKE_MAX_NS = 100000000,
 };
 
 /* The numbers of event.h, which they equal; never reused, only added to. */
@@ -189,6 +190,13 @@ enum trace_source {
 	TRACE_BY_IMPORT = 8,
 };
 
+/* What it takes to wake a thread that sleeps, on another, idle core, ns; 0: unknown. At most TRACE_WAKE_MAX_NS. */
+struct trace_wakes {
+	uint32_t cost_ns; /* CPU time of the waker */
+	uint32_t latency_ns; /* until the woken thread runs */
+	uint32_t doze_ns; /* until a thread that waits sleeps: who is woken before has not slept */
+};
+
 struct trace_header {
 	uint64_t magic; /* TRACE_MAGIC */
 	uint32_t version; /* TRACE_VERSION */
@@ -228,7 +236,9 @@ struct trace_header {
 	uint32_t processes; /* that recorded: each fork and each exec counts */
 	uint32_t tells_files; /* 1: calls on files are recorded though they did not block */
 	uint64_t events_lost; /* not recorded, of all threads; less those that TRACE_LOST tells */
-	uint64_t reserved3[5];
+	struct trace_wakes wakes; /* of the machine, when recording began */
+	uint32_t reserved4;
+	uint64_t reserved3[3];
 	uint8_t padding[TRACE_HEADER_BYTES - 192];
 };
 

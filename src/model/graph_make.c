@@ -499,6 +499,6 @@ int graph_options_of(
 	ret->smt_factor = hardware->smt_factor;
 	ret->scheduler = hardware->is_round_robin ? SIM_ROUND_ROBIN : SIM_FAIR;
 	ret->switch_ns = (uint64_t)(switch_s * 1e9 + 0.5);
-	ret->wake_ns = (uint64_t)(wake_s * 1e9 + 0.5);
+	ret->wake.a = floor(wake_s * 1e9 + 0.5);
 	return code;
 }

@@ -14,6 +14,7 @@
 #include "machine/cpu_limits.h"
 #include "record/foreground.h"
 #include "record/record_samples.h"
+#include "record/run_header.h"
 #include "trace/writer.h"
 
 #include <errno.h>
@@ -134,7 +135,8 @@ static int run(const struct record_opts *opts, struct record_result *ret, struct
 		.create = { .sources = TRACE_BY_BPF,
 			.bytes_max = opts->bytes_max,
 			.cores = cpu_limits_usable(&limits),
-			.cores_online = limits.online },
+			.cores_online = limits.online,
+			.wakes = run_wakes_measure() },
 		.is_recording = true,
 	};
 	int status = trace_writer_new(opts->path, &how, &recording.writer, err);

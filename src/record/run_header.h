@@ -5,9 +5,12 @@
 
 #include "trace/create.h"
 
+/* Of this machine, now: see machine/wake_probe.h. */
+struct trace_wakes run_wakes_measure(void);
+
 /*
- * Writes it to an empty file, with this machine's cores and its clock (run_clock.h), measured just before; the
- * sources and cores of `opts` do not matter. 0 or -errno.
+ * Writes it to an empty file, with this machine's cores, wake-ups and clock (run_clock.h), measured just before; the
+ * sources, cores and wakes of `opts` do not matter. 0 or -errno.
  */
 int run_header_write(
 	int fd, const char *name, const struct trace_create_opts *opts, struct err *err);

@@ -93,6 +93,17 @@ static void set_available(struct replay *replay, double used_ns)
 	f->available_crowded = crowded_ns < least_ns ? f->available_spare : f->available_full;
 }
 
+/* What is longer than twice the median was disturbed by others. The samples are in order. */
+static void keep_wakes(struct replay *replay)
+{
+	const struct samples *wake = &replay->wake;
+	size_t count = wake->count;
+	while (wake->values[count - 1] > 2 * replay->facts.wake_ns)
+		count--;
+	for (size_t i = 0; i < WAKE_PARTS; i++)
+		replay->wake_parts[i] = wake->values[(i + 1) * count / (WAKE_PARTS + 1)];
+}
+
 void costs_settle(struct replay *replay)
 {
 	struct replay_facts *f = &replay->facts;
@@ -117,6 +128,8 @@ void costs_settle(struct replay *replay)
 		return;
 	}
 	f->wake_ns = samples_part(&replay->wake, 2);
+	if (f->wake_ns > 0)
+		keep_wakes(replay);
 	f->block_ns = samples_part(&replay->block, 4);
 	set_available(replay, used_ns);
 }

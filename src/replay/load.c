@@ -21,6 +21,7 @@ struct step *load_push(struct load_thread *thread, enum step_kind kind)
 		.kind = (uint8_t)kind,
 	};
 	thread->work_ns = 0;
+	wakers_take(thread, step);
 	return step;
 }
 
@@ -299,6 +300,7 @@ static int woken(struct replay *replay, uint32_t index, const struct event *even
 	thread->woken_ns = event->time_ns;
 	thread->waker = find_waker(replay, event);
 	note_core(replay, thread);
+	wakers_note(replay, thread);
 	set_active(replay, thread, true);
 	return waits_woken(replay, index, event);
 }

@@ -22,6 +22,7 @@
 #define REPLAY_REPLAY_H
 
 #include "base/cleanup.h"
+#include "preload/trace_record.h"
 #include "trace/sink.h"
 
 #include <stdbool.h>
@@ -39,6 +40,7 @@ struct replay;
 
 struct replay_opts {
 	uint32_t cores; /* that the recorded run could use; 0: unknown, then as many as it needed */
+	struct trace_wakes wakes; /* of the recorded machine, where the events do not tell */
 	const struct meaning
 		*meaning; /* of the same events; borrowed. NULL: conditions in recorded order */
 	/*
@@ -71,6 +73,8 @@ struct replay_facts {
 	double available_spare, available_full, available_crowded;
 	bool wakes_in_place; /* as in struct sim_options: the way that reproduces the recording better */
 	uint64_t wake_ns; /* from a wake-up to running again, on a free core: median */
+	uint64_t
+		wake_cost_ns; /* CPU time that it costs to wake a thread that has to wake up a core; 0: not told apart */
 	uint64_t block_ns; /* CPU time that a wait costs who waits: lower quartile */
 	size_t threads, operations;
 	uint64_t

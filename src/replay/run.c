@@ -296,6 +296,16 @@ static double share_of(const struct replay_facts *facts, uint32_t cores)
 	return share > facts->available_full ? share : facts->available_full;
 }
 
+/* From a wake-up to running: any of those that were seen and that others did not disturb. */
+static struct sim_dist wake_of(const struct replay *replay)
+{
+	if (replay->facts.wake_ns == 0)
+		return (struct sim_dist){ .a = replay->opts.wakes.latency_ns };
+	return (struct sim_dist){
+		.kind = SIM_EMPIRICAL, .values = replay->wake_parts, .value_count = WAKE_PARTS
+	};
+}
+
 static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct err *err)
 {
 	struct sim_program program = { .context = player, .next = play_next };
@@ -316,7 +326,10 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 		.speed = speeds,
 		/* On a processor that is not here an idle core takes who waits, and not only at its tick. */
 		.quantum = { .kind = SIM_FIXED, .a = is_work ? WORK_SLICE_NS : 0 },
-		.wake_ns = is_work ? player->run->wake_ns : facts->wake_ns,
+		.wake = is_work ? (struct sim_dist){ .a = (double)player->run->wake_ns }
+				: wake_of(player->replay),
+		.doze_ns = is_work ? 0 : player->replay->opts.wakes.doze_ns,
+		.wake_cost_ns = is_work ? 0 : facts->wake_cost_ns,
 		.switch_ns = is_work ? player->run->switch_ns : facts->block_ns,
 		.wakes_in_place = !is_work && wakes_in_place != (guess & 1),
 		.sink = is_work && !player->sink ? NULL : &sink };

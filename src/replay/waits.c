@@ -221,6 +221,7 @@ static int observe_costs(
 		return 0;
 	if (thread->was_woken && thread->had_core) {
 		code = costs_sample(&replay->wake, event->time_ns - thread->woken_ns);
+		wakers_observe(replay, event->time_ns - thread->woken_ns);
 		replay->wake_count[thread->was_last_core]++;
 		replay->wake_sum_ns[thread->was_last_core] += event->time_ns - thread->woken_ns;
 	}
@@ -248,6 +249,7 @@ static int pass_waited(struct replay *replay, uint32_t index, const struct event
 	struct load_thread *thread = &replay->threads[index];
 	struct load_object *object = &replay->objects[thread->wait_object];
 	thread->work_ns = 0; /* CPU time inside a wait is what waiting costs */
+	thread->wakes = 0;
 	count_taking_over(thread, event);
 	int code = observe_costs(replay, thread, event);
 	if (event->flags & EVENT_IMPLICIT && event->what == WHAT_MUTEX) {

@@ -68,6 +68,7 @@ struct sim_thread {
 	uint32_t affinity; /* index of its set of cores */
 	uint32_t next, previous;
 	struct waiters joiners;
+	uint64_t dozes_ns; /* when it began to wait last */
 	uint64_t requests_left; /* of a disk operation */
 	uint32_t read_holds; /* read-write locks that it reads */
 	uint8_t state; /* enum thread_state */
@@ -342,7 +343,7 @@ void pass(struct sim *sim, struct sim_thread *thread, struct object *object,
 	const struct subject *subject);
 /* A thread that waits (and is in no list any more) becomes runnable. waker: tid, 0: none. */
 int wake(struct sim *sim, uint32_t tid, uint32_t waker);
-int wake_now(struct sim *sim, struct sim_thread *thread); /* after wake_ns */
+int wake_now(struct sim *sim, struct sim_thread *thread); /* after options.wake */
 int wake_first(struct sim *sim, struct waiters *list, uint32_t waker);
 int wake_all(struct sim *sim, struct waiters *list, uint32_t waker);
 void waiters_add(struct sim *sim, struct waiters *list, uint32_t tid);

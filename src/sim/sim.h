@@ -145,9 +145,12 @@ struct sim_options {
 	   else to an idle one if there is any. */
 	bool wakes_in_place;
 	uint64_t switch_ns; /* cost of a context switch, to the core */
+	/* From a wake-up to running, where a core idles that has to wake up first; a switch is part of it. Fixed, a 0: no time. */
+	struct sim_dist wake;
 	uint64_t
-		wake_ns; /* from a wake-up to running, where a core idles that has to wake up first; a switch is
-	                    part of it */
+		doze_ns; /* who is woken so soon after it began to wait was not asleep yet: neither */
+	uint64_t
+		wake_cost_ns; /* CPU time that it costs the thread that wakes one which has to wake up a core */
 	uint64_t stop_ns; /* simulated time at which it ends; 0: when all threads have exited */
 	uint64_t event_limit; /* -E2BIG beyond; 0: none */
 	const struct event_sink *sink; /* NULL: none. Borrowed */

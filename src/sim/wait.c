@@ -39,6 +39,7 @@ int wait_begin(struct sim *sim, struct sim_thread *thread, struct waiters *list,
 			object->waits++;
 	}
 	thread->is_late = true;
+	thread->dozes_ns = sim->now_ns;
 	thread->wait_what = subject->what;
 	thread->wait_number = subject->object;
 	if (list)
@@ -77,11 +78,16 @@ int wake(struct sim *sim, uint32_t tid, uint32_t waker)
 {
 	struct sim_thread *thread = thread_of(sim, tid);
 	thread->waker = waker;
-	if (sim->options.wake_ns == 0 || !cores_wakes_up(sim, thread))
+	const struct sim_dist *takes = &sim->options.wake;
+	if ((takes->kind == SIM_FIXED && takes->a == 0) ||
+		sim->now_ns - thread->dozes_ns < sim->options.doze_ns ||
+		!cores_wakes_up(sim, thread))
 		return wake_now(sim, thread);
+	if (waker > 0 && thread_of(sim, waker)->state == THREAD_RUNNING)
+		thread_of(sim, waker)->switch_left += (double)(int64_t)sim->options.wake_cost_ns;
 	sim->waking++;
 	thread_set_state(sim, thread, THREAD_WAKING);
-	return timer_set(sim, thread->timer, sim->now_ns + sim->options.wake_ns);
+	return timer_set(sim, thread->timer, sim->now_ns + sim_draw(takes, &sim->rng));
 }
 
 int wake_first(struct sim *sim, struct waiters *list, uint32_t waker)

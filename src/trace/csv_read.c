@@ -59,12 +59,17 @@ static void reading_release(struct reading *reading)
 static int read_note(struct reading *reading, const char *text, struct err *err)
 {
 	uint64_t cores = reading->notes.cores, online = reading->notes.cores_online;
+	struct trace_wakes *wakes = &reading->notes.wakes;
+	uint64_t cost = wakes->cost_ns, latency = wakes->latency_ns, doze = wakes->doze_ns;
 	const struct {
 		const char *mark;
 		uint64_t max, *number;
 	} notes[] = { { "# end_ns:", UINT64_MAX, &reading->notes.end_ns },
 		{ "# cores:", TRACE_CORES_MAX, &cores },
-		{ "# cores_online:", TRACE_CORES_MAX, &online } };
+		{ "# cores_online:", TRACE_CORES_MAX, &online },
+		{ "# wake_cost_ns:", TRACE_WAKE_MAX_NS, &cost },
+		{ "# wake_latency_ns:", TRACE_WAKE_MAX_NS, &latency },
+		{ "# doze_ns:", TRACE_WAKE_MAX_NS, &doze } };
 	for (size_t i = 0; i < ARRAY_SIZE(notes); i++) {
 		size_t length = strlen(notes[i].mark);
 		if (strncmp(text, notes[i].mark, length) != 0)
@@ -73,10 +78,13 @@ static int read_note(struct reading *reading, const char *text, struct err *err)
 			*notes[i].number > notes[i].max)
 			return lines_fail(&reading->lines, err, "%.*s is not a number%s",
 				(int)length - 3, notes[i].mark + 2,
-				notes[i].max < UINT64_MAX ? " of cores" : "");
+				notes[i].max == TRACE_CORES_MAX     ? " of cores"
+				: notes[i].max == TRACE_WAKE_MAX_NS ? " of ns up to 0.1 s"
+								    : "");
 	}
 	reading->notes.cores = (uint32_t)cores;
 	reading->notes.cores_online = (uint32_t)online;
+	*wakes = (struct trace_wakes){ (uint32_t)cost, (uint32_t)latency, (uint32_t)doze };
 	return 0;
 }
 

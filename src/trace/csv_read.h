@@ -15,6 +15,7 @@
 #ifndef TRACE_CSV_READ_H
 #define TRACE_CSV_READ_H
 
+#include "preload/trace_record.h"
 #include "trace/sink.h"
 
 #include <stdio.h>
@@ -22,6 +23,7 @@
 /* What comments tell of the whole recording; 0: they do not. */
 struct timeline_csv_notes {
 	uint64_t end_ns;
+	struct trace_wakes wakes;
 	uint32_t cores, cores_online; /* of the recorded machine, as struct trace_quality tells */
 };
 

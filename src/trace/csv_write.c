@@ -54,6 +54,9 @@ static void begin(struct timeline_csv *csv)
 		return;
 	put_note(csv->out, "cores", csv->cores);
 	put_note(csv->out, "cores_online", csv->cores_online);
+	put_note(csv->out, "wake_cost_ns", csv->wakes.cost_ns);
+	put_note(csv->out, "wake_latency_ns", csv->wakes.latency_ns);
+	put_note(csv->out, "doze_ns", csv->wakes.doze_ns);
 	fputs("time_ns,pid,tid,event,what,object,site,value,woken_ns,cpu_ns,flags,text\n",
 		csv->out);
 	csv->has_begun = true;

@@ -6,6 +6,7 @@
 #ifndef TRACE_CSV_WRITE_H
 #define TRACE_CSV_WRITE_H
 
+#include "preload/trace_record.h"
 #include "trace/sink.h"
 
 #include <stdbool.h>
@@ -13,6 +14,7 @@
 
 struct timeline_csv {
 	FILE *out; /* borrowed; its errors are the caller's to look at (ferror) */
+	struct trace_wakes wakes;
 	uint32_t cores, cores_online; /* of the recorded machine; 0: unknown */
 	bool has_begun;
 };

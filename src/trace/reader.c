@@ -140,6 +140,11 @@ static uint32_t possible_cores(uint32_t cores)
 	return cores <= TRACE_CORES_MAX ? cores : 0;
 }
 
+static uint32_t possible_wake(uint32_t ns)
+{
+	return ns <= TRACE_WAKE_MAX_NS ? ns : 0;
+}
+
 static void describe_file(struct trace_reader *reader)
 {
 	const struct trace_header *header = &reader->source.chunks.header;
@@ -151,6 +156,11 @@ static void describe_file(struct trace_reader *reader)
 	reader->is_joint = header->sources & TRACE_BY_PRELOAD && header->sources & TRACE_BY_BPF;
 	quality->cores = possible_cores(header->cores);
 	quality->cores_online = possible_cores(header->cores_online);
+	quality->wakes = (struct trace_wakes){
+		.cost_ns = possible_wake(header->wakes.cost_ns),
+		.latency_ns = possible_wake(header->wakes.latency_ns),
+		.doze_ns = possible_wake(header->wakes.doze_ns),
+	};
 	quality->is_closed = header->state == TRACE_CLOSED;
 	quality->is_ended = header->end_ns != 0;
 	quality->is_full = header->is_full != 0;

@@ -15,6 +15,7 @@
 #define TRACE_READER_H
 
 #include "base/cleanup.h"
+#include "preload/trace_record.h"
 #include "trace/sink.h"
 
 #include <stdbool.h>
@@ -37,6 +38,7 @@ struct trace_quality {
 	 * recorder when recording began), and that the machine had; 0: unknown.
 	 */
 	uint32_t cores, cores_online;
+	struct trace_wakes wakes; /* measured when recording began */
 	/* Mutexes taken without waiting that are in the stream, and that a budget left out of it. */
 	uint64_t free_locks, left_out;
 	bool is_closed; /* compressed: the run was closed in order */

@@ -402,6 +402,11 @@ void trace_writer_set_cores(struct trace_writer *writer, uint32_t cores, uint32_
 	writer->file.header->cores_online = cores_online;
 }
 
+void trace_writer_set_wakes(struct trace_writer *writer, const struct trace_wakes *wakes)
+{
+	writer->file.header->wakes = *wakes;
+}
+
 bool trace_writer_is_full(const struct trace_writer *writer)
 {
 	return writer->file.header ? writer->file.header->is_full : writer->was_full;

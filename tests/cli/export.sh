@@ -2,6 +2,8 @@
 # A timeline that a person wrote goes through every form; what is wrong is told with its line.
 cat >hand.csv <<'CSV'
 # cores: 3
+# wake_cost_ns: 6000
+# doze_ns: 1500
 time_ns,tid,event,what,object,woken_ns
 0,main,start
 0,worker,start
@@ -21,7 +23,7 @@ cat run.csv
 "$CORECAST" export again.cct --to csv | cmp run.csv -
 
 "$CORECAST" export run.cct --to json -o run.json
-jq -c '.version, (.events | length), .threads, .cores, .cores_online, .events[7]' run.json
+jq -c '.version, (.events | length), .threads, .cores, .cores_online, .wake_cost_ns, .doze_ns, .events[7]' run.json
 "$CORECAST" export run.cct --to folded -o folded.txt
 "$CORECAST" export run.cct --to perfetto -o perfetto.json
 jq -c '.traceEvents[] | select(.ph == "X" or .ph == "M") | [.ph, .tid, .name, .ts, .dur, .args.name]' perfetto.json
@@ -39,6 +41,8 @@ fails word.csv --to cct -o none.cct
 printf 'time_ns,tid,event\n# cores: many\n' >cores.csv
 fails cores.csv --to csv
 printf '# cores_online: 65537\ntime_ns,tid,event\n' >cores.csv
+fails cores.csv --to csv
+printf '# doze_ns: 100000001\ntime_ns,tid,event\n' >cores.csv
 fails cores.csv --to csv
 printf 'time_ns,event\n' >column.csv
 fails column.csv --to csv

@@ -509,7 +509,7 @@ static void random_programs_keep_the_rules(void **state)
 			.scheduler = rng_below(&rng, 2) ? SIM_FAIR : SIM_ROUND_ROBIN,
 			.quantum = { SIM_FIXED, .a = (double)(rng_below(&rng, 2) * 50 * US) },
 			.switch_ns = rng_below(&rng, 2) * 3 * US,
-			.wake_ns = rng_below(&rng, 2) * 2 * US,
+			.wake.a = (double)(rng_below(&rng, 2) * 2 * US),
 		};
 		if (options.scheduler == SIM_ROUND_ROBIN && seed % 3 == 0)
 			options.quantum =
@@ -528,7 +528,7 @@ static void a_run_is_the_same_everywhere(void **state)
 	} golden[] = {
 		{ { 0 }, 2433, 0x4a1baa7f526225b2 },
 		{ { .cores = 3, .switch_ns = 2000 }, 2917, 0x140a94f7207a8489 },
-		{ { .cores = 2, .threads_per_core = 2, .wake_ns = 500 }, 2918, 0x92433745f63121b9 },
+		{ { .cores = 2, .threads_per_core = 2, .wake.a = 500 }, 2918, 0x92433745f63121b9 },
 		{ { .cores = 2,
 			  .scheduler = SIM_ROUND_ROBIN,
 			  .quantum = { SIM_EXPONENTIAL, .a = 100 * US } },

@@ -380,13 +380,34 @@ static void being_woken_takes_its_time(void **state)
 	static const struct sim_op a[] = { OP(SEM_WAIT, 0), COMPUTE(10), SLEEP(5), EXIT };
 	static const struct sim_op b[] = { COMPUTE(5), OP(SEM_POST, 0), EXIT };
 	struct trial t;
-	trial_begin(&t, (struct sim_options){ .wake_ns = 50, .cores = 2, .switch_ns = 3 });
+	trial_begin(&t, (struct sim_options){ .wake.a = 50, .cores = 2, .switch_ns = 3 });
 	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
 	trial_run(&t, THREADS(a, b));
 	/* b: 3 + 5; a: woken at 8, running at 58, a switch or not. */
 	assert_int_equal(t.script.times[2][1], 8);
 	assert_int_equal(t.script.times[1][0], 58);
 	assert_int_equal(t.script.times[1][2], 58 + 10 + 5 + 50);
+	sim_free(t.sim);
+}
+
+static void who_wakes_pays_for_it(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { OP(SEM_WAIT, 0), OP(SEM_WAIT, 0), COMPUTE(10), EXIT };
+	static const struct sim_op b[] = { COMPUTE(5), OP(SEM_POST, 0), COMPUTE(50),
+		OP(SEM_POST, 0), COMPUTE(10), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ .wake.a = 50,
+				.wake_cost_ns = 7,
+				.doze_ns = 20,
+				.cores = 2 });
+	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
+	trial_run(&t, THREADS(a, b));
+	/* a waits from 0: at 5 it is not asleep yet. It waits again, sleeps, and is woken at 55. */
+	assert_int_equal(t.script.times[1][0], 5);
+	assert_int_equal(t.script.times[2][2], 55);
+	assert_int_equal(t.script.times[2][4], 55 + 7 + 10);
+	assert_int_equal(t.script.times[1][1], 55 + 50);
 	sim_free(t.sim);
 }
 
@@ -519,6 +540,7 @@ int main(void)
 		cmocka_unit_test(a_limit_refuses),
 		cmocka_unit_test(a_thread_is_spawned_and_joined),
 		cmocka_unit_test(being_woken_takes_its_time),
+		cmocka_unit_test(who_wakes_pays_for_it),
 		cmocka_unit_test(an_idle_core_takes_a_thread_that_never_ran),
 		cmocka_unit_test(woken_threads_may_stay_where_they_were),
 		cmocka_unit_test(who_waited_long_takes_the_core_when_woken),

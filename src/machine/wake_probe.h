@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What it takes to wake a thread that sleeps, on another processor that is idle meanwhile: in a virtual machine that is an
+ * interrupt by way of the hypervisor, many times what it is on a bare one. Takes some 3 ms, at most 20.
+ */
+#ifndef MACHINE_WAKE_PROBE_H
+#define MACHINE_WAKE_PROBE_H
+
+#include <stdint.h>
+
+/* Medians, ns. 0: not known, as where there is one processor, or others kept them busy. */
+struct wake_probe {
+	uint32_t cost_ns; /* that the waker is in the call */
+	uint32_t latency_ns; /* from the call's begin until the other thread runs */
+	uint32_t
+		doze_ns; /* until a thread that waits sleeps, at least: who is woken before has not slept */
+};
+
+/* On the first processors that this process may use, or, where that is one only, on another that is online. */
+struct wake_probe wake_probe_measure(void);
+
+#endif
