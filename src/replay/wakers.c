@@ -188,7 +188,8 @@ int wakers_settle(struct replay *replay)
 				code = add(&places, place_of(thread->steps, i), &thread->steps[i]);
 	}
 	double cost_ns = code == 0 ? cost_of(&places) : 0;
-	replay->facts.wake_cost_ns = cost_ns > 0 ? (uint64_t)(cost_ns + 0.5) : replay->opts.wakes.cost_ns;
+	replay->facts.wake_cost_ns =
+		cost_ns > 0 ? (uint64_t)(cost_ns + 0.5) : replay->opts.wakes.cost_ns;
 	for (size_t t = 0; t < replay->thread_count; t++)
 		leave_out(&replay->threads[t], replay->facts.wake_cost_ns);
 	places_release(&places);

@@ -55,6 +55,8 @@ static struct gap look_into(const struct tune_space *space, const struct tune_se
 {
 	const struct tune_point *low = i > 0 ? &set->points[i - 1] : NULL;
 	const struct tune_point *high = i < set->count ? &set->points[i] : NULL;
+	if (!low && !high) /* nothing was measured */
+		return (struct gap){ 0 };
 	if (!low) {
 		double ratio = log_ratio(space->min, high->threads);
 		return (struct gap){ space->min < high->threads ? space->min : 0,

@@ -158,9 +158,9 @@ if [ -x "$CORECAST_BUILD/examples/kernels/interpreter" ]; then
 	TIMEFORMAT='%R %U %S'
 	for _ in 1 2 3; do
 		before=$(busy_s)
-		{ time { is_even && touch even; }; } 2>times || true
+		{ time { is_even && touch even; }; } 2>took || true
 		[ ! -e even ] || break
-		echo "$before $(busy_s) $(cat times)" | awk '{ exit !($2 - $1 - $4 - $5 > 0.1 * $3) }' || {
+		echo "$before $(busy_s) $(cat took)" | awk '{ exit !($2 - $1 - $4 - $5 > 0.1 * $3) }' || {
 			echo "threads have uneven shares, and had the cores to themselves:"
 			jq -c '[.threads[] | {name, instructions}]' json
 			exit 1

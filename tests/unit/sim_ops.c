@@ -397,10 +397,8 @@ static void who_wakes_pays_for_it(void **state)
 	static const struct sim_op b[] = { COMPUTE(5), OP(SEM_POST, 0), COMPUTE(50),
 		OP(SEM_POST, 0), COMPUTE(10), EXIT };
 	struct trial t;
-	trial_begin(&t, (struct sim_options){ .wake.a = 50,
-				.wake_cost_ns = 7,
-				.doze_ns = 20,
-				.cores = 2 });
+	trial_begin(&t,
+		(struct sim_options){ .wake.a = 50, .wake_cost_ns = 7, .doze_ns = 20, .cores = 2 });
 	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
 	trial_run(&t, THREADS(a, b));
 	/* a waits from 0: at 5 it is not asleep yet. It waits again, sleeps, and is woken at 55. */
