@@ -22,7 +22,7 @@
 #define REPLAY_REPLAY_H
 
 #include "base/cleanup.h"
-#include "preload/trace_record.h"
+#include "trace/reader.h"
 #include "trace/sink.h"
 
 #include <stdbool.h>
