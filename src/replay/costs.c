@@ -100,8 +100,10 @@ static void keep_wakes(struct replay *replay)
 	size_t count = wake->count;
 	while (wake->values[count - 1] > 2 * replay->facts.wake_ns)
 		count--;
-	for (size_t i = 0; i < WAKE_PARTS; i++)
-		replay->wake_parts[i] = wake->values[(i + 1) * count / (WAKE_PARTS + 1)];
+	for (size_t i = 0; i < WAKE_PARTS; i++) {
+		size_t part = (i + 1) * count / (WAKE_PARTS + 1);
+		replay->wake_parts[i] = wake->values[part];
+	}
 }
 
 void costs_settle(struct replay *replay)

@@ -138,9 +138,9 @@ static bool sum_up(struct place *place, unsigned which, double *ret_median, doub
 	if (count < KEPT_LEAST)
 		return false;
 	qsort(values, count, sizeof *values, by_value);
-	*ret_median = values[count / 2];
-	*ret_error =
-		0.93 * (double)(values[3 * count / 4] - values[count / 4]) / sqrt((double)count);
+	size_t lower = count / 4, middle = count / 2, upper = 3 * count / 4;
+	*ret_median = values[middle];
+	*ret_error = 0.93 * (double)(values[upper] - values[lower]) / sqrt((double)count);
 	return true;
 }
 
