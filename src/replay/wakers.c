@@ -40,8 +40,8 @@ static void note(struct load_thread *waker, uint64_t time_ns)
 
 void wakers_note(struct replay *replay, const struct load_thread *woken)
 {
-	if (!woken->had_core || woken->waker == REPLAY_NONE)
-		return;
+	if (!woken->had_core || woken->waker == REPLAY_NONE || woken->wait_what == WHAT_SPIN)
+		return; /* who spins does not sleep */
 	struct load_thread *waker = &replay->threads[woken->waker];
 	bool is_lock = load_is_lock(woken->wait_what);
 	bool is_noted = is_lock && waker->wakes > 0 && waker->wakes_ns == woken->woken_ns;
@@ -61,7 +61,8 @@ void wakers_release(struct replay *replay, struct load_thread *thread, struct lo
 	bool is_noted = thread->wakes > 0 && thread->wakes_ns == replay->now_ns;
 	bool is_asleep =
 		lock->waiting > 1 || replay->now_ns >= lock->asked_ns + replay->opts.wakes.doze_ns;
-	if (lock->waiting == 0 || !is_asleep || is_noted || replay->active >= replay->opts.cores ||
+	if (lock->waiting == 0 || lock->what == WHAT_SPIN || !is_asleep || is_noted ||
+		replay->active >= replay->opts.cores ||
 		replay->now_ns < lock->woke_ns + replay->usual_wake_ns)
 		return;
 	note(thread, replay->now_ns);
@@ -144,7 +145,7 @@ static bool sum_up(struct place *place, unsigned which, double *ret_median, doub
 	return true;
 }
 
-/* All places, each by how well it is known. 0: there is none that tells. */
+/* All places, each by how well it is known. Negative: there is none that tells. */
 static double cost_of(struct places *places)
 {
 	double sum = 0, weights = 0;
@@ -159,7 +160,7 @@ static double cost_of(struct places *places)
 		sum += (median[1] - median[0]) / (off * off);
 		weights += 1 / (off * off);
 	}
-	return weights > 0 && sum > 0 ? sum / weights : 0;
+	return weights > 0 ? fmax(sum / weights, 0) : -1;
 }
 
 static void places_release(struct places *places)
@@ -187,9 +188,9 @@ int wakers_settle(struct replay *replay)
 			if (thread->steps[i].wakes <= 1)
 				code = add(&places, place_of(thread->steps, i), &thread->steps[i]);
 	}
-	double cost_ns = code == 0 ? cost_of(&places) : 0;
+	double cost_ns = code == 0 ? cost_of(&places) : -1;
 	replay->facts.wake_cost_ns =
-		cost_ns > 0 ? (uint64_t)(cost_ns + 0.5) : replay->opts.wakes.cost_ns;
+		cost_ns < 0 ? replay->opts.wakes.cost_ns : (uint64_t)(cost_ns + 0.5);
 	for (size_t t = 0; t < replay->thread_count; t++)
 		leave_out(&replay->threads[t], replay->facts.wake_cost_ns);
 	places_release(&places);

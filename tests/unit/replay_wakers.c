@@ -11,16 +11,16 @@
 enum { PAIRS = 100, US = 1000, MS = 1000 * US };
 
 /*
- * a: 20 us of work, then the lock for 10 us, PAIRS times; after each second of them b, which waits for it, is woken: 6 us
+ * a: 20 us of work, then the lock for 10 us, PAIRS times; after each second of them b, which waits for it, is woken: cost_ns
  * of a's CPU time. b gets the lock 15 us later, when a is far from it.
  */
-static void add_pairs(struct strbuf *text, bool wakes)
+static void add_pairs(struct strbuf *text, bool wakes, uint64_t cost_ns)
 {
 	uint64_t t = 0, b_cpu = 1, a_cpu = 1;
 	strbuf_add(text, WAKES_HEAD "0,a,start,,,,,,1,\n0,b,start,,,,,,1,\n");
 	for (int i = 0; i < PAIRS; i++) {
 		bool is_waited_for = wakes && i % 2;
-		uint64_t before = wakes && i > 0 && i % 2 == 0 ? 26 * US : 20 * US;
+		uint64_t before = wakes && i > 0 && i % 2 == 0 ? 20 * US + cost_ns : 20 * US;
 		t += before;
 		a_cpu += before;
 		strbuf_addf(text, "%" PRIu64 ",a,pass,mutex,m,1,,,%" PRIu64 ",\n", t, a_cpu);
@@ -49,10 +49,10 @@ static void add_pairs(struct strbuf *text, bool wakes)
 	assert_int_equal(strbuf_failed(text), 0);
 }
 
-static struct replay_facts facts_of(bool wakes, const struct trace_wakes *machine)
+static uint64_t cost_found(bool wakes, uint64_t cost_ns, const struct trace_wakes *machine)
 {
 	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
-	add_pairs(&text, wakes);
+	add_pairs(&text, wakes, cost_ns);
 	struct replay_opts opts = { .cores = 2, .wakes = *machine };
 	struct fixture f = { 0 };
 	struct replay_facts facts;
@@ -61,22 +61,24 @@ static struct replay_facts facts_of(bool wakes, const struct trace_wakes *machin
 	feed(text.text, &sink);
 	replay_facts(f.replay, &facts);
 	release(&f);
-	return facts;
+	return facts.wake_cost_ns;
 }
 
 static void the_cost_of_waking_is_found(void **state)
 {
 	(void)state;
 	static const struct trace_wakes machine = { .cost_ns = 9000 };
-	assert_int_equal(facts_of(true, &machine).wake_cost_ns, 6000);
+	assert_int_equal(cost_found(true, 6000, &machine), 6000);
+	assert_int_equal(
+		cost_found(true, 0, &machine), 0); /* a waiter that had not fallen asleep */
 }
 
 static void without_two_kinds_it_is_the_machines(void **state)
 {
 	(void)state;
 	static const struct trace_wakes machine = { .cost_ns = 9000 };
-	assert_int_equal(facts_of(false, &machine).wake_cost_ns, 9000);
-	assert_int_equal(facts_of(false, &(struct trace_wakes){ 0 }).wake_cost_ns, 0);
+	assert_int_equal(cost_found(false, 0, &machine), 9000);
+	assert_int_equal(cost_found(false, 0, &(struct trace_wakes){ 0 }), 0);
 }
 
 int main(void)
