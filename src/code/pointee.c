@@ -84,11 +84,11 @@ struct scene {
 static bool scene_find(const struct code_file *file, uint64_t address, struct scene *ret)
 {
 	Dwarf_Addr bias = 0;
-	Dwarf_Die *unit = code_unit(file->module, address, &bias);
+	Dwarf_Die *unit = code_unit(file->index, file->module, address, &bias);
 	if (!unit)
 		return false;
 	ret->code = address - bias;
-	ret->scope_count = code_scopes(unit, ret->code, ret->scopes);
+	ret->scope_count = code_scopes(file->index, unit, ret->code, ret->scopes);
 	if (ret->scope_count == 0)
 		return false;
 	ret->rule = frame_rule_at(file, address);
@@ -296,8 +296,8 @@ static char *name_returned(
 {
 	Dwarf_Addr bias = 0;
 	Dwarf_Die scopes[CODE_SCOPES_MAX], type, target;
-	Dwarf_Die *unit = code_unit(file->module, pointer->function, &bias);
-	if (!unit || code_scopes(unit, pointer->function - bias, scopes) == 0 ||
+	Dwarf_Die *unit = code_unit(file->index, file->module, pointer->function, &bias);
+	if (!unit || code_scopes(file->index, unit, pointer->function - bias, scopes) == 0 ||
 		!die_type(&scopes[0], &type) || !read_pointee(&type, &target))
 		return NULL;
 	return follow(&target, pointer->offsets, pointer->count, pointer->is_indexed, ret_is_weak);

@@ -30,11 +30,13 @@ struct pointer {
 
 struct Dwfl_Module;
 struct variables;
+struct code_index;
 
 /* Addresses as libdwfl counts. */
 struct code_file {
 	struct Dwfl_Module *module;
 	struct variables *variables;
+	struct code_index *index;
 };
 
 /* Where the canonical frame address is: that register (DWARF's number) + offset. */

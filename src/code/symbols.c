@@ -21,6 +21,7 @@
 #if HAVE_DW
 #include "code/code_scopes.h"
 #include "code/passed.h"
+#include "code/symbol_table.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -39,6 +40,10 @@ struct module {
 	Dwfl_Module *loaded;
 	uint64_t bias; /* where libdw put it */
 	struct function_table functions;
+#if HAVE_DW
+	struct symbol_table symbols;
+	struct code_index index;
+#endif
 	struct variables variables;
 	bool is_vdso;
 	bool has_lines; /* that anybody wants: reading the C library's takes longer than all else */
@@ -82,6 +87,8 @@ static void module_open(struct module *module)
 static void module_close(struct module *module)
 {
 	variables_release(&module->variables);
+	symbol_table_release(&module->symbols);
+	code_index_release(&module->index);
 	if (module->dwfl)
 		dwfl_end(module->dwfl);
 	free(module->path);
@@ -102,13 +109,14 @@ static bool is_system_header(const char *path)
 }
 
 /* Where the code of a system header, put into other code by the compiler, was called from. */
-static void leave_headers(Dwarf_Die *unit, Dwarf_Addr address, struct symbol *symbol)
+static void leave_headers(
+	struct code_index *index, Dwarf_Die *unit, Dwarf_Addr address, struct symbol *symbol)
 {
 	Dwarf_Die scopes[CODE_SCOPES_MAX];
 	Dwarf_Files *files = NULL;
 	if (dwarf_getsrcfiles(unit, &files, NULL) != 0)
 		return;
-	for (size_t i = code_scopes(unit, address, scopes);
+	for (size_t i = code_scopes(index, unit, address, scopes);
 		i-- > 0 && is_system_header(symbol->file);) {
 		Dwarf_Attribute attribute;
 		Dwarf_Word file = 0, line = 0;
@@ -128,10 +136,10 @@ static void leave_headers(Dwarf_Die *unit, Dwarf_Addr address, struct symbol *sy
 	}
 }
 
-static void find_line(const struct module *module, uint64_t address, struct symbol *symbol)
+static void find_line(struct module *module, uint64_t address, struct symbol *symbol)
 {
 	Dwarf_Addr bias = 0;
-	Dwarf_Die *unit = code_unit(module->loaded, address, &bias);
+	Dwarf_Die *unit = code_unit(&module->index, module->loaded, address, &bias);
 	Dwarf_Line *line = unit ? dwarf_getsrc_die(unit, address - bias) : NULL;
 	int number = 0;
 	const char *file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
@@ -140,19 +148,15 @@ static void find_line(const struct module *module, uint64_t address, struct symb
 	symbol->file = file;
 	symbol->line = (uint32_t)number;
 	if (is_system_header(file))
-		leave_headers(unit, address - bias, symbol);
+		leave_headers(&module->index, unit, address - bias, symbol);
 	symbol->is_system = is_system_header(symbol->file);
 }
 
-static struct symbol module_find(const struct module *module, uint64_t address)
+static struct symbol module_find(struct module *module, uint64_t address)
 {
 	struct symbol ret = { 0 };
-	GElf_Off offset = 0;
-	GElf_Sym symbol;
 	address += module->bias;
-	ret.function =
-		dwfl_module_addrinfo(module->loaded, address, &offset, &symbol, NULL, NULL, NULL);
-	ret.offset = offset;
+	ret.function = symbol_table_find(&module->symbols, module->loaded, address, &ret.offset);
 	if (module->has_lines)
 		find_line(module, address, &ret);
 	return ret;
@@ -168,15 +172,15 @@ static const char *name_of_function(Dwarf_Die *die)
 }
 
 static size_t module_inlined(
-	const struct module *module, uint64_t address, const char *ret[SYMBOL_INLINED_MAX])
+	struct module *module, uint64_t address, const char *ret[SYMBOL_INLINED_MAX])
 {
 	Dwarf_Addr bias = 0;
 	Dwarf_Die scopes[CODE_SCOPES_MAX], *unit = NULL;
 	size_t count = 0;
 	address += module->bias;
 	if (module->has_lines)
-		unit = code_unit(module->loaded, address, &bias);
-	size_t scope_count = unit ? code_scopes(unit, address - bias, scopes) : 0;
+		unit = code_unit(&module->index, module->loaded, address, &bias);
+	size_t scope_count = unit ? code_scopes(&module->index, unit, address - bias, scopes) : 0;
 	for (size_t i = 0; i < scope_count; i++) {
 		bool is_inlined = dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine;
 		const char *file = is_inlined ? dwarf_decl_file(&scopes[i]) : NULL;
@@ -196,16 +200,15 @@ static char *module_variable(struct module *module, uint64_t address)
 	return variables_find(&module->variables, module->loaded, address + module->bias);
 }
 
-static char *module_local(
-	const struct module *module, uint64_t code, const struct stack_place *place)
+static char *module_local(struct module *module, uint64_t code, const struct stack_place *place)
 {
-	return variables_find_local(module->loaded, code + module->bias, place);
+	return variables_find_local(&module->index, module->loaded, code + module->bias, place);
 }
 
 static struct passed_call call_in(struct module *module, uint64_t site)
 {
 	return (struct passed_call){
-		.file = { module->loaded, &module->variables },
+		.file = { module->loaded, &module->variables, &module->index },
 		.functions = &module->functions,
 		.bias = module->bias,
 		.site = site + module->bias,
@@ -237,7 +240,7 @@ static void module_close(struct module *module)
 	free(module->path);
 }
 
-static struct symbol module_find(const struct module *module, uint64_t address)
+static struct symbol module_find(struct module *module, uint64_t address)
 {
 	(void)module;
 	(void)address;
@@ -245,7 +248,7 @@ static struct symbol module_find(const struct module *module, uint64_t address)
 }
 
 static size_t module_inlined(
-	const struct module *module, uint64_t address, const char *ret[SYMBOL_INLINED_MAX])
+	struct module *module, uint64_t address, const char *ret[SYMBOL_INLINED_MAX])
 {
 	(void)module;
 	(void)address;
@@ -260,8 +263,7 @@ static char *module_variable(struct module *module, uint64_t address)
 	return NULL;
 }
 
-static char *module_local(
-	const struct module *module, uint64_t code, const struct stack_place *place)
+static char *module_local(struct module *module, uint64_t code, const struct stack_place *place)
 {
 	(void)module;
 	(void)code;
@@ -358,7 +360,7 @@ static struct module *find_module(struct symbols *symbols, const char *path)
 
 struct symbol symbols_find(struct symbols *symbols, const char *path, uint64_t address)
 {
-	const struct module *module = find_module(symbols, path);
+	struct module *module = find_module(symbols, path);
 	struct symbol ret = { 0 };
 	if (module && module->loaded)
 		ret = module_find(module, address);
@@ -374,7 +376,7 @@ struct symbol symbols_find(struct symbols *symbols, const char *path, uint64_t a
 size_t symbols_inlined(struct symbols *symbols, const char *path, uint64_t address,
 	const char *ret[SYMBOL_INLINED_MAX])
 {
-	const struct module *module = find_module(symbols, path);
+	struct module *module = find_module(symbols, path);
 	if (!module || !module->loaded)
 		return 0;
 	size_t count = module_inlined(module, address, ret);
@@ -392,7 +394,7 @@ char *symbols_variable(struct symbols *symbols, const char *path, uint64_t addre
 char *symbols_local(
 	struct symbols *symbols, const char *path, uint64_t code, const struct stack_place *place)
 {
-	const struct module *module = find_module(symbols, path);
+	struct module *module = find_module(symbols, path);
 	return module && module->loaded ? module_local(module, code, place) : NULL;
 }
 

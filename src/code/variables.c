@@ -256,12 +256,13 @@ static char *find_in_scope(Dwarf_Die *scope, Dwarf_Die *function, Dwarf_Addr cod
 	return NULL;
 }
 
-char *variables_find_local(Dwfl_Module *module, uint64_t code, const struct stack_place *place)
+char *variables_find_local(struct code_index *index, Dwfl_Module *module, uint64_t code,
+	const struct stack_place *place)
 {
 	Dwarf_Addr bias = 0;
 	Dwarf_Die scopes[CODE_SCOPES_MAX];
-	Dwarf_Die *unit = code_unit(module, code, &bias);
-	size_t count = unit ? code_scopes(unit, code - bias, scopes) : 0;
+	Dwarf_Die *unit = code_unit(index, module, code, &bias);
+	size_t count = unit ? code_scopes(index, unit, code - bias, scopes) : 0;
 	int64_t base = 0;
 	if (count == 0 || !find_frame_base(&scopes[0], code - bias, place, &base))
 		return NULL;

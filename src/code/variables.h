@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct Dwfl_Module;
+struct code_index; /* code_scopes.h */
 
 /* The variables of one module that lie at fixed addresses. { 0 } is not read yet. */
 struct variables {
@@ -36,7 +37,7 @@ struct stack_place {
 };
 
 /* "main: jobs.lock": a variable of the function that `code` lies in. As above. */
-char *variables_find_local(
-	struct Dwfl_Module *module, uint64_t code, const struct stack_place *place);
+char *variables_find_local(struct code_index *index, struct Dwfl_Module *module, uint64_t code,
+	const struct stack_place *place);
 
 #endif
