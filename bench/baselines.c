@@ -3,23 +3,12 @@
 #include "baselines.h"
 
 #include "base/cleanup.h"
+#include "base/order.h"
 #include "scaling/law.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count)
-{
-	qsort(values, count, sizeof *values, compare);
-	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
 
 static double log_x(const struct curve *curve, size_t i)
 {
@@ -71,11 +60,11 @@ static int predict_damped(const struct curve *curve, const struct forecast_opts 
 		for (size_t j = i + 1; j <= last; j++)
 			values[pairs++] = (log_x(curve, j) - log_x(curve, i)) /
 					  (log_n(curve, j) - log_n(curve, i));
-	double slope = fmin(median(values, pairs), 1);
+	double slope = fmin(order_median(values, pairs), 1);
 	for (size_t i = first; i <= last; i++)
 		values[i - first] =
 			log_x(curve, i) + slope * (log_n(curve, last) - log_n(curve, i));
-	fill(curve, median(values, count), slope, 0.6, ret);
+	fill(curve, order_median(values, count), slope, 0.6, ret);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/order.h"
 #include "record/run_clock.h"
 #include "collect/sync_stalls.h"
 #include "trace/create.h"
@@ -155,19 +156,6 @@ static int run_once(char *const argv[], const struct sync_env *env, struct cost 
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-	double left = *(const double *)a;
-	double right = *(const double *)b;
-	return left < right ? -1 : left > right;
-}
-
-static double median(double *values, size_t count)
-{
-	qsort(values, count, sizeof(values[0]), compare);
-	return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
-
 /* How the library is loaded, and what it writes. */
 struct setup {
 	struct sync_env env;
@@ -193,7 +181,8 @@ static struct cost median_cost(const struct cost *costs, size_t count)
 		cpu[i] = costs[i].cpu_s;
 		printed[i] = costs[i].printed;
 	}
-	return (struct cost){ median(wall, count), median(cpu, count), median(printed, count) };
+	return (struct cost){ order_median(wall, count), order_median(cpu, count),
+		order_median(printed, count) };
 }
 
 /* Empties the trace, so that each run writes it anew. Without a trace nothing is done. */

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -21,12 +22,6 @@ static int read_number(const char **p, uint64_t *ret)
 	}
 	*ret = value;
 	return 0;
-}
-
-static int compare_u32(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return (x > y) - (x < y);
 }
 
 /* One element of the list: N, N-M or N-M:STEP. */
@@ -74,7 +69,7 @@ int intlist_parse(const char *text, uint32_t min, uint32_t max, uint32_t **ret, 
 			break;
 		p++;
 	}
-	qsort(list, count, sizeof *list, compare_u32);
+	order_u32(list, count);
 	size_t kept = 1;
 	for (size_t i = 1; i < count; i++)
 		if (list[i] != list[kept - 1])

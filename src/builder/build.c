@@ -2,6 +2,7 @@
 #include "builder/build.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "builder/parts.h"
 
 #include <errno.h>
@@ -99,17 +100,11 @@ static int add_groups(struct build *build)
 	return code;
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-	return a < b ? -1 : a > b;
-}
-
 static double median(double *values, size_t count)
 {
 	if (count == 0)
 		return 0;
-	qsort(values, count, sizeof *values, compare_doubles);
+	order_doubles(values, count);
 	return values[count / 2];
 }
 

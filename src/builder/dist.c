@@ -7,6 +7,7 @@
 #include "builder/parts.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -15,12 +16,6 @@
 #include <string.h>
 
 enum { QUANTILE_STEPS = 32, COUNT_ENTRIES = 64 };
-
-static int compare_doubles(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-	return a < b ? -1 : a > b;
-}
 
 static double drawn_mean(const double *quantiles, uint32_t count)
 {
@@ -47,7 +42,7 @@ int build_dist(struct model *model, double *values, size_t count, struct model_d
 	*ret = (struct model_dist){ 0 };
 	if (count == 0)
 		return 0;
-	qsort(values, count, sizeof *values, compare_doubles);
+	order_doubles(values, count);
 	double sum = 0;
 	for (size_t i = 0; i < count; i++)
 		sum += values[i];

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -23,19 +24,6 @@ static int by_threads_and_value(const void *a, const void *b)
 	if (x->threads != y->threads)
 		return x->threads < y->threads ? -1 : 1;
 	return (x->value > y->value) - (x->value < y->value);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-/* Sorts; count > 0. */
-static double median(double *values, size_t count)
-{
-	qsort(values, count, sizeof *values, by_value);
-	return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
 /* Croux and Rousseeuw's factor for the deviation of `runs` values, from 2. */
@@ -58,8 +46,8 @@ static struct noise_point point_of(const struct noise_sample *samples, size_t ru
 		return point;
 	for (size_t i = 0; i < runs; i++)
 		scratch[i] = fabs(samples[i].value - point.median);
-	point.spread =
-		MAD_TO_SIGMA * small_sample_factor(runs) * median(scratch, runs) / point.median;
+	point.spread = MAD_TO_SIGMA * small_sample_factor(runs) * order_median(scratch, runs) /
+		       point.median;
 	return point;
 }
 
@@ -70,7 +58,7 @@ static double typical_variance(const struct noise_point *points, size_t count, d
 	for (size_t i = 0; i < count; i++)
 		if (!isnan(points[i].spread))
 			scratch[repeated++] = points[i].spread * points[i].spread;
-	return repeated ? median(scratch, repeated) : NAN;
+	return repeated ? order_median(scratch, repeated) : NAN;
 }
 
 static void steady(struct noise_point *point, double typical)

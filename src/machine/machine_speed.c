@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "machine/machine_speed.h"
 
+#include "base/order.h"
+
 #include "machine/busy.h"
 #include "machine/chain.h"
 #include "machine/core_watch.h"
 #include "machine/speed_clock.h"
+#include "machine/wake_probe.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -12,7 +15,6 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,7 +26,7 @@ enum {
 	LOCKS = 5000,
 	LOCK_TRIES = 100,
 	SWAPS = 20000, /* of a line between two cores */
-	WAKES = 1000,
+	WAKES = 20, /* probes */
 };
 
 enum { ROUNDS_MAX = 3 };
@@ -46,8 +48,8 @@ static double measure_hz(void)
 /* Two threads, each on a core of its own. */
 struct pair {
 	_Alignas(LINE) atomic_uint turn;
-	_Alignas(LINE) sem_t there, back;
-	atomic_bool is_over; /* what they do now: the last message says so */
+	_Alignas(LINE) sem_t done;
+	atomic_bool is_over; /* no more turns */
 	pthread_mutex_t mutex;
 };
 
@@ -81,24 +83,15 @@ static void *answer(void *context)
 		await_turn(pair, 2 * i + 1);
 		atomic_store_explicit(&pair->turn, 2 * i + 2, memory_order_release);
 	}
-	do {
-		while (sem_wait(&pair->there) < 0)
-			continue;
-		(void)sem_post(&pair->back); /* it cannot overflow */
-	} while (atomic_load(&pair->is_over));
+	while (sem_wait(&pair->done) < 0)
+		continue;
 	return NULL;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-/* A round trip is two transfers, or two wakes. Of many, the lower tenth: others only make them longer. */
+/* A round trip is two transfers. Of many, the lower tenth: others only make them longer. */
 static double lower_tenth(double *values, size_t count)
 {
-	qsort(values, count, sizeof *values, by_value);
+	order_doubles(values, count);
 	return values[count / 10] / 2;
 }
 
@@ -123,22 +116,6 @@ static double swap_lines(struct pair *pair)
 	return lower_tenth(rounds_ns, count);
 }
 
-static double wake_each_other(struct pair *pair)
-{
-	double rounds_ns[WAKES], all_ns = speed_now_ns();
-	unsigned count = 0;
-	while (count < WAKES && speed_now_ns() - all_ns < MOST_NS) {
-		double began_ns = speed_now_ns();
-		(void)sem_post(&pair->there); /* it cannot overflow */
-		while (sem_wait(&pair->back) < 0)
-			continue;
-		rounds_ns[count++] = speed_now_ns() - began_ns;
-	}
-	atomic_store(&pair->is_over, false);
-	(void)sem_post(&pair->there); /* as above: the last one */
-	return lower_tenth(rounds_ns, count);
-}
-
 static double lock_ns(pthread_mutex_t *mutex)
 {
 	double best_ns = 0;
@@ -154,24 +131,42 @@ static double lock_ns(pthread_mutex_t *mutex)
 	return best_ns;
 }
 
+static double most(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+/* What was measured, 0 being nothing. */
+static double least(double a, double b)
+{
+	return a > 0 && b > 0 ? speed_least(a, b) : most(a, b);
+}
+
+/* 0: it was never alone. */
+static double wake_ns(void)
+{
+	double best_ns = 0;
+	for (int i = 0; i < WAKES; i++)
+		best_ns = least(best_ns, wake_probe_measure().latency_ns);
+	return best_ns;
+}
+
 /* The calling thread is pinned in a child of its own, so that the process stays as it was. */
 static void *ask(void *context)
 {
 	struct machine_speed *ret = context;
 	struct pair pair = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 	pthread_t thread;
-	(void)sem_init(&pair.there, 0, 0); /* these arguments are valid */
-	(void)sem_init(&pair.back, 0, 0);
+	(void)sem_init(&pair.done, 0, 0); /* these arguments are valid */
 	if (pthread_create(&thread, NULL, answer, &pair) != 0)
 		return NULL;
 	pin_to(0);
 	ret->transfer_ns = swap_lines(&pair);
 	/* The other thread waits meanwhile: with one thread the C library leaves the atomics out. */
 	ret->lock_ns = lock_ns(&pair.mutex);
-	ret->wake_ns = wake_each_other(&pair);
+	(void)sem_post(&pair.done); /* it cannot overflow */
 	(void)pthread_join(thread, NULL); /* it ends by itself */
-	(void)sem_destroy(&pair.there);
-	(void)sem_destroy(&pair.back);
+	(void)sem_destroy(&pair.done);
 	return NULL;
 }
 
@@ -185,6 +180,8 @@ static int measure_once(const struct machine *machine, struct machine_speed *ret
 	pthread_t thread;
 	if (machine->usable > 1 && pthread_create(&thread, NULL, ask, &speed) == 0)
 		(void)pthread_join(thread, NULL); /* it ends by itself */
+	if (machine->usable > 1)
+		speed.wake_ns = wake_ns();
 	*ret = speed;
 	return 0;
 }
@@ -221,17 +218,6 @@ static int measure_round(const struct machine *machine, struct machine_speed *re
 bool machine_speed_is_disturbed(const struct machine_speed *speed)
 {
 	return speed->others > OTHERS_NOTABLE || speed->shared >= CORE_SHARING_NOTABLE;
-}
-
-static double most(double a, double b)
-{
-	return a > b ? a : b;
-}
-
-/* What was measured, 0 being nothing. */
-static double least(double a, double b)
-{
-	return a > 0 && b > 0 ? speed_least(a, b) : most(a, b);
 }
 
 struct machine_speed machine_speed_better(

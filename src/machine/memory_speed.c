@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rng.h"
 #include "machine/speed_clock.h"
 
@@ -163,12 +164,6 @@ static double chase_ns(const struct room *room, size_t bytes)
 	return best_ns;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 struct curve {
 	struct memory_point points[CURVE_MAX];
 	double tries[CURVE_MAX][CURVE_TRIES];
@@ -179,7 +174,7 @@ struct curve {
 static void settle(struct curve *curve)
 {
 	for (unsigned i = 0; i < curve->count; i++) {
-		qsort(curve->tries[i], curve->tried, sizeof curve->tries[i][0], by_value);
+		order_doubles(curve->tries[i], curve->tried);
 		curve->points[i].ns = curve->tries[i][curve->tried > 2];
 	}
 }
@@ -219,7 +214,7 @@ static double measure_lifetime(
 		}
 	/* Others take lines away at times more, at times less: the middle. */
 	for (size_t i = 0; i < ARRAY_SIZE(waits_ns); i++) {
-		qsort(tries[i], WAIT_TRIES, sizeof tries[i][0], by_value);
+		order_doubles(tries[i], WAIT_TRIES);
 		ns[i] = tries[i][WAIT_TRIES / 2];
 	}
 	return memory_curve_lifetime(waits_ns, ns, ARRAY_SIZE(waits_ns), levels->memory_ns);
@@ -277,8 +272,8 @@ static void measure_paged(struct memory_speed *ret, uint64_t *state)
 			warm(&huge, bytes, state);
 			huge_ns[try] = walk_ns(&huge, bytes, state);
 		}
-		qsort(small_ns, PAGED_TRIES, sizeof small_ns[0], by_value);
-		qsort(huge_ns, PAGED_TRIES, sizeof huge_ns[0], by_value);
+		order_doubles(small_ns, PAGED_TRIES);
+		order_doubles(huge_ns, PAGED_TRIES);
 		ret->paged[i].bytes = bytes;
 		ret->paged[i].small_ns = small_ns[PAGED_TRIES / 2];
 		ret->paged[i].huge_ns = huge_ns[PAGED_TRIES / 2];

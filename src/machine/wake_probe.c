@@ -2,6 +2,7 @@
 #include "machine/wake_probe.h"
 
 #include "base/clock.h"
+#include "base/order.h"
 
 #include <linux/futex.h>
 #include <pthread.h>
@@ -9,7 +10,6 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -117,15 +117,9 @@ static void *waker(void *context)
 	return NULL;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return (x > y) - (x < y);
-}
-
 static uint32_t median(uint32_t *values, uint32_t count)
 {
-	qsort(values, count, sizeof *values, by_value);
+	order_u32(values, count);
 	return values[count / 2];
 }
 

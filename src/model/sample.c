@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/sample.h"
 
+#include "base/order.h"
+
 #include "model/graph.h"
 #include "model/steady.h"
 
@@ -55,12 +57,6 @@ bool sample_never_ends(const struct model *model)
 	return is_endless;
 }
 
-static int compare(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-	return (a > b) - (a < b);
-}
-
 /* Linear between order statistics. */
 static double quantile(const double *sorted, size_t count, double share)
 {
@@ -82,7 +78,7 @@ static int describe(const double *responses, size_t count, double *row, struct e
 	if (!sorted)
 		return err_set(err, -ENOMEM, "out of memory");
 	memcpy(sorted, responses, count * sizeof *sorted);
-	qsort(sorted, count, sizeof *sorted, compare);
+	order_doubles(sorted, count);
 	double sum = 0;
 	for (size_t i = 0; i < count; i++)
 		sum += sorted[i];

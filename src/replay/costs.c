@@ -3,9 +3,9 @@
 #include "replay/parts.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 enum { SAMPLES_MAX = 65536, SAMPLES_MIN = 8 };
 
@@ -23,18 +23,12 @@ int costs_sample(struct samples *samples, uint64_t ns)
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return (x > y) - (x < y);
-}
-
 /* What one of so many is below. Few samples say nothing. */
 static uint64_t samples_part(struct samples *samples, size_t part)
 {
 	if (samples->count < SAMPLES_MIN)
 		return 0;
-	qsort(samples->values, samples->count, sizeof *samples->values, by_value);
+	order_u32(samples->values, samples->count);
 	return samples->values[samples->count / part];
 }
 

@@ -8,6 +8,7 @@
 #include "replay/parts.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -125,12 +126,6 @@ static int add(struct places *places, uint64_t key, const struct step *step)
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return (x > y) - (x < y);
-}
-
 /* The median, and its standard error for what quartiles tell of the spread. False: too few. */
 static bool sum_up(struct place *place, unsigned which, double *ret_median, double *ret_error)
 {
@@ -138,7 +133,7 @@ static bool sum_up(struct place *place, unsigned which, double *ret_median, doub
 	uint32_t *values = place->values[which];
 	if (count < KEPT_LEAST)
 		return false;
-	qsort(values, count, sizeof *values, by_value);
+	order_u32(values, count);
 	size_t lower = count / 4, middle = count / 2, upper = 3 * count / 4;
 	*ret_median = values[middle];
 	*ret_error = 0.93 * (double)(values[upper] - values[lower]) / sqrt((double)count);

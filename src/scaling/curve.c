@@ -7,6 +7,7 @@
 #include "scaling/curve.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,27 +16,6 @@
 #include <string.h>
 
 enum { PAIRS_REPEATS_MAX = 64 }; /* more repeats than that are thinned: pairs grow as the square */
-
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-static double sorted_median(const double *sorted, size_t count)
-{
-	double low = sorted[(count - 1) / 2], high = sorted[count / 2];
-	return low + (high - low) / 2;
-}
-
-/* Sorts `values`; NAN if there are none. */
-static double median(double *values, size_t count)
-{
-	if (count == 0)
-		return NAN;
-	qsort(values, count, sizeof *values, compare_doubles);
-	return sorted_median(values, count);
-}
 
 /* Median of the differences between all pairs. */
 static double pair_difference(const double *sorted, size_t count)
@@ -49,7 +29,7 @@ static double pair_difference(const double *sorted, size_t count)
 	for (size_t i = 0; i < kept; i++)
 		for (size_t j = 0; j < i; j++)
 			pairs[pair_count++] = picked[i] - picked[j];
-	return median(pairs, pair_count);
+	return order_median(pairs, pair_count);
 }
 
 /* Relative standard error of the median of `sorted`, two values or more. */
@@ -63,7 +43,7 @@ static double spread_of(const double *sorted, size_t count)
 	double factor = count - 2 < ARRAY_SIZE(error_per_difference)
 				? error_per_difference[count - 2]
 				: sqrt(M_PI / 2) / 0.9539 / sqrt((double)count);
-	return factor * pair_difference(sorted, count) / sorted_median(sorted, count);
+	return factor * pair_difference(sorted, count) / order_median_of_ordered(sorted, count);
 }
 
 void curve_free(struct curve *curve)
@@ -102,7 +82,7 @@ static double median_rss(const struct group *group)
 	for (size_t i = 0; i < group->count; i++)
 		if (!isnan(group->rows[i]->rss_bytes))
 			group->values[known++] = group->rows[i]->rss_bytes;
-	return median(group->values, known);
+	return order_median(group->values, known);
 }
 
 static double median_stall(const struct group *group, size_t stall)
@@ -111,7 +91,7 @@ static double median_stall(const struct group *group, size_t stall)
 	for (size_t i = 0; i < group->count; i++)
 		if (!isnan(group->rows[i]->stalls[stall]))
 			group->values[known++] = group->rows[i]->stalls[stall];
-	return median(group->values, known);
+	return order_median(group->values, known);
 }
 
 static void merge_values(const struct group *group, struct curve_point *ret)
@@ -121,7 +101,7 @@ static void merge_values(const struct group *group, struct curve_point *ret)
 		group->values[i] = row->value;
 		ret->repeats += row->merged > 0 ? row->merged : 1;
 	}
-	ret->value = median(group->values, group->count);
+	ret->value = order_median(group->values, group->count);
 	const struct runs_row *first = group->rows[0];
 	ret->spread = NAN;
 	if (group->count > 1)
