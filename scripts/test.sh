@@ -132,7 +132,7 @@ check_format() {
 # until the end.
 check_tidy() {
 	mkdir -p "$work/tidy"
-	jq 'unique_by([.file, (.command | [scan("-D(?!TRACED_THREAD_MODEL)[^ ]*")])])' "$work/clang/compile_commands.json" \
+	jq 'unique_by([.file, (.command | [scan("-D(?!TRACED_THREAD_MODEL)[^ ]*")])])' "$work/sanitized/compile_commands.json" \
 		>"$work/tidy/compile_commands.json"
 	jq -r '.[].file' "$work/tidy/compile_commands.json" | sort -u |
 		sed -n "/^\.\.\/\.\.\/tests\//d; s|^\.\./\.\./|$source_root/|p" |
@@ -196,12 +196,11 @@ check "shell scripts" check_shell || true
 # gcc 12's analyser does not see scope cleanup, arrays that helpers fill, and conditions that imply another.
 check "build gcc, -fanalyzer" build gcc gcc -Dc_args="-fanalyzer \
 	-Wno-analyzer-malloc-leak -Wno-analyzer-use-of-uninitialized-value -Wno-analyzer-null-argument" && run_tests gcc
-# What clang makes of the sources is tested with its sanitizers; here only what these leave out.
-check "build clang" build clang clang && run_tests clang --suite house --suite examples
-# The suites "source" and "examples" look at the sources and at the examples alone.
+# What clang makes of them is tested with its sanitizers. The suite "source" looks at the sources alone, "examples" at the
+# examples, once for each compiler.
+check "build clang, sanitized" build sanitized clang -Db_sanitize=address,undefined -Db_lundef=false \
+	-Dfuzzers=true && run_tests sanitized --no-suite source && run_fuzzers
 own=(--no-suite source --no-suite examples)
-check "build sanitized" build sanitized clang -Db_sanitize=address,undefined -Db_lundef=false \
-	-Dfuzzers=true && run_tests sanitized "${own[@]}" && run_fuzzers
 check "build release" build release gcc -Dbuildtype=release -Db_ndebug=true && run_tests release "${own[@]}"
 check "build minimal" build minimal gcc -Dbuildtype=debug \
 	-Dpfm=disabled -Ddw=disabled -Ddemangle=disabled -Dhtml=disabled -Ddocs=disabled && run_tests minimal "${own[@]}"
@@ -212,7 +211,7 @@ check "build minimal" build minimal gcc -Dbuildtype=debug \
 	check "quickstart" env CORECAST_BUILD="$work/gcc" "$source_root/scripts/quickstart.sh" || true
 	check "debian package" "$source_root/tests/debian_package.sh" "$source_root" || true
 } &
-if [ -e "$work/clang/compile_commands.json" ]; then
+if [ -e "$work/sanitized/compile_commands.json" ]; then
 	check "clang-tidy" check_tidy || true
 else
 	skip "clang-tidy" "the clang build failed"
