@@ -85,22 +85,20 @@ static int build_once(struct amended *run, const struct values *v, struct symbol
 	AUTO(build) struct build *build = NULL;
 	struct build_opts opts = {
 		.name = path_file_name(run->path),
-		.cores = v->cores,
+		.cores = v->cores ? v->cores : run->quality.cores,
+		.wakes = run->quality.wakes,
 		.took_s = v->took_s,
 		.by_signals = by_signals,
 		.is_forced = v->is_forced,
 		.find = find_place,
 		.context = symbols,
 	};
-	struct trace_quality quality;
 	if (build_new(&opts, &build) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	struct event_sink sink = build_sink(build);
-	int code = amended_replay(run, &sink, &quality, err);
+	int code = amended_replay(run, &sink, err);
 	if (code < 0)
 		return code;
-	if (v->cores == 0)
-		build_set_cores(build, quality.cores);
 	code = build_model(build, &ret->model, err);
 	return code < 0 ? err_prefix(err, code, "%s", run->path) : fit(ret, err);
 }
@@ -125,7 +123,9 @@ static int read_run(const char *path, const struct values *v, struct symbols *sy
 	static const double expected = 0.1; /* of any model */
 	AUTO_RELEASE(fitted) struct fitted second = { 0 };
 	AUTO_RELEASE(amended) struct amended run = { .path = path };
-	int code = build_once(&run, v, symbols, false, ret, err);
+	int code = amended_look(&run, err);
+	if (code == 0)
+		code = build_once(&run, v, symbols, false, ret, err);
 	if (code < 0 || miss_of(ret) <= expected)
 		return code;
 	code = build_once(&run, v, symbols, true, &second, err);

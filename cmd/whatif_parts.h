@@ -20,7 +20,6 @@ struct whatif {
 	struct analysed before; /* .path is the file */
 	struct amended run; /* the same file */
 	uint32_t recorded_cores; /* 0: as the file says */
-	struct trace_wakes wakes; /* as the file says */
 	struct meaning *meaning;
 	struct replay *replay;
 	struct replay_facts facts;

@@ -14,15 +14,15 @@
 
 static int load_replay(struct whatif *whatif, struct err *err)
 {
-	struct replay_opts opts = {
-		.cores = whatif->recorded_cores, .wakes = whatif->wakes, .meaning = whatif->meaning
-	};
+	struct replay_opts opts = { .cores = whatif->recorded_cores,
+		.wakes = whatif->run.quality.wakes,
+		.meaning = whatif->meaning };
 	replay_free(TAKE(whatif->replay));
 	int code = replay_new(&opts, &whatif->replay, err);
 	if (code < 0)
 		return code;
 	struct event_sink sink = replay_sink(whatif->replay);
-	code = amended_replay(&whatif->run, &sink, NULL, err);
+	code = amended_replay(&whatif->run, &sink, err);
 	if (code == 0)
 		replay_facts(whatif->replay, &whatif->facts);
 	return code;
@@ -30,7 +30,6 @@ static int load_replay(struct whatif *whatif, struct err *err)
 
 int whatif_load(struct whatif *whatif, FILE *notes, struct err *err)
 {
-	struct trace_quality quality = { 0 };
 	int code = analysed_read(&whatif->before, &(struct analysis_opts){ 0 }, notes, err);
 	if (code == 0 && meaning_new(&whatif->meaning) < 0)
 		code = err_set(err, -ENOMEM, "out of memory");
@@ -38,10 +37,9 @@ int whatif_load(struct whatif *whatif, FILE *notes, struct err *err)
 		return code;
 	whatif->run.path = whatif->before.path;
 	struct event_sink sink = meaning_sink(whatif->meaning);
-	code = amended_replay(&whatif->run, &sink, &quality, err);
+	code = amended_replay(&whatif->run, &sink, err);
 	if (whatif->recorded_cores == 0)
-		whatif->recorded_cores = quality.cores;
-	whatif->wakes = quality.wakes;
+		whatif->recorded_cores = whatif->run.quality.cores;
 	if (whatif->recorded_cores > REPLAY_CORES_MAX)
 		whatif->recorded_cores = REPLAY_CORES_MAX;
 	return code < 0 ? code : load_replay(whatif, err);

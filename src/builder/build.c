@@ -19,6 +19,10 @@ int build_new(const struct build_opts *opts, struct build **ret)
 		return -ENOMEM;
 	}
 	build->opts = *opts;
+	if (wakes_new(opts->cores, &opts->wakes, &build->trace.wakes) < 0) {
+		build_free(build);
+		return -ENOMEM;
+	}
 	*ret = build;
 	return 0;
 }
@@ -63,11 +67,6 @@ static int finish(void *context, uint64_t end_ns, struct err *err)
 struct event_sink build_sink(struct build *build)
 {
 	return (struct event_sink){ .context = build, .event = add_event, .finish = finish };
-}
-
-void build_set_cores(struct build *build, uint32_t cores)
-{
-	build->opts.cores = cores;
 }
 
 static int add_parameters(struct build *build)
@@ -185,6 +184,23 @@ static int add_source(struct build *build)
 				  1 / mean);
 }
 
+/* From a wake-up to running; 0: not known. */
+static uint64_t wake_latency(const struct build *build)
+{
+	return build->woken.latency_ns ? build->woken.latency_ns : build->opts.wakes.latency_ns;
+}
+
+/* What the simulated processor adds to waits. */
+static void set_waiting_costs(struct build *build)
+{
+	struct model_hardware *hardware = &build->model->hardware;
+	hardware->switch_time.value =
+		median(build->trace.wait_costs_s, build->trace.wait_cost_count);
+	hardware->wake_time.value = (double)wake_latency(build) * 1e-9;
+	hardware->wake_cost.value = (double)build->woken.cost_ns * 1e-9;
+	hardware->doze_time.value = (double)build->opts.wakes.doze_ns * 1e-9;
+}
+
 static int describe_run(struct build *build)
 {
 	struct model_recorded *recorded = &build->model->recorded;
@@ -205,8 +221,7 @@ static int describe_run(struct build *build)
 					     ((double)span_ns * build->opts.cores);
 	if (recorded->core_utilisation > 1)
 		recorded->core_utilisation = 1;
-	build->model->hardware.switch_time.value =
-		median(build->trace.wait_costs_s, build->trace.wait_cost_count);
+	set_waiting_costs(build);
 	if (!build->has_limit && requests->begun > 0 && build->trace.descriptors < UINT32_MAX)
 		recorded->descriptors = (uint32_t)build->trace.descriptors;
 	recorded->throughput_per_s = requests->throughput_per_s;
@@ -382,6 +397,23 @@ static void leave_out_switches(struct build *build)
 		}
 }
 
+/*
+ * The simulated processor lets who wakes a thread pay for it (trace/wakes.h), and who is woken come later: also from what is
+ * only known by how long the thread was away.
+ */
+static void leave_out_waking(struct build *build)
+{
+	build->woken = wakes_find(build->trace.wakes);
+	uint64_t latency_ns = wake_latency(build);
+	for (size_t i = 0; i < build->trace.thread_count; i++)
+		for (size_t j = 0; j < build->trace.threads[i].step_count; j++) {
+			struct build_step *step = &build->trace.threads[i].steps[j];
+			step->cpu_ns = wakes_left(step->cpu_ns, step->wakes, build->woken.cost_ns);
+			if (step->is_late && (step->op == STEP_IO || step->op == STEP_SLEEP))
+				step->waited_ns = wakes_left(step->waited_ns, 1, latency_ns);
+		}
+}
+
 /* As if no meaning had been found. */
 static void forget_meanings(struct build *build)
 {
@@ -400,6 +432,7 @@ static int make(struct build *build, struct err *err)
 		code = build_give_back_cut(&build->trace);
 	if (build->opts.by_signals)
 		forget_meanings(build);
+	leave_out_waking(build);
 	build_take_off(build);
 	if (code == 0)
 		code = build_steps_by_meaning(&build->trace, build->meaning, &build->channels);

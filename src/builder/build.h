@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "model/model.h"
+#include "trace/reader.h"
 #include "trace/sink.h"
 
 /* Where an address of a program file lies; texts are borrowed until the next call. */
@@ -31,6 +32,7 @@ struct build_place {
 struct build_opts {
 	const char *name; /* of the model; borrowed until build_free() */
 	uint32_t cores; /* that the run had; 0: not known */
+	struct trace_wakes wakes; /* of the recorded machine, where the events do not tell */
 	double took_s; /* that the same run takes without a recorder; 0: not known */
 	bool by_signals; /* conditions have no meaning: who waits for one waits for the signals of others (told.h) */
 	bool is_forced; /* a model also of a recording in which locks were not seen: waits at them sleep */
@@ -48,9 +50,6 @@ CLEANUP_DEFINE(build, build_free)
 
 /* Borrows the builder. event(): -ENOMEM. */
 struct event_sink build_sink(struct build *build);
-
-/* How many cores the run had, if that became known after build_new(). */
-void build_set_cores(struct build *build, uint32_t cores);
 
 /*
  * After the finish, once. The caller frees *ret, which passes model_check(). -ENODATA: there is nothing

@@ -36,6 +36,7 @@ struct build {
 	struct build_opts opts;
 	struct build_trace trace;
 	struct meaning *meaning;
+	struct wakes_found woken; /* what wake-ups took */
 	struct build_channels channels;
 	struct build_groups groups;
 	struct build_requests requests;

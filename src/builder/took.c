@@ -51,15 +51,15 @@ void build_take_off(struct build *build)
 				? (all_ns - wanted_ns) / (all_ns - by_event_ns)
 				: 1;
 	for (size_t i = 0; i < trace->thread_count; i++) {
-		uint64_t kept_ns = 0;
+		uint64_t *kept_ns = &trace->threads[i].cpu_ns;
 		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
 			struct build_step *step = &trace->threads[i].steps[j];
 			double cpu_ns = (double)step->cpu_ns;
+			*kept_ns -= step->cpu_ns;
 			step->cpu_ns =
 				cpu_ns > cost_ns ? (uint64_t)((cpu_ns - cost_ns) * factor) : 0;
-			kept_ns += step->cpu_ns;
+			*kept_ns += step->cpu_ns;
 		}
-		trace->threads[i].cpu_ns = kept_ns;
 	}
 	build->event_cost_ns = cost_ns;
 	build->cost_factor = factor;

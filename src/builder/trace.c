@@ -25,6 +25,7 @@ void build_trace_release(struct build_trace *trace)
 	free(trace->live);
 	free(trace->wait_costs_s);
 	free(trace->requests);
+	wakes_free(trace->wakes);
 	map_release(&trace->request_index);
 	map_release(&trace->thread_index);
 	map_release(&trace->object_index);
@@ -71,7 +72,8 @@ static struct build_step begin_step(const struct build_thread *thread,
 		.object = BUILD_NONE,
 		.count = 1,
 		.region = live->region,
-		.op = (uint8_t)op };
+		.op = (uint8_t)op,
+		.wakes = (uint8_t)(live->woken < UINT8_MAX ? live->woken : UINT8_MAX) };
 }
 
 static void end_step(struct build_live *live, const struct event *event)
@@ -80,6 +82,7 @@ static void end_step(struct build_live *live, const struct event *event)
 	if (event->cpu_ns > live->last_cpu_ns)
 		live->last_cpu_ns = event->cpu_ns;
 	live->lost_ns = 0;
+	live->woken = 0;
 	live->is_waiting = false;
 }
 
@@ -216,6 +219,7 @@ static int add_pass(struct build_trace *trace, uint32_t index, const struct even
 	if (live->is_waiting) {
 		uint64_t until = event->woken_ns ? event->woken_ns : event->time_ns;
 		step.waited_ns = until > step.begin_ns ? until - step.begin_ns : 0;
+		step.is_late = event->woken_ns == 0;
 		step.flags |= STEP_WAITED;
 		if (trace->threads[index].has_cpu && event->cpu_ns > live->wait_cpu_ns)
 			code = add_wait_cost(trace, &step, event->cpu_ns - live->wait_cpu_ns);
@@ -442,8 +446,10 @@ static int add_of_thread(struct build_trace *trace, uint32_t index, const struct
 static int add_event(void *context, const struct event *event, struct err *err)
 {
 	struct build_trace *trace = context;
-	uint32_t index;
-	int code = 0;
+	uint32_t index, woken = 0;
+	int code = trace->wakes ? wakes_add(trace->wakes, event, &woken) : 0;
+	if (code < 0)
+		return err_set(err, code, "out of memory");
 	if (trace->start_ns == 0)
 		trace->start_ns = event->time_ns;
 	if (event->kind == EVENT_LOST) {
@@ -467,8 +473,10 @@ static int add_event(void *context, const struct event *event, struct err *err)
 		if (code == 0 && event->cpu_ns > 0 && !trace->threads[index].has_cpu &&
 			trace->threads[index].step_count == 0)
 			trace->threads[index].has_cpu = true;
-		if (code == 0)
+		if (code == 0) {
+			trace->live[index].woken += woken;
 			code = add_of_thread(trace, index, event);
+		}
 	}
 	return code < 0 ? err_set(err, code, "out of memory") : 0;
 }

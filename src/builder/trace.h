@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "trace/sink.h"
+#include "trace/wakes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,6 +89,8 @@ struct build_step {
 	uint32_t region; /* index of an object, BUILD_NONE */
 	uint8_t op, flags;
 	uint8_t class; /* DISK: enum request_class */
+	bool is_late; /* waited_ns is until it ran: when it was woken was not seen */
+	uint8_t wakes; /* threads that had to wake up a core, woken within cpu_ns */
 };
 
 /* A request to a disk, of which only the kernel can tell. */
@@ -160,6 +163,7 @@ struct build_trace {
 		told_futexes; /* waits there that another thread was seen to end: they are gets of signals */
 	uint64_t slept_futexes; /* the rest of them */
 	uint64_t named; /* events that say what was taken or waited for: recorded by the library */
+	struct wakes *wakes; /* NULL: nobody asks what wake-ups take */
 	struct build_live *live; /* private: what each thread is in the middle of */
 	size_t live_capacity;
 };

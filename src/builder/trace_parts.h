@@ -17,6 +17,7 @@ struct build_live {
 	uint32_t region; /* innermost that it is in */
 	uint32_t mutex; /* that its wait at a condition gave back */
 	uint32_t held; /* mutexes */
+	uint32_t woken; /* threads that had to wake up a core, by it since the step before */
 };
 
 /* The thread of an event; a number that is used again is another thread. 0 or -ENOMEM. */

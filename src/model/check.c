@@ -338,6 +338,10 @@ static int check_hardware(const struct check *c)
 		code = check_time(c, hardware->line, &hardware->switch_time, &time);
 	if (code == 0)
 		code = check_time(c, hardware->line, &hardware->wake_time, &time);
+	if (code == 0)
+		code = check_time(c, hardware->line, &hardware->wake_cost, &time);
+	if (code == 0)
+		code = check_time(c, hardware->line, &hardware->doze_time, &time);
 	return code;
 }
 

@@ -19,6 +19,16 @@ static int evaluate(const struct graph *graph, const struct model_value *value,
 	return model_evaluate(graph->model, value, unit, graph->parameters, ret, err);
 }
 
+static int evaluate_ns(
+	const struct graph *graph, const struct model_value *value, uint64_t *ret, struct err *err)
+{
+	double seconds;
+	int code = evaluate(graph, value, MODEL_TIME, &seconds, err);
+	if (code == 0)
+		*ret = (uint64_t)(seconds * 1e9 + 0.5);
+	return code;
+}
+
 static int evaluate_whole(
 	const struct graph *graph, const struct model_value *value, uint64_t *ret, struct err *err)
 {
@@ -478,7 +488,7 @@ int graph_options_of(
 {
 	const struct model_hardware *hardware = &graph->model->hardware;
 	uint64_t cores = 0, initial = 0;
-	double switch_s = 0, wake_s = 0, *speeds = NULL;
+	double wake_s = 0, *speeds = NULL;
 	int code = evaluate_whole(graph, &hardware->cores, &cores, err);
 	graph->cores = (uint32_t)cores;
 	if (code == 0)
@@ -486,9 +496,13 @@ int graph_options_of(
 	if (code == 0)
 		code = make_dist(graph, &hardware->quantum, &ret->quantum, err);
 	if (code == 0)
-		code = evaluate(graph, &hardware->switch_time, MODEL_TIME, &switch_s, err);
+		code = evaluate_ns(graph, &hardware->switch_time, &ret->switch_ns, err);
 	if (code == 0)
 		code = evaluate(graph, &hardware->wake_time, MODEL_TIME, &wake_s, err);
+	if (code == 0)
+		code = evaluate_ns(graph, &hardware->wake_cost, &ret->wake_cost_ns, err);
+	if (code == 0)
+		code = evaluate_ns(graph, &hardware->doze_time, &ret->doze_ns, err);
 	for (size_t i = 0; code == 0 && i < graph->model->object_count; i++) {
 		code = evaluate_whole(graph, &graph->model->objects[i].initial, &initial, err);
 		*ret_total += initial;
@@ -498,7 +512,6 @@ int graph_options_of(
 	ret->threads_per_core = hardware->threads_per_core;
 	ret->smt_factor = hardware->smt_factor;
 	ret->scheduler = hardware->is_round_robin ? SIM_ROUND_ROBIN : SIM_FAIR;
-	ret->switch_ns = (uint64_t)(switch_s * 1e9 + 0.5);
 	ret->wake.a = floor(wake_s * 1e9 + 0.5);
 	return code;
 }

@@ -104,6 +104,10 @@ static int read_hardware(const struct reader *r, struct yaml_node *map)
 		code = reader_value(r, map, "switch", MODEL_TIME, &hardware->switch_time);
 	if (code == 0)
 		code = reader_value(r, map, "wake", MODEL_TIME, &hardware->wake_time);
+	if (code == 0)
+		code = reader_value(r, map, "wake_cost", MODEL_TIME, &hardware->wake_cost);
+	if (code == 0)
+		code = reader_value(r, map, "doze", MODEL_TIME, &hardware->doze_time);
 	return code < 0 ? code : reader_finish(r, map, "'hardware'");
 }
 

@@ -23,20 +23,19 @@ int costs_sample(struct samples *samples, uint64_t ns)
 	return 0;
 }
 
-/* What one of so many is below. Few samples say nothing. */
-static uint64_t samples_part(struct samples *samples, size_t part)
+/* The lower quartile. Few samples say nothing. */
+static uint64_t block_part(struct samples *samples)
 {
 	if (samples->count < SAMPLES_MIN)
 		return 0;
 	order_u32(samples->values, samples->count);
-	return samples->values[samples->count / part];
 }
 
 /* A thread that was woken cannot use a core before it is awake; what is longer is the machine's. */
 static double waking_up(const struct replay *replay, bool is_last_core)
 {
-	double most = (double)replay->facts.wake_ns * (double)replay->wake_count[is_last_core];
-	double all = (double)replay->wake_sum_ns[is_last_core];
+	double most = (double)replay->facts.wake_ns * (double)replay->woken.count[is_last_core];
+	double all = (double)replay->woken.sum_ns[is_last_core];
 	return most < all ? most : all;
 }
 
@@ -87,23 +86,30 @@ static void set_available(struct replay *replay, double used_ns)
 	f->available_crowded = crowded_ns < least_ns ? f->available_spare : f->available_full;
 }
 
-/* What is longer than twice the median was disturbed by others. The samples are in order. */
-static void keep_wakes(struct replay *replay)
+/* What wake-ups take; the waker's part out of the work, and the other's out of the time that it was away. */
+static void settle_wakes(struct replay *replay)
 {
-	const struct samples *wake = &replay->wake;
-	size_t count = wake->count;
-	while (wake->values[count - 1] > 2 * replay->facts.wake_ns)
-		count--;
-	for (size_t i = 0; i < WAKE_PARTS; i++) {
-		size_t part = (i + 1) * count / (WAKE_PARTS + 1);
-		replay->wake_parts[i] = wake->values[part];
-	}
+	if (!replay->wakes)
+		return;
+	replay->woken = wakes_find(replay->wakes);
+	replay->facts.wake_cost_ns = replay->woken.cost_ns;
+	uint64_t latency_ns =
+		replay->woken.latency_ns ? replay->woken.latency_ns : replay->opts.wakes.latency_ns;
+	for (size_t i = 0; i < replay->thread_count; i++)
+		for (size_t j = 0; j < replay->threads[i].count; j++) {
+			struct step *step = &replay->threads[i].steps[j];
+			step->work_ns =
+				wakes_left(step->work_ns, step->wakes, replay->woken.cost_ns);
+			if (step->kind == STEP_SLEEP && step->is_late && !step->is_poll)
+				step->amount = wakes_left(step->amount, 1, latency_ns);
+		}
 }
 
 void costs_settle(struct replay *replay)
 {
 	struct replay_facts *f = &replay->facts;
 	double used_ns = 0;
+	settle_wakes(replay);
 	f->cores = replay->opts.cores                      ? replay->opts.cores
 		   : replay->has_cores_seen                ? replay->on_core_max
 		   : replay->active_max > REPLAY_CORES_MAX ? REPLAY_CORES_MAX
@@ -123,9 +129,7 @@ void costs_settle(struct replay *replay)
 		f->available_full = f->available_crowded = 1;
 		return;
 	}
-	f->wake_ns = samples_part(&replay->wake, 2);
-	if (f->wake_ns > 0)
-		keep_wakes(replay);
-	f->block_ns = samples_part(&replay->block, 4);
+	f->wake_ns = replay->woken.latency_ns;
+	f->block_ns = block_part(&replay->block);
 	set_available(replay, used_ns);
 }

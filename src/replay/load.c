@@ -20,8 +20,9 @@ struct step *load_push(struct load_thread *thread, enum step_kind kind)
 		.stretch = thread->stretch,
 		.kind = (uint8_t)kind,
 	};
+	step->wakes = (uint8_t)(thread->wakes < UINT8_MAX ? thread->wakes : UINT8_MAX);
 	thread->work_ns = 0;
-	wakers_take(thread, step);
+	thread->wakes = 0;
 	return step;
 }
 
@@ -268,19 +269,6 @@ static int wait_begins(struct replay *replay, uint32_t index, const struct event
 	return code;
 }
 
-/* Whether a core was free for it: of more threads that are woken together nobody knows which had one. */
-static void note_core(struct replay *replay, struct load_thread *thread)
-{
-	thread->had_core = replay->active < replay->opts.cores;
-	thread->was_last_core = replay->active + 1 == replay->opts.cores;
-	if (thread->had_core || replay->crowded_ns == thread->woken_ns)
-		return;
-	replay->crowded_ns = thread->woken_ns;
-	for (size_t i = 0; i < replay->thread_count; i++)
-		if (replay->threads[i].woken_ns == thread->woken_ns)
-			replay->threads[i].had_core = false;
-}
-
 /* A thread that is joined ends at the instant of this event, which may come after its end. */
 static uint32_t find_waker(const struct replay *replay, const struct event *event)
 {
@@ -299,8 +287,6 @@ static int woken(struct replay *replay, uint32_t index, const struct event *even
 	thread->was_woken = true;
 	thread->woken_ns = event->time_ns;
 	thread->waker = find_waker(replay, event);
-	note_core(replay, thread);
-	wakers_note(replay, thread);
 	set_active(replay, thread, true);
 	return waits_woken(replay, index, event);
 }
@@ -387,6 +373,9 @@ static int load_event(void *context, const struct event *given, struct err *err)
 	if (code < 0 || event.kind == EVENT_LOST || event.tid == 0 || event_is_aside(&event) ||
 		(event.kind == EVENT_NAME && event.cpu_ns == 0))
 		return code < 0 ? err_set(err, code, "out of memory") : 0;
+	uint32_t woken_threads = 0;
+	if (replay->wakes && wakes_add(replay->wakes, &event, &woken_threads) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
 	if (event.kind == EVENT_THREAD_START) {
 		code = start(replay, &event);
 		return code < 0 ? err_set(err, code, "out of memory") : 0;
@@ -404,6 +393,7 @@ static int load_event(void *context, const struct event *given, struct err *err)
 	if (event.kind == EVENT_WOKEN) {
 		code = woken(replay, index, &event);
 	} else {
+		replay->threads[index].wakes += woken_threads;
 		if (event.kind == EVENT_THREAD_EXIT && event.cpu_ns == 0)
 			event.cpu_ns =
 				cpu_by_samples(replay, &replay->threads[index], event.time_ns);
@@ -454,6 +444,10 @@ int replay_new(const struct replay_opts *opts, struct replay **ret, struct err *
 	if (!replay)
 		return err_set(err, -ENOMEM, "out of memory");
 	replay->opts = *opts;
+	if (!opts->stretch && wakes_new(opts->cores, &opts->wakes, &replay->wakes) < 0) {
+		free(replay);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
 	*ret = replay;
 	return 0;
 }
@@ -496,7 +490,7 @@ void replay_free(struct replay *replay)
 	free(replay->regions);
 	free(replay->sites);
 	free(replay->name_events);
-	free(replay->wake.values);
+	wakes_free(replay->wakes);
 	free(replay->block.values);
 	event_names_release(&replay->names);
 	map_release(&replay->live);

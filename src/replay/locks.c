@@ -97,7 +97,6 @@ int locks_ask(struct replay *replay, uint32_t index, uint32_t object, const stru
 		return 0;
 	observe_asking(lock, event->flags & EVENT_SHARED);
 	locks_count_waiting(lock, event->flags & EVENT_SHARED, true);
-	lock->asked_ns = event->time_ns;
 	int code = push_lock(thread, object, event);
 	thread->wait_step = thread->count;
 	return code;
@@ -144,7 +143,6 @@ int locks_release(struct replay *replay, uint32_t index, uint32_t object, const 
 		return -ENOMEM;
 	step->object = object;
 	step->site = event->site;
-	wakers_release(replay, thread, lock);
 	return 0;
 }
 

@@ -68,8 +68,7 @@ int objects_finish(struct replay *replay, struct err *err)
 	for (size_t i = 0; i < replay->object_count; i++)
 		set_play(&replay->objects[i]);
 	costs_settle(replay);
-	if (wakers_settle(replay) < 0 || collect_sites(replay) < 0 || supplies_find(replay) < 0 ||
-		pools_find(replay) < 0)
+	if (collect_sites(replay) < 0 || supplies_find(replay) < 0 || pools_find(replay) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	replay->facts.threads = replay->thread_count;
 	replay->facts.measured_ns = replay->end_ns;

@@ -6,7 +6,7 @@
  *	events --> load.c --> steps of each thread --> objects.c --> play.c --> sim
  *	             cpu.c: the work before each         barriers.c    decide.c: conditions
  *	             waits.c: what a wait means          costs.c       turns.c: in recorded order
- *	               locks.c                           wakers.c      deal.c: common work
+ *	               locks.c                                         deal.c: common work
  *	               conds.c, sections.c               fit.c           |
  *	               polls.c, ends.c              supply.c, pool.c   emit.c --> events
  */
@@ -17,6 +17,7 @@
 #include "meaning/meaning.h"
 #include "replay/replay.h"
 #include "trace/event_names.h"
+#include "trace/wakes.h"
 
 enum { REPLAY_NONE = UINT32_MAX };
 
@@ -51,12 +52,13 @@ struct step {
 	uint32_t other; /* by kind */
 	uint16_t stretch; /* of its work: what opts.stretch() said */
 	uint8_t kind, class;
-	uint8_t wakes; /* threads that had to wake up a core, woken when its work began */
+	uint8_t wakes; /* threads that had to wake up a core, woken within its work */
 	bool is_shared; /* read side */
 	bool is_all; /* broadcast */
 	bool is_refused; /* STEP_DECIDE: it went on because the queue was closed (of MEANING_AWAITS: see meaning_is_exempt(), amount is what had been given) */
 	bool is_pooled; /* the work before it is part of replay.pooled's */
 	bool is_poll; /* STEP_SLEEP, STEP_TIMED_WAIT: until others have come to rest; amount: index of the poll */
+	bool is_late; /* STEP_SLEEP: amount is until it ran: when it was woken was not seen */
 	bool is_awaited; /* a poll waits until somebody has come here: see replay.rests */
 };
 
@@ -130,10 +132,9 @@ struct load_thread {
 	uint64_t passed_ns, busy_ns; /* when its last wait ended; when it did something last */
 	size_t wait_step; /* that stands for the wait, plus one; 0: none */
 	size_t wait_arrival; /* of a barrier */
-	bool was_woken, had_core; /* had_core: one was free when it was woken */
-	bool was_last_core; /* and no other one */
-	uint64_t wakes_ns; /* when it woke `wakes` threads that had to wake up a core */
-	uint8_t wakes;
+	bool was_woken;
+	uint32_t
+		wakes; /* threads that had to wake up a core, which it woke in the work since its last step */
 };
 
 /* A thread that came to a barrier. */
@@ -187,8 +188,6 @@ struct load_object {
 	uint64_t reader_yields, reader_passes; /* evidence of who comes first */
 	uint64_t handed_over, barged;
 	uint32_t waiting;
-	uint64_t asked_ns; /* when the last of them began to */
-	uint64_t woke_ns; /* when one of them was woken last */
 	uint64_t turns; /* taken so often */
 	struct arrival *arrivals;
 	size_t arrival_count, arrival_capacity;
@@ -263,7 +262,7 @@ struct awaited {
 	size_t next; /* that awaits the same, plus one; 0: none */
 };
 
-enum { LOAD_ACTIVE_MAX = 1024, WAKE_PARTS = 19 };
+enum { LOAD_ACTIVE_MAX = 1024 };
 
 /*
  * Objects of the replay's own: a barrier of GCC's OpenMP at which threads wait for their next region. Every other region
@@ -319,13 +318,11 @@ struct replay {
 	uint64_t sections; /* that have begun: see meaning.h */
 	uint64_t decided; /* sections with decisions that have ended */
 	uint64_t origin_ns, now_ns, end_ns;
-	uint64_t crowded_ns; /* when more were woken at once than cores were free */
 	uint32_t active, on_core, on_core_max, active_max;
 	uint64_t active_ns[LOAD_ACTIVE_MAX + 1]; /* time with so many active threads */
-	struct samples wake, block; /* ns: from a wake-up to a free core; CPU time inside a wait */
-	double wake_parts[WAKE_PARTS]; /* ns: quantiles of those that nobody disturbed, ascending */
-	uint64_t usual_wake_ns; /* of the former, so far */
-	uint64_t wake_count[2], wake_sum_ns[2]; /* all; [1]: of the last free core */
+	struct samples block; /* ns: CPU time inside a wait */
+	struct wakes *wakes; /* NULL: with opts.stretch */
+	struct wakes_found woken;
 	/*
 	 * What a thread that does not wait could have had so far: time with a core to spare, and its
 	 * share of the cores while there was none. The sums are those of the regression of CPU time on
@@ -409,14 +406,6 @@ int ends_settle(struct replay *replay);
 /* costs.c */
 int costs_sample(struct samples *samples, uint64_t ns);
 void costs_settle(struct replay *replay); /* when all events are known */
-
-/* wakers.c */
-void wakers_note(struct replay *replay, const struct load_thread *woken);
-void wakers_release(struct replay *replay, struct load_thread *thread, struct load_object *lock);
-void wakers_observe(struct replay *replay, uint64_t wake_ns); /* from a wake-up to running */
-void wakers_take(
-	struct load_thread *thread, struct step *step); /* a new one, with the work before it */
-int wakers_settle(struct replay *replay); /* when all events are known */
 
 /* polls.c. A pause is over; a wait ended by a signal; the thread pauses no more. `site` is the wait's. */
 int polls_pause(struct replay *replay, uint32_t thread, uint64_t site, uint64_t waited_ns);

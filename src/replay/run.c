@@ -302,7 +302,7 @@ static struct sim_dist wake_of(const struct replay *replay)
 	if (replay->facts.wake_ns == 0)
 		return (struct sim_dist){ .a = replay->opts.wakes.latency_ns };
 	return (struct sim_dist){
-		.kind = SIM_EMPIRICAL, .values = replay->wake_parts, .value_count = WAKE_PARTS
+		.kind = SIM_EMPIRICAL, .values = replay->woken.parts_ns, .value_count = WAKES_PARTS
 	};
 }
 

@@ -189,6 +189,7 @@ static int end_wait(struct replay *replay, uint32_t index, const struct event *e
 		return 0;
 	case STEP_SLEEP:
 		step->amount = waited_ns;
+		step->is_late = !thread->was_woken;
 		if (thread->wait_what != WHAT_COND)
 			return thread->wait_what == WHAT_SLEEP
 				       ? polls_pause(replay, index, event->site, waited_ns)
@@ -212,24 +213,15 @@ static bool kept_core(const struct load_thread *thread, const struct event *even
 	       thread->cpu_ns - thread->wait_cpu_ns >= event->time_ns - thread->wait_ns;
 }
 
-/* What a wait costs who sleeps: the time to a core, where one was free, and CPU time. */
+/* What a wait costs who sleeps. */
 static int observe_costs(
 	struct replay *replay, const struct load_thread *thread, const struct event *event)
 {
-	int code = 0;
-	if (kept_core(thread, event))
-		return 0;
-	if (thread->was_woken && thread->had_core) {
-		code = costs_sample(&replay->wake, event->time_ns - thread->woken_ns);
-		wakers_observe(replay, event->time_ns - thread->woken_ns);
-		replay->wake_count[thread->was_last_core]++;
-		replay->wake_sum_ns[thread->was_last_core] += event->time_ns - thread->woken_ns;
-	}
 	bool is_asleep = thread->wait_what != WHAT_SPIN && thread->wait_what != WHAT_COND &&
 			 thread->wait_what != WHAT_BARRIER;
-	if (code == 0 && thread->has_cpu && is_asleep)
-		code = costs_sample(&replay->block, thread->cpu_ns - thread->wait_cpu_ns);
-	return code;
+	return thread->has_cpu && is_asleep && !kept_core(thread, event)
+		       ? costs_sample(&replay->block, thread->cpu_ns - thread->wait_cpu_ns)
+		       : 0;
 }
 
 /*

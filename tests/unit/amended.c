@@ -57,11 +57,10 @@ static void each_time_the_same_is_told(void **state)
 	AUTO_RELEASE(amended) struct amended run = { .path = path };
 	struct counts counts[2] = { 0 };
 	for (int i = 0; i < 2; i++) {
-		struct trace_quality quality = { 0 };
 		struct event_sink sink = { .context = &counts[i], .event = count };
 		struct err err = { 0 };
-		assert_int_equal(amended_replay(&run, &sink, &quality, &err), 0);
-		assert_int_equal(quality.left_out, 1);
+		assert_int_equal(amended_replay(&run, &sink, &err), 0);
+		assert_int_equal(run.quality.left_out, 1);
 		assert_int_equal(counts[i].passes_of_mutexes, 5);
 	}
 	assert_int_equal(counts[0].events, counts[1].events);
@@ -73,7 +72,7 @@ static void a_file_that_is_none_is_an_error(void **state)
 	(void)state;
 	AUTO_RELEASE(amended) struct amended run = { .path = "/nowhere/at/all" };
 	struct event_sink sink = { 0 };
-	assert_int_equal(amended_replay(&run, &sink, NULL, NULL), -ENOENT);
+	assert_int_equal(amended_replay(&run, &sink, NULL), -ENOENT);
 }
 
 int main(void)

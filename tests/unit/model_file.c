@@ -57,6 +57,8 @@ static const char *const everything =
 	"  quantum: uniform 1 ms to 4 ms\n"
 	"  switch: 2 us\n"
 	"  wake: 5 us\n"
+	"  wake_cost: 3 us\n"
+	"  doze: 400 ns\n"
 	"mutexes:\n"
 	"  m: { recorded: { waited: 2%, busy: 30% } }\n"
 	"spins:\n"

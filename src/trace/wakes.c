@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The waker's part is told apart by what follows on a release at one place of the program, where it woke somebody, and where it
+ * did not.
+ */
+#include "trace/wakes.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/order.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { KEPT = 64, KEPT_LEAST = 16, PLACES_MAX = 1024, SAMPLES_MAX = 65536, SAMPLES_LEAST = 8 };
+enum { NOBODY = UINT32_MAX };
+
+/* Not told apart from what else makes a stretch longer. */
+static const double LEAST_ERROR_NS = 50, MOST_ERROR_NS = 1000;
+
+/* Stretches of work between the same operations at the same places. */
+struct place {
+	uint32_t counts[2]; /* [1]: that began with waking a thread */
+	uint32_t values[2][KEPT]; /* ns; some of them */
+};
+
+struct thread {
+	uint64_t cpu_ns, began_cpu_ns; /* began: its work */
+	uint64_t past[2]; /* its operations before that, the last one first */
+	uint64_t wait_ns, wait_cpu_ns, woken_ns;
+	uint64_t woke_ns; /* when it woke `woke` threads that had to wake up a core */
+	uint32_t woke;
+	uint32_t lock; /* that it waits for; NOBODY: none */
+	uint8_t wait_what; /* WHAT_NONE: it does not wait */
+	bool has_cpu, is_active, was_woken;
+	bool had_core, was_last_core; /* one was free when it was woken, and no other one */
+};
+
+struct lock {
+	uint64_t holder; /* of a mutex: pid and tid, if it is held; 0 */
+	uint32_t depth, waiting;
+	uint64_t asked_ns; /* when the last of them began to wait */
+	uint64_t woke_ns; /* when one of them was woken last */
+};
+
+struct wakes {
+	uint32_t cores;
+	struct trace_wakes machine;
+	struct map thread_index, lock_index, place_index;
+	struct thread *threads;
+	size_t thread_count, thread_capacity;
+	struct lock *locks;
+	size_t lock_count, lock_capacity;
+	struct place *places;
+	size_t place_count, place_capacity;
+	uint32_t *samples; /* ns from a wake-up to running */
+	size_t sample_count, sample_capacity;
+	uint64_t now_ns,
+		crowded_ns; /* crowded: when more were woken at once than cores were free */
+	uint64_t usual_ns; /* of the samples, so far */
+	uint32_t active;
+	struct wakes_found found;
+};
+
+int wakes_new(uint32_t cores, const struct trace_wakes *machine, struct wakes **ret)
+{
+	struct wakes *wakes = calloc(1, sizeof *wakes);
+	if (!wakes)
+		return -ENOMEM;
+	wakes->cores = cores;
+	wakes->machine = *machine;
+	*ret = wakes;
+	return 0;
+}
+
+void wakes_free(struct wakes *wakes)
+{
+	if (!wakes)
+		return;
+	map_release(&wakes->thread_index);
+	map_release(&wakes->lock_index);
+	map_release(&wakes->place_index);
+	free(wakes->threads);
+	free(wakes->locks);
+	free(wakes->places);
+	free(wakes->samples);
+	free(wakes);
+}
+
+/* Places. */
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 29;
+}
+
+static int add_to_place(struct wakes *wakes, uint64_t key, bool has_woken, uint64_t work_ns)
+{
+	uint64_t *index;
+	if (wakes->place_count == PLACES_MAX && !map_find(&wakes->place_index, key, 0))
+		return 0;
+	if (mem_grow(&wakes->places, &wakes->place_capacity, wakes->place_count + 1,
+		    sizeof *wakes->places) < 0)
+		return -ENOMEM;
+	int code = map_add(&wakes->place_index, key, 0, wakes->place_count, &index);
+	if (code < 0)
+		return code;
+	if (code > 0)
+		wakes->places[wakes->place_count++] = (struct place){ 0 };
+	struct place *place = &wakes->places[*index];
+	uint32_t n = place->counts[has_woken]++;
+	uint32_t at = n < KEPT ? n : (uint32_t)(mix(key, n) % (n + UINT64_C(1)));
+	if (at < KEPT)
+		place->values[has_woken][at] =
+			work_ns < UINT32_MAX ? (uint32_t)work_ns : UINT32_MAX;
+	return 0;
+}
+
+static bool is_lock(uint8_t what)
+{
+	return what == WHAT_MUTEX || what == WHAT_RWLOCK || what == WHAT_SPIN;
+}
+
+static void begin_work(struct thread *thread)
+{
+	thread->began_cpu_ns = thread->cpu_ns;
+	thread->woke = 0;
+}
+
+/* The thread's work until an operation is over. */
+static int end_work(
+	struct wakes *wakes, struct thread *thread, const struct event *event, uint32_t *ret_woken)
+{
+	/* Where a lock is given back is recorded only when somebody waits for it. */
+	bool is_release = event->kind == EVENT_RELEASE;
+	uint64_t kind = event->kind == EVENT_PASS ? EVENT_WAIT : event->kind;
+	uint64_t operation = mix(mix(event->pid, kind << 8 | event->what),
+		is_release && is_lock(event->what) ? 0 : event->site);
+	uint64_t key = mix(mix(operation, thread->past[0]), thread->past[1]);
+	uint64_t work_ns = thread->cpu_ns - thread->began_cpu_ns;
+	*ret_woken = thread->woke_ns < wakes->now_ns ? thread->woke : 0;
+	thread->past[1] = thread->past[0];
+	thread->past[0] = operation;
+	thread->began_cpu_ns = thread->cpu_ns;
+	if (*ret_woken == thread->woke)
+		thread->woke = 0;
+	return thread->has_cpu && *ret_woken <= 1
+		       ? add_to_place(wakes, key, *ret_woken > 0, work_ns)
+		       : 0;
+}
+
+/* Threads. */
+
+static void set_active(struct wakes *wakes, struct thread *thread, bool is_active)
+{
+	if (thread->is_active == is_active)
+		return;
+	thread->is_active = is_active;
+	if (is_active)
+		wakes->active++;
+	else
+		wakes->active--;
+}
+
+static struct thread *find_thread(const struct wakes *wakes, uint32_t pid, uint64_t tid)
+{
+	const uint64_t *index = map_find(&wakes->thread_index, pid, tid);
+	return index ? &wakes->threads[*index] : NULL;
+}
+
+/* NULL without memory. */
+static struct thread *get_thread(struct wakes *wakes, const struct event *event)
+{
+	uint64_t *index;
+	if (mem_grow(&wakes->threads, &wakes->thread_capacity, wakes->thread_count + 1,
+		    sizeof *wakes->threads) < 0)
+		return NULL;
+	int code =
+		map_add(&wakes->thread_index, event->pid, event->tid, wakes->thread_count, &index);
+	if (code < 0)
+		return NULL;
+	struct thread *thread = &wakes->threads[*index];
+	if (code == 0)
+		return thread;
+	wakes->thread_count++;
+	*thread = (struct thread){ .cpu_ns = event->cpu_ns,
+		.began_cpu_ns = event->cpu_ns,
+		.has_cpu = event->cpu_ns > 0,
+		.lock = NOBODY };
+	set_active(wakes, thread, true);
+	return thread;
+}
+
+/* NULL without memory. */
+static struct lock *get_lock(struct wakes *wakes, const struct event *event)
+{
+	uint64_t *index;
+	if (mem_grow(&wakes->locks, &wakes->lock_capacity, wakes->lock_count + 1,
+		    sizeof *wakes->locks) < 0)
+		return NULL;
+	int code = map_add(&wakes->lock_index, (uint64_t)event->pid << 32 | event->what,
+		event->object, wakes->lock_count, &index);
+	if (code < 0)
+		return NULL;
+	if (code > 0)
+		wakes->locks[wakes->lock_count++] = (struct lock){ 0 };
+	return &wakes->locks[*index];
+}
+
+static uint64_t holder_of(const struct event *event)
+{
+	return (uint64_t)event->pid << 32 | event->tid;
+}
+
+/* Of a mutex: it may be taken again by who has it. */
+static void take_lock(struct lock *lock, const struct event *event)
+{
+	bool is_again = event->what == WHAT_MUTEX && lock->holder == holder_of(event);
+	lock->depth = is_again ? lock->depth + 1 : 1;
+	lock->holder = holder_of(event);
+}
+
+static void stop_waiting(struct wakes *wakes, struct thread *thread)
+{
+	if (thread->lock != NOBODY && wakes->locks[thread->lock].waiting > 0)
+		wakes->locks[thread->lock].waiting--;
+	thread->lock = NOBODY;
+	thread->wait_what = WHAT_NONE;
+}
+
+static void note_wake(struct wakes *wakes, struct thread *waker)
+{
+	if (waker->woke_ns != wakes->now_ns)
+		waker->woke = 0;
+	waker->woke_ns = wakes->now_ns;
+	waker->woke += waker->woke < UINT8_MAX;
+}
+
+static int wait_begins(
+	struct wakes *wakes, struct thread *thread, const struct event *event, uint32_t *ret_woken)
+{
+	bool is_implicit = event->flags & EVENT_IMPLICIT; /* a condition's wait goes on */
+	int code = is_implicit ? 0 : end_work(wakes, thread, event, ret_woken);
+	set_active(wakes, thread, event->what == WHAT_SPIN); /* who spins keeps its core */
+	stop_waiting(wakes, thread);
+	thread->wait_what = event->what == WHAT_NONE ? WHAT_OTHER : event->what;
+	thread->wait_ns = wakes->now_ns;
+	thread->was_woken = false;
+	if (!is_implicit)
+		thread->wait_cpu_ns = thread->cpu_ns;
+	if (code < 0 || !is_lock(event->what))
+		return code;
+	struct lock *lock = get_lock(wakes, event);
+	if (!lock)
+		return -ENOMEM;
+	thread->lock = (uint32_t)(lock - wakes->locks);
+	lock->waiting++;
+	lock->asked_ns = wakes->now_ns;
+	return 0;
+}
+
+/* Whether a core was free for it: of more threads that are woken together nobody knows which had one. */
+static void note_core(struct wakes *wakes, struct thread *thread)
+{
+	thread->had_core = wakes->active < wakes->cores;
+	thread->was_last_core = wakes->active + 1 == wakes->cores;
+	if (thread->had_core || wakes->crowded_ns == wakes->now_ns)
+		return;
+	wakes->crowded_ns = wakes->now_ns;
+	for (size_t i = 0; i < wakes->thread_count; i++)
+		if (wakes->threads[i].woken_ns == wakes->now_ns)
+			wakes->threads[i].had_core = false;
+}
+
+static void woken(struct wakes *wakes, struct thread *thread, const struct event *event)
+{
+	if (thread->wait_what == WHAT_NONE || thread->was_woken)
+		return;
+	thread->was_woken = true;
+	thread->woken_ns = wakes->now_ns;
+	note_core(wakes, thread);
+	struct thread *waker = find_thread(wakes, event->pid, event->value);
+	set_active(wakes, thread, true);
+	if (!thread->had_core || !waker || waker == thread || thread->wait_what == WHAT_SPIN)
+		return; /* who spins does not sleep */
+	bool is_noted =
+		thread->lock != NOBODY && waker->woke > 0 && waker->woke_ns == wakes->now_ns;
+	if (is_noted)
+		return;
+	note_wake(wakes, waker);
+	if (thread->lock != NOBODY)
+		wakes->locks[thread->lock].woke_ns = wakes->now_ns;
+}
+
+/* A running estimate of the median. */
+static void observe_usual(struct wakes *wakes, uint64_t ns)
+{
+	uint64_t usual = wakes->usual_ns, step = usual / 16 + 1;
+	wakes->usual_ns = usual == 0   ? ns
+			  : ns > usual ? usual + step
+				       : usual - (step < usual ? step : 0);
+}
+
+static int observe(struct wakes *wakes, const struct thread *thread)
+{
+	/* It did not sleep: it asked again, or looked until it had what it waited for. */
+	bool kept_core = thread->has_cpu &&
+			 thread->cpu_ns - thread->wait_cpu_ns >= wakes->now_ns - thread->wait_ns;
+	if (kept_core || !thread->was_woken || !thread->had_core)
+		return 0;
+	uint64_t ns = wakes->now_ns - thread->woken_ns;
+	wakes->found.count[thread->was_last_core]++;
+	wakes->found.sum_ns[thread->was_last_core] += ns;
+	observe_usual(wakes, ns);
+	if (wakes->sample_count == SAMPLES_MAX)
+		return 0;
+	if (mem_grow(&wakes->samples, &wakes->sample_capacity, wakes->sample_count + 1,
+		    sizeof *wakes->samples) < 0)
+		return -ENOMEM;
+	wakes->samples[wakes->sample_count++] = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+	return 0;
+}
+
+static int passed(
+	struct wakes *wakes, struct thread *thread, const struct event *event, uint32_t *ret_woken)
+{
+	bool has_waited = thread->wait_what != WHAT_NONE;
+	bool is_implicit = event->flags & EVENT_IMPLICIT;
+	int code = has_waited ? observe(wakes, thread) : 0;
+	set_active(wakes, thread, true);
+	stop_waiting(wakes, thread);
+	if (has_waited)
+		begin_work(thread);
+	if (code < 0 || event->flags & (EVENT_TIMED_OUT | EVENT_BEFORE))
+		return code;
+	if (!has_waited && is_implicit)
+		thread->began_cpu_ns = thread->cpu_ns;
+	else if (!has_waited &&
+		 (is_lock(event->what) || event->what == WHAT_BARRIER || event->what == WHAT_SEM))
+		code = end_work(wakes, thread, event, ret_woken);
+	struct lock *lock = is_lock(event->what) && code == 0 ? get_lock(wakes, event) : NULL;
+	if (lock)
+		take_lock(lock, event);
+	return is_lock(event->what) && !lock ? -ENOMEM : code;
+}
+
+/*
+ * Who is woken and finds the lock taken again is woken once more, of which the recording says nothing. It is asleep again when
+ * it would have run since.
+ */
+static void note_release(struct wakes *wakes, struct thread *thread, struct lock *lock)
+{
+	bool is_noted = thread->woke > 0 && thread->woke_ns == wakes->now_ns;
+	bool is_asleep =
+		lock->waiting > 1 || wakes->now_ns >= lock->asked_ns + wakes->machine.doze_ns;
+	if (lock->waiting == 0 || !is_asleep || is_noted || wakes->active >= wakes->cores ||
+		wakes->now_ns < lock->woke_ns + wakes->usual_ns)
+		return;
+	note_wake(wakes, thread);
+	lock->woke_ns = wakes->now_ns;
+}
+
+static int released(
+	struct wakes *wakes, struct thread *thread, const struct event *event, uint32_t *ret_woken)
+{
+	if (event->flags & (EVENT_BEFORE | EVENT_IMPLICIT) || thread->wait_what != WHAT_NONE)
+		return 0;
+	if (!is_lock(event->what))
+		return end_work(wakes, thread, event, ret_woken);
+	struct lock *lock = get_lock(wakes, event);
+	if (!lock)
+		return -ENOMEM;
+	if (lock->holder == holder_of(event) && lock->depth > 1) {
+		lock->depth--;
+		return 0;
+	}
+	lock->holder = 0;
+	int code = end_work(wakes, thread, event, ret_woken);
+	if (code == 0 && event->what != WHAT_SPIN)
+		note_release(wakes, thread, lock);
+	return code;
+}
+
+static int add_own(
+	struct wakes *wakes, struct thread *thread, const struct event *event, uint32_t *ret_woken)
+{
+	if (event->cpu_ns > thread->cpu_ns)
+		thread->cpu_ns = event->cpu_ns;
+	switch (event->kind) {
+	case EVENT_WAIT:
+		return wait_begins(wakes, thread, event, ret_woken);
+	case EVENT_PASS:
+		return passed(wakes, thread, event, ret_woken);
+	case EVENT_RELEASE:
+		return released(wakes, thread, event, ret_woken);
+	case EVENT_THREAD_EXIT:
+		stop_waiting(wakes, thread);
+		set_active(wakes, thread, false);
+		(void)map_remove(&wakes->thread_index, event->pid, event->tid); /* it is there */
+		return end_work(wakes, thread, event, ret_woken);
+	case EVENT_REGION_BEGIN:
+	case EVENT_REGION_END:
+	case EVENT_REQUEST_BEGIN:
+	case EVENT_REQUEST_END:
+	case EVENT_TICK:
+		return end_work(wakes, thread, event, ret_woken);
+	default:
+		return 0;
+	}
+}
+
+int wakes_add(struct wakes *wakes, const struct event *event, uint32_t *ret_woken)
+{
+	*ret_woken = 0;
+	if (event->kind == EVENT_LOST || event->tid == 0 || event_is_aside(event) ||
+		(event->kind == EVENT_NAME && event->cpu_ns == 0))
+		return 0;
+	if (event->time_ns > wakes->now_ns)
+		wakes->now_ns = event->time_ns;
+	struct thread *known = find_thread(wakes, event->pid, event->tid);
+	if (event->kind == EVENT_WOKEN) {
+		if (known)
+			woken(wakes, known, event);
+		return 0;
+	}
+	if (event->kind == EVENT_THREAD_START && known) { /* its number is used again */
+		stop_waiting(wakes, known);
+		set_active(wakes, known, false);
+		(void)map_remove(&wakes->thread_index, event->pid, event->tid); /* it is there */
+		known = NULL;
+	}
+	struct thread *thread = known ? known : get_thread(wakes, event);
+	return thread ? add_own(wakes, thread, event, ret_woken) : -ENOMEM;
+}
+
+/* What was found. */
+
+/* The median, and its standard error for what quartiles tell of the spread. False: too few. */
+static bool sum_up(struct place *place, unsigned which, double *ret_median, double *ret_error)
+{
+	size_t count = place->counts[which] < KEPT ? place->counts[which] : KEPT;
+	uint32_t *values = place->values[which];
+	if (count < KEPT_LEAST)
+		return false;
+	order_u32(values, count);
+	size_t lower = count / 4, middle = count / 2, upper = 3 * count / 4;
+	*ret_median = values[middle];
+	*ret_error = 0.93 * (double)(values[upper] - values[lower]) / sqrt((double)count);
+	return true;
+}
+
+/* All places, each by how well it is known. Negative: there is none that tells. */
+static double cost_of(struct wakes *wakes)
+{
+	double sum = 0, weights = 0;
+	for (size_t i = 0; i < wakes->place_count; i++) {
+		double median[2], error[2];
+		if (!sum_up(&wakes->places[i], 0, &median[0], &error[0]) ||
+			!sum_up(&wakes->places[i], 1, &median[1], &error[1]))
+			continue;
+		double off = hypot(hypot(error[0], error[1]), LEAST_ERROR_NS);
+		if (off > MOST_ERROR_NS)
+			continue;
+		sum += (median[1] - median[0]) / (off * off);
+		weights += 1 / (off * off);
+	}
+	return weights > 0 ? fmax(sum / weights, 0) : -1;
+}
+
+/* What is longer than twice the median was disturbed by others. */
+static void find_latency(struct wakes *wakes, struct wakes_found *found)
+{
+	size_t count = wakes->sample_count;
+	if (count < SAMPLES_LEAST)
+		return;
+	order_u32(wakes->samples, count);
+	found->latency_ns = wakes->samples[count / 2];
+	while (wakes->samples[count - 1] > 2 * found->latency_ns)
+		count--;
+	for (size_t i = 0; i < WAKES_PARTS; i++) {
+		size_t part = (i + 1) * count / (WAKES_PARTS + 1);
+		found->parts_ns[i] = wakes->samples[part];
+	}
+}
+
+struct wakes_found wakes_find(struct wakes *wakes)
+{
+	struct wakes_found found = wakes->found;
+	double cost_ns = cost_of(wakes);
+	found.cost_ns = cost_ns < 0 ? wakes->machine.cost_ns : (uint64_t)(cost_ns + 0.5);
+	find_latency(wakes, &found);
+	return found;
+}

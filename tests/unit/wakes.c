@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What waking a thread takes: found in a recording, or told of the machine; the same in replays and in models. */
+#include "replay_fixture.h"
+
+#include "base/strbuf.h"
+#include "builder/build.h"
+#include "trace/wakes.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define WAKES_HEAD "time_ns,tid,event,what,object,site,value,woken_ns,cpu_ns,flags\n"
+
+enum { PAIRS = 100, US = 1000, MS = 1000 * US };
+
+/*
+ * a: 20 us of work, then the lock for 10 us, PAIRS times; after each second of them b, which waits for it, is woken: cost_ns
+ * of a's CPU time. b gets the lock 15 us later, when a is far from it.
+ */
+static void add_pairs(struct strbuf *text, bool wakes, uint64_t cost_ns)
+{
+	uint64_t t = 0, b_cpu = 1, a_cpu = 1;
+	strbuf_add(text, WAKES_HEAD "0,a,start,,,,,,1,\n0,b,start,,,,,,1,\n");
+	for (int i = 0; i < PAIRS; i++) {
+		bool is_waited_for = wakes && i % 2;
+		uint64_t before = wakes && i > 0 && i % 2 == 0 ? 20 * US + cost_ns : 20 * US;
+		t += before;
+		a_cpu += before;
+		strbuf_addf(text, "%" PRIu64 ",a,pass,mutex,m,1,,,%" PRIu64 ",\n", t, a_cpu);
+		if (is_waited_for) {
+			b_cpu += 100;
+			strbuf_addf(text, "%" PRIu64 ",b,wait,mutex,m,2,,,%" PRIu64 ",\n",
+				t + 2 * US, b_cpu);
+		}
+		t += 10 * US;
+		a_cpu += 10 * US;
+		strbuf_addf(text, "%" PRIu64 ",a,release,mutex,m,,,,%" PRIu64 ",\n", t, a_cpu);
+		if (is_waited_for) {
+			b_cpu += 2 * US;
+			strbuf_addf(text, "%" PRIu64 ",b,woken,mutex,m,,a,,,\n", t);
+			strbuf_addf(text,
+				"%" PRIu64 ",b,pass,mutex,m,2,a,%" PRIu64 ",%" PRIu64 ",waited\n",
+				t + 15 * US, t, b_cpu);
+			b_cpu += 100;
+			strbuf_addf(text, "%" PRIu64 ",b,release,mutex,m,,,,%" PRIu64 ",\n",
+				t + 15 * US + 100, b_cpu);
+		}
+	}
+	t += 50 * US;
+	strbuf_addf(text, "%" PRIu64 ",a,exit,,,,,,%" PRIu64 ",\n", t, a_cpu + 50 * US);
+	strbuf_addf(text, "%" PRIu64 ",b,exit,,,,,,%" PRIu64 ",\n", t, b_cpu + US);
+	assert_int_equal(strbuf_failed(text), 0);
+}
+
+static int add_to(void *context, const struct event *event, struct err *err)
+{
+	uint32_t woken;
+	(void)err;
+	return wakes_add(context, event, &woken);
+}
+
+static struct wakes_found find(bool wakes, uint64_t cost_ns, const struct trace_wakes *machine)
+{
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	AUTO(wakes) struct wakes *all = NULL;
+	add_pairs(&text, wakes, cost_ns);
+	assert_int_equal(wakes_new(2, machine, &all), 0);
+	feed(text.text, &(struct event_sink){ .context = all, .event = add_to });
+	return wakes_find(all);
+}
+
+static void the_cost_of_waking_is_found(void **state)
+{
+	(void)state;
+	static const struct trace_wakes machine = { .cost_ns = 9000 };
+	struct wakes_found found = find(true, 6000, &machine);
+	assert_int_equal(found.cost_ns, 6000);
+	assert_int_equal(found.latency_ns, 15000);
+	assert_true(found.parts_ns[0] == 15000);
+	/* a waiter that had not fallen asleep */
+	assert_int_equal(find(true, 0, &machine).cost_ns, 0);
+}
+
+static void without_two_kinds_it_is_the_machines(void **state)
+{
+	(void)state;
+	static const struct trace_wakes machine = { .cost_ns = 9000 };
+	assert_int_equal(find(false, 0, &machine).cost_ns, 9000);
+	assert_int_equal(find(false, 0, &(struct trace_wakes){ 0 }).cost_ns, 0);
+}
+
+static void a_replay_plays_it(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	add_pairs(&text, true, 6000);
+	struct replay_opts opts = { .cores = 2, .wakes = { .cost_ns = 9000, .latency_ns = 1000 } };
+	struct fixture f = { 0 };
+	struct replay_facts facts;
+	assert_int_equal(replay_new(&opts, &f.replay, NULL), 0);
+	struct event_sink sink = replay_sink(f.replay);
+	feed(text.text, &sink);
+	replay_facts(f.replay, &facts);
+	release(&f);
+	assert_int_equal(facts.wake_cost_ns, 6000);
+	assert_int_equal(facts.wake_ns, 15000);
+}
+
+static double mean_of(const struct model_dist *dist)
+{
+	double sum = 0;
+	if (dist->kind != MODEL_QUANTILES)
+		return dist->a.value;
+	for (uint32_t i = 0; i + 1 < dist->quantile_count; i++)
+		sum += (dist->quantiles[i] + dist->quantiles[i + 1]) / 2;
+	return sum / (dist->quantile_count - 1);
+}
+
+/* The work before the lock of `a`, whose every second turn had the waking in it, and before that of `b`. */
+static void a_model_has_it_as_hardware(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	AUTO(build) struct build *build = NULL;
+	AUTO(model) struct model *model = NULL;
+	add_pairs(&text, true, 6000);
+	struct build_opts opts = {
+		.name = "test", .cores = 2, .wakes = { .cost_ns = 9000, .doze_ns = 300 }
+	};
+	assert_int_equal(build_new(&opts, &build), 0);
+	struct event_sink sink = build_sink(build);
+	feed(text.text, &sink);
+	assert_int_equal(build_model(build, &model, NULL), 0);
+	const struct model_hardware *hardware = &model->hardware;
+	assert_true(fabs(hardware->wake_time.value - 15e-6) < 1e-12);
+	assert_true(fabs(hardware->wake_cost.value - 6e-6) < 1e-12);
+	assert_true(fabs(hardware->doze_time.value - 300e-9) < 1e-12);
+	double longest_s = 0;
+	for (size_t i = 0; i < model->group_count; i++)
+		for (size_t j = 0; j < model->groups[i].fragment_count; j++) {
+			const struct model_fragment *fragment = &model->groups[i].fragments[j];
+			if (fragment->op == MODEL_LOCK)
+				longest_s = fmax(longest_s, mean_of(&fragment->cpu));
+		}
+	assert_true(fabs(longest_s - 20e-6) < 1e-9);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_cost_of_waking_is_found),
+		cmocka_unit_test(without_two_kinds_it_is_the_machines),
+		cmocka_unit_test(a_replay_plays_it),
+		cmocka_unit_test(a_model_has_it_as_hardware),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
