@@ -29,6 +29,7 @@ static uint64_t block_part(struct samples *samples)
 	if (samples->count < SAMPLES_MIN)
 		return 0;
 	order_u32(samples->values, samples->count);
+	return samples->values[samples->count / 4];
 }
 
 /* A thread that was woken cannot use a core before it is awake; what is longer is the machine's. */
