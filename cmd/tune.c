@@ -23,6 +23,7 @@ struct values {
 	uint32_t min, max, pid;
 	double interval_s, duration_s;
 	bool json;
+	bool is_default_set; /* nobody named an actuator */
 };
 
 #define FIELD(name) offsetof(struct values, name)
@@ -87,10 +88,10 @@ static json_t *to_json(const struct values *v, const struct tune_session_result 
 					  json_number(t->work / t->seconds)));
 	}
 	return json_pack("{s:i, s:o, s:o, s:I, s:b, s:I, s:I, s:I, s:o}", "version", 1, "metric",
-		json_text(v->metric), "set", json_text(v->set), "threads", (json_int_t)r->last.held,
-		"is_held", r->last.state == TUNER_HOLDING, "steps", (json_int_t)r->last.steps,
-		"intervals", (json_int_t)r->intervals, "restarts", (json_int_t)r->restarts,
-		"measured", measured);
+		json_text(v->metric), "set", json_text(r->actuator), "threads",
+		(json_int_t)r->last.held, "is_held", r->last.state == TUNER_HOLDING, "steps",
+		(json_int_t)r->last.steps, "intervals", (json_int_t)r->intervals, "restarts",
+		(json_int_t)r->restarts, "measured", measured);
 }
 
 static void print_text(const struct tune_session_result *r)
@@ -109,12 +110,13 @@ static void print_text(const struct tune_session_result *r)
 static int print_result(const struct values *v, struct tune_session *session, struct err *err)
 {
 	struct tune_session_result r = tune_session_result(session);
-	if (actuator_needs_page(v->set) && !tune_session_is_tunable(session))
+	if (actuator_needs_page(r.actuator) && !tune_session_is_tunable(session))
 		return err_set(err, -ENODATA, "%s: nothing was tuned",
 			strcmp(v->set, "pool") == 0
 				? "no worker asked corecast_pool_wait() of corecast/pool.h"
-				: "no parallel region of OpenMP left its number of threads to the "
-				  "runtime");
+				: "no parallel region of OpenMP leaves its number of threads to "
+				  "the "
+				  "runtime and can do with another (-s affinity sets cores)");
 	if (r.intervals == 0 && r.nothing)
 		return err_set(err, -ENODATA, "%s: nothing was tuned", r.nothing);
 	if (r.intervals == 0)
@@ -143,6 +145,7 @@ static int tune(const struct values *v, char **program)
 	const struct tune_session_opts opts = {
 		.metric = v->metric,
 		.actuator = v->set,
+		.may_set_cores = v->is_default_set,
 		.pid = program ? 0 : (pid_t)v->pid,
 		.min = v->min,
 		.max = v->max,
@@ -179,6 +182,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (status != 0)
 		return status;
 	bool has_program = operands.program != NULL;
+	v.is_default_set = !v.set && rate_needs_page(v.metric);
 	if (!v.set)
 		v.set = rate_needs_page(v.metric) ? "openmp" : "affinity";
 	if (!has_program && (rate_needs_page(v.metric) || rate_needs_output(v.metric) ||

@@ -73,6 +73,18 @@ void tune_session_free(struct tune_session *session)
 	free(session);
 }
 
+static int begin_search(struct tune_session *session, struct err *err)
+{
+	const struct tuner_opts opts = {
+		.space = { .min = session->opts.min, .max = session->opts.max },
+		.policy = session->opts.policy,
+		.look = LOOK,
+	};
+	tuner_free(session->tuner);
+	session->tuner = NULL;
+	return tuner_new(&opts, &session->tuner, &session->decision, err);
+}
+
 static uint32_t usable_cores(pid_t pid)
 {
 	struct cpu_limits limits;
@@ -112,10 +124,9 @@ int tune_session_new(
 		return err_set(err, -EINVAL,
 			"--min %u: this program may use %u cores, so --max is needed, too",
 			opts->min, session->opts.max);
-	struct tuner_opts inner = { .space = { .min = opts->min, .max = session->opts.max },
-		.policy = opts->policy,
-		.look = LOOK };
-	code = tuner_new(&inner, &session->tuner, &session->decision, err);
+	if (session->share)
+		tune_share_tell(session->share, session->opts.max);
+	code = begin_search(session, err);
 	if (code < 0)
 		return code;
 	*ret = TAKE(session);
@@ -221,6 +232,18 @@ static double busy_of(const struct tune_session *session, pid_t pid)
 	return 1e-9 * (double)(now.run_ns - before->run_ns + waited_ns) / seconds / session->cores;
 }
 
+/* Once: the threads of the program's regions know their numbers, by which they may find their place in arrays. */
+static void tell_bounded(struct tune_session *session, double busy)
+{
+	session->cores = 0;
+	if (session->opts.messages)
+		fprintf(session->opts.messages,
+			"corecast: %7.1f s  %.0f%% of the cores are idle, but the program may have "
+			"room for %u threads only: --max N, for more\n",
+			clock_now_s(CLOCK_MONOTONIC) - session->start_s, 100 * (1 - busy),
+			session->opts.max);
+}
+
 /* Behind an interval: the highest count is the best, and the cores are idle all the same. */
 static int widen(struct tune_session *session, pid_t pid, struct err *err)
 {
@@ -229,6 +252,10 @@ static int widen(struct tune_session *session, pid_t pid, struct err *err)
 	uint32_t most = WIDEST * session->cores, max = session->opts.max;
 	if (!(busy < BUSY) || d->state != TUNER_HOLDING || d->held != max || max >= most)
 		return 0;
+	if (session->openmp_max[0] && tune_share_is_bounded(session->share)) {
+		tell_bounded(session, busy);
+		return 0;
+	}
 	session->opts.max = max < busy * most ? (uint32_t)ceil(max / busy) : most;
 	int code = tuner_widen(session->tuner, session->opts.max, &session->decision, err);
 	if (code == 0 && session->opts.messages)
@@ -238,6 +265,36 @@ static int widen(struct tune_session *session, pid_t pid, struct err *err)
 			clock_now_s(CLOCK_MONOTONIC) - session->start_s, 100 * (1 - busy),
 			session->opts.max, d->state == TUNER_HOLDING ? "holding" : "trying",
 			d->threads);
+	return code;
+}
+
+/* Most of its regions do their work with as many threads as they ask for only: what can be set is their cores. */
+static int set_cores_instead(struct tune_session *session, pid_t pid, struct err *err)
+{
+	AUTO(actuator) struct actuator *cores = NULL;
+	int code = actuator_new("affinity", pid, NULL, &cores, err);
+	if (code < 0)
+		return code == -ESRCH ? 0 : code; /* it has just ended */
+	actuator_restore(session->actuator); /* they have what they ask for again */
+	actuator_free(session->actuator);
+	session->actuator = TAKE(cores);
+	session->opts.actuator = "affinity";
+	session->opts.may_set_cores = false;
+	session->cores = 0;
+	if (session->opts.max > actuator_max(session->actuator))
+		session->opts.max = actuator_max(session->actuator);
+	if (session->opts.min > session->opts.max)
+		session->opts.min = session->opts.max;
+	session->total_count = 0;
+	code = actuator_begin(session->actuator, pid, err);
+	if (code == 0)
+		code = begin_search(session, err);
+	if (code == 0 && session->opts.messages)
+		fprintf(session->opts.messages,
+			"corecast: %7.1f s  the program's regions need as many threads as they ask "
+			"for: from here on it is given 1 to %u cores; trying %u\n",
+			clock_now_s(CLOCK_MONOTONIC) - session->start_s, session->opts.max,
+			session->decision.threads);
 	return code;
 }
 
@@ -264,11 +321,15 @@ static int step(struct tune_session *session, pid_t pid, const struct part *part
 	session->intervals++;
 	session->restarts += session->decision.has_restarted;
 	tell(session, &before);
-	code = widen(session, pid, err);
+	bool has_cores = session->opts.may_set_cores && tune_share_is_kept(session->share);
+	if (has_cores)
+		code = set_cores_instead(session, pid, err);
+	else
+		code = widen(session, pid, err);
 	if (code < 0)
 		return code;
 	begin_busy(session, pid);
-	*ret_changed = session->decision.threads != before.threads;
+	*ret_changed = session->decision.threads != before.threads || has_cores;
 	/* A new thread of the program has its creator's cores, not those that were set later. */
 	return actuator_set(session->actuator, pid, session->decision.threads, err);
 }
@@ -388,6 +449,7 @@ struct tune_session_result tune_session_result(struct tune_session *session)
 {
 	rate_end(session->rate);
 	return (struct tune_session_result){
+		.actuator = session->opts.actuator,
 		.last = session->decision,
 		.totals = session->totals,
 		.total_count = session->total_count,

@@ -14,6 +14,7 @@
 
 struct tune_session_opts {
 	const char *metric, *actuator; /* steer/rate.h, steer/actuator.h */
+	bool may_set_cores; /* instead of openmp, where a program's regions keep their counts */
 	pid_t pid; /* that runs already; 0: the program is started */
 	uint32_t min, max; /* max 0: what the machine, its cpuset and its quota allow */
 	double interval_s, settle_s; /* settle: after a change, before an interval counts */
@@ -30,6 +31,7 @@ struct tune_total {
 };
 
 struct tune_session_result {
+	const char *actuator; /* in the end: a static string, or that of the options */
 	struct tuner_decision last;
 	struct tune_total *totals; /* ascending counts; the session's */
 	size_t total_count;

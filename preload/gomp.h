@@ -81,7 +81,9 @@ void GOMP_atomic_end(void);
 void GOMP_ordered_end(void);
 void omp_unset_lock(void *lock);
 int omp_get_num_threads(void);
+int omp_get_thread_num(void);
 int omp_get_max_threads(void);
+void omp_set_num_threads(int threads);
 
 #define GOMP_FUNCTIONS(X)                                                                          \
 	X(GOMP_parallel)                                                                           \
@@ -135,7 +137,9 @@ int omp_get_max_threads(void);
 	X(GOMP_ordered_end)                                                                        \
 	X(omp_unset_lock)                                                                          \
 	X(omp_get_num_threads)                                                                     \
-	X(omp_get_max_threads)
+	X(omp_get_thread_num)                                                                      \
+	X(omp_get_max_threads)                                                                     \
+	X(omp_set_num_threads)
 
 struct gomp {
 #define GOMP_MEMBER(name) __typeof__(name) *name;

@@ -32,6 +32,7 @@ struct region {
 	struct birth opened;
 	const void *caller;
 	uint64_t step; /* of the loop that it is; 0: it is none */
+	struct tuned_body *tuned;
 	uint64_t arrivals;
 	uint64_t round_place; /* the last arrival of the last barrier that is complete */
 	struct birth round;
@@ -102,7 +103,9 @@ static void run_region(void *argument)
 	running_region = region;
 	(void)omp_take_handed_out(); /* of before */
 	uint64_t outer_step = omp_begin_loop(region->step);
+	unsigned outer_seen = tuned_enter();
 	region->body(region->data);
+	tuned_leave(region->tuned, outer_seen);
 	running_body = outer;
 	running_region = outer_region;
 	(void)omp_begin_loop(outer_step); /* of this region's loop nothing is left */
@@ -138,30 +141,72 @@ static void end_region(const struct region *region, const void *caller)
 		wait_add(SYNC_OMP, region->threads, wait_ns, caller);
 }
 
+/* What a program asks of how many threads there are says what its regions rely on. Fortran's names end with a line. */
+
 EXPORT int omp_get_max_threads(void)
 {
 	const struct gomp *gomp = gomp_find(OMP_CALLER);
-	unsigned most = ompt_own_threads();
-	if (most == 0)
-		most = gomp->omp_get_max_threads ? (unsigned)gomp->omp_get_max_threads() : 1;
-	return (int)tuned_told(most, __builtin_return_address(0));
+	tuned_was_asked();
+	if (ompt_has_default())
+		return (int)ompt_default();
+	return gomp->omp_get_max_threads ? gomp->omp_get_max_threads() : 1;
+}
+
+EXPORT void omp_set_num_threads(int threads)
+{
+	gomp_find(OMP_CALLER)->omp_set_num_threads(threads);
+	ompt_default_set();
+}
+
+EXPORT int omp_get_num_threads(void)
+{
+	const struct gomp *gomp = gomp_find(OMP_CALLER);
+	tuned_saw(TUNED_COUNTS);
+	return gomp->omp_get_num_threads ? gomp->omp_get_num_threads() : 1;
+}
+
+EXPORT int omp_get_thread_num(void)
+{
+	const struct gomp *gomp = gomp_find(OMP_CALLER);
+	tuned_saw(TUNED_NUMBERS);
+	return gomp->omp_get_thread_num ? gomp->omp_get_thread_num() : 0;
+}
+
+EXPORT __typeof__(omp_get_max_threads) omp_get_max_threads_
+	__attribute__((alias("omp_get_max_threads")));
+EXPORT __typeof__(omp_get_num_threads) omp_get_num_threads_
+	__attribute__((alias("omp_get_num_threads")));
+EXPORT __typeof__(omp_get_thread_num) omp_get_thread_num_
+	__attribute__((alias("omp_get_thread_num")));
+
+/* How many threads the region gets; 0: as many as the runtime likes. */
+static unsigned threads_of(
+	struct region *region, unsigned asked, unsigned seen, const struct gomp *gomp)
+{
+	if (!tuned_is_on() || !gomp->omp_get_max_threads)
+		return asked;
+	region->tuned = tuned_find((const void *)(uintptr_t)region->body);
+	return tuned_threads(region->tuned, seen, asked, (unsigned)gomp->omp_get_max_threads());
 }
 
 EXPORT void GOMP_parallel(gomp_body *body, void *data, unsigned threads, unsigned flags)
 {
+	const struct gomp *gomp = gomp_find(OMP_CALLER);
 	struct region region = { body, data };
 	open_region(&region, OMP_CALLER);
-	gomp_find(OMP_CALLER)->GOMP_parallel(run_region, &region, tuned_threads(threads), flags);
+	threads = threads_of(&region, threads, 0, gomp);
+	gomp->GOMP_parallel(run_region, &region, threads, flags);
 	end_region(&region, OMP_CALLER);
 }
 
 EXPORT void GOMP_parallel_sections(
 	gomp_body *body, void *data, unsigned threads, unsigned count, unsigned flags)
 {
+	const struct gomp *gomp = gomp_find(OMP_CALLER);
 	struct region region = { body, data };
 	open_region(&region, OMP_CALLER);
-	gomp_find(OMP_CALLER)
-		->GOMP_parallel_sections(run_region, &region, tuned_threads(threads), count, flags);
+	threads = threads_of(&region, threads, TUNED_DIVIDES, gomp);
+	gomp->GOMP_parallel_sections(run_region, &region, threads, count, flags);
 	end_region(&region, OMP_CALLER);
 }
 
@@ -169,11 +214,11 @@ EXPORT void GOMP_parallel_sections(
 	EXPORT void name(gomp_body *body, void *data, unsigned threads, long start, long end,      \
 		long step, long chunk, unsigned flags)                                             \
 	{                                                                                          \
+		const struct gomp *gomp = gomp_find(OMP_CALLER);                                   \
 		struct region region = { body, data, .step = omp_step_size(step) };                \
 		open_region(&region, OMP_CALLER);                                                  \
-		gomp_find(OMP_CALLER)                                                              \
-			->name(run_region, &region, tuned_threads(threads), start, end, step,      \
-				chunk, flags);                                                     \
+		threads = threads_of(&region, threads, TUNED_DIVIDES, gomp);                       \
+		gomp->name(run_region, &region, threads, start, end, step, chunk, flags);          \
 		end_region(&region, OMP_CALLER);                                                   \
 	}
 
@@ -187,11 +232,11 @@ PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_guided)
 	EXPORT void name(gomp_body *body, void *data, unsigned threads, long start, long end,      \
 		long step, unsigned flags)                                                         \
 	{                                                                                          \
+		const struct gomp *gomp = gomp_find(OMP_CALLER);                                   \
 		struct region region = { body, data };                                             \
 		open_region(&region, OMP_CALLER);                                                  \
-		gomp_find(OMP_CALLER)                                                              \
-			->name(run_region, &region, tuned_threads(threads), start, end, step,      \
-				flags);                                                            \
+		threads = threads_of(&region, threads, TUNED_DIVIDES, gomp);                       \
+		gomp->name(run_region, &region, threads, start, end, step, flags);                 \
 		end_region(&region, OMP_CALLER);                                                   \
 	}
 

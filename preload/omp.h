@@ -13,8 +13,13 @@ enum {
 /* A parallel region was opened by GCC's entry points. */
 extern HIDDEN bool omp_has_regions;
 
-/* ompt.c: what the program would have without tuning, which sets the runtime's default; 0: it has not yet. */
-unsigned ompt_own_threads(void);
+/*
+ * ompt.c: tuning changes the runtime's default for a region of this thread. Whether it has; then, what the program's is; it has
+ * set another one itself.
+ */
+bool ompt_has_default(void);
+unsigned ompt_default(void);
+void ompt_default_set(void);
 
 /* This thread waits as OMPT says: what the runtime does for that is not a wait of its own. */
 extern HIDDEN __thread bool omp_is_waiting __attribute__((tls_model("initial-exec")));

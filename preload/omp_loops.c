@@ -46,6 +46,7 @@ static bool began(
 	bool has_some, uint64_t pieces, int64_t step, const void *ret_from, const void *ret_to)
 {
 	(void)omp_begin_loop(omp_step_size(step)); /* the one before is over */
+	tuned_saw(TUNED_DIVIDES);
 	return got(has_some, pieces, ret_from, ret_to);
 }
 

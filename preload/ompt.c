@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 enum {
+	REGIONS_MAX = 8,
 	WAITS_MAX = 8
 }; /* inside one another: barrier, task, taskwait, task, ...; deeper ones count as work */
 
@@ -27,6 +28,9 @@ enum {
 struct team {
 	const void *caller;
 	uint64_t size; /* 0: not known yet */
+	struct tuned_body *tuned;
+	int own; /* the default of who opened it, if that was changed; else 0 */
+	unsigned given; /* to this */
 	/* As in omp.c: who was last at a barrier. */
 	uint64_t arrivals;
 	uint64_t round_place;
@@ -104,28 +108,44 @@ static void close_wait(struct omp_wait *wait, struct birth by, uint64_t until_ns
 static void (*set_num_threads)(int threads);
 static int (*get_max_threads)(void);
 
-static int untuned; /* the default at the first region; 0: there was none */
+/* What regions have changed of a thread that opened them: its default, and to what. 0: nothing. */
+static __thread struct {
+	int own, given;
+} changed __attribute__((tls_model("initial-exec")));
 
-unsigned ompt_own_threads(void)
+/* Behind a region of one thread the runtime has what we gave that again, whatever was set at its end. */
+unsigned ompt_default(void)
 {
-	return (unsigned)__atomic_load_n(&untuned, __ATOMIC_RELAXED);
+	int now = get_max_threads();
+	if (changed.own > 0 && now == changed.given)
+		set_num_threads(now = changed.own);
+	return (unsigned)now;
 }
 
-/*
- * The runtime asks for its default after it has told of the region; who names a number does not ask. Where
- * nobody wants a count, the default is what it was at the first region.
- */
-static void tune_region(void)
+bool ompt_has_default(void)
+{
+	return changed.own > 0;
+}
+
+void ompt_default_set(void)
+{
+	changed.own = 0;
+}
+
+/* The runtime asks for its default after it has told of the region; who names a number does not ask. Whether it was changed. */
+static bool tune_region(struct tuned_body *body, unsigned requested)
 {
 	if (!tuned_is_on() || has_gomp_regions() || !set_num_threads || !get_max_threads)
-		return;
-	int own = __atomic_load_n(&untuned, __ATOMIC_RELAXED);
-	if (own == 0) {
-		own = get_max_threads();
-		__atomic_store_n(&untuned, own, __ATOMIC_RELAXED);
-	}
-	unsigned wanted = tuned_threads(0);
-	set_num_threads(wanted ? (int)wanted : own);
+		return false;
+	bool is_named = requested != (unsigned)get_max_threads();
+	unsigned own = ompt_default();
+	unsigned given = tuned_threads(body, 0, is_named ? requested : 0, own);
+	if (is_named || given == 0 || given == own)
+		return false;
+	changed.own = (int)own;
+	changed.given = (int)given;
+	set_num_threads(changed.given);
+	return true;
 }
 
 static void on_parallel_begin(union ompt_data *task, const void *frame, union ompt_data *parallel,
@@ -133,17 +153,21 @@ static void on_parallel_begin(union ompt_data *task, const void *frame, union om
 {
 	(void)task;
 	(void)frame;
-	(void)requested;
 	(void)flags;
-	tune_region();
-	if (!is_ours())
+	struct tuned_body *body = tuned_find(caller);
+	bool is_changed = tune_region(body, requested);
+	if (!is_ours() && !body)
 		return;
 	int kept = errno;
 	struct team *team = calloc(1, sizeof(*team));
 	errno = kept;
 	parallel->ptr = team;
-	if (team)
+	if (team) {
 		team->caller = caller;
+		team->tuned = body;
+		team->own = is_changed ? changed.own : 0;
+		team->given = (unsigned)changed.given;
+	}
 	if (is_tracing())
 		opened = trace_birth();
 }
@@ -155,13 +179,44 @@ static void on_parallel_end(
 	(void)task;
 	(void)flags;
 	(void)caller;
-	if (!has_gomp_regions())
+	if (!has_gomp_regions()) {
+		if (changed.own > 0)
+			set_num_threads(changed.own);
 		tuned_region_ended();
+	}
 	struct team *team = parallel->ptr;
 	parallel->ptr = NULL;
 	if (team)
 		closed_ns = clock_ns();
 	free(team);
+}
+
+/* Regions whose bodies this thread runs, one within the other. */
+static __thread struct {
+	struct tuned_body *body;
+	unsigned outer;
+} running[REGIONS_MAX] __attribute__((tls_model("initial-exec")));
+static __thread uint32_t running_count __attribute__((tls_model("initial-exec")));
+
+static void enter_region(const struct team *team, unsigned size)
+{
+	unsigned outer = tuned_enter();
+	if (running_count++ < REGIONS_MAX) {
+		running[running_count - 1].body = team ? team->tuned : NULL;
+		running[running_count - 1].outer = outer;
+	}
+	if (!team || team->own == 0)
+		return;
+	if (size > team->given)
+		tuned_saw(TUNED_NAMES);
+	set_num_threads(team->own); /* its teams inside have the program's default */
+}
+
+static void leave_region(void)
+{
+	if (running_count == 0 || --running_count >= REGIONS_MAX)
+		return;
+	tuned_leave(running[running_count].body, running[running_count].outer);
 }
 
 static void on_implicit_task(int endpoint, union ompt_data *parallel, union ompt_data *task,
@@ -172,6 +227,12 @@ static void on_implicit_task(int endpoint, union ompt_data *parallel, union ompt
 		task->value = flags & OMPT_TASK_INITIAL ? 0 : index;
 	if (endpoint == OMPT_SCOPE_BEGIN && team)
 		__atomic_store_n(&team->size, size, __ATOMIC_RELAXED);
+	if (!tuned_is_on() || (flags & OMPT_TASK_INITIAL))
+		return;
+	if (endpoint == OMPT_SCOPE_BEGIN)
+		enter_region(team, size);
+	else
+		leave_region();
 }
 
 /* Each thread of the team tells of all of the loop: the first one is asked. */
@@ -182,8 +243,13 @@ static void on_work(int kind, int endpoint, const union ompt_data *parallel,
 	(void)caller;
 	bool is_loop = kind == OMPT_WORK_LOOP ||
 		       (kind >= OMPT_WORK_LOOP_STATIC && kind <= OMPT_WORK_LOOP_OTHER);
-	if (is_loop && endpoint == OMPT_SCOPE_BEGIN && task && task->value == 0 &&
-		!has_gomp_regions())
+	if (endpoint != OMPT_SCOPE_BEGIN || has_gomp_regions())
+		return;
+	if (kind == OMPT_WORK_LOOP || kind == OMPT_WORK_LOOP_STATIC)
+		tuned_saw(TUNED_SHARES);
+	else if (is_loop || kind == OMPT_WORK_SECTIONS)
+		tuned_saw(TUNED_DIVIDES);
+	if (is_loop && task && task->value == 0)
 		tuned_iterations(count);
 }
 

@@ -39,7 +39,8 @@ enum { OMPT_TASK_INITIAL = 1 }; /* a flag */
 
 /* Runtimes tell more of how a loop is scheduled by numbers from 10 on. */
 enum ompt_work {
-	OMPT_WORK_LOOP = 1,
+	OMPT_WORK_LOOP = 1, /* of which kind is not told */
+	OMPT_WORK_SECTIONS = 2,
 	OMPT_WORK_LOOP_STATIC = 10,
 	OMPT_WORK_LOOP_OTHER = 13,
 };

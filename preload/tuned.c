@@ -17,29 +17,23 @@
 #include <unistd.h>
 
 enum {
-	ASKERS_MAX = 64,
-	ASKS_FIRST = 2, /* so often an asker is told all */
-	/* So often in a row all are told the same, as one region may come of them. */
-	ASKS_KEPT = 16,
-	NOBODY = ASKERS_MAX,
+	BODIES = 1024,
+	PROBES = 16,
 };
 
 static struct tune_page *page; /* NULL: nobody tunes this program */
 
-/* Calls in the program that ask how many threads a region would have. */
-static struct asker {
-	const void *caller; /* NULL: free */
-	uint32_t asks;
-	bool leads; /* a region has followed */
-	bool skips; /* it asks again and again without one: where it is told 1, none follows */
-} askers[ASKERS_MAX];
+struct tuned_body {
+	const void *code; /* NULL: free */
+	unsigned seen; /* of enum tuned_seen */
+};
 
-/* What this thread was told last. */
-static __thread struct {
-	unsigned threads; /* 0: nothing yet */
-	unsigned asker; /* plus one; 0: a region has followed */
-	unsigned asks; /* since then */
-} told;
+static struct tuned_body bodies[BODIES];
+
+/* In the region that this thread runs. */
+static __thread unsigned seen __attribute__((tls_model("initial-exec")));
+/* How many a region would have, since its last one. */
+static __thread bool has_asked __attribute__((tls_model("initial-exec")));
 
 /* Where the linker put this library. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -89,56 +83,94 @@ static void note_tunable(void)
 		__atomic_store_n(&page->is_tunable, 1, __ATOMIC_RELAXED);
 }
 
-unsigned tuned_threads(unsigned asked)
+struct tuned_body *tuned_find(const void *code)
 {
-	if (!page || asked != 0)
-		return asked;
-	note_tunable();
-	unsigned threads = wanted();
-	bool is_told = told.asker > 0;
-	if (is_told && told.asker <= ASKERS_MAX)
-		__atomic_store_n(&askers[told.asker - 1].leads, true, __ATOMIC_RELAXED);
-	told.asker = told.asks = 0;
-	return threads > 0 && told.threads > 0 && (is_told || threads > told.threads) ? told.threads
-										      : threads;
-}
-
-/* NOBODY: there are too many. */
-static unsigned find_asker(const void *caller)
-{
-	for (unsigned i = 0; i < ASKERS_MAX; i++) {
+	size_t first = (size_t)(((uintptr_t)code >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 54);
+	for (size_t i = 0; page && i < PROBES; i++) {
+		struct tuned_body *body = &bodies[(first + i) % BODIES];
 		const void *expected = NULL;
-		if (__atomic_load_n(&askers[i].caller, __ATOMIC_RELAXED) == caller ||
-			__atomic_compare_exchange_n(&askers[i].caller, &expected, caller, false,
+		if (__atomic_load_n(&body->code, __ATOMIC_RELAXED) == code ||
+			__atomic_compare_exchange_n(&body->code, &expected, code, false,
 				__ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
-			expected == caller)
-			return i;
+			expected == code)
+			return body;
 	}
-	return NOBODY;
+	return NULL;
 }
 
-unsigned tuned_told(unsigned most, const void *caller)
+/* It does the same work with fewer threads than it would have had. */
+static bool takes_fewer(unsigned known, bool was_asked)
+{
+	if (known & TUNED_NAMES)
+		return false;
+	if (known & TUNED_DIVIDES)
+		return true;
+	bool has_either = known & (TUNED_NUMBERS | TUNED_COUNTS);
+	bool has_both = (known & TUNED_NUMBERS) && (known & TUNED_COUNTS);
+	return !was_asked && (!has_either || has_both || (known & TUNED_SHARES));
+}
+
+static void add(uint64_t *counter)
+{
+	(void)__atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
+}
+
+unsigned tuned_threads(struct tuned_body *body, unsigned known, unsigned asked, unsigned own)
 {
 	unsigned threads = page ? wanted() : 0;
-	if (threads == 0)
-		return most;
-	unsigned i = find_asker(caller);
-	bool is_first = i == NOBODY ||
-			__atomic_fetch_add(&askers[i].asks, 1, __ATOMIC_RELAXED) < ASKS_FIRST;
-	/* What it asked for last was done without a region. */
-	if (i != NOBODY && told.asker == i + 1 &&
-		__atomic_load_n(&askers[i].leads, __ATOMIC_RELAXED))
-		tuned_region_ended();
-	/* Several arrays may be laid out for one region, by the same call: nobody is told more than the first meanwhile. */
-	bool is_many = told.asks++ >= ASKS_KEPT;
-	if (is_many && i != NOBODY)
-		__atomic_store_n(&askers[i].skips, true, __ATOMIC_RELAXED);
-	bool is_kept = told.asker > 0 && !is_many && i != NOBODY &&
-		       !__atomic_load_n(&askers[i].skips, __ATOMIC_RELAXED);
-	if (!is_kept)
-		told.threads = is_first || threads > most ? most : threads;
-	told.asker = i + 1;
-	return is_first ? most : told.threads;
+	bool was_asked = has_asked, is_inside = seen & TUNED_RAN;
+	has_asked = false;
+	if (threads == 0 || asked == 1)
+		return asked;
+	if (body)
+		known |= __atomic_load_n(&body->seen, __ATOMIC_RELAXED);
+	if (body && asked == 0 && !(known & (TUNED_RAN | TUNED_DIVIDES)))
+		return 0; /* what it does is seen then */
+	if (!body || asked > 0 || !takes_fewer(known, was_asked)) {
+		if (!is_inside)
+			add(&page->kept);
+		return asked;
+	}
+	note_tunable();
+	if (!is_inside)
+		add(&page->tuned);
+	bool is_bounded = own != page->told || __atomic_load_n(&page->is_bounded, __ATOMIC_RELAXED);
+	return is_bounded && threads > own ? own : threads;
+}
+
+unsigned tuned_enter(void)
+{
+	unsigned outer = seen;
+	seen = TUNED_RAN;
+	return outer;
+}
+
+static void note_bounded(void)
+{
+	if (!__atomic_load_n(&page->is_bounded, __ATOMIC_RELAXED))
+		__atomic_store_n(&page->is_bounded, 1, __ATOMIC_RELAXED);
+}
+
+void tuned_leave(struct tuned_body *body, unsigned outer)
+{
+	if (body && (seen & ~__atomic_load_n(&body->seen, __ATOMIC_RELAXED))) {
+		(void)__atomic_or_fetch(&body->seen, seen, __ATOMIC_RELAXED);
+		if (seen & TUNED_NUMBERS)
+			note_bounded();
+	}
+	seen = outer;
+}
+
+void tuned_saw(unsigned what)
+{
+	seen |= what;
+}
+
+void tuned_was_asked(void)
+{
+	has_asked = true;
+	if (page)
+		note_bounded();
 }
 
 /* Waits a tenth of a second at most: whoever wrote the page last may not have woken us. */

@@ -6,18 +6,42 @@
 #include "sink.h"
 
 /*
- * How many threads a parallel region of OpenMP should have. A region that names a number gets it: its program
- * may depend on that. 0, as in libgomp: the runtime's default. What the thread was told by tuned_told() since its last
- * region it gets, else no more than that.
+ * A parallel region of OpenMP may have fewer threads than it would have had, as with OMP_DYNAMIC, if those who are there do all
+ * of its work. What its body asks in its first run tells: iterations and sections that the runtime hands out, or a thread's
+ * number and how many there are, say so; so does asking nothing. Its number alone is for work that was divided before (or for
+ * arrays of the thread's own), and how many there are alone may be for later ones: both get what they would have had. So does a
+ * region right before which the program asks how many there would be and whose iterations are not handed out one by one: OpenBLAS
+ * has one for each thread, which wait for one another. The program is always told the truth: so no region has more threads
+ * than arrays that it keeps.
  */
-HIDDEN unsigned tuned_threads(unsigned asked);
+enum tuned_seen {
+	TUNED_RAN = 1,
+	TUNED_NUMBERS = 2, /* asks for its thread's number */
+	TUNED_COUNTS = 4, /* and how many threads there are */
+	TUNED_DIVIDES = 8, /* the runtime hands its work out */
+	TUNED_SHARES = 16, /* the runtime divides it in the beginning (GCC's: both of the above) */
+	TUNED_NAMES = 32, /* it had another count than it was given */
+};
+
+struct tuned_body; /* a region's code; opaque */
+
+/* NULL: nobody tunes, or there are too many. */
+HIDDEN struct tuned_body *tuned_find(const void *code);
 
 /*
- * What a program is told that asks how many threads a region would have; `most`: by the runtime. Some have arrays for so many, for
- * good: who asks for the first times is told all. Others lay the work of the next region out for so many (OpenBLAS, which
- * waits for ever in a region with fewer, and opens none for one thread): who asks again and again is told what is wanted.
+ * How many threads the region should have that this thread opens. `known`: of enum tuned_seen, beside what its runs have shown; `asked`: by
+ * the program for this region; `own`: what the runtime would give it else. `asked` where that is to be kept; 0: the runtime's default.
  */
-HIDDEN unsigned tuned_told(unsigned most, const void *caller);
+HIDDEN unsigned tuned_threads(
+	struct tuned_body *body, unsigned known, unsigned asked, unsigned own);
+
+/* Each thread of a region, around its body; `outer`: what the first one returned. */
+HIDDEN unsigned tuned_enter(void);
+HIDDEN void tuned_leave(struct tuned_body *body, unsigned outer);
+HIDDEN void tuned_saw(unsigned what);
+
+/* The program has asked how many threads a region would have. */
+HIDDEN void tuned_was_asked(void);
 HIDDEN bool tuned_is_on(void);
 HIDDEN void tuned_region_ended(void);
 HIDDEN bool tuned_wants_iterations(void);

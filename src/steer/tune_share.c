@@ -52,6 +52,11 @@ struct tune_page *tune_share_page(struct tune_share *share)
 	return share ? share->page : NULL;
 }
 
+void tune_share_tell(struct tune_share *share, uint32_t threads)
+{
+	share->page->told = threads;
+}
+
 const char *tune_share_path(const struct tune_share *share)
 {
 	return share->path;
@@ -67,4 +72,16 @@ size_t tune_share_environment(const struct tune_share *share, const char **ret)
 bool tune_share_is_tunable(const struct tune_share *share)
 {
 	return __atomic_load_n(&share->page->is_tunable, __ATOMIC_RELAXED);
+}
+
+bool tune_share_is_bounded(const struct tune_share *share)
+{
+	return __atomic_load_n(&share->page->is_bounded, __ATOMIC_RELAXED);
+}
+
+bool tune_share_is_kept(const struct tune_share *share)
+{
+	enum { ENOUGH = 10 }; /* how a program begins says little */
+	uint64_t kept = __atomic_load_n(&share->page->kept, __ATOMIC_RELAXED);
+	return kept >= ENOUGH && kept > __atomic_load_n(&share->page->tuned, __ATOMIC_RELAXED);
 }

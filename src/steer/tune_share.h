@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct tune_page; /* preload/tune_page.h */
 struct tune_share; /* opaque */
@@ -27,8 +28,17 @@ const char *tune_share_path(const struct tune_share *share);
 /* "NAME=value" for the program's environment, borrowed; how many. Room for SYNC_ENV_ASSIGNMENTS is needed. */
 size_t tune_share_environment(const struct tune_share *share, const char **ret);
 
-/* A parallel region has left its number of threads to the runtime, or there is a pool. */
+/* Before the program starts: what OMP_NUM_THREADS tells it. */
+void tune_share_tell(struct tune_share *share, uint32_t threads);
+
+/* A parallel region can have another number of threads, or there is a pool. */
 bool tune_share_is_tunable(const struct tune_share *share);
+
+/* It may have arrays for as many threads as OMP_NUM_THREADS told it: no region gets more. */
+bool tune_share_is_bounded(const struct tune_share *share);
+
+/* Most parallel regions so far need as many threads as they would have had (preload/tuned.h). */
+bool tune_share_is_kept(const struct tune_share *share);
 
 void tune_share_free(struct tune_share *share);
 

@@ -159,15 +159,22 @@ else
 	grep -q 'it has no elfutils' stderr
 fi
 
-# OpenMP regions, without the program's doing; a region that names its number keeps it (the program looks).
+# OpenMP regions, without the program's doing; those that rely on their number of threads keep it (the program looks).
 for regions in "$CORECAST_BUILD/tests/programs/regions" "$CORECAST_BUILD/tests/programs/regions_llvm"; do
 	if [ ! -x "$regions" ]; then
 		continue
 	fi
 	: >log.csv
-	"$CORECAST" tune -i 0.06 --max 5 --log log.csv -- "$regions" log.csv holding >counts 2>messages
+	"$CORECAST" tune -s openmp -i 0.06 --max 5 --log log.csv -- "$regions" log.csv holding >counts 2>messages
 	[ "$(wc -l <counts)" -ge 2 ]
 	[ "$(sort -n counts | tail -n 1)" -eq 5 ]
+	# Where all of them do, it is given cores instead.
+	: >messages
+	"$CORECAST" tune -i 0.06 --max 2 --json -- "$regions" messages 'from here on it is given' kept 2>messages |
+		jq -e '.set == "affinity"' >positive
+	: >log.csv
+	"$CORECAST" tune -s openmp -i 0.06 --max 2 --log log.csv -- "$regions" log.csv ,searching kept 2>messages && exit 1
+	grep -q 'no parallel region of OpenMP leaves its number' messages
 	if [ -n "$has_names" ] && [ "$(id -u)" -eq 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
 		: >log.csv
 		"$CORECAST" tune -m "uprobe:$regions:work" -s openmp -i 0.02 --max 5 --log log.csv --json \
@@ -187,7 +194,7 @@ done
 
 # What a program that is only tuned has of ours: no lock, for one. Who is recorded as well has all of it, and is not counted twice.
 tuned=$CORECAST_BUILD/preload/libcorecast-tune.so
-if nm -D --defined-only "$tuned" | grep -vE ' (GOMP_(parallel|loop)|omp_get_max_threads|ompt_start_tool|corecast_)'; then
+if nm -D --defined-only "$tuned" | grep -vE ' (GOMP_(parallel|loop)|omp_[gs]et_|ompt_start_tool|corecast_)'; then
 	exit 1
 fi
 loops=$CORECAST_BUILD/tests/programs/loops

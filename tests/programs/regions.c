@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * regions FILE WORD: parallel regions until the file has the word in it; prints the thread counts that they had.
- * The region whose number of threads is named keeps it; no other has more than the program was told in the beginning, and one
- * that the program asked about has as many as it was told, of which one needs no region.
+ * regions FILE WORD [kept]: parallel regions until the file has the word in it; prints the thread counts that those had which can do
+ * with any (with `kept` there are none of these). Each kind that relies on how many it would have looks whether it has them.
  */
 #include "has_word.h"
 
 #include <omp.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { COUNTS = 65, NAMED = 3 };
+enum { COUNTS = 65, NAMED = 3, SET = 2, ITEMS = 60 };
+
+struct run {
+	int most; /* told in the beginning */
+	int threads[COUNTS]; /* of a region: how often each of them was there */
+	int done[ITEMS];
+	bool seen[COUNTS]; /* counts of the regions that can do with any */
+};
 
 __attribute__((noinline)) static void work(bool *seen, int threads)
 {
@@ -18,37 +25,135 @@ __attribute__((noinline)) static void work(bool *seen, int threads)
 		seen[threads] = true;
 }
 
-int main(int argc, char **argv)
+static void begin(struct run *run)
 {
-	bool seen[COUNTS] = { false };
-	if (argc != 3)
-		return 2;
-	int most = omp_get_max_threads();
-	while (!has_word(argv[1], argv[2])) {
-		int threads = 0, named = 0;
+	memset(run->threads, 0, sizeof run->threads);
+	memset(run->done, 0, sizeof run->done);
+}
+
+static bool is_done(const struct run *run)
+{
+	for (int i = 0; i < ITEMS; i++)
+		if (run->done[i] != 1)
+			return false;
+	return true;
+}
+
+/* So many threads were in the last region. */
+static int count(const struct run *run)
+{
+	int threads = 0;
+	while (threads < COUNTS && run->threads[threads] > 0)
+		threads++;
+	return threads;
+}
+
+static bool divided_by_those_there(struct run *run)
+{
+	begin(run);
+#pragma omp parallel
+	{
+		int me = omp_get_thread_num(), all = omp_get_num_threads();
+		run->threads[me]++;
+		for (int i = me; i < ITEMS; i += all)
+			run->done[i]++;
+	}
+	work(run->seen, count(run));
+	return is_done(run) && count(run) <= run->most;
+}
+
+/* Right before it the program asks, for arrays of its threads. */
+static bool handed_out(struct run *run)
+{
+	bool is_alike = omp_get_max_threads() == run->most;
+	begin(run);
+#pragma omp parallel for schedule(dynamic)
+	for (int i = 0; i < ITEMS; i++) {
+		run->done[i]++;
+#pragma omp atomic
+		run->threads[omp_get_thread_num()]++;
+	}
+	return is_done(run) && is_alike;
+}
+
+static bool divided_before(struct run *run)
+{
+	begin(run);
+#pragma omp parallel
+	{
+		int me = omp_get_thread_num();
+		run->threads[me]++;
+		for (int i = me; i < ITEMS; i += run->most)
+			run->done[i]++;
+	}
+	return is_done(run) && count(run) == run->most;
+}
+
+/* As OpenBLAS: an iteration of each thread, which could wait for one another. */
+static bool asked_for(struct run *run)
+{
+	int all = omp_get_max_threads();
+	begin(run);
+#pragma omp parallel for schedule(static)
+	for (int i = 0; i < all; i++)
+		run->threads[omp_get_thread_num()]++;
+	return all == run->most && count(run) == all;
+}
+
+static bool counted(const struct run *run)
+{
+	int all = 0;
 #pragma omp parallel
 #pragma omp single
-		threads = omp_get_num_threads();
+	all = omp_get_num_threads();
+	return all == run->most;
+}
+
+static bool named(void)
+{
+	int all = 0;
 #pragma omp parallel num_threads(NAMED)
 #pragma omp single
-		named = omp_get_num_threads();
-		if (named != NAMED || threads > most)
-			return 1;
-		int sizes[2], got = 1; /* of two arrays for the same region */
-		for (int i = 0; i < 2; i++)
-			sizes[i] = omp_get_max_threads();
-		int told = sizes[0];
-		if (told > 1) {
-#pragma omp parallel
-#pragma omp single
-			got = omp_get_num_threads();
-		}
-		if (got != told || sizes[1] != told)
-			return 1;
-		work(seen, threads);
+	all = omp_get_num_threads();
+	return all == NAMED;
+}
+
+static bool set(struct run *run)
+{
+	bool is_told = true;
+	omp_set_num_threads(SET);
+	for (int i = 0; i < 3 && is_told; i++) {
+		is_told = omp_get_max_threads() == SET && divided_by_those_there(run) &&
+			  count(run) <= SET && omp_get_max_threads() == SET;
+	}
+	omp_set_num_threads(run->most);
+	return is_told;
+}
+
+int main(int argc, char **argv)
+{
+	struct run run = { .most = omp_get_max_threads() };
+	if (argc < 3)
+		return 2;
+	bool is_kept = argc > 3;
+	while (!has_word(argv[1], argv[2])) {
+		if (!is_kept && !divided_by_those_there(&run))
+			return 3;
+		if (!is_kept && !handed_out(&run))
+			return 4;
+		if (!divided_before(&run))
+			return 5;
+		if (!asked_for(&run))
+			return 6;
+		if (!is_kept && !set(&run))
+			return 7;
+		if (!counted(&run))
+			return 9;
+		if (!named())
+			return 8;
 	}
 	for (int i = 0; i < COUNTS; i++)
-		if (seen[i])
+		if (run.seen[i])
 			printf("%d\n", i);
 	return 0;
 }
