@@ -40,14 +40,14 @@ EXPORT int mtx_unlock(mtx_t *mutex)
 
 EXPORT int cnd_signal(cnd_t *cond)
 {
-	uint64_t time_ns = releases(cond);
+	uint64_t time_ns = wakes(cond, 1);
 	int result = real()->cnd_signal(cond);
 	return released(SYNC_COND, cond, 0, time_ns, result, CALLER);
 }
 
 EXPORT int cnd_broadcast(cnd_t *cond)
 {
-	uint64_t time_ns = releases(cond);
+	uint64_t time_ns = wakes(cond, WAKE_ALL);
 	int result = real()->cnd_broadcast(cond);
 	return released(SYNC_COND, cond, RELEASE_ALL, time_ns, result, CALLER);
 }

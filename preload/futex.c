@@ -38,7 +38,7 @@ EXPORT long futex_syscall(
 	if (number == SYS_futex && sink_mode != SINK_OFF) {
 		if (waits(operation))
 			return await(CALLER, word, operation, value, timeout, bits);
-		(void)releases(word);
+		(void)wakes(word, value > 0 && value < WAKE_ALL ? (int)value : WAKE_ALL);
 	} else if (number == SYS_seccomp && sink_mode != SINK_OFF) {
 		confined_by_seccomp((unsigned long)word, (const void *)value);
 	}

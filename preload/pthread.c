@@ -303,14 +303,14 @@ EXPORT int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, 
 
 EXPORT int pthread_cond_signal(pthread_cond_t *cond)
 {
-	uint64_t time_ns = releases(cond);
+	uint64_t time_ns = wakes(cond, 1);
 	int result = real()->pthread_cond_signal(cond);
 	return released(SYNC_COND, cond, 0, time_ns, result, CALLER);
 }
 
 EXPORT int pthread_cond_broadcast(pthread_cond_t *cond)
 {
-	uint64_t time_ns = releases(cond);
+	uint64_t time_ns = wakes(cond, WAKE_ALL);
 	int result = real()->pthread_cond_broadcast(cond);
 	return released(SYNC_COND, cond, RELEASE_ALL, time_ns, result, CALLER);
 }

@@ -22,6 +22,7 @@
 #include "clock.h"
 #include "profiled.h"
 #include "record.h"
+#include "wakes.h"
 
 #include <stdbool.h>
 
@@ -67,7 +68,8 @@ struct wait {
 	uint64_t woken_ns; /* when it could go on, if the interposer knows; else 0 */
 	uint64_t
 		cpu_ns; /* of the thread at its start: of waits that may not block, and within a budget */
-	uint64_t sleeps; /* also, of a profiled thread: how often it has slept until then */
+	uint64_t
+		sleeps; /* also, of a profiled thread, and of one among several let go at once: how often it has slept until then */
 	uint64_t place; /* among the arrivals at a barrier */
 	uint32_t woken_by; /* the thread that let it go, if the interposer knows; else 0 */
 	struct trace_record *row; /* of a trace: its WAIT */
@@ -151,6 +153,7 @@ enum {
 void trace_acquired(uint32_t kind, const void *object, uint32_t flags, const void *caller);
 uint64_t trace_now(void); /* of a release */
 uint64_t trace_releases(const void *object); /* trace_now(), noted for who waits */
+uint64_t trace_wakes(const void *object, int count); /* the same of so many of those who wait */
 void trace_joined(const void *thread);
 void trace_released(
 	uint32_t kind, const void *object, uint32_t flags, uint64_t time_ns, const void *caller);
@@ -182,6 +185,12 @@ static inline int acquired_shared(uint32_t kind, const void *object, int result,
 static inline uint64_t releases(const void *object)
 {
 	return is_tracing() ? trace_releases(object) : 0;
+}
+
+/* The same of what lets so many of those who wait go, whom WAKE_ALL means: a condition, a futex. */
+static inline uint64_t wakes(const void *object, int count)
+{
+	return is_tracing() ? trace_wakes(object, count) : 0;
 }
 
 /* The next thread may have the same handle, and be joined before it could tell its number. Yields the result. */

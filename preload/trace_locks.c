@@ -68,14 +68,27 @@ uint64_t trace_now(void)
 	return now();
 }
 
-uint64_t trace_releases(const void *object)
+/* Its CPU time now: who gives a lock back to others may lose its core to them before it is recorded. */
+static inline uint64_t look_at_clocks(void)
 {
 	profiled_pause();
 	uint64_t time_ns = now();
-	/* Its CPU time now: who gives a lock back to others may lose its core to them before it is recorded. */
 	if (self.state == THREAD_RECORDING && !self.is_busy)
 		cpu_clock_before(&self.cpu, time_ns);
+	return time_ns;
+}
+
+uint64_t trace_releases(const void *object)
+{
+	uint64_t time_ns = look_at_clocks();
 	wake_note(object, time_ns, self.tid);
+	return time_ns;
+}
+
+uint64_t trace_wakes(const void *object, int count)
+{
+	uint64_t time_ns = look_at_clocks();
+	wake_signal(object, time_ns, self.tid, count);
 	return time_ns;
 }
 

@@ -121,6 +121,8 @@ void trace_wait_begin_cond(
 	put(wait->start_ns, head_of(TRACE_RELEASE, SYNC_LOCK, TRACE_IMPLICIT), (uintptr_t)mutex,
 		caller, 0);
 	put_wait(wait, (uintptr_t)mutex);
+	if (!wait->is_estimated && wake_lets_all_go(cond))
+		wait->sleeps = kernel_sleeps();
 	leave();
 }
 
@@ -146,6 +148,9 @@ static struct wake find_waker(const struct wait *wait)
 		return (struct wake){ 0 };
 	case SYNC_LOCK:
 		return find_unlock(wait);
+	case SYNC_COND:
+	case SINK_FUTEX:
+		return wake_take(wait->object, wait->start_ns);
 	default:
 		return wake_find(wait->object);
 	}
@@ -162,6 +167,17 @@ static void put_pass(const struct wait *wait, uint64_t time_ns, struct wake wake
 }
 
 /*
+ * Whether it slept for the mutex as well. Of a mutex that was free when the waiter got a core, others' unlocks tell nothing: who is
+ * let go alone meets the one that let it go, if that still has the mutex, and seldom others.
+ */
+static bool waited_twice(const struct wait *wait, struct wake wake, struct wake unlock)
+{
+	if (unlock.tid == self.tid || unlock.time_ns < wake.time_ns + RELOCK_NS)
+		return false;
+	return wait->sleeps ? kernel_sleeps() - wait->sleeps > 1 : unlock.tid == wake.tid;
+}
+
+/*
  * After a signal the waiter needs the mutex again. If its holder kept it, that was a second wait:
  *
  *	wait          signal            unlock    on a core
@@ -172,7 +188,7 @@ static void pass_cond(const struct wait *wait, uint64_t time_ns, struct wake wak
 	struct wake unlock = wake_find(wait->mutex);
 	uint64_t signal_ns = within(wake.time_ns, wait->start_ns, time_ns);
 	struct head acquire = head_of(TRACE_PASS, SYNC_LOCK, TRACE_IMPLICIT);
-	if (!signal_ns || unlock.tid == self.tid || unlock.time_ns < signal_ns + RELOCK_NS) {
+	if (!signal_ns || !waited_twice(wait, (struct wake){ signal_ns, wake.tid }, unlock)) {
 		put_pass(wait, time_ns, wake);
 		put(time_ns, acquire, (uintptr_t)wait->mutex, wait->caller, 0);
 		return;

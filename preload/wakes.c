@@ -8,6 +8,13 @@
 enum {
 	SETS = 512,
 	WAYS = 4,
+	SIGNALS = 8,
+};
+
+struct signal {
+	uint64_t time_ns;
+	uint32_t tid;
+	int count; /* whom it let go that have not asked yet */
 };
 
 /* A cache line each: threads that use different objects do not meet. */
@@ -20,6 +27,10 @@ struct slot {
 	uint32_t tid, end_tid;
 	uint32_t parties; /* threads that meet at the barrier; 0: unknown */
 	uint64_t wait_ns; /* when the first of those who wait for the lock came; 0: unknown */
+	/* Only of what is signalled: in other lines. */
+	struct signal signals[SIGNALS] __attribute__((aligned(64)));
+	uint32_t signal_count; /* ever */
+	bool lets_all_go;
 } __attribute__((aligned(64)));
 
 static struct slot table[SETS][WAYS];
@@ -55,6 +66,12 @@ static struct slot *claim(const void *object)
 	oldest->end_ns = 0;
 	oldest->parties = 0;
 	oldest->wait_ns = 0;
+	if (oldest->signal_count > 0) {
+		oldest->signal_count = 0;
+		oldest->lets_all_go = false;
+		for (int i = 0; i < SIGNALS; i++)
+			oldest->signals[i].count = 0;
+	}
 	__atomic_store_n(&oldest->object, object, __ATOMIC_RELEASE);
 	return oldest;
 }
@@ -73,6 +90,54 @@ struct wake wake_find(const void *object)
 		return (struct wake){ 0 };
 	uint64_t time_ns = __atomic_load_n(&slot->time_ns, __ATOMIC_ACQUIRE);
 	return (struct wake){ time_ns, slot->tid };
+}
+
+void wake_signal(const void *object, uint64_t time_ns, uint32_t tid, int count)
+{
+	struct slot *slot = claim(object);
+	slot->tid = tid;
+	__atomic_store_n(&slot->time_ns, time_ns, __ATOMIC_RELEASE);
+	if (count == WAKE_ALL)
+		slot->lets_all_go = true;
+	uint32_t number = __atomic_fetch_add(&slot->signal_count, 1, __ATOMIC_RELAXED);
+	struct signal *signal = &slot->signals[number % SIGNALS];
+	__atomic_store_n(&signal->count, 0, __ATOMIC_RELAXED);
+	signal->tid = tid;
+	__atomic_store_n(&signal->time_ns, time_ns, __ATOMIC_RELEASE);
+	__atomic_store_n(&signal->count, count, __ATOMIC_RELEASE);
+}
+
+bool wake_lets_all_go(const void *object)
+{
+	const struct slot *slot = find(object);
+	return slot && slot->lets_all_go;
+}
+
+/* The first since then that has let go more than have asked; NULL: none. */
+static struct signal *first_signal(struct slot *slot, uint64_t since_ns)
+{
+	struct signal *first = NULL;
+	for (int i = 0; i < SIGNALS; i++) {
+		struct signal *signal = &slot->signals[i];
+		if (__atomic_load_n(&signal->count, __ATOMIC_ACQUIRE) > 0 &&
+			signal->time_ns >= since_ns && (!first || signal->time_ns < first->time_ns))
+			first = signal;
+	}
+	return first;
+}
+
+struct wake wake_take(const void *object, uint64_t wait_start_ns)
+{
+	struct slot *slot = find(object);
+	struct signal *signal;
+	while (slot && (signal = first_signal(slot, wait_start_ns))) {
+		struct wake wake = { signal->time_ns, signal->tid };
+		int count = __atomic_load_n(&signal->count, __ATOMIC_RELAXED);
+		if (count > 0 && __atomic_compare_exchange_n(&signal->count, &count, count - 1,
+					 false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return wake;
+	}
+	return wake_find(object);
 }
 
 void wake_wait(const void *lock, uint64_t time_ns)

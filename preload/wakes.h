@@ -10,6 +10,7 @@
 #ifndef PRELOAD_WAKES_H
 #define PRELOAD_WAKES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct wake {
@@ -19,6 +20,15 @@ struct wake {
 
 void wake_note(const void *object, uint64_t time_ns, uint32_t tid);
 struct wake wake_find(const void *object);
+
+/*
+ * Several signals may have come before who was let go by the first gets a core, so each of the last few is told to as many of
+ * those that waited then as it let go: how many could run is right, who of them is by the order in which they ran.
+ */
+enum { WAKE_ALL = 0x7fffffff };
+void wake_signal(const void *object, uint64_t time_ns, uint32_t tid, int count);
+struct wake wake_take(const void *object, uint64_t wait_start_ns);
+bool wake_lets_all_go(const void *object); /* some signal did */
 
 /*
  * A thread begins to wait for a lock, and has it. wake_held_since() is for who holds the lock and did not note
