@@ -321,7 +321,7 @@ static void so_are_other_calls_that_block(void **state)
 	for (const struct event *e = trace.events; e < trace.events + trace.count; e++)
 		if (e->kind == EVENT_WAIT && e->what == WHAT_IO && e->tid == trace.events[0].tid)
 			blocked += after(&trace, e)->time_ns - e->time_ns >= HOLD_NS;
-	assert_int_equal(blocked, 5);
+	assert_true(blocked >= 5); /* a busy machine may take the core away inside another */
 }
 
 int main(void)
