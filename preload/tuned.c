@@ -107,7 +107,8 @@ static bool takes_fewer(unsigned known, bool was_asked)
 		return true;
 	bool has_either = known & (TUNED_NUMBERS | TUNED_COUNTS);
 	bool has_both = (known & TUNED_NUMBERS) && (known & TUNED_COUNTS);
-	return !was_asked && (!has_either || has_both || (known & TUNED_SHARES));
+	return !was_asked && !(known & TUNED_ASKED_AGAIN) &&
+	       (!has_either || has_both || (known & TUNED_SHARES));
 }
 
 static void add(uint64_t *counter)
@@ -124,6 +125,9 @@ unsigned tuned_threads(struct tuned_body *body, unsigned known, unsigned asked, 
 		return asked;
 	if (body)
 		known |= __atomic_load_n(&body->seen, __ATOMIC_RELAXED);
+	if (body && was_asked && !(known & TUNED_ASKED_AGAIN))
+		(void)__atomic_or_fetch(&body->seen,
+			known & TUNED_ASKED ? TUNED_ASKED_AGAIN : TUNED_ASKED, __ATOMIC_RELAXED);
 	if (body && asked == 0 && !(known & (TUNED_RAN | TUNED_DIVIDES)))
 		return 0; /* what it does is seen then */
 	if (!body || asked > 0 || !takes_fewer(known, was_asked)) {

@@ -10,8 +10,8 @@
  * of its work. What its body asks in its first run tells: iterations and sections that the runtime hands out, or a thread's
  * number and how many there are, say so; so does asking nothing. Its number alone is for work that was divided before (or for
  * arrays of the thread's own), and how many there are alone may be for later ones: both get what they would have had. So does a
- * region right before which the program asks how many there would be and whose iterations are not handed out one by one: OpenBLAS
- * has one for each thread, which wait for one another. The program is always told the truth: so no region has more threads
+ * region right before which the program has asked twice how many there would be and whose iterations are not handed out one by
+ * one: OpenBLAS has one for each thread, which wait for one another (asked once, it keeps its threads that time). The program is always told the truth: so no region has more threads
  * than arrays that it keeps.
  */
 enum tuned_seen {
@@ -21,6 +21,8 @@ enum tuned_seen {
 	TUNED_DIVIDES = 8, /* the runtime hands its work out */
 	TUNED_SHARES = 16, /* the runtime divides it in the beginning (GCC's: both of the above) */
 	TUNED_NAMES = 32, /* it had another count than it was given */
+	TUNED_ASKED = 64, /* right before it the program asked how many it would have */
+	TUNED_ASKED_AGAIN = 128,
 };
 
 struct tuned_body; /* a region's code; opaque */

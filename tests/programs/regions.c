@@ -89,15 +89,18 @@ static bool divided_before(struct run *run)
 	return is_done(run) && count(run) == run->most;
 }
 
-/* As OpenBLAS: an iteration of each thread, which could wait for one another. */
+/* As OpenBLAS: an iteration of each thread, which could wait for one another; it asks before the first of several. */
 static bool asked_for(struct run *run)
 {
-	int all = omp_get_max_threads();
-	begin(run);
+	bool is_all = omp_get_max_threads() == run->most;
+	for (int step = 0; step < 2 && is_all; step++) {
+		begin(run);
 #pragma omp parallel for schedule(static)
-	for (int i = 0; i < all; i++)
-		run->threads[omp_get_thread_num()]++;
-	return all == run->most && count(run) == all;
+		for (int i = 0; i < run->most; i++)
+			run->threads[omp_get_thread_num()]++;
+		is_all = count(run) == run->most;
+	}
+	return is_all;
 }
 
 static bool counted(const struct run *run)
@@ -123,8 +126,10 @@ static bool set(struct run *run)
 	bool is_told = true;
 	omp_set_num_threads(SET);
 	for (int i = 0; i < 3 && is_told; i++) {
-		is_told = omp_get_max_threads() == SET && divided_by_those_there(run) &&
-			  count(run) <= SET && omp_get_max_threads() == SET;
+		begin(run);
+#pragma omp parallel
+		run->threads[omp_get_thread_num() % omp_get_num_threads()]++;
+		is_told = count(run) <= SET && omp_get_max_threads() == SET;
 	}
 	omp_set_num_threads(run->most);
 	return is_told;
@@ -143,7 +148,7 @@ int main(int argc, char **argv)
 			return 4;
 		if (!divided_before(&run))
 			return 5;
-		if (!asked_for(&run))
+		if (!is_kept && !asked_for(&run))
 			return 6;
 		if (!is_kept && !set(&run))
 			return 7;
