@@ -52,8 +52,5 @@ int main(int argc, char **argv)
 	kernel_begin_work(&kernel);
 	kernel_run_threads(&kernel, work, &s);
 	kernel_end_work(&kernel);
-	uint64_t sum = 0;
-	for (int t = 0; t < kernel.threads; t++)
-		sum += s.sums[(size_t)t * 8];
-	return kernel_finish(&kernel, sum);
+	return kernel_finish(&kernel, kernel_sum_of_lines(&kernel, s.sums));
 }

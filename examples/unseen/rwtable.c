@@ -60,8 +60,6 @@ int main(int argc, char **argv)
 	kernel_begin_work(&kernel);
 	kernel_run_threads(&kernel, work, &s);
 	kernel_end_work(&kernel);
-	uint64_t sum = 0;
-	for (int t = 0; t < kernel.threads; t++)
-		sum += s.sums[(size_t)t * 8];
+	uint64_t sum = kernel_sum_of_lines(&kernel, s.sums);
 	return kernel_finish(&kernel, sum + kernel_hash(1, s.values, KEYS * 8));
 }

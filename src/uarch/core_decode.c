@@ -7,25 +7,21 @@
 #include "uarch/core_jumps.h"
 #include "uarch/core_parts.h"
 #include "uarch/core_streams.h"
+#include "uarch/core_words.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 enum {
 	STACK_POINTER = 4,
-	FIRST_WORD = CORE_REGISTERS - CORE_WORDS, /* in done[] */
-	WORD_BYTES = 8, /* in which stores are looked up by later loads */
 	STRING_BYTES = 32, /* that a string instruction moves with one load and one store */
 };
 
 struct core_decoder {
 	struct core_program *program;
 	struct map slots; /* (class, code): slot of the class */
-	uint64_t carried_words[CORE_WORDS]; /* of the class, whose times carry over */
-	uint32_t carried_count;
-	struct map lines, words; /* of the trace: line id; index into done[] of the last store */
-	struct map pages; /* of the trace: page id */
-	struct map stored; /* words that the trace stores to */
+	struct map lines, pages; /* of the trace: their ids */
+	struct core_words words;
 	struct core_streams streams; /* of the trace */
 	uint16_t writer[CORE_REGISTERS]; /* index into done[] */
 	struct core_trace *trace;
@@ -52,9 +48,7 @@ static void forget_trace(struct core_decoder *decoder)
 {
 	map_release(&decoder->lines);
 	map_release(&decoder->pages);
-	map_release(&decoder->words);
-	map_release(&decoder->stored);
-	decoder->lines = decoder->pages = decoder->words = decoder->stored = (struct map){ 0 };
+	decoder->lines = decoder->pages = (struct map){ 0 };
 	core_streams_forget(&decoder->streams);
 }
 
@@ -64,6 +58,7 @@ void core_decoder_free(struct core_decoder *decoder)
 		return;
 	forget_trace(decoder);
 	map_release(&decoder->slots);
+	core_words_release(&decoder->words);
 	core_jumps_release(&decoder->jumps);
 	core_streams_release(&decoder->streams);
 	free(decoder);
@@ -153,123 +148,6 @@ static void operands_of_registers(
 		operand_add(operands, decoder->writer[__builtin_ctzll(registers)]);
 }
 
-/* The words of an access, from the first on. */
-static uint64_t word_count(uint64_t address, unsigned bytes)
-{
-	return (address % WORD_BYTES + (bytes ? bytes : 1) - 1) / WORD_BYTES + 1;
-}
-
-/* The bytes of its word i that an access is to: bit n for the word's byte n. */
-static uint8_t word_mask(uint64_t i, uint64_t address, unsigned bytes)
-{
-	uint64_t from = i == 0 ? address % WORD_BYTES : 0;
-	uint64_t to = address % WORD_BYTES + (bytes ? bytes : 1) - i * WORD_BYTES;
-	return (uint8_t)((1u << (to < WORD_BYTES ? to : WORD_BYTES)) - (1u << from));
-}
-
-/* The last two stores to a word of which bytes are left; index 0: none. */
-struct word_stores {
-	uint16_t last, older; /* index into done[] */
-	uint8_t last_mask, older_mask;
-};
-
-static struct word_stores word_unpack(uint64_t packed)
-{
-	return (struct word_stores){ (uint16_t)packed, (uint16_t)(packed >> 16),
-		(uint8_t)(packed >> 32), (uint8_t)(packed >> 40) };
-}
-
-static uint64_t word_pack(struct word_stores stores)
-{
-	return stores.last | (uint64_t)stores.older << 16 | (uint64_t)stores.last_mask << 32 |
-	       (uint64_t)stores.older_mask << 40;
-}
-
-/*
- * Where the time of a word is that the trace stores to later: it is from the trace before. It may take the place of one that
- * this trace does not store to, so that a loop which walked through memory does not leave chains without places. 0: not
- * followed.
- */
-static uint16_t find_carried(struct core_decoder *decoder, uint64_t word)
-{
-	uint32_t place = 0, count = decoder->carried_count;
-	if (!map_find(&decoder->stored, word, 0))
-		return 0;
-	while (place < count && decoder->carried_words[place] != word)
-		place++;
-	if (place == count && count < CORE_WORDS)
-		decoder->carried_count++;
-	else if (place == count)
-		for (place = 0; place < count; place++)
-			if (!map_find(&decoder->stored, decoder->carried_words[place], 0))
-				break;
-	if (place == CORE_WORDS)
-		return 0;
-	decoder->carried_words[place] = word;
-	return (uint16_t)(FIRST_WORD + place);
-}
-
-/* What a load gets from stores. */
-struct stored {
-	uint16_t first; /* of them; 0: none */
-	unsigned bytes; /* that the first has */
-};
-
-static void take_store(
-	struct operands *operands, struct stored *stored, uint16_t store, uint8_t mask)
-{
-	if (!store || !mask)
-		return;
-	operand_add(operands, store);
-	if (!stored->first)
-		stored->first = store;
-	if (stored->first == store)
-		stored->bytes += (unsigned)__builtin_popcount(mask);
-}
-
-/* Whether a store has some of the bytes, and none has all. */
-static bool operands_of_memory(
-	struct core_decoder *decoder, uint64_t address, unsigned bytes, struct operands *operands)
-{
-	uint64_t first = address / WORD_BYTES, count = word_count(address, bytes);
-	struct stored stored = { 0 };
-	for (uint64_t i = 0; i < count; i++) {
-		uint8_t mask = word_mask(i, address, bytes);
-		const uint64_t *packed = map_find(&decoder->words, first + i, 0);
-		struct word_stores stores = { .last_mask = UINT8_MAX };
-		if (packed)
-			stores = word_unpack(*packed);
-		else
-			stores.last = find_carried(decoder, first + i);
-		take_store(operands, &stored, stores.last, mask & stores.last_mask);
-		take_store(operands, &stored, stores.older,
-			mask & stores.older_mask & (uint8_t)~stores.last_mask);
-	}
-	return stored.first && stored.bytes < (bytes ? bytes : 1);
-}
-
-static int remember_store(
-	struct core_decoder *decoder, uint64_t address, unsigned bytes, uint16_t index)
-{
-	uint64_t first = address / WORD_BYTES, count = word_count(address, bytes);
-	for (uint64_t i = 0; i < count; i++) {
-		uint64_t *packed = NULL;
-		int rc = map_add(&decoder->words, first + i, 0, 0, &packed);
-		if (rc < 0)
-			return rc;
-		struct word_stores stores = word_unpack(*packed);
-		uint8_t mask = word_mask(i, address, bytes);
-		if (stores.last_mask & (uint8_t)~mask) {
-			stores.older = stores.last;
-			stores.older_mask = stores.last_mask;
-		}
-		stores.last = index;
-		stores.last_mask = mask;
-		*packed = word_pack(stores);
-	}
-	return 0;
-}
-
 /* Adds a micro-operation; *ret_index is where its result will be in done[]. */
 static int add_uop(struct core_decoder *decoder, struct core_uop uop,
 	const struct operands *operands, uint16_t *ret_index)
@@ -336,11 +214,13 @@ static int decode_load(struct core_decoder *decoder, struct instruction *now)
 {
 	struct operands operands = { .count = 0 };
 	operands_of_registers(decoder, now->code->address_reads, &operands);
-	unsigned registers = operands.count;
+	struct core_stored stored;
+	core_words_load(&decoder->words, now->address, now->code->data_bytes, &stored);
+	for (unsigned i = 0; i < stored.count; i++)
+		operand_add(&operands, stored.stores[i]);
 	struct core_access *access = &decoder->program->accesses[now->access];
-	access->is_blocked =
-		operands_of_memory(decoder, now->address, now->code->data_bytes, &operands);
-	access->is_stored = operands.count > registers;
+	access->is_blocked = stored.is_blocked;
+	access->is_stored = stored.count > 0;
 	if (is_plain_access(now->code) && now->code->flags & CODE_CONDITIONAL)
 		operands_of_registers(decoder, now->code->reads, &operands);
 	struct core_uop uop = { .access = now->access,
@@ -412,7 +292,9 @@ static int decode_store(struct core_decoder *decoder, struct instruction *now)
 	uint16_t index = 0;
 	now->first = 0;
 	int rc = add_uop(decoder, uop, &operands, &index);
-	return rc != 0 ? rc : remember_store(decoder, now->address, now->code->data_bytes, index);
+	return rc != 0 ? rc
+		       : core_words_store(
+				 &decoder->words, now->address, now->code->data_bytes, index);
 }
 
 /* One of a string instruction's repetitions; most ride with the ones before. False: nothing is to be done. */
@@ -509,10 +391,9 @@ static int start_trace(
 	if (rc != 0)
 		return rc;
 	forget_trace(decoder);
-	if (decoder->class != micro->class) {
+	core_words_start_trace(&decoder->words, decoder->class != micro->class);
+	if (decoder->class != micro->class)
 		core_jumps_release(&decoder->jumps);
-		decoder->carried_count = 0;
-	}
 	decoder->class = micro->class;
 	decoder->string_code = decoder->flags_uop = decoder->jump_uop = CORE_NONE;
 	decoder->has_taken = false;
@@ -529,21 +410,14 @@ static int start_trace(
 static int look_ahead(struct core_decoder *decoder, const struct profile *profile,
 	const struct micro_trace *micro)
 {
-	uint64_t *added = NULL;
-	for (uint32_t i = 0; i < micro->count; i++) {
+	int rc = 0;
+	for (uint32_t i = 0; rc == 0 && i < micro->count; i++) {
 		const struct micro_op *op = &micro->ops[i];
 		const struct code *code = &profile->codes[op->code];
-		if (!(code->flags & CODE_STORE) || !op->address || is_serial(code))
-			continue;
-		uint64_t first = op->address / WORD_BYTES,
-			 count = word_count(op->address, code->data_bytes);
-		for (uint64_t w = 0; w < count; w++) {
-			int rc = map_add(&decoder->stored, first + w, 0, 0, &added);
-			if (rc < 0)
-				return rc;
-		}
+		if (code->flags & CODE_STORE && op->address && !is_serial(code))
+			rc = core_words_will_store(&decoder->words, op->address, code->data_bytes);
 	}
-	return 0;
+	return rc;
 }
 
 static void end_trace(struct core_decoder *decoder, struct core_class *class)
@@ -552,11 +426,7 @@ static void end_trace(struct core_decoder *decoder, struct core_class *class)
 	struct core_trace *trace = decoder->trace;
 	for (unsigned i = 0; i < CORE_REGISTERS; i++)
 		trace->last_writer[i] = decoder->writer[i];
-	for (uint32_t i = 0; i < decoder->carried_count; i++) {
-		const uint64_t *store = map_find(&decoder->words, decoder->carried_words[i], 0);
-		if (store)
-			trace->last_writer[FIRST_WORD + i] = (uint16_t)*store;
-	}
+	core_words_end_trace(&decoder->words, trace->last_writer);
 	class->trace_count++;
 	class->instructions += trace->instructions;
 	if (trace->uop_count > program->uops_max)

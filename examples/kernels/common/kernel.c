@@ -120,6 +120,14 @@ void kernel_run_team(const struct kernel *kernel, kernel_work *work, void *share
 	run(kernel, work, shared, 1);
 }
 
+uint64_t kernel_sum_of_lines(const struct kernel *kernel, const uint64_t *lines)
+{
+	uint64_t sum = 0;
+	for (int t = 0; t < kernel->threads; t++)
+		sum += lines[(size_t)t * KERNEL_LINE / sizeof(*lines)];
+	return sum;
+}
+
 uint64_t kernel_hash(uint64_t hash, const void *bytes, size_t size)
 {
 	for (size_t i = 0; i + 8 <= size; i += 8) {

@@ -63,6 +63,9 @@ static inline struct kernel_part kernel_part(const struct kernel *kernel, size_t
 	return (struct kernel_part){ count * i / threads, count * (i + 1) / threads };
 }
 
+/* What the threads left, each at the beginning of a line of its own, together. */
+uint64_t kernel_sum_of_lines(const struct kernel *kernel, const uint64_t *lines);
+
 /* A hash of values in their order. */
 static inline uint64_t kernel_mix(uint64_t hash, uint64_t value)
 {
