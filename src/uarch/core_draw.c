@@ -122,6 +122,7 @@ static void predict_outcome(struct branch *branch, struct core_uop *uop, double 
 	bool is_taken = uop->unit == CODE_JUMP; /* so it is decoded */
 	uint8_t *counter = &branch->counters[branch->past];
 	bool predicted = *counter > COUNTER_MAX / 2;
+	uop->draw = predicted != is_taken; /* until the draws are dealt */
 	branch->surprises += predicted != is_taken;
 	if (is_taken && *counter < COUNTER_MAX)
 		++*counter;
@@ -142,12 +143,14 @@ struct ranks {
 	struct rng *rng;
 };
 
+/* What surprised comes first: a loop's end is what a predictor misses, not one of its rounds. */
 static void rank_branch(struct branch *branch, struct core_uop *uop, double weight, void *data)
 {
 	struct ranks *ranks = data;
 	double surprise = (branch->surprises + 0.5) / (branch->executions + 1.0); /* Laplace */
-	ranks->list[ranks->count++] =
-		(struct rank){ rng_uniform(ranks->rng) / surprise, weight, uop };
+	double key = rng_uniform(ranks->rng) / surprise;
+	key = uop->draw > 0 ? key / (1 + key) : 1 + key;
+	ranks->list[ranks->count++] = (struct rank){ key, weight, uop };
 	ranks->weight += weight;
 }
 
