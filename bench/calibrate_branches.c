@@ -7,7 +7,7 @@
  *
  * bench/calibrate_branches_run makes traces of common programs and does both. Least squares with coefficients that are
  * not negative, of relative errors (a rate of y has the weight 1 / (y + 0.02)); made-up streams, of which there are more
- * and which are harder than programs, count 0.16 of a program's. Each program is there twice: seen whole, and in windows
+ * and which are harder than programs, count 0.16 of a program's, and branches by chance count as much as two. Each program is there twice: seen whole, and in windows
  * of a tenth, as a profiler sees long runs.
  */
 #include "bench/refsim/branch_entropy.h"
@@ -40,6 +40,7 @@ enum {
 };
 
 static const double made_up_weight = 0.16, ridge = 1e-3, offset = 0.02;
+static const double chance_weight = 2, chance_rate = 0.5;
 
 struct row {
 	char name[64];
@@ -158,14 +159,22 @@ static int make_up_rows(struct rows *rows)
 	return 0;
 }
 
-/* The features with 64 outcomes of a branch are for who has so long a history. */
-static bool sees(int kind, int feature)
+/* What only a history tells that is longer than a predictor's it cannot know, whatever goes with it in some programs. */
+static bool sees(int kind, int size, int feature)
 {
-	return kind == PREDICTOR_TAGE || (feature != RAW_WHOLE_LOOPS && feature != RAW_FAR_CHOICE);
+	/* Outcomes of all branches that bench/refsim/predictors.h sees, rounded up to a history that is profiled. */
+	static const uint8_t reach[BRANCHES_KINDS][BRANCHES_SIZES] = {
+		[PREDICTOR_BIMODAL] = { 16, 16, 16, 16 },
+		[PREDICTOR_GSHARE] = { 12, 16, 16, 16 },
+		[PREDICTOR_TOURNAMENT] = { 12, 12, 16, 16 },
+		[PREDICTOR_TAGE] = { 64, 64, 64, 64 },
+	};
+	return feature >= PROFILE_OUTCOMES || profile_histories[feature].bits <= reach[kind][size];
 }
 
 /* Non-negative least squares by turns of one coefficient, on the normal equations. */
-static void solve(const double normal[F][F], const double right[F], int kind, double ret[F])
+static void solve(
+	const double normal[F][F], const double right[F], int kind, int size, double ret[F])
 {
 	memset(ret, 0, F * sizeof(*ret));
 	for (int sweep = 0; sweep < SWEEPS; sweep++) {
@@ -174,8 +183,19 @@ static void solve(const double normal[F][F], const double right[F], int kind, do
 			for (int k = 0; k < F; k++)
 				rest -= k == i ? 0 : normal[i][k] * ret[k];
 			rest /= normal[i][i] + ridge;
-			ret[i] = rest > 0 && sees(kind, i) ? rest : 0;
+			ret[i] = rest > 0 && sees(kind, size, i) ? rest : 0;
 		}
+	}
+}
+
+/* What nobody foretells every predictor misses, and all counters: a limit that programs are too far from to tell. */
+static void add_chance(double normal[F][F], double right[F])
+{
+	double weight = chance_weight / (chance_rate + offset);
+	for (int i = 0; i < PROFILE_OUTCOMES; i++) {
+		right[i] += weight * chance_rate * chance_rate;
+		for (int k = 0; k < PROFILE_OUTCOMES; k++)
+			normal[i][k] += weight * chance_rate * chance_rate;
 	}
 }
 
@@ -195,7 +215,8 @@ static void fit(const struct rows *rows, int kind, int size, const char *without
 				normal[i][k] += weight * row->features[i] * row->features[k];
 		}
 	}
-	solve(normal, right, kind, ret);
+	add_chance(normal, right);
+	solve(normal, right, kind, size, ret);
 }
 
 /* Each program predicted from all others. Points of misprediction rate. */

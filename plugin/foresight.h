@@ -36,17 +36,25 @@ struct foresight {
 	float missed[RAW_PATTERNS];
 };
 
-/* After each execution, with the half misses by history: adds those of both choices, which were made before it. */
+static inline unsigned foresight_better(const struct foresight *branch, unsigned best, unsigned i)
+{
+	return branch->missed[i] < branch->missed[best] ? i : best;
+}
+
+/* After each execution, with the half misses by history: adds those of the choices, which were made before it. */
 static inline void foresight_choose(
 	struct foresight *branch, const unsigned halves[RAW_PATTERNS], uint32_t ret[RAW_HISTORIES])
 {
-	unsigned best = 0, far_best;
+	unsigned best = 0;
 	for (unsigned i = 1; i < RAW_PATTERNS; i++)
-		if (i != RAW_WHOLE_LOOPS && branch->missed[i] < branch->missed[best])
-			best = i;
-	far_best = branch->missed[RAW_WHOLE_LOOPS] < branch->missed[best] ? RAW_WHOLE_LOOPS : best;
+		if (i != RAW_FAR && i != RAW_FARTHEST && i != RAW_WHOLE_LOOPS)
+			best = foresight_better(branch, best, i);
+	ret[RAW_NEAR_CHOICE] += halves[best];
+	best = foresight_better(branch, best, RAW_FAR);
 	ret[RAW_CHOICE] += halves[best];
-	ret[RAW_FAR_CHOICE] += halves[far_best];
+	best = foresight_better(branch, best, RAW_FARTHEST);
+	best = foresight_better(branch, best, RAW_WHOLE_LOOPS);
+	ret[RAW_FAR_CHOICE] += halves[best];
 	for (unsigned i = 0; i < RAW_PATTERNS; i++) {
 		ret[i] += halves[i];
 		branch->missed[i] += ((float)halves[i] - branch->missed[i]) / FORESIGHT_MEMORY;

@@ -17,7 +17,7 @@
 
 #define RAW_MAGIC UINT64_C(0x0077617263636363) /* "ccccraw" */
 
-enum { RAW_VERSION = 3, RAW_MIX = 24, RAW_HISTORIES = 13 };
+enum { RAW_VERSION = 4, RAW_MIX = 24, RAW_HISTORIES = 15 };
 
 enum raw_kind {
 	RAW_CODE = 1, /* one raw_code: the next index, from 0 */
@@ -140,20 +140,26 @@ static inline unsigned raw_reuse_bin(uint64_t distance)
 
 /*
  * Histories under which branches are looked at: { of the branch itself, not of all; outcomes }. Short and
- * long, so that predictors with little and with much history find theirs. Then two choices (foresight.h) among those
- * before them: of all but 64 outcomes of the branch itself, and of all; and targets of indirect jumps that are no
- * returns, by the jump's last target, and by the path to it with predictors of so many KiB (jumps.h).
+ * long, so that predictors with little and with much history find theirs. Then choices (foresight.h) among those
+ * before them: of those up to 16 outcomes, of all, and of those up to 12; and targets of indirect
+ * jumps that are no returns, by the jump's last target, and by the path to it with predictors of so many KiB (jumps.h).
  */
 /* clang-format off */
 #define RAW_HISTORY_TABLE { { false, 0 }, { false, 8 }, { false, 16 }, { false, 24 }, { true, 64 }, { true, 8 }, \
-	{ false, 24, true }, { true, 64, true }, { true, 1, false, true }, { false, 16, false, true, 64 }, \
-	{ false, 16, false, true, 16 }, { false, 16, false, true, 4 }, { false, 16, false, true, 1 } }
+	{ false, 12 }, { false, 16, true }, { true, 64, true }, { false, 12, true }, { true, 1, false, true }, \
+	{ false, 16, false, true, 64 }, { false, 16, false, true, 16 }, { false, 16, false, true, 4 }, \
+	{ false, 16, false, true, 1 } }
 /* clang-format on */
 enum {
-	RAW_WHOLE_LOOPS = 4,
-	RAW_PATTERNS = 6,
+	RAW_NEAR = 1, /* 8 outcomes of all branches */
+	RAW_FAR, /* 16 */
+	RAW_FARTHEST, /* 24 */
+	RAW_WHOLE_LOOPS,
+	RAW_MIDDLE = 6, /* 12 */
+	RAW_PATTERNS = 7,
 	RAW_CHOICE = RAW_PATTERNS,
 	RAW_FAR_CHOICE,
+	RAW_NEAR_CHOICE,
 	RAW_LAST_TARGET,
 	RAW_PATH_TARGET, /* of the largest predictor; smaller ones follow */
 	RAW_PATH_SIZES = RAW_HISTORIES - RAW_PATH_TARGET,

@@ -25,12 +25,13 @@
 #include <stdint.h>
 
 enum {
-	PROFILE_VERSION = 3,
-	PROFILE_VERSION_OLDEST = 2, /* that is read: it has one predictor of jumps by their path */
+	PROFILE_VERSION = 4,
+	/* That is read: it has one predictor of jumps by their path, and neither it nor 3 a history of 12. */
+	PROFILE_VERSION_OLDEST = 2,
 	PROFILE_LINE_BYTES = 64, /* of the cache lines in which reuse is counted */
 	PROFILE_PAGE_BYTES = 4096, /* of the pages, likewise */
-	PROFILE_HISTORIES = 13, /* kinds of branch history: see profile_history */
-	PROFILE_OUTCOMES = 8, /* of these, of conditional branches */
+	PROFILE_HISTORIES = 15, /* kinds of branch history: see profile_history */
+	PROFILE_OUTCOMES = 10, /* of these, of conditional branches */
 	PROFILE_NO_CODE = UINT32_MAX,
 	/* Of all micro-traces, and of one: a file may not make its reader ask for more. */
 	PROFILE_OPS_MAX = 1 << 26,

@@ -6,6 +6,7 @@
 #include "uarch/profile_store.h"
 
 #include "base/mem.h"
+#include "plugin/profile_raw.h"
 #include "trace/vocabulary.h"
 #include "uarch/profile_schema.h"
 #include "uarch/sqlite.h"
@@ -15,12 +16,14 @@
 #include <string.h>
 #include <zstd.h>
 
+enum { WITH_MIDDLE_HISTORY = 4 }; /* the first version */
+
 struct reading {
 	sqlite3 *db;
 	const char *name;
 	struct profile profile;
 	size_t capacity; /* of the table that is read */
-	bool has_version;
+	uint64_t version; /* 0: not known yet */
 	uint64_t
 		steps_left; /* in thousands: a damaged file must not keep its reader busy for ever */
 };
@@ -170,7 +173,7 @@ static int take_meta(struct reading *reading, sqlite3_stmt *row, struct err *err
 static int take_version(struct reading *reading, sqlite3_stmt *row, struct err *err)
 {
 	uint64_t version = number(row, 0);
-	reading->has_version = true;
+	reading->version = version;
 	if (version >= PROFILE_VERSION_OLDEST && version <= PROFILE_VERSION)
 		return 0;
 	return err_set(err, -EINVAL,
@@ -267,12 +270,36 @@ static int take_mix(struct reading *reading, sqlite3_stmt *row, struct err *err)
 	return 0;
 }
 
+/* Profiles before version 4 have neither the history of 12 outcomes nor the choice up to it. */
+static uint64_t history_of(const struct reading *reading, uint64_t stored)
+{
+	if (reading->version >= WITH_MIDDLE_HISTORY || stored < RAW_MIDDLE)
+		return stored;
+	return stored + 1 < RAW_NEAR_CHOICE ? stored + 1 : stored + 2;
+}
+
+/* They lie between their neighbours. */
+static void fill_middle_history(struct profile *profile)
+{
+	for (size_t i = 0; i < profile->class_count; i++) {
+		struct profile_branches *branches = profile->classes[i].branches;
+		const struct profile_branches *low = &branches[RAW_NEAR],
+					      *high = &branches[RAW_FAR];
+		branches[RAW_MIDDLE] = (struct profile_branches){ .executions = low->executions,
+			.entropy = (low->entropy + high->entropy) / 2,
+			.floor_entropy = (low->floor_entropy + high->floor_entropy) / 2,
+			.missed = (low->missed + high->missed) / 2 };
+		branches[RAW_NEAR_CHOICE] = branches[RAW_CHOICE];
+	}
+}
+
 static int take_branches(struct reading *reading, sqlite3_stmt *row, struct err *err)
 {
-	if (number(row, 0) >= reading->profile.class_count || number(row, 1) >= PROFILE_HISTORIES)
+	uint64_t history = history_of(reading, number(row, 1));
+	if (number(row, 0) >= reading->profile.class_count || history >= PROFILE_HISTORIES)
 		return bad(reading, err, "branches of no class");
 	struct profile_branches *branches =
-		&reading->profile.classes[number(row, 0)].branches[number(row, 1)];
+		&reading->profile.classes[number(row, 0)].branches[history];
 	branches->executions = sqlite3_column_double(row, 2);
 	branches->entropy = sqlite3_column_double(row, 3);
 	branches->floor_entropy = sqlite3_column_double(row, 4);
@@ -449,8 +476,10 @@ static int read_tables(struct reading *reading, struct err *err)
 	int code = 0;
 	for (size_t i = 0; code == 0 && i < ARRAY_SIZE(tables); i++)
 		code = each_row(reading, tables[i].sql, tables[i].take, err);
-	if (code == 0 && !reading->has_version)
+	if (code == 0 && reading->version == 0)
 		code = bad(reading, err, "it has no version");
+	if (code == 0 && reading->version < WITH_MIDDLE_HISTORY)
+		fill_middle_history(&reading->profile);
 	return code < 0 ? code : read_micro(reading, err);
 }
 

@@ -13,7 +13,18 @@
 #include <stdlib.h>
 
 enum { BRANCHES = 100000, KIB = 1024 };
-enum { GLOBAL_0, GLOBAL_8, GLOBAL_16, GLOBAL_24, LOCAL_64, LOCAL_8, CHOICE, FAR_CHOICE };
+enum {
+	GLOBAL_0,
+	GLOBAL_8,
+	GLOBAL_16,
+	GLOBAL_24,
+	LOCAL_64,
+	LOCAL_8,
+	GLOBAL_12,
+	CHOICE,
+	FAR_CHOICE,
+	NEAR_CHOICE
+};
 
 static void assert_between(double is, double least, double most)
 {
@@ -143,6 +154,21 @@ static void history_helps_who_has_it(void **state)
 	assert_between(with, 0, 0.02);
 }
 
+/* Longer than the history of a tournament of 4 KiB, shorter than that of one of 64. */
+static void loops_longer_than_a_history_end_unforeseen(void **state)
+{
+	(void)state;
+	AUTO_FREE struct branch *branches = calloc(BRANCHES, sizeof(*branches));
+	assert_non_null(branches);
+	for (size_t n = 0; n < BRANCHES; n++)
+		branches[n] = (struct branch){ 0x1000, n % 14 != 13 };
+	struct profile_class class = class_of(branches);
+	assert_between(simulated(branches, PREDICTOR_TOURNAMENT, 4 * KIB), 0.07, 0.073);
+	assert_between(branches_mispredicted(&class, PREDICTOR_TOURNAMENT, 4 * KIB), 0.055, 0.075);
+	assert_between(branches_mispredicted(&class, PREDICTOR_TOURNAMENT, 64 * KIB), 0, 0.03);
+	assert_between(branches_mispredicted(&class, PREDICTOR_GSHARE, 64 * KIB), 0, 0.03);
+}
+
 /* Streams that the map was not fitted to. */
 static void made_up_programs_are_predicted(void **state)
 {
@@ -168,6 +194,7 @@ int main(void)
 		cmocka_unit_test(entropy_falls_with_the_history_that_tells),
 		cmocka_unit_test(predictors_miss_what_chance_decides),
 		cmocka_unit_test(history_helps_who_has_it),
+		cmocka_unit_test(loops_longer_than_a_history_end_unforeseen),
 		cmocka_unit_test(made_up_programs_are_predicted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
