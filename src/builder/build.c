@@ -191,14 +191,26 @@ static uint64_t wake_latency(const struct build *build)
 }
 
 /* What the simulated processor adds to waits. */
-static void set_waiting_costs(struct build *build)
+static int set_waiting_costs(struct build *build)
 {
 	struct model_hardware *hardware = &build->model->hardware;
+	double *quantiles = model_alloc(build->model, WAKES_PARTS, sizeof *quantiles);
+	if (!quantiles)
+		return -ENOMEM;
 	hardware->switch_time.value =
 		median(build->trace.wait_costs_s, build->trace.wait_cost_count);
-	hardware->wake_time.value = (double)wake_latency(build) * 1e-9;
+	for (size_t i = 0; i < WAKES_PARTS; i++)
+		quantiles[i] = build->woken.parts_ns[i] * 1e-9;
+	if (build->woken.latency_ns > 0)
+		hardware->wake = (struct model_dist){ .kind = MODEL_QUANTILES,
+			.quantiles = quantiles,
+			.quantile_count = WAKES_PARTS };
+	else if (build->opts.wakes.latency_ns > 0)
+		hardware->wake = (struct model_dist){ .kind = MODEL_FIXED,
+			.a.value = (double)build->opts.wakes.latency_ns * 1e-9 };
 	hardware->wake_cost.value = (double)build->woken.cost_ns * 1e-9;
 	hardware->doze_time.value = (double)build->opts.wakes.doze_ns * 1e-9;
+	return 0;
 }
 
 static int describe_run(struct build *build)
@@ -221,7 +233,8 @@ static int describe_run(struct build *build)
 					     ((double)span_ns * build->opts.cores);
 	if (recorded->core_utilisation > 1)
 		recorded->core_utilisation = 1;
-	set_waiting_costs(build);
+	if (set_waiting_costs(build) < 0)
+		return -ENOMEM;
 	if (!build->has_limit && requests->begun > 0 && build->trace.descriptors < UINT32_MAX)
 		recorded->descriptors = (uint32_t)build->trace.descriptors;
 	recorded->throughput_per_s = requests->throughput_per_s;

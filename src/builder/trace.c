@@ -158,6 +158,8 @@ static int add_wait_cost(struct build_trace *trace, struct build_step *step, uin
 {
 	if (step->op == STEP_IO)
 		step->section = cpu_ns;
+	if (step->op == STEP_LOCK && cpu_ns > WAIT_CPU_MAX_NS)
+		return 0; /* it was woken again and again, and found the lock taken */
 	if (step->op == STEP_IO || cpu_ns > WAIT_CPU_MAX_NS) {
 		step->cpu_ns += cpu_ns;
 		return 0;

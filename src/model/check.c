@@ -337,7 +337,7 @@ static int check_hardware(const struct check *c)
 	if (code == 0)
 		code = check_time(c, hardware->line, &hardware->switch_time, &time);
 	if (code == 0)
-		code = check_time(c, hardware->line, &hardware->wake_time, &time);
+		code = check_dist(c, hardware->line, &hardware->wake, &takes_time);
 	if (code == 0)
 		code = check_time(c, hardware->line, &hardware->wake_cost, &time);
 	if (code == 0)

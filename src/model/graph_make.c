@@ -488,7 +488,7 @@ int graph_options_of(
 {
 	const struct model_hardware *hardware = &graph->model->hardware;
 	uint64_t cores = 0, initial = 0;
-	double wake_s = 0, *speeds = NULL;
+	double *speeds = NULL;
 	int code = evaluate_whole(graph, &hardware->cores, &cores, err);
 	graph->cores = (uint32_t)cores;
 	if (code == 0)
@@ -498,7 +498,7 @@ int graph_options_of(
 	if (code == 0)
 		code = evaluate_ns(graph, &hardware->switch_time, &ret->switch_ns, err);
 	if (code == 0)
-		code = evaluate(graph, &hardware->wake_time, MODEL_TIME, &wake_s, err);
+		code = make_dist(graph, &hardware->wake, &ret->wake, err);
 	if (code == 0)
 		code = evaluate_ns(graph, &hardware->wake_cost, &ret->wake_cost_ns, err);
 	if (code == 0)
@@ -512,6 +512,5 @@ int graph_options_of(
 	ret->threads_per_core = hardware->threads_per_core;
 	ret->smt_factor = hardware->smt_factor;
 	ret->scheduler = hardware->is_round_robin ? SIM_ROUND_ROBIN : SIM_FAIR;
-	ret->wake.a = floor(wake_s * 1e9 + 0.5);
 	return code;
 }

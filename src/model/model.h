@@ -243,10 +243,11 @@ struct model_hardware {
 	double smt_factor; /* speed of each of two busy siblings; 0: 0.6 */
 	bool is_round_robin; /* else fair, as Linux's */
 	struct model_dist quantum; /* none: the engine's own */
-	struct model_value switch_time; /* s, as all of these */
-	struct model_value wake_time,
-		wake_cost; /* of the woken thread until it runs; CPU time of who wakes it */
-	struct model_value doze_time; /* who is woken so soon after it began to wait has neither */
+	struct model_value switch_time; /* s */
+	struct model_dist wake; /* of a woken thread until it runs; none: no time */
+	struct model_value wake_cost; /* s: CPU time of the thread that wakes it */
+	struct model_value
+		doze_time; /* s: who is woken so soon after it began to wait has neither */
 	unsigned line;
 };
 

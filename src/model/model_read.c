@@ -103,7 +103,7 @@ static int read_hardware(const struct reader *r, struct yaml_node *map)
 	if (code == 0)
 		code = reader_value(r, map, "switch", MODEL_TIME, &hardware->switch_time);
 	if (code == 0)
-		code = reader_value(r, map, "wake", MODEL_TIME, &hardware->wake_time);
+		code = reader_dist(r, map, "wake", &hardware->wake);
 	if (code == 0)
 		code = reader_value(r, map, "wake_cost", MODEL_TIME, &hardware->wake_cost);
 	if (code == 0)

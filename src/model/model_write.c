@@ -207,7 +207,7 @@ static void write_hardware(FILE *out, const struct model_hardware *hardware)
 		fputs("  scheduler: round_robin\n", out);
 	write_dist_field(out, 2, "quantum", &hardware->quantum);
 	write_field(out, 2, "switch", &hardware->switch_time, MODEL_TIME);
-	write_field(out, 2, "wake", &hardware->wake_time, MODEL_TIME);
+	write_dist_field(out, 2, "wake", &hardware->wake);
 	write_field(out, 2, "wake_cost", &hardware->wake_cost, MODEL_TIME);
 	write_field(out, 2, "doze", &hardware->doze_time, MODEL_TIME);
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 enum { KEPT = 64, KEPT_LEAST = 16, PLACES_MAX = 1024, SAMPLES_MAX = 65536, SAMPLES_LEAST = 8 };
+enum { BINS = 128, ROUNDS = 100 };
 enum { NOBODY = UINT32_MAX };
 
 /* Not told apart from what else makes a stretch longer. */
@@ -42,6 +43,13 @@ struct lock {
 	uint32_t depth, waiting;
 	uint64_t asked_ns; /* when the last of them began to wait */
 	uint64_t woke_ns; /* when one of them was woken last */
+	bool is_waking; /* that one has not got it since */
+	uint64_t retaken_ns; /* when another one did first; 0: nobody */
+};
+
+/* After a wake-up, when another thread had the lock: who had been woken ran within it, and slept again. */
+struct window {
+	uint32_t from_ns, to_ns;
 };
 
 struct wakes {
@@ -56,6 +64,8 @@ struct wakes {
 	size_t place_count, place_capacity;
 	uint32_t *samples; /* ns from a wake-up to running */
 	size_t sample_count, sample_capacity;
+	struct window *windows; /* in vain */
+	size_t window_count, window_capacity;
 	uint64_t now_ns,
 		crowded_ns; /* crowded: when more were woken at once than cores were free */
 	uint64_t usual_ns; /* of the samples, so far */
@@ -85,6 +95,7 @@ void wakes_free(struct wakes *wakes)
 	free(wakes->locks);
 	free(wakes->places);
 	free(wakes->samples);
+	free(wakes->windows);
 	free(wakes);
 }
 
@@ -238,6 +249,35 @@ static void note_wake(struct wakes *wakes, struct thread *waker)
 	waker->woke += waker->woke < UINT8_MAX;
 }
 
+static void begin_waking(struct wakes *wakes, struct lock *lock)
+{
+	lock->woke_ns = wakes->now_ns;
+	lock->is_waking = true;
+	lock->retaken_ns = 0;
+}
+
+static uint32_t in_ns(uint64_t ns)
+{
+	return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+}
+
+/* It was given back, and who was woken for it last has not had it. */
+static int wake_in_vain(struct wakes *wakes, struct lock *lock)
+{
+	if (!lock->is_waking || lock->retaken_ns == 0 || lock->waiting == 0)
+		return 0;
+	lock->is_waking = false;
+	if (wakes->window_count == SAMPLES_MAX)
+		return 0;
+	if (mem_grow(&wakes->windows, &wakes->window_capacity, wakes->window_count + 1,
+		    sizeof *wakes->windows) < 0)
+		return -ENOMEM;
+	wakes->windows[wakes->window_count++] =
+		(struct window){ in_ns(lock->retaken_ns - lock->woke_ns),
+			in_ns(wakes->now_ns - lock->woke_ns) };
+	return 0;
+}
+
 static int wait_begins(
 	struct wakes *wakes, struct thread *thread, const struct event *event, uint32_t *ret_woken)
 {
@@ -291,7 +331,7 @@ static void woken(struct wakes *wakes, struct thread *thread, const struct event
 		return;
 	note_wake(wakes, waker);
 	if (thread->lock != NOBODY)
-		wakes->locks[thread->lock].woke_ns = wakes->now_ns;
+		begin_waking(wakes, &wakes->locks[thread->lock]);
 }
 
 /* A running estimate of the median. */
@@ -319,7 +359,7 @@ static int observe(struct wakes *wakes, const struct thread *thread)
 	if (mem_grow(&wakes->samples, &wakes->sample_capacity, wakes->sample_count + 1,
 		    sizeof *wakes->samples) < 0)
 		return -ENOMEM;
-	wakes->samples[wakes->sample_count++] = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+	wakes->samples[wakes->sample_count++] = in_ns(ns);
 	return 0;
 }
 
@@ -341,6 +381,10 @@ static int passed(
 		 (is_lock(event->what) || event->what == WHAT_BARRIER || event->what == WHAT_SEM))
 		code = end_work(wakes, thread, event, ret_woken);
 	struct lock *lock = is_lock(event->what) && code == 0 ? get_lock(wakes, event) : NULL;
+	if (lock && event->what == WHAT_MUTEX && !has_waited && lock->retaken_ns == 0)
+		lock->retaken_ns = wakes->now_ns;
+	if (lock && has_waited)
+		lock->is_waking = false;
 	if (lock)
 		take_lock(lock, event);
 	return is_lock(event->what) && !lock ? -ENOMEM : code;
@@ -359,7 +403,7 @@ static void note_release(struct wakes *wakes, struct thread *thread, struct lock
 		wakes->now_ns < lock->woke_ns + wakes->usual_ns)
 		return;
 	note_wake(wakes, thread);
-	lock->woke_ns = wakes->now_ns;
+	begin_waking(wakes, lock);
 }
 
 static int released(
@@ -378,6 +422,8 @@ static int released(
 	}
 	lock->holder = 0;
 	int code = end_work(wakes, thread, event, ret_woken);
+	if (code == 0)
+		code = wake_in_vain(wakes, lock);
 	if (code == 0 && event->what != WHAT_SPIN)
 		note_release(wakes, thread, lock);
 	return code;
@@ -469,6 +515,77 @@ static double cost_of(struct wakes *wakes)
 	return weights > 0 ? fmax(sum / weights, 0) : -1;
 }
 
+struct bins {
+	double width_ns;
+	double exact[BINS]; /* samples */
+	double p[BINS]; /* probabilities */
+};
+
+static size_t bin_of(const struct bins *bins, uint32_t ns)
+{
+	double bin = (double)ns / bins->width_ns;
+	return bin < BINS ? (size_t)bin : BINS;
+}
+
+/* One round of expectation and maximisation: each window is shared out as probabilities are by now. */
+static void improve(const struct wakes *wakes, struct bins *bins)
+{
+	double before[BINS + 1] = { 0 }, changes[BINS + 1] = { 0 }, sum = 0, weight = 0;
+	for (size_t i = 0; i < BINS; i++)
+		before[i + 1] = before[i] + bins->p[i];
+	for (size_t i = 0; i < wakes->window_count; i++) {
+		size_t from = bin_of(bins, wakes->windows[i].from_ns);
+		size_t to = bin_of(bins, wakes->windows[i].to_ns);
+		to += to < BINS;
+		double mass = before[to] - before[from];
+		if (!(mass > 0))
+			continue; /* disturbed by others */
+		changes[from] += 1 / mass;
+		changes[to] -= 1 / mass;
+	}
+	for (size_t i = 0; i < BINS; i++) {
+		weight += changes[i];
+		bins->p[i] = bins->exact[i] + bins->p[i] * (weight > 0 ? weight : 0);
+		sum += bins->p[i];
+	}
+	for (size_t i = 0; i < BINS; i++)
+		bins->p[i] /= sum;
+}
+
+static double quantile(const struct bins *bins, double share)
+{
+	double sum = 0;
+	size_t i = 0;
+	for (; i + 1 < BINS && sum + bins->p[i] < share; i++)
+		sum += bins->p[i];
+	double part = bins->p[i] > 0 ? (share - sum) / bins->p[i] : 0;
+	return ((double)i + (part < 1 ? part : 1)) * bins->width_ns;
+}
+
+/*
+ * Of wake-ups for a lock only those are seen that came when it was free. How long the others took is known to lie in a window:
+ * the distribution is the most likely one (B. Turnbull, "The empirical distribution function with arbitrarily grouped,
+ * censored and truncated data", J. R. Stat. Soc. B 38, 1976).
+ */
+static void add_those_in_vain(const struct wakes *wakes, size_t count, struct wakes_found *found)
+{
+	struct bins bins = { .width_ns = 2.0 * (double)found->latency_ns / BINS };
+	if (2.0 * wakes->machine.latency_ns > BINS * bins.width_ns)
+		bins.width_ns = 2.0 * wakes->machine.latency_ns / BINS;
+	for (size_t i = 0; i < count; i++) {
+		size_t bin = bin_of(&bins, wakes->samples[i]);
+		if (bin < BINS)
+			bins.exact[bin]++;
+	}
+	for (size_t i = 0; i < BINS; i++)
+		bins.p[i] = 1.0 / BINS;
+	for (int i = 0; i < ROUNDS; i++)
+		improve(wakes, &bins);
+	for (size_t i = 0; i < WAKES_PARTS; i++)
+		found->parts_ns[i] = quantile(&bins, (double)(i + 1) / (WAKES_PARTS + 1));
+	found->latency_ns = (uint64_t)quantile(&bins, 0.5);
+}
+
 /* What is longer than twice the median was disturbed by others. */
 static void find_latency(struct wakes *wakes, struct wakes_found *found)
 {
@@ -483,6 +600,8 @@ static void find_latency(struct wakes *wakes, struct wakes_found *found)
 		size_t part = (i + 1) * count / (WAKES_PARTS + 1);
 		found->parts_ns[i] = wakes->samples[part];
 	}
+	if (wakes->window_count > 0 && found->latency_ns > 0)
+		add_those_in_vain(wakes, wakes->sample_count, found);
 }
 
 struct wakes_found wakes_find(struct wakes *wakes)
