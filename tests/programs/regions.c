@@ -16,6 +16,7 @@ struct run {
 	int most; /* told in the beginning */
 	int threads[COUNTS]; /* of a region: how often each of them was there */
 	int done[ITEMS];
+	bool has_asked; /* before two regions of asked_for() */
 	bool seen[COUNTS]; /* counts of the regions that can do with any */
 };
 
@@ -89,17 +90,20 @@ static bool divided_before(struct run *run)
 	return is_done(run) && count(run) == run->most;
 }
 
-/* As OpenBLAS: an iteration of each thread, which could wait for one another; it asks before the first of several. */
+/* As OpenBLAS: an iteration of each thread, which could wait for one another; it asks before the first of several (once it is known for that). */
 static bool asked_for(struct run *run)
 {
-	bool is_all = omp_get_max_threads() == run->most;
+	bool is_all = true;
 	for (int step = 0; step < 2 && is_all; step++) {
+		if (step == 0 || !run->has_asked)
+			is_all = omp_get_max_threads() == run->most;
 		begin(run);
 #pragma omp parallel for schedule(static)
 		for (int i = 0; i < run->most; i++)
 			run->threads[omp_get_thread_num()]++;
-		is_all = count(run) == run->most;
+		is_all = is_all && count(run) == run->most;
 	}
+	run->has_asked = true;
 	return is_all;
 }
 
