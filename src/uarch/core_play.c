@@ -10,6 +10,7 @@
 #include "uarch/core_ports.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,7 @@ struct core {
 	uint32_t instruction;
 	uint32_t ahead; /* instructions that the front end is ahead of dispatch; 0: none */
 	int64_t redirected_at; /* the front end began anew */
+	double stretches_each, stretch_debt; /* that end, per instruction */
 };
 
 const char *core_component_name(enum core_component component)
@@ -442,6 +444,19 @@ static void play_uop(struct core *core, const struct core_program *program,
 		redirect(core, done + core->processor.front_end);
 }
 
+/*
+ * A stretch ends in code that the traces do not have, a lock's, a barrier's or the kernel's: what others are told is told when all that is
+ * older is done, and a thread that waited begins with nothing under way. Traces end where stretches do, as often as they have to here.
+ */
+static void end_stretches(struct core *core, const struct core_trace *trace)
+{
+	core->stretch_debt += core->stretches_each * trace->instructions;
+	if (core->stretch_debt < 1)
+		return;
+	core->stretch_debt -= floor(core->stretch_debt);
+	hold_front(core, core->commit_at, CORE_BASE);
+}
+
 static void play_trace(
 	struct core *core, const struct core_program *program, const struct core_trace *trace)
 {
@@ -454,6 +469,7 @@ static void play_trace(
 		core->registers[i] = core->done[trace->last_writer[i]];
 		core->left_registers[i] = core->left[trace->last_writer[i]];
 	}
+	end_stretches(core, trace);
 }
 
 static void start_fetch(struct core *core, const struct core_input *input)
@@ -532,6 +548,8 @@ static int start_class(struct core *core, const struct core_program *program,
 	if (class->branch_share >= 0 && class->branches_played > 0)
 		core->mispredicted *= class->branch_share / class->branches_played;
 	core->jumps_mispredicted = jumps_mispredicted(core, class, input);
+	core->stretches_each = input->stretch > 0 ? 1 / input->stretch : 0;
+	core->stretch_debt = 0;
 	start_fetch(core, input);
 	return 0;
 }

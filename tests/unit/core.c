@@ -90,6 +90,22 @@ static void a_small_window_limits_what_runs_side_by_side(void **state)
 	assert_true(play_hits(&script, &processor).cpi > 2 * 24. / 128);
 }
 
+/* Its last operations, of latency 50, are done before the next stretch begins. */
+static void a_stretch_ends_when_all_of_it_is_done(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_MULTIPLY, .writes = BIT(0) } } };
+	struct processor processor = eight_wide();
+	processor.units[CODE_MULTIPLY].latency = 50;
+	processor.rob = 1000;
+	double endless = play_hits(&script, &processor).cpi;
+	assert_near(endless, 1. / 8, 0.01);
+	struct core_input input = { .stretch = OPS };
+	assert_near(play(&script, &processor, input, never_missed).cpi, endless + 50. / OPS, 0.01);
+	input.stretch = 4 * OPS; /* none ends in the two traces that are played */
+	assert_near(play(&script, &processor, input, never_missed).cpi, endless, 0.01);
+}
+
 /* A multiplication, who needs it, and one that needs nothing: the next multiplication waits for the second. */
 static void in_order_nothing_passes_what_waits(void **state)
 {
@@ -518,6 +534,7 @@ int main(void)
 		cmocka_unit_test(the_busiest_port_is_the_limit),
 		cmocka_unit_test(a_unit_that_is_not_pipelined_is_busy_for_its_interval),
 		cmocka_unit_test(a_small_window_limits_what_runs_side_by_side),
+		cmocka_unit_test(a_stretch_ends_when_all_of_it_is_done),
 		cmocka_unit_test(in_order_nothing_passes_what_waits),
 		cmocka_unit_test(in_order_misses_overlap_until_they_are_used),
 		cmocka_unit_test(a_pointer_chase_waits_for_each_load),
