@@ -2,9 +2,11 @@
 /* C11 threads: the C library implements them beside POSIX threads, not by calling them. */
 #include "real.h"
 #include "sink.h"
+#include "traced_thread.h"
 
 EXPORT int mtx_lock(mtx_t *mutex)
 {
+	look_before_lock();
 	int result = trial()->mtx_trylock(mutex);
 	if (result != thrd_busy)
 		return acquired(SYNC_LOCK, mutex, result, CALLER);

@@ -91,6 +91,7 @@ EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 	const void *caller = CALLER;
 	if (budget_takes(mutex, caller))
 		return 0;
+	look_before_lock();
 	int result = try_mutex(mutex);
 	if (__builtin_expect(result != EBUSY, 1))
 		return got_mutex(mutex, result, caller);
@@ -161,6 +162,7 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 
 EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 {
+	look_before_lock();
 	int result = trial()->pthread_rwlock_tryrdlock(lock);
 	if (result != EBUSY)
 		return acquired_shared(SYNC_RWLOCK, lock, result, CALLER);
@@ -170,6 +172,7 @@ EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 
 EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 {
+	look_before_lock();
 	int result = trial()->pthread_rwlock_trywrlock(lock);
 	if (result != EBUSY)
 		return acquired(SYNC_RWLOCK, lock, result, CALLER);
@@ -248,6 +251,7 @@ EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *lock)
 
 EXPORT int pthread_spin_lock(pthread_spinlock_t *lock)
 {
+	look_before_lock();
 	if (__builtin_expect(trial()->pthread_spin_trylock(lock) == 0, 1))
 		return acquired(SYNC_SPIN, (const void *)lock, 0, CALLER);
 	WAIT(SYNC_SPIN, (const void *)lock);

@@ -5,6 +5,7 @@
  */
 #include "real.h"
 #include "sink.h"
+#include "traced_thread.h"
 
 #include <errno.h>
 
@@ -21,6 +22,7 @@ static bool take(sem_t *sem)
 
 EXPORT int sem_wait(sem_t *sem)
 {
+	look_before_lock();
 	if (take(sem))
 		return acquired(SYNC_SEM, sem, 0, CALLER);
 	WAIT(SYNC_SEM, sem);

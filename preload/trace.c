@@ -341,8 +341,7 @@ bool trace_attach(const char *path)
 	struct trace_header *header = lanes_header();
 	run_clock = (struct run_clock){ header->clock_base_ticks, header->clock_base_ns,
 		header->clock_mult, header->clock_shift };
-	if (header->budget_ppm > 0)
-		find_sleep_shown(header);
+	find_sleep_shown(header);
 	budget_attach(header);
 	trace_waits_attach(header);
 	own_process = page;

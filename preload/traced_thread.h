@@ -312,6 +312,17 @@ static inline bool join_held(struct head head, const void *object, uint64_t time
 	return true;
 }
 
+/*
+ * Who lost its core asks the kernel for its CPU time before it takes a lock: a system call is where the kernel likes to give the
+ * core away, and then nobody gets the lock.
+ */
+static inline void look_before_lock(void)
+{
+	if (is_tracing() && self.state == THREAD_RECORDING &&
+		__builtin_expect(*self.cpu.witness != self.cpu.armed, 0) && !self.slot)
+		(void)trace_asks();
+}
+
 /* True if rows can be put; leave() follows. */
 static inline bool enter(void)
 {

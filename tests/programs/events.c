@@ -229,14 +229,37 @@ static void *hold_often(void *unused)
 	return unused;
 }
 
-/* Who gives the lock back lets others go, who want its core. */
-static void do_one_core(void)
+/* As much work, but none of it in the lock. */
+static void *hold_briefly(void *unused)
+{
+	volatile uint64_t sum = 0;
+	for (int i = 0; i < ROUNDS; i++) {
+		for (int j = 0; j < 1000000; j++)
+			sum = sum + (uint64_t)j;
+		pthread_mutex_lock(&mutex);
+		pthread_mutex_unlock(&mutex);
+	}
+	return unused;
+}
+
+static void run_on_one_core(void *(*routine)(void *))
 {
 	cpu_set_t first;
 	CPU_ZERO(&first);
 	CPU_SET(sched_getcpu(), &first);
 	check(sched_setaffinity(0, sizeof first, &first) == 0, "affinity");
-	run_threads(THREADS, hold_often);
+	run_threads(THREADS, routine);
+}
+
+/* Who gives the lock back lets others go, who want its core. */
+static void do_one_core(void)
+{
+	run_on_one_core(hold_often);
+}
+
+static void do_brief(void)
+{
+	run_on_one_core(hold_briefly);
 }
 
 static sem_t turns[2];
@@ -486,6 +509,7 @@ static const struct {
 	{ "forks", do_forks },
 	{ "cpu", do_cpu },
 	{ "one_core", do_one_core },
+	{ "brief", do_brief },
 	{ "turns", do_turns },
 	{ "io", do_io },
 	{ "blocked", do_blocked },

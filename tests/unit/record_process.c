@@ -5,7 +5,14 @@
  */
 #include "recorded.h"
 
+#if __has_include(<sys/rseq.h>)
+#include <sys/rseq.h>
+#endif
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
 #include <inttypes.h>
+#include <time.h>
 
 /* The creator holds the lock that they need: none is gone when it is named. */
 static void threads_have_the_names_that_their_creator_gave_them(void **state)
@@ -105,6 +112,56 @@ static int by_size(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 	return (x > y) - (x < y);
+}
+
+/* Where sleeps are shown by rseq; sanitizers make each call slower. */
+static bool knows_who_kept_its_core(void)
+{
+#if __has_include(<sys/rseq.h>) && !defined(__SANITIZE_ADDRESS__) && !__has_feature(address_sanitizer)
+	return __rseq_size > 0;
+#else
+	return false;
+#endif
+}
+
+/* The least that asking the kernel for CPU time takes. */
+static uint64_t asking_ns(void)
+{
+	uint64_t least_ns = UINT64_MAX;
+	for (int i = 0; i < 1000; i++) {
+		struct timespec from, cpu, to;
+		clock_gettime(CLOCK_MONOTONIC, &from);
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+		clock_gettime(CLOCK_MONOTONIC, &to);
+		uint64_t took_ns = (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000 +
+				   (uint64_t)to.tv_nsec - (uint64_t)from.tv_nsec;
+		least_ns = took_ns < least_ns ? took_ns : least_ns;
+	}
+	return least_ns;
+}
+
+/* The kernel likes to give the core away when it is asked, and then nobody gets the lock. */
+static void who_kept_its_core_asks_for_no_time_in_a_lock(void **state)
+{
+	(void)state;
+	if (!knows_who_kept_its_core())
+		skip();
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "brief", &trace);
+	AUTO_FREE uint64_t *held_ns = calloc(trace.count, sizeof *held_ns);
+	size_t count = 0;
+	assert_non_null(held_ns);
+	for (size_t i = 0; i + 1 < trace.count; i++) {
+		const struct event *event = &trace.events[i];
+		if (event->kind == EVENT_PASS && event->what == WHAT_MUTEX &&
+			!(event->flags & EVENT_WAITED))
+			held_ns[count++] = after(&trace, event)->time_ns - event->time_ns;
+	}
+	assert_true(count > 0);
+	qsort(held_ns, count, sizeof *held_ns, by_size);
+	if (held_ns[count / 4] >= asking_ns())
+		fail_msg("held for %" PRIu64 " ns, asking takes %" PRIu64, held_ns[count / 4],
+			asking_ns());
 }
 
 /*
@@ -362,6 +419,7 @@ int main(void)
 		cmocka_unit_test(cpu_time_never_falls),
 		cmocka_unit_test(cpu_time_passes_no_faster_than_time),
 		cmocka_unit_test(cpu_time_in_a_section_stays_there),
+		cmocka_unit_test(who_kept_its_core_asks_for_no_time_in_a_lock),
 		cmocka_unit_test(marks_and_names_are_there),
 		cmocka_unit_test(what_a_killed_program_did_is_there),
 		cmocka_unit_test(a_full_file_ends_the_recording_only),
