@@ -68,6 +68,8 @@ predict_memcached() {
 	matrix 'predicted response time in the server [us]' '' %.1f < <(awk -F, '{ print $2 "," $1 "," 1e6 * $7 }' "$both")
 	echo
 	cut -d, -f1,2,3,6 "$both" | error_of | summary 'memcached: throughput' ''
+	repeats "$work/memcached.csv" 2 4
 	awk -F, '$2 >= 100' "$both" | cut -d, -f1,2,3,6 | error_of | summary 'memcached: below saturation' ''
 	cut -d, -f1,2,4,7 "$both" | error_of | summary 'memcached: response time' ''
+	repeats "$work/memcached.csv" 2 5
 }

@@ -41,4 +41,5 @@ predict_pigz() {
 		< <(awk -F, '{ print $1 ",measured," $2; print $1 ",predicted," $4 }' "$work/pigz.both")
 	echo
 	cut -d, -f1,2,4 "$work/pigz.both" | error_of | summary 'pigz: time' ''
+	repeats "$work/pigz.csv" 1 3
 }

@@ -127,6 +127,8 @@ predict_webserver() {
 	matrix 'share of error responses' '' %.3f < <(awk -F, '{ print $2 "," $1 "," $5 "," $11 }' "$both" | error_of)
 	echo
 	cut -d, -f1,2,3,9 "$both" | error_of | summary 'webserver: response time' 'paper: mean 20.3%'
+	repeats "$work/webserver.csv" 2 4
 	cut -d, -f1,2,4,10 "$both" | error_of | summary 'webserver: throughput' 'paper: mean 2.1%'
+	repeats "$work/webserver.csv" 2 5
 	cut -d, -f1,2,5,11 "$both" | error_of | summary 'webserver: error responses' 'paper: mean 21.4%'
 }

@@ -8,13 +8,13 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "trace/wakes_latency.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 enum { KEPT = 64, KEPT_LEAST = 16, PLACES_MAX = 1024, SAMPLES_MAX = 65536, SAMPLES_LEAST = 8 };
-enum { BINS = 128, ROUNDS = 100 };
 enum { NOBODY = UINT32_MAX };
 
 /* Not told apart from what else makes a stretch longer. */
@@ -47,11 +47,6 @@ struct lock {
 	uint64_t retaken_ns; /* when another one did first; 0: nobody */
 };
 
-/* After a wake-up, when another thread had the lock: who had been woken ran within it, and slept again. */
-struct window {
-	uint32_t from_ns, to_ns;
-};
-
 struct wakes {
 	uint32_t cores;
 	struct trace_wakes machine;
@@ -64,7 +59,7 @@ struct wakes {
 	size_t place_count, place_capacity;
 	uint32_t *samples; /* ns from a wake-up to running */
 	size_t sample_count, sample_capacity;
-	struct window *windows; /* in vain */
+	struct wakes_window *windows; /* in vain */
 	size_t window_count, window_capacity;
 	uint64_t now_ns,
 		crowded_ns; /* crowded: when more were woken at once than cores were free */
@@ -273,7 +268,7 @@ static int wake_in_vain(struct wakes *wakes, struct lock *lock)
 		    sizeof *wakes->windows) < 0)
 		return -ENOMEM;
 	wakes->windows[wakes->window_count++] =
-		(struct window){ in_ns(lock->retaken_ns - lock->woke_ns),
+		(struct wakes_window){ in_ns(lock->retaken_ns - lock->woke_ns),
 			in_ns(wakes->now_ns - lock->woke_ns) };
 	return 0;
 }
@@ -515,77 +510,6 @@ static double cost_of(struct wakes *wakes)
 	return weights > 0 ? fmax(sum / weights, 0) : -1;
 }
 
-struct bins {
-	double width_ns;
-	double exact[BINS]; /* samples */
-	double p[BINS]; /* probabilities */
-};
-
-static size_t bin_of(const struct bins *bins, uint32_t ns)
-{
-	double bin = (double)ns / bins->width_ns;
-	return bin < BINS ? (size_t)bin : BINS;
-}
-
-/* One round of expectation and maximisation: each window is shared out as probabilities are by now. */
-static void improve(const struct wakes *wakes, struct bins *bins)
-{
-	double before[BINS + 1] = { 0 }, changes[BINS + 1] = { 0 }, sum = 0, weight = 0;
-	for (size_t i = 0; i < BINS; i++)
-		before[i + 1] = before[i] + bins->p[i];
-	for (size_t i = 0; i < wakes->window_count; i++) {
-		size_t from = bin_of(bins, wakes->windows[i].from_ns);
-		size_t to = bin_of(bins, wakes->windows[i].to_ns);
-		to += to < BINS;
-		double mass = before[to] - before[from];
-		if (!(mass > 0))
-			continue; /* disturbed by others */
-		changes[from] += 1 / mass;
-		changes[to] -= 1 / mass;
-	}
-	for (size_t i = 0; i < BINS; i++) {
-		weight += changes[i];
-		bins->p[i] = bins->exact[i] + bins->p[i] * (weight > 0 ? weight : 0);
-		sum += bins->p[i];
-	}
-	for (size_t i = 0; i < BINS; i++)
-		bins->p[i] /= sum;
-}
-
-static double quantile(const struct bins *bins, double share)
-{
-	double sum = 0;
-	size_t i = 0;
-	for (; i + 1 < BINS && sum + bins->p[i] < share; i++)
-		sum += bins->p[i];
-	double part = bins->p[i] > 0 ? (share - sum) / bins->p[i] : 0;
-	return ((double)i + (part < 1 ? part : 1)) * bins->width_ns;
-}
-
-/*
- * Of wake-ups for a lock only those are seen that came when it was free. How long the others took is known to lie in a window:
- * the distribution is the most likely one (B. Turnbull, "The empirical distribution function with arbitrarily grouped,
- * censored and truncated data", J. R. Stat. Soc. B 38, 1976).
- */
-static void add_those_in_vain(const struct wakes *wakes, size_t count, struct wakes_found *found)
-{
-	struct bins bins = { .width_ns = 2.0 * (double)found->latency_ns / BINS };
-	if (2.0 * wakes->machine.latency_ns > BINS * bins.width_ns)
-		bins.width_ns = 2.0 * wakes->machine.latency_ns / BINS;
-	for (size_t i = 0; i < count; i++) {
-		size_t bin = bin_of(&bins, wakes->samples[i]);
-		if (bin < BINS)
-			bins.exact[bin]++;
-	}
-	for (size_t i = 0; i < BINS; i++)
-		bins.p[i] = 1.0 / BINS;
-	for (int i = 0; i < ROUNDS; i++)
-		improve(wakes, &bins);
-	for (size_t i = 0; i < WAKES_PARTS; i++)
-		found->parts_ns[i] = quantile(&bins, (double)(i + 1) / (WAKES_PARTS + 1));
-	found->latency_ns = (uint64_t)quantile(&bins, 0.5);
-}
-
 /* What is longer than twice the median was disturbed by others. */
 static void find_latency(struct wakes *wakes, struct wakes_found *found)
 {
@@ -600,8 +524,16 @@ static void find_latency(struct wakes *wakes, struct wakes_found *found)
 		size_t part = (i + 1) * count / (WAKES_PARTS + 1);
 		found->parts_ns[i] = wakes->samples[part];
 	}
-	if (wakes->window_count > 0 && found->latency_ns > 0)
-		add_those_in_vain(wakes, wakes->sample_count, found);
+	if (wakes->window_count == 0 || found->latency_ns == 0)
+		return;
+	uint32_t machine_ns = wakes->machine.latency_ns;
+	uint64_t usual_ns = found->latency_ns > machine_ns ? found->latency_ns : machine_ns;
+	const struct wakes_seen seen = { .samples_ns = wakes->samples,
+		.sample_count = wakes->sample_count,
+		.windows = wakes->windows,
+		.window_count = wakes->window_count,
+		.most_ns = 2 * (double)usual_ns };
+	wakes_latency(&seen, found);
 }
 
 struct wakes_found wakes_find(struct wakes *wakes)
