@@ -193,6 +193,10 @@ static void change(struct account *account, uint32_t index)
 		return;
 	thread->is_active = is_active;
 	account->active += is_active ? 1 : -1;
+	if (is_active && account->active == 1) {
+		thread->ended_idle_ns += account->idle_ns - account->idle_told_ns;
+		account->idle_told_ns = account->idle_ns;
+	}
 	account->active_sum += is_active ? index : -(uint64_t)index;
 }
 

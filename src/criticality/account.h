@@ -53,6 +53,7 @@ struct thread {
 	uint64_t start_ns, end_ns; /* of its life, on the account's clock */
 	uint64_t criticality; /* units */
 	uint64_t active_ns, alone_ns; /* running or runnable; and no other thread was */
+	uint64_t ended_idle_ns; /* in which no thread was active, until this one was */
 	uint64_t waited_ns[WHAT_OTHER + 1];
 	uint64_t since_ns, since_g; /* of the stretch that it is in */
 	uint64_t *bins; /* units in each bin of the strip, from first_bin on */
@@ -79,6 +80,7 @@ struct account {
 	uint64_t wanted_ns,
 		denied_ns; /* of cores that ready threads could use; that they did not have */
 	uint32_t live, live_max;
+	uint64_t idle_told_ns; /* of idle_ns: known who ended it */
 	uint64_t active_sum; /* of the indices of active threads: when there is one, who it is */
 	uint64_t parallelism_ns[PARALLELISM_MAX + 1]; /* time with this many active threads */
 

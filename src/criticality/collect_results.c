@@ -64,6 +64,7 @@ static void fill_thread(struct result_thread *ret, struct thread *thread, uint64
 		.life_ns = thread->end_ns - thread->start_ns,
 		.running_ns = thread->active_ns,
 		.alone_ns = thread->alone_ns,
+		.ended_idle_ns = thread->ended_idle_ns,
 		.criticality_ns = ns };
 	for (size_t i = 0; i <= WHAT_OTHER; i++)
 		ret->waited_ns[i] = thread->waited_ns[i];

@@ -84,6 +84,7 @@ static void add_thread(struct result_thread *to, const struct result_thread *fro
 	to->life_ns += from->life_ns;
 	to->running_ns += from->running_ns;
 	to->alone_ns += from->alone_ns;
+	to->ended_idle_ns += from->ended_idle_ns;
 	to->criticality_ns += from->criticality_ns;
 	for (size_t i = 0; i <= WHAT_OTHER; i++)
 		to->waited_ns[i] += from->waited_ns[i];

@@ -16,6 +16,7 @@ struct result_thread {
 	uint32_t count; /* threads that it stands for: 1, more after results_merge() */
 	uint64_t routine; /* address in process `pid`; 0 if unknown */
 	uint64_t life_ns, running_ns, alone_ns;
+	uint64_t ended_idle_ns; /* in which no thread was active, until this one was */
 	uint64_t criticality_ns; /* of all threads: active_ns */
 	uint64_t waited_ns[WHAT_OTHER + 1];
 	uint64_t *bins_ns; /* criticality in the strip's bins from first_bin on; others are 0 */

@@ -83,16 +83,6 @@ static void add_bar(
 	strbuf_add(out, "]\n");
 }
 
-/* What a thread waited for most, of what counts. */
-static const char *main_wait(const struct result_thread *thread)
-{
-	unsigned most = WHAT_NONE;
-	for (unsigned what = WHAT_MUTEX; what <= WHAT_OTHER; what++)
-		if (thread->waited_ns[what] > thread->waited_ns[most])
-			most = what;
-	return most == WHAT_NONE ? "-" : what_name(most);
-}
-
 static void add_stack(
 	struct strbuf *out, const struct criticality_view *view, const struct text_style *style)
 {
@@ -114,7 +104,7 @@ static void add_stack(
 		add_seconds(out, t->criticality_ns, 13);
 		add_seconds(out, t->running_ns, 11);
 		strbuf_addf(out, "%13.2f  %s\n", t->criticality_ns ? thread_parallelism(t) : 0,
-			main_wait(t));
+			criticality_main_wait(t));
 		shown_ns += t->criticality_ns;
 	}
 	if (view->row_count > TABLE_ROWS) {

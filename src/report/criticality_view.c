@@ -373,3 +373,12 @@ void criticality_view_release(struct criticality_view *view)
 	free(view->sites);
 	*view = (struct criticality_view){ 0 };
 }
+
+const char *criticality_main_wait(const struct result_thread *thread)
+{
+	unsigned most = WHAT_NONE;
+	for (unsigned what = WHAT_MUTEX; what <= WHAT_OTHER; what++)
+		if (thread->waited_ns[what] > thread->waited_ns[most])
+			most = what;
+	return most == WHAT_NONE ? "-" : what_name(most);
+}

@@ -93,4 +93,7 @@ void figure_of_stack(struct figure *figure, const struct criticality_view *view)
 void figure_of_bottle(struct figure *figure, const struct criticality_view *view);
 void figure_of_strip(struct figure *figure, const struct criticality_view *view);
 
+/* What a thread waited for most, of what counts: "mutex"; "-": nothing. */
+const char *criticality_main_wait(const struct result_thread *thread);
+
 #endif

@@ -278,6 +278,24 @@ static void describe_thread(
 	}
 }
 
+/* The time in which all wait, and the thread that ended most of it: what that waited for, the others did, too. */
+static void add_outside(struct strbuf *out, const struct criticality_view *view)
+{
+	const struct results *r = view->results;
+	size_t most = 0;
+	for (size_t i = 1; i < r->thread_count; i++)
+		if (r->threads[i].ended_idle_ns > r->threads[most].ended_idle_ns)
+			most = i;
+	strbuf_addf(out,
+		" For %.0f%% of the time no thread was active: the program waited for something "
+		"outside (devices, timers, other programs).",
+		percent(view, r->idle_ns));
+	const struct result_thread *thread = &r->threads[most];
+	if (r->live_max > 1 && 2 * thread->ended_idle_ns > r->idle_ns)
+		strbuf_addf(out, " Mostly %s was the first to go on (it waits for %s).",
+			view->threads[most], criticality_main_wait(thread));
+}
+
 /* What makes it balanced, or what it waits for from outside. */
 static void describe_nothing(struct strbuf *out, const struct criticality_view *view)
 {
@@ -297,10 +315,7 @@ static void describe_nothing(struct strbuf *out, const struct criticality_view *
 		strbuf_addf(out, " The most critical thread, %s, is %.0f%% of the stack.",
 			view->threads[0], percent(view, r->threads[0].criticality_ns));
 	if (10 * r->idle_ns >= r->elapsed_ns)
-		strbuf_addf(out,
-			" For %.0f%% of the time no thread was active: the program waited "
-			"for something outside (devices, timers, other programs).",
-			percent(view, r->idle_ns));
+		add_outside(out, view);
 }
 
 /* Who is kept from the cores by others counts as active: then no thread of the program stands out. */
@@ -353,8 +368,12 @@ static char *describe(struct criticality_view *view, const struct finding *findi
 	}
 	if (is_about_code(view, finding))
 		add_serial_code(&text, view);
-	if (finding->kind != FINDING_NONE)
+	if (finding->kind != FINDING_NONE) {
 		add_bound(&text, view->results, finding);
+		if (finding == view->results->findings &&
+			2 * view->results->idle_ns > view->results->elapsed_ns)
+			add_outside(&text, view);
+	}
 	add_certainty(&text, view, finding);
 	if (text.length > 0 && text.text[0] >= 'a' && text.text[0] <= 'z' &&
 		(finding->kind == FINDING_LOCK || finding->kind == FINDING_SPIN))

@@ -192,6 +192,24 @@ static void time_in_which_all_wait_is_idle(void **state)
 	assert_int_equal(r->threads[0].waited_ns[WHAT_SLEEP], 500);
 }
 
+/* The sleeper lets the other one go: what it slept, both did. */
+static void idle_time_is_ended_by_who_goes_on_first(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 100, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 100, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 300, MAIN + 1, EVENT_WAIT, WHAT_COND, 7);
+	at(a, 400, MAIN, EVENT_WAIT, WHAT_SLEEP, 0);
+	at(a, 900, MAIN, EVENT_PASS, WHAT_SLEEP, 0);
+	at(a, 950, MAIN, EVENT_RELEASE, WHAT_COND, 7);
+	at(a, 960, MAIN + 1, EVENT_PASS, WHAT_COND, 7);
+	AUTO(results) struct results *r = finish(a, 1100);
+	assert_int_equal(r->idle_ns, 500);
+	assert_int_equal(thread_of(r, MAIN)->ended_idle_ns, 500);
+	assert_int_equal(thread_of(r, MAIN + 1)->ended_idle_ns, 0);
+}
+
 static void a_window_counts_only_what_is_inside(void **state)
 {
 	(void)state;
@@ -323,6 +341,7 @@ int main(void)
 		cmocka_unit_test(senseless_timelines_keep_the_sums),
 		cmocka_unit_test(the_order_of_simultaneous_events_does_not_matter),
 		cmocka_unit_test(time_in_which_all_wait_is_idle),
+		cmocka_unit_test(idle_time_is_ended_by_who_goes_on_first),
 		cmocka_unit_test(a_window_counts_only_what_is_inside),
 		cmocka_unit_test(a_thread_without_a_core_is_active_unless_asked),
 		cmocka_unit_test(cores_that_others_had_are_known),
