@@ -197,7 +197,7 @@ static enum passage find_passage(int fd)
 	enum passage passage = PASSAGE_NONE;
 	int kept = errno;
 	/* Both ends of a pipe have its inode; all eventfds have the same one. */
-	uint64_t number = UINT64_C(1) << 48 | (uint64_t)fd;
+	uint64_t number = TRACE_EVENTFD | (uint64_t)fd;
 	bool is_known = fstat(fd, &about) == 0;
 	if (is_known && S_ISFIFO(about.st_mode)) {
 		number = about.st_ino;
@@ -212,23 +212,27 @@ static enum passage find_passage(int fd)
 	return passage;
 }
 
-static void passed(enum trace_kind kind, int fd, ssize_t bytes, const void *caller)
+/* time_ns: since when who waits for it can go on; 0: now. */
+static void passed(
+	enum trace_kind kind, int fd, ssize_t bytes, uint64_t time_ns, const void *caller)
 {
 	if (fd < 0 || fd >= DESCRIPTORS_MAX || bytes < 0)
 		return;
 	enum passage passage = __atomic_load_n(&descriptors[fd].passage, __ATOMIC_ACQUIRE);
 	if (passage == PASSAGE_UNKNOWN)
 		passage = find_passage(fd);
-	if (passage != PASSAGE_NONE)
-		trace_mark(kind, TRACE_QUEUE,
-			__atomic_load_n(&descriptors[fd].number, __ATOMIC_RELAXED), (uint64_t)bytes,
-			caller);
+	uint64_t number = __atomic_load_n(&descriptors[fd].number, __ATOMIC_RELAXED);
+	if (passage != PASSAGE_NONE && time_ns)
+		trace_mark_past(time_ns, kind, TRACE_QUEUE, number, (uint64_t)bytes, caller);
+	else if (passage != PASSAGE_NONE)
+		trace_mark(kind, TRACE_QUEUE, number, (uint64_t)bytes, caller);
 }
 
 /* Data came: of a connection that is the next request, or the rest of one. */
-static void was_read(int fd, ssize_t bytes, const void *caller)
+static void was_read(int fd, ssize_t bytes, uint64_t asked_ns, const void *caller)
 {
-	passed(TRACE_PASS, fd, bytes, caller);
+	(void)asked_ns;
+	passed(TRACE_PASS, fd, bytes, 0, caller);
 	if (bytes <= 0 || !is_connection(fd) ||
 		__atomic_load_n(&descriptors[fd].request, __ATOMIC_RELAXED))
 		return;
@@ -237,10 +241,11 @@ static void was_read(int fd, ssize_t bytes, const void *caller)
 	trace_request(TRACE_REQUEST_BEGIN, fd, number, TRACE_IMPLICIT, caller);
 }
 
-static void was_written(int fd, ssize_t bytes, const void *caller)
+/* Who waits for it may go on before the call is over. */
+static void was_written(int fd, ssize_t bytes, uint64_t asked_ns, const void *caller)
 {
 	if (bytes > 0)
-		passed(TRACE_RELEASE, fd, bytes, caller);
+		passed(TRACE_RELEASE, fd, bytes, asked_ns, caller);
 	if (bytes <= 0 || !is_connection(fd) ||
 		!__atomic_load_n(&descriptors[fd].request, __ATOMIC_RELAXED))
 		return;
@@ -263,14 +268,16 @@ static void was_written(int fd, ssize_t bytes, const void *caller)
 			return real()->name arguments;                                             \
 		const void *caller = callers_of(site, frame);                                      \
 		ssize_t bytes_done;                                                                \
+		uint64_t asked_ns;                                                                 \
 		{                                                                                  \
 			WAIT_FROM(SINK_IO, (const void *)(intptr_t)fd, caller);                    \
 			if (is_tracing() && (io) != TRACE_IO_UNKNOWN)                              \
 				trace_wait_tell(&wait_, io);                                       \
+			asked_ns = wait_.start_ns;                                                 \
 			bytes_done = real()->name arguments;                                       \
 		}                                                                                  \
 		if (is_tracing())                                                                  \
-			done(fd, bytes_done, caller);                                              \
+			done(fd, bytes_done, asked_ns, caller);                                    \
 		return bytes_done;                                                                 \
 	}                                                                                          \
 	EXPORT ssize_t name(__VA_ARGS__)                                                           \
@@ -476,7 +483,7 @@ EXPORT int close(int fd)
 	uint32_t connection = __atomic_exchange_n(&descriptors[fd].connection, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&descriptors[fd].request, 0, __ATOMIC_RELAXED); /* without an answer */
 	if (__atomic_load_n(&descriptors[fd].passage, __ATOMIC_RELAXED) == PASSAGE_PIPE_IN)
-		passed(TRACE_RELEASE, fd, 0, CALLER);
+		passed(TRACE_RELEASE, fd, 0, 0, CALLER);
 	bool is_told = forget(fd, false);
 	int result = real()->close(fd);
 	if (is_told)

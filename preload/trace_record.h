@@ -292,6 +292,9 @@ static inline uint64_t trace_chunk_check(const struct trace_chunk *chunk)
 	return check;
 }
 
+/* Of a TRACE_QUEUE's object: an eventfd; the rest is its descriptor. Else the inode of a pipe. */
+#define TRACE_EVENTFD (1ull << 48)
+
 /*
  * "Runnable since then, thanks to that thread", in one word:
  *

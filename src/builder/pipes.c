@@ -55,8 +55,9 @@ static void decide(struct passage *passage)
 /* Whether the next step tells what came of this wait. */
 static bool is_wait_for(const struct build_step *wait, const struct build_step *next)
 {
-	return wait->op == STEP_IO && wait->site == next->site && wait->count != EVENT_IO_FILE &&
-	       wait->count != EVENT_IO_POLL;
+	if (wait->op != STEP_IO || wait->count == EVENT_IO_FILE)
+		return false;
+	return wait->count == EVENT_IO_POLL ? next->op == STEP_GET : wait->site == next->site;
 }
 
 static struct build_step make_step(const struct passage *passage, struct build_step step)

@@ -5,6 +5,7 @@
  *
  *	write 8, 8, 8 ...	put
  *	read 8 (waited), 8, 0	get, which waits if there is none; get, which finds the queue closed
+ *	poll (waited), read 8	get, which waits
  *
  * Of an eventfd each read is for one write, if they are as many (EFD_SEMAPHORE, or who reads at once). What is read in pieces of any
  * size, whatever is there, is no queue: waits for it then are as long as recorded.

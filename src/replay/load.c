@@ -468,8 +468,10 @@ void replay_free(struct replay *replay)
 		free(replay->threads[i].bounds);
 		free(replay->threads[i].poll.rests);
 	}
-	for (size_t i = 0; i < replay->object_count; i++)
+	for (size_t i = 0; i < replay->object_count; i++) {
 		free(replay->objects[i].arrivals);
+		free(replay->objects[i].written);
+	}
 	for (size_t i = 0; i < replay->supply_count; i++) {
 		free(replay->supplies[i].pieces);
 		free(replay->supplies[i].epoch_ends);

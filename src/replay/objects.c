@@ -23,7 +23,8 @@ static void set_play(struct load_object *object)
 		[WHAT_RWLOCK] = PLAY_RWLOCK,
 		[WHAT_COND] = PLAY_COND,
 		[WHAT_BARRIER] = PLAY_BARRIER,
-		[WHAT_SEM] = PLAY_SEM };
+		[WHAT_SEM] = PLAY_SEM,
+		[WHAT_QUEUE] = PLAY_SEM };
 	if (object->play == PLAY_NONE && object->what < WHAT_COUNT)
 		object->play = plays[object->what];
 	if (object->what == WHAT_JOINED || object->what == WHAT_FORKED ||
@@ -67,6 +68,7 @@ int objects_finish(struct replay *replay, struct err *err)
 			return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < replay->object_count; i++)
 		set_play(&replay->objects[i]);
+	passages_settle(replay);
 	costs_settle(replay);
 	if (collect_sites(replay) < 0 || supplies_find(replay) < 0 || pools_find(replay) < 0)
 		return err_set(err, -ENOMEM, "out of memory");

@@ -35,7 +35,7 @@ enum step_kind {
 	STEP_PUT, /* object: condition; class: role */
 	STEP_SEM_WAIT, /* amount: its turn; other: how many it takes, or REPLAY_NONE: one */
 	STEP_SEM_POST, /* amount: how many */
-	STEP_SLEEP, /* amount: ns; object: what was waited for, may be REPLAY_NONE */
+	STEP_SLEEP, /* amount: ns; object: what was waited for, may be REPLAY_NONE; while loaded, other: see passages.c */
 	STEP_AWAIT_WAKE, /* object; one STEP_WAKE for this thread */
 	STEP_WAKE, /* other: thread */
 	STEP_SPAWN, /* other: thread */
@@ -184,6 +184,11 @@ struct load_object {
 	int64_t balance, least_balance; /* semaphore: posts less waits; its least value */
 	uint64_t sem_waits;
 	bool is_pool; /* semaphore: posted by who waited */
+	/* Pipe or eventfd: bytes that had been written by the end of each write; see passages.c. */
+	uint64_t *written;
+	size_t write_count, write_capacity;
+	uint64_t read, writes_taken; /* bytes so far; writes that they are of */
+	bool has_bytes; /* it is a pipe or an eventfd, no queue of a simulation */
 	uint32_t holder, readers, readers_waiting, writers_waiting; /* holder: thread */
 	uint64_t reader_yields, reader_passes; /* evidence of who comes first */
 	uint64_t handed_over, barged;
@@ -351,6 +356,11 @@ int waits_woken(struct replay *replay, uint32_t thread, const struct event *even
 int waits_pass(struct replay *replay, uint32_t thread, const struct event *event);
 int waits_release(struct replay *replay, uint32_t thread, const struct event *event);
 int waits_exit(struct replay *replay, uint32_t thread);
+
+/* Of WHAT_QUEUE, that nobody waited for by that name. 0 or -ENOMEM. */
+int passages_put(struct replay *replay, uint32_t thread, const struct event *event);
+int passages_take(struct replay *replay, uint32_t thread, const struct event *event);
+void passages_settle(struct replay *replay); /* when all events are known */
 
 /* locks.c. `step` stands for the taking. */
 bool load_is_lock(uint8_t what);

@@ -6,7 +6,7 @@
  *	head | take piece | take piece | take BOUND | take piece | take BOUND
  *
  * A thread's operations are cut after each operation at one call site that can be the taking: a get from a queue
- * (meaning.h), a wait for a semaphore that others post, a lock. Segments in which it meets certain other threads (a
+ * (meaning.h), a wait for a semaphore that others post, a read of a pipe, a lock. Segments in which it meets certain other threads (a
  * barrier, a start, a join, its end) are its own, and divide the others into epochs. A supply is believed if
  *
  *	- all its threads run the same function (or are the first one of their process), come through as many epochs
@@ -85,7 +85,9 @@ static bool can_be_take(const struct replay *replay, const struct step *step)
 		return meaning && meaning->kind == MEANING_QUEUE && meaning->get_items == 1 &&
 		       step->class == MEANING_GETS;
 	case STEP_SEM_WAIT:
-		return object->what == WHAT_SEM && !object->takes_turns;
+		return !object->takes_turns &&
+		       (object->what == WHAT_SEM ||
+			       (object->what == WHAT_QUEUE && step->other == 1));
 	case STEP_LOCK:
 		return !step->is_shared && !object->guards_condition && !object->takes_turns &&
 		       (object->play == PLAY_MUTEX || object->play == PLAY_SPIN) &&

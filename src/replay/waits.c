@@ -268,6 +268,8 @@ int waits_pass(struct replay *replay, uint32_t index, const struct event *event)
 	replay->sections += event->what == WHAT_MUTEX && !is_implicit;
 	if (thread->wait_what != WHAT_NONE)
 		return pass_waited(replay, index, event);
+	if (event->what == WHAT_QUEUE)
+		return passages_take(replay, index, event);
 	uint32_t object = load_object(replay, event->pid, event->what, event->object);
 	if (object == REPLAY_NONE)
 		return -ENOMEM;
@@ -309,6 +311,8 @@ int waits_release(struct replay *replay, uint32_t index, const struct event *eve
 {
 	if (event->flags & EVENT_BEFORE || replay->threads[index].wait_what != WHAT_NONE)
 		return 0;
+	if (event->what == WHAT_QUEUE)
+		return passages_put(replay, index, event);
 	uint32_t object = load_object(replay, event->pid, event->what, event->object);
 	if (object == REPLAY_NONE)
 		return -ENOMEM;

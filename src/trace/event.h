@@ -109,6 +109,9 @@ enum event_what {
 	WHAT_COUNT,
 };
 
+/* Of a WHAT_QUEUE's object: an eventfd, of which each read takes all that was written. */
+#define EVENT_EVENTFD (UINT64_C(1) << 48)
+
 /* What a wait for WHAT_IO is for: its value. */
 enum event_io {
 	EVENT_IO_UNKNOWN,

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Pipes and eventfds, by which one thread lets another go on: a semaphore that counts writes. Who reads waits for those whose
+ * bytes it got, and so does who polled until there was something to read:
+ *
+ *	recorded, the writer	recorded, the reader	replayed
+ *	write 8			poll (waited)		post 1		wait 2
+ *	write 8			read 8, read 8		post 1
+ *
+ * A read of an eventfd takes all that was written, unless there are as many reads as writes: then each takes one (EFD_SEMAPHORE, or
+ * who reads at once). Where more was read than was seen to be written, somebody else writes, too: then nothing is known of it,
+ * and waits are as long as they were.
+ */
+#include "replay/parts.h"
+
+#include "base/mem.h"
+#include "base/sorted.h"
+
+#include <errno.h>
+
+/* Between the poll and the read: the lock of an event loop, say. */
+enum { STEPS_BETWEEN = 8 };
+
+static bool is_eventfd(const struct event *event)
+{
+	return event->object & EVENT_EVENTFD;
+}
+
+/* A pipe is one object to all processes. */
+static struct load_object *passage_of(
+	struct replay *replay, const struct event *event, uint32_t *ret_index)
+{
+	*ret_index =
+		load_object(replay, is_eventfd(event) ? event->pid : 0, WHAT_QUEUE, event->object);
+	return *ret_index == REPLAY_NONE ? NULL : &replay->objects[*ret_index];
+}
+
+static bool is_for_file(const struct replay *replay, const struct step *step)
+{
+	return step->kind == STEP_SLEEP && step->object != REPLAY_NONE &&
+	       replay->objects[step->object].what == WHAT_IO;
+}
+
+static uint64_t bytes_of(const struct load_object *passage)
+{
+	return passage->write_count > 0 ? passage->written[passage->write_count - 1] : 0;
+}
+
+/*
+ * A write that had to wait, or was without a core meanwhile, is told of when it is over. Who reads has had it since it began: so it
+ * comes before that wait.
+ */
+static struct step *push_post(struct replay *replay, struct load_thread *thread, uint64_t now_ns)
+{
+	const struct step *last = thread->count > 0 ? &thread->steps[thread->count - 1] : NULL;
+	bool has_waited = last && is_for_file(replay, last) && thread->passed_ns == now_ns;
+	struct step *step = load_push(thread, STEP_SEM_POST);
+	if (!step || !has_waited)
+		return step;
+	struct step post = *step, wait = step[-1];
+	post.work_ns = wait.work_ns;
+	post.stretch = wait.stretch;
+	post.wakes = wait.wakes;
+	wait.work_ns = 0;
+	wait.wakes = 0;
+	*step = wait;
+	step[-1] = post;
+	return &step[-1];
+}
+
+int passages_put(struct replay *replay, uint32_t index, const struct event *event)
+{
+	uint32_t object;
+	struct load_object *passage = passage_of(replay, event, &object);
+	if (!passage || mem_grow(&passage->written, &passage->write_capacity,
+				passage->write_count + 1, sizeof *passage->written) < 0)
+		return -ENOMEM;
+	struct step *step = push_post(replay, &replay->threads[index], event->time_ns);
+	if (!step)
+		return -ENOMEM;
+	passage->written[passage->write_count++] = bytes_of(passage) + event->value;
+	passage->has_bytes |= event->value > 0;
+	step->object = object;
+	step->site = event->site;
+	step->amount = 1;
+	return 0;
+}
+
+static bool ends_before(const void *item, const void *key)
+{
+	return *(const uint64_t *)item < *(const uint64_t *)key;
+}
+
+/* How many writes there were until the one with the last byte that was read. One more than seen: that is told of later. */
+static size_t writes_until(const struct load_object *passage, const struct event *event)
+{
+	size_t count = passage->write_count, taken = passage->writes_taken;
+	bool takes_all = is_eventfd(event) || event->value == 0;
+	if (takes_all ? count <= taken : passage->read > bytes_of(passage))
+		return (count > taken ? count : taken) + 1;
+	return takes_all ? count
+			 : sorted_before(passage->written, count, sizeof *passage->written,
+				   ends_before, &passage->read) +
+				   1;
+}
+
+/* The wait for files that this read is the end of; NULL: it did not wait. */
+static struct step *find_poll(const struct replay *replay, struct load_thread *thread)
+{
+	for (size_t n = 0, i = thread->count; n < STEPS_BETWEEN && i-- > 0; n++) {
+		struct step *step = &thread->steps[i];
+		if (is_for_file(replay, step))
+			return step->other == REPLAY_NONE ? step : NULL;
+		if (step->kind != STEP_NOTHING && step->kind != STEP_LOCK &&
+			step->kind != STEP_UNLOCK)
+			return NULL;
+	}
+	return NULL;
+}
+
+int passages_take(struct replay *replay, uint32_t index, const struct event *event)
+{
+	uint32_t object;
+	struct load_object *passage = passage_of(replay, event, &object);
+	struct load_thread *thread = &replay->threads[index];
+	if (!passage)
+		return -ENOMEM;
+	passage->read += event->value;
+	struct step *poll = find_poll(replay, thread);
+	if (poll)
+		poll->other = object;
+	struct step *step = load_push(thread, STEP_SEM_WAIT);
+	if (!step)
+		return -ENOMEM;
+	size_t until = writes_until(passage, event);
+	step->object = object;
+	step->site = event->site;
+	step->amount = passage->turns++;
+	step->other = until > passage->writes_taken ? (uint32_t)(until - passage->writes_taken) : 0;
+	if (until > passage->writes_taken)
+		passage->writes_taken = until;
+	return 0;
+}
+
+/* As many reads as writes: see above. */
+static bool takes_one(const struct load_object *passage)
+{
+	return passage->address & EVENT_EVENTFD && passage->turns == passage->write_count;
+}
+
+static bool is_known(const struct load_object *passage)
+{
+	bool is_event = passage->address & EVENT_EVENTFD;
+	bool is_covered =
+		is_event ? takes_one(passage) || passage->writes_taken <= passage->write_count
+			 : passage->read <= bytes_of(passage);
+	return passage->has_bytes && passage->turns > 0 && is_covered;
+}
+
+static void settle(const struct replay *replay, struct step *step)
+{
+	bool is_wait = is_for_file(replay, step) && step->other != REPLAY_NONE;
+	const struct load_object *passage = &replay->objects[is_wait ? step->other : step->object];
+	if (is_wait)
+		step->other = REPLAY_NONE;
+	if (is_wait == is_known(passage))
+		step->kind = STEP_NOTHING;
+	else if (step->kind == STEP_SEM_WAIT && takes_one(passage))
+		step->other = 1;
+	else if (step->kind == STEP_SEM_WAIT && step->other == 0)
+		step->kind = STEP_NOTHING; /* it had the rest of what it has waited for before */
+}
+
+void passages_settle(struct replay *replay)
+{
+	for (size_t i = 0; i < replay->thread_count; i++)
+		for (size_t k = 0; k < replay->threads[i].count; k++) {
+			struct step *step = &replay->threads[i].steps[k];
+			bool is_of_queue =
+				(step->kind == STEP_SEM_WAIT || step->kind == STEP_SEM_POST) &&
+				replay->objects[step->object].what == WHAT_QUEUE;
+			if (is_of_queue ||
+				(is_for_file(replay, step) && step->other != REPLAY_NONE))
+				settle(replay, step);
+		}
+}

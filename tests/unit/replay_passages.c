@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Replays of timelines whose threads let each other go on by pipes and eventfds. */
+#include "replay_fixture.h"
+
+#define EVENTFD "0x1000000000004"
+
+/* main, twice as fast; on as many cores as there are threads. */
+static uint64_t play_with_fast_main(const char *text)
+{
+	struct fixture f = load(text, 4);
+	const struct replay_change fast = speed_of(0, 2);
+	uint64_t as_recorded = play(&f, 4, NULL, 0);
+	assert_int_equal(as_recorded, 1500);
+	uint64_t ns = play(&f, 4, &fast, 1);
+	release(&f);
+	return ns;
+}
+
+static void who_polls_for_an_eventfd_waits_for_its_writer(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD "0,main,start,,,,,\n"
+					"0,loop,start,,,,main,\n"
+					"0,loop,wait,io,3,1,5,\n"
+					"1000,main,release,queue," EVENTFD ",2,8,\n"
+					"1000,main,wait,join,loop,,loop,\n"
+					"1000,loop,pass,io,3,1,,waited\n"
+					"1000,loop,pass,queue," EVENTFD ",3,8,\n"
+					"1500,loop,exit,,,,,\n"
+					"1500,main,pass,join,loop,,loop,waited\n"
+					"1500,main,exit,,,,,\n";
+	assert_int_equal(play_with_fast_main(text), 500 + 500);
+}
+
+static void a_write_that_is_told_of_late_came_before_its_wait(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD "0,main,start,,,,,\n"
+					"0,loop,start,,,,main,\n"
+					"0,loop,wait,io,3,1,5,\n"
+					"1000,main,wait,io,4,2,5,\n"
+					"1000,loop,pass,io,3,1,,waited\n"
+					"1000,loop,pass,queue," EVENTFD ",3,8,\n"
+					"1400,main,pass,io,4,2,,waited\n"
+					"1400,main,release,queue," EVENTFD ",2,8,\n"
+					"1400,main,wait,join,loop,,loop,\n"
+					"1500,loop,exit,,,,,\n"
+					"1500,main,pass,join,loop,,loop,waited\n"
+					"1500,main,exit,,,,,\n";
+	assert_int_equal(play_with_fast_main(text), 500 + 500);
+}
+
+/* Two messages in one read. */
+static void who_reads_a_pipe_waits_for_all_bytes_that_it_got(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD "0,main,start,,,,,\n"
+					"0,loop,start,,,,main,\n"
+					"200,main,release,queue,77,2,8,\n"
+					"600,loop,wait,io,3,1,4,\n"
+					"1000,main,release,queue,77,2,8,\n"
+					"1000,main,wait,join,loop,,loop,\n"
+					"1000,loop,pass,io,3,1,,waited\n"
+					"1000,loop,pass,queue,77,1,16,\n"
+					"1500,loop,exit,,,,,\n"
+					"1500,main,pass,join,loop,,loop,waited\n"
+					"1500,main,exit,,,,,\n";
+	/* The loop works 600 before; main's second write now comes before that. */
+	assert_int_equal(play_with_fast_main(text), 600 + 500);
+}
+
+static void of_a_pipe_that_others_write_too_waits_are_as_long_as_recorded(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD "0,main,start,,,,,\n"
+					"0,loop,start,,,,main,\n"
+					"0,loop,wait,io,3,1,4,\n"
+					"1000,main,release,queue,77,2,8,\n"
+					"1000,main,wait,join,loop,,loop,\n"
+					"1000,loop,pass,io,3,1,,waited\n"
+					"1000,loop,pass,queue,77,1,16,\n"
+					"1500,loop,exit,,,,,\n"
+					"1500,main,pass,join,loop,,loop,waited\n"
+					"1500,main,exit,,,,,\n";
+	assert_int_equal(play_with_fast_main(text), 1500);
+}
+
+/* The first reader comes late: by then there are two, of which it takes one. */
+static void of_as_many_reads_as_writes_each_takes_one(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD "0,main,start,,,,,\n"
+					"0,a,start,,,,main,\n"
+					"0,b,start,,,,main,\n"
+					"500,main,release,queue," EVENTFD ",2,8,\n"
+					"600,b,wait,io,3,1,5,\n"
+					"1000,main,release,queue," EVENTFD ",2,8,\n"
+					"1000,main,wait,join,b,,b,\n"
+					"1000,a,pass,queue," EVENTFD ",3,8,\n"
+					"1000,a,exit,,,,,\n"
+					"1000,b,pass,io,3,1,,waited\n"
+					"1000,b,pass,queue," EVENTFD ",3,8,\n"
+					"1500,b,exit,,,,,\n"
+					"1500,main,pass,join,b,,b,waited\n"
+					"1500,main,exit,,,,,\n";
+	struct fixture f = load(text, 4);
+	const struct replay_change fast[] = { speed_of(0, 2), speed_of(1, 10), speed_of(2, 3) };
+	/* a asks at 100 and gets the write at 250; b asks at 200, gets that at 500, and works 500 / 3. */
+	uint64_t ns = play(&f, 4, fast, 3);
+	release(&f);
+	assert_in_range(ns, 666, 668);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_polls_for_an_eventfd_waits_for_its_writer),
+		cmocka_unit_test(a_write_that_is_told_of_late_came_before_its_wait),
+		cmocka_unit_test(who_reads_a_pipe_waits_for_all_bytes_that_it_got),
+		cmocka_unit_test(of_a_pipe_that_others_write_too_waits_are_as_long_as_recorded),
+		cmocka_unit_test(of_as_many_reads_as_writes_each_takes_one),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
