@@ -163,12 +163,12 @@ static void settle(const struct replay *replay, struct step *step)
 	const struct load_object *passage = &replay->objects[is_wait ? step->other : step->object];
 	if (is_wait)
 		step->other = REPLAY_NONE;
-	if (is_wait == is_known(passage))
-		step->kind = STEP_NOTHING;
-	else if (step->kind == STEP_SEM_WAIT && takes_one(passage))
+	bool takes = step->kind == STEP_SEM_WAIT;
+	if (takes && takes_one(passage))
 		step->other = 1;
-	else if (step->kind == STEP_SEM_WAIT && step->other == 0)
-		step->kind = STEP_NOTHING; /* it had the rest of what it has waited for before */
+	bool has_all = takes && step->other == 0; /* the rest of what it has waited for before */
+	if (is_wait == is_known(passage) || has_all)
+		step->kind = STEP_NOTHING;
 }
 
 void passages_settle(struct replay *replay)

@@ -58,6 +58,7 @@ until grep -q 'of the cores are idle: up to' messages; do sleep 0.02; done
 kill "$tuner"
 wait "$tuner"
 kill "$idle"
+echo 4 >count # of 32 threads there is no rate
 until_held -s affinity --min 1 --max 1
 grep -q 'held 1 threads' messages
 if grep 'goes on with' messages; then exit 1; fi
