@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # kill -9 of the program or of the recorder at a random moment loses nothing that was recorded: the lock was
-# taken at least as often as the program said. CORECAST_KILLS: how many times (10).
+# taken at least as often as the program said (what a budget leaves out is told of when it goes on recording). CORECAST_KILLS: how
+# many times (10).
 command -v jq >/dev/null || { echo "jq is not installed"; exit 77; }
 program=$CORECAST_BUILD/tests/programs/progress
 operations=60000
@@ -25,7 +26,7 @@ is_gone() {
 
 for kill in $(seq "${CORECAST_KILLS:-10}"); do
 	victim=$([ $((kill % 2)) -eq 0 ] && echo program || echo recorder)
-	"$CORECAST" record --via preload -o "$kill.cct" -- "$program" $operations >"$kill.dots" 2>stderr &
+	"$CORECAST" record --via preload --budget none -o "$kill.cct" -- "$program" $operations >"$kill.dots" 2>stderr &
 	recorder=$!
 	await 20 test -s "$kill.dots"
 	has_child $recorder
