@@ -11,8 +11,8 @@
  * number and how many there are, say so; so does asking nothing. Its number alone is for work that was divided before (or for
  * arrays of the thread's own), and how many there are alone may be for later ones: both get what they would have had. So does a
  * region right before which the program has asked twice how many there would be and whose iterations are not handed out one by
- * one: OpenBLAS has one for each thread, which wait for one another (asked once, it keeps its threads that time). The program is always told the truth: so no region has more threads
- * than arrays that it keeps.
+ * one: OpenBLAS has one for each thread, which wait for one another (asked once, it keeps its threads that time). The program is
+ * always told the truth: so no region has more threads than arrays that it keeps.
  */
 enum tuned_seen {
 	TUNED_RAN = 1,

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "uarch/core_memory.h"
 #include "uarch/core_ports.h"
+#include "uarch/core_queue.h"
 
 #include <errno.h>
 #include <math.h>
@@ -16,13 +17,6 @@
 
 enum {
 	FETCHED_MAX = 1024, /* instructions that the front end may be ahead */
-};
-
-/* Places that are given back in order: place n is free when its last user says. */
-struct queue {
-	int64_t *free_at;
-	uint8_t *component; /* what its last user waited for */
-	uint32_t size, next;
 };
 
 struct core {
@@ -74,34 +68,6 @@ const char *core_component_name(enum core_component component)
 		[CORE_SYSTEM] = "system",
 	};
 	return component < CORE_COMPONENTS ? names[component] : "unknown";
-}
-
-static int queue_init(struct queue *queue, uint32_t size)
-{
-	*queue = (struct queue){ .size = size };
-	queue->free_at = calloc(size, sizeof(*queue->free_at));
-	queue->component = calloc(size, sizeof(*queue->component));
-	return queue->free_at && queue->component ? 0 : -ENOMEM;
-}
-
-static void queue_release(struct queue *queue)
-{
-	free(queue->free_at);
-	free(queue->component);
-}
-
-static void queue_start(struct queue *queue)
-{
-	for (uint32_t i = 0; i < queue->size; i++)
-		queue->free_at[i] = 0;
-	queue->next = 0;
-}
-
-static void queue_push(struct queue *queue, int64_t free_at, enum core_component component)
-{
-	queue->free_at[queue->next] = free_at;
-	queue->component[queue->next] = (uint8_t)component;
-	queue->next = queue->next + 1 == queue->size ? 0 : queue->next + 1;
 }
 
 int core_new(const struct processor *processor, struct core **ret)
