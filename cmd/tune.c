@@ -114,9 +114,9 @@ static int print_result(const struct values *v, struct tune_session *session, st
 		return err_set(err, -ENODATA, "%s: nothing was tuned",
 			strcmp(v->set, "pool") == 0
 				? "no worker asked corecast_pool_wait() of corecast/pool.h"
-				: "no parallel region of OpenMP leaves its number of threads to "
-				  "the "
-				  "runtime and can do with another (-s affinity sets cores)");
+				: "no parallel region of OpenMP leaves its number of threads "
+				  "to the runtime and can do with another (-s affinity sets "
+				  "cores)");
 	if (r.intervals == 0 && r.nothing)
 		return err_set(err, -ENODATA, "%s: nothing was tuned", r.nothing);
 	if (r.intervals == 0)
