@@ -16,12 +16,11 @@
  * Nothing that is computed depends on who computes it: the result is the same for any number of
  * threads, to the last bit.
  */
-#include "examples/common/arguments.h"
+#include "examples/common/options.h"
 #include "examples/common/queue.h"
 #include "bodies.h"
 #include "octree.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -34,7 +33,7 @@ struct collision {
 struct settings {
 	uint32_t bodies, iterations, force_threads, collision_threads;
 	double theta, step, softening, radius;
-	uint64_t seed;
+	uint32_t seed;
 	bool does_check;
 };
 
@@ -213,18 +212,6 @@ static void usage(FILE *out)
 
 static struct settings read_settings(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "bodies", required_argument, NULL, 'n' },
-		{ "iterations", required_argument, NULL, 'i' },
-		{ "theta", required_argument, NULL, 't' },
-		{ "step", required_argument, NULL, 'd' },
-		{ "softening", required_argument, NULL, 'e' },
-		{ "radius", required_argument, NULL, 'r' },
-		{ "seed", required_argument, NULL, 's' },
-		{ "check", no_argument, NULL, 'c' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct settings s = { .bodies = 3000,
 		.iterations = 10,
 		.theta = 0.3,
@@ -232,41 +219,18 @@ static struct settings read_settings(int argc, char **argv)
 		.softening = 0.01,
 		.radius = 0.001,
 		.seed = 1 };
-	for (int option;
-		(option = getopt_long(argc, argv, "n:i:t:d:e:r:s:ch", options, NULL)) >= 0;)
-		switch (option) {
-		case 'n':
-			s.bodies = count_of("--bodies", optarg, 2, BODIES_MAX);
-			break;
-		case 'i':
-			s.iterations = count_of("--iterations", optarg, 1, UINT32_MAX);
-			break;
-		case 't':
-			s.theta = number_of("--theta", optarg, 0, 0.57);
-			break;
-		case 'd':
-			s.step = number_of("--step", optarg, 0, 1);
-			break;
-		case 'e':
-			s.softening = number_of("--softening", optarg, 1e-9, 1);
-			break;
-		case 'r':
-			s.radius = number_of("--radius", optarg, 0, 1);
-			break;
-		case 's':
-			s.seed = count_of("--seed", optarg, 0, UINT32_MAX);
-			break;
-		case 'c':
-			s.does_check = true;
-			break;
-		case 'h':
-			usage(stdout);
-			break;
-		default:
-			usage(stderr);
-		}
-	if (argc - optind != 2)
-		usage(stderr);
+	const struct argument arguments[] = {
+		{ "bodies", ARGUMENT_COUNT, &s.bodies, 2, BODIES_MAX, 'n' },
+		{ "iterations", ARGUMENT_COUNT, &s.iterations, 1, UINT32_MAX, 0 },
+		{ "theta", ARGUMENT_NUMBER, &s.theta, 0, 0.57, 0 },
+		{ "step", ARGUMENT_NUMBER, &s.step, 0, 1, 'd' },
+		{ "softening", ARGUMENT_NUMBER, &s.softening, 1e-9, 1, 'e' },
+		{ "radius", ARGUMENT_NUMBER, &s.radius, 0, 1, 0 },
+		{ "seed", ARGUMENT_COUNT, &s.seed, 0, UINT32_MAX, 0 },
+		{ "check", ARGUMENT_IS_SET, &s.does_check, 0, 0, 0 },
+		{ 0 },
+	};
+	read_arguments(argc, argv, arguments, 2, usage);
 	s.force_threads = count_of("FORCE_THREADS", argv[optind], 1, THREADS_MAX);
 	s.collision_threads = count_of("COLLISION_THREADS", argv[optind + 1], 1, THREADS_MAX);
 	return s;

@@ -4,11 +4,10 @@
  * answers are, and a response time counts from the moment at which the request was due. One thread;
  * contents are dropped in the kernel without being copied.
  */
-#include "examples/common/arguments.h"
+#include "examples/common/options.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <netinet/in.h>
@@ -36,8 +35,7 @@ struct settings {
 	uint32_t port;
 	double rate;
 	bool is_constant;
-	uint32_t requests;
-	uint64_t seed;
+	uint32_t requests, seed;
 };
 
 struct pages {
@@ -272,43 +270,20 @@ static void usage(FILE *out)
 
 static struct settings read_settings(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "rate", required_argument, NULL, 'r' },
-		{ "arrivals", required_argument, NULL, 'a' },
-		{ "requests", required_argument, NULL, 'n' },
-		{ "seed", required_argument, NULL, 's' },
-		{ "log", required_argument, NULL, 'l' },
-		{ "help", no_argument, NULL, 'h' },
+	struct settings s = { .rate = 100, .requests = 1000, .seed = 1 };
+	const char *arrivals = "poisson";
+	const struct argument arguments[] = {
+		{ "rate", ARGUMENT_NUMBER, &s.rate, 0.001, 1e6, 0 },
+		{ "arrivals", ARGUMENT_TEXT, &arrivals, 0, 0, 0 },
+		{ "requests", ARGUMENT_COUNT, &s.requests, 1, 100000000, 'n' },
+		{ "seed", ARGUMENT_COUNT, &s.seed, 0, UINT32_MAX, 0 },
+		{ "log", ARGUMENT_TEXT, &s.log, 0, 0, 0 },
 		{ 0 },
 	};
-	struct settings s = { .rate = 100, .requests = 1000, .seed = 1 };
-	for (int option; (option = getopt_long(argc, argv, "r:a:n:s:l:h", options, NULL)) >= 0;)
-		switch (option) {
-		case 'r':
-			s.rate = number_of("--rate", optarg, 0.001, 1e6);
-			break;
-		case 'a':
-			s.is_constant = strcmp(optarg, "constant") == 0;
-			if (!s.is_constant && strcmp(optarg, "poisson") != 0)
-				die(2, "--arrivals: '%s' is not poisson or constant", optarg);
-			break;
-		case 'n':
-			s.requests = count_of("--requests", optarg, 1, 100000000);
-			break;
-		case 's':
-			s.seed = count_of("--seed", optarg, 0, UINT32_MAX);
-			break;
-		case 'l':
-			s.log = optarg;
-			break;
-		case 'h':
-			usage(stdout);
-			break;
-		default:
-			usage(stderr);
-		}
-	if (argc - optind != 2)
-		usage(stderr);
+	read_arguments(argc, argv, arguments, 2, usage);
+	s.is_constant = strcmp(arrivals, "constant") == 0;
+	if (!s.is_constant && strcmp(arrivals, "poisson") != 0)
+		die(2, "--arrivals: '%s' is not poisson or constant", arrivals);
 	s.port = count_of("PORT", argv[optind], 1, UINT16_MAX);
 	return s;
 }

@@ -6,14 +6,13 @@
  * disk, send them and close. Every connection and every open page takes a descriptor; when none is
  * left, pages cannot be opened (500), and connections wait to be accepted.
  */
-#include "examples/common/arguments.h"
+#include "examples/common/options.h"
 #include "examples/common/queue.h"
 #include "pages.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -35,7 +34,7 @@ enum {
 struct settings {
 	const char *directory, *log;
 	uint32_t workers, port, descriptors, chunk_bytes;
-	uint64_t requests; /* 0: until a signal */
+	uint32_t requests; /* 0: until a signal */
 	enum pages_reading reading;
 };
 
@@ -228,51 +227,20 @@ static enum pages_reading reading_of(const char *text)
 
 static struct settings read_settings(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "workers", required_argument, NULL, 'w' },
-		{ "port", required_argument, NULL, 'p' },
-		{ "requests", required_argument, NULL, 'n' },
-		{ "descriptors", required_argument, NULL, 'd' },
-		{ "chunk", required_argument, NULL, 'c' },
-		{ "reading", required_argument, NULL, 'r' },
-		{ "log", required_argument, NULL, 'l' },
-		{ "help", no_argument, NULL, 'h' },
+	struct settings s = { .workers = 4, .descriptors = 1024, .chunk_bytes = 1024 };
+	const char *reading = "drop";
+	const struct argument arguments[] = {
+		{ "workers", ARGUMENT_COUNT, &s.workers, 1, WORKERS_MAX, 0 },
+		{ "port", ARGUMENT_COUNT, &s.port, 0, UINT16_MAX, 0 },
+		{ "requests", ARGUMENT_COUNT, &s.requests, 0, UINT32_MAX, 'n' },
+		{ "descriptors", ARGUMENT_COUNT, &s.descriptors, 6, DESCRIPTORS_MAX, 0 },
+		{ "chunk", ARGUMENT_COUNT, &s.chunk_bytes, 1, CHUNK_MAX, 0 },
+		{ "reading", ARGUMENT_TEXT, &reading, 0, 0, 0 },
+		{ "log", ARGUMENT_TEXT, &s.log, 0, 0, 0 },
 		{ 0 },
 	};
-	struct settings s = {
-		.workers = 4, .descriptors = 1024, .chunk_bytes = 1024, .reading = PAGES_DROP
-	};
-	for (int option; (option = getopt_long(argc, argv, "w:p:n:d:c:r:l:h", options, NULL)) >= 0;)
-		switch (option) {
-		case 'w':
-			s.workers = count_of("--workers", optarg, 1, WORKERS_MAX);
-			break;
-		case 'p':
-			s.port = count_of("--port", optarg, 0, UINT16_MAX);
-			break;
-		case 'n':
-			s.requests = count_of("--requests", optarg, 0, UINT32_MAX);
-			break;
-		case 'd':
-			s.descriptors = count_of("--descriptors", optarg, 6, DESCRIPTORS_MAX);
-			break;
-		case 'c':
-			s.chunk_bytes = count_of("--chunk", optarg, 1, CHUNK_MAX);
-			break;
-		case 'r':
-			s.reading = reading_of(optarg);
-			break;
-		case 'l':
-			s.log = optarg;
-			break;
-		case 'h':
-			usage(stdout);
-			break;
-		default:
-			usage(stderr);
-		}
-	if (argc - optind != 1)
-		usage(stderr);
+	read_arguments(argc, argv, arguments, 1, usage);
+	s.reading = reading_of(reading);
 	if (s.reading == PAGES_DIRECT && s.chunk_bytes % 512 != 0)
 		die(2, "--chunk: direct reading needs a multiple of 512 bytes");
 	s.directory = argv[optind];
