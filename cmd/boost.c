@@ -53,7 +53,7 @@ static const struct option_spec options[] = {
 	{ 0, "beta", "RATIO", "to the most critical, below which it is let go (0.8)", OPTION_DOUBLE,
 		FIELD(beta) },
 	{ 0, "nice", "STEPS", "with nice: how far below the thread's own value (default: 20)",
-		OPTION_U32, FIELD(nice) },
+		OPTION_U32, FIELD(nice), 1, NICE_STEPS_MAX },
 	{ 0, "alternate", "S",
 		"with and without it in turn, S seconds each; tells the gain and its interval",
 		OPTION_DOUBLE, FIELD(alternate_s) },
@@ -252,8 +252,6 @@ static int check_values(const struct command *command, const struct values *v)
 		return command_usage_error(command, "--set: there is no '%s'", v->set);
 	if (v->slice_ms < SLICE_MIN_MS || v->slice_ms > SLICE_MAX_MS)
 		return command_usage_error(command, "--slice: milliseconds from 1 to 10000");
-	if (v->nice < 1 || v->nice > NICE_STEPS_MAX)
-		return command_usage_error(command, "--nice: from 1 to 39 steps");
 	if (v->alpha < 0 || v->alpha > RATIO_MAX || v->beta < 0 || v->beta > 1)
 		return command_usage_error(
 			command, "--alpha, --beta: ratios above 0, the second at most 1");

@@ -36,6 +36,7 @@ struct option_spec {
 	const char *help;
 	enum option_kind kind;
 	size_t offset; /* of the field in the command's option struct */
+	uint32_t least, most; /* OPTION_U32: what may be given; most 0: no bound */
 };
 
 struct command {

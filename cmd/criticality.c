@@ -35,7 +35,7 @@ static const struct option_spec options[] = {
 		OPTION_STRING, FIELD(active) },
 	{ 0, "cores", "N",
 		"waiting that so many cores could not have served is no loss (default: all is)",
-		OPTION_U32, FIELD(cores) },
+		OPTION_U32, FIELD(cores), 1 },
 	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
 	{ 0, "folded", "FILE", "write criticality by code as folded stacks, for flame graphs",
 		OPTION_STRING, FIELD(folded) },

@@ -28,7 +28,7 @@ static const struct option_spec options[] = {
 	{ 'w', "within", "PERCENT", "list all points that are so near to the fastest (default 1)",
 		OPTION_DOUBLE, FIELD(within) },
 	{ 'j', "jobs", "N", "processes that predict (default: one for each core)", OPTION_U32,
-		FIELD(jobs) },
+		FIELD(jobs), 1 },
 	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
 	{ 0, "csv", "FILE", "write a row for each point", OPTION_STRING, FIELD(csv) },
 	{ 0, "svg", "FILE", "write time against energy as SVG", OPTION_STRING, FIELD(svg) },

@@ -30,7 +30,7 @@ struct values {
 #define FIELD(name) offsetof(struct values, name)
 static const struct option_spec options[] = {
 	{ 't', "to", "N", "highest thread count to predict (default: twice the largest measured)",
-		OPTION_U32, FIELD(target) },
+		OPTION_U32, FIELD(target), 1, RUNS_THREADS_MAX },
 	{ 'm', "method", "auto|presca|estima|usl|amdahl|pmnf", "how to predict (default auto)",
 		OPTION_STRING, FIELD(method) },
 	{ 0, "metric", "time|throughput",
@@ -47,7 +47,7 @@ static const struct option_spec options[] = {
 	{ 0, "within", "N",
 		"counts up to N can be measured (for --what-next; default: twice the largest "
 		"measured)",
-		OPTION_U32, FIELD(within) },
+		OPTION_U32, FIELD(within), 1, RUNS_THREADS_MAX },
 	{ 0, "dataset-ratio", "X", "estima: target's data size over the measured one",
 		OPTION_DOUBLE, FIELD(dataset_ratio) },
 	{ 0, "frequency-ratio", "X", "estima: target's clock over the measured one", OPTION_DOUBLE,

@@ -3,6 +3,7 @@
 #include "command.h"
 #include "completion.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +45,15 @@ static bool asks_for_help(const char *word)
 	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
+/* A limit to the size of files (ulimit -f) is an error of write(2), which is told. Programs that we start do not inherit a handler. */
+static void ignore_signal(int signal)
+{
+	(void)signal;
+}
+
 int main(int argc, char **argv)
 {
+	(void)signal(SIGXFSZ, ignore_signal); /* fails for no known signal */
 	if (argc < 2) {
 		print_overview(stderr);
 		return EXIT_USAGE;

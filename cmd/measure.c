@@ -46,7 +46,7 @@ static const struct option_spec options[] = {
 		"thread counts: 1-12, 1,2,4,8 or 1-64:4 (default: 1 to all usable cores)",
 		OPTION_STRING, FIELD(counts) },
 	{ 'r', "repeats", "N", "runs of each count, all in shuffled order (default 3)", OPTION_U32,
-		FIELD(repeats) },
+		FIELD(repeats), 1, MAX_REPEATS },
 	{ 'o', "output", "FILE", "where the rows go (default RUNS.csv)", OPTION_STRING,
 		FIELD(output) },
 	{ 0, "resume", NULL, "continue the file that is there: make only the missing runs",
@@ -273,8 +273,6 @@ static int check_values(
 	if (operands->count > 0)
 		return command_usage_error(
 			command, "'%s': the program stands after --", operands->items[0]);
-	if (values->repeats < 1 || values->repeats > MAX_REPEATS)
-		return command_usage_error(command, "--repeats: from 1 to %d", MAX_REPEATS);
 	if (strcmp(values->output, "-") == 0)
 		return command_usage_error(command, "--output: a file, which rows are appended to");
 	if (values->resume && values->force)

@@ -31,7 +31,7 @@ struct values {
 static const struct option_spec options[] = {
 	{ 'o', "output", "FILE", "where the model goes (YAML)", OPTION_STRING, FIELD(output) },
 	{ 0, "cores", "N", "cores that the run had (default: as the recording says)", OPTION_U32,
-		FIELD(cores) },
+		FIELD(cores), 1 },
 	{ 0, "took", "SECONDS",
 		"wall time of the same run without a recorder, whose cost is taken off",
 		OPTION_DOUBLE, FIELD(took_s) },

@@ -134,6 +134,25 @@ static const struct option_spec *find_short_option(const struct command *command
 	return NULL;
 }
 
+static int store_u32(const struct command *command, const struct option_spec *option,
+	const char *text, uint32_t *field)
+{
+	uint32_t most = option->most ? option->most : UINT32_MAX;
+	uint32_t value;
+	bool is_number = number_parse_u32(text, &value) == 0;
+	if (is_number && value >= option->least && value <= most) {
+		*field = value;
+		return 0;
+	}
+	if (option->most == 0)
+		return command_usage_error(command,
+			"--%s: '%s' is not a whole number of at least %" PRIu32, option->long_name,
+			text, option->least);
+	return command_usage_error(command,
+		"--%s: '%s' is not a whole number from %" PRIu32 " to %" PRIu32, option->long_name,
+		text, option->least, most);
+}
+
 static int store(const struct command *command, const struct option_spec *option, const char *text,
 	void *values)
 {
@@ -146,11 +165,7 @@ static int store(const struct command *command, const struct option_spec *option
 		*(const char **)field = text;
 		return 0;
 	case OPTION_U32:
-		if (number_parse_u32(text, field) < 0)
-			return command_usage_error(command,
-				"--%s: '%s' is not a whole number from 0 to %" PRIu32,
-				option->long_name, text, UINT32_MAX);
-		return 0;
+		return store_u32(command, option, text, field);
 	case OPTION_DOUBLE: {
 		double value;
 		if (number_parse_double(text, &value) < 0 || !isfinite(value))

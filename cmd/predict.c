@@ -24,11 +24,11 @@ static const struct option_spec options[] = {
 		"a processor: base, zen4, ... or a machine file; may be given several times",
 		OPTION_STRINGS, FIELD(machines) },
 	{ 'n', "cores", "N", "cores to use (default: all that the machine has)", OPTION_U32,
-		FIELD(cores) },
+		FIELD(cores), 1, REPLAY_CORES_MAX },
 	{ 0, "replications", "N",
 		"predictions for each processor, with other draws of what misses "
 		"(default 5)",
-		OPTION_U32, FIELD(replications) },
+		OPTION_U32, FIELD(replications), 1, REPLICATIONS_MAX },
 	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
 	{ 0, "svg", "FILE", "write what cycles go to as SVG", OPTION_STRING, FIELD(svg) },
 	{ 0, "html", "FILE", "write a page that needs no other file", OPTION_STRING, FIELD(html) },
@@ -39,11 +39,6 @@ static int check(const struct command *command, const struct values *v)
 {
 	if (v->machines.count == 0)
 		return command_usage_error(command, "say for which processor: --machine base");
-	if (v->cores > REPLAY_CORES_MAX)
-		return command_usage_error(command, "--cores: from 1 to %d", REPLAY_CORES_MAX);
-	if (v->replications == 0 || v->replications > REPLICATIONS_MAX)
-		return command_usage_error(
-			command, "--replications: from 1 to %d", REPLICATIONS_MAX);
 	return 0;
 }
 

@@ -39,7 +39,7 @@ static const struct option_spec options[] = {
 		FIELD(native) },
 	{ 0, "size-limit", "MIB",
 		"stop recording events, not the program, at this size (default: 4096)", OPTION_U32,
-		FIELD(limit_mib) },
+		FIELD(limit_mib), 1 },
 	{ 0, "force", NULL, "replace the file that is there", OPTION_FLAG, FIELD(force) },
 	{ 0, "json", NULL, "print the summary as JSON", OPTION_FLAG, FIELD(json) },
 	{ 'q', "quiet", NULL, "show no progress and no summary", OPTION_FLAG, FIELD(quiet) },
@@ -163,8 +163,6 @@ static int run(const struct command *command, int argc, char **argv)
 			command, "'%s': the program goes behind --", operands.items[0]);
 	if (!operands.program || !operands.program[0])
 		return command_usage_error(command, "needs a program: -- PROGRAM ARGS...");
-	if (values.limit_mib == 0)
-		return command_usage_error(command, "--size-limit: 1 at least");
 	return profile_program(&values, operands.program);
 }
 

@@ -46,13 +46,13 @@ static const struct option_spec options[] = {
 	{ 0, "samples", "HZ",
 		"note what runs so many times in each second that a thread runs (default: 251; 0: "
 		"never)",
-		OPTION_U32, FIELD(samples_hz) },
+		OPTION_U32, FIELD(samples_hz), 0, SAMPLES_HZ_MAX },
 	{ 0, "budget", "PERCENT%|none|N/M",
 		"what recording may add to a thread's time: above it free locks are recorded in "
 		"bursts (default: 5%; none: record all of them; N/M: N of every M)",
 		OPTION_STRING, FIELD(budget) },
 	{ 0, "size-limit", "MIB", "stop recording, not the program, at this size (default: 1024)",
-		OPTION_U32, FIELD(limit_mib) },
+		OPTION_U32, FIELD(limit_mib), 1 },
 	{ 0, "force", NULL, "replace the file that is there", OPTION_FLAG, FIELD(force) },
 	{ 0 },
 };
@@ -179,10 +179,6 @@ static int run(const struct command *command, int argc, char **argv)
 	if (strcmp(values.via, "auto") != 0 && strcmp(values.via, "preload") != 0 &&
 		strcmp(values.via, "bpf") != 0 && strcmp(values.via, "both") != 0)
 		return command_usage_error(command, "--via: no recorder '%s'", values.via);
-	if (values.samples_hz > SAMPLES_HZ_MAX && values.samples_hz != SAMPLES_UNSET)
-		return command_usage_error(command, "--samples: %d at most", SAMPLES_HZ_MAX);
-	if (values.limit_mib == 0)
-		return command_usage_error(command, "--size-limit: 1 at least");
 	struct record_opts budget = { 0 };
 	if (parse_budget(values.budget, &budget) < 0)
 		return command_usage_error(command,

@@ -39,14 +39,14 @@ static const struct option_spec options[] = {
 		"workers, response < 0.1'",
 		OPTION_STRING, FIELD(goal) },
 	{ 'r', "replications", "N", "independent runs of each setting (default 5)", OPTION_U32,
-		FIELD(replications) },
-	{ 'n', "requests", "N", "requests of each run (default 10000)", OPTION_U32,
-		FIELD(requests) },
+		FIELD(replications), 1, REPLICATIONS_MAX },
+	{ 'n', "requests", "N", "requests of each run (default 10000)", OPTION_U32, FIELD(requests),
+		1 },
 	{ 'd', "duration", "SECONDS", "simulated time of each run, instead of a number of requests",
 		OPTION_DOUBLE, FIELD(duration) },
 	{ 0, "seed", "N", "of the random numbers (default 1)", OPTION_U32, FIELD(seed) },
 	{ 'j', "jobs", "N", "processes that simulate (default: one for each core)", OPTION_U32,
-		FIELD(jobs) },
+		FIELD(jobs), 1 },
 	{ 0, "fragments", NULL, "with --json: also the time of each fragment", OPTION_FLAG,
 		FIELD(fragments) },
 	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
@@ -214,9 +214,6 @@ static int simulate(const struct values *v, const char *path, struct err *err)
 
 static int check(const struct command *command, const struct values *v)
 {
-	if (v->replications < 1 || v->replications > REPLICATIONS_MAX)
-		return command_usage_error(
-			command, "--replications: from 1 to %d", REPLICATIONS_MAX);
 	if (v->duration < 0 || v->duration > MODEL_TIME_MAX_S)
 		return command_usage_error(
 			command, "--duration: from 0 to %d seconds", MODEL_TIME_MAX_S);

@@ -36,7 +36,7 @@ static const struct option_spec options[] = {
 	{ 'p', "pid", "PID", "the program to watch", OPTION_U32, FIELD(pid) },
 	{ 'd', "delay", "S", "seconds from one picture to the next (default 1)", OPTION_DOUBLE,
 		FIELD(interval_s) },
-	{ 'n', "count", "N", "end after N pictures", OPTION_U32, FIELD(count) },
+	{ 'n', "count", "N", "end after N pictures", OPTION_U32, FIELD(count), 1 },
 	{ 0, "active", "runnable|on-cpu",
 		"which threads count as active: also those that wait for a core, or only those "
 		"that have one (default runnable)",

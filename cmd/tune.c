@@ -43,10 +43,10 @@ static const struct option_spec options[] = {
 		OPTION_DOUBLE, FIELD(duration_s) },
 	{ 'i', "interval", "S", "measure so long before each decision (default: 1)", OPTION_DOUBLE,
 		FIELD(interval_s) },
-	{ 0, "min", "N", "no fewer threads (default: 1)", OPTION_U32, FIELD(min) },
+	{ 0, "min", "N", "no fewer threads (default: 1)", OPTION_U32, FIELD(min), 1 },
 	{ 0, "max", "N",
 		"no more threads (default: the cores that may be used, or more if those stay idle)",
-		OPTION_U32, FIELD(max) },
+		OPTION_U32, FIELD(max), 1 },
 	{ 0, "policy", "process|opresca|binsearch", "who chooses (default: process)", OPTION_STRING,
 		FIELD(policy) },
 	{ 0, "log", "FILE", "write each interval as a line of CSV", OPTION_STRING, FIELD(log) },
@@ -193,8 +193,8 @@ static int run(const struct command *command, int argc, char **argv)
 			"affinity, cpuset or command");
 	if (!tune_policy_by_name(v.policy))
 		return command_usage_error(command, "--policy: there is no '%s'", v.policy);
-	if (v.min < 1 || (v.max != 0 && v.max < v.min))
-		return command_usage_error(command, "--min, --max: 1 at least, and in this order");
+	if (v.max != 0 && v.max < v.min)
+		return command_usage_error(command, "--min: more than --max");
 	if (v.interval_s < INTERVAL_MIN_S || v.interval_s > INTERVAL_MAX_S || v.duration_s < 0 ||
 		v.duration_s > DURATION_MAX_S)
 		return command_usage_error(

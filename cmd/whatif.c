@@ -40,12 +40,12 @@ static const struct option_spec options[] = {
 		OPTION_STRINGS, FIELD(asked.pin) },
 	{ 0, "recorded-cores", "N",
 		"cores that the recorded run could use, if the file does not say", OPTION_U32,
-		FIELD(recorded_cores) },
+		FIELD(recorded_cores), 1, REPLAY_CORES_MAX },
 	{ 0, "replications", "N",
 		"replays for each prediction, with other small delays (default 5)", OPTION_U32,
-		FIELD(replications) },
+		FIELD(replications), 1, WHATIF_REPLICATIONS_MAX },
 	{ 'j', "jobs", "N", "processes that replay (default: one for each core)", OPTION_U32,
-		FIELD(jobs) },
+		FIELD(jobs), 1 },
 	{ 0, "force", NULL, "answer even if the replay does not reproduce the recording",
 		OPTION_FLAG, FIELD(force) },
 	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
@@ -61,17 +61,6 @@ static const struct option_spec options[] = {
 		FIELD(csv) },
 	{ 0 },
 };
-
-static int check(const struct command *command, const struct values *v)
-{
-	if (v->recorded_cores > REPLAY_CORES_MAX)
-		return command_usage_error(
-			command, "--recorded-cores: from 1 to %d", REPLAY_CORES_MAX);
-	if (v->replications == 0 || v->replications > WHATIF_REPLICATIONS_MAX)
-		return command_usage_error(
-			command, "--replications: from 1 to %d", WHATIF_REPLICATIONS_MAX);
-	return 0;
-}
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_SVG, FORMAT_HTML, FORMAT_CSV };
 
@@ -161,9 +150,6 @@ static int run(const struct command *command, int argc, char **argv)
 	struct operands operands;
 	int status;
 	if (!options_parse(command, argc, argv, &v, &operands, &status))
-		return status;
-	status = check(command, &v);
-	if (status != 0)
 		return status;
 	struct err err;
 	AUTO_FREE uint32_t *cores = NULL;

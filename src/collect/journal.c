@@ -202,6 +202,8 @@ int journal_open(struct journal *journal, const char *path, enum journal_mode mo
 			status = drop_torn_line(journal, err);
 	} else {
 		status = write_beginning(journal, subject, err);
+		if (status < 0 && S_ISREG(st.st_mode))
+			(void)unlink(path); /* at worst an empty file stays */
 	}
 	if (status == 0)
 		*ret_has_rows = has_rows;

@@ -59,7 +59,10 @@ static int create(const struct record_opts *opts, struct err *err)
 	AUTO_FD int fd = open(opts->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return err_set(err, -errno, "cannot create '%s': %s", opts->path, strerror(errno));
-	return run_header_write(fd, opts->path, &how, err);
+	int code = run_header_write(fd, opts->path, &how, err);
+	if (code < 0)
+		(void)unlink(opts->path); /* the disk is full: at worst it stays empty */
+	return code;
 }
 
 /* What the target wrote into the header. */

@@ -166,6 +166,8 @@ static void add_certainty(
 {
 	if (finding != view->results->findings)
 		return;
+	if (view->results->elapsed_ns == 0)
+		return;
 	if (view->results->lost > 0)
 		strbuf_add(out,
 			" (Likely: events were lost, so this is of what is left, and times are not "
@@ -300,6 +302,14 @@ static void add_outside(struct strbuf *out, const struct criticality_view *view)
 static void describe_nothing(struct strbuf *out, const struct criticality_view *view)
 {
 	const struct results *r = view->results;
+	if (r->elapsed_ns == 0 && r->lost > 0) {
+		strbuf_addf(out,
+			"Nothing is left of this recording: all %" PRIu64
+			" events were lost. It says "
+			"nothing about the program.",
+			r->lost);
+		return;
+	}
 	if (r->elapsed_ns == 0 || r->thread_count == 0) {
 		strbuf_add(out, "Nothing happened in this timeline: nothing is critical.");
 		return;

@@ -60,6 +60,10 @@ echo "--- notes"
 # shellcheck disable=SC2069 # what it says, not what it prints
 "$CORECAST" criticality run.csv --window 90-91 2>&1 >report
 
+echo "--- all is lost"
+printf 'time_ns,pid,tid,event,what,object,site,value,woken_ns,cpu_ns,flags,text\n0,0,0,lost,,,,8160,,,,\n' >lost.csv
+"$CORECAST" criticality lost.csv | head -n 2
+
 echo "--- refusals"
 for wrong in '' 'a b c' 'run.csv --by lock' 'run.csv --window x' 'run.csv --window 3-1' 'run.csv --active never' \
 	'run.csv mended.csv --svg x.svg' 'run.csv -- true'; do

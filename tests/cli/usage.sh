@@ -27,3 +27,9 @@ for command in $(corecast_commands); do
 	expect_usage_error "$command" --no-such-option
 	grep -q "^corecast $command: no such option: --no-such-option" stderr
 done
+
+for words in 'forecast runs.csv --to 0' 'forecast runs.csv --to 65537' 'simulate app.yaml --jobs 0' 'top -p 1 --count 0'; do
+	# shellcheck disable=SC2086 # words
+	expect_usage_error $words
+	grep 'is not a whole number' stderr
+done

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Where no byte can be written, each command says so, and leaves neither an empty file nor a temporary one.
+printf 'threads,time\n1,10\n2,5.4\n4,3\n8,2\n' >runs.csv
+"$CORECAST" record --via preload -o run.cct -- "$CORECAST_BUILD/tests/programs/progress" 100 >dots 2>stderr || cat stderr
+
+without_room() {
+	echo "== $*"
+	local status=0
+	(set +x; ulimit -f 0; exec "$CORECAST" "$@") 2>&1 | sed "s/tmp[^ ']*/FILE/" || status=${PIPESTATUS[0]}
+	echo "exit $status"
+}
+
+ls >before
+without_room forecast runs.csv --svg a.svg
+without_room forecast runs.csv --html a.html
+without_room forecast runs.csv --csv a.csv
+without_room criticality run.cct --folded a.folded
+without_room export run.cct --to csv -o a.csv
+without_room export run.cct --to cct -o a.cct
+without_room measure --stalls none -n 1 -r 1 -o a.csv -- true '{n}'
+without_room record --via preload -o a.cct -- true
+without_room profile -o a.ccp -- true
+ls | diff before - && echo "nothing is left"
