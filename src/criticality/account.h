@@ -62,6 +62,7 @@ struct thread {
 	bool is_waiting, is_on_core, is_active, is_alive;
 	bool is_ready, is_running; /* it does not wait; and it has a core */
 	bool is_spinning; /* it waits, on its core, by what its samples show (analysis.h) */
+	uint64_t spins_at; /* where then; 0: in a runtime */
 };
 
 struct account {

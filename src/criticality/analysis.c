@@ -263,30 +263,42 @@ static int take_try(struct analysis *analysis, const struct event *event)
 	return play(analysis, &wait);
 }
 
-/* One event that a thread's samples tell of, at the clock's time. */
-static int play_as(struct analysis *analysis, const struct event *sample, enum event_kind kind)
+/* One event of its wait that a thread's samples tell of, at the clock's time. */
+static int play_as(struct analysis *analysis, const struct thread *thread,
+	const struct event *event, enum event_kind kind, uint16_t flags)
 {
-	const struct event event = { .time_ns = sample->time_ns,
-		.pid = sample->pid,
-		.tid = sample->tid,
-		.kind = (uint8_t)kind };
-	return play(analysis, &event);
+	const struct event own = { .time_ns = event->time_ns,
+		.pid = event->pid,
+		.tid = event->tid,
+		.kind = (uint8_t)kind,
+		.what = thread->spins_at ? WHAT_SPIN : WHAT_NONE,
+		.object = thread->spins_at,
+		.site = kind == EVENT_WAIT ? thread->spins_at : 0,
+		.flags = flags };
+	return play(analysis, &own);
 }
 
-/* It waits for nobody knows what, and keeps its core. */
+/* It waits at a place in the code, or for nobody knows what, and keeps its core. */
 static int begin_spinning(
-	struct analysis *analysis, struct thread *thread, const struct event *event)
+	struct analysis *analysis, struct thread *thread, const struct event *event, uint64_t place)
 {
 	bool had_core = thread->is_on_core;
 	thread->is_spinning = true;
-	int code = play_as(analysis, event, EVENT_WAIT);
-	return code == 0 && had_core ? play_as(analysis, event, EVENT_RUN) : code;
+	thread->spins_at = place;
+	analysis->spinning++;
+	int code = play_as(analysis, thread, event, EVENT_WAIT, 0);
+	return code == 0 && had_core ? play_as(analysis, thread, event, EVENT_RUN, 0) : code;
 }
 
+/* It is not known whether it has now what it spun for. */
 static int end_spinning(struct analysis *analysis, struct thread *thread, const struct event *event)
 {
 	thread->is_spinning = false;
-	return play_as(analysis, event, EVENT_WOKEN);
+	analysis->spinning--;
+	int code = play_as(analysis, thread, event, EVENT_WOKEN, 0);
+	return code == 0 && thread->spins_at
+		       ? play_as(analysis, thread, event, EVENT_PASS, EVENT_TIMED_OUT)
+		       : code;
 }
 
 static bool is_in_runtime(const struct analysis *analysis, const struct event *event)
@@ -300,17 +312,19 @@ static bool is_in_runtime(const struct analysis *analysis, const struct event *e
 	return false;
 }
 
-/* Only who is seen by the scheduler: where a library records what a runtime is called for, its waits are known. */
+/* Where a library records what a runtime is called for, its waits are known: only who is seen by the scheduler spins there. */
 static int take_sample(struct analysis *analysis, struct thread *thread, const struct event *event)
 {
-	bool is_inside = analysis->account.has_cores && is_in_runtime(analysis, event);
+	bool is_inside = is_in_runtime(analysis, event);
+	uint64_t place = is_inside ? 0 : event->value;
+	bool spins = place || (is_inside && analysis->account.has_cores);
 	int code = 0;
-	if (thread->is_spinning && !is_inside)
+	if (thread->is_spinning && (!spins || place != thread->spins_at))
 		code = end_spinning(analysis, thread, event);
 	if (code == 0)
 		code = play(analysis, event);
-	if (code == 0 && is_inside && !thread->is_waiting)
-		code = begin_spinning(analysis, thread, event);
+	if (code == 0 && spins && !thread->is_waiting)
+		code = begin_spinning(analysis, thread, event, place);
 	return code;
 }
 
@@ -320,10 +334,10 @@ static bool is_step(const struct event *event)
 	return !event_is_aside(event) && event->kind != EVENT_RUN && event->kind != EVENT_PREEMPT;
 }
 
-/* Of a thread that spins, or may. NULL: there is no runtime that does, or the thread is not known. */
+/* Of a thread that is sampled, or may spin. NULL: nobody does, or the thread is not known. */
 static struct thread *find_spinner(struct analysis *analysis, const struct event *event)
 {
-	if (analysis->runtime_count == 0)
+	if (event->kind != EVENT_SAMPLE && analysis->spinning == 0)
 		return NULL;
 	uint32_t index = index_find(&analysis->account.index, event->pid, event->tid);
 	return index == INDEX_NONE ? NULL : &analysis->account.threads[index];
@@ -405,18 +419,18 @@ static int take_event(struct analysis *analysis, const struct event *event)
 		code = account_advance(&analysis->account, event->time_ns);
 	if (code < 0)
 		return code;
+	struct thread *spinner = find_spinner(analysis, event);
+	if (spinner && event->kind == EVENT_SAMPLE)
+		return take_sample(analysis, spinner, event);
+	if (spinner && spinner->is_spinning && is_step(event) &&
+		(code = end_spinning(analysis, spinner, event)) < 0)
+		return code;
 	if (event->kind == EVENT_TRY_FAILED)
 		return take_try(analysis, event);
 	struct spin *spin = analysis->spin_count > 0 && !event_is_aside(event)
 				    ? find_spin(analysis, event->pid, event->tid)
 				    : NULL;
 	if (spin && (code = end_spin(analysis, spin)) < 0)
-		return code;
-	struct thread *spinner = find_spinner(analysis, event);
-	if (spinner && event->kind == EVENT_SAMPLE)
-		return take_sample(analysis, spinner, event);
-	if (spinner && spinner->is_spinning && is_step(event) &&
-		(code = end_spinning(analysis, spinner, event)) < 0)
 		return code;
 	return play(analysis, event);
 }

@@ -17,6 +17,8 @@
  * Runtimes of OpenMP and oneTBB spin before they sleep, which a recorder in the kernel sees as running. A thread that is
  * sampled in their code waits from that sample on, until one elsewhere or until it does something else: as the
  * samples fall anywhere in such a stretch, its length is right on average. They do next to nothing but that by themselves.
+ * So does a thread whose sample says that it only spins (event.h), whoever recorded it: the place in the code then is what it waits
+ * for, a lock of which nobody knows who has it.
  */
 #ifndef CRITICALITY_ANALYSIS_H
 #define CRITICALITY_ANALYSIS_H

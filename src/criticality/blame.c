@@ -76,7 +76,12 @@ static int end_wait(struct blame *blame, const struct account *account, uint32_t
 		return -ENOMEM;
 	pairing->waited_ns += waited;
 	pairing->count++;
-	return 0;
+	if (!object_is_code(object))
+		return 0;
+	pairing = blame_pairing(&blame->by_thread, number, index);
+	if (pairing)
+		pairing->waited_ns += waited;
+	return pairing ? 0 : -ENOMEM;
 }
 
 /* A wait that ran into its time limit was not for what somebody else did. */

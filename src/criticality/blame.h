@@ -106,7 +106,7 @@ struct pairing {
 	uint32_t object;
 	uint64_t other; /* index of the thread, or the site */
 	uint64_t blame, held_blame; /* units; as of the object */
-	uint64_t waited_ns, count;
+	uint64_t waited_ns, count; /* by sites; by threads: where these spin */
 	uint64_t lost; /* units: by waits of the thread at the object that others ended */
 	uint64_t blocked_ns; /* the thread held it while it slept or waited for a device */
 };
@@ -215,6 +215,12 @@ static inline bool what_is_signalled(uint8_t what)
 static inline bool what_is_held(uint8_t what)
 {
 	return what_is_lock(what) || what == WHAT_SEM;
+}
+
+/* A place where threads spin (analysis.h), not a lock of which it is known who has it. */
+static inline bool object_is_code(const struct object *object)
+{
+	return object->what == WHAT_SPIN && object->address == object->site;
 }
 
 /* Whether its holders are to blame, so far. */

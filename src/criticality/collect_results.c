@@ -146,6 +146,7 @@ static void fill_lock(struct result_lock *ret, struct object *object)
 								      (double)object->waited_ns)
 							 : 0,
 		.serial_ns = object->serial_ns,
+		.is_code = object_is_code(object),
 		.worst_thread = INDEX_NONE,
 		.blocked_thread = INDEX_NONE };
 	if (object->callers)
@@ -259,6 +260,19 @@ static void find_turns(const struct analysis *analysis, struct results *results)
 	}
 }
 
+static void find_spinners(
+	const struct analysis *analysis, struct results *results, const uint32_t *places)
+{
+	const struct pairing_table *threads = &analysis->blame.by_thread;
+	for (size_t i = 0; i < threads->count; i++) {
+		const struct pairing *p = &threads->items[i];
+		struct result_lock *lock = &results->locks[p->object];
+		lock->spinners += p->waited_ns > 0;
+		if (places[p->other] == 0)
+			lock->first_spun_ns = p->waited_ns;
+	}
+}
+
 static int locks_by_blame(const void *a, const void *b)
 {
 	const struct result_lock *x = a, *y = b;
@@ -298,6 +312,7 @@ static int collect_locks(struct analysis *analysis, struct results *results, con
 	if (find_blocked(analysis, results, places) < 0)
 		return -ENOMEM;
 	find_turns(analysis, results);
+	find_spinners(analysis, results, places);
 	if (analysis->frame_count > 0)
 		qsort(analysis->frames, analysis->frame_count, sizeof *analysis->frames,
 			frames_by_end);

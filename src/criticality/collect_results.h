@@ -32,6 +32,7 @@ struct analysis {
 	size_t module_count, module_capacity;
 	struct code_range *runtimes; /* modules that spin for their users */
 	size_t runtime_count, runtime_capacity;
+	size_t spinning; /* threads, by their samples */
 	struct result_stack *stacks;
 	size_t stack_count, stack_capacity;
 	struct index stack_index; /* (id, process) to its place */

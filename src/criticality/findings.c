@@ -306,6 +306,17 @@ static struct finding alone_finding(const struct view *view, double explained)
 		.spread = 1 / (1 - saved) };
 }
 
+/*
+ * Threads spin there until the most critical one lets them go, as far as that is ahead of them. Of a lock that one spins, too,
+ * however rarely it is the one that has to.
+ */
+static bool is_flag(const struct result_lock *lock)
+{
+	uint32_t others = lock->spinners - (lock->first_spun_ns > 0);
+	double theirs_ns = (double)(lock->waited_ns - lock->first_spun_ns);
+	return lock->is_code && (double)lock->first_spun_ns * others < notable * theirs_ns;
+}
+
 /* Keeps the list sorted and short; one finding for each cause. */
 static void add_finding(struct results *results, struct finding finding)
 {
@@ -355,7 +366,9 @@ int findings_find(struct results *results)
 			struct finding finding = results->locks[i].what == WHAT_BARRIER
 							 ? barrier_finding(&view, i)
 							 : lock_finding(&view, i);
-			if (finding.share >= notable)
+			if (is_flag(&results->locks[i]))
+				finding.share -= fmax(view.gap, 0);
+			else if (finding.share >= notable)
 				explained += finding.share;
 			add_finding(results, finding);
 		}

@@ -50,6 +50,9 @@ struct result_lock {
 		taken_over_ns; /* of both: by waits for other locks, whose holders waited for this one */
 	uint64_t typical_wait_ns; /* the mean of its waits, each counted by its length */
 	uint64_t turns_ns; /* of what is signalled: blame.h */
+	bool is_code; /* where threads were seen to spin (analysis.h): who has what they spin for is not known */
+	uint32_t spinners; /* there: threads */
+	uint64_t first_spun_ns; /* there: by the most critical thread */
 	uint32_t worst_thread; /* index into threads: blamed most for it; INDEX_NONE */
 	uint64_t worst_ns;
 	uint64_t worst_site; /* call from which it was taken when it was blamed most; 0 */

@@ -8,6 +8,7 @@
 #include "code/unwind.h"
 #include "collect/perf_ring.h"
 #include "collect/sampler.h"
+#include "record/spin_places.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -83,6 +84,7 @@ struct stack_sampler {
 	struct unwinder *unwinder;
 	struct address_spaces spaces; /* of the family */
 	struct map stacks; /* (hash of the callers, process) to id */
+	struct spin_places spins;
 	uint64_t stack_count, samples, lost;
 	union record record; /* the one being read */
 };
@@ -96,6 +98,7 @@ void stack_sampler_free(struct stack_sampler *sampler)
 	address_spaces_release(&sampler->spaces);
 	map_release(&sampler->family);
 	map_release(&sampler->stacks);
+	spin_places_release(&sampler->spins);
 	free(sampler);
 }
 
@@ -385,6 +388,8 @@ static int take_fork(struct stack_sampler *sampler, const struct record_fork *fo
 static void take_comm(struct stack_sampler *sampler, const union record *record)
 {
 	bool is_exec = record->header.misc & PERF_RECORD_MISC_COMM_EXEC;
+	if (is_exec)
+		spin_places_release(&sampler->spins); /* other code may be there now */
 	if (is_exec && record->comm.pid == sampler->pid && sampler->begin_ns == UINT64_MAX)
 		memcpy(&sampler->begin_ns, record->bytes + record->header.size - sizeof(uint64_t),
 			sizeof(uint64_t));
@@ -405,6 +410,8 @@ static int take_sample(struct stack_sampler *sampler, const struct record_sample
 	uint64_t callers[FRAMES_MAX];
 	if (count > 0)
 		count = find_callers(sampler, sample, frames + 1, count - 1, callers);
+	event.value = spin_places_find(
+		&sampler->spins, &sampler->spaces, event.pid, event.site, callers, count);
 	int code = find_stack(sampler, sink, &event, callers, count, err);
 	if (code < 0)
 		return code;

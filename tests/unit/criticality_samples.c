@@ -192,6 +192,85 @@ static void spinning_ends_with_the_next_thing_that_a_thread_does(void **state)
 	assert_exact(r);
 }
 
+/*
+ * Three threads for 12 ms, each sampled every ms: at which samples one spins (at place 0x50) says a bit of its mask; the rest
+ * is work.
+ */
+static struct results *seen_to_spin(const uint32_t masks[3])
+{
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ .cores = 4 });
+	for (uint32_t i = 0; i < 3; i++)
+		at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 0);
+	for (uint32_t ms = 0; ms < 12; ms++)
+		for (uint32_t i = 0; i < 3; i++) {
+			bool spins = masks[i] >> ms & 1;
+			send(a, (struct event){ .kind = EVENT_SAMPLE,
+					.time_ns = ms * MS,
+					.tid = MAIN + i,
+					.site = spins ? 0x58 : 0x10,
+					.value = spins ? 0x50 : 0 });
+		}
+	return finish(a, 12 * MS);
+}
+
+/* As at a lock: one works, two wait, by turns; nobody knows who has it. */
+static void threads_that_spin_by_turns_wait_for_a_lock(void **state)
+{
+	(void)state;
+	static const uint32_t masks[] = { 0xff0, 0xf0f, 0x0ff };
+	AUTO(results) struct results *r = seen_to_spin(masks);
+	assert_int_equal(r->findings[0].kind, FINDING_SPIN);
+	const struct result_lock *place = &r->locks[r->findings[0].lock];
+	assert_true(place->is_code);
+	assert_int_equal(place->address, 0x50);
+	assert_int_equal(place->waited_ns, 24 * MS);
+	assert_int_equal(place->contended_ns, 12 * MS);
+	assert_int_equal(place->held_ns, 0);
+	assert_int_equal(place->spinners, 3);
+	assert_int_equal(r->finding_count, 1);
+	assert_exact(r);
+}
+
+/* Who is let go first may have to spin less: it is the same lock. */
+static void a_lock_that_is_not_fair_is_one(void **state)
+{
+	(void)state;
+	static const uint32_t masks[] = { 0x00f, 0xff8, 0xffa };
+	AUTO(results) struct results *r = seen_to_spin(masks);
+	assert_int_equal(r->findings[0].kind, FINDING_SPIN);
+	assert_exact(r);
+}
+
+static void threads_that_spin_for_one_that_works_wait_for_it(void **state)
+{
+	(void)state;
+	static const uint32_t masks[] = { 0x000, 0xff0, 0xff0 };
+	AUTO(results) struct results *r = seen_to_spin(masks);
+	assert_int_equal(r->findings[0].kind, FINDING_SERIAL);
+	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN);
+	assert_int_equal(thread_of(r, MAIN)->alone_ns, 8 * MS);
+	assert_exact(r);
+}
+
+/* What it is seen to spin for while it waits for something that is known is that. */
+static void a_wait_that_is_known_stays_what_it_is(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	struct event sample = { .kind = EVENT_SAMPLE, .tid = MAIN, .site = 0x58, .value = 0x50 };
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 1 * MS, MAIN, EVENT_WAIT, WHAT_SPIN, 7);
+	sample.time_ns = 2 * MS;
+	send(a, sample);
+	flagged(a, 3 * MS, MAIN, EVENT_PASS, WHAT_SPIN, 7, EVENT_WAITED);
+	AUTO(results) struct results *r = finish(a, 4 * MS);
+	assert_int_equal(r->lock_count, 1);
+	assert_int_equal(r->locks[0].address, 7);
+	assert_int_equal(r->locks[0].waited_ns, 2 * MS);
+	assert_false(r->locks[0].is_code);
+	assert_exact(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +281,10 @@ int main(void)
 		cmocka_unit_test(who_is_sampled_in_a_runtime_that_spins_waits),
 		cmocka_unit_test(code_of_other_libraries_is_work),
 		cmocka_unit_test(spinning_ends_with_the_next_thing_that_a_thread_does),
+		cmocka_unit_test(threads_that_spin_by_turns_wait_for_a_lock),
+		cmocka_unit_test(a_lock_that_is_not_fair_is_one),
+		cmocka_unit_test(threads_that_spin_for_one_that_works_wait_for_it),
+		cmocka_unit_test(a_wait_that_is_known_stays_what_it_is),
 	};
 	return cmocka_run_group_tests_name("criticality_samples", tests, NULL, NULL);
 }
