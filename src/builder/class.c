@@ -2,8 +2,10 @@
 #include "builder/class.h"
 
 #include "base/map.h"
+#include "base/mem.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 static bool is_lock(const struct build_trace *trace, const struct build_step *step)
@@ -169,14 +171,62 @@ int build_classes_find(struct build_trace *trace, const struct build_groups *gro
 	return code < 0 ? code : change_gates(trace);
 }
 
-uint32_t build_class_instances(const struct build_trace *trace, uint32_t object)
+static int compare_uses(const void *left, const void *right)
 {
-	double sum = 0, squares = 0;
-	for (size_t i = 0; i < trace->object_count; i++) {
-		if (trace->objects[i].class != object)
-			continue;
-		sum += (double)trace->objects[i].uses;
-		squares += (double)trace->objects[i].uses * (double)trace->objects[i].uses;
+	double a = *(const double *)left, b = *(const double *)right;
+	return a > b ? -1 : a < b;
+}
+
+/* How many that are used equally often collide as often as these. */
+static double equal_instances(const double *uses, size_t count)
+{
+	double sum = 0, pairs = 0;
+	for (size_t i = 0; i < count; i++) {
+		sum += uses[i];
+		pairs += uses[i] * (uses[i] - 1);
 	}
-	return squares > 0 && sum * sum / squares > 1 ? (uint32_t)(sum * sum / squares + 0.5) : 1;
+	double equal = pairs > 0 ? sum * (sum - 1) / pairs : (double)count;
+	return equal < (double)count ? equal : (double)count;
+}
+
+static int collect_uses(
+	const struct build_trace *trace, uint32_t object, double **ret, size_t *ret_count)
+{
+	size_t capacity = 0;
+	for (size_t i = 0; i < trace->object_count; i++) {
+		if (trace->objects[i].class != object || trace->objects[i].uses == 0)
+			continue;
+		if (mem_grow(ret, &capacity, *ret_count + 1, sizeof **ret) < 0)
+			return -ENOMEM;
+		(*ret)[(*ret_count)++] = (double)trace->objects[i].uses;
+	}
+	return 0;
+}
+
+int build_class_instances(
+	const struct build_trace *trace, uint32_t object, struct build_instances *ret)
+{
+	static const double significant_deviations = 3; /* as in graph.c */
+	AUTO_FREE double *uses = NULL;
+	double sum = 0, left;
+	size_t count = 0, first = 0;
+	*ret = (struct build_instances){ .count = 1 };
+	if (collect_uses(trace, object, &uses, &count) < 0)
+		return -ENOMEM;
+	if (count < 2)
+		return 0;
+	qsort(uses, count, sizeof *uses, compare_uses);
+	for (size_t i = 0; i < count; i++)
+		sum += uses[i];
+	for (left = sum; first < CLASS_SHARES && first + 1 < count; first++) {
+		double mean = (left - uses[first]) / (double)(count - first - 1);
+		if (uses[first] <= mean + significant_deviations * sqrt(mean))
+			break;
+		left -= uses[first];
+		ret->shares[first] = uses[first] / sum;
+	}
+	ret->share_count = (uint32_t)first;
+	ret->count =
+		ret->share_count + (uint32_t)(equal_instances(uses + first, count - first) + 0.5);
+	return 0;
 }

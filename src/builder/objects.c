@@ -301,6 +301,23 @@ static int size_semaphore(struct build *build, uint32_t object, struct model_obj
 	return set_size(build, ret, "value", (double)initial, "at first, of semaphore", &ret->size);
 }
 
+static int size_lock(struct build *build, uint32_t object, struct model_object *ret)
+{
+	struct build_instances instances;
+	if (build_class_instances(&build->trace, object, &instances) < 0)
+		return -ENOMEM;
+	ret->size.value = instances.count > 1 ? instances.count : 0;
+	if (instances.share_count == 0)
+		return 0;
+	ret->shares = model_alloc(build->model, instances.share_count, sizeof *ret->shares);
+	if (!ret->shares)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < instances.share_count; i++)
+		ret->shares[i] = instances.shares[i];
+	ret->share_count = instances.share_count;
+	return 0;
+}
+
 static int size_object(struct build *build, uint32_t object, struct model_object *ret)
 {
 	const struct build_channel *channel = channel_of(build, object);
@@ -319,9 +336,7 @@ static int size_object(struct build *build, uint32_t object, struct model_object
 	case MODEL_MUTEX:
 	case MODEL_SPIN:
 	case MODEL_RWLOCK:
-		initial = build_class_instances(&build->trace, object);
-		ret->size.value = initial > 1 ? (double)initial : 0;
-		return 0;
+		return size_lock(build, object, ret);
 	case MODEL_DISK:
 		return size_disk(build, ret);
 	case MODEL_QUEUE:

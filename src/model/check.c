@@ -211,6 +211,25 @@ static int check_disk(const struct check *c, const struct model_object *disk)
 	return code;
 }
 
+/* Whether shares of instances can be drawn from, of as many instances as the defaults of parameters give. */
+static int check_shares(const struct check *c, const struct model_object *lock)
+{
+	double instances = 1, sum = 0;
+	int code = lock->share_count
+			   ? check_value(c, lock->line, &lock->size, MODEL_NUMBER, &instances)
+			   : 0;
+	for (uint32_t i = 0; code == 0 && i < lock->share_count; i++) {
+		sum += lock->shares[i];
+		if (!(lock->shares[i] >= 0 && sum <= 1 + CHECK_PROBABILITY_SLACK))
+			code = check_fail(c, lock->line,
+				"the shares of the instances are negative, or sum to more than 1");
+	}
+	if (code == 0 && lock->share_count > instances && lock->share_count > 1)
+		code = check_fail(
+			c, lock->line, "%u shares of %.6g instances", lock->share_count, instances);
+	return code;
+}
+
 static int check_object(const struct check *c, size_t index)
 {
 	const struct model_object *object = &c->model->objects[index];
@@ -227,6 +246,8 @@ static int check_object(const struct check *c, size_t index)
 	if (word)
 		code = check_whole(c, object->line, word, &object->size, needs_size,
 			object->kind <= MODEL_RWLOCK ? MODEL_INSTANCES_MAX : MODEL_COUNT_MAX);
+	if (code == 0 && object->kind <= MODEL_RWLOCK)
+		code = check_shares(c, object);
 	if (code == 0 && object->kind == MODEL_QUEUE)
 		code = check_initial(c, object);
 	if (code == 0 && object->kind == MODEL_DISK)

@@ -217,6 +217,24 @@ static uint32_t first_above(const struct walker *walker, uint32_t first)
 	return above;
 }
 
+/* One of a lock's instances from a number on, as often as others lock it. */
+static uint32_t draw_by_shares(
+	struct rng *rng, const struct graph_fragment *fragment, uint32_t from)
+{
+	uint32_t known = fragment->share_count;
+	double below = from > 0 && from < known ? fragment->up_to[from - 1] : 0;
+	if (from < known) {
+		double at = below + rng_uniform(rng) * (1 - below);
+		for (; from < known; from++)
+			if (at < fragment->up_to[from])
+				return from;
+	}
+	/* What is left of 1 by rounding is the last one's. */
+	return from < fragment->instances
+		       ? from + (uint32_t)rng_below(rng, fragment->instances - from)
+		       : known - 1;
+}
+
 /* Above those that the thread holds, so that threads do not wait for one another in a circle; MODEL_NONE: it has the last one. */
 static int draw_instance(struct graph *graph, struct walker *walker,
 	const struct graph_fragment *fragment, uint32_t *ret)
@@ -225,8 +243,10 @@ static int draw_instance(struct graph *graph, struct walker *walker,
 		    sizeof *walker->held) < 0)
 		return -ENOMEM;
 	uint32_t from = first_above(walker, fragment->object);
-	uint32_t left = fragment->object + fragment->instances - from;
-	*ret = left > 0 ? from + (uint32_t)rng_below(&graph->rng, left) : (uint32_t)MODEL_NONE;
+	bool is_left = from < fragment->object + fragment->instances;
+	*ret = is_left ? fragment->object +
+				 draw_by_shares(&graph->rng, fragment, from - fragment->object)
+		       : (uint32_t)MODEL_NONE;
 	walker->held[walker->held_count++] = (struct held){ fragment->object, *ret };
 	return 0;
 }

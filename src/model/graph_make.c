@@ -234,6 +234,10 @@ static int make_fragment(struct graph *graph, const struct model_fragment *from,
 		.body = from->body,
 		.part = from->part,
 	};
+	if (!is_group && from->object != MODEL_NONE) {
+		to->up_to = graph->objects[from->object].up_to;
+		to->share_count = graph->model->objects[from->object].share_count;
+	}
 	int code = make_dist(graph, &from->cpu, &to->cpu, err);
 	if (code == 0)
 		code = make_dist(graph, &from->time, &to->time, err);
@@ -326,9 +330,17 @@ static int add_disk(struct graph *graph, const struct model_object *object, uint
 }
 
 /* As many as there are instances, numbered one after the other. */
-static int add_locks(struct sim *sim, const struct model_object *object, struct graph_object *ret)
+static int add_locks(
+	struct graph *graph, const struct model_object *object, struct graph_object *ret)
 {
+	struct sim *sim = graph->sim;
 	int code = 0;
+	double sum = 0;
+	ret->up_to = model_alloc(graph->memory, object->share_count + 1, sizeof *ret->up_to);
+	if (!ret->up_to)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < object->share_count; i++)
+		ret->up_to[i] = sum += object->shares[i];
 	for (uint32_t i = 0; i < ret->instances && code == 0; i++) {
 		uint32_t number = 0;
 		if (object->kind == MODEL_MUTEX)
@@ -375,7 +387,7 @@ static int add_object(struct graph *graph, size_t index, struct err *err)
 	case MODEL_SPIN:
 	case MODEL_RWLOCK:
 		ret->instances = size > 1 ? (uint32_t)size : 1;
-		return add_locks(sim, object, ret);
+		return add_locks(graph, object, ret);
 	case MODEL_BARRIER:
 		ret->kind = SIM_BARRIERS;
 		return sim_add_barrier(sim, name, (uint32_t)size, &ret->number);

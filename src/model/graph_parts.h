@@ -27,6 +27,8 @@ struct graph_fragment {
 	enum sim_op_kind kind; /* for operations that are one of the engine's */
 	uint32_t object; /* the engine's number; MODEL_SPAWN, _JOIN: group */
 	uint32_t instances; /* of that lock; 0, 1: one */
+	const double *up_to; /* shares of its first instances, summed so far */
+	uint32_t share_count;
 	uint32_t other; /* mutex, class */
 	bool has_cpu, is_plain, is_background;
 	struct sim_dist cpu, time;
@@ -61,6 +63,7 @@ struct graph {
 		enum sim_object_kind kind;
 		uint32_t number; /* of the first instance */
 		uint32_t instances;
+		double *up_to; /* as in fragments */
 	} * objects;
 	struct model *memory; /* only its allocator: what lives as long as the graph */
 

@@ -122,6 +122,9 @@ struct model_object {
 	struct model_value size; /* locks: instances (one for each bucket, ...), of which each lock
 	                            draws one that its thread does not hold, 0: 1; barrier: threads; semaphore: value at first; queue: capacity, 0:
 	                            unbounded; limit: how many; disk: requests served at once, 0: 1 */
+	double *shares; /* locks: of all lockings, how many are of each of the first instances; the others
+	                   have the rest in equal parts */
+	uint32_t share_count;
 	struct model_value initial; /* queue: items in it at first; below 0: none */
 	uint32_t
 		refilled_by; /* queue: the barrier that, when it opens, fills it again to as many; MODEL_NONE */

@@ -163,6 +163,17 @@ static int read_use(const struct reader *r, struct yaml_node *map, struct model_
 	return code < 0 ? code : reader_finish(r, node, "'recorded'");
 }
 
+static int read_shares(const struct reader *r, struct yaml_node *map, struct model_object *object)
+{
+	const struct yaml_node *shares = reader_take(map, "shares");
+	size_t count = 0;
+	int code = shares ? reader_list(r, shares, MODEL_NUMBER, &object->shares, &count) : 0;
+	if (code == 0 && count > MODEL_INSTANCES_MAX)
+		return reader_fail(r, shares->line, "more than %d shares", MODEL_INSTANCES_MAX);
+	object->share_count = code == 0 ? (uint32_t)count : 0;
+	return code;
+}
+
 /* Barriers have been read before queues. */
 static int read_refill(const struct reader *r, struct yaml_node *map, uint32_t queue)
 {
@@ -199,6 +210,8 @@ static int read_object(
 		code = reader_flag(r, map, "lends", &object->lends);
 	if (code == 0 && kind == MODEL_QUEUE)
 		code = reader_flag(r, map, "signals", &object->are_signals);
+	if (code == 0 && kind <= MODEL_RWLOCK)
+		code = read_shares(r, map, object);
 	if (code == 0 && kind == MODEL_RWLOCK)
 		code = reader_flag(r, map, "writers_first", &object->has_writers_first);
 	if (code == 0 && kind == MODEL_DISK)

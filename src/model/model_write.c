@@ -218,12 +218,17 @@ static void write_object(FILE *out, const struct model *model, const struct mode
 	bool has_fields = is_given(&object->size) || is_given(&object->initial) ||
 			  object->has_writers_first || object->lends || object->are_signals ||
 			  object->order != SIM_DISK_FIFO || object->class_count ||
-			  object->recorded.is_known;
+			  object->share_count || object->recorded.is_known;
 	fputs("  ", out);
 	write_text(out, object->name);
 	fputs(has_fields ? ":\n" : ": {}\n", out);
 	if (size_word)
 		write_field(out, 4, size_word, &object->size, MODEL_NUMBER);
+	if (object->share_count)
+		fputs("    shares: [", out);
+	for (uint32_t i = 0; i < object->share_count; i++)
+		fprintf(out, "%.4g%%%s", 100 * object->shares[i],
+			i + 1 == object->share_count ? "]\n" : ", ");
 	write_field(out, 4, "initial", &object->initial, MODEL_NUMBER);
 	if (object->refilled_by != MODEL_NONE) {
 		fputs("    refilled_by: ", out);

@@ -181,6 +181,26 @@ static void a_lock_for_each_bucket_is_one_with_instances(void **state)
 	assert_true(fit.is_known);
 }
 
+static void a_lock_that_is_used_more_than_others_has_a_share(void **state)
+{
+	(void)state;
+	struct script s = begin(2);
+	for (uint64_t i = 0; i < 800; i++) {
+		uint32_t tid = 1 + i % 2;
+		work(&s, tid, 2000);
+		locked(&s, tid, LOCK + (i / 2 % 2 ? 0 : 1 + i / 4 % 15), 4);
+	}
+	AUTO(model) struct model *model = finish(&s, 2);
+	const struct model_object *lock = &model->objects[0];
+	assert_int_equal(model->object_count, 1);
+	assert_true(lock->size.value == 16);
+	assert_int_equal(lock->share_count, 1);
+	assert_true(lock->shares[0] == 0.5);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+}
+
 static void arrive(struct script *s, uint32_t tid)
 {
 	op(s, tid, EVENT_PASS, WHAT_BARRIER, 200, 8);
@@ -475,6 +495,7 @@ int main(void)
 		cmocka_unit_test(every_tenth_time_is_a_count),
 		cmocka_unit_test(locks_that_are_held_tell_the_same_code_apart),
 		cmocka_unit_test(a_lock_for_each_bucket_is_one_with_instances),
+		cmocka_unit_test(a_lock_that_is_used_more_than_others_has_a_share),
 		cmocka_unit_test(rounds_stay_and_their_work_is_shared),
 		cmocka_unit_test(who_always_works_longer_is_another_kind),
 		cmocka_unit_test(what_others_had_of_the_cores_is_told),

@@ -237,6 +237,16 @@ static void wrong_models_are_refused_with_their_line(void **state)
 		{ WORKER("      a: { sleep: 0 s, next: { a: 0.1, exit: 0.9 } }\n"),
 			"m.yaml:8:", "cycle" },
 		{ WORKER("      exit: {}\n"), "m.yaml:8:", "exit" },
+		{ "corecast_model: 1\nmutexes:\n  m: { instances: 2, shares: [0.7, 0.4] }\n",
+			"m.yaml:3:", "sum to more" },
+		{ "corecast_model: 1\nmutexes:\n  m: { instances: 2, shares: [0.5, -0.1] }\n",
+			"m.yaml:3:", "negative" },
+		{ "corecast_model: 1\nmutexes:\n  m:\n    instances: 2\n    shares: [30%, 20%, "
+		  "10%]\n",
+			"m.yaml:3:", "3 shares of 2 instances" },
+		{ "corecast_model: 1\nmutexes:\n  m: { shares: [1 us] }\n", "m.yaml:3:", "" },
+		{ "corecast_model: 1\nbarriers:\n  b: { threads: 2, shares: [1] }\n",
+			"m.yaml:3:", "shares" },
 		{ "corecast_model: 1\nthreads:\n  w:\n    count: 1000000000\n"
 		  "    fragments: { a: {} }\n",
 			"m.yaml:3:", "1000000" },
