@@ -67,9 +67,9 @@ static int write_beginning(
 		&text, "# corecast %s measure, %s, %s\n", CORECAST_VERSION, date, subject->system);
 	strbuf_addf(&text, "%s%s\n%s%s\n%s%s\n", machine_mark, subject->machine, command_mark,
 		subject->command, settings_mark, subject->settings);
+	add_header(&text, subject);
 	if (subject->stall_count > 0)
 		strbuf_addf(&text, "# stalls: %s, summed over threads\n", subject->stall_unit);
-	add_header(&text, subject);
 	return append_text(journal, &text, err);
 }
 

@@ -150,21 +150,24 @@ void figure_of_stalls(struct figure *figure, const struct forecast *f)
 	enum { OWN_LINES = 6 };
 	set_x_axis(figure, f->point_count,
 		is_steep(f) || is_far(f)); /* as the forecast's, to be read together */
-	figure->y = (struct axis){ .title = "stalls, summed over threads" };
+	figure->y = (struct axis){ .title = "stalls, summed over threads",
+		.quantity = f->has_stall_seconds ? QUANTITY_TIME : QUANTITY_COUNT };
 	figure_set(figure, &figure->title, "Stalls by category");
 	AUTO_FREE const struct forecast_stall **sorted = calloc(f->stall_count, sizeof *sorted);
 	if (!sorted) {
 		figure->failed = true;
 		return;
 	}
+	size_t count = 0;
 	for (size_t i = 0; i < f->stall_count; i++)
-		sorted[i] = &f->stalls[i];
-	qsort(sorted, f->stall_count, sizeof *sorted, by_share);
-	size_t own = f->stall_count <= OWN_LINES + 1 ? f->stall_count : OWN_LINES;
+		if (forecast_has_stall(f, &f->stalls[i]))
+			sorted[count++] = &f->stalls[i];
+	qsort(sorted, count, sizeof *sorted, by_share);
+	size_t own = count <= OWN_LINES + 1 ? count : OWN_LINES;
 	for (size_t i = 0; i < own; i++)
 		add_stall(figure, f, &sorted[i], 1, (unsigned)i, sorted[i]->name);
-	if (own < f->stall_count)
-		add_stall(figure, f, &sorted[own], f->stall_count - own, OWN_LINES, "all others");
+	if (own < count)
+		add_stall(figure, f, &sorted[own], count - own, OWN_LINES, "all others");
 	if (f->measured_max > 0 && f->measured_max < f->point_count)
 		add_rule(figure, f->measured_max, "measured up to");
 	figure_fit(figure);

@@ -42,6 +42,8 @@ static void add_stalls(struct strbuf *out, const struct forecast *f)
 	snprintf(head_target, sizeof head_target, "share at %" PRIu32, target);
 	page_table_begin(out, (const char *const[]){ "category", head_now, head_target }, 3);
 	for (size_t i = 0; i < f->stall_count; i++) {
+		if (!forecast_has_stall(f, &f->stalls[i]))
+			continue;
 		char share_now[32], share[32];
 		snprintf(share_now, sizeof share_now, "%.1f%%",
 			100 * forecast_stall_share(f, &f->stalls[i], now));
@@ -73,7 +75,7 @@ void forecast_add_sections(struct strbuf *out, const struct forecast *f, const c
 	page_figure(out, &main);
 	page_section(out, "Numbers");
 	add_table(out, f);
-	if (f->stall_count > 0) {
+	if (forecast_has_stalls(f)) {
 		page_section(out, "What the threads wait for");
 		figure_of_stalls(&stalls, f);
 		page_figure(out, &stalls);

@@ -7,11 +7,11 @@
 void report_forecast_svg(struct strbuf *out, const struct forecast *forecast, const char *subject)
 {
 	AUTO_RELEASE(figure) struct figure main = { 0 }, stalls = { 0 };
+	bool has_stalls = forecast_has_stalls(forecast);
 	figure_of_forecast(&main, forecast, subject);
-	if (forecast->stall_count > 0)
+	if (has_stalls)
 		figure_of_stalls(&stalls, forecast);
-	figure_svg(out, (const struct figure[]){ main, stalls }, forecast->stall_count > 0 ? 2 : 1,
-		false);
+	figure_svg(out, (const struct figure[]){ main, stalls }, has_stalls ? 2 : 1, false);
 }
 
 void report_comparison_svg(struct strbuf *out, const struct comparison *comparison)

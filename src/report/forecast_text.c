@@ -91,6 +91,8 @@ static void add_stalls(struct strbuf *out, const struct forecast *f, const struc
 	text_add_wrapped(out, head.text ? head.text : "", text_width(style), "", "");
 	for (size_t i = 0; i < f->stall_count; i++) {
 		const struct forecast_stall *stall = &f->stalls[i];
+		if (!forecast_has_stall(f, stall))
+			continue;
 		strbuf_add(out, "  ");
 		text_add_left(out, stall->name, label);
 		strbuf_add(out, " ");
@@ -122,7 +124,7 @@ void report_forecast_text(
 	figure_of_forecast(&figure, f, "");
 	add_plot(&text, &figure, style);
 	add_table(&text, f, style);
-	if (f->stall_count > 0)
+	if (forecast_has_stalls(f))
 		add_stalls(&text, f, style);
 	add_notes(&text, f, style);
 	strbuf_addf(&text, "\nMethod: %s\n", f->method);

@@ -51,6 +51,22 @@ bool selection_has(const struct selection *selection, uint32_t threads)
 	       (selection->has_few_measured && isfinite(point->measured));
 }
 
+bool forecast_has_stall(const struct forecast *forecast, const struct forecast_stall *stall)
+{
+	for (size_t i = 0; i < forecast->point_count; i++)
+		if (stall->values[i] > 0)
+			return true;
+	return false;
+}
+
+bool forecast_has_stalls(const struct forecast *forecast)
+{
+	for (size_t i = 0; i < forecast->stall_count; i++)
+		if (forecast_has_stall(forecast, &forecast->stalls[i]))
+			return true;
+	return false;
+}
+
 double forecast_stall_share(
 	const struct forecast *forecast, const struct forecast_stall *stall, uint32_t threads)
 {

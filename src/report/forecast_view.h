@@ -61,6 +61,9 @@ void figure_of_comparison(struct figure *figure, const struct comparison *compar
 /* The stall category with the largest value at a count; NULL if there is none above zero. */
 const struct forecast_stall *forecast_worst_stall(
 	const struct forecast *forecast, uint32_t threads, double *ret_share);
+/* Whether there is any of it: `measure --sync-stalls` has a column for each kind, of which a program uses few. */
+bool forecast_has_stall(const struct forecast *forecast, const struct forecast_stall *stall);
+bool forecast_has_stalls(const struct forecast *forecast); /* any of any category */
 /* A category's share of all stalls at a count, 0..1. */
 double forecast_stall_share(
 	const struct forecast *forecast, const struct forecast_stall *stall, uint32_t threads);

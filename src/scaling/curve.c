@@ -209,6 +209,7 @@ int curve_from_runs(const struct runs *runs, struct curve **ret, struct err *err
 		return err_set(err, -ENOMEM, "out of memory");
 	curve->metric = runs->metric;
 	curve->cores = runs->cores;
+	curve->has_stall_seconds = runs->has_stall_seconds;
 	if (merge_all(runs, curve) < 0 || name_stalls(runs, curve) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	*ret = TAKE(curve);

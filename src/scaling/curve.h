@@ -23,6 +23,7 @@ struct curve {
 	size_t point_count;
 	char **stall_names; /* categories that every point has */
 	size_t stall_count;
+	bool has_stall_seconds; /* as in struct runs */
 	uint32_t cores; /* as in struct runs */
 	char **notes; /* the runs' own, then the stall categories that were dropped */
 	size_t note_count;

@@ -92,6 +92,7 @@ static struct forecast *forecast_new(const struct curve *curve, const char *meth
 		return NULL;
 	f->method = method;
 	f->metric = curve->metric;
+	f->has_stall_seconds = curve->has_stall_seconds;
 	f->point_count = target;
 	f->measured_max = curve->points[curve->point_count - 1].threads;
 	for (uint32_t i = 0; i < target; i++)

@@ -41,6 +41,7 @@ struct forecast {
 	uint32_t stops_scaling_at; /* see forecast_opts; 0: not within the range */
 	struct forecast_stall *stalls;
 	size_t stall_count;
+	bool has_stall_seconds; /* as in struct runs */
 	struct advice advice; /* zero unless asked for: scaling/advice.h */
 	char **notes; /* warnings and treatments, one sentence each */
 	size_t note_count;

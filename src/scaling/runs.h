@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -40,6 +41,7 @@ struct runs {
 	size_t row_count;
 	char **stall_names; /* without the "stall:" prefix */
 	size_t stall_count;
+	bool has_stall_seconds; /* `measure` said so; else they are cycles, or nobody knows */
 	uint32_t cores; /* that `measure` could use; 0: it did not say */
 	char **notes; /* documented treatments of odd input, and remarks of `measure`: one sentence each */
 	size_t note_count;

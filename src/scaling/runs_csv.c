@@ -317,11 +317,13 @@ static const char *text_behind(const char *text, const char *mark)
 }
 
 /*
- * What `corecast measure` writes below the header beside its rows: how many cores it could use, and remarks that belong
- * to the figures (a busy machine, shared cores). 0 or -ENOMEM.
+ * What `corecast measure` writes below the header beside its rows: the unit of stalls, how many cores it could use, and remarks that belong to
+ * the figures (a busy machine, shared cores). 0 or -ENOMEM.
  */
 static int read_comment(struct csv *csv, const char *text)
 {
+	if (text_behind(text, "# stalls: seconds"))
+		csv->runs->has_stall_seconds = true;
 	const char *note = text_behind(text, "# note: ");
 	const char *cores = text_behind(text, "# cores: ");
 	if (note && !cores)

@@ -13,6 +13,9 @@
 /* A category may dip this far below zero, as a share of its largest value; it counts as zero. */
 static const double DIP_MAX = 0.01;
 
+/* Threads that all wait for one another for all of a time that grows as their number: none of their waiting grows faster. */
+static const double SLOPE_MAX = 2;
+
 /*
  * A category is realistic without poles, without values well below zero, and if past the measured
  * counts its stalls per core change no faster than a time may.
@@ -58,9 +61,50 @@ int stalls_extrapolate(
 	return -EDOM;
 }
 
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* The median slope in log-log from counts of the last factor of two to the last; 1 (each thread has its part) without any. */
+static double last_slope(const double *n, const double *stalls, size_t count, double *scratch)
+{
+	size_t last = count - 1, slopes = 0;
+	for (size_t i = last; i-- > 0 && (2 * n[i] >= n[last] || slopes == 0);)
+		if (stalls[i] > 0)
+			scratch[slopes++] = log(stalls[last] / stalls[i]) / log(n[last] / n[i]);
+	if (slopes == 0)
+		return 1;
+	qsort(scratch, slopes, sizeof *scratch, ascending);
+	double median = (scratch[(slopes - 1) / 2] + scratch[slopes / 2]) / 2;
+	return fmin(fmax(median, 0), SLOPE_MAX);
+}
+
+void stalls_continue(
+	const double *n, const double *stalls, size_t count, uint32_t target, double *ret)
+{
+	AUTO_FREE double *scratch = calloc(count, sizeof *scratch);
+	size_t last = count - 1;
+	double slope = stalls[last] > 0 && scratch ? last_slope(n, stalls, count, scratch) : 1;
+	size_t next = 0; /* the first measured count from k on */
+	for (uint32_t k = 1; k <= target; k++) {
+		while (next < count && n[next] < k)
+			next++;
+		if (next == count)
+			ret[k - 1] = stalls[last] * pow(k / n[last], slope);
+		else if (next == 0)
+			ret[k - 1] = stalls[0] * k / n[0];
+		else
+			ret[k - 1] = stalls[next - 1] + (stalls[next] - stalls[next - 1]) *
+								(k - n[next - 1]) /
+								(n[next] - n[next - 1]);
+	}
+}
+
 /*
  * At the measured counts what was measured, and past the last as much more or less than the function has as there: the
- * function is chosen for where it goes, and has not seen the last counts.
+ * function is chosen for where it goes, and has not seen the last counts. Time and threads bound how fast it grows.
  */
 static void anchor(
 	const double *n, const double *stalls, size_t count, double *values, size_t value_count)
@@ -68,7 +112,8 @@ static void anchor(
 	size_t last = (size_t)n[count - 1];
 	double beyond = last <= value_count ? stalls[count - 1] - values[last - 1] : 0;
 	for (size_t i = last; i < value_count; i++)
-		values[i] = fmax(values[i] + beyond, 0);
+		values[i] = fmin(fmax(values[i] + beyond, 0),
+			stalls[count - 1] * pow((double)(i + 1) / n[count - 1], SLOPE_MAX));
 	for (size_t i = 0; i < count && n[i] <= (double)value_count; i++)
 		values[(size_t)n[i] - 1] = stalls[i];
 }
@@ -90,13 +135,16 @@ int stalls_add_all(const struct curve *curve, struct forecast *forecast)
 			n, stalls, count, (uint32_t)forecast->point_count, values);
 		if (code == 0) {
 			anchor(n, stalls, count, values, forecast->point_count);
-			code = forecast_add_stall(forecast, name, values);
 		} else if (code == -EDOM) {
+			stalls_continue(n, stalls, count, (uint32_t)forecast->point_count, values);
 			code = forecast_add_note(forecast,
-				"the stalls '%s' cannot be continued to %zu threads and are left "
-				"out of the shares",
-				name, forecast->point_count);
+				"the stalls '%s' follow no function that is known of stalls: "
+				"beyond the "
+				"measured counts they go on as from the last ones",
+				name);
 		}
+		if (code == 0)
+			code = forecast_add_stall(forecast, name, values);
 		if (code < 0)
 			return code;
 	}

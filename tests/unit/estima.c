@@ -217,6 +217,29 @@ static void every_method_tells_the_shares_of_the_stalls(void **state)
 	assert_near(f->stalls[0].values[11], 100, 0.01);
 }
 
+/* Four counts are too few for ESTIMA's functions, and a category that is left out would be missing from every share. */
+static void stalls_without_a_function_go_on_as_at_the_last_counts(void **state)
+{
+	(void)state;
+	struct test_curve c;
+	curve_dense(&c, METRIC_TIME, 4);
+	name_stalls(&c, 2);
+	for (size_t i = 0; i < 4; i++) {
+		double n = c.points[i].threads = 1U << i;
+		c.stalls[i][0] = 3 * n;
+		c.stalls[i][1] = n * n * n;
+		c.points[i].value = 2 + 20 / n;
+	}
+	AUTO(forecast) struct forecast *f = forecast_of(&c, "auto", 16);
+	assert_int_equal(f->stall_count, 2);
+	assert_near(f->stalls[0].values[15], 48, 0.001);
+	assert_near(f->stalls[1].values[15], 4 * 512, 0.001); /* at most as the square */
+	assert_near(f->stalls[1].values[7], 512, 0.001);
+	assert_near(f->stalls[1].values[5], (64 + 512) / 2., 0.001);
+	assert_near(f->stalls[1].share_at_target, 2048. / (2048 + 48), 0.001);
+	assert_non_null(strstr(f->notes[0], "go on as from the last ones"));
+}
+
 static void no_stalls_are_refused_with_what_to_measure(void **state)
 {
 	(void)state;
@@ -272,6 +295,7 @@ int main(void)
 		cmocka_unit_test(larger_data_and_a_faster_clock_scale_the_times),
 		cmocka_unit_test(counts_without_stalls_do_not_spoil_the_rest),
 		cmocka_unit_test(every_method_tells_the_shares_of_the_stalls),
+		cmocka_unit_test(stalls_without_a_function_go_on_as_at_the_last_counts),
 		cmocka_unit_test(no_stalls_are_refused_with_what_to_measure),
 		cmocka_unit_test(candidates_see_only_their_prefix),
 	};

@@ -87,7 +87,8 @@ static void a_row_has_all_columns_and_empty_fields_for_the_unknown(void **state)
 	write_two_rows();
 	expect_end("\nthreads,time,repeat,user_s,system_s,rss_bytes,voluntary_switches,"
 		   "involuntary_switches,wait_for_core_s,stall:lock,stall:tx\n"
-		   "4,0.25,1,1,0.5,4096,3,4,,12.5,\n# two lines\n8,0.25,1,1,0.5,4096,3,4,,12.5,\n");
+		   "# stalls: cycles, summed over threads\n4,0.25,1,1,0.5,4096,3,4,,12.5,\n# two "
+		   "lines\n8,0.25,1,1,0.5,4096,3,4,,12.5,\n");
 }
 
 static void an_existing_file_is_not_touched(void **state)
@@ -129,7 +130,7 @@ static void resuming_what_is_not_there_begins_it(void **state)
 	assert_int_equal(
 		journal_open(&journal, path, JOURNAL_RESUME, &subject, &has_rows, NULL), 0);
 	assert_false(has_rows);
-	expect_end("stall:lock,stall:tx\n");
+	expect_end("stall:lock,stall:tx\n# stalls: cycles, summed over threads\n");
 }
 
 static void expect_refusal(const struct journal_subject *other, const char *word)

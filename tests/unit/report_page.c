@@ -113,6 +113,29 @@ static void an_svg_shows_what_was_measured_and_what_is_predicted(void **state)
 	assert_non_null(strstr(out.text, ">100 s<"));
 }
 
+/* `measure --sync-stalls` has a column for each kind of waiting. */
+static void stalls_have_their_unit_and_what_never_was_is_not_shown(void **state)
+{
+	(void)state;
+	AUTO(forecast) struct forecast *f = fixture_forecast(METRIC_TIME, 8, 4, 100);
+	const double never[8] = { 0 };
+	assert_int_equal(forecast_add_stall(f, "barrier", never), 0);
+	AUTO_RELEASE(strbuf) struct strbuf none = { 0 }, svg = { 0 }, html = { 0 }, text = { 0 };
+	report_forecast_svg(&none, f, "runs.csv");
+	assert_null(strstr(none.text, "Stalls by category"));
+	fixture_add_stalls(f, "memory", "lock");
+	f->has_stall_seconds = true;
+	report_forecast_svg(&svg, f, "runs.csv");
+	assert_null(strstr(svg.text, "barrier"));
+	assert_non_null(strstr(svg.text, ">80 s<"));
+	report_forecast_html(&html, f, "runs.csv");
+	assert_null(strstr(html.text, "<th scope=\"row\">barrier"));
+	assert_null(strstr(html.text, "\"barrier\""));
+	report_forecast_text(&text, f, &(struct text_style){ .width = 80 });
+	assert_null(strstr(text.text, "barrier"));
+	assert_non_null(strstr(text.text, "  memory "));
+}
+
 static void values_without_a_number_leave_gaps(void **state)
 {
 	(void)state;
@@ -213,6 +236,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_svg_is_well_formed_whatever_the_names),
 		cmocka_unit_test(an_svg_shows_what_was_measured_and_what_is_predicted),
+		cmocka_unit_test(stalls_have_their_unit_and_what_never_was_is_not_shown),
 		cmocka_unit_test(values_without_a_number_leave_gaps),
 		cmocka_unit_test(a_page_fetches_nothing_and_shows_hostile_names_as_text),
 		cmocka_unit_test(a_page_without_charts_says_how_to_get_them),

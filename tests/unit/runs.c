@@ -29,12 +29,13 @@ static void every_column_of_ours_is_read_and_others_are_ignored(void **state)
 			    "\n"
 			    "user,threads,repeat,stall:lock wait,time,stall:L2,rss_bytes,x\n"
 			    "abc,4,0,1e9,2,0,4096,\n"
-			    "  # between\n"
+			    "# stalls: seconds, summed over threads\n"
 			    ",4,1,,2.5,7,,y\n");
 	assert_int_equal(runs->stall_count, 2);
 	assert_string_equal(runs->stall_names[0], "lock wait");
 	assert_string_equal(runs->stall_names[1], "L2");
 	assert_int_equal(runs->row_count, 2);
+	assert_true(runs->has_stall_seconds);
 	assert_true(runs->rows[0].stalls[0] == 1e9);
 	assert_true(runs->rows[0].rss_bytes == 4096);
 	assert_true(isnan(runs->rows[1].stalls[0]));
