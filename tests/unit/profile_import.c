@@ -343,6 +343,61 @@ static void a_file_holds_all_of_a_profile(void **state)
 	assert_memory_equal(bytes, again, count);
 }
 
+/* Written as by another version: the row of `meta` has the number behind its key. */
+static void set_version(unsigned char *bytes, size_t count, unsigned char version)
+{
+	static const unsigned char row[] = { 'v', 'e', 'r', 's', 'i', 'o', 'n', PROFILE_VERSION };
+	unsigned char *found = memmem(bytes, count, row, sizeof row);
+	assert_non_null(found);
+	found[sizeof row - 1] = version;
+}
+
+static void versions_that_nobody_reads_are_refused_by_number(void **state)
+{
+	(void)state;
+	const struct {
+		unsigned char version;
+		const char *text;
+	} refused[] = { { PROFILE_VERSION_OLDEST - 1, "of version 1, and this corecast reads 2 to 4" },
+		{ PROFILE_VERSION + 1, "of version 5, and this corecast reads 2 to 4" } };
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		AUTO_RELEASE(profile) struct profile profile = { 0 }, read = { 0 };
+		AUTO_FREE void *bytes = NULL;
+		size_t count = 0;
+		struct err err = { "" };
+		make_profile(&profile);
+		assert_int_equal(profile_write(&profile, &bytes, &count, &err), 0);
+		set_version(bytes, count, refused[i].version);
+		assert_int_equal(profile_read(bytes, count, "a.ccp", &read, &err), -EINVAL);
+		assert_non_null(strstr(err.text, "'a.ccp'"));
+		assert_non_null(strstr(err.text, refused[i].text));
+	}
+}
+
+/* It has no history of 12 outcomes, and what came behind that has other numbers. */
+static void a_profile_of_version_3_is_read(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(profile) struct profile profile = { 0 }, read = { 0 };
+	AUTO_FREE void *bytes = NULL;
+	size_t count = 0;
+	struct err err = { "" };
+	make_profile(&profile);
+	struct profile_branches *branches = profile.classes[0].branches;
+	memset(branches, 0, sizeof profile.classes[0].branches);
+	branches[RAW_NEAR] = (struct profile_branches){ .executions = 100, .missed = 0.25 };
+	branches[RAW_FAR] = (struct profile_branches){ .executions = 100, .missed = 0.75 };
+	branches[RAW_CHOICE - 1] = (struct profile_branches){ .executions = 100, .missed = 0.125 };
+	assert_int_equal(profile_write(&profile, &bytes, &count, &err), 0);
+	set_version(bytes, count, 3);
+	if (profile_read(bytes, count, "a.ccp", &read, &err) != 0)
+		fail_msg("%s", err.text);
+	branches = read.classes[0].branches;
+	assert_true(branches[RAW_NEAR].missed == 0.25 && branches[RAW_FAR].missed == 0.75);
+	assert_true(branches[RAW_MIDDLE].missed == 0.5);
+	assert_true(branches[RAW_CHOICE].missed == 0.125 && branches[RAW_NEAR_CHOICE].missed == 0.125);
+}
+
 /* Each byte of the file's first pages, which hold the schema; then cuts of the file. */
 static void damaged_files_are_refused_or_read(void **state)
 {
@@ -382,6 +437,8 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_is_refused_with_its_place),
 		cmocka_unit_test(classes_get_their_events_from_the_timeline),
 		cmocka_unit_test(a_file_holds_all_of_a_profile),
+		cmocka_unit_test(versions_that_nobody_reads_are_refused_by_number),
+		cmocka_unit_test(a_profile_of_version_3_is_read),
 		cmocka_unit_test(damaged_files_are_refused_or_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
