@@ -112,6 +112,7 @@ void guest_start_thread(struct vcpu *vcpu)
 	(void)pthread_mutex_unlock(&threads_lock);
 	if (!vcpu->thread)
 		return;
+	vcpu->host_tid = gettid();
 	take_slot(vcpu, calls_thread_start(vcpu));
 	vcpu->thread->written_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	vcpu->thread->write_every_ns = WRITE_FIRST_NS;

@@ -3,22 +3,25 @@
 
 #include "preload/kernel_clock.h"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
-	/* Where threads have to take turns. */
 	PACE_TURN = 10000,
-	/* Where each has a core they only must not drift apart: by this, or that part of what they did. */
-	PACE_DRIFT = 100000,
+	/* Where each has a core they only must not drift apart: by a turn, or that part of what they did. */
 	PACE_DRIFT_PART = 64,
 	PAUSE_NS = 20000,
-	STUCK_NS = 20000000, /* so long without progress is not waited for */
+	STUCK_NS = 20000000, /* so long without progress is not waited for, */
+	CROWDED_NS = 500000000, /* or so long where it only has no core */
 	/* What is lost by waiting for those: a quarter of the time, and this. */
 	LOST_NS = 200000000,
 	LOST_PART = 4,
@@ -31,7 +34,7 @@ enum {
 struct pace {
 	_Alignas(64) atomic_uint_fast64_t lifted; /* added to its instructions is its progress */
 	atomic_uint_fast64_t stuck_at; /* progress at which it is no longer waited for */
-	atomic_bool waits, is_woken;
+	atomic_bool waits, is_woken, is_new; /* is_new: nothing of it has counted yet */
 	/* Under the lock: the futex that it waits for, since when of all; 0: none. */
 	uint64_t futex, order;
 	uint64_t next_look; /* progress; its own */
@@ -85,6 +88,7 @@ void pace_begin(const struct vcpu *vcpu)
 {
 	struct pace *pace = &paces[vcpu->index];
 	pace->is_woken = pace->waits = false;
+	pace->is_new = true;
 	pace->futex = 0;
 	pace->lifted = 0;
 	pace->next_look = 0;
@@ -125,6 +129,27 @@ static void wake_at(uint64_t futex, uint64_t count)
 	(void)pthread_mutex_unlock(&futex_lock);
 }
 
+/* Others could not be said to be ahead of who makes room for a thread, or starts it: it is at work. */
+static bool may_wait(int64_t number, uint64_t futex_operation)
+{
+	switch (number) {
+	case SYS_mmap:
+	case SYS_mprotect:
+	case SYS_madvise:
+	case SYS_munmap:
+	case SYS_brk:
+	case SYS_rt_sigprocmask:
+	case SYS_set_robust_list:
+	case SYS_clone:
+	case SYS_clone3:
+		return false;
+	case SYS_futex:
+		return futex_operation != FUTEX_WAKE && futex_operation != FUTEX_WAKE_BITSET;
+	default:
+		return true;
+	}
+}
+
 void pace_call(const struct vcpu *vcpu, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3)
 {
 	if (!is_on)
@@ -132,7 +157,8 @@ void pace_call(const struct vcpu *vcpu, int64_t number, uint64_t a1, uint64_t a2
 	uint64_t operation = a2 & FUTEX_CMD_MASK;
 	if (number == SYS_futex && (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET))
 		wait_at(&paces[vcpu->index], a1);
-	paces[vcpu->index].waits = true;
+	if (may_wait(number, operation))
+		paces[vcpu->index].waits = true;
 	if (number == SYS_futex && (operation == FUTEX_WAKE || operation == FUTEX_WAKE_BITSET))
 		wake_at(a1, a3 & UINT32_MAX);
 }
@@ -155,6 +181,12 @@ void pace_resume(const struct vcpu *vcpu)
 	clear(&pace->waits);
 }
 
+void pace_enter(const struct vcpu *vcpu)
+{
+	pace_resume(vcpu);
+	clear(&paces[vcpu->index].is_new);
+}
+
 /* A thread that is to start has no stretch yet, nor has one that is to go on. */
 bool pace_runs(const struct vcpu *vcpu)
 {
@@ -163,7 +195,7 @@ bool pace_runs(const struct vcpu *vcpu)
 		return true;
 	uint32_t mode = __atomic_load_n(&vcpu->mode, __ATOMIC_RELAXED);
 	uint64_t stretch = __atomic_load_n(&slot_of(vcpu)->stretch, __ATOMIC_RELAXED);
-	bool is_counted = stretch != PROFILE_NOT_COUNTED || mode & VCPU_UNSTARTED || pace->is_woken;
+	bool is_counted = stretch != PROFILE_NOT_COUNTED || pace->is_new || pace->is_woken;
 	return !(mode & VCPU_IGNORED) && is_counted && !pace->waits;
 }
 
@@ -203,7 +235,7 @@ static uint64_t window(const struct field *field, uint64_t progress)
 	if (field->count >= cores)
 		return PACE_TURN;
 	uint64_t part = progress / PACE_DRIFT_PART;
-	return part > PACE_DRIFT ? part : PACE_DRIFT;
+	return part > PACE_TURN ? part : PACE_TURN;
 }
 
 static void move_on(uint64_t progress)
@@ -217,16 +249,35 @@ static bool may_lose(uint64_t now)
 	return lost_ns < LOST_NS + (now - begin_ns) / LOST_PART;
 }
 
+/* Whether the thread would run if it had a core, by proc(5): its state is behind its name, which may have anything in it. */
+static bool wants_core(const struct vcpu *vcpu)
+{
+	char path[64], text[128];
+	if (__atomic_load_n(&vcpu->mode, __ATOMIC_RELAXED) & VCPU_UNSTARTED)
+		return true;
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/stat", vcpu->host_tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ssize_t count = read(fd, text, sizeof(text) - 1);
+	(void)close(fd);
+	text[count > 0 ? count : 0] = '\0';
+	const char *end = strrchr(text, ')');
+	return end && strncmp(end, ") R", 3) == 0;
+}
+
 /* Until it has moved; or it does not. */
 static void wait_for(const struct vcpu *other, uint64_t progress)
 {
 	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
-	uint64_t begin = kernel_clock_ns(CLOCK_MONOTONIC), now = begin;
-	while (progress_of(other) == progress && runs(other, progress) && now - begin < STUCK_NS) {
+	uint64_t begin = kernel_clock_ns(CLOCK_MONOTONIC), now = begin, until = begin + STUCK_NS;
+	while (progress_of(other) == progress && runs(other, progress) && now < until) {
 		(void)nanosleep(&pause, NULL); /* sooner is as well */
 		now = kernel_clock_ns(CLOCK_MONOTONIC);
+		if (now >= until && now - begin < CROWDED_NS && wants_core(other))
+			until = now + STUCK_NS;
 	}
-	if (now - begin < STUCK_NS)
+	if (now < until)
 		return;
 	paces[other->index].stuck_at = progress;
 	lost_ns += now - begin;

@@ -273,6 +273,12 @@ void reuse_leave(struct vcpu *vcpu)
 	vcpu_look_no_more(vcpu, LOOKS_SAMPLER);
 }
 
+/* The thread's, before this access: its slot has those of the whole block. */
+static uint64_t instructions_before(const struct vcpu *vcpu, const struct place *place)
+{
+	return vcpu->slot->instructions - place->block->count + place->index;
+}
+
 void reuse_sample(
 	struct vcpu *vcpu, const struct place *place, uint64_t line, uint64_t clock, bool is_store)
 {
@@ -290,7 +296,7 @@ void reuse_sample(
 	*watch = (struct watch){ .line = line,
 		.clock = clock,
 		.global_clock = now,
-		.instructions = vcpu->slot->instructions,
+		.instructions = instructions_before(vcpu, place),
 		.barriers = vcpu->slot->barriers,
 		.thread = vcpu->thread,
 		.weight = weight };
@@ -409,14 +415,14 @@ static void meet_own(
 	const struct watch *watch, struct vcpu *vcpu, const struct place *place, uint64_t clock)
 {
 	struct thread *thread = vcpu->thread;
-	uint64_t instructions = vcpu->slot->instructions - watch->instructions;
+	uint64_t instructions = instructions_before(vcpu, place) - watch->instructions;
 	bool is_short = instructions < SHARING_SHORT && watch->barriers == vcpu->slot->barriers;
 	double odds = is_short ? sharing_odds(vcpu, watch->line, instructions) : 0;
 	unsigned bin = watch->is_written && odds == 0
 			       ? RAW_REUSE_INFINITE
 			       : raw_reuse_bin(difference(clock, watch->clock));
-	if (is_short && watch->is_written)
-		sharing_meet(place->code);
+	if (is_short)
+		sharing_meet(place->code, vcpu->stretch, watch->line, watch->is_written);
 	if (odds > 0)
 		table_add(&thread->taken, vcpu->sum, place->code, RAW_PRIVATE, bin,
 			watch->weight * odds);

@@ -33,7 +33,11 @@ struct shared_line {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shared_line lines[1 << LINE_BITS];
-static uint8_t met[(1 << MET_BITS) / 8]; /* codes, by hash */
+/* By hash. */
+struct met {
+	uint8_t bits[(1 << MET_BITS) / 8];
+};
+static struct met met_codes, met_lines; /* lines: of a kind of stretch */
 
 /* With the lock, as all below. NULL: the place is another line's. */
 static struct shared_line *find(uint64_t line)
@@ -181,21 +185,41 @@ void sharing_end(const struct vcpu *vcpu)
 	(void)pthread_mutex_unlock(&lock);
 }
 
-void sharing_meet(uint32_t code)
+static void set_met(struct met *met, uint64_t key)
 {
-	uint32_t bit = hash_bits(code, MET_BITS);
-	__atomic_fetch_or(&met[bit / 8], (uint8_t)(1 << bit % 8), __ATOMIC_RELAXED);
+	uint32_t bit = hash_bits(key, MET_BITS);
+	__atomic_fetch_or(&met->bits[bit / 8], (uint8_t)(1 << bit % 8), __ATOMIC_RELAXED);
+}
+
+static bool is_met(const struct met *met, uint64_t key)
+{
+	uint32_t bit = hash_bits(key, MET_BITS);
+	return __atomic_load_n(&met->bits[bit / 8], __ATOMIC_RELAXED) >> bit % 8 & 1;
+}
+
+/* Of a line in a kind of stretch: both are spread before they meet. */
+static uint64_t key_of(uint64_t stretch, uint64_t line)
+{
+	return (uint64_t)hash_bits(stretch, 32) << 32 ^ line;
+}
+
+void sharing_meet(uint32_t code, uint64_t stretch, uint64_t line, bool is_written)
+{
+	uint64_t key = key_of(stretch, line);
+	if (is_written)
+		set_met(&met_lines, key);
+	if (is_written || is_met(&met_lines, key))
+		set_met(&met_codes, code);
 }
 
 bool sharing_is_met(uint32_t code)
 {
-	uint32_t bit = hash_bits(code, MET_BITS);
-	return __atomic_load_n(&met[bit / 8], __ATOMIC_RELAXED) >> bit % 8 & 1;
+	return is_met(&met_codes, code);
 }
 
 void sharing_forked(void)
 {
 	(void)pthread_mutex_init(&lock, NULL);
 	memset(lines, 0, sizeof(lines));
-	memset(met, 0, sizeof(met));
+	met_codes = met_lines = (struct met){ { 0 } };
 }

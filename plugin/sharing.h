@@ -8,7 +8,9 @@
  * random, at least one of them comes with 1 - exp(-m).
  *
  * That holds where nothing keeps the others away meanwhile, as a lock does. Then none of their writes is ever seen so
- * shortly after: only instructions that have met one are taken to meet as many as this says.
+ * shortly after: only instructions are taken to meet as many as this says that have met one, or came to a line that another
+ * instruction met one on in the same kind of stretch (a store a few instructions after the load hardly ever sees one itself,
+ * and what a lock protects is a stretch of its own).
  */
 #ifndef PLUGIN_SHARING_H
 #define PLUGIN_SHARING_H
@@ -28,8 +30,11 @@ void sharing_store(const struct vcpu *vcpu, uint64_t line, double weight);
 /* The odds that another thread writes the line while this one executes so many instructions; 0: not known. */
 double sharing_odds(const struct vcpu *vcpu, uint64_t line, uint64_t instructions);
 
-/* An instruction met a line that another thread had written that shortly before; whether it ever did. */
-void sharing_meet(uint32_t code);
+/*
+ * An instruction came that shortly to a line again, in a stretch of that kind, and another thread had written it meanwhile or not;
+ * whether it ever met such a line.
+ */
+void sharing_meet(uint32_t code, uint64_t stretch, uint64_t line, bool is_written);
 bool sharing_is_met(uint32_t code);
 
 /* The thread ends. */

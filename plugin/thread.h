@@ -156,6 +156,7 @@ struct vcpu {
 	uint32_t loop_left, loop_times; /* until something is due; when last settled */
 	uint32_t mode; /* enum vcpu_mode; 0: counts */
 	uint16_t index; /* of the virtual cpu */
+	int host_tid; /* of the thread that it runs in */
 	uint8_t looks; /* enum vcpu_looks */
 	struct sum *sum;
 	struct thread *thread;

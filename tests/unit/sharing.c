@@ -93,10 +93,16 @@ static void only_instructions_that_met_are_known(void **state)
 {
 	(void)state;
 	start();
+	enum { FREE = 1, LOCKED = 2 };
+	sharing_meet(5, FREE, LINE, false);
 	assert_false(sharing_is_met(5));
-	sharing_meet(5);
+	sharing_meet(5, FREE, LINE, true);
 	assert_true(sharing_is_met(5));
+	sharing_meet(6, FREE, LINE + 1, false);
+	sharing_meet(6, LOCKED, LINE, false);
 	assert_false(sharing_is_met(6));
+	sharing_meet(6, FREE, LINE, false);
+	assert_true(sharing_is_met(6));
 }
 
 static void two_samples_say_nothing_of_a_rate(void **state)
