@@ -186,6 +186,32 @@ static int fill_requests(
 	return emit_counts(e, counts, state->visits, fragment);
 }
 
+/* Whether a thread's first request was begun before it: it ends it, and neither began it nor got it from a queue. */
+static bool has_request_at_first(const struct build_thread *thread)
+{
+	for (size_t i = 0; i < thread->step_count; i++) {
+		uint8_t op = thread->steps[i].op;
+		if (op == STEP_BEGIN || op == STEP_GET || op == STEP_TRY_GET)
+			return false;
+		if (op == STEP_END || op == STEP_FAIL)
+			return true;
+	}
+	return false;
+}
+
+/* Whether most threads that are started there have such a request: that of who starts them. */
+static bool starts_with_request(const struct emitter *e, const struct build_state *state)
+{
+	const struct build_trace *trace = &e->build->trace;
+	size_t with = 0;
+	for (size_t i = 0; i < state->visits; i++) {
+		uint32_t started = e->graph->visits[e->graph->order[state->first + i]].step->object;
+		with += started < trace->thread_count &&
+			has_request_at_first(&trace->threads[started]);
+	}
+	return 2 * with > state->visits;
+}
+
 static int fill_count(struct emitter *e, const struct build_state *state, uint32_t index)
 {
 	struct model_fragment *fragment = emit_fragment(e, index);
@@ -199,6 +225,7 @@ static int fill_count(struct emitter *e, const struct build_state *state, uint32
 	fragment->count.value.value = state->count == 1 ? 0 : state->count;
 	if (state->op != STEP_SPAWN)
 		return 0;
+	fragment->hands_on = starts_with_request(e, state);
 	const struct build_pool *pool = &e->build->pools[state->object];
 	return pool->parameter == BUILD_NONE
 		       ? 0

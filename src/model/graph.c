@@ -32,10 +32,7 @@ struct walker {
 	uint64_t request;
 	uint64_t since_ns, part_since_ns; /* of the fragment, of the part */
 	uint64_t *loops; /* passes still to come, of each loop of the group */
-	struct held {
-		uint32_t first, instance; /* numbers of the engine */
-	} * held; /* locks of several instances that it has */
-	size_t held_count, held_capacity;
+	struct held_locks held;
 	struct spawned {
 		uint32_t group, tid;
 	} * spawned;
@@ -105,6 +102,9 @@ static int set_up(struct graph *graph, uint32_t tid, uint32_t group)
 	walker->fragment = of->start;
 	walker->part = MODEL_NONE;
 	walker->is_ready = true;
+	const uint64_t *request = map_find(&graph->handed_on, tid, 0);
+	walker->request = request ? *request : NO_REQUEST;
+	(void)map_remove(&graph->handed_on, tid, 0); /* most are not there */
 	return 0;
 }
 
@@ -205,66 +205,6 @@ static bool join(struct walker *walker, uint32_t group, struct sim_op *ret)
 	return false;
 }
 
-/* The least instance above those of a lock that the thread holds; beyond the last one if it holds that. */
-static uint32_t first_above(const struct walker *walker, uint32_t first)
-{
-	uint32_t above = first;
-	for (size_t i = 0; i < walker->held_count; i++) {
-		const struct held *held = &walker->held[i];
-		if (held->first == first && held->instance != MODEL_NONE && held->instance >= above)
-			above = held->instance + 1;
-	}
-	return above;
-}
-
-/* One of a lock's instances from a number on, as often as others lock it. */
-static uint32_t draw_by_shares(
-	struct rng *rng, const struct graph_fragment *fragment, uint32_t from)
-{
-	uint32_t known = fragment->share_count;
-	double below = from > 0 && from < known ? fragment->up_to[from - 1] : 0;
-	if (from < known) {
-		double at = below + rng_uniform(rng) * (1 - below);
-		for (; from < known; from++)
-			if (at < fragment->up_to[from])
-				return from;
-	}
-	/* What is left of 1 by rounding is the last one's. */
-	return from < fragment->instances
-		       ? from + (uint32_t)rng_below(rng, fragment->instances - from)
-		       : known - 1;
-}
-
-/* Above those that the thread holds, so that threads do not wait for one another in a circle; MODEL_NONE: it has the last one. */
-static int draw_instance(struct graph *graph, struct walker *walker,
-	const struct graph_fragment *fragment, uint32_t *ret)
-{
-	if (mem_grow(&walker->held, &walker->held_capacity, walker->held_count + 1,
-		    sizeof *walker->held) < 0)
-		return -ENOMEM;
-	uint32_t from = first_above(walker, fragment->object);
-	bool is_left = from < fragment->object + fragment->instances;
-	*ret = is_left ? fragment->object +
-				 draw_by_shares(&graph->rng, fragment, from - fragment->object)
-		       : (uint32_t)MODEL_NONE;
-	walker->held[walker->held_count++] = (struct held){ fragment->object, *ret };
-	return 0;
-}
-
-/* The one that the thread took last; the first, if none. */
-static uint32_t drop_instance(struct walker *walker, uint32_t first)
-{
-	for (size_t i = walker->held_count; i-- > 0;) {
-		uint32_t instance = walker->held[i].instance;
-		if (walker->held[i].first != first)
-			continue;
-		for (walker->held_count--; i < walker->held_count; i++)
-			walker->held[i] = walker->held[i + 1];
-		return instance;
-	}
-	return first;
-}
-
 /* Which instance of a lock an operation is about; MODEL_NONE: the thread does without. */
 static int choose_instance(struct graph *graph, struct walker *walker,
 	const struct graph_fragment *fragment, struct sim_op *op)
@@ -272,10 +212,10 @@ static int choose_instance(struct graph *graph, struct walker *walker,
 	if (fragment->instances < 2)
 		return 0;
 	if (fragment->op == MODEL_UNLOCK) {
-		op->object = drop_instance(walker, fragment->object);
+		op->object = held_drop(&walker->held, fragment->object);
 		return 0;
 	}
-	return draw_instance(graph, walker, fragment, &op->object);
+	return held_draw(&walker->held, &graph->rng, fragment, &op->object);
 }
 
 /* True: *ret is to be played; false: the operation needs no engine. */
@@ -343,6 +283,21 @@ static int keep_spawned(struct walker *walker, uint32_t group, uint32_t tid)
 	return 0;
 }
 
+/* The request goes to the thread that was started, which may have begun already. */
+static int hand_on(struct graph *graph, struct walker *walker, uint32_t tid)
+{
+	uint64_t request = walker->request, *slot;
+	walker->request = NO_REQUEST;
+	if (request == NO_REQUEST)
+		return 0;
+	if (tid <= graph->walker_count && graph->walkers[tid - 1].is_ready) {
+		graph->walkers[tid - 1].request = request;
+		return 0;
+	}
+	int code = map_add(&graph->handed_on, tid, 0, request, &slot);
+	return code < 0 ? code : 0;
+}
+
 /* What came of the operation: where to go. */
 static int take_result(struct graph *graph, struct walker *walker,
 	const struct graph_fragment *fragment, const struct sim_result *last)
@@ -350,17 +305,21 @@ static int take_result(struct graph *graph, struct walker *walker,
 	int code = 0;
 	if (last->status < 0) {
 		if (fragment->op == MODEL_TRY_LOCK && fragment->instances > 1)
-			(void)drop_instance(walker, fragment->object); /* it did not get it */
+			(void)held_drop(&walker->held, fragment->object); /* it did not get it */
 		go(graph, walker,
 			fragment->otherwise == MODEL_NONE ? (uint32_t)MODEL_EXIT
 							  : fragment->otherwise);
 		return 0;
 	}
 	if ((fragment->op == MODEL_GET || fragment->op == MODEL_TRY_GET) &&
-		last->item != NO_REQUEST)
+		last->item != NO_REQUEST) {
+		graph->forgotten += walker->request != NO_REQUEST;
 		walker->request = last->item;
+	}
 	if (fragment->op == MODEL_SPAWN && walker->left > 0)
 		code = keep_spawned(walker, fragment->object, (uint32_t)last->item);
+	if (code == 0 && fragment->hands_on)
+		code = hand_on(graph, walker, (uint32_t)last->item);
 	if ((fragment->op == MODEL_PUT || fragment->op == MODEL_TRY_PUT) && !fragment->is_plain)
 		walker->request = NO_REQUEST;
 	if (fragment->op == MODEL_JOIN && walker->left > 0)
@@ -380,6 +339,14 @@ static int does_not_advance(const struct graph *graph, const struct walker *walk
 	return err_set(err, -EINVAL, "%s:%u: '%s' of '%s' goes round and round without taking time",
 		graph->model->file ? graph->model->file : "model", fragment->line, fragment->name,
 		group->name);
+}
+
+/* Requests that are taken, and that nobody ever ends: the run would have no end. */
+static bool ends_no_request(const struct graph *graph)
+{
+	enum { FORGOTTEN_MAX = 1000 };
+	return graph->forgotten >= FORGOTTEN_MAX &&
+	       graph->tally[GRAPH_SERVED] + graph->tally[GRAPH_FAILED] == 0;
 }
 
 static bool does_without(const struct graph_fragment *fragment, const struct sim_op *op)
@@ -458,6 +425,10 @@ static int next(void *context, struct sim *sim, uint32_t tid, const struct sim_r
 	graph_pass_marks(graph);
 	if (graph->failure)
 		return err_set(err, graph->failure, "out of memory");
+	if (ends_no_request(graph))
+		return err_set(err, -EINVAL,
+			"threads take one request after the other and none of them ends: the model "
+			"does not say how requests come to who answers them");
 	if (graph->is_over) {
 		*ret = (struct sim_op){ .kind = SIM_STOP };
 		return 0;
@@ -562,9 +533,10 @@ void graph_free(struct graph *graph)
 	if (!graph)
 		return;
 	for (size_t i = 0; i < graph->walker_count; i++)
-		free(graph->walkers[i].spawned), free(graph->walkers[i].held);
+		free(graph->walkers[i].spawned), held_release(&graph->walkers[i].held);
 	sim_free(graph->sim);
 	map_release(&graph->restarts);
+	map_release(&graph->handed_on);
 	model_free(graph->memory);
 	free(graph->walkers);
 	free(graph->tally);

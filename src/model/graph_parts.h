@@ -30,7 +30,7 @@ struct graph_fragment {
 	const double *up_to; /* shares of its first instances, summed so far */
 	uint32_t share_count;
 	uint32_t other; /* mutex, class */
-	bool has_cpu, is_plain, is_background;
+	bool has_cpu, is_plain, hands_on, is_background;
 	struct sim_dist cpu, time;
 	struct graph_count count;
 	uint32_t otherwise, body, loop; /* loop: which of the group's */
@@ -80,8 +80,26 @@ struct graph {
 	size_t response_count, response_capacity;
 	uint64_t begun; /* requests that threads made themselves */
 	struct map restarts; /* request of a source -> when a thread began it anew, ns */
+	uint64_t forgotten; /* requests that a thread had when it took another one */
+	struct map
+		handed_on; /* thread that has not begun -> the request that it was started with */
 	int failure; /* of a callback that cannot return one */
 };
+
+/* Locks of several instances that a thread holds: numbers of the engine, of the first instance and of the one. */
+struct held_locks {
+	struct held {
+		uint32_t first, instance;
+	} * items;
+	size_t count, capacity;
+};
+
+/* Of graph_locks.c. The instance to lock; MODEL_NONE: the thread holds the last one. 0 or -ENOMEM. */
+int held_draw(struct held_locks *held, struct rng *rng, const struct graph_fragment *fragment,
+	uint32_t *ret);
+/* The one that was taken last, which is then no longer held; the first, if none. */
+uint32_t held_drop(struct held_locks *held, uint32_t first);
+void held_release(struct held_locks *held);
 
 static inline double graph_seconds(uint64_t ns)
 {

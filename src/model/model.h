@@ -193,6 +193,7 @@ struct model_fragment {
 		otherwise; /* where to if the operation was refused: fragment, MODEL_EXIT, _STOP, _NONE */
 	uint32_t body; /* MODEL_LOOP */
 	bool is_plain; /* MODEL_PUT, MODEL_TRY_PUT: items without the thread's request, which it keeps */
+	bool hands_on; /* MODEL_SPAWN: the first of the threads gets the request of who starts them */
 	bool is_background; /* MODEL_IO: all requests at once, and nobody waits (read-ahead, write-back) */
 	uint32_t part; /* index into model->parts: the time from entering to leaving the part is
 	                  reported ("stat", "read"); MODEL_NONE: none */

@@ -396,6 +396,8 @@ static void write_operation(FILE *out, const struct model *model, const struct m
 			fputs("        background: true\n", out);
 	} else if (fragment->is_plain) {
 		fputs("        plain: true\n", out);
+	} else if (fragment->hands_on) {
+		fputs("        with_request: true\n", out);
 	}
 	if (has_times && fragment->op != MODEL_IO) {
 		write_count(out, 8, "times", &fragment->count);

@@ -203,8 +203,10 @@ static int read_operation(const struct reader *r, const struct model_group *grou
 		if (fragment->object == MODEL_NONE)
 			return reader_fail(r, node->line, "there is no group of threads '%s'",
 				node->text ? text_show(node->text).text : "");
-		return fragment->op == MODEL_SPAWN ? reader_count(r, map, "times", &fragment->count)
-						   : 0;
+		if (fragment->op == MODEL_JOIN)
+			return 0;
+		code = reader_flag(r, map, "with_request", &fragment->hands_on);
+		return code < 0 ? code : reader_count(r, map, "times", &fragment->count);
 	default:
 		code = read_object(r, node, "object", &fragment->object);
 	}

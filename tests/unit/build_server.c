@@ -127,6 +127,28 @@ static void who_waited_for_descriptors_came_at_random(void **state)
 	assert_true(has_note(model, "had to wait for descriptors"));
 }
 
+/* Main accepts, and starts a thread for each connection, which answers and ends. */
+static void a_thread_for_each_request_gets_it(void **state)
+{
+	(void)state;
+	struct script s = begin(0);
+	for (uint32_t i = 1; i <= 48; i++) {
+		wait_for_input(&s, MAIN);
+		s.now_ns += 40000 + 997 * (i % 7);
+		op(&s, MAIN, EVENT_PASS, WHAT_IO, 0, 30);
+		request(&s, MAIN, EVENT_REQUEST_BEGIN, 5, i, 0);
+		start(&s, MAIN + i);
+		work(&s, MAIN + i, 9000);
+		request(&s, MAIN + i, EVENT_REQUEST_END, 5, i, 0);
+		op(&s, MAIN + i, EVENT_THREAD_EXIT, WHAT_NONE, 0, 0);
+	}
+	AUTO(model) struct model *model = finish(&s, 0);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+	assert_true(fabs(fit.simulated_per_s / fit.measured_per_s - 1) < 0.2);
+}
+
 /* 50 turns, then something that is done once and takes long, then 30 turns more. */
 static void what_is_done_once_is_done_in_its_place(void **state)
 {
@@ -204,6 +226,7 @@ int main(void)
 		cmocka_unit_test(requests_over_connections_have_clients_that_think),
 		cmocka_unit_test(few_requests_over_connections_are_part_of_them),
 		cmocka_unit_test(who_waited_for_descriptors_came_at_random),
+		cmocka_unit_test(a_thread_for_each_request_gets_it),
 		cmocka_unit_test(what_is_done_once_is_done_in_its_place),
 		cmocka_unit_test(locks_in_both_orders_are_tries),
 		cmocka_unit_test(who_waits_for_ever_holds_no_mutex),

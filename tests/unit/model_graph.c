@@ -375,6 +375,37 @@ static void instances_are_locked_by_their_shares(void **state)
 	assert_true(fabs(time_of_shares("[50%]") - 0.012) < 0.0004);
 }
 
+/* Main gets requests and starts a thread for each, with the request or without. */
+static int run_starter(const char *how, double *row, struct err *err)
+{
+	AUTO_FREE char *text = NULL;
+	assert_true(asprintf(&text,
+			    "corecast_model: 1\nqueues: { q: {} }\n"
+			    "sources: { s: { every: 1 ms, queue: q } }\n"
+			    "threads:\n  main: { count: 1, fragments: { get: { get: q },\n"
+			    "    start: { cpu: 1 us, spawn: one%s, next: get } } }\n"
+			    "  one: { fragments: { end: { cpu: 10 us, do: end_request } } }\n",
+			    how) > 0);
+	AUTO(model) struct model *model = parse(text);
+	const struct sample_options options = { .model = model, .requests = 3000 };
+	AUTO_FREE double *results = calloc(sample_size(model), sizeof *results);
+	int code = sample_run(&options, results, err);
+	*row = results[GRAPH_SERVED];
+	return code;
+}
+
+static void who_is_started_gets_the_request(void **state)
+{
+	(void)state;
+	struct err err;
+	double served;
+	assert_int_equal(run_starter(", with_request: true", &served, &err), 0);
+	assert_true(served >= 1500);
+	/* Else nobody ends what main takes: that is said, and not simulated for ever. */
+	assert_int_equal(run_starter("", &served, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "none of them ends"));
+}
+
 static void a_queue_of_less_than_nothing_is_empty(void **state)
 {
 	(void)state;
@@ -530,6 +561,7 @@ int main(void)
 		cmocka_unit_test(turns_that_cannot_be_divided_add_up),
 		cmocka_unit_test(who_holds_one_instance_takes_a_later_one),
 		cmocka_unit_test(instances_are_locked_by_their_shares),
+		cmocka_unit_test(who_is_started_gets_the_request),
 		cmocka_unit_test(a_queue_of_less_than_nothing_is_empty),
 		cmocka_unit_test(the_last_reader_hands_over_to_a_writer),
 		cmocka_unit_test(a_deadlock_and_an_endless_instant_are_explained),
