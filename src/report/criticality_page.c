@@ -97,7 +97,7 @@ static void add_quality(struct strbuf *out, const struct criticality_view *view)
 	for (char *line = text.text ? strtok_r(text.text, "\n", &rest) : NULL;
 		line && lines_count < LINES_MAX; line = strtok_r(NULL, "\n", &rest))
 		lines[lines_count++] = line;
-	page_list(out, lines, lines_count);
+	page_list(out, (const char *const *)lines, lines_count);
 }
 
 static void add_figure(struct strbuf *out, const struct criticality_view *view,

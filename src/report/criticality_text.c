@@ -142,7 +142,7 @@ static void add_bottle_row(struct strbuf *out, const struct criticality_view *vi
 	add_fill(out, style, index < SHOWN_THREADS ? (unsigned)index : SHOWN_THREADS, width);
 	if (has_name) {
 		text_add_repeated(out, " ", area - width - (area - width) / 2 + 1);
-		text_add_cut(out, view->labels[index], LABEL - 2);
+		text_add_name(out, view->labels[index], LABEL - 2);
 		strbuf_addf(out, " %.2f", thread_parallelism(thread));
 	}
 	strbuf_add(out, "\n");
@@ -260,7 +260,7 @@ static void add_locks(
 			7);
 		if (l->worst_thread != INDEX_NONE) {
 			strbuf_add(out, "  ");
-			text_add_cut(out, view->threads[l->worst_thread],
+			text_add_name(out, view->threads[l->worst_thread],
 				text_width(style) > LABEL + 46 ? text_width(style) - LABEL - 46
 							       : 1);
 		}
@@ -284,7 +284,7 @@ static void add_sites(
 		strbuf_addf(out, "%6.1f%%", 100 * share_of(view, view->sites[i].blame_ns));
 		add_seconds(out, view->sites[i].blame_ns, 11);
 		strbuf_add(out, "  ");
-		text_add_cut(out, view->sites[i].text, text_width(style) - 20);
+		text_add_name(out, view->sites[i].text, text_width(style) - 20);
 		strbuf_add(out, "\n");
 	}
 }

@@ -257,17 +257,19 @@ void report_explored_csv(struct strbuf *out, const struct explored *explored)
 /* All points, and the front. */
 static void figure_of_energy(struct figure *figure, const struct explored *explored)
 {
-	struct series *front =
-		figure_add(figure, SERIES_LINE, 0, "no other is better", explored->pareto_count);
-	for (size_t i = 0; i < explored->pareto_count; i++) {
-		const struct explored_point *p = &explored->points[explored->pareto[i]];
-		series_add(front, (double)p->ns / 1e9, p->energy_j, 0);
-	}
 	struct series *all = figure_add(figure, SERIES_MARKS, 1, "designs", explored->done);
 	for (size_t i = 0; i < explored->done; i++) {
 		const struct explored_point *p = &explored->points[explored->order[i]];
 		if (p->energy_j > 0)
 			series_add(all, (double)p->ns / 1e9, p->energy_j, 0);
+	}
+	/* One point has no line. */
+	enum series_kind kind = explored->pareto_count > 1 ? SERIES_LINE : SERIES_MARKS;
+	struct series *front =
+		figure_add(figure, kind, 0, "no other is better", explored->pareto_count);
+	for (size_t i = 0; i < explored->pareto_count; i++) {
+		const struct explored_point *p = &explored->points[explored->pareto[i]];
+		series_add(front, (double)p->ns / 1e9, p->energy_j, 0);
 	}
 	const struct explored_point *last = &explored->points[explored->order[explored->done - 1]];
 	figure->x = (struct axis){ .title = "time", .quantity = QUANTITY_TIME };

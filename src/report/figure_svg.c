@@ -362,8 +362,10 @@ static void add_head(struct strbuf *out, const struct figure *figure, double hei
 	strbuf_add(out, "</title>\n<desc>");
 	markup_add(out, figure->summary ? figure->summary : "");
 	strbuf_add(out, "</desc>\n<style>.title{font-size:16px;font-weight:600}"
-			".note{font-size:12px;paint-order:stroke;stroke:var(--paper,#fff);"
-			"stroke-width:3px;stroke-linejoin:round}</style>\n");
+			".note{font-size:12px;paint-order:stroke;stroke-width:3px;"
+			"stroke-linejoin:round;stroke:");
+	strbuf_add(out, is_inline ? "var(--paper)" : "#fff"); /* few but browsers know var() */
+	strbuf_add(out, "}</style>\n");
 	add_hatches(out);
 	if (!is_inline)
 		strbuf_addf(

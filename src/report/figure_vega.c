@@ -38,8 +38,9 @@ static json_t *axis_json(const struct axis *axis, unsigned wanted, bool has_grid
 		json_decref(values);
 		return json_null();
 	}
-	return json_pack("{s:o, s:o, s:b, s:b}", "values", values, "labelExpr",
-		labels_expression(&ticks), "grid", has_grid, "labelOverlap", true);
+	return json_pack("{s:o, s:o, s:b, s:b, s:i}", "values", values, "labelExpr",
+		labels_expression(&ticks), "grid", has_grid, "labelOverlap", true,
+		"labelSeparation", 6);
 }
 
 static json_t *scale_json(const struct axis *axis)

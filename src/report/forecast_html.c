@@ -59,7 +59,7 @@ static void add_notes(struct strbuf *out, const char *heading, const struct fore
 	if (f->note_count == 0)
 		return;
 	page_section(out, heading);
-	page_list(out, f->notes, f->note_count);
+	page_list(out, (const char *const *)f->notes, f->note_count);
 }
 
 void forecast_add_findings(struct strbuf *out, const struct forecast *f)

@@ -68,10 +68,7 @@ void report_model_html(struct strbuf *out, const struct model_report *report)
 	strbuf_add(out, "</div>\n");
 	if (model->recorded.note_count > 0) {
 		page_section(out, "Notes");
-		AUTO_RELEASE(strbuf) struct strbuf notes = { 0 };
-		for (size_t i = 0; i < model->recorded.note_count; i++)
-			strbuf_addf(&notes, "%s\n", model->recorded.notes[i]);
-		page_findings(out, notes.text ? notes.text : "");
+		page_list(out, model->recorded.notes, model->recorded.note_count);
 	}
-	page_end(out, "corecast model");
+	page_end(out, "corecast " CORECAST_VERSION ".");
 }

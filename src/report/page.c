@@ -173,7 +173,7 @@ void page_table_end(struct strbuf *out)
 	strbuf_add(out, "</tbody>\n</table></div>\n");
 }
 
-void page_list(struct strbuf *out, char *const *items, size_t count)
+void page_list(struct strbuf *out, const char *const *items, size_t count)
 {
 	strbuf_add(out, "<ul>\n");
 	for (size_t i = 0; i < count; i++) {

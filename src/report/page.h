@@ -38,7 +38,7 @@ void page_table_row(struct strbuf *out, const char *const *cells, size_t count);
 void page_table_end(struct strbuf *out);
 
 /* Each item with a bullet. */
-void page_list(struct strbuf *out, char *const *items, size_t count);
+void page_list(struct strbuf *out, const char *const *items, size_t count);
 
 /* A footer line, and the script that draws the figures. */
 void page_end(struct strbuf *out, const char *footer);

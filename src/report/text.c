@@ -156,25 +156,42 @@ size_t text_columns(const char *text)
 	return columns;
 }
 
-/* As much of clean text as fits, with an ellipsis if that is not all; returns its columns. */
-static size_t add_cut(struct strbuf *out, const char *text, size_t columns)
+/* The first columns of clean text; returns how many, and the rest's beginning. */
+static size_t add_head(struct strbuf *out, const char **text, size_t columns)
 {
-	if (text_columns(text) <= columns) {
-		strbuf_add(out, text);
-		return text_columns(text);
-	}
 	size_t used = 0;
 	uint32_t code;
-	for (size_t n; (n = next_code_point(text, &code)) > 0; text += n) {
-		if (used + code_columns(code) + 1 > columns)
+	for (size_t n; (n = next_code_point(*text, &code)) > 0; *text += n) {
+		if (used + code_columns(code) > columns)
 			break;
-		strbuf_add_bytes(out, text, n);
+		strbuf_add_bytes(out, *text, n);
 		used += code_columns(code);
 	}
+	return used;
+}
+
+/* The last columns of clean text, from where a character begins that is not put on the one before. */
+static const char *tail_of(const char *text, size_t columns)
+{
+	uint32_t code;
+	while (text_columns(text) > columns ||
+		(next_code_point(text, &code) > 0 && code_columns(code) == 0))
+		text += next_code_point(text, &code);
+	return text;
+}
+
+/* As much of clean text as fits, of it so many columns from the end, with an ellipsis if that is not all; returns its columns. */
+static size_t add_cut(struct strbuf *out, const char *text, size_t columns, size_t tail_columns)
+{
 	if (columns == 0)
 		return 0;
+	if (text_columns(text) <= columns)
+		return add_head(out, &text, columns);
+	size_t used = add_head(out, &text, columns - 1 - tail_columns);
+	const char *tail = tail_of(text, tail_columns);
 	strbuf_add(out, "…");
-	return used + 1;
+	strbuf_add(out, tail);
+	return used + 1 + text_columns(tail);
 }
 
 void text_add_repeated(struct strbuf *out, const char *text, size_t times)
@@ -205,14 +222,22 @@ void text_add_cut(struct strbuf *out, const char *text, size_t columns)
 	AUTO_RELEASE(strbuf) struct strbuf clean = { 0 };
 	text_add_clean(&clean, text);
 	if (clean.text)
-		(void)add_cut(out, clean.text, columns); /* how wide it is does not matter */
+		(void)add_cut(out, clean.text, columns, 0); /* how wide it is does not matter */
+}
+
+void text_add_name(struct strbuf *out, const char *text, size_t columns)
+{
+	AUTO_RELEASE(strbuf) struct strbuf clean = { 0 };
+	text_add_clean(&clean, text);
+	if (clean.text)
+		(void)add_cut(out, clean.text, columns, columns / 3); /* as above */
 }
 
 void text_add_left(struct strbuf *out, const char *text, size_t columns)
 {
 	AUTO_RELEASE(strbuf) struct strbuf clean = { 0 };
 	text_add_clean(&clean, text);
-	size_t used = clean.text ? add_cut(out, clean.text, columns) : 0;
+	size_t used = clean.text ? add_cut(out, clean.text, columns, columns / 3) : 0;
 	text_add_repeated(out, " ", columns - used);
 }
 
@@ -223,7 +248,7 @@ void text_add_right(struct strbuf *out, const char *text, size_t columns)
 	size_t wanted = clean.text ? text_columns(clean.text) : 0;
 	text_add_repeated(out, " ", wanted < columns ? columns - wanted : 0);
 	if (clean.text)
-		(void)add_cut(out, clean.text, columns); /* its width is known */
+		(void)add_cut(out, clean.text, columns, 0); /* its width is known */
 }
 
 void text_add_wrapped(struct strbuf *out, const char *text, size_t width, const char *first_indent,

@@ -44,7 +44,10 @@ size_t text_columns(const char *text);
 /* Cleaned, and cut with an ellipsis where it is wider. */
 void text_add_cut(struct strbuf *out, const char *text, size_t columns);
 
-/* Cleaned and exactly `columns` wide: cut, or filled with spaces. */
+/* The same for names, cut in the middle: what tells them apart (a number, file and line) is mostly at their end. */
+void text_add_name(struct strbuf *out, const char *text, size_t columns);
+
+/* Names exactly `columns` wide: cut in the middle, or filled with spaces. */
 void text_add_left(struct strbuf *out, const char *text, size_t columns);
 void text_add_right(struct strbuf *out, const char *text, size_t columns);
 

@@ -164,6 +164,23 @@ static void who_does_not_scale_is_told_so(void **state)
 					 "by 2%; at 8 it is 34% slower than there.\n"));
 }
 
+static void long_names_keep_their_ends(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(strbuf) struct strbuf out = { 0 };
+	text_add_left(&out, "worker-with-a-long-name-017", 15);
+	text_add_left(&out, "short", 8);
+	text_add_name(&out, "main > run > step (a/very/long/folder/file.c:23)", 36);
+	text_add_left(&out, "工作线程-工作线程", 10);
+	text_add_left(&out, "abc", 2);
+	text_add_left(&out, "abc", 0);
+	assert_string_equal(out.text, "worker-wi…e-017"
+				      "short   "
+				      "main > run > step (a/ve…r/file.c:23)"
+				      "工作线…程 "
+				      "a…");
+}
+
 static void colour_adds_nothing_but_colour(void **state)
 {
 	(void)state;
@@ -308,6 +325,7 @@ int main(void)
 		cmocka_unit_test(without_utf8_it_is_ascii),
 		cmocka_unit_test(what_was_not_measured_is_not_compared_with),
 		cmocka_unit_test(who_does_not_scale_is_told_so),
+		cmocka_unit_test(long_names_keep_their_ends),
 		cmocka_unit_test(colour_adds_nothing_but_colour),
 		cmocka_unit_test(any_width_is_kept),
 		cmocka_unit_test(a_comparison_fits_and_says_who_is_faster),
