@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "record/bpf_timeline.h"
 
+#include "base/clock.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/readfile.h"
@@ -13,12 +14,14 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+enum { AGAIN_MAX = 4 }; /* maps that are read again within a round: a tenth of a ms each */
+
 void bpf_timeline_release(struct bpf_timeline *timeline)
 {
 	free(timeline->threads);
 	free(timeline->free_places);
 	map_release(&timeline->index);
-	map_release(&timeline->tried);
+	map_release(&timeline->read);
 	map_release(&timeline->processes);
 	address_spaces_release(&timeline->spaces);
 }
@@ -158,19 +161,35 @@ static int take_mapping(
 	return emit(timeline, &name);
 }
 
+/*
+ * What was read before an event may lack its code: a program that is just being executed has loaded nothing yet. But code that
+ * is in no file stays unknown however often it is read.
+ */
+static int is_worth_reading(struct bpf_timeline *timeline, const struct watch_event *event)
+{
+	uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC), *read_ns;
+	int added = map_add(&timeline->read, event->pid, 0, now_ns, &read_ns);
+	if (added != 0)
+		return added;
+	if (event->time_ns <= *read_ns || timeline->again == AGAIN_MAX)
+		return 0;
+	timeline->again++;
+	*read_ns = now_ns;
+	return 1;
+}
+
 /* A process that has ended leaves its code without names. */
 static int read_modules(struct bpf_timeline *timeline, const struct watch_event *event)
 {
-	uint64_t *ignored;
-	int added = map_add(&timeline->tried, event->pid, 0, 0, &ignored);
-	if (added <= 0)
-		return added;
+	int status = is_worth_reading(timeline, event);
+	if (status <= 0)
+		return status;
 	char path[64];
 	(void)snprintf(path, sizeof path, "/proc/%u/maps", event->pid); /* fits */
 	AUTO_FILE FILE *file = readfile_open("", path);
 	AUTO_FREE char *line = NULL;
 	size_t size = 0;
-	int status = 0;
+	status = 0;
 	while (status == 0 && file && getline(&line, &size, file) > 0)
 		status = take_mapping(timeline, event, line);
 	return status;
@@ -178,8 +197,9 @@ static int read_modules(struct bpf_timeline *timeline, const struct watch_event 
 
 void bpf_timeline_pause(struct bpf_timeline *timeline)
 {
-	map_release(&timeline->tried);
-	timeline->tried = (struct map){ 0 };
+	map_release(&timeline->read);
+	timeline->read = (struct map){ 0 };
+	timeline->again = 0;
 }
 
 /* The command line of the first program, its arguments separated by blanks. */

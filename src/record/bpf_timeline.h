@@ -37,7 +37,9 @@ struct bpf_timeline {
 	size_t free_count, free_capacity;
 	struct map index; /* tid to place */
 	struct address_spaces spaces;
-	struct map tried; /* processes whose maps were read since the last bpf_timeline_pause() */
+	/* Since the last bpf_timeline_pause(): processes whose maps were read, to when that was last; how often one was again. */
+	struct map read;
+	uint32_t again;
 	struct map processes; /* all that were seen */
 	bool has_program;
 	struct err err; /* of the first failure */

@@ -431,6 +431,10 @@ void criticality_quality(struct strbuf *out, const struct criticality_view *view
 	if (!r->has_cores)
 		strbuf_add(out, "Who had a core was not recorded: active means running or waiting "
 				"for a core.\n");
-	strbuf_add(
-		out, "Waiting in loops of the program's own cannot be seen: it counts as work.\n");
+	strbuf_add(out, r->has_samples ? "Loops of the program's own that only wait are seen by "
+					 "samples; others count "
+					 "as work.\n"
+				       : "Waiting in loops of the program's own cannot be seen "
+					 "without samples: it "
+					 "counts as work.\n");
 }
