@@ -6,7 +6,7 @@
  * Each cpu has a queue. The virtual time of a thread is what it had of its cpu; V is the mean over the
  * cpu's threads. Of the threads that are not ahead of V (eligible) the one with the earliest deadline
  * runs; a deadline is a slice after the virtual time at which the slice began. A thread loses its cpu at
- * a tick when its slice is over, or when another one is woken and it is not eligible.
+ * a tick when its slice is over, or when another one is woken that would be the next, and it is not eligible itself.
  *
  * What a thread is owed (its lag: V less its virtual time) goes with it to another cpu, and stays with it
  * when it sleeps. One that owes is kept in the queue when it sleeps, and counts in V, until it is its
@@ -312,11 +312,14 @@ uint32_t fair_steal(struct sim *sim, uint32_t number)
 	return sim->queued > 0 ? pull(sim, number, 1, false) : 0;
 }
 
-static void renew_deadline(const struct sim *sim, struct sim_thread *thread)
+/* Whether its slice was over. */
+static bool renew_deadline(const struct sim *sim, struct sim_thread *thread)
 {
 	uint64_t now = virtual_of_running(sim, thread);
-	if ((int64_t)(now - thread->deadline_ns) >= 0)
+	bool is_over = (int64_t)(now - thread->deadline_ns) >= 0;
+	if (is_over)
 		thread->deadline_ns = now + slice_of(sim);
+	return is_over;
 }
 
 /* The first tick of a cpu at or after an instant. All have theirs together, but for the time that each takes. */
@@ -333,25 +336,24 @@ static uint64_t next_tick(const struct sim *sim, uint32_t number, uint64_t time_
 void fair_begin_slice(struct sim *sim, struct sim_thread *thread)
 {
 	struct cpu *cpu = &sim->cpus[thread->cpu];
-	renew_deadline(sim, thread);
+	(void)renew_deadline(sim, thread);
 	thread->protected_ns = thread->deadline_ns;
 	cpu->slice_end_ns = next_tick(
 		sim, thread->cpu, sim->now_ns + (thread->deadline_ns - thread->virtual_ns));
 }
 
-/* Whether the thread that a cpu has must make room for one that waits. */
-static bool is_outrun(struct sim *sim, const struct cpu *cpu)
+/* For whom the thread that a cpu has must make room; 0: nobody. */
+static uint32_t outruns(struct sim *sim, const struct cpu *cpu)
 {
 	struct sim_thread *running = thread_of(sim, cpu->thread);
 	uint64_t mean_ns = mean_virtual(sim, cpu), now = virtual_of_running(sim, running);
 	bool is_eligible_now = (int64_t)(now - mean_ns) <= 0;
 	if (is_eligible_now && (int64_t)(running->protected_ns - now) > 0)
-		return false;
+		return 0;
 	uint32_t best = first_of(sim, cpu);
-	if (!best)
-		return false;
-	return !is_eligible_now ||
-	       (int64_t)(thread_of(sim, best)->deadline_ns - running->deadline_ns) < 0;
+	bool is_before =
+		best && (int64_t)(thread_of(sim, best)->deadline_ns - running->deadline_ns) < 0;
+	return !is_eligible_now || is_before ? best : 0;
 }
 
 uint32_t fair_pass_on(struct sim *sim, uint32_t from, uint32_t to)
@@ -364,14 +366,14 @@ uint32_t fair_pass_on(struct sim *sim, uint32_t from, uint32_t to)
 bool fair_ends_slice(struct sim *sim, struct sim_thread *thread)
 {
 	struct cpu *cpu = &sim->cpus[thread->cpu];
-	renew_deadline(sim, thread);
+	(void)renew_deadline(sim, thread);
 	if (sim->queued > 0 && sim->now_ns >= cpu->balance_ns) {
 		cpu->balance_ns = sim->now_ns + (uint64_t)BALANCE_NS * sim->cpu_count;
 		uint32_t tid = pull(sim, thread->cpu, load_of(cpu) + 2, true);
 		if (tid && fair_enqueue(sim, thread_of(sim, tid), thread->cpu) < 0)
 			sim->failed = -ENOMEM;
 	}
-	if (waiting_on(cpu) > 0 && is_outrun(sim, cpu))
+	if (waiting_on(cpu) > 0 && outruns(sim, cpu))
 		return true;
 	uint64_t step = sim->tick_ns ? sim->tick_ns : slice_of(sim);
 	cpu->slice_end_ns = next_tick(sim, thread->cpu, sim->now_ns + step);
@@ -381,8 +383,9 @@ bool fair_ends_slice(struct sim *sim, struct sim_thread *thread)
 bool fair_preempts(struct sim *sim, const struct sim_thread *woken)
 {
 	const struct cpu *cpu = &sim->cpus[woken->queue];
-	renew_deadline(sim, thread_of(sim, cpu->thread));
-	return is_outrun(sim, cpu);
+	bool is_over = renew_deadline(sim, thread_of(sim, cpu->thread));
+	uint32_t next = outruns(sim, cpu);
+	return is_over ? next != 0 : next == woken->tid;
 }
 
 bool fair_is_waited_for(const struct sim *sim, uint32_t number)
@@ -392,7 +395,7 @@ bool fair_is_waited_for(const struct sim *sim, uint32_t number)
 
 void fair_yield(const struct sim *sim, struct sim_thread *thread)
 {
-	renew_deadline(sim, thread);
+	(void)renew_deadline(sim, thread);
 	thread->virtual_ns = thread->deadline_ns;
 	thread->deadline_ns += slice_of(sim);
 }

@@ -469,6 +469,22 @@ static void who_waited_long_takes_the_core_when_woken(void **state)
 	sim_free(t.sim);
 }
 
+/* Woken at 60, when the hog is ahead of the mean: but the waiting thread is before the woken one, and has not been woken. */
+static void who_is_woken_takes_the_core_if_it_is_the_next(void **state)
+{
+	(void)state;
+	static const struct sim_op woken[] = { COMPUTE(10), SLEEP(50), COMPUTE(10), EXIT };
+	static const struct sim_op hog[] = { COMPUTE(1000), EXIT };
+	static const struct sim_op waiting[] = { COMPUTE(10), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ .cores = 1, .quantum = { SIM_FIXED, .a = 300 } });
+	trial_run(&t, THREADS(woken, hog, waiting));
+	assert_int_equal(t.script.times[3][0], 10 + 150 + 10);
+	assert_int_equal(t.script.times[1][2], 180);
+	assert_int_equal(t.script.times[2][0], 1030);
+	sim_free(t.sim);
+}
+
 struct ticks {
 	uint32_t count, limit; /* limit: fails then; 0: never */
 };
@@ -542,6 +558,7 @@ int main(void)
 		cmocka_unit_test(an_idle_core_takes_a_thread_that_never_ran),
 		cmocka_unit_test(woken_threads_may_stay_where_they_were),
 		cmocka_unit_test(who_waited_long_takes_the_core_when_woken),
+		cmocka_unit_test(who_is_woken_takes_the_core_if_it_is_the_next),
 		cmocka_unit_test(a_tick_steers_by_the_clock),
 	};
 	return cmocka_run_group_tests_name("sim_ops", tests, NULL, NULL);
