@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The waker's part is told apart by what follows on a release at one place of the program, where it woke somebody, and where it
- * did not.
+ * The waker's part is told apart by what follows on a release by one thread at one place of the program, where it woke somebody,
+ * and where it did not: another thread's work there may be more, and it the one that has somebody to wake.
  */
 #include "trace/wakes.h"
 
@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { KEPT = 64, KEPT_LEAST = 16, PLACES_MAX = 1024, SAMPLES_MAX = 65536, SAMPLES_LEAST = 8 };
+enum { KEPT = 64, KEPT_LEAST = 16, PLACES_MAX = 4096, SAMPLES_MAX = 65536, SAMPLES_LEAST = 8 };
 enum { NOBODY = UINT32_MAX };
 
 /* Not told apart from what else makes a stretch longer. */
@@ -142,7 +142,8 @@ static int end_work(
 	/* Where a lock is given back is recorded only when somebody waits for it. */
 	bool is_release = event->kind == EVENT_RELEASE;
 	uint64_t kind = event->kind == EVENT_PASS ? EVENT_WAIT : event->kind;
-	uint64_t operation = mix(mix(event->pid, kind << 8 | event->what),
+	uint64_t thread_id = (uint64_t)event->pid << 32 | event->tid;
+	uint64_t operation = mix(mix(thread_id, kind << 8 | event->what),
 		is_release && is_lock(event->what) ? 0 : event->site);
 	uint64_t key = mix(mix(operation, thread->past[0]), thread->past[1]);
 	uint64_t work_ns = thread->cpu_ns - thread->began_cpu_ns;
