@@ -2,35 +2,10 @@
 /* What a wait costs, and how much of the cores the run got. */
 #include "replay/parts.h"
 
-#include "base/mem.h"
-#include "base/order.h"
-
-#include <errno.h>
-
-enum { SAMPLES_MAX = 65536, SAMPLES_MIN = 8 };
+enum { SLEEPS_LEAST = 8 };
 
 /* Of what the cores could have given, at least so much in either state, to tell the two apart. */
 #define APART_LEAST 0.05
-
-int costs_sample(struct samples *samples, uint64_t ns)
-{
-	if (samples->count == SAMPLES_MAX)
-		return 0;
-	if (mem_grow(&samples->values, &samples->capacity, samples->count + 1,
-		    sizeof *samples->values) < 0)
-		return -ENOMEM;
-	samples->values[samples->count++] = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
-	return 0;
-}
-
-/* The lower quartile. Few samples say nothing. */
-static uint64_t block_part(struct samples *samples)
-{
-	if (samples->count < SAMPLES_MIN)
-		return 0;
-	order_u32(samples->values, samples->count);
-	return samples->values[samples->count / 4];
-}
 
 /* A thread that was woken cannot use a core before it is awake; what is longer is the machine's. */
 static double waking_up(const struct replay *replay, bool is_last_core)
@@ -131,6 +106,6 @@ void costs_settle(struct replay *replay)
 		return;
 	}
 	f->wake_ns = replay->woken.latency_ns;
-	f->block_ns = block_part(&replay->block);
+	f->block_ns = replay->sleeps < SLEEPS_LEAST ? 0 : replay->sleeps_cpu_ns / replay->sleeps;
 	set_available(replay, used_ns);
 }

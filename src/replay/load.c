@@ -493,7 +493,6 @@ void replay_free(struct replay *replay)
 	free(replay->sites);
 	free(replay->name_events);
 	wakes_free(replay->wakes);
-	free(replay->block.values);
 	event_names_release(&replay->names);
 	map_release(&replay->live);
 	map_release(&replay->known);

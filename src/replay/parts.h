@@ -218,11 +218,6 @@ struct episode {
 	uint32_t object, threads;
 };
 
-struct samples {
-	uint32_t *values;
-	size_t count, capacity;
-};
-
 /* From this step of a thread to its next taking. */
 struct supply_piece {
 	uint32_t thread;
@@ -325,7 +320,7 @@ struct replay {
 	uint64_t origin_ns, now_ns, end_ns;
 	uint32_t active, on_core, on_core_max, active_max;
 	uint64_t active_ns[LOAD_ACTIVE_MAX + 1]; /* time with so many active threads */
-	struct samples block; /* ns: CPU time inside a wait */
+	uint64_t sleeps, sleeps_cpu_ns; /* in waits for other threads */
 	struct wakes *wakes; /* NULL: with opts.stretch */
 	struct wakes_found woken;
 	/*
@@ -414,7 +409,6 @@ void ends_note(struct load_thread *thread, const struct event *event);
 int ends_settle(struct replay *replay);
 
 /* costs.c */
-int costs_sample(struct samples *samples, uint64_t ns);
 void costs_settle(struct replay *replay); /* when all events are known */
 
 /* polls.c. A pause is over; a wait ended by a signal; the thread pauses no more. `site` is the wait's. */

@@ -213,15 +213,17 @@ static bool kept_core(const struct load_thread *thread, const struct event *even
 	       thread->cpu_ns - thread->wait_cpu_ns >= event->time_ns - thread->wait_ns;
 }
 
-/* What a wait costs who sleeps. */
-static int observe_costs(
-	struct replay *replay, const struct load_thread *thread, const struct event *event)
+/* CPU time of who sleeps. Of input it is work, too. A condition's wait may go on for its mutex: that is another sleep. */
+static void observe_sleep(
+	struct replay *replay, struct load_thread *thread, const struct event *event)
 {
-	bool is_asleep = thread->wait_what != WHAT_SPIN && thread->wait_what != WHAT_COND &&
-			 thread->wait_what != WHAT_BARRIER;
-	return thread->has_cpu && is_asleep && !kept_core(thread, event)
-		       ? costs_sample(&replay->block, thread->cpu_ns - thread->wait_cpu_ns)
-		       : 0;
+	bool is_asleep = thread->wait_what == WHAT_COND || thread->wait_what == WHAT_SEM ||
+			 thread->wait_what == WHAT_MUTEX || thread->wait_what == WHAT_RWLOCK;
+	if (!thread->has_cpu || !is_asleep || kept_core(thread, event))
+		return;
+	replay->sleeps++;
+	replay->sleeps_cpu_ns += thread->cpu_ns - thread->wait_cpu_ns;
+	thread->wait_cpu_ns = thread->cpu_ns;
 }
 
 /*
@@ -243,13 +245,13 @@ static int pass_waited(struct replay *replay, uint32_t index, const struct event
 	thread->work_ns = 0; /* CPU time inside a wait is what waiting costs */
 	thread->wakes = 0;
 	count_taking_over(thread, event);
-	int code = observe_costs(replay, thread, event);
+	observe_sleep(replay, thread, event);
 	if (event->flags & EVENT_IMPLICIT && event->what == WHAT_MUTEX) {
 		object->holder = index;
-		return code;
+		return 0;
 	}
-	if (code < 0 || thread->wait_step == 0)
-		return code;
+	if (thread->wait_step == 0)
+		return 0;
 	if (thread->wait_what == WHAT_BARRIER) {
 		struct arrival *arrival = &object->arrivals[thread->wait_arrival];
 		arrival->is_over = true;

@@ -355,6 +355,39 @@ static void a_lock_of_a_condition_cannot_be_left_out(void **state)
 	release(&f);
 }
 
+/* x sleeps for the condition, and then for its mutex, which y still has: 6 us of CPU time, of which the last event tells. */
+static void what_a_sleep_costs_is_the_mean_of_all(void **state)
+{
+	(void)state;
+	enum { ROUNDS = 8, ROUND_US = 100 };
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	strbuf_add(&text, "time_ns,tid,event,what,object,value,woken_ns,cpu_ns,flags\n"
+			  "0,x,start,,,,,1,\n"
+			  "0,y,start,,,,,1,\n");
+	for (int i = 0; i < ROUNDS; i++) {
+		int us = i * ROUND_US, x = 1 + i * 8, y = 1 + i * 2;
+		strbuf_addf(&text, "%d000,x,pass,mutex,m,,,%d000,\n", us + 1, x);
+		strbuf_addf(&text, "%d000,x,release,mutex,m,,,%d000,implicit\n", us + 2, x + 1);
+		strbuf_addf(&text, "%d000,x,wait,cond,c,m,,%d000,\n", us + 2, x + 1);
+		strbuf_addf(&text, "%d000,y,pass,mutex,m,,,%d000,\n", us + 50, y);
+		strbuf_addf(&text, "%d000,y,release,cond,c,,,%d000,\n", us + 51, y + 1);
+		strbuf_addf(&text, "%d000,x,woken,cond,c,y,,,\n", us + 51);
+		strbuf_addf(&text, "%d000,x,pass,cond,c,y,,%d000,waited\n", us + 51, x + 1);
+		strbuf_addf(&text, "%d000,x,wait,mutex,m,,,%d000,implicit\n", us + 51, x + 1);
+		strbuf_addf(&text, "%d000,y,release,mutex,m,,,%d000,\n", us + 52, y + 2);
+		strbuf_addf(&text, "%d000,x,woken,mutex,m,y,,,\n", us + 52);
+		strbuf_addf(
+			&text, "%d000,x,pass,mutex,m,y,,%d000,waited|implicit\n", us + 80, x + 7);
+		strbuf_addf(&text, "%d000,x,release,mutex,m,,,%d000,\n", us + 81, x + 8);
+	}
+	strbuf_add(&text, "900000,x,exit,,,,,90000,\n900000,y,exit,,,,,90000,\n");
+	struct fixture f = load(text.text, 2);
+	struct replay_facts facts;
+	replay_facts(f.replay, &facts);
+	assert_int_equal(facts.block_ns, 3000);
+	release(&f);
+}
+
 /*
  * x is woken on the core that it had, where z goes on: the two share it, beside one that idles, until the tick at
  * 8 ms. That is no other program's doing.
@@ -578,6 +611,7 @@ int main(void)
 		cmocka_unit_test(who_waited_for_ever_ends_there),
 		cmocka_unit_test(unknown_conditions_keep_their_order),
 		cmocka_unit_test(a_lock_of_a_condition_cannot_be_left_out),
+		cmocka_unit_test(what_a_sleep_costs_is_the_mean_of_all),
 		cmocka_unit_test(what_threads_lose_to_one_another_is_not_lost_to_others),
 		cmocka_unit_test(taking_a_lock_over_is_work),
 		cmocka_unit_test(impossible_events_are_left_out),
