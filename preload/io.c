@@ -9,8 +9,8 @@
  * read to the next that are written there. Descriptors are a limit that a program may reach: opening one is a PASS,
  * closing it a RELEASE, and finding none left a TRY_FAILED.
  *
- * Pipes and eventfds of the program are queues (TRACE_QUEUE): what is written a RELEASE with as many bytes, what is read a PASS; of
- * none, that the last writer has closed it, and that a writer does.
+ * Pipes, pairs of sockets (each direction) and eventfds of the program are queues (TRACE_QUEUE): what is written a RELEASE with as many
+ * bytes, what is read a PASS; of none, that the last writer has closed it, and that a writer does.
  */
 #include "live.h"
 #include "real.h"
@@ -102,6 +102,7 @@ enum passage {
 	PASSAGE_EVENT,
 	PASSAGE_PIPE,
 	PASSAGE_PIPE_IN, /* its end for writing */
+	PASSAGE_PAIR, /* an end of socketpair() */
 };
 
 enum blocking {
@@ -222,6 +223,8 @@ static void passed(
 	if (passage == PASSAGE_UNKNOWN)
 		passage = find_passage(fd);
 	uint64_t number = __atomic_load_n(&descriptors[fd].number, __ATOMIC_RELAXED);
+	if (passage == PASSAGE_PAIR && kind == TRACE_RELEASE)
+		number ^= 1; /* what the other end reads */
 	if (passage != PASSAGE_NONE && time_ns)
 		trace_mark_past(time_ns, kind, TRACE_QUEUE, number, (uint64_t)bytes, caller);
 	else if (passage != PASSAGE_NONE)
@@ -438,6 +441,31 @@ static int opened(int fd, uint64_t time_ns, const void *caller)
 	return fd;
 }
 
+/* Two sockets do not show that they are each other's: only the call that makes them does. */
+static void note_pair(const int ends[2])
+{
+	struct stat about;
+	int kept = errno;
+	bool is_known = fstat(ends[0], &about) == 0;
+	for (unsigned i = 0; i < 2; i++) {
+		if (!is_known || ends[i] >= DESCRIPTORS_MAX)
+			continue;
+		(void)forget(ends[i], false);
+		__atomic_store_n(&descriptors[ends[i]].number,
+			TRACE_PAIR | (uint64_t)about.st_ino << 1 | i, __ATOMIC_RELAXED);
+		__atomic_store_n(&descriptors[ends[i]].passage, PASSAGE_PAIR, __ATOMIC_RELEASE);
+	}
+	errno = kept;
+}
+
+EXPORT int socketpair(int domain, int type, int protocol, int ends[2])
+{
+	int result = real()->socketpair(domain, type, protocol, ends);
+	if (result == 0 && is_tracing())
+		note_pair(ends);
+	return result;
+}
+
 static int accepted(int fd, const void *caller)
 {
 	(void)opened(fd, asked_ns(), caller); /* the same descriptor */
@@ -482,7 +510,8 @@ EXPORT int close(int fd)
 		return real()->close(fd);
 	uint32_t connection = __atomic_exchange_n(&descriptors[fd].connection, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&descriptors[fd].request, 0, __ATOMIC_RELAXED); /* without an answer */
-	if (__atomic_load_n(&descriptors[fd].passage, __ATOMIC_RELAXED) == PASSAGE_PIPE_IN)
+	enum passage passage = __atomic_load_n(&descriptors[fd].passage, __ATOMIC_RELAXED);
+	if (passage == PASSAGE_PIPE_IN || passage == PASSAGE_PAIR)
 		passed(TRACE_RELEASE, fd, 0, 0, CALLER);
 	bool is_told = forget(fd, false);
 	int result = real()->close(fd);

@@ -108,6 +108,7 @@ int __openat64_2(int directory, const char *path, int flags);
 	X(sendmsg)                                                                                 \
 	X(accept)                                                                                  \
 	X(accept4)                                                                                 \
+	X(socketpair)                                                                              \
 	X(connect)                                                                                 \
 	X(close)                                                                                   \
 	X(open)                                                                                    \

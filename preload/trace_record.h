@@ -292,8 +292,12 @@ static inline uint64_t trace_chunk_check(const struct trace_chunk *chunk)
 	return check;
 }
 
-/* Of a TRACE_QUEUE's object: an eventfd; the rest is its descriptor. Else the inode of a pipe. */
+/*
+ * Of a TRACE_QUEUE's object: an eventfd; the rest is its descriptor. What one end of socketpair() reads: the rest is the first
+ * one's inode, twice, and 1 for the second one. Else the inode of a pipe.
+ */
 #define TRACE_EVENTFD (1ull << 48)
+#define TRACE_PAIR (1ull << 49)
 
 /*
  * "Runnable since then, thanks to that thread", in one word:

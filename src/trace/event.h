@@ -98,7 +98,8 @@ enum event_what {
 	WHAT_JOIN,
 	WHAT_SLEEP,
 	WHAT_IO, /* object: descriptor */
-	WHAT_QUEUE, /* of the simulator; a pipe or an eventfd: value: bytes that were read (0: its end), or written (0: closed) */
+	WHAT_QUEUE, /* of the simulator; a pipe, a direction of a pair of sockets, an eventfd: value: bytes that were read (0: its
+		       end), or written (0: closed) */
 	WHAT_DISK,
 	WHAT_FUTEX, /* seen by the kernel only: object is the address */
 	WHAT_OTHER, /* blocked, reason unknown */

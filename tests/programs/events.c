@@ -307,6 +307,25 @@ static void do_io(void)
 	fclose(zero);
 }
 
+static int pair[2];
+
+static void *answer(void *unused)
+{
+	char bytes[8];
+	check(read(pair[1], bytes, 8) == 8 && write(pair[1], bytes, 4) == 4, "answer");
+	return unused;
+}
+
+static void do_pair(void)
+{
+	pthread_t thread;
+	char bytes[8] = { 0 };
+	check(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0, "socketpair");
+	check(pthread_create(&thread, NULL, answer, NULL) == 0, "create");
+	check(write(pair[0], bytes, 8) == 8 && read(pair[0], bytes, 4) == 4, "ask");
+	pthread_join(thread, NULL);
+}
+
 /* Calls that block until another thread lets them go. */
 
 static int blocked_tid, queue, counter, sockets[2];
@@ -512,6 +531,7 @@ static const struct {
 	{ "brief", do_brief },
 	{ "turns", do_turns },
 	{ "io", do_io },
+	{ "pair", do_pair },
 	{ "blocked", do_blocked },
 	{ "signal", do_signal },
 	{ "marks", do_marks },

@@ -312,6 +312,27 @@ static void what_goes_through_a_pipe_is_told(void **state)
 	assert_true(put->object == got->object && put->tid != got->tid);
 }
 
+static const struct event *transfer(const struct trace *trace, enum event_kind kind, uint64_t bytes)
+{
+	for (const struct event *e = trace->events; e < trace->events + trace->count; e++)
+		if (e->kind == kind && e->what == WHAT_QUEUE && e->value == bytes)
+			return e;
+	fail_msg("no transfer of %llu bytes", (unsigned long long)bytes);
+	return NULL;
+}
+
+static void each_direction_of_a_pair_of_sockets_is_a_queue(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "pair", &trace);
+	const struct event *question = transfer(&trace, EVENT_RELEASE, 8);
+	const struct event *answer = transfer(&trace, EVENT_RELEASE, 4);
+	assert_true(question->object == transfer(&trace, EVENT_PASS, 8)->object);
+	assert_true(answer->object == transfer(&trace, EVENT_PASS, 4)->object);
+	assert_true(question->object != answer->object && question->tid != answer->tid);
+}
+
 static void so_are_other_calls_that_block(void **state)
 {
 	(void)state;
@@ -343,6 +364,7 @@ int main(void)
 		cmocka_unit_test(a_sleep_ends_when_its_time_is_over),
 		cmocka_unit_test(only_input_that_blocks_is_a_wait),
 		cmocka_unit_test(what_goes_through_a_pipe_is_told),
+		cmocka_unit_test(each_direction_of_a_pair_of_sockets_is_a_queue),
 		cmocka_unit_test(so_are_other_calls_that_block),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
