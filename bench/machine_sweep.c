@@ -30,7 +30,8 @@ enum { STEPS = ARRAY_SIZE(steps), PORT_STEPS = 8, NAME = 64 };
 static const char *const skipped[] = { "predictor", "fuses", "binds", "memory.prefetch", "ports" };
 /* Less of them is better; of the others more. */
 static const char *const costs[] = { "latency", "front_end", "store_forward", "store_blocked",
-	"second_latency", "walk", "delay", "second_delay", "transfer", "lock", "wake", "fault" };
+	"second_latency", "walk", "delay", "second_delay", "transfer", "lock", "wake", "wake_cost",
+	"fault" };
 
 struct subject {
 	const char *name;

@@ -87,6 +87,14 @@ static void take(struct told *told, double value, const char *what, double scale
 	tell(&told->measured, what);
 }
 
+/* A time that no processor we have tells for another one: 0 if it was not measured. */
+static void take_own(struct told *told, double ns, const char *what, double *ret)
+{
+	*ret = floor(ns + 0.5);
+	if (*ret > 0)
+		tell(&told->measured, what);
+}
+
 /* A hit is a whole number of cycles, and never sooner than one level nearer. */
 static void take_latency(
 	struct told *told, double ns, unsigned level, const char *name, struct processor *p)
@@ -239,9 +247,9 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	take(told, speed->transfer_ns, "memory.transfer", 1, &p->transfer_ns);
 	take(told, speed->lock_ns, "threads.lock", p->frequency_hz / 1e9, &p->lock_cycles);
 	take(told, speed->wake_ns, "threads.wake", 1, &p->wake_ns);
-	p->fault_ns = floor(memory->fault_ns + 0.5);
-	if (p->fault_ns > 0)
-		tell(&told->measured, "threads.fault");
+	take_own(told, speed->wake_cost_ns, "threads.wake_cost", &p->wake_cost_ns);
+	take_own(told, speed->doze_ns, "threads.doze", &p->doze_ns);
+	take_own(told, memory->fault_ns, "threads.fault", &p->fault_ns);
 	p->power = (struct power){ 0 };
 	/* Behind a hypervisor caches that are not ours may seem slower than memory. */
 	double last = cache_latency_cycles(&p->levels[p->level_count - 1], p);

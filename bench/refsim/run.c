@@ -134,6 +134,8 @@ int refrun(const struct refrun_input *input, const struct event_sink *sink,
 		.operation_ns =
 			(uint64_t)(processor->lock_cycles / 2 / processor->frequency_hz * 1e9),
 		.wake_ns = (uint64_t)processor->wake_ns,
+		.wake_cost_ns = (uint64_t)processor->wake_cost_ns,
+		.doze_ns = (uint64_t)processor->doze_ns,
 		.transfer_ns = (uint64_t)processor->transfer_ns,
 	};
 	int code = input->threads > REPLAY_CORES_MAX

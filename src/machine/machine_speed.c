@@ -143,12 +143,14 @@ static double least(double a, double b)
 }
 
 /* 0: it was never alone. */
-static double wake_ns(void)
+static void measure_wakes(struct machine_speed *ret)
 {
-	double best_ns = 0;
-	for (int i = 0; i < WAKES; i++)
-		best_ns = least(best_ns, wake_probe_measure().latency_ns);
-	return best_ns;
+	for (int i = 0; i < WAKES; i++) {
+		struct wake_probe probe = wake_probe_measure();
+		ret->wake_ns = least(ret->wake_ns, probe.latency_ns);
+		ret->wake_cost_ns = least(ret->wake_cost_ns, probe.cost_ns);
+		ret->doze_ns = least(ret->doze_ns, probe.doze_ns);
+	}
 }
 
 /* The calling thread is pinned in a child of its own, so that the process stays as it was. */
@@ -181,7 +183,7 @@ static int measure_once(const struct machine *machine, struct machine_speed *ret
 	if (machine->usable > 1 && pthread_create(&thread, NULL, ask, &speed) == 0)
 		(void)pthread_join(thread, NULL); /* it ends by itself */
 	if (machine->usable > 1)
-		speed.wake_ns = wake_ns();
+		measure_wakes(&speed);
 	*ret = speed;
 	return 0;
 }
@@ -229,6 +231,8 @@ struct machine_speed machine_speed_better(
 	better.lock_ns = least(a->lock_ns, b->lock_ns);
 	better.transfer_ns = least(a->transfer_ns, b->transfer_ns);
 	better.wake_ns = least(a->wake_ns, b->wake_ns);
+	better.wake_cost_ns = least(a->wake_cost_ns, b->wake_cost_ns);
+	better.doze_ns = least(a->doze_ns, b->doze_ns);
 	/* What fits together stays together: levels, their lifetime, loads on small and on huge pages. */
 	struct memory_speed *memory = &better.memory;
 	memory->level_bytes_per_s = most(a->memory.level_bytes_per_s, b->memory.level_bytes_per_s);

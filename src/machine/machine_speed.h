@@ -20,7 +20,8 @@ struct machine_speed {
 	struct front_speed front;
 	double lock_ns; /* of a free mutex's lock and unlock, in a process of several threads */
 	double transfer_ns; /* of a line that another core has written */
-	double wake_ns; /* wake_probe.h: until a thread that slept runs */
+	double wake_ns, wake_cost_ns,
+		doze_ns; /* wake_probe.h: until a thread that slept runs, what that costs its waker, how long one has to wait to sleep */
 	/* Of the round that was disturbed least: */
 	double others; /* processors that other work kept busy meanwhile; 0 where the system does not say */
 	double shared; /* how often the hidden other hardware threads of the cores were at work (core_watch.h): 0 .. 1 */

@@ -144,8 +144,9 @@ struct replay_run {
 	void (*moves)(void *context, uint32_t thread, uint32_t list, uint64_t work);
 	void *duration_context; /* of both */
 	/* Also with opts.stretch: what acquiring, releasing, posting and signalling cost by themselves; from a
-	   wake-up to running; a switch. Of the machine that it is played on. */
-	uint64_t operation_ns, wake_ns, switch_ns;
+	   wake-up to running, the CPU time that it costs the waker, and how long one has to have waited for either
+	   (struct sim_options); a switch. Of the machine that it is played on. */
+	uint64_t operation_ns, wake_ns, wake_cost_ns, doze_ns, switch_ns;
 	uint64_t
 		transfer_ns; /* what acquiring costs more when another thread was the last to do so */
 	struct replay_time *

@@ -328,8 +328,8 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 		.quantum = { .kind = SIM_FIXED, .a = is_work ? WORK_SLICE_NS : 0 },
 		.wake = is_work ? (struct sim_dist){ .a = (double)player->run->wake_ns }
 				: wake_of(player->replay),
-		.doze_ns = is_work ? 0 : player->replay->opts.wakes.doze_ns,
-		.wake_cost_ns = is_work ? 0 : facts->wake_cost_ns,
+		.doze_ns = is_work ? player->run->doze_ns : player->replay->opts.wakes.doze_ns,
+		.wake_cost_ns = is_work ? player->run->wake_cost_ns : facts->wake_cost_ns,
 		.switch_ns = is_work ? player->run->switch_ns : facts->block_ns,
 		.wakes_in_place = !is_work && wakes_in_place != (guess & 1),
 		.sink = is_work && !player->sink ? NULL : &sink };

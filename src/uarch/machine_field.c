@@ -118,6 +118,8 @@ static const struct machine_field fields[] = {
 		false },
 	{ "threads", "lock", MACHINE_NUMBER, AT(lock_cycles), MACHINE_DOUBLE, 0, 1e6, true },
 	{ "threads", "wake", MACHINE_NS, AT(wake_ns), MACHINE_DOUBLE, 0, 1e9, true },
+	{ "threads", "wake_cost", MACHINE_NS, AT(wake_cost_ns), MACHINE_DOUBLE, 0, 1e9, false },
+	{ "threads", "doze", MACHINE_NS, AT(doze_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "fault", MACHINE_NS, AT(fault_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "power", "static", MACHINE_WATT, AT(power.static_w), MACHINE_DOUBLE, 0, 1e4, true },
 	{ "power", "dynamic", MACHINE_NANOFARAD, AT(power.dynamic_nf), MACHINE_DOUBLE, 0, 1e4,

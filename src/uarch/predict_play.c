@@ -261,6 +261,8 @@ static int play_all(
 		.operation_ns =
 			(uint64_t)(processor->lock_cycles / 2 * 1e9 / processor->frequency_hz),
 		.wake_ns = (uint64_t)processor->wake_ns,
+		.wake_cost_ns = (uint64_t)processor->wake_cost_ns,
+		.doze_ns = (uint64_t)processor->doze_ns,
 		.transfer_ns = (uint64_t)processor->transfer_ns,
 		.times = times };
 	int code = replay_run(rppm->replay, &replay, &prediction->ns, err);

@@ -135,6 +135,8 @@ struct processor {
 	uint32_t prefetch_distance; /* lines ahead */
 	double lock_cycles; /* of a free lock's acquisition and release, atomics included */
 	double wake_ns; /* from letting a thread go to its running again */
+	double wake_cost_ns; /* of that, what the thread that lets it go is busy with */
+	double doze_ns; /* who waits for no longer has not slept: it goes on at once, at no cost */
 	double fault_ns; /* of the first touch of a page of fresh memory; 0: not counted */
 	struct power power;
 };

@@ -18,6 +18,8 @@ static void of_two_rounds_each_figure_is_the_better_one(void **state)
 		.lock_ns = 12,
 		.transfer_ns = 60,
 		.wake_ns = 3000,
+		.wake_cost_ns = 900,
+		.doze_ns = 200,
 		.front = { .mispredicted_ns = 5, .line_ns = 0.3 },
 		.others = 0.2,
 		.shared = 0.1,
@@ -25,7 +27,8 @@ static void of_two_rounds_each_figure_is_the_better_one(void **state)
 		.memory = { .core_bytes_per_s = 9e9, .fault_ns = 0, .levels.memory_ns = 160 } };
 	struct machine_speed better = machine_speed_better(&a, &b);
 	assert_true(better.hz == 3e9 && better.lock_ns == 10 && better.transfer_ns == 60);
-	assert_true(better.wake_ns == 3000); /* what was not measured is no better */
+	assert_true(better.wake_ns == 3000 && better.wake_cost_ns == 900 &&
+		    better.doze_ns == 200); /* what was not measured is no better */
 	assert_true(better.memory.core_bytes_per_s == 9e9 && better.memory.fault_ns == 900);
 	/* Levels fit one another: all are of the quieter round. */
 	assert_true(better.memory.levels.memory_ns == 160);

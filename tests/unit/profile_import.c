@@ -358,7 +358,8 @@ static void versions_that_nobody_reads_are_refused_by_number(void **state)
 	const struct {
 		unsigned char version;
 		const char *text;
-	} refused[] = { { PROFILE_VERSION_OLDEST - 1, "of version 1, and this corecast reads 2 to 4" },
+	} refused[] = { { PROFILE_VERSION_OLDEST - 1,
+				"of version 1, and this corecast reads 2 to 4" },
 		{ PROFILE_VERSION + 1, "of version 5, and this corecast reads 2 to 4" } };
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
 		AUTO_RELEASE(profile) struct profile profile = { 0 }, read = { 0 };
@@ -395,7 +396,8 @@ static void a_profile_of_version_3_is_read(void **state)
 	branches = read.classes[0].branches;
 	assert_true(branches[RAW_NEAR].missed == 0.25 && branches[RAW_FAR].missed == 0.75);
 	assert_true(branches[RAW_MIDDLE].missed == 0.5);
-	assert_true(branches[RAW_CHOICE].missed == 0.125 && branches[RAW_NEAR_CHOICE].missed == 0.125);
+	assert_true(
+		branches[RAW_CHOICE].missed == 0.125 && branches[RAW_NEAR_CHOICE].missed == 0.125);
 }
 
 /* Each byte of the file's first pages, which hold the schema; then cuts of the file. */

@@ -75,6 +75,36 @@ static void work_takes_the_time_that_it_is_told(void **state)
 	}
 }
 
+/* `a` lets main go after 500 units and does 3,000 more; then main waits for its end. */
+static const char woken[] = WORK_HEAD "0,main,0,start,,,,,\n"
+				      "100,a,0,start,,,,main,\n"
+				      "200,main,0,wait,sem,s,7,,\n"
+				      "6000,a,500,release,sem,s,7,,\n"
+				      "6100,main,0,pass,sem,s,7,a,waited\n"
+				      "6200,main,0,wait,join,a,,a,\n"
+				      "9000,a,3500,exit,,,,,\n"
+				      "9100,main,0,pass,join,a,,a,waited\n"
+				      "9100,main,0,exit,,,,,\n";
+
+static void waking_takes_its_time_from_both_unless_one_dozed(void **state)
+{
+	(void)state;
+	enum { WAKE = 60, COST = 40, LONG = 1000000 };
+	AUTO(replay) struct replay *replay = load_stretches(woken);
+	struct clocked clocked = { .chunk = UINT64_MAX };
+	struct replay_run run = { .cores = 2,
+		.duration = take_time,
+		.duration_context = &clocked,
+		.wake_ns = WAKE,
+		.wake_cost_ns = COST };
+	uint64_t ns = 0, work_ns = 500 * 2 + 3000 * 10;
+	assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
+	assert_int_equal(ns, work_ns + COST + WAKE);
+	run.doze_ns = LONG;
+	assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
+	assert_int_equal(ns, work_ns);
+}
+
 static void what_a_creator_had_done_is_what_its_clock_said(void **state)
 {
 	(void)state;
@@ -347,6 +377,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_takes_the_time_that_it_is_told),
+		cmocka_unit_test(waking_takes_its_time_from_both_unless_one_dozed),
 		cmocka_unit_test(what_a_creator_had_done_is_what_its_clock_said),
 		cmocka_unit_test(work_between_what_others_tell_is_shared_by_time),
 		cmocka_unit_test(who_asks_is_told_whose_work_is_done),
