@@ -5,6 +5,10 @@
 #
 # Pages of 1 MB are read in chunks of 256 KiB past the page cache. That keeps even a fast disk busy, while sending takes
 # a tenth of the processor's time (the client takes what it is sent without copying it).
+#
+# The speed of a virtual disk is its host's, and changes by a fifth from minute to minute. Around each setting, and around the
+# recording, it is measured: what 4 workers answer that never wait for a request. Beside the errors of all settings
+# those of settings are printed at which the disk was as fast as when it was recorded, within web_same_disk, whatever came out.
 
 web_workers=(2 4 6 8)
 web_steps=(1 2 3 4 5 6 7 8 9 10 11 12 13)
@@ -12,6 +16,8 @@ web_repeats=3
 web_seconds=4
 web_warm_up=1.5
 web_descriptors=256
+web_same_disk=0.05
+web_backlog=4096 # of the server: connections that the kernel keeps until they are accepted
 web_recorded=9 # the step of the recorded setting, with 4 workers
 if [ -n "$quick" ]; then
 	web_workers=(2 6)
@@ -28,7 +34,7 @@ serve() {
 	local log=$1 rate=$2 requests=$3 server port='' out=$work/server.out
 	shift 3
 	: >"$out"
-	"${first[@]}" "$@" -n "$requests" -d $web_descriptors "${web_reading[@]}" -l "$log" "$work/pages" >>"$out" 2>&1 &
+	"${first[@]}" "$@" -n "$requests" -d "$web_descriptors" "${web_reading[@]}" -l "$log" "$work/pages" >>"$out" 2>&1 &
 	server=$!
 	while [ -z "$port" ]; do
 		kill -0 $server
@@ -37,9 +43,16 @@ serve() {
 	done
 	"${first[@]}" "$build/examples/loadgen/loadgen" -r "$rate" -n "$requests" -s $web_seed "$port" "$work/pages/LIST" \
 		>"$work/client.out" || true
-	# Requests that the kernel had no room for, and that the client gave up, never come.
-	kill -TERM $server 2>/dev/null || true
+	# It ends with its last request, but what the client gave up never comes.
+	if is_incomplete; then
+		kill -TERM $server
+	fi
 	wait $server
+}
+
+# Whether the client that ran last gave up requests, for which the kernel had no room: then the load was another one.
+is_incomplete() {
+	! grep -q '^unanswered: 0$' "$work/client.out"
 }
 
 # Mean response, throughput, share of errors, mean stat and read times of the requests accepted after the warm-up until
@@ -60,13 +73,26 @@ web_metrics() {
 	}' "$1"
 }
 
-# The rate at which 4 workers work when they never wait for a request.
+# saturate REQUESTS: the rate at which 4 workers answer them when they never wait for one.
+saturate() {
+	web_descriptors=4096 serve "$work/probe.log" 1000000 "$1" "$build/examples/webserver/webserver" -w 4
+	sed -n 's/^throughput: \([0-9]*\).*/\1/p' "$work/server.out"
+}
+
 find_saturation() {
 	[ -s "$work/saturation" ] && return
 	for _ in 1 2 3; do
-		web_descriptors=4096 serve "$work/web.log" 1000000 3000 "$build/examples/webserver/webserver" -w 4
-		sed -n 's/^throughput: \([0-9]*\).*/\1/p' "$work/server.out"
+		saturate 3000
 	done | median >"$work/saturation"
+}
+
+# around COMMAND...: runs it; web_disk is then the disk's speed before and after.
+web_disk_after=
+around() {
+	local before=${web_disk_after:-$(saturate 800)}
+	"$@"
+	web_disk_after=$(saturate 800)
+	web_disk=$(((before + web_disk_after) / 2))
 }
 
 web_rate() {
@@ -77,14 +103,40 @@ web_requests() {
 	awk -v rate="$1" -v seconds=$web_seconds 'BEGIN { printf "%.0f", rate * seconds }'
 }
 
-# Three times as long as a measured run: the disk's speed changes from one second to the next. With the kernel's
-# view of the disk where it can be had.
+# Up to three times as many as in a measured run, since the disk's speed changes from one second to the next: as many as the
+# kernel has room for. With its view of the disk where it can be had.
 record_webserver() {
-	local rate how=(--via both --disk)
+	local rate requests how=(--via both --disk)
 	"$corecast" record "${how[@]}" --force -o "$work/webserver.cct" -- true 2>"$work/webserver.how" || how=()
 	rate=$(web_rate $web_recorded)
-	serve "$work/web.log" "$rate" $((3 * $(web_requests "$rate"))) "$corecast" record "${how[@]}" --samples 0 \
+	requests=$(awk -v rate="$rate" -v served="$(<"$work/saturation")" -v room=$web_backlog \
+		-v most=$((3 * $(web_requests "$rate"))) 'BEGIN {
+			n = 0.8 * room * rate / (rate - served)
+			printf "%d", n < most ? n : most
+		}')
+	around serve "$work/web.log" "$rate" "$requests" "$corecast" record "${how[@]}" --samples 0 \
 		--budget none --force -o "$work/webserver.cct" -- "$build/examples/webserver/webserver" -w 4
+	echo "$web_disk" >"$work/webserver.recorded_disk"
+	if is_incomplete; then
+		rm -f "$work/webserver.cct"
+		say 'webserver: the recorded load was not complete: not recorded'
+	fi
+}
+
+# measure_setting WORKERS RATE REPEAT: one row of the table; none where the load was not complete twice.
+measure_setting() {
+	local workers=$1 rate=$2 repeat=$3 try
+	for try in 1 2; do
+		web_seed=$((100 * repeat + 10 * workers + rate + 1000000 * try))
+		around serve "$work/web.log" "$rate" "$(web_requests "$rate")" \
+			"$build/examples/webserver/webserver" -w "$workers"
+		is_incomplete && continue
+		# The log and the disk's speed belong to the same run.
+		echo "$workers,$rate,$repeat,$(web_metrics "$work/web.log"),$(load)" >>"$work/webserver.csv"
+		echo "$workers,$rate,$repeat,$web_disk" >>"$work/webserver.disk.csv"
+		return
+	done
+	say "webserver: $workers workers at $rate/s: the kernel had no room for all requests: not measured"
 }
 
 measure_webserver() {
@@ -92,15 +144,13 @@ measure_webserver() {
 	[ -s "$work/pages/LIST" ] || "$source/examples/loadgen/make_pages" "$work/pages" 200 1000000
 	find_saturation
 	begin_table "$table" workers,rate,repeat,response_s,throughput,errors,stat_s,read_s,load
+	begin_table "$work/webserver.disk.csv" workers,rate,repeat,disk
 	for ((repeat = 1; repeat <= web_repeats; repeat++)); do
 		for step in "${web_steps[@]}"; do
 			for workers in "${web_workers[@]}"; do
 				rate=$(web_rate "$step")
-				has_row "$table" "$workers" "$rate" "$repeat" && continue
-				web_seed=$((100 * repeat + 10 * step + workers))
-				serve "$work/web.log" "$rate" "$(web_requests "$rate")" \
-					"$build/examples/webserver/webserver" -w "$workers"
-				echo "$workers,$rate,$repeat,$(web_metrics "$work/web.log"),$(load)" >>"$table"
+				has_row "$table" "$workers" "$rate" "$repeat" ||
+					measure_setting "$workers" "$rate" "$repeat"
 			done
 		done
 		say "webserver: repeat $repeat of $web_repeats measured"
@@ -133,4 +183,23 @@ predict_webserver() {
 	cut -d, -f1,2,4,10 "$both" | error_of | summary 'webserver: throughput' 'paper: mean 2.1%'
 	repeats "$work/webserver.csv" 2 5
 	cut -d, -f1,2,5,11 "$both" | error_of | summary 'webserver: error responses' 'paper: mean 21.4%'
+	predict_same_disk
+}
+
+# The errors at those settings alone at which the disk was as fast as it was when it was recorded: what others did to it says
+# nothing of a model.
+predict_same_disk() {
+	local same=$work/webserver.same_disk
+	[ -s "$work/webserver.disk.csv" ] && [ -s "$work/webserver.recorded_disk" ] || return 0
+	awk -F, -v recorded="$(<"$work/webserver.recorded_disk")" -v within=$web_same_disk '
+		FNR == NR { ratio = $4 / recorded; same[$1 "," $2 "," $3] = ratio > 1 - within && ratio < 1 + within; next }
+		FNR == 1 || same[$1 "," $2 "," $3]' "$work/webserver.disk.csv" "$work/webserver.csv" >"$same.csv"
+	awk -F, 'FNR > 1 { print $4 }' "$work/webserver.disk.csv" | sort -g |
+		awk -v recorded="$(<"$work/webserver.recorded_disk")" '{ v[NR] = $1 } END {
+			printf "the disk gave %d to %d answers/s (median %d), when it was recorded %d\n", v[1], v[NR],
+				v[int((NR + 1) / 2)], recorded }'
+	join_tables 2 <(medians "$same.csv" 2) "$work/webserver.predicted" >"$same.both"
+	echo "at the $(wc -l <"$same.both") settings where it was within $web_same_disk of that:"
+	cut -d, -f1,2,3,9 "$same.both" | error_of | summary '  webserver: response time' ''
+	cut -d, -f1,2,4,10 "$same.both" | error_of | summary '  webserver: throughput' ''
 }
