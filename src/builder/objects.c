@@ -329,6 +329,7 @@ static int size_object(struct build *build, uint32_t object, struct model_object
 	case MODEL_SEMAPHORE:
 		return size_semaphore(build, object, ret);
 	case MODEL_LIMIT:
+		ret->lends = true; /* as of queues: what is given back is drawn, too */
 		code = find_initial(&build->trace, object, &initial);
 		return code < 0 ? code
 				: set_size(build, ret, "limit", (double)initial,

@@ -410,7 +410,10 @@ static int add_object(struct graph *graph, size_t index, struct err *err)
 		return code == 0 ? set_refill(graph, object, ret->number, err) : code;
 	case MODEL_LIMIT:
 		ret->kind = SIM_LIMIT;
-		return sim_add_limit(sim, name, size, &ret->number);
+		code = sim_add_limit(sim, name, size, &ret->number);
+		return code == 0 && object->lends
+			       ? sim_set_lending(sim, SIM_LIMIT, ret->number, SIM_LENT_OF)
+			       : code;
 	default:
 		ret->kind = SIM_DISKS;
 		return add_disk(graph, object, size, &ret->number, err);

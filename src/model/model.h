@@ -129,7 +129,7 @@ struct model_object {
 	uint32_t
 		refilled_by; /* queue: the barrier that, when it opens, fills it again to as many; MODEL_NONE */
 	bool has_writers_first; /* read-write lock */
-	bool lends; /* queue, semaphore: a few items, see sim_set_lending() */
+	bool lends; /* queue, semaphore, limit: a few items, see sim_set_lending() */
 	bool are_signals; /* queue: what is put are signals, of which it lends any number */
 	enum sim_disk_order order; /* of a disk's queue */
 	struct model_value latency; /* disk: until a thread is told that its request is over */

@@ -206,7 +206,7 @@ static int read_object(
 		code = reader_value(r, map, "initial", MODEL_NUMBER, &object->initial);
 	if (code == 0 && kind == MODEL_QUEUE)
 		code = read_refill(r, map, index);
-	if (code == 0 && (kind == MODEL_QUEUE || kind == MODEL_SEMAPHORE))
+	if (code == 0 && (kind == MODEL_QUEUE || kind == MODEL_SEMAPHORE || kind == MODEL_LIMIT))
 		code = reader_flag(r, map, "lends", &object->lends);
 	if (code == 0 && kind == MODEL_QUEUE)
 		code = reader_flag(r, map, "signals", &object->are_signals);

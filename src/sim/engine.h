@@ -161,6 +161,7 @@ struct queue {
 struct limit {
 	struct object object;
 	uint64_t count, used;
+	struct lender lender;
 };
 
 /* A device request: of a thread that waits for it, or of nobody. */
@@ -414,6 +415,7 @@ int queue_refill(struct sim *sim, struct queue *queue, uint32_t waker);
 int queue_put(struct sim *sim, struct queue *queue, uint64_t item, uint32_t waker);
 void queue_drop_first(struct sim *sim, struct queue *queue);
 int lend(struct sim *sim); /* lend.c: 1: somebody can go on, 0: nobody can */
+bool lender_lends(const struct sim *sim, struct lender *lender); /* one more, if it may */
 bool limit_take(struct sim *sim, struct limit *limit);
 
 /* emit.c: nothing without a sink. */

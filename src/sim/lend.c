@@ -10,6 +10,8 @@ static struct lender *find_lender(struct sim *sim, enum sim_object_kind kind, ui
 		return &sim->queues.all[object].lender;
 	if (kind == SIM_SEM && object < sim->sems.count)
 		return &sim->sems.all[object].lender;
+	if (kind == SIM_LIMIT && object < sim->limits.count)
+		return &sim->limits.all[object].lender;
 	return NULL;
 }
 
@@ -30,6 +32,13 @@ static bool can_lend(const struct sim *sim, const struct lender *lender)
 	return lender->lends && (lender->of == 0 || lender->lent < sim->thread_count + own);
 }
 
+bool lender_lends(const struct sim *sim, struct lender *lender)
+{
+	bool lends = can_lend(sim, lender);
+	lender->lent += lends;
+	return lends;
+}
+
 /* Beyond one for each thread and one of `of`. */
 static uint64_t beyond_few(const struct sim *sim, const struct lender *lender)
 {
@@ -44,6 +53,8 @@ uint64_t sim_lent_beyond_few(const struct sim *sim)
 		count += beyond_few(sim, &sim->queues.all[i].lender);
 	for (uint32_t i = 0; i < sim->sems.count; i++)
 		count += beyond_few(sim, &sim->sems.all[i].lender);
+	for (uint32_t i = 0; i < sim->limits.count; i++)
+		count += beyond_few(sim, &sim->limits.all[i].lender);
 	return count;
 }
 

@@ -172,6 +172,7 @@ bool limit_take(struct sim *sim, struct limit *limit)
 		return false;
 	}
 	limit->object.uses++;
+	limit->lender.taken++;
 	object_set_length(sim, &limit->object, ++limit->used);
 	return true;
 }
@@ -182,6 +183,8 @@ int op_give(struct sim *sim, struct sim_thread *thread)
 		return op_error(sim, thread, -EINVAL, "gives back to limit %u, which there is not",
 			thread->op.object);
 	struct limit *limit = &sim->limits.all[thread->op.object];
+	if (limit->used == 0 && lender_lends(sim, &limit->lender))
+		return OP_DONE;
 	if (limit->used == 0)
 		return op_error(sim, thread, -EINVAL,
 			"gives back to limit '%s' more than was taken", limit->object.name ?: "");

@@ -231,9 +231,9 @@ int sim_set_handover(struct sim *sim, enum sim_object_kind kind, uint32_t object
 /*
  * When nothing else can happen, who waits for an item of this queue or for this semaphore is lent one (an item with number 0), and
  * who waits for room in the queue gets that of its oldest item: for threads whose ways are drawn, so that what they put is not
- * what they get to the last one. At most once for each thread and as often as was really taken; few are once for each thread and one of
+ * what they get to the last one. Who gives back to such a limit what nobody has taken goes on, likewise. At most once for each thread and as often as was really taken; few are once for each thread and one of
  * `of` that were taken; 0: any number, which are few.
- * -EINVAL: there is no such queue or semaphore.
+ * -EINVAL: there is no such queue, semaphore or limit.
  */
 enum { SIM_LENT_OF = 20 };
 int sim_set_lending(struct sim *sim, enum sim_object_kind kind, uint32_t object, uint32_t of);

@@ -375,6 +375,30 @@ static void instances_are_locked_by_their_shares(void **state)
 	assert_true(fabs(time_of_shares("[50%]") - 0.012) < 0.0004);
 }
 
+/* What is taken and given back is drawn: a few more may be given back. */
+static void a_limit_that_lends_may_get_a_few_too_many(void **state)
+{
+	static const char *const how[] = { "count: 3", "count: 3, lends: true" };
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		AUTO_FREE char *text = NULL;
+		assert_true(asprintf(&text,
+				    "corecast_model: 1\nlimits: { l: { %s } }\n"
+				    "threads: { w: { count: 2, fragments: {\n"
+				    "  early: { cpu: 1 us, give: l, next: often },\n"
+				    "  often: { loop: take, times: 100, next: exit },\n"
+				    "  take: { cpu: 1 us, take: l, else: stop },\n"
+				    "  give: { cpu: 1 us, give: l, next: often } } } }\n",
+				    how[i]) > 0);
+		AUTO(model) struct model *model = parse(text);
+		AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
+		const struct sample_options options = { .model = model };
+		struct err err;
+		assert_int_equal(sample_run(&options, row, &err), i == 0 ? -EINVAL : 0);
+		assert_true(i == 1 || strstr(err.text, "more than was taken"));
+	}
+}
+
 /* Main gets requests and starts a thread for each, with the request or without. */
 static int run_starter(const char *how, double *row, struct err *err)
 {
@@ -562,6 +586,7 @@ int main(void)
 		cmocka_unit_test(who_holds_one_instance_takes_a_later_one),
 		cmocka_unit_test(instances_are_locked_by_their_shares),
 		cmocka_unit_test(who_is_started_gets_the_request),
+		cmocka_unit_test(a_limit_that_lends_may_get_a_few_too_many),
 		cmocka_unit_test(a_queue_of_less_than_nothing_is_empty),
 		cmocka_unit_test(the_last_reader_hands_over_to_a_writer),
 		cmocka_unit_test(a_deadlock_and_an_endless_instant_are_explained),
