@@ -66,15 +66,27 @@ static int try_cores(struct replay *replay, double *ret_lost_ns, uint64_t *ret_n
 /* What the cores gave, with one way of waking; how far the replay's time is off then. */
 struct fit {
 	bool wakes_in_place;
+	uint64_t block_ns;
 	double spare, full, crowded, error;
 };
 
 static void use(struct replay_facts *facts, const struct fit *fit)
 {
 	facts->wakes_in_place = fit->wakes_in_place;
+	facts->block_ns = fit->block_ns;
 	facts->available_spare = fit->spare;
 	facts->available_full = fit->full;
 	facts->available_crowded = fit->crowded;
+}
+
+/*
+ * What a switch costs: where threads of the replay change places more often than were seen to sleep (who is woken in vain sleeps
+ * again, of which nothing tells), as much CPU time in all as was seen.
+ */
+static uint64_t share_out(const struct replay *replay, uint64_t most_ns)
+{
+	bool is_less = replay->switches > replay->sleeps;
+	return is_less ? replay->sleeps_cpu_ns / replay->switches : most_ns;
 }
 
 /* From `found`, what the recording says. 0, or as replay_run(). */
@@ -83,6 +95,7 @@ static int fit_share(struct replay *replay, const struct fit *found, struct fit 
 	bool is_apart = found->spare != found->full;
 	bool is_crowded_full = found->crowded == found->full;
 	double full = 1;
+	fit->block_ns = found->block_ns;
 	for (int i = 0; i < FIT_RUNS; i++) {
 		double lost_ns;
 		uint64_t ns;
@@ -96,9 +109,11 @@ static int fit_share(struct replay *replay, const struct fit *found, struct fit 
 		fit->error = fabs(replay_error(replay, ns));
 		double others_ns = replay->lost_full_ns - lost_ns;
 		double next = others_ns > 0 ? 1 - others_ns / replay->could_full_ns : 1;
-		if (i + 1 == FIT_RUNS || next == full)
+		uint64_t block_ns = share_out(replay, found->block_ns);
+		if (i + 1 == FIT_RUNS || (next == full && block_ns == fit->block_ns))
 			break;
 		full = next;
+		fit->block_ns = block_ns;
 	}
 	return 0;
 }
@@ -125,7 +140,7 @@ int replay_fit(struct replay *replay, struct err *err)
 {
 	struct replay_facts *f = &replay->facts;
 	struct fit fits[2] = { 0 };
-	struct fit found = { f->wakes_in_place, f->available_spare, f->available_full,
+	struct fit found = { f->wakes_in_place, f->block_ns, f->available_spare, f->available_full,
 		f->available_crowded, 0 };
 	if (!f->has_cpu_times || replay->opts.stretch || !(replay->could_full_ns > 0))
 		return 0;

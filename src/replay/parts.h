@@ -321,6 +321,7 @@ struct replay {
 	uint32_t active, on_core, on_core_max, active_max;
 	uint64_t active_ns[LOAD_ACTIVE_MAX + 1]; /* time with so many active threads */
 	uint64_t sleeps, sleeps_cpu_ns; /* in waits for other threads */
+	uint64_t switches; /* of the last replay */
 	struct wakes *wakes; /* NULL: with opts.stretch */
 	struct wakes_found woken;
 	/*

@@ -350,6 +350,7 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 		code = sim_run(player->sim, err);
 	if (code < 0)
 		return code;
+	player->replay->switches = sim_switch_count(player->sim);
 	*ret_ns = player->has_cut ? player->end_ns : sim_now(player->sim);
 	if (player->run->times)
 		take_times(player, player->run->times);

@@ -299,7 +299,7 @@ struct sim {
 	struct sim_options options;
 	struct sim_program program;
 	struct rng rng;
-	uint64_t event_count;
+	uint64_t event_count, switches;
 	uint32_t lone_arrivals; /* of requests, since a thread last did anything */
 	uint32_t instant_events; /* at the present time */
 	uint32_t executing; /* tid of the thread whose operations are played; 0 */

@@ -25,8 +25,10 @@ static int give(struct sim *sim, uint32_t number, struct sim_thread *thread, boo
 	cpu->thread = thread->tid;
 	thread->cpu = number;
 	thread_set_state(sim, thread, THREAD_RUNNING);
-	if (cpu->last != thread->tid && !was_waking)
+	if (cpu->last != thread->tid && !was_waking) {
 		thread->switch_left = (double)(int64_t)sim->options.switch_ns;
+		sim->switches++;
+	}
 	if (sim->options.scheduler == SIM_FAIR)
 		fair_begin_slice(sim, thread);
 	else

@@ -432,3 +432,8 @@ uint64_t sim_event_count(const struct sim *sim)
 {
 	return sim->event_count;
 }
+
+uint64_t sim_switch_count(const struct sim *sim)
+{
+	return sim->switches;
+}

@@ -306,5 +306,7 @@ void sim_object_stats(const struct sim *sim, enum sim_object_kind kind, uint32_t
 uint64_t sim_core_busy_ns(const struct sim *sim, uint32_t core);
 /* Things that happened at a time of their own: ends of computing, sleep and service, arrivals, ... */
 uint64_t sim_event_count(const struct sim *sim);
+/* Context switches that cost `switch_ns`. */
+uint64_t sim_switch_count(const struct sim *sim);
 
 #endif

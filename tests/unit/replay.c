@@ -388,6 +388,29 @@ static void what_a_sleep_costs_is_the_mean_of_all(void **state)
 	release(&f);
 }
 
+/* Eight sleeps of 8 us are seen; a and b share the core with those, for a slice at a time. */
+static void more_switches_cost_no_more_in_all(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	strbuf_add(&text, "time_ns,tid,event,what,object,value,woken_ns,cpu_ns,flags\n"
+			  "0,a,start,,,,,1,\n0,b,start,,,,,1,\n0,x,start,,,,,1,\n");
+	for (int i = 0; i < 8; i++) {
+		int us = i * 20000;
+		strbuf_addf(&text, "%d000,x,wait,sem,s,,,%d000,\n", us + 1, 1 + i * 9);
+		strbuf_addf(&text, "%d000,a,release,sem,s,,,%d000,\n", us + 10000, us / 2 + 5000);
+		strbuf_addf(&text, "%d000,x,woken,sem,s,a,,,\n", us + 10000);
+		strbuf_addf(&text, "%d000,x,pass,sem,s,a,,%d000,waited\n", us + 11000, 9 + i * 9);
+	}
+	strbuf_add(&text, "160000000,a,exit,,,,,80000000,\n160000000,b,exit,,,,,80000000,\n"
+			  "160000000,x,exit,,,,,73000,\n");
+	struct fixture f = load(text.text, 1);
+	struct replay_facts facts;
+	replay_facts(f.replay, &facts);
+	assert_in_range(facts.block_ns, 8000 / 20, 8000 / 2);
+	release(&f);
+}
+
 /*
  * x is woken on the core that it had, where z goes on: the two share it, beside one that idles, until the tick at
  * 8 ms. That is no other program's doing.
@@ -612,6 +635,7 @@ int main(void)
 		cmocka_unit_test(unknown_conditions_keep_their_order),
 		cmocka_unit_test(a_lock_of_a_condition_cannot_be_left_out),
 		cmocka_unit_test(what_a_sleep_costs_is_the_mean_of_all),
+		cmocka_unit_test(more_switches_cost_no_more_in_all),
 		cmocka_unit_test(what_threads_lose_to_one_another_is_not_lost_to_others),
 		cmocka_unit_test(taking_a_lock_over_is_work),
 		cmocka_unit_test(impossible_events_are_left_out),
