@@ -81,7 +81,11 @@ static double last_slope(const double *n, const double *stalls, size_t count, do
 	return fmin(fmax(median, 0), SLOPE_MAX);
 }
 
-void stalls_continue(
+/*
+ * Where no function is realistic, or there are too few counts: as measured, straight lines between, and past the last count on in
+ * log-log by the slope there.
+ */
+static void continue_straight(
 	const double *n, const double *stalls, size_t count, uint32_t target, double *ret)
 {
 	AUTO_FREE double *scratch = calloc(count, sizeof *scratch);
@@ -136,7 +140,8 @@ int stalls_add_all(const struct curve *curve, struct forecast *forecast)
 		if (code == 0) {
 			anchor(n, stalls, count, values, forecast->point_count);
 		} else if (code == -EDOM) {
-			stalls_continue(n, stalls, count, (uint32_t)forecast->point_count, values);
+			continue_straight(
+				n, stalls, count, (uint32_t)forecast->point_count, values);
 			code = forecast_add_note(forecast,
 				"the stalls '%s' follow no function that is known of stalls: "
 				"beyond the "

@@ -15,13 +15,6 @@
 int stalls_extrapolate(
 	const double *n, const double *stalls, size_t count, uint32_t target, double *ret);
 
-/*
- * The same where that finds none, or there are too few counts: as measured, straight lines between, and past the last count on in
- * log-log by the median slope of the last factor of two, which is 0 to 2.
- */
-void stalls_continue(
-	const double *n, const double *stalls, size_t count, uint32_t target, double *ret);
-
 /* Adds every category of the curve; a note for each that stalls_extrapolate() refused. 0 or -ENOMEM. */
 int stalls_add_all(const struct curve *curve, struct forecast *forecast);
 
