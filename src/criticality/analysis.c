@@ -301,12 +301,11 @@ static int end_spinning(struct analysis *analysis, struct thread *thread, const 
 		       : code;
 }
 
-static bool is_in_runtime(const struct analysis *analysis, const struct event *event)
+static bool is_in_runtime(const struct analysis *analysis, uint32_t pid, uint64_t address)
 {
 	for (size_t i = 0; i < analysis->runtime_count; i++) {
 		const struct code_range *range = &analysis->runtimes[i];
-		if (range->pid == event->pid && range->begin <= event->site &&
-			event->site < range->end)
+		if (range->pid == pid && range->begin <= address && address < range->end)
 			return true;
 	}
 	return false;
@@ -315,9 +314,10 @@ static bool is_in_runtime(const struct analysis *analysis, const struct event *e
 /* Where a library records what a runtime is called for, its waits are known: only who is seen by the scheduler spins there. */
 static int take_sample(struct analysis *analysis, struct thread *thread, const struct event *event)
 {
-	bool is_inside = is_in_runtime(analysis, event);
-	uint64_t place = is_inside ? 0 : event->value;
-	bool spins = place || (is_inside && analysis->account.has_cores);
+	bool is_inside = is_in_runtime(analysis, event->pid, event->site);
+	bool is_unknown = !is_inside || analysis->account.has_cores;
+	uint64_t place = is_in_runtime(analysis, event->pid, event->value) ? 0 : event->value;
+	bool spins = is_unknown && (place || is_inside);
 	int code = 0;
 	if (thread->is_spinning && (!spins || place != thread->spins_at))
 		code = end_spinning(analysis, thread, event);

@@ -314,7 +314,8 @@ static bool is_flag(const struct result_lock *lock)
 {
 	uint32_t others = lock->spinners - (lock->first_spun_ns > 0);
 	double theirs_ns = (double)(lock->waited_ns - lock->first_spun_ns);
-	return lock->is_code && (double)lock->first_spun_ns * others < notable * theirs_ns;
+	return lock->is_code &&
+	       (others == 0 || (double)lock->first_spun_ns * others < notable * theirs_ns);
 }
 
 /* Keeps the list sorted and short; one finding for each cause. */

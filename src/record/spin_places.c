@@ -63,9 +63,9 @@ uint64_t spin_places_find(struct spin_places *places, const struct address_space
 {
 	uint64_t found = look_once(places, pid, at);
 	if (!found || !is_in_runtime(spaces, pid, found))
-		return found;
+		return found ? found + 1 : 0;
 	for (size_t i = 0; i < count; i++)
 		if (!is_in_runtime(spaces, pid, callers[i]))
 			return callers[i];
-	return found;
+	return found + 1;
 }

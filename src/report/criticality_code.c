@@ -188,7 +188,9 @@ void criticality_add_lock(struct strbuf *out, const struct results *results,
 		strbuf_add(out, lock->name);
 		return;
 	}
-	if (add_object(out, results, finder, lock) || add_local(out, results, finder, lock))
+	/* What lies at a place in the code is no lock. */
+	if (!lock->is_code &&
+		(add_object(out, results, finder, lock) || add_local(out, results, finder, lock)))
 		return;
 	uint64_t site = lock->init_site ? lock->init_site : find_user(results, finder, lock);
 	if (!add_passed(out, results, finder, lock))

@@ -64,7 +64,8 @@ enum event_kind {
 	/*
 	 * What it was running, at a moment chosen by a timer. site: the instruction; object: the
 	 * stack of its callers, named by a WHAT_STACK before; 0 if unknown; value: where the
-	 * program spins, if it only waits there (code/spin_loop.h): in a library for all, who called that; 0: it works.
+	 * program spins, if it only waits there (code/spin_loop.h): in a library for all, who called that; as of a
+	 * call, an address behind it; 0: it works.
 	 */
 	EVENT_SAMPLE,
 	EVENT_NAME, /* text: name of `object`, of the kind that `what` says */

@@ -252,6 +252,39 @@ static void threads_that_spin_for_one_that_works_wait_for_it(void **state)
 	assert_exact(r);
 }
 
+/* The call that led into a runtime is the place; its own threads, which no call led there, wait for nobody knows what. */
+static void a_runtime_spins_for_who_called_it(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ .cores = 2 });
+	send(a, (struct event){ .kind = EVENT_NAME,
+			.tid = MAIN,
+			.what = WHAT_MODULE,
+			.object = 0x1000,
+			.value = 0x2000,
+			.text = "libgomp.so.1" });
+	for (uint32_t i = 0; i < 3; i++)
+		at(a, 0, MAIN + i, EVENT_RUN, WHAT_NONE, 0);
+	for (uint64_t ms = 0; ms < 10; ms++)
+		for (uint32_t i = 0; i < 3; i++) {
+			bool spins = i == 2 || ms % 2 == i;
+			send(a, (struct event){ .kind = EVENT_SAMPLE,
+					.time_ns = ms * MS,
+					.tid = MAIN + i,
+					.site = spins ? 0x1800 : 0x10,
+					.value = !spins   ? 0
+						 : i == 2 ? 0x1801
+							  : 0x50 });
+		}
+	AUTO(results) struct results *r = finish(a, 10 * MS);
+	assert_int_equal(r->findings[0].kind, FINDING_SPIN);
+	assert_int_equal(r->lock_count, 1);
+	assert_int_equal(r->locks[0].address, 0x50);
+	assert_int_equal(r->locks[0].waited_ns, 10 * MS);
+	assert_int_equal(thread_of(r, MAIN + 2)->waited_ns[WHAT_NONE], 10 * MS);
+	assert_exact(r);
+}
+
 /* What it is seen to spin for while it waits for something that is known is that. */
 static void a_wait_that_is_known_stays_what_it_is(void **state)
 {
@@ -284,6 +317,7 @@ int main(void)
 		cmocka_unit_test(threads_that_spin_by_turns_wait_for_a_lock),
 		cmocka_unit_test(a_lock_that_is_not_fair_is_one),
 		cmocka_unit_test(threads_that_spin_for_one_that_works_wait_for_it),
+		cmocka_unit_test(a_runtime_spins_for_who_called_it),
 		cmocka_unit_test(a_wait_that_is_known_stays_what_it_is),
 	};
 	return cmocka_run_group_tests_name("criticality_samples", tests, NULL, NULL);
