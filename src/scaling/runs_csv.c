@@ -92,7 +92,7 @@ static int find_column(struct csv *csv, size_t field, struct err *err)
 }
 
 /* Which column holds the metric. */
-static int choose_value(struct csv *csv, enum metric *metric, struct err *err)
+static int choose_value(struct csv *csv, const char *line, enum metric *metric, struct err *err)
 {
 	if (*metric != METRIC_TIME && has(csv, COLUMN_THROUGHPUT)) {
 		csv->value = COLUMN_THROUGHPUT;
@@ -103,10 +103,11 @@ static int choose_value(struct csv *csv, enum metric *metric, struct err *err)
 	} else if (has(csv, COLUMN_VALUE)) {
 		csv->value = COLUMN_VALUE;
 	} else {
+		const char *name = *metric == METRIC_THROUGHPUT ? "throughput" : "time";
 		return lines_fail(csv->lines, err,
-			"no column '%s': the first line must name the columns, as threads,%s",
-			*metric == METRIC_THROUGHPUT ? "throughput" : "time",
-			*metric == METRIC_THROUGHPUT ? "throughput" : "time");
+			"no column '%s' in '%s': the first line must name the columns, as "
+			"threads,%s",
+			name, text_show(line).text, name);
 	}
 	return 0;
 }
@@ -176,7 +177,7 @@ static int read_header(struct csv *csv, enum metric metric, struct err *err)
 			return -EINVAL;
 	if (!has(csv, COLUMN_THREADS))
 		return fail_header(csv, line, err);
-	code = choose_value(csv, &metric, err);
+	code = choose_value(csv, line, &metric, err);
 	if (code < 0)
 		return code;
 	return make_runs(csv, metric, err);
