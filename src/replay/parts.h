@@ -320,7 +320,7 @@ struct replay {
 	uint64_t origin_ns, now_ns, end_ns;
 	uint32_t active, on_core, on_core_max, active_max;
 	uint64_t active_ns[LOAD_ACTIVE_MAX + 1]; /* time with so many active threads */
-	uint64_t sleeps, sleeps_cpu_ns; /* in waits for other threads */
+	uint64_t sleeps, sleeps_cpu_ns; /* waits in which threads lost their core */
 	uint64_t switches; /* of the last replay */
 	struct wakes *wakes; /* NULL: with opts.stretch */
 	struct wakes_found woken;

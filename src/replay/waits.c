@@ -213,12 +213,11 @@ static bool kept_core(const struct load_thread *thread, const struct event *even
 	       thread->cpu_ns - thread->wait_cpu_ns >= event->time_ns - thread->wait_ns;
 }
 
-/* CPU time of who sleeps. Of input it is work, too. A condition's wait may go on for its mutex: that is another sleep. */
+/* CPU time of who sleeps. A condition's wait may go on for its mutex: that is another sleep. */
 static void observe_sleep(
 	struct replay *replay, struct load_thread *thread, const struct event *event)
 {
-	bool is_asleep = thread->wait_what == WHAT_COND || thread->wait_what == WHAT_SEM ||
-			 thread->wait_what == WHAT_MUTEX || thread->wait_what == WHAT_RWLOCK;
+	bool is_asleep = thread->wait_what != WHAT_SPIN && thread->wait_what != WHAT_BARRIER;
 	if (!thread->has_cpu || !is_asleep || kept_core(thread, event))
 		return;
 	replay->sleeps++;
