@@ -22,7 +22,7 @@
 struct values {
 	const char *output;
 	uint32_t cores;
-	double took_s;
+	double took_s, response_s;
 	bool json, show, is_forced;
 	const char *svg, *html;
 };
@@ -35,6 +35,10 @@ static const struct option_spec options[] = {
 	{ 0, "took", "SECONDS",
 		"wall time of the same run without a recorder, whose cost is taken off",
 		OPTION_DOUBLE, FIELD(took_s) },
+	{ 0, "response", "SECONDS",
+		"mean response time that clients measured: what is not the program's is the way to "
+		"it",
+		OPTION_DOUBLE, FIELD(response_s) },
 	{ 0, "force", NULL,
 		"a model also of what does not show locks: waits at them sleep as recorded",
 		OPTION_FLAG, FIELD(is_forced) },
@@ -229,6 +233,9 @@ static int read_any(const char *path, const struct values *v, struct symbols *sy
 	int code;
 	if (!v->show || analysed_is_timeline(in)) {
 		code = read_run(path, v, symbols, ret, err);
+		if (code == 0 && v->response_s > 0 && ret->has_fit && ret->fit.is_open &&
+			model_fit_response(ret->model, v->response_s, &ret->fit) < 0)
+			code = err_set(err, -ENOMEM, "out of memory");
 		return code < 0 ? code : add_misfit(ret, err);
 	}
 	code = model_read(in, path, &ret->model, err);
@@ -242,8 +249,8 @@ static int run(const struct command *command, int argc, char **argv)
 	int status;
 	if (!options_parse(command, argc, argv, &v, &operands, &status))
 		return status;
-	if (v.took_s < 0)
-		return command_usage_error(command, "--took needs a time above 0");
+	if (v.took_s < 0 || v.response_s < 0)
+		return command_usage_error(command, "--took and --response need a time above 0");
 	if (!v.output && !v.show)
 		return command_usage_error(command, "say where the model goes: -o APP.yaml");
 	struct err err;

@@ -383,6 +383,8 @@ int model_check_at(const struct model *model, const double *parameters, struct e
 		code = check_value(&c, 0, &model->duration, MODEL_TIME, &duration);
 	if (code == 0 && !(duration >= 0 && duration <= MODEL_TIME_MAX_S))
 		code = check_fail(&c, 0, "'duration' is from 0 to %d s", MODEL_TIME_MAX_S);
+	if (code == 0)
+		code = check_time(&c, 0, &model->way, &duration);
 	return code < 0 ? code : check_threads(&c);
 }
 

@@ -63,3 +63,35 @@ int model_fit_run(const struct model *model, struct model_fit *ret)
 	*ret = fit;
 	return 0;
 }
+
+static struct model_parameter *find_think(struct model *model)
+{
+	uint32_t think = model_find_parameter(model, "think");
+	for (size_t i = 0; think != MODEL_NONE && i < model->source_count; i++)
+		if (model->sources[i].kind == MODEL_CLOSED)
+			return &model->parameters[think];
+	return NULL;
+}
+
+int model_fit_response(struct model *model, double response_s, struct model_fit *fit)
+{
+	double own_s = fit->is_known ? fit->simulated_response_s : 0, way_s = response_s - own_s;
+	struct model_parameter *think = find_think(model);
+	char text[200], times[2][MODEL_FORMAT_BYTES];
+	model_format(response_s, MODEL_TIME, times[0]);
+	model_format(own_s, MODEL_TIME, times[1]);
+	bool is_told = own_s > 0 && way_s > 0 && (!think || way_s < think->value);
+	(void)snprintf(text, sizeof text, "clients measured %s, the program's own part is %s: %s",
+		times[0], times[1],
+		is_told ? "the rest is taken to be the way to it and back, at any load"
+			: "that tells nothing of the way between them");
+	if (model_add_note(model, text) < 0)
+		return -ENOMEM;
+	if (!is_told)
+		return 0;
+	model->way.value = way_s;
+	model->recorded.response_s = response_s;
+	if (think)
+		think->value -= way_s;
+	return model_fit_run(model, fit);
+}

@@ -27,4 +27,11 @@ double model_fit_error(double measured, double simulated);
 /* The model passes model_check(). A simulation that fails (deadlock) is a result, not an error. 0 or -ENOMEM. */
 int model_fit_run(const struct model *model, struct model_fit *ret);
 
+/*
+ * `response_s`: the mean that the clients of the recorded run measured. What it is more than the model's own is the model's `way`,
+ * and was taken for thinking: then the parameter `think`, of a model with clients that think, is less by as much. A note says so, or that there is nothing
+ * of the kind. `fit` is that of the model, and is made anew. 0 or -ENOMEM.
+ */
+int model_fit_response(struct model *model, double response_s, struct model_fit *fit);
+
 #endif

@@ -452,7 +452,7 @@ static void request_ended(
 		begin_ns = *restart_ns;
 		(void)map_remove(&graph->restarts, request, 0); /* it is there */
 	}
-	graph_count_end(graph, graph_seconds(end_ns - begin_ns), status);
+	graph_count_end(graph, graph_seconds(end_ns - begin_ns + graph->way_ns), status);
 }
 
 /* Making and running. */

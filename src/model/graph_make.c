@@ -462,6 +462,7 @@ static int add_source(struct graph *graph, const struct model_source *from, stru
 	if (code == 0 && from->kind == MODEL_CLOSED)
 		code = evaluate_whole(graph, &from->clients, &clients, err);
 	options.population = (uint32_t)clients;
+	options.way_ns = graph->way_ns;
 	if (code == 0 && from->kind == MODEL_ARRIVALS)
 		code = make_times(graph, from, &options, err);
 	if (code < 0)
@@ -479,7 +480,7 @@ int graph_add_objects(struct graph *graph, struct err *err)
 		model_alloc(graph->memory, model->object_count + 1, sizeof *graph->objects);
 	if (!graph->objects)
 		return out_of_memory(err);
-	int code = 0;
+	int code = evaluate_ns(graph, &model->way, &graph->way_ns, err);
 	for (size_t i = 0; code == 0 && i < model->object_count; i++)
 		code = add_object(graph, i, err);
 	for (size_t i = 0; code == 0 && i < model->source_count; i++)

@@ -53,7 +53,7 @@ struct walker;
 struct graph {
 	const struct model *model;
 	double *parameters;
-	uint64_t request_limit, duration_ns;
+	uint64_t request_limit, duration_ns, way_ns;
 	uint32_t cores, threads,
 		filler_tid; /* filler: the thread that fills queues at first; 0: none */
 	struct sim *sim;

@@ -285,6 +285,9 @@ struct model {
 	struct model_hardware hardware;
 	struct model_recorded recorded;
 	struct model_value
+		way; /* s: from who asks to the program and back, a part of response times;
+	                           clients that think are away for as long, too */
+	struct model_value
 		duration; /* how long to simulate, s; 0: by itself (docs/models/simulate.md) */
 	const char *file; /* what errors call it, NULL: "model" */
 	struct model_block *blocks; /* private: all other memory */

@@ -409,6 +409,8 @@ static int read_sections(const struct reader *r, struct yaml_node *root)
 		code = reader_text(r, root, "name", &r->model->name);
 	if (code == 0)
 		code = reader_value(r, root, "duration", MODEL_TIME, &r->model->duration);
+	if (code == 0)
+		code = reader_value(r, root, "way", MODEL_TIME, &r->model->way);
 	return code < 0 ? code : reader_finish(r, root, "a model");
 }
 

@@ -471,6 +471,7 @@ int model_write(const struct model *model, FILE *out, struct err *err)
 	if (model->name)
 		write_name_field(out, 0, "name", model->name);
 	write_field(out, 0, "duration", &model->duration, MODEL_TIME);
+	write_field(out, 0, "way", &model->way, MODEL_TIME);
 	write_parameters(out, model);
 	write_hardware(out, &model->hardware);
 	write_objects(out, model);

@@ -183,6 +183,7 @@ struct sim_source_options {
 		SIM_BATCH, /* `limit` at time 0 */
 	} kind;
 	struct sim_dist interval;
+	uint64_t way_ns; /* SIM_CLOSED: longer than that a client is away, each time */
 	uint32_t population;
 	const uint64_t *times;
 	uint64_t limit; /* of requests; 0: none */

@@ -23,8 +23,8 @@ static int schedule(struct sim *sim, struct source *source, uint32_t client)
 	case SIM_INTERVALS:
 		return timer_set(sim, source->first_timer, sim->now_ns + draw(sim, source));
 	case SIM_CLOSED:
-		return timer_set(
-			sim, source->first_timer + client, sim->now_ns + draw(sim, source));
+		return timer_set(sim, source->first_timer + client,
+			sim->now_ns + draw(sim, source) + source->options.way_ns);
 	case SIM_ARRIVALS: {
 		uint64_t time_ns = source->options.times[source->made];
 		return timer_set(

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "model/fit.h"
 #include "model/graph.h"
 #include "model/sample.h"
 #include "model/steady.h"
@@ -375,6 +376,29 @@ static void instances_are_locked_by_their_shares(void **state)
 	assert_true(fabs(time_of_shares("[50%]") - 0.012) < 0.0004);
 }
 
+/* Clients that measured 150 us at a program that answers in 100 us, and saw it away for 1050 us: they think for 1 ms. */
+static void what_clients_measure_tells_the_way_to_them(void **state)
+{
+	(void)state;
+	AUTO(model)
+	struct model *model =
+		parse("corecast_model: 1\nparameters: { think: 1050 us }\nqueues: { q: {} }\n"
+		      "sources: { s: { clients: 1, think: think, queue: q } }\n"
+		      "threads: { w: { count: 1, fragments: { get: { get: q },\n"
+		      "  end: { cpu: 100 us, do: end_request, next: get } } } }\n"
+		      "recorded: { duration: 1 s, throughput: 869.565 /s }\n");
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_int_equal(model_fit_response(model, 150e-6, &fit), 0);
+	assert_true(fabs(model->way.value - 50e-6) < 1e-9);
+	assert_true(fabs(model->parameters[0].value - 1e-3) < 1e-9);
+	assert_true(fabs(fit.simulated_response_s - 150e-6) < 1e-9);
+	assert_true(fabs(fit.simulated_per_s / 869.565 - 1) < 0.002);
+	/* Less than the program takes is no response of its clients. */
+	assert_int_equal(model_fit_response(model, 90e-6, &fit), 0);
+	assert_true(fabs(model->way.value - 50e-6) < 1e-9);
+}
+
 /* What is taken and given back is drawn: a few more may be given back. */
 static void a_limit_that_lends_may_get_a_few_too_many(void **state)
 {
@@ -587,6 +611,7 @@ int main(void)
 		cmocka_unit_test(instances_are_locked_by_their_shares),
 		cmocka_unit_test(who_is_started_gets_the_request),
 		cmocka_unit_test(a_limit_that_lends_may_get_a_few_too_many),
+		cmocka_unit_test(what_clients_measure_tells_the_way_to_them),
 		cmocka_unit_test(a_queue_of_less_than_nothing_is_empty),
 		cmocka_unit_test(the_last_reader_hands_over_to_a_writer),
 		cmocka_unit_test(a_deadlock_and_an_endless_instant_are_explained),
