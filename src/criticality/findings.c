@@ -318,6 +318,12 @@ static bool is_flag(const struct result_lock *lock)
 	       (others == 0 || (double)lock->first_spun_ns * others < notable * theirs_ns);
 }
 
+/* What is lost at a flag beside the thread that sets it: nothing, if that one stands out. */
+static double flag_share(const struct view *view, double loss)
+{
+	return view->gap >= notable ? 0 : loss - fmax(view->gap, 0);
+}
+
 /* Keeps the list sorted and short; one finding for each cause. */
 static void add_finding(struct results *results, struct finding finding)
 {
@@ -368,7 +374,7 @@ int findings_find(struct results *results)
 							 ? barrier_finding(&view, i)
 							 : lock_finding(&view, i);
 			if (is_flag(&results->locks[i]))
-				finding.share -= fmax(view.gap, 0);
+				finding.share = flag_share(&view, finding.share);
 			else if (finding.share >= notable)
 				explained += finding.share;
 			add_finding(results, finding);

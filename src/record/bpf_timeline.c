@@ -26,12 +26,19 @@ void bpf_timeline_release(struct bpf_timeline *timeline)
 	address_spaces_release(&timeline->spaces);
 }
 
+/*
+ * A lock of a file is asked for by a descriptor, of which each thread may have its own: all of a process are one object, at
+ * an address where no futex is.
+ */
+enum { FILE_LOCKS = 1 };
+
 /* By the system call in which a thread blocked. */
 static const struct {
 	short number;
 	uint8_t what;
 } waits[] = {
 	{ SYS_futex, WHAT_FUTEX },
+	{ SYS_flock, WHAT_FUTEX },
 	{ SYS_nanosleep, WHAT_SLEEP },
 	{ SYS_clock_nanosleep, WHAT_SLEEP },
 	{ SYS_read, WHAT_IO },
@@ -245,6 +252,8 @@ static int begin_wait(struct bpf_timeline *timeline, struct timeline_thread *thr
 	thread->what = what;
 	thread->joined = joins ? event->other : 0;
 	thread->object = what == WHAT_FUTEX || what == WHAT_IO ? event->object : 0;
+	if (event->kind == WATCH_BLOCK && event->syscall == SYS_flock)
+		thread->object = FILE_LOCKS;
 	thread->site = 0;
 	if (event->kind == WATCH_BLOCK)
 		thread->site = event->caller ? event->caller : event->site;

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { BYTES = 4096 };
@@ -64,10 +65,42 @@ static void code_that_comes_after_a_reading_is_found(void **state)
 	bpf_timeline_release(&timeline);
 }
 
+static int look_at_wait(void *context, const struct event *event, struct err *err)
+{
+	struct event *last = context;
+	(void)err;
+	if (event->kind == EVENT_WAIT)
+		*last = *event;
+	return 0;
+}
+
+/* Each thread may have opened the file by itself. */
+static void locks_of_files_are_one_object_whatever_the_descriptor(void **state)
+{
+	(void)state;
+	struct event last = { 0 };
+	struct bpf_timeline timeline = { .sink = { .context = &last, .event = look_at_wait } };
+	for (uint32_t i = 0; i < 2; i++) {
+		struct watch_event event = {
+			.kind = WATCH_START, .pid = 0x7ffffff0, .tid = 0x7ffffff0 + i
+		};
+		assert_int_equal(bpf_timeline_take(&timeline, &event), 0);
+		event.kind = WATCH_BLOCK;
+		event.syscall = SYS_flock;
+		event.object = 5 + i;
+		assert_int_equal(bpf_timeline_take(&timeline, &event), 0);
+		assert_int_equal(last.tid, 0x7ffffff0 + i);
+		assert_int_equal(last.what, WHAT_FUTEX);
+		assert_int_equal(last.object, 1);
+	}
+	bpf_timeline_release(&timeline);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_that_comes_after_a_reading_is_found),
+		cmocka_unit_test(locks_of_files_are_one_object_whatever_the_descriptor),
 	};
 	return cmocka_run_group_tests_name("bpf_timeline", tests, NULL, NULL);
 }

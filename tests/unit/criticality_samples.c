@@ -193,16 +193,16 @@ static void spinning_ends_with_the_next_thing_that_a_thread_does(void **state)
 }
 
 /*
- * Three threads for 12 ms, each sampled every ms: at which samples one spins (at place 0x50) says a bit of its mask; the rest
+ * Threads for 12 ms, each sampled every ms: at which samples one spins (at place 0x50) says a bit of its mask; the rest
  * is work.
  */
-static struct results *seen_to_spin(const uint32_t masks[3])
+static struct results *seen_to_spin(const uint32_t *masks, uint32_t count)
 {
-	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ .cores = 4 });
-	for (uint32_t i = 0; i < 3; i++)
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ .cores = 8 });
+	for (uint32_t i = 0; i < count; i++)
 		at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 0);
 	for (uint32_t ms = 0; ms < 12; ms++)
-		for (uint32_t i = 0; i < 3; i++) {
+		for (uint32_t i = 0; i < count; i++) {
 			bool spins = masks[i] >> ms & 1;
 			send(a, (struct event){ .kind = EVENT_SAMPLE,
 					.time_ns = ms * MS,
@@ -218,7 +218,7 @@ static void threads_that_spin_by_turns_wait_for_a_lock(void **state)
 {
 	(void)state;
 	static const uint32_t masks[] = { 0xff0, 0xf0f, 0x0ff };
-	AUTO(results) struct results *r = seen_to_spin(masks);
+	AUTO(results) struct results *r = seen_to_spin(masks, ARRAY_SIZE(masks));
 	assert_int_equal(r->findings[0].kind, FINDING_SPIN);
 	const struct result_lock *place = &r->locks[r->findings[0].lock];
 	assert_true(place->is_code);
@@ -236,7 +236,7 @@ static void a_lock_that_is_not_fair_is_one(void **state)
 {
 	(void)state;
 	static const uint32_t masks[] = { 0x00f, 0xff8, 0xffa };
-	AUTO(results) struct results *r = seen_to_spin(masks);
+	AUTO(results) struct results *r = seen_to_spin(masks, ARRAY_SIZE(masks));
 	assert_int_equal(r->findings[0].kind, FINDING_SPIN);
 	assert_exact(r);
 }
@@ -245,10 +245,22 @@ static void threads_that_spin_for_one_that_works_wait_for_it(void **state)
 {
 	(void)state;
 	static const uint32_t masks[] = { 0x000, 0xff0, 0xff0 };
-	AUTO(results) struct results *r = seen_to_spin(masks);
+	AUTO(results) struct results *r = seen_to_spin(masks, ARRAY_SIZE(masks));
 	assert_int_equal(r->findings[0].kind, FINDING_SERIAL);
 	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN);
 	assert_int_equal(thread_of(r, MAIN)->alone_ns, 8 * MS);
+	assert_exact(r);
+}
+
+/* More is lost by them together than that one stands out by: it still is what they wait for. */
+static void who_never_spins_is_waited_for_by_all_that_do(void **state)
+{
+	(void)state;
+	static const uint32_t masks[] = { 0x000, 0x333, 0x333, 0xccc, 0xccc };
+	AUTO(results) struct results *r = seen_to_spin(masks, ARRAY_SIZE(masks));
+	assert_int_equal(r->finding_count, 1);
+	assert_int_equal(r->findings[0].kind, FINDING_THREAD);
+	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN);
 	assert_exact(r);
 }
 
@@ -317,6 +329,7 @@ int main(void)
 		cmocka_unit_test(threads_that_spin_by_turns_wait_for_a_lock),
 		cmocka_unit_test(a_lock_that_is_not_fair_is_one),
 		cmocka_unit_test(threads_that_spin_for_one_that_works_wait_for_it),
+		cmocka_unit_test(who_never_spins_is_waited_for_by_all_that_do),
 		cmocka_unit_test(a_runtime_spins_for_who_called_it),
 		cmocka_unit_test(a_wait_that_is_known_stays_what_it_is),
 	};
