@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/file.h>
@@ -428,10 +429,13 @@ static void do_blocked(void)
 	check(msgctl(queue, IPC_RMID, NULL) == 0 && semctl(counter, 0, IPC_RMID) == 0, "remove");
 }
 
+static atomic_int signalled_tid;
+
 static void *wait_for_signal(void *unused)
 {
 	sigset_t set;
 	int signal;
+	atomic_store(&signalled_tid, (int)syscall(SYS_gettid));
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	check(sigwait(&set, &signal) == 0, "sigwait");
@@ -446,7 +450,9 @@ static void do_signal(void)
 	sigaddset(&set, SIGUSR1);
 	check(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0, "mask");
 	check(pthread_create(&thread, NULL, wait_for_signal, NULL) == 0, "create");
-	sleep_ms(HOLD_MS);
+	while (!atomic_load(&signalled_tid))
+		sleep_ms(1);
+	hold_asleep(atomic_load(&signalled_tid));
 	check(pthread_kill(thread, SIGUSR1) == 0, "kill");
 	pthread_join(thread, NULL);
 }
