@@ -134,14 +134,15 @@ static void add_pair(struct strbuf *out, const char *what, double measured, doub
 	strbuf_addf(out, "%9.1f%%\n", 100 * model_fit_error(measured, simulated));
 }
 
-static void add_fit(struct strbuf *out, const struct model_fit *fit)
+static void add_fit(struct strbuf *out, const struct model_fit *fit, size_t width)
 {
 	if (!fit)
 		return;
 	if (!fit->is_known) {
-		strbuf_add(out, "\nThe model cannot be simulated: ");
-		text_add_clean(out, fit->why);
+		AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+		strbuf_addf(&text, "The model cannot be simulated: %s", fit->why);
 		strbuf_add(out, "\n");
+		text_add_wrapped(out, strbuf_failed(&text) < 0 ? "" : text.text, width, "", "");
 		return;
 	}
 	strbuf_add(out, "\nat the setting of the run    recorded   simulated     error\n");
@@ -167,7 +168,7 @@ void report_model_text(
 	add_groups(&text, model);
 	add_objects(&text, model);
 	add_parameters(&text, model);
-	add_fit(&text, report->fit);
+	add_fit(&text, report->fit, text_width(style));
 	for (size_t i = 0; i < model->recorded.note_count; i++) {
 		strbuf_add(&text, i == 0 ? "\n" : "");
 		text_add_wrapped(&text, model->recorded.notes[i], text_width(style), "- ", "  ");

@@ -43,3 +43,21 @@ fails run.csv
 fails --show empty.csv
 fails missing.cct -o none.yaml
 if [ -e none.yaml ]; then echo "a file was left"; fi
+
+# Why a model cannot be simulated is said in lines that fit, and simulate refuses it with the same reason.
+cat >forgets.yaml <<'YAML'
+corecast_model: 1
+queues: { q: {} }
+sources: { s: { every: 1 ms, queue: q } }
+threads:
+  main: { count: 1, fragments: { get: { get: q }, start: { cpu: 1 us, spawn: one, next: get } } }
+  one: { fragments: { end: { cpu: 1 us, do: end_request } } }
+recorded: { duration: 10 s }
+YAML
+"$CORECAST" model --show forgets.yaml >forgets.out
+sed -n '/cannot be simulated/,/^$/p' forgets.out
+awk 'length > 80' forgets.out
+status=0
+"$CORECAST" simulate forgets.yaml >forgets.out 2>forgets.err || status=$?
+echo "simulate: $status"
+grep -c 'none of them ends' forgets.err
