@@ -46,9 +46,10 @@ bool guest_is_recorder(uint64_t address)
 
 void guest_write_quality(void)
 {
-	struct raw_quality quality = {
-		.lost = out_lost(), .undecoded = blocks_undecoded(), .micro_traces = record_count()
-	};
+	struct raw_quality quality = { .lost = out_lost(),
+		.undecoded = blocks_undecoded(),
+		.micro_traces = record_count(),
+		.writers = reuse_writers() };
 	if (quality.micro_traces)
 		quality.micro_period =
 			(double)thread_instructions_written() / (double)quality.micro_traces;

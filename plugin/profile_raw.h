@@ -109,6 +109,7 @@ struct raw_asks {
 
 struct raw_quality {
 	double reuse_rate, micro_period;
+	double writers; /* other threads that have written a line that one finds written; 0: none was */
 	uint64_t reuse_samples, micro_traces, lost, undecoded;
 };
 

@@ -41,8 +41,9 @@ struct watch {
 	struct thread *thread; /* NULL: has ended */
 	double weight;
 	uint32_t next; /* index + 1 */
-	bool global_done;
+	bool global_done, own_done;
 	bool is_written; /* by another thread */
+	bool is_store; /* then it goes on until the thread's next store to the line, if others come there too */
 };
 
 struct bucket {
@@ -66,6 +67,8 @@ static struct {
 	double thinning; /* samples are so much rarer than the gaps above say */
 	uint64_t samples;
 	double weights;
+	double written,
+		writers; /* accesses soon after others' stores to the line, and by how many threads */
 } shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void lock_bucket(struct bucket *bucket)
@@ -298,6 +301,7 @@ void reuse_sample(
 		.global_clock = now,
 		.instructions = instructions_before(vcpu, place),
 		.barriers = vcpu->slot->barriers,
+		.is_store = is_store,
 		.thread = vcpu->thread,
 		.weight = weight };
 	lock_bucket(bucket);
@@ -407,6 +411,14 @@ static uint64_t difference(uint64_t now, uint64_t then)
 	return now > then ? now - then - 1 : 0;
 }
 
+static void note_writers(double weight, const struct sharing_odds *odds)
+{
+	(void)pthread_mutex_lock(&shared.lock);
+	shared.written += weight * odds->written;
+	shared.writers += weight * odds->writers;
+	(void)pthread_mutex_unlock(&shared.lock);
+}
+
 /*
  * The thread that is watched comes again. Where the odds of a write in between are known they count, not what was seen; but
  * who writes on which side of a barrier is the program's order, and was seen.
@@ -417,12 +429,17 @@ static void meet_own(
 	struct thread *thread = vcpu->thread;
 	uint64_t instructions = instructions_before(vcpu, place) - watch->instructions;
 	bool is_short = instructions < SHARING_SHORT && watch->barriers == vcpu->slot->barriers;
-	double odds = is_short ? sharing_odds(vcpu, watch->line, instructions) : 0;
+	struct sharing_odds shared_odds = { 0 };
+	if (is_short)
+		shared_odds = sharing_odds(vcpu, watch->line, instructions);
+	double odds = shared_odds.written;
 	unsigned bin = watch->is_written && odds == 0
 			       ? RAW_REUSE_INFINITE
 			       : raw_reuse_bin(difference(clock, watch->clock));
 	if (is_short)
 		sharing_meet(place->code, vcpu->stretch, watch->line, watch->is_written);
+	if (odds > 0 && sharing_is_met(place->code))
+		note_writers(watch->weight, &shared_odds);
 	if (odds > 0)
 		table_add(&thread->taken, vcpu->sum, place->code, RAW_PRIVATE, bin,
 			watch->weight * odds);
@@ -443,17 +460,34 @@ static bool meet(struct watch *watch, struct vcpu *vcpu, const struct place *pla
 		watch->is_written |= is_store;
 		return !watch->thread;
 	}
-	meet_own(watch, vcpu, place, clock);
+	bool is_first = !watch->own_done;
+	if (is_first)
+		meet_own(watch, vcpu, place, clock);
+	watch->own_done = true;
+	if (!watch->is_store || (is_first && !sharing_is_shared(vcpu, watch->line)))
+		return true;
+	uint64_t gap = instructions_before(vcpu, place) - watch->instructions;
+	if (!is_store && gap < SHARING_SHORT)
+		return false;
+	sharing_gap(vcpu, watch->line, gap);
 	return true;
 }
 
-/* The store of an instruction that has loaded from the line. */
-static void store_again(struct watch *watch, const struct vcpu *vcpu, uint64_t clock)
+/* The store of an instruction that has loaded from the line. Whether the watch has seen all. */
+static bool store_again(
+	struct watch *watch, const struct vcpu *vcpu, const struct place *place, uint64_t clock)
 {
 	bool is_own = watch->thread == vcpu->thread;
 	watch->is_written |= !is_own;
-	if (is_own && watch->clock == clock)
+	if (is_own && watch->clock == clock) {
 		sharing_store(vcpu, watch->line, watch->weight);
+		watch->is_store = true;
+	} else if (is_own && watch->own_done) {
+		sharing_gap(
+			vcpu, watch->line, instructions_before(vcpu, place) - watch->instructions);
+		return true;
+	}
+	return false;
 }
 
 void reuse_access(struct vcpu *vcpu, const struct place *place, uint64_t line, uint64_t clock,
@@ -469,9 +503,11 @@ void reuse_access(struct vcpu *vcpu, const struct place *place, uint64_t line, u
 	for (uint32_t *link = &bucket->first; *link;) {
 		struct watch *watch = &watches[*link - 1];
 		bool is_line = watch->line == line;
-		if (is_line && again && is_store)
-			store_again(watch, vcpu, clock);
-		if (is_line && !again && meet(watch, vcpu, place, clock, is_store))
+		bool is_over =
+			is_line && again && is_store && store_again(watch, vcpu, place, clock);
+		if (is_line && !again)
+			is_over = meet(watch, vcpu, place, clock, is_store);
+		if (is_over)
 			remove_watch(bucket, link);
 		else
 			link = &watch->next;
@@ -546,6 +582,11 @@ void reuse_write(struct thread *thread, bool is_end)
 	}
 	free(table->entries);
 	*table = (struct reuse_table){ 0 };
+}
+
+double reuse_writers(void)
+{
+	return shared.written > 0 ? shared.writers / shared.written : 0;
 }
 
 void reuse_quality(uint64_t *ret_samples, double *ret_rate)

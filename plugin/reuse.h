@@ -69,6 +69,9 @@ void reuse_write(struct thread *thread, bool is_end);
 /* In the child of a fork. */
 void reuse_forked(void);
 
+/* How many other threads have written a line that one finds written so soon, on average; 0: none was. */
+double reuse_writers(void);
+
 /* Samples taken, samples dropped, and accesses for each one taken. */
 void reuse_quality(uint64_t *ret_samples, double *ret_rate);
 

@@ -15,6 +15,9 @@ enum {
 	SAMPLES_MAX = 64, /* then the older half counts half */
 	QUIET_GAPS = 8, /* usual gaps without a sample: the thread is done with the line */
 	MET_BITS = 16,
+	GAP_BINS = 16, /* of powers of 2 */
+	GAPS_LEAST = 12, /* before they say anything */
+	GAPS_MAX = 256, /* then the older half counts half */
 };
 
 /* A thread's sampled accesses of a line, from the first to the last. */
@@ -23,6 +26,8 @@ struct sharer {
 	double samples, stores; /* stores: accesses that they stand for, without the first */
 	uint64_t first, last; /* instructions of the thread */
 	uint64_t barriers; /* that it had passed: what it does on this side of them is known */
+	/* From store to store: all, by size, and their instructions. */
+	float gap_count, gaps[GAP_BINS], gap_sums[GAP_BINS];
 };
 
 struct shared_line {
@@ -99,15 +104,30 @@ static void forget_half(struct sharer *sharer)
 	sharer->stores /= 2;
 }
 
+/* Few stores among many loads: they are forgotten by their own number. */
+static void forget_half_of_gaps(struct sharer *sharer)
+{
+	sharer->gap_count /= 2;
+	for (unsigned i = 0; i < GAP_BINS; i++) {
+		sharer->gaps[i] /= 2;
+		sharer->gap_sums[i] /= 2;
+	}
+}
+
 static uint64_t barriers_of(const struct sharer *sharer)
 {
 	return __atomic_load_n(&sharer->vcpu->slot->barriers, __ATOMIC_RELAXED);
 }
 
+static void forget(struct sharer *sharer)
+{
+	*sharer = (struct sharer){ .vcpu = sharer->vcpu };
+}
+
 static void add_sample(struct sharer *sharer, double stores)
 {
 	if (sharer->barriers != barriers_of(sharer) || (sharer->samples >= 2 && is_done(sharer)))
-		sharer->samples = sharer->stores = 0;
+		forget(sharer);
 	sharer->barriers = barriers_of(sharer);
 	sharer->last = instructions_of(sharer);
 	if (sharer->samples == 0)
@@ -152,26 +172,78 @@ static double stores_rate(const struct sharer *sharer)
 	return bias * sharer->stores / (double)(sharer->last - sharer->first);
 }
 
-/* That the other threads do while each executes an instruction. */
-static double foreign_stores(const struct shared_line *shared, const struct vcpu *vcpu)
+/*
+ * That it stores at least once in a stretch of so many instructions that begins anywhere: E min(X, t) / E X for gaps X. Stores that
+ * come in bursts, as to the fields of a structure, are no more than one alone.
+ */
+static double stores_odds(const struct sharer *sharer, double instructions)
 {
-	double stores = 0;
-	for (unsigned i = 0; i < SHARERS; i++) {
-		const struct sharer *other = &shared->sharers[i];
-		if (other->vcpu && other->vcpu != vcpu && other->barriers == barriers_of(other) &&
-			pace_runs(other->vcpu) && !is_done(other))
-			stores += stores_rate(other);
+	double all = 0, within = 0;
+	for (unsigned i = 0; i < GAP_BINS; i++) {
+		double count = (double)sharer->gaps[i], sum = (double)sharer->gap_sums[i];
+		all += sum;
+		within += sum < count * instructions ? sum : count * instructions;
 	}
-	return stores;
+	return sharer->gap_count < GAPS_LEAST || all <= 0
+		       ? -expm1(-stores_rate(sharer) * instructions)
+		       : within / all;
 }
 
-double sharing_odds(const struct vcpu *vcpu, uint64_t line, uint64_t instructions)
+static struct sharing_odds foreign_odds(
+	const struct shared_line *shared, const struct vcpu *vcpu, double instructions)
 {
+	struct sharing_odds odds = { 0 };
+	double none = 1;
+	for (unsigned i = 0; i < SHARERS; i++) {
+		const struct sharer *other = &shared->sharers[i];
+		if (!other->vcpu || other->vcpu == vcpu || other->barriers != barriers_of(other) ||
+			!pace_runs(other->vcpu) || is_done(other) || stores_rate(other) <= 0)
+			continue;
+		double odds_of_one = stores_odds(other, instructions);
+		none *= 1 - odds_of_one;
+		odds.writers += odds_of_one;
+	}
+	odds.written = 1 - none;
+	return odds;
+}
+
+struct sharing_odds sharing_odds(const struct vcpu *vcpu, uint64_t line, uint64_t instructions)
+{
+	struct sharing_odds odds = { 0 };
 	(void)pthread_mutex_lock(&lock);
 	const struct shared_line *shared = find(line);
-	double stores = shared ? foreign_stores(shared, vcpu) : 0;
+	if (shared)
+		odds = foreign_odds(shared, vcpu, (double)instructions);
 	(void)pthread_mutex_unlock(&lock);
-	return -expm1(-stores * (double)instructions);
+	return odds;
+}
+
+bool sharing_is_shared(const struct vcpu *vcpu, uint64_t line)
+{
+	bool is_shared = false;
+	(void)pthread_mutex_lock(&lock);
+	const struct shared_line *shared = find(line);
+	for (unsigned i = 0; shared && i < SHARERS; i++)
+		is_shared |= shared->sharers[i].vcpu && shared->sharers[i].vcpu != vcpu;
+	(void)pthread_mutex_unlock(&lock);
+	return is_shared;
+}
+
+void sharing_gap(const struct vcpu *vcpu, uint64_t line, uint64_t instructions)
+{
+	unsigned bin = 0;
+	while (bin + 1 < GAP_BINS && instructions >> (bin + 1) > 0)
+		bin++;
+	(void)pthread_mutex_lock(&lock);
+	struct shared_line *shared = find(line);
+	struct sharer *sharer = shared ? sharer_of(shared, vcpu) : NULL;
+	if (sharer) {
+		sharer->gaps[bin]++;
+		sharer->gap_sums[bin] += (float)instructions;
+		if (++sharer->gap_count >= GAPS_MAX)
+			forget_half_of_gaps(sharer);
+	}
+	(void)pthread_mutex_unlock(&lock);
 }
 
 void sharing_end(const struct vcpu *vcpu)

@@ -27,8 +27,17 @@ enum { SHARING_SHORT = 20000 };
 void sharing_sample(const struct vcpu *vcpu, uint64_t line, bool is_store, double weight);
 void sharing_store(const struct vcpu *vcpu, uint64_t line, double weight);
 
-/* The odds that another thread writes the line while this one executes so many instructions; 0: not known. */
-double sharing_odds(const struct vcpu *vcpu, uint64_t line, uint64_t instructions);
+/* The thread went so many instructions from one store to the line to its next. */
+void sharing_gap(const struct vcpu *vcpu, uint64_t line, uint64_t instructions);
+
+/* While a thread executes so many instructions: the odds that another one writes the line, and how many do on average; 0: not known. */
+struct sharing_odds {
+	double written, writers;
+};
+struct sharing_odds sharing_odds(const struct vcpu *vcpu, uint64_t line, uint64_t instructions);
+
+/* Whether other threads come to the line, too. */
+bool sharing_is_shared(const struct vcpu *vcpu, uint64_t line);
 
 /*
  * An instruction came that shortly to a line again, in a stretch of that kind, and another thread had written it meanwhile or not;

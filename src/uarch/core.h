@@ -60,6 +60,7 @@ struct core_input {
 	double fetches; /* of instruction lines, per instruction */
 	double targets_late[2]; /* per instruction: targets of taken branches that neither the first
 		level has, nor any */
+	double writers; /* other threads that have written a line that comes from another core; 0: not known */
 	double stretch; /* instructions of one, mean; 0: it has no end */
 	double memory_cycles; /* from issue of a load to its use, under load; 0: without */
 };

@@ -137,7 +137,7 @@ static double writes_of(double share)
 }
 
 static void set_thresholds(struct core_memory *memory, const struct core_slot *slot,
-	const struct core_odds *odds, struct core_thresholds *thresholds)
+	const struct core_odds *odds, double writers, struct core_thresholds *thresholds)
 {
 	uint32_t last = memory->processor->level_count - 1;
 	double sum = 0;
@@ -154,7 +154,7 @@ static void set_thresholds(struct core_memory *memory, const struct core_slot *s
 		set_threshold(slot->accesses, slot->firsts, sum, &thresholds->first[s],
 			&thresholds->later[s]);
 	}
-	double others = writes_of(odds->transfer);
+	double others = writers > 0 ? writers : writes_of(odds->transfer);
 	double most = memory->processor->cores > 2 ? memory->processor->cores - 1 : 1;
 	/* Accesses whose intervals are seen are those that come again in a trace. */
 	thresholds->written = (float)writes_of(
@@ -184,7 +184,7 @@ int core_memory_start(struct core_memory *memory, const struct core_program *pro
 	set_services(memory, input->memory_cycles);
 	for (size_t i = 0; i < class->slot_count; i++) {
 		set_thresholds(memory, &program->slots[class->slot + i], &input->odds[i],
-			&memory->thresholds[i]);
+			input->writers, &memory->thresholds[i]);
 		set_page_thresholds(&program->slots[class->slot + i], &input->odds[i],
 			&memory->page_thresholds[i]);
 		memory->stream_fill[i] = 0;

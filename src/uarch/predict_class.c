@@ -162,6 +162,7 @@ static struct core_input input_of(struct rppm *rppm, size_t index,
 		if (known_accesses > 0 && known_accesses < lone[i - known->slot])
 			scale_odds(&rppm->odds[i], known_accesses / lone[i - known->slot]);
 	}
+	input.writers = rppm->profile->quality.writers;
 	input.stretch =
 		class->stretches ? (double)class->instructions / (double)class->stretches : 0;
 	double fetches = share(class->fetches, class->instructions);

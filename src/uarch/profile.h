@@ -141,6 +141,7 @@ struct profile_quality {
 	char backend[32]; /* "qemu", "valgrind" */
 	double reuse_rate; /* accesses for each one sampled */
 	double micro_period; /* instructions for each micro-trace */
+	double writers; /* other threads that have written a line since, of accesses that find it so; 0: not known */
 	uint64_t reuse_samples, micro_traces; /* taken */
 	uint64_t lost; /* samples and events that were dropped */
 	uint64_t unmatched; /* stretches of the timeline without a class */

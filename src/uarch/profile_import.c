@@ -223,11 +223,12 @@ static int take_quality(struct importing *importing, const unsigned char *payloa
 	struct profile_quality *quality = &importing->profile->quality;
 	struct raw_quality raw;
 	memcpy(&raw, payload, sizeof raw);
-	if (!is_count(raw.reuse_rate) || !is_count(raw.micro_period))
+	if (!is_count(raw.reuse_rate) || !is_count(raw.micro_period) || !is_count(raw.writers))
 		return err_set(err, -EINVAL, "sampling rates of %g and %g", raw.reuse_rate,
 			raw.micro_period);
 	quality->reuse_rate = raw.reuse_rate;
 	quality->micro_period = raw.micro_period;
+	quality->writers = raw.writers;
 	quality->reuse_samples = raw.reuse_samples;
 	quality->micro_traces = raw.micro_traces;
 	quality->lost = raw.lost;

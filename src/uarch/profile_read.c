@@ -141,6 +141,7 @@ static int take_meta(struct reading *reading, sqlite3_stmt *row, struct err *err
 	} reals[] = {
 		{ "reuse_rate", &quality->reuse_rate },
 		{ "micro_period", &quality->micro_period },
+		{ "writers", &quality->writers },
 		{ "native_s", &quality->native_s },
 		{ "profiled_s", &quality->profiled_s },
 		{ "asking_share", &quality->asking_share },

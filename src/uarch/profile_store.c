@@ -92,6 +92,7 @@ static int put_meta(sqlite3 *db, const struct profile *profile, struct err *err)
 	} reals[] = {
 		{ "reuse_rate", quality->reuse_rate },
 		{ "micro_period", quality->micro_period },
+		{ "writers", quality->writers },
 		{ "native_s", quality->native_s },
 		{ "profiled_s", quality->profiled_s },
 		{ "asking_share", quality->asking_share },

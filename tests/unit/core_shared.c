@@ -24,6 +24,27 @@ static void stores_that_wait_for_a_shared_line_leave_together(void **state)
 	assert_true(result.stack[CORE_COHERENCE] > 0.9 * result.cpi);
 }
 
+static void a_line_goes_to_each_of_its_writers_before_it_comes_back(void **state)
+{
+	(void)state;
+	struct script script = {
+		.codes = { { .class = CODE_MOVE, .flags = CODE_STORE, .data_bytes = 8 } }
+	};
+	repeat(&script, 1);
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = 4096 + 8 * (i % 8);
+	struct processor processor = eight_wide();
+	processor.cores = 4;
+	processor.transfer_ns = TRANSFER;
+	processor.store_queue = STORES;
+	struct core_odds odds = { .beyond = { 0.95, 0.95, 0 }, .transfer = 0.95 };
+	for (unsigned writers = 1; writers < 4; writers++) {
+		struct core_input input = { .writers = writers };
+		double cpi = play(&script, &processor, input, odds).cpi;
+		assert_near(cpi, (writers + 1.) * TRANSFER / (STORES + 2), 0.1);
+	}
+}
+
 /* The other core wants the line all the time: it goes there and back, and stores wait only if their queue cannot. */
 static void a_store_queue_hides_what_fits_into_it_while_the_line_is_away(void **state)
 {
@@ -143,6 +164,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stores_that_wait_for_a_shared_line_leave_together),
+		cmocka_unit_test(a_line_goes_to_each_of_its_writers_before_it_comes_back),
 		cmocka_unit_test(a_store_queue_hides_what_fits_into_it_while_the_line_is_away),
 		cmocka_unit_test(an_atomic_operation_on_a_shared_line_waits_for_it),
 		cmocka_unit_test(a_store_that_waits_for_its_line_gives_its_data_to_loads),

@@ -44,7 +44,7 @@ static void make_raw(struct strbuf *raw)
 	} micro = { { after_lock(), 7, 2, 100 }, { { 0, 0, 1 }, { 0xabc, 1, 0 } } };
 	const struct raw_branches branches = { after_lock(), 7, 2, 10, 4, 3, 1 };
 	const struct raw_quality quality = {
-		.reuse_rate = 1000, .micro_period = 5, .micro_traces = 1
+		.writers = 1.5, .reuse_rate = 1000, .micro_period = 5, .micro_traces = 1
 	};
 	raw_begin(raw);
 	for (int i = 0; i < 2; i++)
@@ -338,6 +338,7 @@ static void a_file_holds_all_of_a_profile(void **state)
 	assert_true(profile_is_file(bytes, count));
 	assert_int_equal(profile_read(bytes, count, "a.ccp", &after, &err), 0);
 	assert_same(&before, &after);
+	assert_true(before.quality.writers == 1.5 && after.quality.writers == 1.5);
 	assert_int_equal(profile_write(&after, &again, &count_again, &err), 0);
 	assert_int_equal(count, count_again);
 	assert_memory_equal(bytes, again, count);

@@ -39,6 +39,11 @@ static void store(int thread, int samples, uint64_t gap)
 	}
 }
 
+static double odds_of(const struct vcpu *vcpu, uint64_t line, uint64_t instructions)
+{
+	return sharing_odds(vcpu, line, instructions).written;
+}
+
 static void odds_grow_with_the_time_between_accesses(void **state)
 {
 	(void)state;
@@ -46,11 +51,11 @@ static void odds_grow_with_the_time_between_accesses(void **state)
 	/* 50 stores in 1,000 instructions; in turns, as on one core. */
 	store(0, 20, 1000);
 	store(1, 20, 1000);
-	assert_float_equal(sharing_odds(&vcpus[0], LINE, 0), 0, 0);
+	assert_float_equal(odds_of(&vcpus[0], LINE, 0), 0, 0);
 	/* 19 gaps of 20 samples, less the bias of one over their span. */
-	assert_float_equal(sharing_odds(&vcpus[0], LINE, 20), 1 - exp(-18.0 / 19), 1e-9);
-	assert_float_equal(sharing_odds(&vcpus[0], LINE, 2000), 1, 1e-9);
-	assert_float_equal(sharing_odds(&vcpus[0], LINE + 1, 2000), 0, 0);
+	assert_float_equal(odds_of(&vcpus[0], LINE, 20), 1 - exp(-18.0 / 19), 1e-9);
+	assert_float_equal(odds_of(&vcpus[0], LINE, 2000), 1, 1e-9);
+	assert_float_equal(odds_of(&vcpus[0], LINE + 1, 2000), 0, 0);
 }
 
 static void who_waits_or_is_done_writes_nothing(void **state)
@@ -59,15 +64,15 @@ static void who_waits_or_is_done_writes_nothing(void **state)
 	start();
 	store(1, 20, 1000);
 	waiting = &vcpus[1];
-	assert_float_equal(sharing_odds(&vcpus[0], LINE, 20), 0, 0);
+	assert_float_equal(odds_of(&vcpus[0], LINE, 20), 0, 0);
 	waiting = NULL;
-	assert_true(sharing_odds(&vcpus[0], LINE, 20) > 0);
+	assert_true(odds_of(&vcpus[0], LINE, 20) > 0);
 	slots[1].instructions += 20000;
-	assert_float_equal(sharing_odds(&vcpus[0], LINE, 20), 0, 0);
+	assert_float_equal(odds_of(&vcpus[0], LINE, 20), 0, 0);
 	store(1, 20, 1000);
-	assert_true(sharing_odds(&vcpus[0], LINE, 20) > 0);
+	assert_true(odds_of(&vcpus[0], LINE, 20) > 0);
 	sharing_end(&vcpus[1]);
-	assert_float_equal(sharing_odds(&vcpus[0], LINE, 20), 0, 0);
+	assert_float_equal(odds_of(&vcpus[0], LINE, 20), 0, 0);
 }
 
 static void the_rate_follows_what_is_done_last(void **state)
@@ -76,7 +81,7 @@ static void the_rate_follows_what_is_done_last(void **state)
 	start();
 	store(1, 500, 1000);
 	store(1, 500, 4000);
-	assert_float_equal(sharing_odds(&vcpus[0], LINE, 20), 1 - exp(-0.25), 0.01);
+	assert_float_equal(odds_of(&vcpus[0], LINE, 20), 1 - exp(-0.25), 0.01);
 }
 
 static void a_line_that_stays_outlives_those_that_pass(void **state)
@@ -86,7 +91,7 @@ static void a_line_that_stays_outlives_those_that_pass(void **state)
 	store(1, 20, 1000);
 	for (uint64_t line = 1000; line < 5000; line++)
 		sharing_sample(&vcpus[1], line, true, WEIGHT);
-	assert_true(sharing_odds(&vcpus[0], LINE, 20) > 0);
+	assert_true(odds_of(&vcpus[0], LINE, 20) > 0);
 }
 
 static void only_instructions_that_met_are_known(void **state)
@@ -105,14 +110,34 @@ static void only_instructions_that_met_are_known(void **state)
 	assert_true(sharing_is_met(6));
 }
 
+/* 7 stores beside one another in 1,000 instructions: who looks at 50 of them sees the burst or nothing. */
+static void stores_in_a_burst_are_no_more_than_one(void **state)
+{
+	(void)state;
+	enum { BURST = 6, REST = 994, PERIOD = BURST + REST, LOOK = 50 };
+	start();
+	store(1, 20, PERIOD);
+	for (int i = 0; i < 20; i++) {
+		for (int k = 0; k < BURST; k++)
+			sharing_gap(&vcpus[1], LINE, 1);
+		sharing_gap(&vcpus[1], LINE, REST);
+	}
+	struct sharing_odds odds = sharing_odds(&vcpus[0], LINE, LOOK);
+	assert_float_equal(odds.written, (BURST + LOOK) / (double)PERIOD, 1e-6);
+	assert_float_equal(odds.writers, odds.written, 1e-9);
+	assert_float_equal(odds_of(&vcpus[0], LINE, 2 * PERIOD), 1, 1e-9);
+	assert_true(sharing_is_shared(&vcpus[0], LINE));
+	assert_false(sharing_is_shared(&vcpus[1], LINE));
+}
+
 static void two_samples_say_nothing_of_a_rate(void **state)
 {
 	(void)state;
 	start();
 	store(1, 2, 10);
-	assert_float_equal(sharing_odds(&vcpus[0], LINE, 20), 0, 0);
+	assert_float_equal(odds_of(&vcpus[0], LINE, 20), 0, 0);
 	store(1, 1, 10);
-	assert_true(sharing_odds(&vcpus[0], LINE, 20) > 0);
+	assert_true(odds_of(&vcpus[0], LINE, 20) > 0);
 }
 
 int main(void)
@@ -123,6 +148,7 @@ int main(void)
 		cmocka_unit_test(the_rate_follows_what_is_done_last),
 		cmocka_unit_test(a_line_that_stays_outlives_those_that_pass),
 		cmocka_unit_test(only_instructions_that_met_are_known),
+		cmocka_unit_test(stores_in_a_burst_are_no_more_than_one),
 		cmocka_unit_test(two_samples_say_nothing_of_a_rate),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
