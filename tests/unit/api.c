@@ -67,6 +67,30 @@ static void bad_arguments_are_refused_with_the_reason(void **state)
 	expect_refusal(none, 1, CORECAST_TIME, 8, NULL, -EINVAL, "0 threads");
 }
 
+static void empty_and_senseless_stalls_are_refused(void **state)
+{
+	(void)state;
+	double rising[RUNS], some[RUNS];
+	for (size_t i = 0; i < RUNS; i++) {
+		rising[i] = runs[i].threads;
+		some[i] = 1;
+	}
+	struct corecast_stalls stalls[] = { { "lock", rising }, { "memory", some } };
+	const struct corecast_forecast_opts opts = { .stalls = stalls, .stall_count = 2 };
+	struct corecast_prediction *p = NULL;
+	assert_int_equal(corecast_forecast(runs, RUNS, CORECAST_TIME, 8, &opts, &p, NULL), 0);
+	corecast_prediction_free(p);
+	stalls[1].name = NULL;
+	expect_refusal(runs, RUNS, CORECAST_TIME, 8, &opts, -EINVAL, "category 1 is empty");
+	stalls[1] = (struct corecast_stalls){ "memory", NULL };
+	expect_refusal(runs, RUNS, CORECAST_TIME, 8, &opts, -EINVAL, "category 1 is empty");
+	stalls[1].values = some;
+	some[RUNS - 1] = -1;
+	expect_refusal(runs, RUNS, CORECAST_TIME, 8, &opts, -EINVAL, "'memory', measurement");
+	some[RUNS - 1] = (double)INFINITY;
+	expect_refusal(runs, RUNS, CORECAST_TIME, 8, &opts, -EINVAL, "'memory', measurement");
+}
+
 static void a_tuner_finds_a_peak(void **state)
 {
 	(void)state;
@@ -112,6 +136,7 @@ int main(void)
 		cmocka_unit_test(a_forecast_has_every_count_to_the_target),
 		cmocka_unit_test(methods_are_chosen_by_name),
 		cmocka_unit_test(bad_arguments_are_refused_with_the_reason),
+		cmocka_unit_test(empty_and_senseless_stalls_are_refused),
 		cmocka_unit_test(a_tuner_finds_a_peak),
 		cmocka_unit_test(bad_tuners_are_refused_with_the_reason),
 		cmocka_unit_test(freeing_nothing_is_fine),
