@@ -30,7 +30,22 @@ static int add_change(struct changes *changes, uint64_t time_ns, int64_t by)
 	return 0;
 }
 
-static int add_thread(struct changes *changes, const struct build_thread *thread)
+/*
+ * When a thread's wait was over. A sleep is as long as was asked, and timers are late: what lies between it and the CPU time of the next step is
+ * theirs, up to the kernel's slack and a wake-up.
+ */
+static uint64_t end_of_wait(const struct build_thread *thread, size_t step, uint64_t late_ns)
+{
+	const struct build_step *wait = &thread->steps[step], *next = wait + 1;
+	uint64_t end_ns = wait->begin_ns + wait->waited_ns;
+	if (wait->op != STEP_SLEEP || step + 1 == thread->step_count ||
+		next->begin_ns < end_ns + next->cpu_ns)
+		return end_ns;
+	uint64_t gap_ns = next->begin_ns - next->cpu_ns - end_ns;
+	return end_ns + (gap_ns < late_ns ? gap_ns : late_ns);
+}
+
+static int add_thread(struct changes *changes, const struct build_thread *thread, uint64_t late_ns)
 {
 	int code = add_change(changes, thread->start_ns, 1);
 	for (size_t i = 0; i < thread->step_count && code == 0; i++) {
@@ -39,7 +54,7 @@ static int add_thread(struct changes *changes, const struct build_thread *thread
 			continue;
 		code = add_change(changes, step->begin_ns, -1);
 		if (code == 0)
-			code = add_change(changes, step->begin_ns + step->waited_ns, 1);
+			code = add_change(changes, end_of_wait(thread, i, late_ns), 1);
 	}
 	return code < 0 ? code : add_change(changes, thread->end_ns, -1);
 }
@@ -52,13 +67,15 @@ static int compare(const void *left, const void *right)
 
 int build_taken(struct build *build)
 {
+	enum { TIMER_SLACK_NS = 50000 }; /* Linux's default: prctl(2), PR_SET_TIMERSLACK */
+	uint64_t late_ns = TIMER_SLACK_NS + build->opts.wakes.latency_ns;
 	struct changes changes = { 0 };
 	double could_ns = 0, had_ns = (double)build_trace_cpu_ns(&build->trace);
 	int64_t active = 0;
 	int code = 0;
 	build->taken = build->taken_of_run = 0;
 	for (size_t i = 0; i < build->trace.thread_count && code == 0; i++)
-		code = add_thread(&changes, &build->trace.threads[i]);
+		code = add_thread(&changes, &build->trace.threads[i], late_ns);
 	if (code == 0 && changes.count > 0)
 		qsort(changes.items, changes.count, sizeof *changes.items, compare);
 	for (size_t i = 0; i + 1 < changes.count && code == 0; i++) {

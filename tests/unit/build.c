@@ -280,6 +280,35 @@ static void what_others_had_of_the_cores_is_told(void **state)
 	assert_true(has_note(shared, "locks of its own making"));
 }
 
+/* Two threads that sleep for 300 us, and are let go so much later. */
+static struct model *sleeping(uint64_t late_ns)
+{
+	struct script s = begin(1);
+	for (int i = 0; i < 100; i++) {
+		op(&s, MAIN, EVENT_WAIT, WHAT_SLEEP, 0, 4);
+		op(&s, 1, EVENT_WAIT, WHAT_SLEEP, 0, 5);
+		uint64_t due_ns = s.now_ns += 300000;
+		s.now_ns += late_ns;
+		for (uint32_t tid = 0; tid <= 1; tid++)
+			send(&s, (struct event){ .tid = tid ? 1 : MAIN,
+					 .kind = EVENT_PASS,
+					 .what = WHAT_SLEEP,
+					 .site = tid ? 5 : 4,
+					 .woken_ns = due_ns });
+	}
+	return finish(&s, 1);
+}
+
+/* A timer is late by its slack; by much more others had the core. */
+static void late_timers_are_nobodys_doing(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *usual = sleeping(45000);
+	AUTO(model) struct model *late = sleeping(200000);
+	assert_false(has_note(usual, "other programs had"));
+	assert_true(has_note(late, "other programs had"));
+}
+
 static void a_workload_that_changes_is_told(void **state)
 {
 	(void)state;
@@ -499,6 +528,7 @@ int main(void)
 		cmocka_unit_test(rounds_stay_and_their_work_is_shared),
 		cmocka_unit_test(who_always_works_longer_is_another_kind),
 		cmocka_unit_test(what_others_had_of_the_cores_is_told),
+		cmocka_unit_test(late_timers_are_nobodys_doing),
 		cmocka_unit_test(a_workload_that_changes_is_told),
 		cmocka_unit_test(a_run_that_tells_little_is_called_short),
 		cmocka_unit_test(connections_come_from_a_source),
