@@ -19,5 +19,4 @@ without_room export run.cct --to csv -o a.csv
 without_room export run.cct --to cct -o a.cct
 without_room measure --stalls none -n 1 -r 1 -o a.csv -- true '{n}'
 without_room record --via preload -o a.cct -- true
-without_room profile -o a.ccp -- true
 ls | diff before - && echo "nothing is left"
