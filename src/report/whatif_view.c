@@ -39,6 +39,20 @@ static void add_changes(struct strbuf *out, const struct whatif_answer *answer)
 	}
 }
 
+/* The fewest other cores on which it may be as fast as on the best: a difference that the interval does not show is none. */
+static const struct whatif_point *find_rival(
+	const struct whatif_answer *answer, const struct whatif_point *best)
+{
+	const struct whatif_point *rival = NULL;
+	for (size_t i = 0; i < answer->point_count; i++) {
+		const struct whatif_point *point = &answer->points[i];
+		if (point != best && point->low_ns <= best->predicted_ns &&
+			(!rival || point->cores < rival->cores))
+			rival = point;
+	}
+	return rival;
+}
+
 static void add_answer(struct strbuf *out, const struct whatif_answer *answer)
 {
 	const struct whatif_point *best = &answer->points[0];
@@ -51,6 +65,11 @@ static void add_answer(struct strbuf *out, const struct whatif_answer *answer)
 	strbuf_addf(out, ": %s (%s to %s), %.2f times as fast as on the %" PRIu32 " recorded.\n",
 		seconds(best->predicted_ns).text, seconds(best->low_ns).text,
 		seconds(best->high_ns).text, whatif_speedup(answer, best), answer->facts->cores);
+	const struct whatif_point *rival = find_rival(answer, best);
+	if (rival)
+		strbuf_addf(out, "On %" PRIu32 " core%s it may be as fast: %s to %s.\n",
+			rival->cores, rival->cores == 1 ? "" : "s", seconds(rival->low_ns).text,
+			seconds(rival->high_ns).text);
 }
 
 /* What threads waited for is not in the recording: what was made of it. */

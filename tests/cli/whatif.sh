@@ -50,6 +50,8 @@ echo "--- one prediction"
 "$CORECAST" whatif lock.csv --without cache --replications 1
 echo "--- several"
 "$CORECAST" whatif amdahl.csv --cores 1-4 --replications 1
+echo "--- no faster on more"
+"$CORECAST" whatif amdahl.csv --cores 4,8 --replications 1 | head -n 3
 
 "$CORECAST" whatif amdahl.csv --cores 1-4 --json --jobs 1 >one.json
 "$CORECAST" whatif amdahl.csv --cores 1-4 --json --jobs 3 >three.json

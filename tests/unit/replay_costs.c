@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a recording says of its machine: what waiting costs, and what others had of the cores. */
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "replay_fixture.h"
+
+/* x sleeps for the condition, and then for its mutex, which y still has: 6 us of CPU time, of which the last event tells. */
+static void what_a_sleep_costs_is_the_mean_of_all(void **state)
+{
+	(void)state;
+	enum { ROUNDS = 8, ROUND_US = 100 };
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	strbuf_add(&text, "time_ns,tid,event,what,object,value,woken_ns,cpu_ns,flags\n"
+			  "0,x,start,,,,,1,\n"
+			  "0,y,start,,,,,1,\n");
+	for (int i = 0; i < ROUNDS; i++) {
+		int us = i * ROUND_US, x = 1 + i * 8, y = 1 + i * 2;
+		strbuf_addf(&text, "%d000,x,pass,mutex,m,,,%d000,\n", us + 1, x);
+		strbuf_addf(&text, "%d000,x,release,mutex,m,,,%d000,implicit\n", us + 2, x + 1);
+		strbuf_addf(&text, "%d000,x,wait,cond,c,m,,%d000,\n", us + 2, x + 1);
+		strbuf_addf(&text, "%d000,y,pass,mutex,m,,,%d000,\n", us + 50, y);
+		strbuf_addf(&text, "%d000,y,release,cond,c,,,%d000,\n", us + 51, y + 1);
+		strbuf_addf(&text, "%d000,x,woken,cond,c,y,,,\n", us + 51);
+		strbuf_addf(&text, "%d000,x,pass,cond,c,y,,%d000,waited\n", us + 51, x + 1);
+		strbuf_addf(&text, "%d000,x,wait,mutex,m,,,%d000,implicit\n", us + 51, x + 1);
+		strbuf_addf(&text, "%d000,y,release,mutex,m,,,%d000,\n", us + 52, y + 2);
+		strbuf_addf(&text, "%d000,x,woken,mutex,m,y,,,\n", us + 52);
+		strbuf_addf(
+			&text, "%d000,x,pass,mutex,m,y,,%d000,waited|implicit\n", us + 80, x + 7);
+		strbuf_addf(&text, "%d000,x,release,mutex,m,,,%d000,\n", us + 81, x + 8);
+	}
+	strbuf_add(&text, "900000,x,exit,,,,,90000,\n900000,y,exit,,,,,90000,\n");
+	struct fixture f = load(text.text, 2);
+	struct replay_facts facts;
+	replay_facts(f.replay, &facts);
+	assert_int_equal(facts.block_ns, 3000);
+	release(&f);
+}
+
+/* Eight sleeps of 8 us are seen; a and b share the core with those, for a slice at a time. */
+static void more_switches_cost_no_more_in_all(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	strbuf_add(&text, "time_ns,tid,event,what,object,value,woken_ns,cpu_ns,flags\n"
+			  "0,a,start,,,,,1,\n0,b,start,,,,,1,\n0,x,start,,,,,1,\n");
+	for (int i = 0; i < 8; i++) {
+		int us = i * 20000;
+		strbuf_addf(&text, "%d000,x,wait,sem,s,,,%d000,\n", us + 1, 1 + i * 9);
+		strbuf_addf(&text, "%d000,a,release,sem,s,,,%d000,\n", us + 10000, us / 2 + 5000);
+		strbuf_addf(&text, "%d000,x,woken,sem,s,a,,,\n", us + 10000);
+		strbuf_addf(&text, "%d000,x,pass,sem,s,a,,%d000,waited\n", us + 11000, 9 + i * 9);
+	}
+	strbuf_add(&text, "160000000,a,exit,,,,,80000000,\n160000000,b,exit,,,,,80000000,\n"
+			  "160000000,x,exit,,,,,73000,\n");
+	struct fixture f = load(text.text, 1);
+	struct replay_facts facts;
+	replay_facts(f.replay, &facts);
+	assert_in_range(facts.block_ns, 8000 / 20, 8000 / 2);
+	release(&f);
+}
+
+/*
+ * x is woken on the core that it had, where z goes on: the two share it, beside one that idles, until the tick at
+ * 8 ms. That is no other program's doing.
+ */
+static void what_threads_lose_to_one_another_is_not_lost_to_others(void **state)
+{
+	(void)state;
+	static const char text[] = "time_ns,tid,event,what,object,value,woken_ns,cpu_ns,flags\n"
+				   "0,x,start,,,,,1,\n"
+				   "0,y,start,,,,,1,\n"
+				   "1000000,x,wait,sem,s,,,1000000,\n"
+				   "2000000,z,start,,,y,,1,\n"
+				   "4000000,y,exit,,,,,4000000,\n"
+				   "6000000,z,release,sem,s,,,4000000,\n"
+				   "6000000,x,woken,sem,s,,,,\n"
+				   "8000000,x,pass,sem,s,,6000000,1000000,waited\n"
+				   "14000000,z,exit,,,,,12000000,\n"
+				   "16000000,x,exit,,,,,9000000,\n";
+	struct fixture f = load(text, 2);
+	struct replay_facts facts;
+	replay_facts(f.replay, &facts);
+	assert_true(facts.wakes_in_place);
+	assert_true(facts.available < 0.95);
+	assert_true(facts.available_full > 0.99);
+	assert_in_range(play(&f, 2, NULL, 0), 15900000, 16100000);
+	/* Among more cores x looks for one that idles, though z is kept where x was. */
+	struct replay_change kept = speed_of(2, 1);
+	kept.cores[0] = 1;
+	assert_in_range(play(&f, 2, &kept, 1), 15900000, 16100000);
+	assert_in_range(play(&f, 3, &kept, 1), 13900000, 14100000);
+	release(&f);
+}
+
+/* b keeps its core while it waits, and needs 0.4 ms from a's release to having the lock: it will again. */
+static void taking_a_lock_over_is_work(void **state)
+{
+	(void)state;
+	static const char text[] = "time_ns,tid,event,what,object,value,woken_ns,cpu_ns,flags\n"
+				   "0,a,start,,,,,1,\n"
+				   "0,b,start,,,,,1,\n"
+				   "0,a,pass,mutex,m,,,1,\n"
+				   "900000,b,wait,mutex,m,,,900000,\n"
+				   "1000000,a,release,mutex,m,,,1000000,\n"
+				   "1000000,b,woken,mutex,m,a,,,\n"
+				   "1000000,a,exit,,,,,1000000,\n"
+				   "1400000,b,pass,mutex,m,a,1000000,1400000,waited\n"
+				   "2400000,b,release,mutex,m,,,2400000,\n"
+				   "2400000,b,exit,,,,,2400000,\n";
+	struct fixture f = load(text, 2);
+	assert_in_range(play(&f, 2, NULL, 0), 2299900, 2300100);
+	release(&f);
+}
+
+/*
+ * Two threads had half of a core each, and others one core's time. On one core others have the one that is left to them, on
+ * four they want a quarter of each; or, as is guessed, what was lost is lost to half of the threads' time on any.
+ */
+static void others_want_as_much_of_other_cores(void **state)
+{
+	(void)state;
+	static const char text[] = WORK_HEAD "0,a,1,start,,,,,\n"
+					     "0,b,1,start,,,,,\n"
+					     "40000000,a,20000000,exit,,,,,\n"
+					     "40000000,b,20000000,exit,,,,,\n";
+	static const struct {
+		uint32_t cores;
+		uint64_t ns, guessed_ns;
+	} expected[] = { { 1, 40000000, 80000000 }, { 2, 40000000, 40000000 },
+		{ 4, 26666667, 40000000 } };
+	struct fixture f = load(text, 2);
+	for (size_t i = 0; i < 4 * ARRAY_SIZE(expected); i++) {
+		struct replay_run run = { .cores = expected[i / 4].cores, .seed = i % 4 };
+		uint64_t expected_ns =
+			run.seed & 2 ? expected[i / 4].guessed_ns : expected[i / 4].ns;
+		uint64_t ns;
+		assert_int_equal(replay_run(f.replay, &run, &ns, NULL), 0);
+		assert_in_range(ns, expected_ns / 100 * 97, expected_ns / 100 * 103);
+	}
+	release(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_sleep_costs_is_the_mean_of_all),
+		cmocka_unit_test(more_switches_cost_no_more_in_all),
+		cmocka_unit_test(what_threads_lose_to_one_another_is_not_lost_to_others),
+		cmocka_unit_test(taking_a_lock_over_is_work),
+		cmocka_unit_test(others_want_as_much_of_other_cores),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
