@@ -54,8 +54,8 @@ static void of_a_library_for_all_it_is_who_called(void **state)
 	if (behind == 64 || memcmp(yield + behind - 7, "\xb8\x18\0\0\0", 5) != 0)
 		skip(); /* another C library's */
 	uint64_t at = (uintptr_t)yield + behind;
-	const uint64_t callers[] = { (uintptr_t)dlsym(RTLD_DEFAULT, "pthread_create"),
-		(uintptr_t)works_here };
+	/* Not a function that sanitizers have in the program instead. */
+	const uint64_t callers[] = { (uintptr_t)yield, (uintptr_t)works_here };
 	assert_int_equal(find(&places, at, callers, 2), (uintptr_t)works_here);
 	assert_int_equal(find(&places, at, NULL, 0), at - 6);
 }
