@@ -4,16 +4,22 @@
 
 enum { TRANSFER = 100, STORES = 20, LOCKED = 20 };
 
-/* However often others write it: all that the store queue holds goes each time that the line is here. */
-static void stores_that_wait_for_a_shared_line_leave_together(void **state)
+static struct script stores_to_a_line(void)
 {
-	(void)state;
 	struct script script = {
 		.codes = { { .class = CODE_MOVE, .flags = CODE_STORE, .data_bytes = 8 } }
 	};
 	repeat(&script, 1);
 	for (unsigned i = 0; i < OPS; i++)
 		script.ops[i].address = 4096 + 8 * (i % 8);
+	return script;
+}
+
+/* However often others write it: all that the store queue holds goes each time that the line is here. */
+static void stores_that_wait_for_a_shared_line_leave_together(void **state)
+{
+	(void)state;
+	struct script script = stores_to_a_line();
 	struct processor processor = eight_wide();
 	processor.transfer_ns = TRANSFER;
 	processor.store_queue = STORES;
@@ -27,12 +33,7 @@ static void stores_that_wait_for_a_shared_line_leave_together(void **state)
 static void a_line_goes_to_each_of_its_writers_before_it_comes_back(void **state)
 {
 	(void)state;
-	struct script script = {
-		.codes = { { .class = CODE_MOVE, .flags = CODE_STORE, .data_bytes = 8 } }
-	};
-	repeat(&script, 1);
-	for (unsigned i = 0; i < OPS; i++)
-		script.ops[i].address = 4096 + 8 * (i % 8);
+	struct script script = stores_to_a_line();
 	struct processor processor = eight_wide();
 	processor.cores = 4;
 	processor.transfer_ns = TRANSFER;

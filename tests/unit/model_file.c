@@ -1,31 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Model files: what is read, what is written, and what is refused in which line. */
-#include "cmocka_all.h"
-
-#include "base/mem.h"
-#include "model/model.h"
+#include "model_script.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static int read_text(const char *text, struct model **ret, struct err *err)
-{
-	AUTO_FILE FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
-	assert_non_null(in);
-	return model_read(in, "m.yaml", ret, err);
-}
-
-static struct model *parse(const char *text)
-{
-	struct model *model = NULL;
-	struct err err;
-	if (read_text(text, &model, &err) < 0)
-		fail_msg("%s", err.text);
-	return model;
-}
 
 static char *write_text(const struct model *model)
 {

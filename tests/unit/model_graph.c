@@ -1,32 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Models as they are simulated, against closed forms; warming up and intervals against theory. */
-#include "cmocka_all.h"
+#include "model_script.h"
 
-#include "base/mem.h"
 #include "base/rng.h"
 #include "model/fit.h"
 #include "model/graph.h"
-#include "model/sample.h"
 #include "model/steady.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { REPLICATIONS = 10, REQUESTS = 20000 };
-
-static struct model *parse(const char *text)
-{
-	struct model *model = NULL;
-	struct err err;
-	AUTO_FILE FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
-	assert_non_null(in);
-	if (model_read(in, "m.yaml", &model, &err) < 0)
-		fail_msg("%s", err.text);
-	return model;
-}
 
 /* Parameters of a model with the first one set. */
 static double *with_first(const struct model *model, double first)
@@ -196,184 +179,12 @@ static void a_program_with_a_serial_part_obeys_amdahl(void **state)
 		      "  helper: { fragments: { work: { cpu: 900 ms / n, arrive: end } } }\n");
 	for (unsigned n = 2; n <= 16; n *= 2) {
 		AUTO_FREE double *parameters = with_first(model, n);
-		AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
-		const struct sample_options options = { .model = model, .parameters = parameters };
-		struct err err;
-		if (sample_run(&options, row, &err) < 0)
-			fail_msg("%s", err.text);
+		AUTO_FREE double *row =
+			run_with(model, (struct sample_options){ .parameters = parameters });
 		/* A nanosecond: times are whole ones. */
 		assert_true(fabs(row[sample_at(model) + SAMPLE_RUN_S] - (0.1 + 0.9 / n)) < 2e-9);
 		assert_true(row[GRAPH_TICKS] == 1);
 	}
-}
-
-/* Two rounds of six pieces of 10 ms, each of which is dealt out among three. */
-static void what_a_barrier_refills_is_dealt_out_again(void **state)
-{
-	(void)state;
-	AUTO(model)
-	struct model *model = parse("corecast_model: 1\n"
-				    "barriers: { meet: { threads: 3 } }\n"
-				    "queues: { pieces: { initial: 6, refilled_by: meet } }\n"
-				    "threads:\n"
-				    "  w: { count: 3, fragments: {\n"
-				    "    take: { try_get: pieces, else: come },\n"
-				    "    work: { cpu: 10 ms, next: take },\n"
-				    "    come: { arrive: meet },\n"
-				    "    rounds: { loop: take, times: 1, next: exit } } }\n");
-	AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
-	struct err err;
-	if (sample_run(&(struct sample_options){ .model = model }, row, &err) < 0)
-		fail_msg("%s", err.text);
-	assert_true(row[graph_fragment_at(model, 0, 1) + GRAPH_COUNT] == 12);
-	assert_true(fabs(row[GRAPH_TIME_S] - 0.04) < 1e-6);
-}
-
-static void loops_locks_and_parts_are_counted(void **state)
-{
-	(void)state;
-	AUTO(model)
-	struct model *model = parse(
-		"corecast_model: 1\n"
-		"hardware: { cores: 2 }\n"
-		"mutexes: { m: {} }\n"
-		"semaphores: { s: {} }\n"
-		"queues: { q: { initial: 3 } }\n"
-		"threads:\n"
-		"  w: { count: 2, fragments: { outer: { loop: inner, times: 3, next: post },\n"
-		"    inner: { loop: lock, times: { 2: 1 }, next: outer },\n"
-		"    lock: { lock: m, part: locked }, held: { cpu: 10 ms, unlock: m, part: "
-		"locked,\n"
-		"      next: inner }, post: { post: s, times: 2, next: exit } } }\n"
-		"  waiter: { count: 1, fragments: { first: { loop: take, times: 4, next: get },\n"
-		"    take: { acquire: s, next: first }, get: { cpu: 1 us, try_get: q, else: exit,\n"
-		"    next: get } "
-		"} }\n");
-	AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
-	const struct sample_options options = { .model = model };
-	AUTO_FREE double *parameters = with_first(model, 0);
-	struct sample_options with = options;
-	with.parameters = parameters;
-	struct err err;
-	if (sample_run(&with, row, &err) < 0)
-		fail_msg("%s", err.text);
-	const double *mutex = row + graph_object_at(model, 0);
-	assert_true(mutex[GRAPH_USES] == 12); /* 2 threads, 3 times 2 passes */
-	assert_true(fabs(mutex[GRAPH_HELD_S] - 0.12) < 1e-9);
-	assert_true(fabs(row[GRAPH_TIME_S] - 0.12) < 1e-5);
-	assert_true(row[graph_part_at(model, 0) + GRAPH_COUNT] == 12);
-	assert_true(row[sample_peak_at(model, 2)] == 3);
-	const double *get = row + graph_fragment_at(model, 1, 2);
-	assert_true(get[GRAPH_COUNT] == 4); /* three items, then none */
-}
-
-/* A tenth of ten draws ends the thread, after all others; a quarter of four passes does eight ticks at once. */
-static void what_is_drawn_from_a_deck_adds_up(void **state)
-{
-	(void)state;
-	AUTO(model)
-	struct model *model = parse(
-		"corecast_model: 1\n"
-		"threads:\n"
-		"  w: { count: 1, fragments: {\n"
-		"    often: { cpu: 1 us, do: tick, next: { often: 0.6, loop: 0.3, end: 0.1 },\n"
-		"      draws: 10, last: end },\n"
-		"    loop: { loop: turn, times: { 0: 0.6667, 7: 0.3333 }, draws: 3, next: often "
-		"},\n"
-		"    turn: { cpu: 1 us, do: tick, next: loop },\n"
-		"    end: { cpu: 1 us, next: exit } } }\n");
-	AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
-	AUTO_FREE double *parameters = with_first(model, 0);
-	for (uint64_t seed = 1; seed <= 20; seed++) {
-		const struct sample_options options = {
-			.model = model, .parameters = parameters, .seed = seed
-		};
-		struct err err;
-		if (sample_run(&options, row, &err) < 0)
-			fail_msg("%s", err.text);
-		assert_true(row[GRAPH_TICKS] == 10 + 7);
-	}
-}
-
-/* Ticks of a model whose only parameter is the number of its threads. */
-static double ticks_of_four_threads(const char *text)
-{
-	AUTO(model) struct model *model = parse(text);
-	AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
-	double threads[] = { 4 };
-	struct sample_options options = { .model = model, .parameters = threads };
-	struct err err;
-	if (sample_run(&options, row, &err) < 0)
-		fail_msg("%s", err.text);
-	return row[GRAPH_TICKS];
-}
-
-/* Nine jobs of four threads: one has three; and what is below nothing is nothing. */
-static void turns_that_cannot_be_divided_add_up(void **state)
-{
-	(void)state;
-	assert_true(
-		ticks_of_four_threads(
-			"corecast_model: 1\n"
-			"parameters: { n: 4 }\n"
-			"threads: { w: { count: n, fragments: { jobs: { loop: job, times: 9 / n,\n"
-			"  next: more }, job: { cpu: 1 us, do: tick, next: jobs },\n"
-			"  more: { loop: job, times: 3 - n, next: exit } } } }\n") == 9);
-}
-
-/* Two of three locks each: drawn in any order, threads would soon wait for one another. */
-static void who_holds_one_instance_takes_a_later_one(void **state)
-{
-	(void)state;
-	AUTO(model)
-	struct model *model =
-		parse("corecast_model: 1\n"
-		      "mutexes: { fork: { instances: 3 } }\n"
-		      "threads: { w: { count: 3, fragments: { often: { loop: left, times: 500,\n"
-		      "  next: exit }, left: { cpu: 1 us, lock: fork }, right: { cpu: 1 us,\n"
-		      "  lock: fork }, back: { cpu: 1 us, unlock: fork }, last: { unlock: fork,\n"
-		      "  next: often } } } }\n");
-	AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
-	for (uint64_t seed = 1; seed <= 20; seed++) {
-		const struct sample_options options = { .model = model, .seed = seed };
-		struct err err;
-		if (sample_run(&options, row, &err) < 0)
-			fail_msg("%s", err.text);
-	}
-}
-
-/* Two threads on two cores that lock 1000 times for 10 us each: time in all, s. */
-static double time_of_shares(const char *shares)
-{
-	AUTO_FREE char *text = NULL;
-	assert_true(
-		asprintf(&text,
-			"corecast_model: 1\nhardware: { cores: 2 }\n"
-			"mutexes: { m: { instances: 100, shares: %s } }\n"
-			"threads: { w: { count: 2, fragments: { often: { loop: lock, times: 1000,\n"
-			"  next: exit }, lock: { lock: m }, unlock: { cpu: 10 us, unlock: m,\n"
-			"  next: often } } } }\n",
-			shares) > 0);
-	AUTO(model) struct model *model = parse(text);
-	AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
-	const struct sample_options options = { .model = model };
-	struct err err;
-	if (sample_run(&options, row, &err) < 0)
-		fail_msg("%s", err.text);
-	return row[GRAPH_TIME_S];
-}
-
-/*
- * One that has all lockings is the only one; a hundred that have a hundredth each are hardly ever the same. With a half at one,
- * both threads are free to draw in two of three turns of 10 us, and one of four such turns has one thread wait; in the third turn one holds
- * that lock, and the other comes to it in half of them: 5/3 sections in each turn.
- */
-static void instances_are_locked_by_their_shares(void **state)
-{
-	(void)state;
-	assert_true(fabs(time_of_shares("[100%]") - 0.02) < 0.0001);
-	assert_true(fabs(time_of_shares("[1%, 1%, 1%]") - 0.01) < 0.0005);
-	assert_true(fabs(time_of_shares("[50%]") - 0.012) < 0.0004);
 }
 
 /* Clients that measured 150 us at a program that answers in 100 us, and saw it away for 1050 us: they think for 1 ms. */
@@ -397,136 +208,6 @@ static void what_clients_measure_tells_the_way_to_them(void **state)
 	/* Less than the program takes is no response of its clients. */
 	assert_int_equal(model_fit_response(model, 90e-6, &fit), 0);
 	assert_true(fabs(model->way.value - 50e-6) < 1e-9);
-}
-
-/* What is taken and given back is drawn: a few more may be given back. */
-static void a_limit_that_lends_may_get_a_few_too_many(void **state)
-{
-	static const char *const how[] = { "count: 3", "count: 3, lends: true" };
-	(void)state;
-	for (int i = 0; i < 2; i++) {
-		AUTO_FREE char *text = NULL;
-		assert_true(asprintf(&text,
-				    "corecast_model: 1\nlimits: { l: { %s } }\n"
-				    "threads: { w: { count: 2, fragments: {\n"
-				    "  early: { cpu: 1 us, give: l, next: often },\n"
-				    "  often: { loop: take, times: 100, next: exit },\n"
-				    "  take: { cpu: 1 us, take: l, else: stop },\n"
-				    "  give: { cpu: 1 us, give: l, next: often } } } }\n",
-				    how[i]) > 0);
-		AUTO(model) struct model *model = parse(text);
-		AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
-		const struct sample_options options = { .model = model };
-		struct err err;
-		assert_int_equal(sample_run(&options, row, &err), i == 0 ? -EINVAL : 0);
-		assert_true(i == 1 || strstr(err.text, "more than was taken"));
-	}
-}
-
-/* Main gets requests and starts a thread for each, with the request or without. */
-static int run_starter(const char *how, double *row, struct err *err)
-{
-	AUTO_FREE char *text = NULL;
-	assert_true(asprintf(&text,
-			    "corecast_model: 1\nqueues: { q: {} }\n"
-			    "sources: { s: { every: 1 ms, queue: q } }\n"
-			    "threads:\n  main: { count: 1, fragments: { get: { get: q },\n"
-			    "    start: { cpu: 1 us, spawn: one%s, next: get } } }\n"
-			    "  one: { fragments: { end: { cpu: 10 us, do: end_request } } }\n",
-			    how) > 0);
-	AUTO(model) struct model *model = parse(text);
-	const struct sample_options options = { .model = model, .requests = 3000 };
-	AUTO_FREE double *results = calloc(sample_size(model), sizeof *results);
-	int code = sample_run(&options, results, err);
-	*row = results[GRAPH_SERVED];
-	return code;
-}
-
-static void who_is_started_gets_the_request(void **state)
-{
-	(void)state;
-	struct err err;
-	double served;
-	assert_int_equal(run_starter(", with_request: true", &served, &err), 0);
-	assert_true(served >= 1500);
-	/* Else nobody ends what main takes: that is said, and not simulated for ever. */
-	assert_int_equal(run_starter("", &served, &err), -EINVAL);
-	assert_non_null(strstr(err.text, "none of them ends"));
-}
-
-static void a_queue_of_less_than_nothing_is_empty(void **state)
-{
-	(void)state;
-	assert_true(
-		ticks_of_four_threads(
-			"corecast_model: 1\n"
-			"parameters: { n: 4 }\n"
-			"queues: { jobs: { initial: 3 - n } }\n"
-			"threads: { w: { count: n, fragments: { first: { cpu: 1 us, do: tick },\n"
-			"  get: { try_get: jobs, else: exit, next: first } } } }\n") == 4);
-}
-
-/* A reader that comes back at once, 100 times, does not keep a writer out who needs a moment to wake up. */
-static void the_last_reader_hands_over_to_a_writer(void **state)
-{
-	(void)state;
-	AUTO(model)
-	struct model *model =
-		parse("corecast_model: 1\n"
-		      "hardware: { cores: 2, wake: 10 us }\n"
-		      "rwlocks: { l: {} }\n"
-		      "threads:\n"
-		      "  r: { count: 1, fragments: { again: { loop: in, times: 100, next: exit },\n"
-		      "    in: { read_lock: l }, out: { cpu: 1 ms, unlock: l, next: again } } }\n"
-		      "  w: { count: 1, fragments: { first: { sleep: 500 us }, in: { lock: l },\n"
-		      "    out: { cpu: 1 ms, unlock: l, next: stop } } }\n");
-	AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
-	AUTO_FREE double *parameters = with_first(model, 0);
-	const struct sample_options options = { .model = model, .parameters = parameters };
-	struct err err;
-	if (sample_run(&options, row, &err) < 0)
-		fail_msg("%s", err.text);
-	assert_true(row[GRAPH_TIME_S] < 0.003);
-}
-
-static void a_deadlock_and_an_endless_instant_are_explained(void **state)
-{
-	(void)state;
-	static const struct {
-		const char *text;
-		int code;
-		const char *word;
-	} cases[] = {
-		{ "corecast_model: 1\nbarriers: { meet: { threads: 3 } }\n"
-		  "threads: { w: { count: 2, fragments: { a: { cpu: 1 us, arrive: meet } } } }\n",
-			-EDEADLK, "meet" },
-		{ "corecast_model: 1\nqueues: { q: { initial: 1 } }\n"
-		  "threads: { w: { count: 1, fragments: { a: { get: q }, b: { put: q, next: a } } "
-		  "} }\n",
-			-EINVAL, "" },
-		{ "corecast_model: 1\n"
-		  "threads: { w: { count: 1, fragments: { a: { cpu: [0 s, 0 s, 1 us], next: a } } "
-		  "} }\n",
-			-E2BIG, "events" },
-		{ "corecast_model: 1\nqueues: { in: {}, q: {} }\n" /* requests go on coming */
-		  "sources: { s: { poisson: 100 /s, queue: in } }\n"
-		  "threads: { w: { count: 1, fragments: { a: { get: in }, b: { get: q, next: a } } "
-		  "} }\n",
-			-EDEADLK, "'q'" },
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		AUTO(model) struct model *model = parse(cases[i].text);
-		AUTO_FREE double *row = calloc(sample_size(model), sizeof *row);
-		AUTO_FREE double *parameters = with_first(model, 0);
-		const struct sample_options options = {
-			.model = model, .parameters = parameters, .event_limit = 100000
-		};
-		struct err err = { "" };
-		int code = sample_run(&options, row, &err);
-		if ((cases[i].code != -EINVAL && code != cases[i].code) || code >= 0 ||
-			!strstr(err.text, cases[i].word))
-			fail_msg("%d: %s", code, err.text);
-	}
 }
 
 static void warming_up_is_found(void **state)
@@ -603,18 +284,7 @@ int main(void)
 		cmocka_unit_test(a_full_queue_drops_as_in_mm1k),
 		cmocka_unit_test(clients_that_think_follow_mean_value_analysis),
 		cmocka_unit_test(a_program_with_a_serial_part_obeys_amdahl),
-		cmocka_unit_test(what_a_barrier_refills_is_dealt_out_again),
-		cmocka_unit_test(loops_locks_and_parts_are_counted),
-		cmocka_unit_test(what_is_drawn_from_a_deck_adds_up),
-		cmocka_unit_test(turns_that_cannot_be_divided_add_up),
-		cmocka_unit_test(who_holds_one_instance_takes_a_later_one),
-		cmocka_unit_test(instances_are_locked_by_their_shares),
-		cmocka_unit_test(who_is_started_gets_the_request),
-		cmocka_unit_test(a_limit_that_lends_may_get_a_few_too_many),
 		cmocka_unit_test(what_clients_measure_tells_the_way_to_them),
-		cmocka_unit_test(a_queue_of_less_than_nothing_is_empty),
-		cmocka_unit_test(the_last_reader_hands_over_to_a_writer),
-		cmocka_unit_test(a_deadlock_and_an_endless_instant_are_explained),
 		cmocka_unit_test(warming_up_is_found),
 		cmocka_unit_test(intervals_hold_the_mean_95_times_of_100),
 		cmocka_unit_test(a_request_that_is_begun_anew_counts_from_then),

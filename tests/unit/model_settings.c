@@ -1,29 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Grids of settings, goals, and what is said about results. */
-#include "cmocka_all.h"
+#include "model_script.h"
 
-#include "base/mem.h"
 #include "model/goal.h"
 #include "model/grid.h"
-#include "model/sample.h"
 #include "model/simulated.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static struct model *parse(const char *text)
-{
-	struct model *model = NULL;
-	struct err err;
-	AUTO_FILE FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
-	assert_non_null(in);
-	if (model_read(in, "m.yaml", &model, &err) < 0)
-		fail_msg("%s", err.text);
-	return model;
-}
 
 static const char *const queue_model =
 	"corecast_model: 1\n"
