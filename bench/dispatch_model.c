@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "plugin/decode.h"
 #include "uarch/core.h"
+#include "uarch/profile_import.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,14 +35,7 @@ static bool decode_instruction(const char *hex, uint64_t address, struct code *r
 	struct raw_code raw = { 0 };
 	if (size == 0 || size > INSTRUCTION_BYTES || !decode(address, bytes, size, &raw))
 		return false;
-	*ret = (struct code){ .address = raw.address,
-		.reads = raw.reads,
-		.address_reads = raw.address_reads,
-		.writes = raw.writes,
-		.class = raw.class,
-		.flags = raw.flags,
-		.bytes = raw.bytes,
-		.data_bytes = raw.data_bytes };
+	*ret = profile_code(&raw);
 	return true;
 }
 

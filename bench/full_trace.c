@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "plugin/profile_raw.h"
 #include "plugin/trace_raw.h"
+#include "uarch/profile_import.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,14 +68,7 @@ static int add_code(struct full_trace *trace, const char *payload, size_t bytes)
 		return r;
 	struct raw_code raw;
 	memcpy(&raw, payload, sizeof(raw));
-	trace->codes[trace->code_count++] = (struct code){ .address = raw.address,
-		.reads = raw.reads,
-		.address_reads = raw.address_reads,
-		.writes = raw.writes,
-		.class = raw.class,
-		.flags = raw.flags,
-		.bytes = raw.bytes,
-		.data_bytes = raw.data_bytes };
+	trace->codes[trace->code_count++] = profile_code(&raw);
 	return 0;
 }
 

@@ -65,6 +65,18 @@ static int find_numbered(
 
 /* Records. Each is given its payload, of the size that its kind has at least. */
 
+struct code profile_code(const struct raw_code *raw)
+{
+	return (struct code){ .address = raw->address,
+		.reads = raw->reads,
+		.address_reads = raw->address_reads,
+		.writes = raw->writes,
+		.class = raw->class,
+		.flags = raw->flags,
+		.bytes = raw->bytes,
+		.data_bytes = raw->data_bytes };
+}
+
 static int take_code(struct importing *importing, const unsigned char *payload, struct err *err)
 {
 	struct profile *profile = importing->profile;
@@ -76,16 +88,7 @@ static int take_code(struct importing *importing, const unsigned char *payload, 
 		return code;
 	if (raw.class >= CODE_CLASSES)
 		return err_set(err, -EINVAL, "an instruction of class %u", raw.class);
-	profile->codes[profile->code_count++] = (struct code){
-		.address = raw.address,
-		.reads = raw.reads,
-		.address_reads = raw.address_reads,
-		.writes = raw.writes,
-		.class = raw.class,
-		.flags = raw.flags,
-		.bytes = raw.bytes,
-		.data_bytes = raw.data_bytes,
-	};
+	profile->codes[profile->code_count++] = profile_code(&raw);
 	return 0;
 }
 

@@ -23,4 +23,8 @@ struct profile_bytes {
 int profile_import(const struct profile_bytes *raw, const struct profile_bytes *timeline,
 	struct profile *ret, struct err *err);
 
+struct raw_code;
+/* An instruction as a backend describes it. */
+struct code profile_code(const struct raw_code *raw);
+
 #endif
