@@ -216,53 +216,51 @@ int on_task(struct bpf_iter__task *context)
 	return 0;
 }
 
-/*
- * One record after the other for user space, as if each thread's stretch ended now. The account is
- * brought up to date at the first only: read while nothing changes it, the records add up exactly.
- */
-SEC("iter/bpf_map_elem")
-int on_record(struct bpf_iter__bpf_map_elem *context)
+struct watch_reading reading;
+
+/* One of those that are asked for, behind those found so far. The record of an ended thread goes: room for others. */
+static long read_record(__u32 index, __u32 *found)
 {
-	struct watch_thread *thread = context->value;
 	struct watch_account *account = find_account();
-	if (!thread || !account)
-		return 0;
-	if (thread->pid == 0) {
-		__u32 tid = thread->tid;
-		thread = slot_of(tid);
-		if (thread->tid != tid)
-			return 0; /* it is being made, or taken away */
-	}
-	struct watch_thread copy;
-	__u64 now_ns = bpf_ktime_get_ns();
+	if (!account || index >= WATCH_READING || *found >= WATCH_READING)
+		return 1;
+	__u32 tid = reading.records[index].tid;
+	struct watch_thread *ret = &reading.records[*found];
+	struct watch_thread *thread = tid ? find_record(tid) : NULL;
+	if (!thread)
+		return 0; /* it is being made, or taken away */
 	bpf_spin_lock(&account->lock);
-	if (context->meta->seq_num == 0)
-		advance(&account->total, stopped_ns ? stopped_ns : now_ns);
-	copy = *thread;
-	if (copy.is_active) {
-		copy.criticality += account->total.sum - copy.begin_sum;
-		copy.active_ns += account->total.now_ns - copy.begin_ns;
+	*ret = *thread;
+	if (ret->is_active) {
+		ret->criticality += account->total.sum - ret->begin_sum;
+		ret->active_ns += account->total.now_ns - ret->begin_ns;
 	}
 	bpf_spin_unlock(&account->lock);
-	if (copy.has_ended == WATCH_TOLD)
-		return 0;
-	if (bpf_seq_write(context->meta->seq, &copy, sizeof copy) < 0)
-		return 0; /* no room: the next read() begins with it again */
-	if (copy.has_ended)
-		thread->has_ended = WATCH_TOLD;
+	/* Its tid could only be in use again by now if the kernel had given out all others since. */
+	if (ret->has_ended)
+		remove_record(thread);
+	++*found;
 	return 0;
 }
 
 /*
- * Makes room again: the record of a thread that has ended and was read. Its tid could only be in
- * use again, between the question and the deletion, if the kernel had given out all others since.
+ * Records for user space, as if each thread's stretch ended now. The account is brought up to date at the
+ * first only: read while nothing changes it, the records add up exactly.
  */
 SEC("syscall")
-int on_forget(struct watch_forget *context)
+int on_read(void *context)
 {
-	__u32 tid = context->tid;
-	struct watch_thread *thread = find_record(tid);
-	if (thread && thread->has_ended == WATCH_TOLD)
-		remove_record(thread);
+	struct watch_account *account = find_account();
+	if (!account)
+		return 0;
+	if (reading.is_first) {
+		__u64 now_ns = bpf_ktime_get_ns();
+		bpf_spin_lock(&account->lock);
+		advance(&account->total, stopped_ns ? stopped_ns : now_ns);
+		bpf_spin_unlock(&account->lock);
+	}
+	__u32 found = 0;
+	bpf_loop(reading.count, read_record, &found, 0);
+	reading.count = found;
 	return 0;
 }

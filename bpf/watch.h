@@ -17,6 +17,7 @@ enum {
 	WATCH_MARKS =
 		1024, /* how many kinds of processes are told apart before a record is looked for */
 	WATCH_SLOTS = 16384, /* records that are found without a search */
+	WATCH_READING = 64, /* records that are read at once */
 };
 
 /*
@@ -50,14 +51,12 @@ struct watch_call {
 	__u64 caller;
 };
 
-enum watch_end { WATCH_ENDED = 1, WATCH_TOLD = 2 /* user space has read it */ };
-
 /* What changes at a switch or a wake-up is in the first 64 bytes. */
 struct watch_thread {
 	__u32 tid, pid;
 	__u8 is_active;
 	__u8 is_known; /* its state was seen, not only guessed when it was taken up */
-	__u8 has_ended; /* 0 or enum watch_end */
+	__u8 has_ended; /* its record stays until it is read */
 	__u8 is_early; /* it was woken when it had not yet left its core */
 	__u32 waker; /* where events are told: who ended the last wait, as in watch_event */
 	__u64 woken_ns; /* and when; 0: it waits */
@@ -70,9 +69,11 @@ struct watch_thread {
 	char name[WATCH_NAME_BYTES]; /* when it was last seen to start or end */
 };
 
-/* What on_forget() is given. */
-struct watch_forget {
-	__u32 tid;
+/* What on_read() is asked, by the records' tids, and answers. */
+struct watch_reading {
+	__u32 count; /* records from the first on: in, those that are wanted; out, those that there are */
+	__u32 is_first; /* of several readings: bring the account up to date */
+	struct watch_thread records[WATCH_READING];
 };
 
 /* Why something is missing from the account or the events. */

@@ -186,7 +186,7 @@ static __always_inline void end_thread(struct watch_thread *thread, __u64 now_ns
 		change(&account->total, thread, false);
 	}
 	thread->is_known = 1;
-	thread->has_ended = WATCH_ENDED;
+	thread->has_ended = 1;
 	if (has_events)
 		account->total.forgotten += thread->criticality;
 	bpf_spin_unlock(&account->lock);
@@ -234,8 +234,7 @@ static __always_inline struct watch_thread *add_thread(struct task_struct *task)
 	fresh.pid = pid;
 	bpf_probe_read_kernel_str(fresh.name, sizeof fresh.name, task->comm);
 	bpf_spin_lock(&account->lock);
-	if (thread->has_ended != WATCH_TOLD)
-		account->total.forgotten += thread->criticality;
+	account->total.forgotten += thread->criticality;
 	*thread = fresh;
 	bpf_spin_unlock(&account->lock);
 	return thread;

@@ -14,7 +14,8 @@
 
 struct bpf_watch {
 	struct watch_bpf *programs;
-	struct bpf_link *records; /* iterator over the threads' records */
+	uint32_t *tids; /* of records that are being read */
+	size_t tids_capacity;
 	struct ring_buffer *events; /* NULL: none wanted */
 	int (*take)(void *context, const struct watch_event *event);
 	void *take_context;
@@ -124,31 +125,17 @@ static int load(struct bpf_watch *watch, const struct bpf_watch_opts *opts, stru
 	return watch->events ? 0 : err_set(err, -errno, "cannot map events: %s", strerror(errno));
 }
 
-/* Runs an iterator to its end; each record goes into *snapshot if there is one. */
-static int run_iterator(struct bpf_link *link, struct bpf_snapshot *snapshot)
+/* Runs the iterator over all tasks to its end; it writes nothing. */
+static int take_up(struct bpf_link *link)
 {
 	AUTO_FD int fd = bpf_iter_create(bpf_link__fd(link));
 	if (fd < 0)
 		return -errno;
-	struct watch_thread records[64];
-	size_t kept = 0; /* bytes of an incomplete record */
 	for (;;) {
-		ssize_t got = read(fd, (char *)records + kept, sizeof records - kept);
-		if (got < 0 && (errno == EINTR || errno == EAGAIN))
-			continue;
-		if (got <= 0)
-			return got < 0 ? -errno : kept > 0 ? -EIO : 0;
-		kept += (size_t)got;
-		size_t count = kept / sizeof records[0];
-		if (!snapshot || count == 0)
-			continue;
-		if (mem_grow(&snapshot->threads, &snapshot->capacity, snapshot->count + count,
-			    sizeof records[0]) < 0)
-			return -ENOMEM;
-		memcpy(snapshot->threads + snapshot->count, records, count * sizeof records[0]);
-		snapshot->count += count;
-		kept -= count * sizeof records[0];
-		memmove(records, records + count, kept);
+		char nothing;
+		ssize_t got = read(fd, &nothing, 1);
+		if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN))
+			return got < 0 ? -errno : 0;
 	}
 }
 
@@ -166,23 +153,13 @@ static int attach(struct bpf_watch *watch, struct err *err)
 			return err_set(err, -errno, "cannot attach to %s: %s",
 				bpf_program__section_name(hooks[i].program), strerror(errno));
 	}
-	/* The kernel refuses what is not zero behind the member that is used. */
-	union bpf_iter_link_info info;
-	memset(&info, 0, sizeof info);
-	info.map.map_fd = (uint32_t)bpf_map__fd(programs->maps.threads);
-	struct bpf_iter_attach_opts opts;
-	memset(&opts, 0, sizeof opts); /* padding too: libbpf looks at it */
-	opts.sz = sizeof opts;
-	opts.link_info = &info;
-	opts.link_info_len = sizeof info;
-	watch->records = bpf_program__attach_iter(programs->progs.on_record, &opts);
 	programs->links.on_task = bpf_program__attach_iter(programs->progs.on_task, NULL);
-	if (!watch->records || !programs->links.on_task)
+	if (!programs->links.on_task)
 		return err_set(err, -errno, "cannot read from BPF: %s", strerror(errno));
 	/* Twice: see on_task(). */
-	int status = run_iterator(programs->links.on_task, NULL);
+	int status = take_up(programs->links.on_task);
 	if (status == 0)
-		status = run_iterator(programs->links.on_task, NULL);
+		status = take_up(programs->links.on_task);
 	if (status < 0)
 		return err_set(err, status, "cannot take up the threads: %s", strerror(-status));
 	return 0;
@@ -220,8 +197,8 @@ void bpf_watch_free(struct bpf_watch *watch)
 	if (!watch)
 		return;
 	ring_buffer__free(watch->events); /* accepts NULL, as those below */
-	(void)bpf_link__destroy(watch->records); /* closes a descriptor */
 	watch_bpf__destroy(watch->programs);
+	free(watch->tids);
 	free(watch);
 }
 
@@ -231,29 +208,66 @@ void bpf_watch_losses(const struct bpf_watch *watch, uint64_t ret[WATCH_LOSSES])
 		ret[i] = __atomic_load_n(&watch->programs->bss->losses[i], __ATOMIC_RELAXED);
 }
 
-/* Their figures are in *snapshot now; the kernel needs the room for others. */
-static void forget_ended(struct bpf_watch *watch, const struct bpf_snapshot *snapshot)
+/* Of all records that there are now; how many, or a negative errno. */
+static ssize_t list_records(struct bpf_watch *watch)
 {
-	int fd = bpf_program__fd(watch->programs->progs.on_forget);
-	for (size_t i = 0; i < snapshot->count; i++) {
-		struct watch_forget context = { .tid = snapshot->threads[i].tid };
-		struct bpf_test_run_opts opts;
-		memset(&opts, 0, sizeof opts); /* padding too: libbpf looks at it */
-		opts.sz = sizeof opts;
-		opts.ctx_in = &context;
-		opts.ctx_size_in = sizeof context;
-		if (snapshot->threads[i].has_ended)
-			(void)bpf_prog_test_run_opts(fd, &opts); /* later, if it fails */
+	int fd = bpf_map__fd(watch->programs->maps.threads);
+	size_t count = 0;
+	for (;; count++) {
+		if (mem_grow(&watch->tids, &watch->tids_capacity, count + 1, sizeof *watch->tids) <
+			0)
+			return -ENOMEM;
+		const uint32_t *before = count ? &watch->tids[count - 1] : NULL;
+		if (bpf_map_get_next_key(fd, before, &watch->tids[count]) < 0)
+			return errno == ENOENT ? (ssize_t)count : -errno;
 	}
+}
+
+/* Reads those of `count` threads, WATCH_READING at most, into *snapshot, which has room. */
+static int read_records(struct bpf_watch *watch, const uint32_t *tids, size_t count, bool is_first,
+	struct bpf_snapshot *snapshot)
+{
+	struct watch_reading *reading = &watch->programs->bss->reading;
+	reading->count = (uint32_t)count;
+	reading->is_first = is_first;
+	for (size_t i = 0; i < count; i++)
+		reading->records[i].tid = tids[i];
+	struct bpf_test_run_opts opts;
+	memset(&opts, 0, sizeof opts); /* padding too: libbpf looks at it */
+	opts.sz = sizeof opts;
+	if (bpf_prog_test_run_opts(bpf_program__fd(watch->programs->progs.on_read), &opts) < 0)
+		return -errno;
+	memcpy(snapshot->threads + snapshot->count, reading->records,
+		reading->count * sizeof reading->records[0]);
+	snapshot->count += reading->count;
+	return 0;
+}
+
+static int read_all(struct bpf_watch *watch, struct bpf_snapshot *snapshot)
+{
+	ssize_t count = list_records(watch);
+	if (count < 0)
+		return (int)count;
+	if (mem_grow(&snapshot->threads, &snapshot->capacity, (size_t)count,
+		    sizeof snapshot->threads[0]) < 0)
+		return -ENOMEM;
+	int status = 0;
+	size_t done = 0;
+	do { /* once also without a record: the account goes on */
+		size_t left = (size_t)count - done;
+		size_t now = left < WATCH_READING ? left : WATCH_READING;
+		status = read_records(watch, watch->tids + done, now, done == 0, snapshot);
+		done += now;
+	} while (status == 0 && done < (size_t)count);
+	return status;
 }
 
 int bpf_watch_read(struct bpf_watch *watch, struct bpf_snapshot *snapshot, struct err *err)
 {
 	snapshot->count = 0;
-	int status = run_iterator(watch->records, snapshot);
+	int status = read_all(watch, snapshot);
 	if (status < 0)
 		return err_set(err, status, "cannot read the account: %s", strerror(-status));
-	forget_ended(watch, snapshot);
 	uint32_t zero = 0;
 	struct watch_account account;
 	status = bpf_map_lookup_elem_flags(
