@@ -227,7 +227,11 @@ int blame_before(struct blame *blame, const struct account *account, uint32_t in
 	while (event->kind == EVENT_THREAD_EXIT && code == 0 && blame->threads[index].count > 0)
 		code = hold_end(blame, account, index, blame->threads[index].holds);
 	hold_recount(blame, account, index, -1);
-	bool was_waiting = blame->threads[index].object > 0;
+	bool was_waiting = blame->threads[index].object > 0, was_kept = is_kept(blame, index);
+	if (code == 0 && was_kept && event->kind == EVENT_WOKEN)
+		code = keep_end(blame, account, index, event);
+	if (was_kept && event->kind == EVENT_THREAD_EXIT)
+		keep_forget(blame, account, index);
 	if (code == 0 && event->kind != EVENT_RUN && event->kind != EVENT_PREEMPT)
 		code = end_wait(blame, account, index);
 	if (code == 0 && event->kind == EVENT_WOKEN && was_waiting)
@@ -288,6 +292,8 @@ int blame_after(struct blame *blame, const struct account *account, uint32_t ind
 void blame_settle(struct blame *blame, const struct account *account)
 {
 	for (size_t i = 0; i < blame->thread_count; i++) {
+		if (is_kept(blame, (uint32_t)i))
+			keep_forget(blame, account, (uint32_t)i);
 		(void)end_wait(blame, account, (uint32_t)i); /* memory: only a call site is lost */
 		if (account->threads[i].is_alive)
 			(void)end_samples(blame, account, (uint32_t)i); /* as above */

@@ -99,6 +99,8 @@ struct object {
 	uint64_t late_units; /* barrier: blame of the last to arrive so far */
 	uint32_t late_thread;
 	bool is_open, has_left; /* barrier: an episode is under way; somebody has left it */
+	uint64_t kept_g,
+		kept_ns; /* barrier: since when who still waits there is kept (blame_parts.h) */
 };
 
 /* What an object and a thread, or an object and a call site, have to do with one another. */

@@ -50,6 +50,15 @@ void episode_arrive(struct blame *blame, struct object *object, const struct acc
 void episode_leave(struct object *object, const struct account *account);
 int episode_pass(struct blame *blame, const struct account *account, uint32_t index,
 	const struct event *event);
+/*
+ * Whether a thread waits at a barrier that the others have left: OpenMP's runtimes keep the threads of a team from the
+ * end of one region to the start of the next. keep_end(): the thread that the event names has let it go, and had all
+ * there was to do meanwhile; keep_forget(): nobody did, until the recording or the thread ended.
+ */
+bool is_kept(const struct blame *blame, uint32_t index);
+int keep_end(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event);
+void keep_forget(struct blame *blame, const struct account *account, uint32_t index);
 /* A thread posts a semaphore: it gives back what it took, or signals, or both. */
 int semaphore_post(struct blame *blame, const struct account *account, uint32_t index,
 	const struct event *event);

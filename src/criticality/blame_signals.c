@@ -63,8 +63,43 @@ void episode_leave(struct object *object, const struct account *account)
 	if (object->what != WHAT_BARRIER || object->has_left)
 		return;
 	object->has_left = true;
-	object->end_g = account->g;
-	object->end_ns = account->now_ns;
+	object->end_g = object->kept_g = account->g;
+	object->end_ns = object->kept_ns = account->now_ns;
+}
+
+bool is_kept(const struct blame *blame, uint32_t index)
+{
+	const struct blame_thread *mine = &blame->threads[index];
+	const struct object *object = mine->object > 0 ? &blame->objects[mine->object - 1] : NULL;
+	return object && object->what == WHAT_BARRIER && object->has_left &&
+	       mine->wait_ns <= object->kept_ns;
+}
+
+int keep_end(struct blame *blame, const struct account *account, uint32_t index,
+	const struct event *event)
+{
+	uint32_t number = blame->threads[index].object - 1;
+	struct object *object = &blame->objects[number];
+	uint32_t waker = index_find_rarely(&account->index, event->pid, (uint32_t)event->value);
+	if (event->value == 0 || waker == INDEX_NONE || waker >= blame->thread_count)
+		return 0;
+	uint64_t units = account_since(account, &account->threads[waker], object->kept_g);
+	object->serial_ns += account->now_ns - object->kept_ns;
+	object->kept_g = account->g;
+	object->kept_ns = account->now_ns;
+	object->blame += units;
+	return blame_pair(&blame->by_thread, number, waker, units);
+}
+
+void keep_forget(struct blame *blame, const struct account *account, uint32_t index)
+{
+	struct blame_thread *mine = &blame->threads[index];
+	struct object *object = &blame->objects[mine->object - 1];
+	object_settle(object, account);
+	object->waited_ns += object->kept_ns - mine->wait_ns;
+	if (--object->waiters == 0 && object->kept_ns > object->busy_since_ns)
+		object->contended_ns += object->kept_ns - object->busy_since_ns;
+	mine->object = 0;
 }
 
 /* Who signals was waited for since the first waiter came, or since the last signal. */

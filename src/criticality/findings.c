@@ -343,19 +343,36 @@ static void add_finding(struct results *results, struct finding finding)
 
 /*
  * Whether a finding that names the thread makes this one no news. A futex does not say what it is
- * used for: a finding about one must be worth more.
+ * used for, and a phase of the thread that was waited for at a barrier may be a part of its phases: one about these must
+ * be worth more.
  */
 static bool is_known(const struct results *results, const struct finding *finding)
 {
 	for (size_t i = 0; i < results->finding_count; i++) {
 		const struct finding *other = &results->findings[i];
-		bool is_futex =
-			other->lock != INDEX_NONE && results->locks[other->lock].what == WHAT_FUTEX;
+		uint8_t what =
+			other->lock != INDEX_NONE ? results->locks[other->lock].what : WHAT_NONE;
+		bool is_part = what == WHAT_FUTEX ||
+			       (what == WHAT_BARRIER && other->kind == finding->kind);
 		if (other->thread == finding->thread &&
-			(!is_futex || other->share >= finding->share))
+			(!is_part || other->share >= finding->share))
 			return true;
 	}
 	return false;
+}
+
+/* What it says already as a part of the same becomes one with it. */
+static void take_over_parts(struct results *results, struct finding *finding)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < results->finding_count; i++) {
+		const struct finding *other = &results->findings[i];
+		if (other->thread == finding->thread && other->kind == finding->kind)
+			finding->share += other->share;
+		else
+			results->findings[kept++] = *other;
+	}
+	results->finding_count = kept;
 }
 
 int findings_find(struct results *results)
@@ -382,8 +399,10 @@ int findings_find(struct results *results)
 		add_finding(results, signal_finding(&view));
 		add_finding(results, turns_finding(&view));
 		struct finding rest = thread_finding(&view, explained);
-		if (!is_known(results, &rest))
+		if (rest.share >= notable && !is_known(results, &rest)) {
+			take_over_parts(results, &rest);
 			add_finding(results, rest);
+		}
 		add_finding(results, alone_finding(&view, explained));
 	}
 	if (results->finding_count == 0)

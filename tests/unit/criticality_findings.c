@@ -213,6 +213,44 @@ static void others_with_nothing_to_do_make_a_serial_phase(void **state)
 	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN + 3);
 }
 
+/* value: who let it go, or of a wait that there was one. */
+static void team(
+	struct analysis *a, uint64_t time_ns, uint32_t tid, enum event_kind kind, uint64_t value)
+{
+	send(a, (struct event){ .time_ns = time_ns,
+			.tid = tid,
+			.kind = (uint8_t)kind,
+			.what = WHAT_BARRIER,
+			.object = 5,
+			.value = value });
+}
+
+/* A team of OpenMP's: its other thread is kept between regions while main works, the last time until the end. */
+static void who_keeps_a_team_waiting_between_regions_works_alone(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 1);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 1);
+	for (uint64_t round = 0; round < 5; round++) {
+		uint64_t begin = 10 * round * MS, end = begin + 2 * MS;
+		if (round > 0)
+			team(a, begin, MAIN + 1, EVENT_WOKEN, MAIN);
+		team(a, end - US, MAIN, EVENT_WAIT, 1);
+		team(a, end, MAIN, EVENT_WOKEN, MAIN + 1);
+		team(a, end, MAIN + 1, EVENT_WAIT, 1);
+	}
+	at(a, 50 * MS, MAIN + 1, EVENT_THREAD_EXIT, WHAT_NONE, 0);
+	AUTO(results) struct results *r = finish(a, 50 * MS);
+	assert_int_equal(r->findings[0].kind, FINDING_SERIAL);
+	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN);
+	assert_int_equal(r->finding_count, 1);
+	/* Four times 8 ms until the next region; the last 8 ms were for no region. */
+	assert_int_equal(r->locks[0].contended_ns, 4 * 8 * MS + 5 * US);
+	assert_int_equal(r->locks[0].serial_ns, 4 * 8 * MS);
+	assert_exact(r);
+}
+
 static void balanced_threads_are_not_blamed(void **state)
 {
 	(void)state;
@@ -542,6 +580,7 @@ int main(void)
 		cmocka_unit_test(waiting_at_a_spin_lock_is_spinning),
 		cmocka_unit_test(the_last_at_a_barrier_is_blamed),
 		cmocka_unit_test(others_with_nothing_to_do_make_a_serial_phase),
+		cmocka_unit_test(who_keeps_a_team_waiting_between_regions_works_alone),
 		cmocka_unit_test(balanced_threads_are_not_blamed),
 		cmocka_unit_test(threads_idle_by_design_are_not_blamed),
 		cmocka_unit_test(the_slow_stage_of_a_pipeline_is_found),
