@@ -74,7 +74,8 @@ static int to_csv(FILE *out, const char *path, struct trace_reader *reader, stru
 	struct timeline_csv csv = { .out = out,
 		.cores = quality->cores,
 		.cores_online = quality->cores_online,
-		.wakes = quality->wakes };
+		.wakes = quality->wakes,
+		.others = quality->others };
 	struct event_sink sink = timeline_csv_sink(&csv);
 	return trace_reader_replay(reader, &sink, err);
 }
@@ -127,6 +128,7 @@ static int write_trace(const char *output, struct trace_reader *reader, struct e
 						  .cores = quality->cores,
 						  .cores_online = quality->cores_online,
 						  .wakes = quality->wakes,
+						  .others = quality->others,
 						  .is_simulated = true } };
 	int code = trace_writer_new(output, &opts, &writer, err);
 	if (code < 0)

@@ -16,6 +16,7 @@ static int load_replay(struct whatif *whatif, struct err *err)
 {
 	struct replay_opts opts = { .cores = whatif->recorded_cores,
 		.wakes = whatif->run.quality.wakes,
+		.others = whatif->run.quality.others,
 		.meaning = whatif->meaning };
 	replay_free(TAKE(whatif->replay));
 	int code = replay_new(&opts, &whatif->replay, err);

@@ -197,6 +197,12 @@ struct trace_wakes {
 	uint32_t doze_ns; /* until a thread that waits sleeps: who is woken before has not slept */
 };
 
+/* What other programs (and a hypervisor) took of the recorded program's cores while it was recorded; at most cores * wall_ns. */
+struct trace_others {
+	uint64_t cpu_ns;
+	uint64_t wall_ns; /* how long that was watched; 0: it was not */
+};
+
 struct trace_header {
 	uint64_t magic; /* TRACE_MAGIC */
 	uint32_t version; /* TRACE_VERSION */
@@ -238,7 +244,8 @@ struct trace_header {
 	uint64_t events_lost; /* not recorded, of all threads; less those that TRACE_LOST tells */
 	struct trace_wakes wakes; /* of the machine, when recording began */
 	uint32_t reserved4;
-	uint64_t reserved3[3];
+	struct trace_others others;
+	uint64_t reserved3;
 	uint8_t padding[TRACE_HEADER_BYTES - 192];
 };
 

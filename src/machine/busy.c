@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 int busy_parse(const char *line, struct busy_ticks *ret)
 {
@@ -44,6 +45,27 @@ int busy_read(struct busy_ticks *ret)
 	char line[256];
 	int status = readfile_line("", "/proc/stat", line, sizeof line);
 	return status < 0 ? status : busy_parse(line, ret);
+}
+
+int busy_idle_ns(FILE *stat, const cpu_set_t *set, uint64_t *ret)
+{
+	char line[512];
+	uint64_t ticks = 0;
+	int left = CPU_COUNT(set);
+	while (left > 0 && fgets(line, sizeof line, stat)) {
+		unsigned cpu;
+		uint64_t idle, iowait;
+		if (sscanf(line, "cpu%u %*u %*u %*u %" SCNu64 " %" SCNu64, &cpu, &idle, &iowait) !=
+				3 ||
+			cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, set))
+			continue;
+		ticks += idle + iowait;
+		left--;
+	}
+	if (left > 0)
+		return -EINVAL;
+	*ret = ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+	return 0;
 }
 
 double busy_measure(unsigned milliseconds, uint32_t online)

@@ -15,6 +15,7 @@
 #include "record/foreground.h"
 #include "record/record_samples.h"
 #include "record/run_header.h"
+#include "record/run_others.h"
 #include "trace/writer.h"
 
 #include <errno.h>
@@ -29,6 +30,7 @@ struct recording {
 	struct record_result result;
 	struct bpf_recording kernel;
 	struct trace_writer *writer;
+	struct run_others others;
 	bool has_run; /* there is something in the file */
 };
 
@@ -44,16 +46,21 @@ static int begin(void *context, pid_t pid, struct err *err)
 	struct recording *recording = context;
 	int status = bpf_recording_start(&recording->kernel, recording->opts, pid,
 		trace_writer_sink(recording->writer), err);
-	return status < 0 ? status
-			  : record_samples_start(recording->opts, pid, &recording->samples,
-				    &recording->result, err);
+	if (status == 0)
+		status = record_samples_start(
+			recording->opts, pid, &recording->samples, &recording->result, err);
+	if (status == 0)
+		run_others_begin(&recording->others, recording->opts->pid);
+	return status;
 }
 
 /* Samples have to be in the file before it is closed. */
 static int finish(struct recording *recording, uint64_t start_ns, uint64_t end_ns,
 	struct record_result *ret, struct err *err)
 {
+	const struct trace_others others = run_others_end(&recording->others);
 	recording->has_run = true;
+	trace_writer_set_others(recording->writer, &others);
 	record_samples_stop(recording->samples, ret);
 	int status = bpf_recording_finish(&recording->kernel, &ret->lost, err);
 	if (status < 0)

@@ -11,6 +11,7 @@
 #include "record/record_samples.h"
 #include "record/recorder.h"
 #include "record/run_header.h"
+#include "record/run_others.h"
 #include "collect/sync_stalls.h"
 
 #include "base/datadir.h"
@@ -80,6 +81,7 @@ struct recording {
 	struct bpf_recording kernel; /* none, or beside the library */
 	struct trace_writer *writer; /* the kernel's part of the file */
 	bool has_kernel;
+	struct run_others others;
 	struct record_result result;
 };
 
@@ -104,9 +106,12 @@ static int begin(void *context, pid_t pid, struct err *err)
 {
 	struct recording *recording = context;
 	int code = recording->has_kernel ? begin_kernel(recording, pid, err) : 0;
-	return code < 0 ? code
-			: record_samples_start(recording->opts, pid, &recording->samples,
-				  &recording->result, err);
+	if (code == 0)
+		code = record_samples_start(
+			recording->opts, pid, &recording->samples, &recording->result, err);
+	if (code == 0)
+		run_others_begin(&recording->others, 0);
+	return code;
 }
 
 static int finish(struct recording *recording, const struct foreground_result *ran,
@@ -114,6 +119,7 @@ static int finish(struct recording *recording, const struct foreground_result *r
 {
 	const struct record_opts *opts = recording->opts;
 	struct record_result *result = &recording->result;
+	run_others_write(&recording->others, opts->path);
 	record_samples_stop(recording->samples, result);
 	if (recording->has_kernel) {
 		int status = bpf_recording_finish(&recording->kernel, &result->lost, err);

@@ -5,7 +5,8 @@
  * Threads lose part of the cores to one another: two wait for one beside another that is idle, as the scheduler
  * has it. The rest went to other programs, or to the hypervisor. The replay is asked for the former; only what it
  * does not account for is taken from the cores. Otherwise a change that lets threads wait less for one another
- * would be predicted to be slowed by what they lost to one another in the recording.
+ * would be predicted to be slowed by what they lost to one another in the recording. Where the recorder saw how much
+ * others had, no more is taken, and no less.
  *
  * Linux looks for an idle core for a thread that is woken only among those that share a cache, if at all
  * (virtual machines may have it otherwise). Of the two ways the one is taken whose replay's time is nearer to
@@ -19,6 +20,9 @@
 
 /* What the cores could give depends on what threads lose to one another, which depends on that a little. */
 enum { FIT_RUNS = 3 };
+
+/* The kernel tells in such steps how long a core has idled. */
+#define IDLE_GRAIN_NS 10e6
 
 /* What active threads of a replay could use of the cores. */
 struct wanted {
@@ -89,6 +93,24 @@ static uint64_t share_out(const struct replay *replay, uint64_t most_ns)
 	return is_less ? replay->sleeps_cpu_ns / replay->switches : most_ns;
 }
 
+/*
+ * Others' time while the run wanted all cores, where it is believed to be `guess_ns`: what the recorder saw them have, less what
+ * they may have had while the run left them some.
+ */
+static double others_of(const struct replay *replay, double guess_ns)
+{
+	const struct trace_others *seen = &replay->opts.others;
+	const struct replay_facts *f = &replay->facts;
+	if (seen->wall_ns == 0)
+		return guess_ns;
+	double measured_ns = (double)f->measured_ns, wall_ns = (double)seen->wall_ns;
+	double part = measured_ns < wall_ns ? measured_ns / wall_ns : 1;
+	double others_ns = part * (double)seen->cpu_ns, grain_ns = f->cores * IDLE_GRAIN_NS;
+	double least = others_ns - grain_ns - (measured_ns * f->cores - replay->could_full_ns);
+	double most = fmin(others_ns + grain_ns, replay->lost_full_ns);
+	return fmin(fmax(guess_ns, least), most);
+}
+
 /* From `found`, what the recording says. 0, or as replay_run(). */
 static int fit_share(struct replay *replay, const struct fit *found, struct fit *fit)
 {
@@ -107,7 +129,7 @@ static int fit_share(struct replay *replay, const struct fit *found, struct fit 
 		if (code < 0)
 			return code;
 		fit->error = fabs(replay_error(replay, ns));
-		double others_ns = replay->lost_full_ns - lost_ns;
+		double others_ns = others_of(replay, replay->lost_full_ns - lost_ns);
 		double next = others_ns > 0 ? 1 - others_ns / replay->could_full_ns : 1;
 		uint64_t block_ns = share_out(replay, found->block_ns);
 		if (i + 1 == FIT_RUNS || (next == full && block_ns == fit->block_ns))

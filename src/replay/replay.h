@@ -41,6 +41,7 @@ struct replay;
 struct replay_opts {
 	uint32_t cores; /* that the recorded run could use; 0: unknown, then as many as it needed */
 	struct trace_wakes wakes; /* of the recorded machine, where the events do not tell */
+	struct trace_others others; /* what others took of its cores meanwhile */
 	const struct meaning
 		*meaning; /* of the same events; borrowed. NULL: conditions in recorded order */
 	/*

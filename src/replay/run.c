@@ -317,8 +317,10 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 	/* Linux looks for an idle core; where the recorded machine did not, fewer of its cores are like it. */
 	bool wakes_in_place = cores <= facts->cores && facts->wakes_in_place;
 	double speeds[REPLAY_CORES_MAX];
-	player->speed = is_work || cores == facts->cores || guess & 2 ? facts->available_spare
-								      : share_of(facts, cores);
+	bool are_others_known = player->replay->opts.others.wall_ns > 0;
+	player->speed = is_work || cores == facts->cores || (!are_others_known && guess & 2)
+				? facts->available_spare
+				: share_of(facts, cores);
 	for (uint32_t i = 0; i < cores; i++)
 		speeds[i] = player->speed;
 	struct sim_options options = { .seed = player->run->seed,

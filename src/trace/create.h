@@ -16,6 +16,7 @@ struct trace_create_opts {
 	uint64_t bytes_max; /* of the raw file; 0: 16 GiB */
 	uint32_t cores, cores_online; /* of the recorded machine, as struct trace_quality tells */
 	struct trace_wakes wakes; /* of that machine, too */
+	struct trace_others others; /* as in the header, if it is known already */
 	uint32_t budget_ppm, burst_pairs,
 		gap_pairs; /* as in the header; 0: everything is recorded */
 	bool tells_files; /* as in the header */

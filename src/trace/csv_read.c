@@ -69,7 +69,9 @@ static int read_note(struct reading *reading, const char *text, struct err *err)
 		{ "# cores_online:", TRACE_CORES_MAX, &online },
 		{ "# wake_cost_ns:", TRACE_WAKE_MAX_NS, &cost },
 		{ "# wake_latency_ns:", TRACE_WAKE_MAX_NS, &latency },
-		{ "# doze_ns:", TRACE_WAKE_MAX_NS, &doze } };
+		{ "# doze_ns:", TRACE_WAKE_MAX_NS, &doze },
+		{ "# others_ns:", UINT64_MAX, &reading->notes.others.cpu_ns },
+		{ "# others_wall_ns:", UINT64_MAX, &reading->notes.others.wall_ns } };
 	for (size_t i = 0; i < ARRAY_SIZE(notes); i++) {
 		size_t length = strlen(notes[i].mark);
 		if (strncmp(text, notes[i].mark, length) != 0)

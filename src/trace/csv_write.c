@@ -57,6 +57,8 @@ static void begin(struct timeline_csv *csv)
 	put_note(csv->out, "wake_cost_ns", csv->wakes.cost_ns);
 	put_note(csv->out, "wake_latency_ns", csv->wakes.latency_ns);
 	put_note(csv->out, "doze_ns", csv->wakes.doze_ns);
+	put_note(csv->out, "others_ns", csv->others.cpu_ns);
+	put_note(csv->out, "others_wall_ns", csv->others.wall_ns);
 	fputs("time_ns,pid,tid,event,what,object,site,value,woken_ns,cpu_ns,flags,text\n",
 		csv->out);
 	csv->has_begun = true;

@@ -145,6 +145,12 @@ static uint32_t possible_wake(uint32_t ns)
 	return ns <= TRACE_WAKE_MAX_NS ? ns : 0;
 }
 
+static struct trace_others possible_others(const struct trace_header *header)
+{
+	uint64_t share_ns = header->cores ? header->others.cpu_ns / header->cores : UINT64_MAX;
+	return share_ns <= header->others.wall_ns ? header->others : (struct trace_others){ 0 };
+}
+
 static void describe_file(struct trace_reader *reader)
 {
 	const struct trace_header *header = &reader->source.chunks.header;
@@ -161,6 +167,7 @@ static void describe_file(struct trace_reader *reader)
 		.latency_ns = possible_wake(header->wakes.latency_ns),
 		.doze_ns = possible_wake(header->wakes.doze_ns),
 	};
+	quality->others = possible_others(header);
 	quality->is_closed = header->state == TRACE_CLOSED;
 	quality->is_ended = header->end_ns != 0;
 	quality->is_full = header->is_full != 0;

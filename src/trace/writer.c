@@ -407,6 +407,11 @@ void trace_writer_set_wakes(struct trace_writer *writer, const struct trace_wake
 	writer->file.header->wakes = *wakes;
 }
 
+void trace_writer_set_others(struct trace_writer *writer, const struct trace_others *others)
+{
+	writer->file.header->others = *others;
+}
+
 bool trace_writer_is_full(const struct trace_writer *writer)
 {
 	return writer->file.header ? writer->file.header->is_full : writer->was_full;

@@ -19,6 +19,10 @@ cores() {
 taskset -c "$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')" "$CORECAST" record -o one.cct -- true 2>/dev/null
 [ "$(cores one.cct)" -eq 1 ]
 
+# What others had of the one core while the program ran, which its own time is no part of.
+taskset -c "$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')" "$CORECAST" record --via preload -o busy.cct -- bash -c 'for ((i = 0; i < 300000; i++)); do :; done' 2>/dev/null
+"$CORECAST" export busy.cct --to json | jq -e '.others_wall_ns > 1e8 and .others_ns <= .others_wall_ns - 1e8' >/dev/null
+
 echo "-- the program's failure"
 record -o false.cct -- sh -c 'echo out; exit 3'
 tail -n 1 stderr

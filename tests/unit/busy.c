@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <math.h>
+#include <string.h>
+#include <unistd.h>
 
 static void busy_processors_are_counted(void **state)
 {
@@ -34,12 +36,42 @@ static void another_line_is_refused(void **state)
 	assert_int_equal(busy_parse("", &ticks), -EINVAL);
 }
 
+static FILE *text_file(const char *text)
+{
+	FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+	assert_non_null(file);
+	return file;
+}
+
+static void idle_time_is_that_of_the_asked_processors(void **state)
+{
+	(void)state;
+	static const char text[] = "cpu  9 9 9 60 6 0 0 0 0 0\n"
+				   "cpu0 1 1 1 10 1 0 0 0 0 0\n"
+				   "cpu1 1 1 1 20 2 0 0 0 0 0\n"
+				   "cpu3 1 1 1 30 3 0 0 0 0 0\n"
+				   "intr 7 7 7 7 7 7\n";
+	uint64_t idle_ns = 0;
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	CPU_SET(3, &set);
+	FILE *file = text_file(text);
+	assert_int_equal(busy_idle_ns(file, &set, &idle_ns), 0);
+	assert_int_equal(idle_ns, 44 * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)));
+	rewind(file);
+	CPU_SET(2, &set);
+	assert_int_equal(busy_idle_ns(file, &set, &idle_ns), -EINVAL);
+	(void)fclose(file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(busy_processors_are_counted),
 		cmocka_unit_test(no_time_between_is_not_busy),
 		cmocka_unit_test(another_line_is_refused),
+		cmocka_unit_test(idle_time_is_that_of_the_asked_processors),
 	};
 	return cmocka_run_group_tests_name("busy", tests, NULL, NULL);
 }

@@ -355,6 +355,29 @@ static void a_lock_of_a_condition_cannot_be_left_out(void **state)
 	release(&f);
 }
 
+static void only_locks_whose_holders_are_known_can_be_changed(void **state)
+{
+	(void)state;
+	struct fixture f = load(HEAD "0,a,start,,,,,\n"
+				     "10,a,pass,rwlock,7,1,,\n"
+				     "20,a,release,rwlock,7,1,,\n"
+				     "30,a,pass,sem,7,1,,\n"
+				     "40,a,exit,,,,,\n",
+		1);
+	struct replay_target target = {
+		.kind = REPLAY_LOCK, .what = WHAT_RWLOCK, .pid = 1, .number = 7
+	};
+	assert_true(replay_can_leave_out(f.replay, &target));
+	assert_true(replay_can_speed_up(f.replay, &target));
+	target.what = WHAT_SEM;
+	assert_false(replay_can_leave_out(f.replay, &target));
+	assert_false(replay_can_speed_up(f.replay, &target));
+	target.what = WHAT_MUTEX; /* there is none */
+	assert_false(replay_can_leave_out(f.replay, &target));
+	assert_false(replay_can_speed_up(f.replay, &target));
+	release(&f);
+}
+
 /* What is not possible in a program is in files: it must not end the replay. */
 static void impossible_events_are_left_out(void **state)
 {
@@ -497,6 +520,7 @@ int main(void)
 		cmocka_unit_test(who_waited_for_ever_ends_there),
 		cmocka_unit_test(unknown_conditions_keep_their_order),
 		cmocka_unit_test(a_lock_of_a_condition_cannot_be_left_out),
+		cmocka_unit_test(only_locks_whose_holders_are_known_can_be_changed),
 		cmocka_unit_test(impossible_events_are_left_out),
 		cmocka_unit_test(replays_repeat_and_vary_with_the_seed),
 		cmocka_unit_test(intervals_hold_the_error_and_the_span),

@@ -141,6 +141,38 @@ static void others_want_as_much_of_other_cores(void **state)
 	release(&f);
 }
 
+/*
+ * As above: half of the two cores was lost. Where others are known to have had none of them, it is lost to what nobody sees, which
+ * is not known to be lost again; where they had all of that time, they want it of other cores, too, and nothing is guessed.
+ */
+static void what_others_had_is_not_guessed_where_it_is_known(void **state)
+{
+	(void)state;
+	static const char text[] = WORK_HEAD "0,a,1,start,,,,,\n"
+					     "0,b,1,start,,,,,\n"
+					     "400000000,a,200000000,exit,,,,,\n"
+					     "400000000,b,200000000,exit,,,,,\n";
+	static const struct {
+		uint64_t others_ns;
+		uint32_t cores;
+		uint64_t ns;
+	} expected[] = { { 400000000, 1, 400000000 }, { 400000000, 2, 400000000 },
+		{ 400000000, 4, 266666667 }, { 0, 1, 400000000 }, { 0, 2, 205000000 },
+		{ 0, 4, 202500000 } };
+	for (size_t i = 0; i < 4 * ARRAY_SIZE(expected); i++) {
+		struct replay_opts opts = { .cores = 2,
+			.others = { expected[i / 4].others_ns, 400000000 } };
+		AUTO(replay) struct replay *replay = NULL;
+		assert_int_equal(replay_new(&opts, &replay, NULL), 0);
+		struct event_sink sink = replay_sink(replay);
+		feed(text, &sink);
+		struct replay_run run = { .cores = expected[i / 4].cores, .seed = i % 4 };
+		uint64_t ns;
+		assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
+		assert_in_range(ns, expected[i / 4].ns / 100 * 94, expected[i / 4].ns / 100 * 106);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -149,6 +181,7 @@ int main(void)
 		cmocka_unit_test(what_threads_lose_to_one_another_is_not_lost_to_others),
 		cmocka_unit_test(taking_a_lock_over_is_work),
 		cmocka_unit_test(others_want_as_much_of_other_cores),
+		cmocka_unit_test(what_others_had_is_not_guessed_where_it_is_known),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

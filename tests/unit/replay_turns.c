@@ -26,6 +26,30 @@ static void ordered_sections_keep_their_order(void **state)
 	release(&f);
 }
 
+/* While a waits for the condition it has given the mutex back: b's turn came when a had taken it. */
+static void a_turn_is_over_where_a_condition_is_waited_for(void **state)
+{
+	(void)state;
+	struct fixture f = load(HEAD "0,a,start,,,,,\n"
+				     "0,b,start,,,,,\n"
+				     "10000000,a,pass,mutex,m,1,,ordered\n"
+				     "10000000,a,release,mutex,m,1,,implicit\n"
+				     "10000000,a,wait,cond,c,1,m,\n"
+				     "20000000,b,pass,mutex,m,2,,ordered\n"
+				     "30000000,b,release,cond,c,2,,\n"
+				     "30000000,b,release,mutex,m,2,,\n"
+				     "30000000,a,pass,cond,c,1,b,waited\n"
+				     "30000000,a,pass,mutex,m,1,,implicit\n"
+				     "30000000,b,exit,,,,,\n"
+				     "40000000,a,release,mutex,m,1,,\n"
+				     "40000000,a,exit,,,,,\n",
+		2);
+	struct replay_change slow = speed_of(0, 0.5);
+	assert_int_equal(play(&f, 2, NULL, 0), 40000000);
+	assert_int_equal(play(&f, 2, &slow, 1), 50000000); /* a: 20, b: 10, a: 20 */
+	release(&f);
+}
+
 /* a posts what b waits for while holding the lock: had b come first, both would wait for ever. */
 static const char crossed[] = HEAD "0,a,start,,,,,\n"
 				   "0,b,start,,,,,\n"
@@ -250,6 +274,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ordered_sections_keep_their_order),
 		cmocka_unit_test(whether_an_unknown_order_is_needed_is_guessed),
+		cmocka_unit_test(a_turn_is_over_where_a_condition_is_waited_for),
 		cmocka_unit_test(a_replay_settles_for_the_recorded_order),
 		cmocka_unit_test(a_barrier_that_nobody_else_comes_to_is_none),
 		cmocka_unit_test(who_joins_gives_its_mutex_back_meanwhile),
