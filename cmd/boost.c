@@ -35,7 +35,7 @@ static const struct option_spec options[] = {
 	{ 's', "set", "nice|frequency|clamp",
 		"what makes a thread faster (default: nice; corecast doctor tells which exist)",
 		OPTION_STRING, FIELD(set) },
-	{ 'p', "pid", "PID", "a program that runs already", OPTION_U32, FIELD(pid) },
+	{ 'p', "pid", "PID", "a program that runs already", OPTION_U32, FIELD(pid), 1, INT32_MAX },
 	{ 'd', "duration", "S", "with -p: end after S seconds (default: when the program ends)",
 		OPTION_DOUBLE, FIELD(duration_s) },
 	{ 0, "via", "auto|bpf|preload",

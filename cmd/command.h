@@ -17,6 +17,7 @@ enum { EXIT_USAGE = 2 };
 enum option_kind {
 	OPTION_FLAG, /* bool */
 	OPTION_STRING, /* const char * */
+	OPTION_OUTPUT, /* the same: a file that is written, so none that is read, or written by another option */
 	OPTION_U32, /* uint32_t */
 	OPTION_DOUBLE, /* double, finite */
 	OPTION_STRINGS, /* struct option_strings: may be given several times */

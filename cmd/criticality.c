@@ -38,11 +38,11 @@ static const struct option_spec options[] = {
 		OPTION_U32, FIELD(cores), 1 },
 	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
 	{ 0, "folded", "FILE", "write criticality by code as folded stacks, for flame graphs",
-		OPTION_STRING, FIELD(folded) },
-	{ 0, "svg", "FILE", "write stack, bottle graph and strip over time as SVG", OPTION_STRING,
+		OPTION_OUTPUT, FIELD(folded) },
+	{ 0, "svg", "FILE", "write stack, bottle graph and strip over time as SVG", OPTION_OUTPUT,
 		FIELD(svg) },
 	{ 0, "html", "FILE", "write a page that needs no other file: findings, figures, tables",
-		OPTION_STRING, FIELD(html) },
+		OPTION_OUTPUT, FIELD(html) },
 	{ 0 },
 };
 

@@ -36,7 +36,7 @@ static const struct option_spec options[] = {
 		"'corecast predict'",
 		OPTION_FLAG, offsetof(struct doctor_options, measure_machine) },
 	{ 'o', "output", "FILE", "where --measure-machine writes it (default: standard output)",
-		OPTION_STRING, offsetof(struct doctor_options, output) },
+		OPTION_OUTPUT, offsetof(struct doctor_options, output) },
 	{ 0 },
 };
 

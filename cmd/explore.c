@@ -30,9 +30,9 @@ static const struct option_spec options[] = {
 	{ 'j', "jobs", "N", "processes that predict (default: one for each core)", OPTION_U32,
 		FIELD(jobs), 1 },
 	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
-	{ 0, "csv", "FILE", "write a row for each point", OPTION_STRING, FIELD(csv) },
-	{ 0, "svg", "FILE", "write time against energy as SVG", OPTION_STRING, FIELD(svg) },
-	{ 0, "html", "FILE", "write a page that needs no other file", OPTION_STRING, FIELD(html) },
+	{ 0, "csv", "FILE", "write a row for each point", OPTION_OUTPUT, FIELD(csv) },
+	{ 0, "svg", "FILE", "write time against energy as SVG", OPTION_OUTPUT, FIELD(svg) },
+	{ 0, "html", "FILE", "write a page that needs no other file", OPTION_OUTPUT, FIELD(html) },
 	{ 0 },
 };
 

@@ -35,7 +35,7 @@ static const struct option_spec options[] = {
 	{ 't', "to", "perfetto|folded|csv|json|cct", "the form to write", OPTION_STRING,
 		FIELD(to) },
 	{ 'o', "output", "FILE", "where to (default: standard output; cct needs a file)",
-		OPTION_STRING, FIELD(output) },
+		OPTION_OUTPUT, FIELD(output) },
 	{ 0 },
 };
 

@@ -53,10 +53,10 @@ static const struct option_spec options[] = {
 	{ 0, "frequency-ratio", "X", "estima: target's clock over the measured one", OPTION_DOUBLE,
 		FIELD(frequency_ratio) },
 	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
-	{ 0, "csv", "FILE", "write threads,value,low,high,measured", OPTION_STRING, FIELD(csv) },
-	{ 0, "svg", "FILE", "write the figure as SVG", OPTION_STRING, FIELD(svg) },
+	{ 0, "csv", "FILE", "write threads,value,low,high,measured", OPTION_OUTPUT, FIELD(csv) },
+	{ 0, "svg", "FILE", "write the figure as SVG", OPTION_OUTPUT, FIELD(svg) },
 	{ 0, "html", "FILE", "write a page that needs no other file: findings, figures, table",
-		OPTION_STRING, FIELD(html) },
+		OPTION_OUTPUT, FIELD(html) },
 	{ 0 },
 };
 
@@ -263,6 +263,11 @@ static int check(
 			command, "--csv writes one forecast: leave --compare out");
 	if (v->dataset_ratio < 0 || v->frequency_ratio < 0)
 		return command_usage_error(command, "ratios are above 0");
+	if ((v->dataset_ratio > 0 || v->frequency_ratio > 0) && strcmp(v->method, "estima") != 0)
+		return command_usage_error(
+			command, "--dataset-ratio and --frequency-ratio are of --method estima");
+	if (v->within && !v->what_next)
+		return command_usage_error(command, "--within goes with --what-next");
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "scaling/runs.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +48,7 @@ static const struct option_spec options[] = {
 		OPTION_STRING, FIELD(counts) },
 	{ 'r', "repeats", "N", "runs of each count, all in shuffled order (default 3)", OPTION_U32,
 		FIELD(repeats), 1, MAX_REPEATS },
-	{ 'o', "output", "FILE", "where the rows go (default RUNS.csv)", OPTION_STRING,
+	{ 'o', "output", "FILE", "where the rows go (default RUNS.csv)", OPTION_OUTPUT,
 		FIELD(output) },
 	{ 0, "resume", NULL, "continue the file that is there: make only the missing runs",
 		OPTION_FLAG, FIELD(resume) },
@@ -283,8 +284,10 @@ static int check_values(
 		return command_usage_error(command, "--stdout: keep or null");
 	if (!is_auto_or_none(values->stalls) && !is_modelled(values))
 		return command_usage_error(command, "--stalls: auto, none or modelled");
-	if (values->timeout_s < 0)
+	if (values->timeout_s <= 0)
 		return command_usage_error(command, "--timeout: seconds above 0");
+	if (values->machine && !is_modelled(values))
+		return command_usage_error(command, "--machine goes with --stalls modelled");
 	if (values->count_variable &&
 		(!*values->count_variable || strchr(values->count_variable, '=')))
 		return command_usage_error(command, "--env: a variable's name");
@@ -298,7 +301,7 @@ static int run(const struct command *command, int argc, char **argv)
 		.pin = "auto",
 		.standard_output = "keep",
 		.stalls = "auto",
-		.machine = "generic",
+		.timeout_s = NAN,
 		.seed = 1 };
 	struct operands operands;
 	int status = 0;
@@ -307,6 +310,8 @@ static int run(const struct command *command, int argc, char **argv)
 	status = check_values(command, &values, &operands);
 	if (status != 0)
 		return status;
+	if (!values.machine)
+		values.machine = "generic";
 
 	struct err err;
 	struct machine machine;

@@ -219,8 +219,8 @@ static void report_failure(
 	AUTO_RELEASE(strbuf) struct strbuf tail = { 0 };
 	measurement_tail(session->measurement, &tail);
 	clear_progress(session);
-	fprintf(stderr, "corecast: the program failed at %u threads (repeat %u): %s\n%s",
-		run->threads, run->repeat, reason->text,
+	fprintf(stderr, "corecast: the program failed at %u %s (repeat %u): %s\n%s", run->threads,
+		run->threads == 1 ? "thread" : "threads", run->repeat, reason->text,
 		tail.text ? tail.text : "    (it printed nothing)\n");
 	session->summary.failed++;
 }

@@ -15,8 +15,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Forecasts are asked for this many times the highest count measured. */
-enum { FORECAST_FACTOR = 4, PLACES_SHOWN = 10 };
+/* Forecasts are asked for this many times the highest count measured: so far their accuracy was tested. */
+enum { FORECAST_FACTOR = 2, PLACES_SHOWN = 10 };
 
 /* Of running and waiting time: more than this is not the scheduler's usual housekeeping. */
 static const double DISTURBED_SHARE = 0.05;

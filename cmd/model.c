@@ -29,7 +29,7 @@ struct values {
 
 #define FIELD(name) offsetof(struct values, name)
 static const struct option_spec options[] = {
-	{ 'o', "output", "FILE", "where the model goes (YAML)", OPTION_STRING, FIELD(output) },
+	{ 'o', "output", "FILE", "where the model goes (YAML)", OPTION_OUTPUT, FIELD(output) },
 	{ 0, "cores", "N", "cores that the run had (default: as the recording says)", OPTION_U32,
 		FIELD(cores), 1 },
 	{ 0, "took", "SECONDS",
@@ -46,9 +46,9 @@ static const struct option_spec options[] = {
 		OPTION_FLAG, FIELD(show) },
 	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
 	{ 0, "svg", "FILE", "draw threads, where they meet, and their graphs, as SVG",
-		OPTION_STRING, FIELD(svg) },
+		OPTION_OUTPUT, FIELD(svg) },
 	{ 0, "html", "FILE", "write a page that needs no other file: drawing, tables, notes",
-		OPTION_STRING, FIELD(html) },
+		OPTION_OUTPUT, FIELD(html) },
 	{ 0 },
 };
 

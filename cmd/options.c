@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 enum { HELP_COLUMN = 28, HELP_WIDTH = 80 };
@@ -162,6 +163,7 @@ static int store(const struct command *command, const struct option_spec *option
 		*(bool *)field = true;
 		return 0;
 	case OPTION_STRING:
+	case OPTION_OUTPUT:
 		*(const char **)field = text;
 		return 0;
 	case OPTION_U32:
@@ -229,6 +231,55 @@ static int check_files(const struct command *command, const struct operands *ope
 	return 0;
 }
 
+/* Whether two names are of one file; of what is no regular file (a device) that is no harm. */
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+	if (stat(a, &x) < 0 || stat(b, &y) < 0)
+		return strcmp(a, b) == 0 && strcmp(a, "-") != 0;
+	return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* The file that an option names; NULL if it names none. */
+static const char *named_file(const struct option_spec *option, const void *values)
+{
+	bool is_text = option->kind == OPTION_STRING || option->kind == OPTION_OUTPUT;
+	if (!is_text || !option->argument || strcmp(option->argument, "FILE") != 0)
+		return NULL;
+	return *(const char *const *)(const void *)((const char *)values + option->offset);
+}
+
+/* What is written must not replace what is read, nor what else is written. */
+static int check_output(const struct command *command, const struct option_spec *option,
+	const struct operands *operands, const void *values)
+{
+	const char *path = named_file(option, values);
+	if (!path)
+		return 0;
+	for (int i = 0; command->files && i < operands->count; i++)
+		if (is_same_file(path, operands->items[i]))
+			return command_usage_error(command,
+				"--%s would replace '%s', which is read: name another file",
+				option->long_name, path);
+	for (const struct option_spec *o = command->options; o->long_name; o++) {
+		const char *other = o == option ? NULL : named_file(o, values);
+		if (other && is_same_file(path, other))
+			return command_usage_error(command, "--%s and --%s name the same file '%s'",
+				option->long_name, o->long_name, path);
+	}
+	return 0;
+}
+
+static int check_outputs(
+	const struct command *command, const struct operands *operands, const void *values)
+{
+	int status = 0;
+	for (const struct option_spec *o = command->options; status == 0 && o && o->long_name; o++)
+		if (o->kind == OPTION_OUTPUT)
+			status = check_output(command, o, operands, values);
+	return status;
+}
+
 bool options_parse(const struct command *command, int argc, char **argv, void *values,
 	struct operands *ret, int *ret_status)
 {
@@ -251,5 +302,7 @@ bool options_parse(const struct command *command, int argc, char **argv, void *v
 		}
 	}
 	*ret_status = command->files ? check_files(command, ret) : 0;
+	if (*ret_status == 0)
+		*ret_status = check_outputs(command, ret, values);
 	return *ret_status == 0;
 }

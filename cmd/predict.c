@@ -30,8 +30,8 @@ static const struct option_spec options[] = {
 		"(default 5)",
 		OPTION_U32, FIELD(replications), 1, REPLICATIONS_MAX },
 	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
-	{ 0, "svg", "FILE", "write what cycles go to as SVG", OPTION_STRING, FIELD(svg) },
-	{ 0, "html", "FILE", "write a page that needs no other file", OPTION_STRING, FIELD(html) },
+	{ 0, "svg", "FILE", "write what cycles go to as SVG", OPTION_OUTPUT, FIELD(svg) },
+	{ 0, "html", "FILE", "write a page that needs no other file", OPTION_OUTPUT, FIELD(html) },
 	{ 0 },
 };
 

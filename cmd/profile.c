@@ -29,11 +29,11 @@ struct profile_options {
 #define FIELD(name) offsetof(struct profile_options, name)
 
 static const struct option_spec options[] = {
-	{ 'o', "output", "FILE", "the profile to write (default: corecast.ccp)", OPTION_STRING,
+	{ 'o', "output", "FILE", "the profile to write (default: corecast.ccp)", OPTION_OUTPUT,
 		FIELD(output) },
 	{ 0, "backend", "auto|qemu|valgrind", "what runs the program (default: auto)",
 		OPTION_STRING, FIELD(backend) },
-	{ 0, "instructions", "FILE", "also write every instruction, for simulators", OPTION_STRING,
+	{ 0, "instructions", "FILE", "also write every instruction, for simulators", OPTION_OUTPUT,
 		FIELD(instructions) },
 	{ 0, "native", NULL, "run it plainly first, for the time that it takes", OPTION_FLAG,
 		FIELD(native) },

@@ -32,13 +32,14 @@ struct record_options {
 #define FIELD(name) offsetof(struct record_options, name)
 
 static const struct option_spec options[] = {
-	{ 'o', "output", "FILE", "the trace to write (default: corecast.cct)", OPTION_STRING,
+	{ 'o', "output", "FILE", "the trace to write (default: corecast.cct)", OPTION_OUTPUT,
 		FIELD(output) },
 	{ 0, "via", "auto|preload|bpf|both",
 		"how to watch the program: by a library inside it, from the kernel, or both "
 		"(default: auto)",
 		OPTION_STRING, FIELD(via) },
-	{ 'p', "pid", "PID", "record a program that runs already", OPTION_U32, FIELD(pid) },
+	{ 'p', "pid", "PID", "record a program that runs already", OPTION_U32, FIELD(pid), 1,
+		INT32_MAX },
 	{ 'd', "duration", "S", "with -p: end after S seconds (default: when the program ends)",
 		OPTION_DOUBLE, FIELD(duration_s) },
 	{ 0, "disk", NULL, "record requests to disks, too (from the kernel only)", OPTION_FLAG,
@@ -110,8 +111,8 @@ static void print_summary(const char *path, const struct record_result *result)
 		(double)closed->bytes / records, (double)closed->raw_bytes / records,
 		(unsigned long long)result->lost);
 	if (result->samples > 0)
-		fprintf(stderr, "corecast: %llu samples of what ran, %llu lost\n",
-			(unsigned long long)result->samples,
+		fprintf(stderr, "corecast: %llu sample%s of what ran, %llu lost\n",
+			(unsigned long long)result->samples, result->samples == 1 ? "" : "s",
 			(unsigned long long)result->samples_lost);
 	if (*result->no_samples.text)
 		fprintf(stderr, "corecast: without samples of what ran: %s\n",

@@ -23,7 +23,7 @@ struct values {
 
 #define FIELD(name) offsetof(struct values, name)
 static const struct option_spec options[] = {
-	{ 'o', "output", "FILE", "the page to write (required)", OPTION_STRING, FIELD(output) },
+	{ 'o', "output", "FILE", "the page to write (required)", OPTION_OUTPUT, FIELD(output) },
 	{ 'm', "machine", "FILE",
 		"a processor that profiles are predicted for: base, zen4, ... or a machine file; "
 		"may be given several times",

@@ -50,11 +50,11 @@ static const struct option_spec options[] = {
 	{ 0, "fragments", NULL, "with --json: also the time of each fragment", OPTION_FLAG,
 		FIELD(fragments) },
 	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
-	{ 0, "csv", "FILE", "write a row for each setting", OPTION_STRING, FIELD(csv) },
+	{ 0, "csv", "FILE", "write a row for each setting", OPTION_OUTPUT, FIELD(csv) },
 	{ 0, "svg", "FILE", "write response time and throughput over a parameter as SVG",
-		OPTION_STRING, FIELD(svg) },
+		OPTION_OUTPUT, FIELD(svg) },
 	{ 0, "html", "FILE", "write a page that needs no other file: figures, heat maps, tables",
-		OPTION_STRING, FIELD(html) },
+		OPTION_OUTPUT, FIELD(html) },
 	{ 0 },
 };
 

@@ -33,7 +33,7 @@ struct values {
 
 #define FIELD(name) offsetof(struct values, name)
 static const struct option_spec options[] = {
-	{ 'p', "pid", "PID", "the program to watch", OPTION_U32, FIELD(pid) },
+	{ 'p', "pid", "PID", "the program to watch", OPTION_U32, FIELD(pid), 1, INT32_MAX },
 	{ 'd', "delay", "S", "seconds from one picture to the next (default 1)", OPTION_DOUBLE,
 		FIELD(interval_s) },
 	{ 'n', "count", "N", "end after N pictures", OPTION_U32, FIELD(count), 1 },

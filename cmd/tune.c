@@ -38,7 +38,8 @@ static const struct option_spec options[] = {
 		"openmp, pool, affinity, cpuset or command:COMMAND with {n} (default: openmp for "
 		"regions, iterations and ticks, else affinity)",
 		OPTION_STRING, FIELD(set) },
-	{ 'p', "pid", "PID", "tune a program that runs already", OPTION_U32, FIELD(pid) },
+	{ 'p', "pid", "PID", "tune a program that runs already", OPTION_U32, FIELD(pid), 1,
+		INT32_MAX },
 	{ 'd', "duration", "S", "with -p: end after S seconds (default: when the program ends)",
 		OPTION_DOUBLE, FIELD(duration_s) },
 	{ 'i', "interval", "S", "measure so long before each decision (default: 1)", OPTION_DOUBLE,
@@ -49,7 +50,7 @@ static const struct option_spec options[] = {
 		OPTION_U32, FIELD(max), 1 },
 	{ 0, "policy", "process|opresca|binsearch", "who chooses (default: process)", OPTION_STRING,
 		FIELD(policy) },
-	{ 0, "log", "FILE", "write each interval as a line of CSV", OPTION_STRING, FIELD(log) },
+	{ 0, "log", "FILE", "write each interval as a line of CSV", OPTION_OUTPUT, FIELD(log) },
 	{ 0, "json", NULL, "print the result as JSON on standard output, at the end", OPTION_FLAG,
 		FIELD(json) },
 	{ 0 },

@@ -53,11 +53,11 @@ static const struct option_spec options[] = {
 		"write the simulated timeline of the last prediction: a trace file, or CSV if it "
 		"ends in "
 		".csv",
-		OPTION_STRING, FIELD(output) },
+		OPTION_OUTPUT, FIELD(output) },
 	{ 0, "svg", "FILE", "write the curve (of one prediction: its criticality stack) as SVG",
-		OPTION_STRING, FIELD(svg) },
-	{ 0, "html", "FILE", "write a page that needs no other file", OPTION_STRING, FIELD(html) },
-	{ 0, "csv", "FILE", "write the curve: a row for each number of cores", OPTION_STRING,
+		OPTION_OUTPUT, FIELD(svg) },
+	{ 0, "html", "FILE", "write a page that needs no other file", OPTION_OUTPUT, FIELD(html) },
+	{ 0, "csv", "FILE", "write the curve: a row for each number of cores", OPTION_OUTPUT,
 		FIELD(csv) },
 	{ 0 },
 };

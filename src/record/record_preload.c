@@ -37,8 +37,7 @@ static int check(const struct record_opts *opts, struct err *err)
 {
 	int code = check_started(opts, err);
 	if (code == 0 && opts->has_disk)
-		return err_set(err, -EOPNOTSUPP,
-			"only the kernel sees requests to disks (--disk; --via both does, too)");
+		return err_set(err, -EOPNOTSUPP, "only the kernel sees requests to disks (--disk)");
 	return code;
 }
 

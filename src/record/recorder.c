@@ -22,7 +22,8 @@ static int find_named(const char *name, const struct record_opts *opts, const st
 		if (code == 0)
 			*ret = recorders[i];
 		else if (recorders[i] == &recorder_preload && code != -ENOENT)
-			return err_prefix(err, code, "--via bpf may record it");
+			return err_prefix(
+				err, code, "--via preload cannot record it; --via bpf may");
 		return code;
 	}
 	return err_set(err, -EINVAL, "no recorder '%s'", name);

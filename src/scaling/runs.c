@@ -102,6 +102,11 @@ int runs_parse_threads(const char *text, uint32_t *ret)
 	return 0;
 }
 
+int runs_refuse_select(const char *name, struct err *err)
+{
+	return err_set(err, -EINVAL, "%s: there is one curve in it: leave --select out", name);
+}
+
 int runs_add_row(struct runs *runs, const struct runs_row *row, const char *name, struct err *err)
 {
 	enum { CELLS_MAX = 1 << 24 }; /* some hundred megabytes at most */
@@ -146,6 +151,8 @@ static int read_text(
 	lines_unread(lines);
 	if (runs_extrap_is_line(lines->text))
 		return runs_extrap_read(lines, opts, ret, err);
+	if (opts->select)
+		return runs_refuse_select(lines->name, err);
 	if (runs_perf_is_line(lines->text, perf_threads > 0))
 		return runs_perf_read(lines, perf_threads, opts, ret, err);
 	return runs_csv_read(lines, opts, ret, err);

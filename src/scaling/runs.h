@@ -53,7 +53,7 @@ struct runs_read_opts {
 	   else time; a set read from `threads,value` is then of an unknown metric. */
 	enum metric metric;
 	/* Which of several curves in one file: a benchmark's name (Google Benchmark) or a region
-	   (Extra-P). NULL: there must be only one. Ignored by formats that hold one. */
+	   (Extra-P). NULL: there must be only one. Refused by formats that hold one. */
 	const char *select;
 };
 

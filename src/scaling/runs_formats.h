@@ -37,6 +37,7 @@ uint32_t runs_perf_mark(const char *text);
 int runs_parse_threads(const char *text, uint32_t *ret);
 
 /* runs_append() for readers: refuses sets that would fill the memory of a machine. */
+int runs_refuse_select(const char *name, struct err *err);
 int runs_add_row(struct runs *runs, const struct runs_row *row, const char *name, struct err *err);
 
 /*

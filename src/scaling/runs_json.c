@@ -43,6 +43,8 @@ int runs_json_read(
 			lines->number + (unsigned)(where.line > 0 ? where.line : 1),
 			text_show(where.text).text);
 	const json_t *results = json_object_get(root, "results");
+	if (json_is_array(results) && opts->select)
+		return runs_refuse_select(lines->name, err);
 	if (json_is_array(results))
 		return runs_hyperfine_read(results, lines->name, opts, ret, err);
 	const json_t *benchmarks = json_object_get(root, "benchmarks");

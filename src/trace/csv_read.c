@@ -126,8 +126,11 @@ static int read_header(struct reading *reading, struct err *err)
 			strcmp(column_names[column], reading->fields.items[i]) != 0)
 			column++;
 		if (column == COLUMN_COUNT)
-			return lines_fail(lines, err, "a timeline has no column '%s'",
-				text_show(reading->fields.items[i]).text);
+			return lines_fail(lines, err, "a timeline has no column '%s'%s",
+				text_show(reading->fields.items[i]).text,
+				strcmp(reading->fields.items[i], "threads") == 0
+					? ": measurements are for 'corecast forecast'"
+					: "");
 		if (reading->at[column] != SIZE_MAX)
 			return lines_fail(lines, err, "column '%s' twice", column_names[column]);
 		reading->at[column] = i;

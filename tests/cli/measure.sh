@@ -34,7 +34,7 @@ expect_failure() {
 echo "== every count, every repeat"
 measure -n 1-3 -r 2 -o plain.csv -- sh -c 'exit 0' '{n}' >stdout
 rows plain.csv
-grep -c '^Next: corecast forecast plain.csv --to 12$' stdout
+grep -c '^Next: corecast forecast plain.csv --to 6$' stdout
 
 echo "== too few counts for a forecast: what is missing"
 measure -n 1 -r 2 -o few.csv -- sh -c 'exit 0' '{n}' >stdout

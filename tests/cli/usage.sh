@@ -28,7 +28,36 @@ for command in $(corecast_commands); do
 	grep -q "^corecast $command: no such option: --no-such-option" stderr
 done
 
-for words in 'forecast runs.csv --to 0' 'forecast runs.csv --to 65537' 'simulate app.yaml --jobs 0' 'top -p 1 --count 0'; do
+# What is written replaces neither what is read, by whatever name, nor what else is written.
+printf 'threads,time\n1,8\n2,4.1\n4,2.2\n' >runs.csv
+cp runs.csv kept.csv
+ln -s runs.csv link.csv
+ln runs.csv hard.csv
+for words in 'forecast runs.csv --csv runs.csv' 'forecast runs.csv --html link.csv' 'forecast link.csv --svg hard.csv' \
+	'report runs.csv -o ./runs.csv' 'criticality runs.csv --svg runs.csv' 'whatif runs.csv -o runs.csv' \
+	'model runs.csv -o runs.csv' 'simulate runs.csv --csv runs.csv' 'predict runs.csv -m base --html runs.csv' \
+	'explore runs.csv --space runs.csv --csv runs.csv' 'export runs.csv --to csv -o runs.csv'; do
+	# shellcheck disable=SC2086 # words
+	expect_usage_error $words
+	grep -q 'which is read' stderr
+done
+expect_usage_error forecast runs.csv --svg a.out --html a.out
+grep -q -- '--svg and --html name the same file' stderr
+expect_usage_error explore kept.csv --space runs.csv --csv runs.csv
+grep -q -- '--csv and --space name the same file' stderr
+cmp runs.csv kept.csv
+"$CORECAST" forecast runs.csv --svg /dev/null --html /dev/null >stdout
+
+# An option without effect is an error.
+for words in 'forecast runs.csv --within 4' 'forecast runs.csv --dataset-ratio 2' 'forecast runs.csv --frequency-ratio 2' \
+	'measure --machine base -- true' 'measure --timeout 0 -- true'; do
+	# shellcheck disable=SC2086 # words
+	expect_usage_error $words
+done
+if "$CORECAST" forecast runs.csv --select one >stdout 2>stderr; then exit 1; fi
+grep -q 'runs.csv: there is one curve in it: leave --select out' stderr
+
+for words in 'forecast runs.csv --to 0' 'forecast runs.csv --to 65537' 'simulate app.yaml --jobs 0' 'top -p 1 --count 0' 'record -p 0' 'tune -p 0' 'boost -p 0' 'top -p 0'; do
 	# shellcheck disable=SC2086 # words
 	expect_usage_error $words
 	grep 'is not a whole number' stderr

@@ -132,5 +132,5 @@ fails lock.csv --cores 2000
 fails missing.csv
 fails
 [ ! -e never.csv ]
-fails lock.csv --recorded-cores 1 -o never.csv --csv never.csv
-[ ! -e never.csv ]
+fails lock.csv --recorded-cores 1 -o never.csv --csv never2.csv
+[ ! -e never.csv ] && [ ! -e never2.csv ]

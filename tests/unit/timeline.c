@@ -163,6 +163,8 @@ static void errors_name_the_line(void **state)
 	assert_refused("", "t.csv: empty: a timeline begins with a line that names the columns");
 	assert_refused("time_ns,tid\n", "t.csv:1: no column 'event'");
 	assert_refused("time_ns,tid,event,colour\n", "t.csv:1: a timeline has no column 'colour'");
+	assert_refused("threads,time\n1,2\n", "t.csv:1: a timeline has no column 'threads': "
+					      "measurements are for 'corecast forecast'");
 	assert_refused("time_ns,tid,event,tid\n", "t.csv:1: column 'tid' twice");
 	assert_refused(
 		"time_ns,tid,event\n1,1,start\n\n2,1,stop\n", "t.csv:4: there is no event 'stop'");
