@@ -370,8 +370,9 @@ static int add_notes(struct build *build)
 						    "'rate' is how many were let in, and that they "
 						    "come at random (Poisson) a guess");
 	if (code == 0 && build->disk.is_guessed)
-		code = model_add_note(build->model, "the disk was always as busy: that it serves "
-						    "one request at a time is a guess");
+		code = model_add_note(build->model,
+			"the disk was not seen both with one request and with more than it serves "
+			"at once: how many that are ('disk_parallel') is a guess");
 	if (code == 0)
 		code = add_note(build, build->guessed_splits,
 			"loops had the same count in each thread: their sum is taken to be shared "

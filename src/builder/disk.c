@@ -5,6 +5,7 @@
 #include "base/sorted.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 enum { LEAST = 20 }; /* requests from which something is concluded */
@@ -13,6 +14,7 @@ struct request {
 	uint64_t queued_ns, begin_ns, end_ns; /* the latter two: at the device */
 	struct build_step *step; /* NULL: the kernel told of it */
 	double company; /* mean number in the device while it was there, itself included */
+	size_t overtaken; /* how many it left behind in the device that came before it */
 	uint8_t class;
 };
 
@@ -81,6 +83,7 @@ static int collect_requests(const struct build_trace *trace, struct requests *re
 struct change {
 	uint64_t time_ns;
 	double area;
+	struct request *request;
 	int by;
 };
 
@@ -109,6 +112,36 @@ static double duration_s(const struct request *request)
 	return (double)(request->end_ns - request->begin_ns) * 1e-9;
 }
 
+/*
+ * Whom each request overtook. Ends that are closer together than a quarter of what the device takes for
+ * one are of the same moment: in which order they are noticed says nothing.
+ */
+static int find_overtaken(
+	const struct requests *requests, const struct change *changes, double busy_s)
+{
+	enum { SHORT = 4 };
+	uint64_t short_ns = (uint64_t)(busy_s * 1e9 / (double)requests->count / SHORT);
+	AUTO_FREE struct request **within = calloc(requests->count, sizeof *within);
+	if (!within)
+		return -ENOMEM;
+	for (size_t i = 0, count = 0; i < 2 * requests->count; i++) {
+		struct request *request = changes[i].request;
+		if (changes[i].by > 0) {
+			within[count++] = request;
+			continue;
+		}
+		size_t kept = 0;
+		for (size_t j = 0; j < count; j++) {
+			request->overtaken += within[j]->begin_ns < request->begin_ns &&
+					      within[j]->end_ns > request->end_ns + short_ns;
+			if (within[j] != request)
+				within[kept++] = within[j];
+		}
+		count = kept;
+	}
+	return 0;
+}
+
 /* Company of each request; when, and how often some request was under way. */
 static int find_company(struct requests *requests, struct build_disk *ret)
 {
@@ -117,9 +150,12 @@ static int find_company(struct requests *requests, struct build_disk *ret)
 	if (!changes)
 		return -ENOMEM;
 	for (size_t i = 0; i < requests->count; i++) {
-		changes[2 * i] = (struct change){ .time_ns = requests->items[i].begin_ns, .by = 1 };
+		struct request *request = &requests->items[i];
+		changes[2 * i] = (struct change){
+			.time_ns = request->begin_ns, .by = 1, .request = request
+		};
 		changes[2 * i + 1] =
-			(struct change){ .time_ns = requests->items[i].end_ns, .by = -1 };
+			(struct change){ .time_ns = request->end_ns, .by = -1, .request = request };
 	}
 	qsort(changes, count, sizeof *changes, compare_changes);
 	int within = 0;
@@ -139,7 +175,7 @@ static int find_company(struct requests *requests, struct build_disk *ret)
 			      area_at(changes, count, request->begin_ns);
 		request->company = took_ns > 0 && area > took_ns ? area / took_ns : 1;
 	}
-	return 0;
+	return find_overtaken(requests, changes, ret->busy_s);
 }
 
 static int compare_company(const void *left, const void *right)
@@ -149,30 +185,71 @@ static int compare_company(const void *left, const void *right)
 }
 
 /*
+ * How many the device serves at once, as the order of ends tells: who leaves n behind that came before was served beside them.
+ * A few may be mistakes of the clock.
+ */
+static uint32_t side_by_side(const struct requests *requests)
+{
+	enum { FEW = 50 };
+	uint32_t ret = 1;
+	for (;; ret++) {
+		size_t more = 0;
+		for (size_t i = 0; i < requests->count; i++)
+			more += requests->items[i].overtaken >= ret;
+		if (more < LEAST || more < requests->count / FEW)
+			return ret;
+	}
+}
+
+/*
+ * Whether one server that takes any of n that wait may have made these: how many are served before is geometrically
+ * distributed then, and times deviate by sqrt(1 - 1 / n) of their mean or more (less a tenth, for there are not endlessly many).
+ */
+static bool may_be_drawn(const struct requests *requests)
+{
+	const double seen = 0.9;
+	double n = (double)requests->count, sum_s = 0, squares = 0, company = 0;
+	for (size_t i = 0; i < requests->count; i++) {
+		double took_s = duration_s(&requests->items[i]);
+		sum_s += took_s;
+		squares += took_s * took_s;
+		company += requests->items[i].company;
+	}
+	double mean_s = sum_s / n, deviation_s = sqrt(fmax(squares / n - mean_s * mean_s, 0));
+	return deviation_s >= seen * sqrt(1 - n / company) * mean_s;
+}
+
+/*
  * Those that were alone, and the quarter with the most company: the share of a request in the time of a
- * busy device is how long it took, over its company.
+ * busy device is how long it took, over its company. Where company did not make them longer, or nobody was alone, it is
+ * the order that tells.
  */
 static void find_parallel(struct requests *requests, struct build_disk *ret)
 {
-	const double alone = 1.05;
+	const double alone = 1.05, same = 1.1;
 	size_t count = requests->count, lone = 0, crowd = count - count / 4;
-	double lone_s = 0, share_s = 0, company = 0;
+	double lone_s = 0, crowd_s = 0, share_s = 0, company = 0;
 	qsort(requests->items, count, sizeof *requests->items, compare_company);
 	for (; lone < count && requests->items[lone].company < alone; lone++)
 		lone_s += duration_s(&requests->items[lone]);
 	for (size_t i = crowd; i < count; i++) {
+		crowd_s += duration_s(&requests->items[i]);
 		share_s += duration_s(&requests->items[i]) / requests->items[i].company;
 		company += requests->items[i].company;
 	}
-	ret->parallel = 1;
-	ret->is_guessed =
-		lone < LEAST || count - crowd < LEAST || company < 1.5 * (double)(count - crowd);
-	if (ret->is_guessed || share_s <= 0)
-		return;
-	lone_s /= (double)lone;
+	lone_s /= (double)(lone > 0 ? lone : 1);
+	crowd_s /= (double)(count - crowd);
 	share_s /= (double)(count - crowd);
-	if (lone_s > 2 * share_s)
-		ret->parallel = (uint32_t)(lone_s / share_s);
+	bool has_both =
+		lone >= LEAST && count - crowd >= LEAST && company >= 1.5 * (double)(count - crowd);
+	bool is_slowed = has_both && crowd_s > same * lone_s;
+	ret->parallel =
+		has_both && share_s > 0 && lone_s > 2 * share_s ? (uint32_t)(lone_s / share_s) : 1;
+	ret->is_guessed = !is_slowed;
+	if (!is_slowed && (has_both || !may_be_drawn(requests)))
+		ret->parallel = (uint32_t)fmax(ret->parallel, side_by_side(requests));
+	if (!is_slowed)
+		return;
 	double beyond_s = lone_s - ret->parallel * share_s;
 	ret->latency_s = beyond_s > 0 ? beyond_s : 0;
 }

@@ -15,7 +15,8 @@
  * Requests in much company give S / P, those alone L + S. P is the ratio of the two, rounded down, and L
  * what is left, so that the rate of a busy device and the time of a lone request are both as seen (a
  * latency of S / P or more looks like another server). A device that was never seen with one
- * request, or never with more, cannot tell: then P is 1 and L is 0.
+ * request, or that company never slowed, cannot tell: then L is 0, and P as many as were seen to be served side by side, since they
+ * overtook each other.
  *
  * With P = 1 services sum up to the time in which the device was busy, and the order of ends tells the order
  * in which it serves its queue.
@@ -29,7 +30,7 @@
 struct build_disk {
 	uint32_t object; /* of the trace; BUILD_NONE: no file was waited for */
 	uint32_t parallel;
-	bool is_guessed;
+	bool is_guessed; /* how many it serves at once: it may be more */
 	enum sim_disk_order order;
 	struct build_services {
 		double *items_s; /* of each request */

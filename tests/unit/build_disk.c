@@ -2,6 +2,8 @@
 /* Disks: what a recording says of a device, from waits for files or from what the kernel told of requests. */
 #include "build_script.h"
 
+#include "base/rng.h"
+
 /* The reads of eight threads at a device of `parallel` servers, 100 us each, behind a latency of 15 us. */
 enum { READERS = 8, READS = 200, SERVICE_NS = 100000, LATENCY_NS = 15000 };
 
@@ -111,6 +113,82 @@ static void a_device_is_told_from_its_queue(void **state)
 					  ? service->quantiles[service->quantile_count / 2]
 					  : service->a.value;
 		assert_true(fabs(middle_s / (SERVICE_NS * 1e-9) - 1) < 0.15);
+	}
+}
+
+struct reader {
+	uint64_t begin_ns, end_ns; /* 0: it waits to be served */
+};
+
+/* Who is served next: who came first, or anybody. */
+static struct reader *next_served(
+	struct reader *readers, uint32_t count, bool is_drawn, struct rng *rng)
+{
+	struct reader *ret = NULL;
+	uint64_t waiting = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		if (readers[i].end_ns > 0)
+			continue;
+		waiting++;
+		if (!ret || (is_drawn ? rng_below(rng, waiting) == 0
+				      : readers[i].begin_ns < ret->begin_ns))
+			ret = &readers[i];
+	}
+	return ret;
+}
+
+/* A device that is always busy, with services of up to 200 us: so many servers, or (0) one that takes any of those that wait. */
+static void keep_busy(uint32_t servers, uint32_t count, struct moment *ret)
+{
+	struct reader readers[READERS] = { 0 };
+	struct rng rng;
+	uint64_t now_ns = 1000000;
+	uint32_t served = 0;
+	rng_init(&rng, 1);
+	for (uint32_t i = 0; i < count; i++)
+		readers[i].begin_ns = now_ns + i;
+	for (size_t ends = 0; ends < (size_t)READERS * READS; ends++) {
+		for (; served < count && served < (servers > 0 ? servers : 1); served++) {
+			struct reader *taken = next_served(readers, count, servers == 0, &rng);
+			uint64_t start_ns = now_ns > taken->begin_ns ? now_ns : taken->begin_ns;
+			taken->end_ns = start_ns + 1 + rng_below(&rng, 2 * SERVICE_NS);
+		}
+		struct reader *first = NULL;
+		for (uint32_t i = 0; i < count; i++)
+			if (readers[i].end_ns > 0 && (!first || readers[i].end_ns < first->end_ns))
+				first = &readers[i];
+		now_ns = first->end_ns;
+		uint32_t tid = (uint32_t)(first - readers) + 1;
+		ret[2 * ends] = (struct moment){ first->begin_ns, tid, false };
+		ret[2 * ends + 1] = (struct moment){ now_ns, tid, true };
+		*first = (struct reader){ .begin_ns = now_ns + 1000 + rng_below(&rng, 5000) };
+		served--;
+	}
+	qsort(ret, (size_t)2 * READERS * READS, sizeof *ret, compare_moments);
+}
+
+static void who_overtakes_was_served_at_the_same_time(void **state)
+{
+	(void)state;
+	static struct moment moments[2 * READERS * READS];
+	static const struct {
+		uint32_t servers, readers, parallel;
+	} devices[] = { { 4, 4, 4 }, { 4, 8, 4 }, { 2, 8, 2 }, { 8, 3, 3 }, { 1, 4, 1 },
+		{ 0, 4, 1 }, { 0, 8, 1 } };
+	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
+		keep_busy(devices[i].servers, devices[i].readers, moments);
+		AUTO(model) struct model *model = model_of_moments(moments, ARRAY_SIZE(moments));
+		const struct model_fragment *read = fragment_of(model, 1, MODEL_IO);
+		assert_non_null(read);
+		const struct model_object *disk = &model->objects[read->object];
+		assert_int_equal((int)size_of(model, disk), devices[i].parallel);
+		assert_int_equal(
+			disk->order, devices[i].servers > 0 ? SIM_DISK_FIFO : SIM_DISK_RANDOM);
+		const struct model_dist *service = &disk->classes[0].service;
+		double middle_s = service->quantiles[service->quantile_count / 2];
+		/* The drawn ones' are their waits', over their company. */
+		assert_true(
+			devices[i].servers == 0 || fabs(middle_s / (SERVICE_NS * 1e-9) - 1) < 0.15);
 	}
 }
 
@@ -259,6 +337,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_device_is_told_from_its_queue),
+		cmocka_unit_test(who_overtakes_was_served_at_the_same_time),
 		cmocka_unit_test(requests_are_known_from_the_kernel),
 		cmocka_unit_test(calls_that_found_all_in_the_cache_are_no_requests),
 		cmocka_unit_test(parts_that_overlap_are_waited_for_once),
