@@ -442,6 +442,7 @@ static int make(struct build *build, struct err *err)
 	int code = build_taken(build);
 	if (code == 0)
 		code = build_pipes_find(&build->trace);
+	build_tickers_find(&build->trace);
 	if (code == 0)
 		code = build_give_back_cut(&build->trace);
 	if (build->opts.by_signals)

@@ -17,6 +17,7 @@
 #include "builder/signals.h"
 #include "builder/steps.h"
 #include "builder/tasks.h"
+#include "builder/tickers.h"
 
 struct build_pace {
 	uint32_t group; /* that begins requests at times of its own; BUILD_NONE: none */

@@ -69,6 +69,45 @@ static void who_goes_on_sleeping_does_so_anyway(void **state)
 	assert_int_equal(count_ops(model, 0, MODEL_LOOP), 1); /* as often as recorded */
 }
 
+static void join(struct script *s, enum event_kind kind)
+{
+	send(s, (struct event){ .tid = MAIN,
+			.kind = (uint8_t)kind,
+			.what = WHAT_JOIN,
+			.flags = kind == EVENT_PASS ? EVENT_WAITED : 0,
+			.site = LOOK,
+			.value = 1 });
+}
+
+/* A thread sleeps again and again; main, which works for 3 ms, joins it after so many sleeps. */
+static struct model *tick(int ticks, int joined_after)
+{
+	struct script s = begin(1);
+	work(&s, MAIN, 3000000);
+	for (int i = 0; i < ticks; i++) {
+		if (i == joined_after)
+			join(&s, EVENT_WAIT);
+		sleeps(&s, 1, NAP_SITE, 100000);
+	}
+	op(&s, 1, EVENT_THREAD_EXIT, WHAT_NONE, 0, 0);
+	join(&s, EVENT_PASS);
+	return finish(&s, 0);
+}
+
+static void who_ticks_until_joined_has_no_end(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *told = tick(30, 29);
+	assert_int_equal(count_ops(told, 1, MODEL_LOOP), 0);
+	assert_int_equal(count_ops(told, 0, MODEL_JOIN), 0);
+	AUTO(model) struct model *counts = tick(30, 0);
+	assert_int_equal(count_ops(counts, 1, MODEL_LOOP), 1);
+	assert_int_equal(count_ops(counts, 0, MODEL_JOIN), 1);
+	AUTO(model) struct model *few = tick(10, 9);
+	assert_int_equal(count_ops(few, 1, MODEL_LOOP), 1);
+	assert_int_equal(count_ops(few, 0, MODEL_JOIN), 1);
+}
+
 /*
  * Main puts an item each ms, 60 times, and tells the end; two workers take them, each for 3 ms, and sleep for 1 ms if there is none.
  * The end comes as another section at a place of its own.
@@ -213,6 +252,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_sleeps_until_others_have_ended_joins_them),
 		cmocka_unit_test(who_goes_on_sleeping_does_so_anyway),
+		cmocka_unit_test(who_ticks_until_joined_has_no_end),
 		cmocka_unit_test(who_sleeps_when_there_is_nothing_takes_items),
 		cmocka_unit_test(sleeps_that_items_do_not_explain_stay),
 		cmocka_unit_test(a_workload_that_changes_is_told),
