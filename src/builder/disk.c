@@ -219,39 +219,50 @@ static bool may_be_drawn(const struct requests *requests)
 	return deviation_s >= seen * sqrt(1 - n / company) * mean_s;
 }
 
+/* Those that were alone, and the quarter with the most company: means. */
+struct extremes {
+	size_t lone, crowd; /* how many */
+	double lone_s, crowd_s;
+	double share_s, company; /* of the crowd: how long each took over its company */
+};
+
+static struct extremes find_extremes(struct requests *requests)
+{
+	const double alone = 1.05;
+	struct extremes ret = { .crowd = requests->count / 4 };
+	qsort(requests->items, requests->count, sizeof *requests->items, compare_company);
+	for (; ret.lone < requests->count && requests->items[ret.lone].company < alone; ret.lone++)
+		ret.lone_s += duration_s(&requests->items[ret.lone]);
+	for (size_t i = requests->count - ret.crowd; i < requests->count; i++) {
+		const struct request *request = &requests->items[i];
+		ret.crowd_s += duration_s(request) / (double)ret.crowd;
+		ret.share_s += duration_s(request) / request->company / (double)ret.crowd;
+		ret.company += request->company / (double)ret.crowd;
+	}
+	ret.lone_s /= (double)(ret.lone > 0 ? ret.lone : 1);
+	return ret;
+}
+
 /*
- * Those that were alone, and the quarter with the most company: the share of a request in the time of a
- * busy device is how long it took, over its company. Where company did not make them longer, or nobody was alone, it is
- * the order that tells.
+ * The share of a request in the time of a busy device is how long it took, over its company. Where company
+ * did not make them longer, or nobody was alone, the order tells how many servers there are; that is all of them if there was a queue.
  */
 static void find_parallel(struct requests *requests, struct build_disk *ret)
 {
-	const double alone = 1.05, same = 1.1;
-	size_t count = requests->count, lone = 0, crowd = count - count / 4;
-	double lone_s = 0, crowd_s = 0, share_s = 0, company = 0;
-	qsort(requests->items, count, sizeof *requests->items, compare_company);
-	for (; lone < count && requests->items[lone].company < alone; lone++)
-		lone_s += duration_s(&requests->items[lone]);
-	for (size_t i = crowd; i < count; i++) {
-		crowd_s += duration_s(&requests->items[i]);
-		share_s += duration_s(&requests->items[i]) / requests->items[i].company;
-		company += requests->items[i].company;
-	}
-	lone_s /= (double)(lone > 0 ? lone : 1);
-	crowd_s /= (double)(count - crowd);
-	share_s /= (double)(count - crowd);
-	bool has_both =
-		lone >= LEAST && count - crowd >= LEAST && company >= 1.5 * (double)(count - crowd);
-	bool is_slowed = has_both && crowd_s > same * lone_s;
-	ret->parallel =
-		has_both && share_s > 0 && lone_s > 2 * share_s ? (uint32_t)(lone_s / share_s) : 1;
+	const double same = 1.1, queue = 1.5;
+	struct extremes seen = find_extremes(requests);
+	bool has_both = seen.lone >= LEAST && seen.crowd >= LEAST && seen.company >= queue;
+	bool is_slowed = has_both && seen.crowd_s > same * seen.lone_s;
+	ret->parallel = has_both && seen.share_s > 0 && seen.lone_s > 2 * seen.share_s
+				? (uint32_t)(seen.lone_s / seen.share_s)
+				: 1;
 	ret->is_guessed = !is_slowed;
-	if (!is_slowed && (has_both || !may_be_drawn(requests)))
+	if (!is_slowed && (has_both || !may_be_drawn(requests))) {
 		ret->parallel = (uint32_t)fmax(ret->parallel, side_by_side(requests));
-	if (!is_slowed)
-		return;
-	double beyond_s = lone_s - ret->parallel * share_s;
-	ret->latency_s = beyond_s > 0 ? beyond_s : 0;
+		ret->is_guessed = ret->parallel == 1 || seen.company < queue * ret->parallel;
+	}
+	if (is_slowed)
+		ret->latency_s = fmax(seen.lone_s - ret->parallel * seen.share_s, 0);
 }
 
 static int compare_ends(const void *left, const void *right)

@@ -173,8 +173,9 @@ static void who_overtakes_was_served_at_the_same_time(void **state)
 	static struct moment moments[2 * READERS * READS];
 	static const struct {
 		uint32_t servers, readers, parallel;
-	} devices[] = { { 4, 4, 4 }, { 4, 8, 4 }, { 2, 8, 2 }, { 8, 3, 3 }, { 1, 4, 1 },
-		{ 0, 4, 1 }, { 0, 8, 1 } };
+		bool is_guessed;
+	} devices[] = { { 4, 4, 4, true }, { 4, 8, 4, false }, { 2, 8, 2, false },
+		{ 8, 3, 3, true }, { 1, 4, 1, true }, { 0, 4, 1, true }, { 0, 8, 1, true } };
 	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
 		keep_busy(devices[i].servers, devices[i].readers, moments);
 		AUTO(model) struct model *model = model_of_moments(moments, ARRAY_SIZE(moments));
@@ -182,6 +183,7 @@ static void who_overtakes_was_served_at_the_same_time(void **state)
 		assert_non_null(read);
 		const struct model_object *disk = &model->objects[read->object];
 		assert_int_equal((int)size_of(model, disk), devices[i].parallel);
+		assert_int_equal(has_note(model, "disk_parallel"), devices[i].is_guessed);
 		assert_int_equal(
 			disk->order, devices[i].servers > 0 ? SIM_DISK_FIFO : SIM_DISK_RANDOM);
 		const struct model_dist *service = &disk->classes[0].service;
