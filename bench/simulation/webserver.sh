@@ -3,8 +3,10 @@
 # Webserver: response time, throughput and errors over workers and the rate of requests. Rates are, as in the paper, 13
 # steps up to twice what saturates the disk; the model is made from 4 workers at the ninth, where descriptors run out.
 #
-# Pages of 1 MB are read in chunks of 256 KiB past the page cache. That keeps even a fast disk busy, while sending takes
-# a tenth of the processor's time (the client takes what it is sent without copying it).
+# Pages are read in chunks past the page cache, from a disk whose speed nobody else changes
+# (examples/loadgen/steady_disk.c, a block device for the kernel): 1 ms for a chunk, two at once, so that 4 workers
+# saturate it. With --real-disk they are on the folder's disk, and larger, so that they keep even a fast one busy, while
+# sending takes a tenth of the processor's time (the client takes what it is sent without copying it).
 #
 # The speed of a virtual disk is its host's, and changes by a fifth from minute to minute. Around each setting, and around the
 # recording, it is measured: what 4 workers answer that never wait for a request. Beside the errors of all settings
@@ -25,7 +27,51 @@ if [ -n "$quick" ]; then
 	web_repeats=1
 	web_seconds=3
 fi
-web_reading=(-r direct -c 262144)
+web_chunk=32768
+web_page_bytes=32000 # the mean
+web_disk_options=(-p 2 -t 0.001)
+if [ -n "$real_disk" ]; then
+	web_chunk=262144
+	web_page_bytes=1000000
+fi
+web_files=$work/pages.files
+web_pages=$web_files # where the server finds them
+
+# Puts the pages on a steady disk. Says in disk.out what is missing.
+web_loop=
+open_disk() {
+	local image=$work/pages.img disk=$work/disk server
+	web_pages=$work/pages
+	mkdir -p "$disk" "$web_pages"
+	if [ ! -s "$image" ]; then
+		truncate -s $((2 * $(du -sb "$web_files" | cut -f1) + (32 << 20))) "$image"
+		mkfs.ext4 -q -O ^has_journal -d "$web_files" "$image" 2>"$work/disk.out" || return
+	fi
+	chrt -r 20 "$build/examples/loadgen/steady_disk" "${web_disk_options[@]}" "$image" "$disk" >"$work/disk.out" 2>&1 &
+	server=$!
+	until grep -q '^mounted' "$work/disk.out"; do
+		kill -0 $server 2>/dev/null || return
+		sleep 0.02
+	done
+	web_loop=$(losetup --find --show --read-only --direct-io=on "$disk/disk" 2>"$work/disk.out") &&
+		mount -o ro "$web_loop" "$web_pages" 2>"$work/disk.out"
+}
+
+close_disk() {
+	! mountpoint -q "$work/pages" || umount "$work/pages"
+	[ -z "$web_loop" ] || losetup -d "$web_loop"
+	web_loop=
+	! mountpoint -q "$work/disk" || umount "$work/disk"
+}
+
+make_pages() {
+	[ -s "$web_files/LIST" ] || "$source/examples/loadgen/make_pages" "$web_files" 200 $web_page_bytes
+	[ -z "$real_disk" ] || return 0
+	open_disk && return
+	close_disk
+	say "webserver: no steady disk here, not measured: $(tail -n 1 "$work/disk.out") (see --real-disk)"
+	return 1
+}
 
 # serve LOG RATE REQUESTS COMMAND...: runs the server (the command) under load; its log is LOG. Arrivals are drawn with the
 # seed web_seed, another one for each measured run.
@@ -34,14 +80,14 @@ serve() {
 	local log=$1 rate=$2 requests=$3 server port='' out=$work/server.out
 	shift 3
 	: >"$out"
-	"${first[@]}" "$@" -n "$requests" -d "$web_descriptors" "${web_reading[@]}" -l "$log" "$work/pages" >>"$out" 2>&1 &
+	"${first[@]}" "$@" -n "$requests" -d "$web_descriptors" -r direct -c $web_chunk -l "$log" "$web_pages" >>"$out" 2>&1 &
 	server=$!
 	while [ -z "$port" ]; do
 		kill -0 $server
 		sleep 0.02
 		port=$(sed -n 's/^port: //p' "$out")
 	done
-	"${first[@]}" "$build/examples/loadgen/loadgen" -r "$rate" -n "$requests" -s $web_seed "$port" "$work/pages/LIST" \
+	"${first[@]}" "$build/examples/loadgen/loadgen" -r "$rate" -n "$requests" -s $web_seed "$port" "$web_files/LIST" \
 		>"$work/client.out" || true
 	# It ends with its last request, but what the client gave up never comes.
 	if is_incomplete; then
@@ -89,6 +135,10 @@ find_saturation() {
 # around COMMAND...: runs it; web_disk is then the disk's speed before and after.
 web_disk_after=
 around() {
+	if [ -z "$real_disk" ]; then
+		"$@"
+		return
+	fi
 	local before=${web_disk_after:-$(saturate 800)}
 	"$@"
 	web_disk_after=$(saturate 800)
@@ -116,7 +166,7 @@ record_webserver() {
 		}')
 	around serve "$work/web.log" "$rate" "$requests" "$corecast" record "${how[@]}" --samples 0 \
 		--budget none --force -o "$work/webserver.cct" -- "$build/examples/webserver/webserver" -w 4
-	echo "$web_disk" >"$work/webserver.recorded_disk"
+	[ -z "$real_disk" ] || echo "$web_disk" >"$work/webserver.recorded_disk"
 	if is_incomplete; then
 		rm -f "$work/webserver.cct"
 		say 'webserver: the recorded load was not complete: not recorded'
@@ -133,18 +183,23 @@ measure_setting() {
 		is_incomplete && continue
 		# The log and the disk's speed belong to the same run.
 		echo "$workers,$rate,$repeat,$(web_metrics "$work/web.log"),$(load)" >>"$work/webserver.csv"
-		echo "$workers,$rate,$repeat,$web_disk" >>"$work/webserver.disk.csv"
+		[ -z "$real_disk" ] || echo "$workers,$rate,$repeat,$web_disk" >>"$work/webserver.disk.csv"
 		return
 	done
 	say "webserver: $workers workers at $rate/s: the kernel had no room for all requests: not measured"
 }
 
 measure_webserver() {
+	make_pages || return 0
+	measure_settings
+	close_disk
+}
+
+measure_settings() {
 	local table=$work/webserver.csv repeat workers step rate
-	[ -s "$work/pages/LIST" ] || "$source/examples/loadgen/make_pages" "$work/pages" 200 1000000
 	find_saturation
 	begin_table "$table" workers,rate,repeat,response_s,throughput,errors,stat_s,read_s,load
-	begin_table "$work/webserver.disk.csv" workers,rate,repeat,disk
+	[ -z "$real_disk" ] || begin_table "$work/webserver.disk.csv" workers,rate,repeat,disk
 	for ((repeat = 1; repeat <= web_repeats; repeat++)); do
 		for step in "${web_steps[@]}"; do
 			for workers in "${web_workers[@]}"; do
