@@ -54,7 +54,7 @@ struct step {
 	uint8_t kind, class;
 	uint8_t wakes; /* threads that had to wake up a core, woken within its work */
 	bool is_shared; /* read side */
-	bool is_all; /* broadcast */
+	bool is_all; /* broadcast; of a read: the end of what is written */
 	bool is_refused; /* STEP_DECIDE: it went on because the queue was closed (of MEANING_AWAITS: see meaning_is_exempt(), amount is what had been given) */
 	bool is_pooled; /* the work before it is part of replay.pooled's */
 	bool is_poll; /* STEP_SLEEP, STEP_TIMED_WAIT: until others have come to rest; amount: index of the poll */

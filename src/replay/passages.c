@@ -9,7 +9,7 @@
  *
  * A read of an eventfd takes all that was written, unless there are as many reads as writes: then each takes one (EFD_SEMAPHORE, or
  * who reads at once). Where more was read than was seen to be written, somebody else writes, too: then nothing is known of it,
- * and waits are as long as they were.
+ * and waits are as long as they were. An end that no writer told of (shutdown(), several readers) is not waited for.
  */
 #include "replay/parts.h"
 
@@ -136,6 +136,7 @@ int passages_take(struct replay *replay, uint32_t index, const struct event *eve
 	step->object = object;
 	step->site = event->site;
 	step->amount = passage->turns++;
+	step->is_all = event->value == 0 && !is_eventfd(event);
 	step->other = until > passage->writes_taken ? (uint32_t)(until - passage->writes_taken) : 0;
 	if (until > passage->writes_taken)
 		passage->writes_taken = until;
@@ -167,7 +168,8 @@ static void settle(const struct replay *replay, struct step *step)
 	if (takes && takes_one(passage))
 		step->other = 1;
 	bool has_all = takes && step->other == 0; /* the rest of what it has waited for before */
-	if (is_wait == is_known(passage) || has_all)
+	bool is_untold = takes && step->is_all && passage->writes_taken > passage->write_count;
+	if (is_wait == is_known(passage) || has_all || is_untold)
 		step->kind = STEP_NOTHING;
 }
 

@@ -111,6 +111,25 @@ static void of_as_many_reads_as_writes_each_takes_one(void **state)
 	assert_in_range(ns, 666, 668);
 }
 
+/* main says by shutdown() that no more comes, of which nothing tells; the loop reads that twice. */
+static void an_end_that_nobody_tells_of_is_not_waited_for(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD "0,main,start,,,,,\n"
+					"0,loop,start,,,,main,\n"
+					"0,loop,wait,io,3,1,5,\n"
+					"1000,main,release,queue,77,2,8,\n"
+					"1000,main,wait,join,loop,,loop,\n"
+					"1000,loop,pass,io,3,1,,waited\n"
+					"1000,loop,pass,queue,77,3,8,\n"
+					"1200,loop,pass,queue,77,3,,\n"
+					"1300,loop,pass,queue,77,3,,\n"
+					"1500,loop,exit,,,,,\n"
+					"1500,main,pass,join,loop,,loop,waited\n"
+					"1500,main,exit,,,,,\n";
+	assert_int_equal(play_with_fast_main(text), 500 + 500);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -119,6 +138,7 @@ int main(void)
 		cmocka_unit_test(who_reads_a_pipe_waits_for_all_bytes_that_it_got),
 		cmocka_unit_test(of_a_pipe_that_others_write_too_waits_are_as_long_as_recorded),
 		cmocka_unit_test(of_as_many_reads_as_writes_each_takes_one),
+		cmocka_unit_test(an_end_that_nobody_tells_of_is_not_waited_for),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
