@@ -6,6 +6,7 @@
 #include "builder/parts.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,16 +248,6 @@ static int describe_run(struct build *build)
 	return recorded->program ? 0 : -ENOMEM;
 }
 
-static int add_note(struct build *build, uint64_t count, const char *fmt)
-{
-	AUTO_FREE char *text = NULL;
-	if (count == 0)
-		return 0;
-	if (asprintf(&text, "%llu %s", (unsigned long long)count, fmt) < 0)
-		return -ENOMEM;
-	return model_add_note(build->model, text);
-}
-
 /* A tenth is what the model's own error is expected to be: less is not said. */
 static int add_share(struct build *build, double share, const char *before, const char *after)
 {
@@ -331,39 +322,61 @@ static int add_cost(struct build *build)
 	return length < 0 ? -ENOMEM : model_add_note(build->model, text);
 }
 
+/* What there is any of: "waits (3): they sleep". */
+static int add_counted(struct build *build)
+{
+	static const char own_work[] = ", which one run cannot tell; with own_work = 1 each thread "
+				       "does as much as one of those";
+	const struct {
+		uint64_t count;
+		const char *what, *then, *more;
+	} notes[] = {
+		{ build->trace.lost, "events were not recorded", "", "" },
+		{ build->trace.left_out, "free locks were left out",
+			" to save time, and with them the order of what threads do: record with "
+			"'--budget none' for a model",
+			"" },
+		{ build->trace.slept_futexes,
+			"waits at futexes of which it was not seen who ended them",
+			": they sleep as long as recorded, whatever else changes", "" },
+		{ build->trace.told_futexes, "waits at futexes",
+			", which do not say what they are used for: they wait for those who ended "
+			"them, as often as recorded",
+			"" },
+		{ build->channels.unknown_waits, "waits at conditions whose meaning was not found",
+			": they sleep as long as recorded, whatever else changes", "" },
+		{ build->channels.told_waits, "waits at conditions whose meaning was not found",
+			": they wait for the signals of those who ended them, as often as recorded",
+			"" },
+		{ build->channels.failed_tries, "tries of locks that failed", " are left out", "" },
+		{ build->tries,
+			"locks that were taken in an order that others do not take, and never "
+			"waited",
+			", are taken to be tries: they are left out", "" },
+		{ build->guessed_splits, "loops that had the same count in each thread",
+			": their sum is taken to be shared by the threads", own_work },
+		{ build->guessed_shares, "pieces of code before a barrier or an end",
+			" are taken to be equal shares of work that more threads would share, too",
+			own_work },
+	};
+	int code = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(notes) && code == 0; i++) {
+		AUTO_FREE char *text = NULL;
+		if (notes[i].count == 0)
+			continue;
+		if (asprintf(&text, "%s (%" PRIu64 ")%s%s", notes[i].what, notes[i].count,
+			    notes[i].then, notes[i].more) < 0)
+			return -ENOMEM;
+		code = model_add_note(build->model, text);
+	}
+	return code;
+}
+
 static int add_notes(struct build *build)
 {
-	int code = add_note(build, build->trace.lost, "events were not recorded");
-	if (code == 0)
-		code = add_note(build, build->trace.left_out,
-			"free locks were left out to save time, and with them the order of what "
-			"threads do: record with '--budget none' for a model");
+	int code = add_counted(build);
 	if (code == 0)
 		code = add_cost(build);
-	if (code == 0)
-		code = add_note(build, build->trace.slept_futexes,
-			"waits at futexes, which do not say what they are used for, of which it "
-			"was not seen who ended them: they sleep as long as recorded, whatever "
-			"else changes");
-	if (code == 0)
-		code = add_note(build, build->trace.told_futexes,
-			"waits at futexes, which do not say what they are used for: they wait for "
-			"those who ended them, as often as recorded");
-	if (code == 0)
-		code = add_note(build, build->channels.unknown_waits,
-			"waits at conditions whose meaning was not found: they sleep as long as "
-			"recorded, whatever else changes");
-	if (code == 0)
-		code = add_note(build, build->channels.told_waits,
-			"waits at conditions whose meaning was not found: they wait for the "
-			"signals of those who ended them, as often as recorded");
-	if (code == 0)
-		code = add_note(build, build->channels.failed_tries,
-			"tries of locks that failed are left out");
-	if (code == 0)
-		code = add_note(build, build->tries,
-			"locks were taken in the order that others do not, never waited, and are "
-			"taken to be tries: they are left out");
 	if (code == 0 && build->has_limit && build->requests.begun > 0)
 		code = model_add_note(build->model, "requests had to wait for descriptors, so that "
 						    "it was not seen when they came: "
@@ -373,16 +386,6 @@ static int add_notes(struct build *build)
 		code = model_add_note(build->model,
 			"the disk was not seen both with one request and with more than it serves "
 			"at once: how many that are ('disk_parallel') is a guess");
-	if (code == 0)
-		code = add_note(build, build->guessed_splits,
-			"loops had the same count in each thread: their sum is taken to be shared "
-			"by the threads, which one run cannot tell; with own_work = 1 each "
-			"thread does as much as one of those");
-	if (code == 0)
-		code = add_note(build, build->guessed_shares,
-			"pieces of code before a barrier or an end are taken to be equal shares of "
-			"work that more threads would share, too, which one run cannot tell; with "
-			"own_work = 1 each thread does as much as one of those");
 	if (code == 0)
 		code = add_taken(build);
 	if (code == 0)

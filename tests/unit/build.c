@@ -469,7 +469,7 @@ static void a_kernel_recording_can_be_forced(void **state)
 	const struct model_fragment *sleep = fragment_of(model, 1, MODEL_SLEEP);
 	assert_non_null(sleep);
 	assert_true(fabs(sleep->time.a.value - 51e-6) < 1e-9);
-	assert_true(has_note(model, "futexes, which do not say what they are used for, of which"));
+	assert_true(has_note(model, "futexes of which it was not seen who ended them ("));
 }
 
 /* The kernel and the library recorded together: what only the kernel saw are locks within libraries. */
@@ -482,7 +482,7 @@ static void a_lock_that_only_the_kernel_saw_is_slept_at(void **state)
 	op(&s, 1, EVENT_PASS, WHAT_FUTEX, 5, 0);
 	AUTO(model) struct model *model = finish(&s, 1);
 	assert_non_null(fragment_of(model, 1, MODEL_SLEEP));
-	assert_true(has_note(model, "futexes, which do not say what they are used for, of which"));
+	assert_true(has_note(model, "futexes of which it was not seen who ended them ("));
 }
 
 /* 100 times 10 us of work of which 2 us are the recorder's, and a section of 500 ns, all of which are. */
