@@ -3,10 +3,12 @@
 #include "command.h"
 #include "completion.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 extern const struct command cmd_doctor, cmd_measure, cmd_forecast, cmd_record, cmd_criticality,
 	cmd_model, cmd_simulate, cmd_profile, cmd_predict, cmd_explore, cmd_top, cmd_whatif,
@@ -51,8 +53,22 @@ static void ignore_signal(int signal)
 	(void)signal;
 }
 
+/*
+ * Where standard input, output or error is closed, the next file that is opened would be it, and be written to or shown.
+ * What takes their places can be neither read nor written, and programs that we start do not get it.
+ */
+static int keep_standard_files(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_PATH | O_CLOEXEC) != fd)
+			return EXIT_FAILURE;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (keep_standard_files() != 0)
+		return EXIT_FAILURE;
 	(void)signal(SIGXFSZ, ignore_signal); /* fails for no known signal */
 	if (argc < 2) {
 		print_overview(stderr);

@@ -217,6 +217,8 @@ static int check(const struct command *command, const struct values *v)
 	if (v->duration < 0 || v->duration > MODEL_TIME_MAX_S)
 		return command_usage_error(
 			command, "--duration: from 0 to %d seconds", MODEL_TIME_MAX_S);
+	if (v->duration > 0 && v->requests)
+		return command_usage_error(command, "--requests and --duration exclude each other");
 	if (v->fragments && !v->json)
 		return command_usage_error(command, "--fragments needs --json");
 	return 0;

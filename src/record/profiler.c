@@ -182,6 +182,9 @@ static int take_raw(
 	if (fstat(parts->raw, &info) < 0)
 		return err_set(
 			err, -errno, "cannot read what the profiler wrote: %s", strerror(errno));
+	if (info.st_size == 0 && WIFSIGNALED(result->status))
+		return err_set(err, -ENODATA, "nothing was counted: signal %d (%s) ended it before",
+			WTERMSIG(result->status), strsignal(WTERMSIG(result->status)));
 	if (info.st_size == 0)
 		return err_set(err, -ENODATA,
 			"nothing was counted: the first 'qemu-x86_64' in PATH may be without "

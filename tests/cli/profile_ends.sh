@@ -57,6 +57,14 @@ tail -n 1 stderr
 sed -n '/^{/,$p' out >json
 fact '.quality.is_partial'
 
+echo "-- interrupted before anything was counted"
+mkdir stub
+printf '#!/bin/sh\nkill -INT $$\n' >stub/qemu-x86_64
+chmod +x stub/qemu-x86_64
+PATH=$PWD/stub:$PATH "$CORECAST" profile -o none.ccp -- cat /dev/null 2>stderr || echo "status $?"
+tail -n 1 stderr
+[ ! -e none.ccp ]
+
 echo "-- the profiler killed"
 rm run.ccp
 "$CORECAST" profile -o run.ccp -- cat fifo >out 2>stderr &

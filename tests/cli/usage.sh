@@ -48,9 +48,20 @@ grep -q -- '--csv and --space name the same file' stderr
 cmp runs.csv kept.csv
 "$CORECAST" forecast runs.csv --svg /dev/null --html /dev/null >stdout
 
+# Closed standard output is told, and no file that is opened takes its place.
+printf 'time_ns,tid,event\n0,1,start\n1000,1,exit\n' >one.csv
+cp one.csv kept.csv
+for words in 'criticality one.csv' 'whatif one.csv --recorded-cores 1 --force' 'export one.csv --to json' 'doctor' 'help'; do
+	# shellcheck disable=SC2086 # words
+	if "$CORECAST" $words >&- 2>stderr; then exit 1; fi
+	grep -q 'Bad file descriptor' stderr
+done
+if "$CORECAST" forecast - <&- >stdout 2>stderr; then exit 1; fi
+cmp one.csv kept.csv
+
 # An option without effect is an error.
 for words in 'forecast runs.csv --within 4' 'forecast runs.csv --dataset-ratio 2' 'forecast runs.csv --frequency-ratio 2' \
-	'measure --machine base -- true' 'measure --timeout 0 -- true'; do
+	'simulate app.yaml -n 5 -d 5' 'measure --machine base -- true' 'measure --timeout 0 -- true'; do
 	# shellcheck disable=SC2086 # words
 	expect_usage_error $words
 done
