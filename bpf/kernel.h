@@ -13,8 +13,18 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct rq {
+	__u64 clock; /* of the scheduler: when it was last brought up to date */
+};
+
+/* Only where groups of tasks are scheduled (CONFIG_FAIR_GROUP_SCHED) is there a way from it to its core's queue. */
+struct cfs_rq {
+	struct rq *rq;
+};
+
 struct sched_entity {
 	__u64 sum_exec_runtime;
+	struct cfs_rq *cfs_rq;
 };
 
 struct mm_struct {

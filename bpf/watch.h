@@ -27,7 +27,7 @@ enum {
  *	256 * (now_ns - start_ns - idle_ns) = all threads' criticality + remainder
  */
 struct watch_total {
-	__u64 start_ns; /* CLOCK_MONOTONIC; 0: not yet started */
+	__u64 start_ns; /* of the account's clock, see queue_clock(); 0: not yet started */
 	__u64 now_ns; /* up to when the account is made */
 	__u64 idle_ns; /* with no thread active */
 	__u64 sum; /* 1/256 ns */
@@ -37,10 +37,16 @@ struct watch_total {
 	__u64 active_tids; /* their sum: when there is one, who it is */
 };
 
+/*
+ * One program changes it at a time, while `changes` is odd. Who reads it without that reads again unless `changes` was
+ * the same even number before and after.
+ */
 struct watch_account {
-	struct bpf_spin_lock lock;
+	__u32 changes;
 	__u32 unused;
-	struct watch_total total;
+	__u64 behind_ns; /* of CLOCK_MONOTONIC, what the account's clock is behind (or, negative, before) */
+	__u64 behind_at_ns; /* when that was seen, of the account's clock; 0: not yet */
+	struct watch_total total __attribute__((aligned(64)));
 };
 
 /* Where a thread last waited, and in which word of its stack the caller was found. */
@@ -78,7 +84,7 @@ struct watch_reading {
 
 /* Why something is missing from the account or the events. */
 enum watch_loss {
-	WATCH_LOST_THREAD, /* no room for its record: it is in no account */
+	WATCH_LOST_THREAD, /* no room for its record, or the account was never free: not all of it is in the account */
 	WATCH_LOST_EVENT, /* the ring buffer was full */
 	WATCH_LOSSES,
 };

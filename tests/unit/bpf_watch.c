@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Watches programs whose threads' criticality has bounds by construction. */
+#include "bpf_watching.h"
 #include "cmocka_all.h"
 
 #include "base/datadir.h"
-#include "machine/bpf_check.h"
 #include "record/bpf_timeline.h"
-#include "record/bpf_watch.h"
 #include "criticality/analysis.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 
-#include <bpf/bpf.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -29,8 +26,6 @@
 /* A thread that is seen asleep may still be on its way out of its core. */
 #define TOLERANCE 0.98
 
-enum { IDS_MAX = 64 };
-
 struct player {
 	char name[16];
 	unsigned tid;
@@ -42,15 +37,6 @@ struct program {
 	pid_t pid;
 	int word_fd, output_fd;
 };
-
-static void skip_without_bpf(void)
-{
-	struct err err = { 0 };
-	if (bpf_check(&err) < 0) {
-		print_message("%s\n", err.text);
-		skip();
-	}
-}
 
 static void await_sleep(pid_t pid)
 {
@@ -100,15 +86,6 @@ static void finish_turns(const struct program *program, struct player ret[2])
 	assert_int_equal(waitpid(program->pid, &status, 0), program->pid);
 	assert_int_equal(status, 0);
 	(void)close(program->word_fd);
-}
-
-static struct bpf_watch *open_watch(const struct bpf_watch_opts *opts)
-{
-	struct bpf_watch *watch = NULL;
-	struct err err = { 0 };
-	if (bpf_watch_open(opts, &watch, &err) < 0)
-		fail_msg("%s", err.text);
-	return watch;
 }
 
 static void read_stopped(struct bpf_watch *watch, struct bpf_snapshot *ret)
@@ -299,19 +276,32 @@ static void a_thread_that_ended_is_told_once(void **state)
 	assert_int_equal(snapshot.count, 0);
 }
 
-/* A process that forks one child after the other, all with threads of their own. */
-static void children_are_watched_too(void **state)
+/* A child that goes on when *ret_go is closed. */
+static pid_t fork_to_go(int *ret_go)
 {
-	(void)state;
-	skip_without_bpf();
-	enum { CHILDREN = 20 };
 	int go[2];
 	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		char byte;
+		(void)close(go[1]);
 		(void)!read(go[0], &byte, 1);
+	}
+	(void)close(go[0]);
+	*ret_go = go[1];
+	return pid;
+}
+
+/* A process that forks one child after the other, all with threads of their own. */
+static void children_are_watched_too(void **state)
+{
+	(void)state;
+	skip_without_bpf();
+	enum { CHILDREN = 20 };
+	int go = -1;
+	pid_t pid = fork_to_go(&go);
+	if (pid == 0) {
 		for (int i = 0; i < CHILDREN; i++) {
 			if (fork() == 0)
 				execlp("true", "true", NULL);
@@ -321,18 +311,64 @@ static void children_are_watched_too(void **state)
 	}
 	AUTO(bpf_watch)
 	struct bpf_watch *watch = open_watch(&(struct bpf_watch_opts){ .pid = pid });
-	assert_int_equal(write(go[1], "x", 1), 1);
+	(void)close(go);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	AUTO_RELEASE(bpf_snapshot) struct bpf_snapshot snapshot = { 0 };
 	read_stopped(watch, &snapshot);
-	(void)close(go[0]);
-	(void)close(go[1]);
 	assert_adds_up(&snapshot);
 	assert_int_equal(snapshot.count, CHILDREN + 1);
 	size_t named = 0;
 	for (size_t i = 0; i < snapshot.count; i++)
 		named += strcmp(snapshot.threads[i].name, "true") == 0;
 	assert_int_equal(named, CHILDREN);
+}
+
+enum { SLEEPERS = 6, SLEEPS = 500 };
+
+static void sleep_on_all_cores(void)
+{
+	for (int i = 0; i < SLEEPERS; i++)
+		if (fork() == 0) {
+			for (int k = 0; k < SLEEPS; k++)
+				(void)nanosleep(&(struct timespec){ .tv_nsec = 1 }, NULL);
+			_exit(0);
+		}
+	while (wait(NULL) > 0)
+		continue;
+	_exit(0);
+}
+
+/* Changes on all cores, and a reader between them, which has those that ended once. */
+static void an_account_that_is_read_as_it_changes_adds_up(void **state)
+{
+	(void)state;
+	skip_without_bpf();
+	int go = -1;
+	pid_t pid = fork_to_go(&go);
+	if (pid == 0)
+		sleep_on_all_cores();
+	AUTO(bpf_watch)
+	struct bpf_watch *watch = open_watch(&(struct bpf_watch_opts){ .pid = pid });
+	AUTO_RELEASE(bpf_snapshot) struct bpf_snapshot snapshot = { 0 };
+	struct err err = { 0 };
+	(void)close(go);
+	uint64_t ended = 0, waits = 0;
+	for (bool is_over = false; !is_over;) {
+		is_over = waitpid(pid, NULL, WNOHANG) == pid;
+		if (is_over)
+			read_stopped(watch, &snapshot);
+		else
+			assert_int_equal(bpf_watch_read(watch, &snapshot, &err), 0);
+		for (size_t i = 0; i < snapshot.count; i++)
+			if (snapshot.threads[i].has_ended) {
+				ended += snapshot.threads[i].criticality;
+				waits += snapshot.threads[i].waits;
+			}
+	}
+	snapshot.count = 0; /* all have ended */
+	snapshot.total.forgotten += ended;
+	assert_adds_up(&snapshot);
+	assert_true(waits >= SLEEPERS * SLEEPS);
 }
 
 /* Shared by one that goes to sleep again and again and one that wakes it meanwhile. */
@@ -384,38 +420,73 @@ static void wake_for_ms(struct sleeps *sleeps, unsigned ms)
 	}
 }
 
+/* A watch of a thread that is woken again and again as it leaves its core, until it ended; how often it waited. */
+static struct bpf_watch *watch_a_sleeper(struct bpf_watch_opts opts, uint64_t *ret_waits)
+{
+	struct sleeps *sleeps = mmap(
+		NULL, sizeof *sleeps, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(sleeps != MAP_FAILED);
+	int go = -1;
+	pid_t pid = fork_to_go(&go);
+	if (pid == 0) {
+		go_to_sleep(sleeps);
+		_exit(0);
+	}
+	await_sleep(pid);
+	opts.pid = pid;
+	struct bpf_watch *watch = open_watch(&opts);
+	(void)close(go);
+	wake_for_ms(sleeps, 150);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	*ret_waits = (uint64_t)sleeps->waits;
+	(void)munmap(sleeps, sizeof *sleeps);
+	return watch;
+}
+
 /* Else the account would have it wait until it next does. */
 static void a_thread_that_is_woken_as_it_leaves_its_core_is_active(void **state)
 {
 	(void)state;
 	skip_without_bpf();
-	struct sleeps *sleeps = mmap(
-		NULL, sizeof *sleeps, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	assert_true(sleeps != MAP_FAILED);
-	int go[2];
-	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
-	pid_t pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		char byte;
-		(void)!read(go[0], &byte, 1);
-		go_to_sleep(sleeps);
-		_exit(0);
-	}
-	await_sleep(pid);
+	uint64_t waits = 0;
 	AUTO(bpf_watch)
-	struct bpf_watch *watch = open_watch(&(struct bpf_watch_opts){ .pid = pid });
-	assert_int_equal(write(go[1], "x", 1), 1);
-	wake_for_ms(sleeps, 300);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	struct bpf_watch *watch = watch_a_sleeper((struct bpf_watch_opts){ 0 }, &waits);
 	AUTO_RELEASE(bpf_snapshot) struct bpf_snapshot snapshot = { 0 };
 	read_stopped(watch, &snapshot);
-	(void)close(go[0]);
-	(void)close(go[1]);
 	assert_adds_up(&snapshot);
-	/* Its end counts as one, too. */
-	assert_true(thread_of(&snapshot, (unsigned)pid)->waits > (uint64_t)sleeps->waits);
-	(void)munmap(sleeps, sizeof *sleeps);
+	assert_int_equal(snapshot.count, 1);
+	assert_true(snapshot.threads[0].waits > waits); /* its end counts as one, too */
+}
+
+struct woken {
+	bool waits;
+	uint64_t ended, unexplained;
+};
+
+static int note_woken(void *context, const struct watch_event *event)
+{
+	struct woken *woken = context;
+	if (event->kind == WATCH_RUN && woken->waits) {
+		woken->ended++;
+		woken->unexplained += event->woken_ns == 0;
+	}
+	if (event->kind == WATCH_BLOCK || event->kind == WATCH_RUN)
+		woken->waits = event->kind == WATCH_BLOCK;
+	return 0;
+}
+
+static void who_is_woken_as_it_leaves_its_core_has_an_end_of_its_wait(void **state)
+{
+	(void)state;
+	skip_without_bpf();
+	uint64_t waits = 0;
+	const struct bpf_watch_opts opts = { .event_bytes = 1 << 23 };
+	AUTO(bpf_watch) struct bpf_watch *watch = watch_a_sleeper(opts, &waits);
+	bpf_watch_stop(watch);
+	struct woken woken = { 0 };
+	assert_int_equal(bpf_watch_drain(watch, note_woken, &woken), 0);
+	assert_true(woken.ended > 0 && waits > 0);
+	assert_int_equal(woken.unexplained, 0);
 }
 
 /* With room for four records there is one slot: the first thread of three has it. */
@@ -483,78 +554,6 @@ static void no_such_process_is_said(void **state)
 	assert_non_null(strstr(err.text, "no process"));
 }
 
-/* The kernel's ids of the programs that a process holds. */
-static size_t program_ids(pid_t pid, uint32_t ret[IDS_MAX])
-{
-	char path[300];
-	(void)snprintf(path, sizeof path, "/proc/%d/fdinfo", (int)pid);
-	DIR *folder = opendir(path);
-	assert_non_null(folder);
-	size_t count = 0;
-	for (struct dirent *entry; (entry = readdir(folder));) {
-		(void)snprintf(path, sizeof path, "/proc/%d/fdinfo/%s", (int)pid, entry->d_name);
-		AUTO_FILE FILE *file = fopen(path, "re");
-		char line[128];
-		while (file && count < IDS_MAX && fgets(line, sizeof line, file))
-			count += sscanf(line, "prog_id: %u", &ret[count]) == 1;
-	}
-	(void)closedir(folder);
-	return count;
-}
-
-static bool is_loaded(uint32_t id)
-{
-	AUTO_FD int fd = bpf_prog_get_fd_by_id(id);
-	return fd >= 0;
-}
-
-/* The kernel frees programs some time after they are closed. */
-static void assert_unloaded(const uint32_t *ids, size_t count)
-{
-	assert_true(count > 0);
-	for (size_t i = 0; i < count; i++) {
-		for (int tries = 0; tries < 1000 && is_loaded(ids[i]); tries++)
-			(void)nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
-		assert_false(is_loaded(ids[i]));
-	}
-}
-
-static void a_freed_watch_leaves_nothing_in_the_kernel(void **state)
-{
-	(void)state;
-	skip_without_bpf();
-	struct bpf_watch *watch = open_watch(&(struct bpf_watch_opts){ .pid = getpid() });
-	uint32_t ids[IDS_MAX];
-	size_t count = program_ids(getpid(), ids);
-	bpf_watch_free(watch);
-	assert_unloaded(ids, count);
-}
-
-static void a_killed_watcher_leaves_nothing_in_the_kernel(void **state)
-{
-	(void)state;
-	skip_without_bpf();
-	int ready[2];
-	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
-	pid_t pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		(void)open_watch(&(struct bpf_watch_opts){ .pid = getpid() });
-		(void)!write(ready[1], "x", 1);
-		for (;;)
-			(void)pause();
-	}
-	char byte;
-	assert_int_equal(read(ready[0], &byte, 1), 1);
-	uint32_t ids[IDS_MAX];
-	size_t count = program_ids(pid, ids);
-	assert_int_equal(kill(pid, SIGKILL), 0);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_unloaded(ids, count);
-	(void)close(ready[0]);
-	(void)close(ready[1]);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -564,12 +563,12 @@ int main(void)
 		cmocka_unit_test(an_active_thread_stands_still_too),
 		cmocka_unit_test(a_thread_that_ended_is_told_once),
 		cmocka_unit_test(children_are_watched_too),
+		cmocka_unit_test(an_account_that_is_read_as_it_changes_adds_up),
 		cmocka_unit_test(a_thread_that_is_woken_as_it_leaves_its_core_is_active),
+		cmocka_unit_test(who_is_woken_as_it_leaves_its_core_has_an_end_of_its_wait),
 		cmocka_unit_test(threads_with_one_slot_have_an_account_each),
 		cmocka_unit_test(a_thread_found_as_it_goes_to_sleep_waits_once),
 		cmocka_unit_test(no_such_process_is_said),
-		cmocka_unit_test(a_freed_watch_leaves_nothing_in_the_kernel),
-		cmocka_unit_test(a_killed_watcher_leaves_nothing_in_the_kernel),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
