@@ -6,6 +6,13 @@ set -euo pipefail
 
 source "$(dirname "${BASH_SOURCE[0]}")/cli/commands.bash"
 failed=0
+overview=$CORECAST_SOURCE/docs/man/corecast.1.scd
+for command in $(corecast_commands); do
+	if ! grep -q -- "^\*corecast-$command\*(1)$" "$overview"; then
+		echo "$overview does not say what corecast-$command is for"
+		failed=1
+	fi
+done
 for command in $(corecast_commands); do
 	page=$CORECAST_SOURCE/docs/man/corecast-$command.1.scd
 	if [[ " $* " != *" corecast-$command "* ]] || ! [ -e "$page" ]; then

@@ -294,7 +294,7 @@ static void add_outside(struct strbuf *out, const struct criticality_view *view)
 		percent(view, r->idle_ns));
 	const struct result_thread *thread = &r->threads[most];
 	if (r->live_max > 1 && 2 * thread->ended_idle_ns > r->idle_ns)
-		strbuf_addf(out, " Mostly %s was the first to go on (it waits for %s).",
+		strbuf_addf(out, " Mostly %s was the first to go on (waits for: %s).",
 			view->threads[most], criticality_main_wait(thread));
 }
 
