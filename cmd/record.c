@@ -102,14 +102,19 @@ static double mebibytes(uint64_t bytes)
 static void print_summary(const char *path, const struct record_result *result)
 {
 	const struct trace_closed *closed = &result->closed;
-	double records = closed->records ? (double)closed->records : 1;
-	fprintf(stderr,
-		"corecast: %s: %.3f s, %llu events of %u process%s, %.1f MiB (%.1f bytes an event; "
-		"%.1f before compression), %llu lost\n",
-		path, result->wall_s, (unsigned long long)closed->records, result->processes,
-		result->processes == 1 ? "" : "es", mebibytes(closed->bytes),
-		(double)closed->bytes / records, (double)closed->raw_bytes / records,
-		(unsigned long long)result->lost);
+	double records = (double)closed->records;
+	if (closed->records == 0)
+		fprintf(stderr,
+			"corecast: %s: %.3f s, of which nothing was recorded; %llu events lost\n",
+			path, result->wall_s, (unsigned long long)result->lost);
+	else
+		fprintf(stderr,
+			"corecast: %s: %.3f s, %llu events of %u process%s, %.1f MiB (%.1f bytes "
+			"an event; %.1f before compression), %llu lost\n",
+			path, result->wall_s, (unsigned long long)closed->records,
+			result->processes, result->processes == 1 ? "" : "es",
+			mebibytes(closed->bytes), (double)closed->bytes / records,
+			(double)closed->raw_bytes / records, (unsigned long long)result->lost);
 	if (result->samples > 0)
 		fprintf(stderr, "corecast: %llu sample%s of what ran, %llu lost\n",
 			(unsigned long long)result->samples, result->samples == 1 ? "" : "s",
@@ -121,7 +126,9 @@ static void print_summary(const char *path, const struct record_result *result)
 		fputs("corecast: recording ended before the program did: the size limit or the end "
 		      "of the disk was reached (--size-limit MIB)\n",
 			stderr);
-	fprintf(stderr, "corecast: who held the others up: corecast criticality %s\n", path);
+	if (closed->records > 0)
+		fprintf(stderr, "corecast: who held the others up: corecast criticality %s\n",
+			path);
 }
 
 static int record(
