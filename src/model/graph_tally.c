@@ -25,7 +25,7 @@ static void stats_of_all(const struct graph *graph, size_t object, struct sim_ob
 		ret->waits += stats.waits;
 		ret->waited_ns += stats.waited_ns;
 		ret->held_ns += stats.held_ns;
-		ret->mean_length += stats.mean_length / instances;
+		ret->length_ns += stats.length_ns / instances;
 		ret->refused += stats.refused;
 		if (stats.max_length > ret->max_length)
 			ret->max_length = stats.max_length;
@@ -50,7 +50,7 @@ void graph_take_counts(struct graph *graph)
 		to[GRAPH_WAITS] = (double)(int64_t)stats.waits;
 		to[GRAPH_WAITED_S] = graph_seconds(stats.waited_ns);
 		to[GRAPH_HELD_S] = graph_seconds(stats.held_ns);
-		to[GRAPH_AREA] = stats.mean_length * graph_seconds(now_ns);
+		to[GRAPH_AREA] = stats.length_ns * 1e-9;
 		to[GRAPH_REFUSED] = (double)(int64_t)stats.refused;
 	}
 }

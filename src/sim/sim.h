@@ -296,6 +296,7 @@ struct sim_object_stats {
 	uint64_t waited_ns; /* summed over threads; disk: in its queue; of waits that are over */
 	uint64_t
 		held_ns; /* lock: held; disk: service; queue: stays of items; of those that are over */
+	double length_ns; /* integral of mean_length over time */
 	double mean_length; /* time average of those in it: queue: items; lock, disk: waiting and served;
 	                       limit: taken */
 	uint64_t max_length, refused;

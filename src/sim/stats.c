@@ -97,6 +97,7 @@ void sim_object_stats(const struct sim *sim, enum sim_object_kind kind, uint32_t
 		.waits = object.waits,
 		.waited_ns = object.waited_ns,
 		.held_ns = object.held_ns,
+		.length_ns = (double)object.area,
 		.mean_length = sim->now_ns ? (double)object.area / (double)(int64_t)sim->now_ns : 0,
 		.max_length = object.max_length,
 		.refused = object.refused,

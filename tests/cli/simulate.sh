@@ -75,3 +75,19 @@ fails 1 endless.yaml
 "$CORECAST" simulate endless.yaml --duration 1 >out
 fails 1 meet.yaml --json --html none/x.html
 test ! -e x.svg
+# What nobody uses after the warm-up has a length of nothing, not of rounding.
+cat >once.yaml <<'END'
+corecast_model: 1
+mutexes: { once: {} }
+queues: { q: {} }
+sources: { web: { poisson: 50 /s, queue: q } }
+threads:
+  worker:
+    count: 1
+    fragments:
+      prepare: { lock: once, next: begin }
+      begin: { cpu: 1333 ms, unlock: once, next: fetch }
+      fetch: { get: q, next: work }
+      work: { cpu: exponential 3 ms, do: end_request, next: fetch }
+END
+"$CORECAST" simulate once.yaml --json 2>/dev/null | tr -d ' \n' | grep -c '"kind":"mutex","length":{"mean":0.0,'
