@@ -16,8 +16,10 @@ enum {
 	QUIET_GAPS = 8, /* usual gaps without a sample: the thread is done with the line */
 	MET_BITS = 16,
 	GAP_BINS = 16, /* of powers of 2 */
-	GAPS_LEAST = 12, /* before they say anything */
+	GAPS_MANY = 32, /* among which those between bursts are */
 	GAPS_MAX = 256, /* then the older half counts half */
+	/* Instructions, about as many as a core executes while a line comes: stores that are nearer to one another take it once. */
+	TAKEN_ONCE = 100,
 };
 
 /* A thread's sampled accesses of a line, from the first to the last. */
@@ -172,21 +174,41 @@ static double stores_rate(const struct sharer *sharer)
 	return bias * sharer->stores / (double)(sharer->last - sharer->first);
 }
 
+/* Gaps between stores: all of their time, and what of it is within a stretch. */
+struct gaps {
+	double count, sum, within;
+};
+
+static void add_gaps(struct gaps *near, struct gaps *far, struct gaps added)
+{
+	struct gaps *gaps = added.sum < added.count * TAKEN_ONCE ? near : far;
+	gaps->count += added.count;
+	gaps->sum += added.sum;
+	gaps->within += added.within;
+}
+
 /*
- * That it stores at least once in a stretch of so many instructions that begins anywhere: E min(X, t) / E X for gaps X. Stores that
- * come in bursts, as to the fields of a structure, are no more than one alone.
+ * That it takes the line in a stretch of so many instructions that begins anywhere: E min(X, t) / E X for gaps X from store to store.
+ * Stores in a burst, as to the fields of a structure, take it once: of a burst what is longer than TAKEN_ONCE counts.
+ * Among the first few gaps those between bursts may not be: they lack as much time as the rate of stores says, taken as one gap of a random length.
  */
 static double stores_odds(const struct sharer *sharer, double instructions)
 {
-	double all = 0, within = 0;
+	struct gaps near = { 0 }, far = { 0 };
 	for (unsigned i = 0; i < GAP_BINS; i++) {
-		double count = (double)sharer->gaps[i], sum = (double)sharer->gap_sums[i];
-		all += sum;
-		within += sum < count * instructions ? sum : count * instructions;
+		struct gaps gaps = { (double)sharer->gaps[i], (double)sharer->gap_sums[i], 0 };
+		double most = gaps.count * instructions;
+		gaps.within = gaps.sum < most ? gaps.sum : most;
+		add_gaps(&near, &far, gaps);
 	}
-	return sharer->gap_count < GAPS_LEAST || all <= 0
-		       ? -expm1(-stores_rate(sharer) * instructions)
-		       : within / all;
+	double count = near.count + far.count;
+	double lacking = (count + 1) / stores_rate(sharer) - near.sum - far.sum;
+	if (count < GAPS_MANY && lacking > 0)
+		add_gaps(&near, &far,
+			(struct gaps){ 1, lacking, lacking * -expm1(-instructions / lacking) });
+	double once = far.count * TAKEN_ONCE;
+	double beyond = near.sum > once ? 1 - once / near.sum : 0;
+	return (far.within + beyond * near.within) / (far.sum + beyond * near.sum);
 }
 
 static struct sharing_odds foreign_odds(

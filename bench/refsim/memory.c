@@ -20,6 +20,7 @@ struct flight {
 	uint64_t line, ready;
 	uint32_t level; /* that it comes from */
 	bool is_transfer;
+	bool is_readable; /* only the right to write it is on its way */
 };
 
 /* A line that one core took from another. */
@@ -168,7 +169,7 @@ static uint64_t time_of(
 	struct refmemory *memory, struct refcache_found found, uint64_t line, uint64_t cycle)
 {
 	uint64_t latency = memory->latency[found.level];
-	if (found.is_transfer)
+	if (found.is_transfer || found.is_upgrade)
 		return transfer(memory, line, latency, cycle);
 	if (found.level == memory->processor->level_count)
 		latency += book_line(memory, cycle);
@@ -205,7 +206,7 @@ static void prefetch(
 		struct refcache_found found = refcache_prefetch(memory->caches, core, next);
 		if (found.level != 0)
 			*flight = (struct flight){ line, time_of(memory, found, line, cycle), 0,
-				found.is_transfer };
+				found.is_transfer, false };
 	}
 }
 
@@ -216,6 +217,8 @@ struct refmemory_answer refmemory_access(struct refmemory *memory, uint32_t core
 	uint64_t line = address / LINE_BYTES;
 	struct flight *flight = flight_slot(side, line);
 	bool is_coming = flight->line == line && flight->ready > cycle;
+	if (is_coming && flight->is_readable && kind == REFCACHE_READ)
+		return (struct refmemory_answer){ .ready = cycle + memory->latency[0] };
 	if (is_coming && flight->is_transfer && kind != REFCACHE_FETCH)
 		return (struct refmemory_answer){
 			.level = flight->level, .ready = flight->ready, .is_transfer = true
@@ -228,15 +231,16 @@ struct refmemory_answer refmemory_access(struct refmemory *memory, uint32_t core
 	struct refcache_found found = refcache_access(memory->caches, core, address, kind);
 	for (uint64_t i = written_before; i < refcache_data(memory->caches, core).writes_back; i++)
 		(void)book_line(memory, cycle); /* nobody waits for it, but it takes its room */
-	struct refmemory_answer answer = { .level = found.level, .is_transfer = found.is_transfer };
-	if (is_coming && found.level == 0 && !found.is_transfer) {
+	bool is_asked = found.is_transfer || found.is_upgrade;
+	struct refmemory_answer answer = { .level = found.level, .is_transfer = is_asked };
+	if (is_coming && found.level == 0 && !is_asked) {
 		answer.level = flight->level;
 		answer.ready = flight->ready;
 	} else {
 		answer.ready = time_of(memory, found, line, cycle);
-		if (found.level != 0 && kind != REFCACHE_FETCH)
-			*flight = (struct flight){ line, answer.ready, found.level,
-				found.is_transfer };
+		if ((found.level != 0 || is_asked) && kind != REFCACHE_FETCH)
+			*flight = (struct flight){ line, answer.ready, found.level, is_asked,
+				found.is_upgrade };
 	}
 	if (memory->processor->prefetch == PREFETCH_STRIDE && kind == REFCACHE_READ &&
 		code != REFMEMORY_NONE)

@@ -2,8 +2,9 @@
 /*
  * The reference simulator's memory: caches (refcache.h) with times. A line that is on its way is waited for, not asked for
  * again, and goes from core to core one transfer after the other; what a core asks for while a line comes to it from
- * another one is served before the line goes on. Each private level has so many misses outstanding at a time; memory hands over so many lines in a
- * stretch of time. Cores may be asked out of step by some hundred cycles: lines are booked into the window of
+ * another one is served before the line goes on. A line that others have, too, is written when they have dropped it, which takes
+ * as long as a transfer; it can be read meanwhile. Each private level has so many misses outstanding at a time; memory
+ * hands over so many lines in a stretch of time. Cores may be asked out of step by some hundred cycles: lines are booked into the window of
  * their time, so that who is ahead does not delay who is behind.
  */
 #ifndef BENCH_REFSIM_MEMORY_H
@@ -19,7 +20,7 @@ struct refmemory_answer {
 	uint64_t ready; /* cycle at which the line is there */
 	uint32_t level; /* that had it */
 	bool is_refused; /* too many misses outstanding: ask again; nothing has happened */
-	bool is_transfer;
+	bool is_transfer; /* its line comes from another core, or that has to drop its copy */
 };
 
 /* Borrows the processor. 0, -ENOMEM, -EINVAL. */

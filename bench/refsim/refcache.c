@@ -226,9 +226,11 @@ static struct refcache_found access_data(
 	struct refcache_found found = { .level = look_up(caches, core, line) };
 	enum state own = own_state(caches, core, line);
 	bool others_have = false;
-	if (is_write && own < EXCLUSIVE)
+	if (is_write && own < EXCLUSIVE) {
 		found.is_transfer = take_from_others(caches, core, line, INVALID, &others_have);
-	else if (!is_write && own == INVALID)
+		found.is_upgrade = own == SHARED && others_have;
+	}
+	if (!is_write && own == INVALID)
 		found.is_transfer = take_from_others(caches, core, line, SHARED, &others_have);
 	enum state state = own;
 	if (is_write)

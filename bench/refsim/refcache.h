@@ -24,6 +24,7 @@ enum refcache_kind { REFCACHE_READ, REFCACHE_WRITE, REFCACHE_FETCH };
 struct refcache_found {
 	uint32_t level; /* 0: first level, ..., processor.level_count: memory */
 	bool is_transfer; /* another core had written it and not given it back */
+	bool is_upgrade; /* a write to a line that this core may only read until the others have dropped theirs */
 };
 
 /* How often, by level that had the line (processor.level_count: memory). */

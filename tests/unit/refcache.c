@@ -65,7 +65,8 @@ static void a_write_takes_the_line_from_others(void **state)
 	assert_true(found.is_transfer);
 	assert_int_equal(level_of(caches, 0, 0, false), 0); /* shared by both */
 	assert_int_equal(level_of(caches, 1, 0, false), 0);
-	level_of(caches, 1, 0, true);
+	assert_true(refcache_access(caches, 1, 0, REFCACHE_WRITE).is_upgrade);
+	assert_false(refcache_access(caches, 1, 0, REFCACHE_WRITE).is_upgrade);
 	found = refcache_access(caches, 0, 0, REFCACHE_READ);
 	assert_int_equal(found.level, 1);
 	assert_true(found.is_transfer);

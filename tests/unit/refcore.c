@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { COUNT = 10000, ALU_PORTS = 7, LINE = 64, MEMORY_NS = 100, FRONT_END = 10 };
+enum { COUNT = 10000, ALU_PORTS = 7, LINE = 64, MEMORY_NS = 100, FRONT_END = 10, L1 = 4 };
 
 /* A core of 4 at 1 GHz (a cycle is a ns): three ALUs, two load ports, a cache of 4 KiB. */
 static struct processor example(void)
@@ -22,7 +22,7 @@ static struct processor example(void)
 		.load_ports = 3 << 3,
 		.store_ports = 1 << 5,
 		.instruction = { .bytes = 4096, .ways = 4, .shared_by = 1 },
-		.levels = { { .bytes = 4096, .ways = 4, .latency = 4, .shared_by = 1 } },
+		.levels = { { .bytes = 4096, .ways = 4, .latency = L1, .shared_by = 1 } },
 		.level_count = 1,
 		.memory_ns = MEMORY_NS,
 	};
@@ -268,6 +268,33 @@ static void a_line_goes_from_core_to_core(void **state)
 	assert_false(refmemory_has_lost(memory, 1, ADDRESS));
 }
 
+/* It may be written when the other core has dropped its copy, and read meanwhile. */
+static void a_line_that_others_read_is_not_written_at_once(void **state)
+{
+	(void)state;
+	enum { ADDRESS = 1 << 20, TRANSFER = 200 };
+	struct processor processor = example();
+	processor.transfer_ns = TRANSFER;
+	AUTO(refmemory) struct refmemory *memory = NULL;
+	assert_int_equal(refmemory_new(&processor, 2, &memory, NULL), 0);
+	(void)refmemory_access(memory, 0, ADDRESS, REFCACHE_WRITE, REFMEMORY_NONE, 0);
+	(void)refmemory_access(memory, 1, ADDRESS, REFCACHE_READ, REFMEMORY_NONE, 1000);
+	static const struct {
+		enum refcache_kind kind;
+		uint64_t asked, ready;
+	} asks[] = {
+		{ REFCACHE_WRITE, 2000, 2000 + TRANSFER },
+		{ REFCACHE_READ, 2010, 2010 + L1 },
+		{ REFCACHE_WRITE, 2020, 2000 + TRANSFER },
+		{ REFCACHE_WRITE, 2300, 2300 + L1 },
+	};
+	for (size_t i = 0; i < sizeof(asks) / sizeof(*asks); i++)
+		assert_int_equal(refmemory_access(memory, 0, ADDRESS, asks[i].kind, REFMEMORY_NONE,
+					 asks[i].asked)
+					 .ready,
+			asks[i].ready);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +311,7 @@ int main(void)
 		cmocka_unit_test(atomic_operations_do_not_overlap),
 		cmocka_unit_test(lines_of_instructions_are_fetched_ahead),
 		cmocka_unit_test(a_line_goes_from_core_to_core),
+		cmocka_unit_test(a_line_that_others_read_is_not_written_at_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,7 +110,7 @@ static void only_instructions_that_met_are_known(void **state)
 	assert_true(sharing_is_met(6));
 }
 
-/* 7 stores beside one another in 1,000 instructions: who looks at 50 of them sees the burst or nothing. */
+/* 7 stores beside one another in 1,000 instructions: who looks at 50 of them meets their coming or does not. */
 static void stores_in_a_burst_are_no_more_than_one(void **state)
 {
 	(void)state;
@@ -123,11 +123,46 @@ static void stores_in_a_burst_are_no_more_than_one(void **state)
 		sharing_gap(&vcpus[1], LINE, REST);
 	}
 	struct sharing_odds odds = sharing_odds(&vcpus[0], LINE, LOOK);
-	assert_float_equal(odds.written, (BURST + LOOK) / (double)PERIOD, 1e-6);
+	assert_float_equal(odds.written, LOOK / (double)REST, 1e-6);
 	assert_float_equal(odds.writers, odds.written, 1e-9);
 	assert_float_equal(odds_of(&vcpus[0], LINE, 2 * PERIOD), 1, 1e-9);
 	assert_true(sharing_is_shared(&vcpus[0], LINE));
 	assert_false(sharing_is_shared(&vcpus[1], LINE));
+}
+
+/* Of who stores all the time, all of it; and of a burst what is longer than a line takes to come. */
+static void stores_all_the_time_take_the_line_each_time(void **state)
+{
+	(void)state;
+	enum { GAP = 10, BURST = 300, REST = 700, LOOK = 10 };
+	start();
+	store(1, 20, GAP);
+	for (int i = 0; i < 60; i++)
+		sharing_gap(&vcpus[1], LINE, GAP);
+	assert_float_equal(odds_of(&vcpus[0], LINE, LOOK), 1, 1e-6);
+	start();
+	store(1, 20, BURST + REST);
+	for (int i = 0; i < 4; i++) {
+		for (int k = 0; k < BURST / GAP; k++)
+			sharing_gap(&vcpus[1], LINE, GAP);
+		sharing_gap(&vcpus[1], LINE, REST);
+	}
+	assert_float_equal(odds_of(&vcpus[0], LINE, LOOK),
+		(LOOK + 2 / 3.0 * BURST) / (REST + 2 / 3.0 * BURST), 1e-6);
+}
+
+/* One of seven gaps is between bursts: until one was seen, the rate of stores says that it is lacking. */
+static void the_first_gaps_are_not_all(void **state)
+{
+	(void)state;
+	enum { SAMPLES = 20, GAP = 1000 };
+	start();
+	store(1, SAMPLES, GAP);
+	double rate = (SAMPLES - 2.0) / (SAMPLES - 1) * WEIGHT / GAP, seen = 6;
+	for (int i = 0; i < 6; i++)
+		sharing_gap(&vcpus[1], LINE, 1);
+	double lacking = 7 / rate - seen;
+	assert_float_equal(odds_of(&vcpus[0], LINE, 20), 1 - exp(-20 / lacking), 1e-6);
 }
 
 static void two_samples_say_nothing_of_a_rate(void **state)
@@ -149,6 +184,8 @@ int main(void)
 		cmocka_unit_test(a_line_that_stays_outlives_those_that_pass),
 		cmocka_unit_test(only_instructions_that_met_are_known),
 		cmocka_unit_test(stores_in_a_burst_are_no_more_than_one),
+		cmocka_unit_test(stores_all_the_time_take_the_line_each_time),
+		cmocka_unit_test(the_first_gaps_are_not_all),
 		cmocka_unit_test(two_samples_say_nothing_of_a_rate),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
