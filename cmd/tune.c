@@ -115,7 +115,8 @@ static int print_result(const struct values *v, struct tune_session *session, st
 		return err_set(err, -ENODATA, "%s: nothing was tuned",
 			strcmp(v->set, "pool") == 0
 				? "no worker asked corecast_pool_wait() of corecast/pool.h"
-				: "no parallel region of OpenMP leaves its number of threads "
+				: "no parallel region of OpenMP ran twice that leaves its number "
+				  "of threads "
 				  "to the runtime and can do with another (-s affinity sets "
 				  "cores)");
 	if (r.intervals == 0 && r.nothing)

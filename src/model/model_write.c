@@ -483,5 +483,8 @@ int model_write(const struct model *model, FILE *out, struct err *err)
 	for (size_t i = 0; i < model->group_count; i++)
 		write_group(out, model, &model->groups[i]);
 	write_recorded(out, &model->recorded);
-	return ferror(out) ? err_set(err, -EIO, "cannot write the model") : 0;
+	if (fflush(out) == 0 && !ferror(out))
+		return 0;
+	/* Writing on after a failure has failed again, so that the reason is still there. */
+	return err_set(err, -EIO, "%s", strerror(errno));
 }

@@ -17,6 +17,7 @@ without_room forecast runs.csv --csv a.csv
 without_room criticality run.cct --folded a.folded
 without_room export run.cct --to csv -o a.csv
 without_room export run.cct --to cct -o a.cct
+without_room model run.cct --force -o a.yaml
 without_room measure --stalls none -n 1 -r 1 -o a.csv -- true '{n}'
 without_room record --via preload -o a.cct -- true
 ls | diff before - && echo "nothing is left"

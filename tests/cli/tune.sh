@@ -175,7 +175,7 @@ for regions in "$CORECAST_BUILD/tests/programs/regions" "$CORECAST_BUILD/tests/p
 		jq -e '.set == "affinity"' >positive
 	: >log.csv
 	"$CORECAST" tune -s openmp -i 0.06 --max 2 --log log.csv -- "$regions" log.csv ,searching kept 2>messages && exit 1
-	grep -q 'no parallel region of OpenMP leaves its number' messages
+	grep -q 'no parallel region of OpenMP ran twice that leaves its number' messages
 	if [ -n "$has_names" ] && [ "$(id -u)" -eq 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
 		: >log.csv
 		"$CORECAST" tune -m "uprobe:$regions:work" -s openmp -i 0.02 --max 5 --log log.csv --json \
