@@ -260,7 +260,12 @@ static int take_try(struct analysis *analysis, const struct event *event)
 	struct event wait = *event;
 	wait.kind = EVENT_WAIT;
 	wait.value = 0;
-	return play(analysis, &wait);
+	code = play(analysis, &wait);
+	struct object *object =
+		code == 0 ? blame_object(&analysis->blame, wait.pid, wait.what, wait.object) : NULL;
+	if (object)
+		object->spins += analysis->account.is_inside;
+	return code;
 }
 
 /* One event of its wait that a thread's samples tell of, at the clock's time. */

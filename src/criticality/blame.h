@@ -67,6 +67,7 @@ struct object {
 	uint64_t
 		*callers; /* of a wait for it: LOCK_CALLERS_MAX return addresses; NULL: not known */
 	uint64_t acquisitions, waits, try_failures;
+	uint64_t spins; /* of the waits: loops of failed tries */
 	uint64_t held_ns, waited_ns, contended_ns;
 	/* Of free acquisitions that the recorder left out, by those that it recorded for them. */
 	uint64_t unseen_shares, unseen_held_ns; /* acquisitions: in 1 / SHARE_ONE */

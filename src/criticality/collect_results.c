@@ -134,6 +134,7 @@ static void fill_lock(struct result_lock *ret, struct object *object)
 		.waits = object->waits,
 		.episodes = object->episodes,
 		.try_failures = object->try_failures,
+		.spins = object->spins,
 		.held_ns = is_held ? object->held_ns + object->unseen_held_ns : 0,
 		.waited_ns = object->waited_ns,
 		.contended_ns = object->contended_ns,

@@ -169,7 +169,7 @@ static double lock_share(const struct view *view, const struct result_lock *lock
 static struct finding lock_finding(const struct view *view, uint32_t index)
 {
 	const struct result_lock *lock = &view->results->locks[index];
-	bool is_spin = lock->what == WHAT_SPIN || lock->try_failures > lock->waits;
+	bool is_spin = lock->what == WHAT_SPIN || 2 * lock->spins > lock->waits;
 	double bound = lock_bound(view, lock);
 	return (struct finding){ .kind = is_spin ? FINDING_SPIN : FINDING_LOCK,
 		.thread = has_culprit(lock) ? lock->worst_thread : INDEX_NONE,

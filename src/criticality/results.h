@@ -41,6 +41,7 @@ struct result_lock {
 	/* Of the stack frame that it lies in: code, begin and canonical address; 0: none known. */
 	uint64_t frame_site, frame_begin, frame;
 	uint64_t acquisitions, waits, episodes, try_failures;
+	uint64_t spins; /* of the waits: loops of failed tries */
 	uint64_t
 		recorded; /* of the acquisitions: the rest, and its part of held_ns, is estimated */
 	uint64_t held_ns, waited_ns, contended_ns, blame_ns, loss_ns, serial_ns;

@@ -24,6 +24,29 @@ static void trylock_loops_count_as_waiting_until_they_stop(void **state)
 	assert_exact(r);
 }
 
+/* As Python's locks, which try before they sleep. */
+static void tries_before_a_sleep_are_no_spinning(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN, EVENT_PASS, WHAT_MUTEX, 5);
+	for (uint32_t k = 0; k < 10; k++) {
+		uint32_t holder = MAIN + k % 2, other = MAIN + 1 - k % 2;
+		uint64_t from = (uint64_t)k * MS, to = from + MS;
+		at(a, from + 100 * US, other, EVENT_TRY_FAILED, WHAT_MUTEX, 5);
+		at(a, from + 200 * US, other, EVENT_TRY_FAILED, WHAT_MUTEX, 5);
+		at(a, from + 300 * US, other, EVENT_WAIT, WHAT_MUTEX, 5);
+		at(a, to, holder, EVENT_RELEASE, WHAT_MUTEX, 5);
+		at(a, to, other, EVENT_WOKEN, WHAT_MUTEX, 5);
+		flagged(a, to, other, EVENT_PASS, WHAT_MUTEX, 5, EVENT_WAITED);
+	}
+	AUTO(results) struct results *r = finish(a, 10 * MS);
+	assert_int_equal(r->locks[0].try_failures, 20);
+	assert_int_equal(r->findings[0].kind, FINDING_LOCK);
+}
+
 static void samples_carry_the_criticality_of_their_thread(void **state)
 {
 	(void)state;
@@ -320,6 +343,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trylock_loops_count_as_waiting_until_they_stop),
+		cmocka_unit_test(tries_before_a_sleep_are_no_spinning),
 		cmocka_unit_test(samples_carry_the_criticality_of_their_thread),
 		cmocka_unit_test(the_blame_of_sampled_code_is_all_that_accrued),
 		cmocka_unit_test(a_sample_is_worth_what_accrued_since_the_one_before),
