@@ -28,7 +28,7 @@ static void set_play(struct load_object *object)
 	if (object->play == PLAY_NONE && object->what < WHAT_COUNT)
 		object->play = plays[object->what];
 	if (object->what == WHAT_JOINED || object->what == WHAT_FORKED ||
-		object->what == WHAT_FORKED_NEXT)
+		object->what == WHAT_FORKED_NEXT || object->what == WHAT_ROOM)
 		object->play = PLAY_SEM;
 	else if (object->what == WHAT_SEM)
 		set_semaphore(object);

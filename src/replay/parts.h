@@ -129,6 +129,8 @@ struct load_thread {
 	uint8_t wait_what; /* it waits; WHAT_NONE: not */
 	uint32_t wait_object, waker;
 	uint64_t wait_ns, wait_cpu_ns, woken_ns, wait_value;
+	uint32_t written; /* passage that it wrote to last, plus one; 0: none */
+	uint64_t left; /* bytes that were not read there when it began to wait for files */
 	uint64_t passed_ns, busy_ns; /* when its last wait ended; when it did something last */
 	size_t wait_step; /* that stands for the wait, plus one; 0: none */
 	size_t wait_arrival; /* of a barrier */
@@ -189,6 +191,12 @@ struct load_object {
 	size_t write_count, write_capacity;
 	uint64_t read, writes_taken; /* bytes so far; writes that they are of */
 	bool has_bytes; /* it is a pipe or an eventfd, no queue of a simulation */
+	uint64_t most_left,
+		most_written; /* bytes at a time: that were not read yet; in one write */
+	uint64_t
+		wait_left; /* that were left when most of the writes that waited began to, if one number was; */
+	uint32_t write_waits,
+		wait_votes; /* how many waited; with that number, less the others (Boyer and Moore) */
 	uint32_t holder, readers, readers_waiting, writers_waiting; /* holder: thread */
 	uint64_t reader_yields, reader_passes; /* evidence of who comes first */
 	uint64_t handed_over, barged;
@@ -273,6 +281,7 @@ enum {
 	WHAT_JOINED = WHAT_BARRIER | 0x40,
 	WHAT_FORKED = WHAT_BARRIER | 0x80,
 	WHAT_FORKED_NEXT = WHAT_BARRIER | 0xc0,
+	WHAT_ROOM = WHAT_QUEUE | 0x40, /* of a pipe: bytes that can be written */
 };
 
 struct replay {
@@ -353,6 +362,8 @@ int waits_pass(struct replay *replay, uint32_t thread, const struct event *event
 int waits_release(struct replay *replay, uint32_t thread, const struct event *event);
 int waits_exit(struct replay *replay, uint32_t thread);
 
+/* A wait for files begins. */
+void passages_wait(const struct replay *replay, struct load_thread *thread);
 /* Of WHAT_QUEUE, that nobody waited for by that name. 0 or -ENOMEM. */
 int passages_put(struct replay *replay, uint32_t thread, const struct event *event);
 int passages_take(struct replay *replay, uint32_t thread, const struct event *event);

@@ -7,6 +7,8 @@
  *	write 8			poll (waited)		post 1		wait 2
  *	write 8			read 8, read 8		post 1
  *
+ * A pipe that was seen to be full holds no more than it did then: a semaphore of bytes, for which writes wait.
+ *
  * A read of an eventfd takes all that was written, unless there are as many reads as writes: then each takes one (EFD_SEMAPHORE, or
  * who reads at once). Where more was read than was seen to be written, somebody else writes, too: then nothing is known of it,
  * and waits are as long as they were. An end that no writer told of (shutdown(), several readers) is not waited for.
@@ -18,8 +20,10 @@
 
 #include <errno.h>
 
-/* Between the poll and the read: the lock of an event loop, say. */
-enum { STEPS_BETWEEN = 8 };
+enum {
+	STEPS_BETWEEN = 8, /* between the poll and the read: the lock of an event loop, say */
+	WAITS_LEAST = 4,
+};
 
 static bool is_eventfd(const struct event *event)
 {
@@ -46,43 +50,112 @@ static uint64_t bytes_of(const struct load_object *passage)
 	return passage->write_count > 0 ? passage->written[passage->write_count - 1] : 0;
 }
 
+static uint64_t left_in(const struct load_object *passage)
+{
+	uint64_t written = bytes_of(passage);
+	return written > passage->read ? written - passage->read : 0;
+}
+
+void passages_wait(const struct replay *replay, struct load_thread *thread)
+{
+	if (thread->written > 0)
+		thread->left = left_in(&replay->objects[thread->written - 1]);
+}
+
+static void note_write(struct load_object *passage, uint64_t bytes)
+{
+	uint64_t left = left_in(passage);
+	passage->most_written = bytes > passage->most_written ? bytes : passage->most_written;
+	passage->most_left = left > passage->most_left ? left : passage->most_left;
+}
+
+static void note_wait(struct load_object *passage, uint64_t left)
+{
+	passage->write_waits++;
+	if (passage->wait_votes == 0)
+		passage->wait_left = left;
+	if (left <= passage->wait_left + passage->most_written &&
+		left + passage->most_written >= passage->wait_left)
+		passage->wait_votes++;
+	else
+		passage->wait_votes--;
+}
+
+/*
+ * Writes wait because it is full, or seem to because they have no core, as full as it may be: it is bounded if most waited at about
+ * one number, near the most that it ever held. What is being read is still counted as left.
+ */
+static bool is_bounded(const struct load_object *passage)
+{
+	return passage->wait_votes >= WAITS_LEAST &&
+	       passage->wait_votes >= passage->write_waits / 4 &&
+	       passage->wait_left >= 2 * passage->most_written &&
+	       passage->wait_left + 2 * passage->most_written >= passage->most_left;
+}
+
+/* Before a write, as much room as it takes; a semaphore. 0 or -ENOMEM. */
+static int push_room(
+	struct replay *replay, struct load_thread *thread, const struct event *event, bool is_write)
+{
+	uint32_t room = load_object(replay, 0, WHAT_ROOM, event->object);
+	struct step *step = room == REPLAY_NONE
+				    ? NULL
+				    : load_push(thread, is_write ? STEP_SEM_WAIT : STEP_SEM_POST);
+	if (!step)
+		return -ENOMEM;
+	step->object = room;
+	step->site = event->site;
+	step->amount = is_write ? replay->objects[room].turns++ : event->value;
+	step->other = is_write ? (uint32_t)event->value : REPLAY_NONE;
+	return 0;
+}
+
 /*
  * A write that had to wait, or was without a core meanwhile, is told of when it is over. Who reads has had it since it began: so it
- * comes before that wait.
+ * comes before that wait, which waits for nothing if it waits for room.
  */
-static struct step *push_post(struct replay *replay, struct load_thread *thread, uint64_t now_ns)
+static void put_before_wait(struct load_thread *thread, size_t first)
 {
-	const struct step *last = thread->count > 0 ? &thread->steps[thread->count - 1] : NULL;
-	bool has_waited = last && is_for_file(replay, last) && thread->passed_ns == now_ns;
-	struct step *step = load_push(thread, STEP_SEM_POST);
-	if (!step || !has_waited)
-		return step;
-	struct step post = *step, wait = step[-1];
-	post.work_ns = wait.work_ns;
-	post.stretch = wait.stretch;
-	post.wakes = wait.wakes;
-	wait.work_ns = 0;
-	wait.wakes = 0;
-	*step = wait;
-	step[-1] = post;
-	return &step[-1];
+	struct step *wait = &thread->steps[first - 1], kept = *wait;
+	for (size_t i = first; i < thread->count; i++)
+		thread->steps[i - 1] = thread->steps[i];
+	wait->work_ns = kept.work_ns;
+	wait->stretch = kept.stretch;
+	wait->wakes = kept.wakes;
+	kept.work_ns = 0;
+	kept.wakes = 0;
+	thread->steps[thread->count - 1] = kept;
 }
 
 int passages_put(struct replay *replay, uint32_t index, const struct event *event)
 {
 	uint32_t object;
+	struct load_thread *thread = &replay->threads[index];
+	size_t first = thread->count;
+	const struct step *last = first > 0 ? &thread->steps[first - 1] : NULL;
+	bool has_waited = last && is_for_file(replay, last) && thread->passed_ns == event->time_ns;
+	if (!is_eventfd(event) && push_room(replay, thread, event, true) < 0)
+		return -ENOMEM;
+	struct step *step = load_push(thread, STEP_SEM_POST);
 	struct load_object *passage = passage_of(replay, event, &object);
-	if (!passage || mem_grow(&passage->written, &passage->write_capacity,
-				passage->write_count + 1, sizeof *passage->written) < 0)
+	if (!step || !passage ||
+		mem_grow(&passage->written, &passage->write_capacity, passage->write_count + 1,
+			sizeof *passage->written) < 0)
 		return -ENOMEM;
-	struct step *step = push_post(replay, &replay->threads[index], event->time_ns);
-	if (!step)
-		return -ENOMEM;
-	passage->written[passage->write_count++] = bytes_of(passage) + event->value;
-	passage->has_bytes |= event->value > 0;
 	step->object = object;
 	step->site = event->site;
 	step->amount = 1;
+	if (has_waited) {
+		put_before_wait(thread, first);
+		thread->steps[thread->count - 1].other = object;
+		thread->steps[thread->count - 1].is_all = true;
+		if (thread->written == object + 1)
+			note_wait(passage, thread->left);
+	}
+	passage->written[passage->write_count++] = bytes_of(passage) + event->value;
+	passage->has_bytes |= event->value > 0;
+	note_write(passage, event->value);
+	thread->written = object + 1;
 	return 0;
 }
 
@@ -110,7 +183,7 @@ static struct step *find_poll(const struct replay *replay, struct load_thread *t
 	for (size_t n = 0, i = thread->count; n < STEPS_BETWEEN && i-- > 0; n++) {
 		struct step *step = &thread->steps[i];
 		if (is_for_file(replay, step))
-			return step->other == REPLAY_NONE ? step : NULL;
+			return step->other == REPLAY_NONE || step->is_all ? step : NULL;
 		if (step->kind != STEP_NOTHING && step->kind != STEP_LOCK &&
 			step->kind != STEP_UNLOCK)
 			return NULL;
@@ -127,8 +200,10 @@ int passages_take(struct replay *replay, uint32_t index, const struct event *eve
 		return -ENOMEM;
 	passage->read += event->value;
 	struct step *poll = find_poll(replay, thread);
-	if (poll)
+	if (poll) {
 		poll->other = object;
+		poll->is_all = false;
+	}
 	struct step *step = load_push(thread, STEP_SEM_WAIT);
 	if (!step)
 		return -ENOMEM;
@@ -140,7 +215,7 @@ int passages_take(struct replay *replay, uint32_t index, const struct event *eve
 	step->other = until > passage->writes_taken ? (uint32_t)(until - passage->writes_taken) : 0;
 	if (until > passage->writes_taken)
 		passage->writes_taken = until;
-	return 0;
+	return is_eventfd(event) ? 0 : push_room(replay, thread, event, false);
 }
 
 /* As many reads as writes: see above. */
@@ -158,6 +233,28 @@ static bool is_known(const struct load_object *passage)
 	return passage->has_bytes && passage->turns > 0 && is_covered;
 }
 
+static void settle_room(struct replay *replay, struct step *step)
+{
+	struct load_object *room = &replay->objects[step->object];
+	const uint64_t *place =
+		map_find(&replay->object_index, WHAT_QUEUE, room->address); /* of all processes */
+	const struct load_object *passage = &replay->objects[*place];
+	room->value = passage->wait_left;
+	bool is_nothing = step->kind == STEP_SEM_WAIT ? step->other == 0 : step->amount == 0;
+	if (!is_known(passage) || !is_bounded(passage) || is_nothing)
+		step->kind = STEP_NOTHING;
+}
+
+/* The wait of a write: for room, if that is what writes wait for. */
+static void settle_write(const struct replay *replay, struct step *step)
+{
+	const struct load_object *passage = &replay->objects[step->other];
+	step->other = REPLAY_NONE;
+	step->is_all = false;
+	if (is_known(passage) && is_bounded(passage))
+		step->kind = STEP_NOTHING;
+}
+
 static void settle(const struct replay *replay, struct step *step)
 {
 	bool is_wait = is_for_file(replay, step) && step->other != REPLAY_NONE;
@@ -173,16 +270,23 @@ static void settle(const struct replay *replay, struct step *step)
 		step->kind = STEP_NOTHING;
 }
 
+static bool is_of(const struct replay *replay, const struct step *step, unsigned what)
+{
+	return (step->kind == STEP_SEM_WAIT || step->kind == STEP_SEM_POST) &&
+	       replay->objects[step->object].what == what;
+}
+
 void passages_settle(struct replay *replay)
 {
 	for (size_t i = 0; i < replay->thread_count; i++)
 		for (size_t k = 0; k < replay->threads[i].count; k++) {
 			struct step *step = &replay->threads[i].steps[k];
-			bool is_of_queue =
-				(step->kind == STEP_SEM_WAIT || step->kind == STEP_SEM_POST) &&
-				replay->objects[step->object].what == WHAT_QUEUE;
-			if (is_of_queue ||
-				(is_for_file(replay, step) && step->other != REPLAY_NONE))
+			bool is_wait = is_for_file(replay, step) && step->other != REPLAY_NONE;
+			if (is_of(replay, step, WHAT_ROOM))
+				settle_room(replay, step);
+			else if (is_wait && step->is_all)
+				settle_write(replay, step);
+			else if (is_wait || is_of(replay, step, WHAT_QUEUE))
 				settle(replay, step);
 		}
 }

@@ -98,6 +98,8 @@ int waits_begin(struct replay *replay, uint32_t index, const struct event *event
 	}
 	if (event->what == WHAT_SEM)
 		replay->objects[object].sem_waits++;
+	if (event->what == WHAT_IO)
+		passages_wait(replay, thread);
 	return event->what == WHAT_BARRIER
 		       ? barriers_arrive(replay, index, object, thread->count - 1, event)
 		       : 0;

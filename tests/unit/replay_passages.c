@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Replays of timelines whose threads let each other go on by pipes and eventfds. */
+#include "base/strbuf.h"
 #include "replay_fixture.h"
 
 #define EVENTFD "0x1000000000004"
@@ -130,6 +131,39 @@ static void an_end_that_nobody_tells_of_is_not_waited_for(void **state)
 	assert_int_equal(play_with_fast_main(text), 500 + 500);
 }
 
+/*
+ * A pipe that holds four messages: main makes one in 100 ns, the reader takes one every 1000. From the fifth on main waits until
+ * one was read. Were the reader ten times as fast, it would not; were main slower, it would not either.
+ */
+static void who_writes_to_a_full_pipe_waits_for_its_reader(void **state)
+{
+	(void)state;
+	enum { MESSAGES = 12, HELD = 4 };
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	strbuf_add(&text, HEAD "0,main,start,,,,,\n0,loop,start,,,,main,\n");
+	for (int i = 1; i <= HELD; i++)
+		strbuf_addf(&text, "%d,main,release,queue,77,2,8,\n", i * 100);
+	for (int i = 1; i <= MESSAGES; i++) {
+		bool writes = i + HELD <= MESSAGES;
+		if (writes)
+			strbuf_addf(
+				&text, "%d,main,wait,io,4,2,3,\n", i == 1 ? 500 : i * 1000 - 900);
+		strbuf_addf(&text, "%d,loop,pass,queue,77,3,8,\n", i * 1000);
+		if (writes)
+			strbuf_addf(&text,
+				"%d,main,pass,io,4,2,,waited\n"
+				"%d,main,release,queue,77,2,8,\n",
+				i * 1000, i * 1000);
+	}
+	strbuf_add(&text, "12000,loop,exit,,,,,\n12000,main,exit,,,,,\n");
+	struct fixture f = load(text.text, 2);
+	const struct replay_change reader = speed_of(1, 10), writer = speed_of(0, 0.1);
+	assert_in_range(play(&f, 2, NULL, 0), 12000, 12001);
+	assert_in_range(play(&f, 2, &reader, 1), 1200, 5300); /* main's last 4000 ns are its own */
+	assert_in_range(play(&f, 2, &writer, 1), 12000 + 40000, 12000 + 41000);
+	release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +173,7 @@ int main(void)
 		cmocka_unit_test(of_a_pipe_that_others_write_too_waits_are_as_long_as_recorded),
 		cmocka_unit_test(of_as_many_reads_as_writes_each_takes_one),
 		cmocka_unit_test(an_end_that_nobody_tells_of_is_not_waited_for),
+		cmocka_unit_test(who_writes_to_a_full_pipe_waits_for_its_reader),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
