@@ -71,7 +71,9 @@ static int try_cores(struct replay *replay, double *ret_lost_ns, uint64_t *ret_n
 struct fit {
 	bool wakes_in_place;
 	uint64_t block_ns;
-	double spare, full, crowded, error;
+	double spare, full, crowded;
+	double error; /* its size */
+	bool is_short; /* the replay takes less time than the run did */
 };
 
 static void use(struct replay_facts *facts, const struct fit *fit)
@@ -93,22 +95,56 @@ static uint64_t share_out(const struct replay *replay, uint64_t most_ns)
 	return is_less ? replay->sleeps_cpu_ns / replay->switches : most_ns;
 }
 
+/* What others had of the cores within the run's time, ns; 0: as far as is known, nothing. */
+static double others_seen(const struct replay *replay)
+{
+	const struct trace_others *seen = &replay->opts.others;
+	double part = seen->wall_ns ? (double)replay->facts.measured_ns / (double)seen->wall_ns : 0;
+	return fmin(part, 1) * (double)seen->cpu_ns;
+}
+
 /*
  * Others' time while the run wanted all cores, where it is believed to be `guess_ns`: what the recorder saw them have, less what
  * they may have had while the run left them some.
  */
 static double others_of(const struct replay *replay, double guess_ns)
 {
-	const struct trace_others *seen = &replay->opts.others;
 	const struct replay_facts *f = &replay->facts;
-	if (seen->wall_ns == 0)
+	if (replay->opts.others.wall_ns == 0)
 		return guess_ns;
-	double measured_ns = (double)f->measured_ns, wall_ns = (double)seen->wall_ns;
-	double part = measured_ns < wall_ns ? measured_ns / wall_ns : 1;
-	double others_ns = part * (double)seen->cpu_ns, grain_ns = f->cores * IDLE_GRAIN_NS;
-	double least = others_ns - grain_ns - (measured_ns * f->cores - replay->could_full_ns);
+	double others_ns = others_seen(replay), grain_ns = f->cores * IDLE_GRAIN_NS;
+	double left_ns = (double)f->measured_ns * f->cores - replay->could_full_ns;
 	double most = fmin(others_ns + grain_ns, replay->lost_full_ns);
-	return fmin(fmax(guess_ns, least), most);
+	return fmin(fmax(guess_ns, others_ns - grain_ns - left_ns), most);
+}
+
+static double slower(double share, double factor, double least)
+{
+	return fmin(share, fmax(share * factor, least));
+}
+
+/*
+ * Who is woken where others have the cores waits for one, of which no event tells (of a pipe, say, who woke it is not recorded):
+ * cores are slower by what the replay is short of, but by no more than what others had of them. 0, or as replay_run().
+ */
+static int fit_others(struct replay *replay, struct fit *fit)
+{
+	double all_ns = (double)replay->facts.measured_ns * replay->facts.cores;
+	double least = 1 - others_seen(replay) / all_ns, lost_ns;
+	uint64_t ns;
+	if (!fit->is_short || !(least < 1))
+		return 0;
+	struct fit slow = *fit;
+	slow.spare = slower(fit->spare, 1 - fit->error, least);
+	slow.full = slower(fit->full, 1 - fit->error, least);
+	slow.crowded = slower(fit->crowded, 1 - fit->error, least);
+	use(&replay->facts, &slow);
+	int code = try_cores(replay, &lost_ns, &ns);
+	if (code < 0)
+		return code;
+	slow.error = fabs(replay_error(replay, ns));
+	*fit = slow.error < fit->error ? slow : *fit;
+	return 0;
 }
 
 /* From `found`, what the recording says. 0, or as replay_run(). */
@@ -129,6 +165,7 @@ static int fit_share(struct replay *replay, const struct fit *found, struct fit 
 		if (code < 0)
 			return code;
 		fit->error = fabs(replay_error(replay, ns));
+		fit->is_short = replay_error(replay, ns) < 0;
 		double others_ns = others_of(replay, replay->lost_full_ns - lost_ns);
 		double next = others_ns > 0 ? 1 - others_ns / replay->could_full_ns : 1;
 		uint64_t block_ns = share_out(replay, found->block_ns);
@@ -151,6 +188,8 @@ static int fit_ways(struct replay *replay, const struct fit *found, struct fit f
 		for (int in_place = 0; in_place < 2; in_place++) {
 			fits[in_place].wakes_in_place = in_place;
 			int code = fit_share(replay, found, &fits[in_place]);
+			if (code == 0)
+				code = fit_others(replay, &fits[in_place]);
 			if (code < 0)
 				return code;
 		}

@@ -173,6 +173,32 @@ static void what_others_had_is_not_guessed_where_it_is_known(void **state)
 	}
 }
 
+/* b gets what a writes 100 ms later, which nothing tells the reason of: others had the core, if they had it so long. */
+static void who_comes_late_waited_for_others_where_they_were_seen(void **state)
+{
+	(void)state;
+	static const char text[] = WORK_HEAD "0,a,1,start,,,,,\n"
+					     "0,b,1,start,,,,,\n"
+					     "0,b,1,wait,io,3,1,4,\n"
+					     "100000000,a,100000000,release,queue,77,2,8,\n"
+					     "100000000,a,100000000,exit,,,,,\n"
+					     "200000000,b,1,pass,io,3,1,,waited\n"
+					     "200000000,b,1,pass,queue,77,3,8,\n"
+					     "300000000,b,100000001,exit,,,,,\n";
+	static const uint64_t others_ns[] = { 0, 60000000, 100000000 };
+	static const uint64_t expected_ns[] = { 200000000, 250000000, 300000000 };
+	for (size_t i = 0; i < ARRAY_SIZE(others_ns); i++) {
+		struct replay_opts opts = { .cores = 1, .others = { others_ns[i], 300000000 } };
+		AUTO(replay) struct replay *replay = NULL;
+		assert_int_equal(replay_new(&opts, &replay, NULL), 0);
+		struct event_sink sink = replay_sink(replay);
+		feed(text, &sink);
+		uint64_t ns;
+		assert_int_equal(replay_run(replay, &(struct replay_run){ 0 }, &ns, NULL), 0);
+		assert_in_range(ns, expected_ns[i] / 100 * 98, expected_ns[i] / 100 * 102);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +208,7 @@ int main(void)
 		cmocka_unit_test(taking_a_lock_over_is_work),
 		cmocka_unit_test(others_want_as_much_of_other_cores),
 		cmocka_unit_test(what_others_had_is_not_guessed_where_it_is_known),
+		cmocka_unit_test(who_comes_late_waited_for_others_where_they_were_seen),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
