@@ -345,10 +345,13 @@ static int size_object(struct build *build, uint32_t object, struct model_object
 			return 0;
 		if (!channel)
 			code = find_initial(&build->trace, object, &initial);
+		ret->initial.value = (double)(channel ? channel->initial : initial);
 		if (code == 0 && channel && channel->capacity > 0)
 			code = set_size(build, ret, "capacity", (double)channel->capacity,
 				"places of queue", &ret->size);
-		ret->initial.value = (double)(channel ? channel->initial : initial);
+		else if (code == 0 && channel && channel->initial > 0 && !channel->is_told)
+			code = set_size(build, ret, "initial", (double)channel->initial,
+				"items at first, of queue", &ret->initial);
 		/* Ways of threads are drawn: puts and gets are not as many to the last one. */
 		ret->are_signals =
 			build->trace.objects[object].are_signals || (channel && channel->is_told);

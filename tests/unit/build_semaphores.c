@@ -110,6 +110,79 @@ static void who_is_cut_off_gives_back_and_has_no_end(void **state)
 	assert_true(can_be_played(model));
 }
 
+enum { ASK = 70, GIVE = 80, FREE_ONE = 300, CONNECTIONS = 2, BORROWERS = 3 };
+
+static void borrow(struct script *s, uint32_t tid, bool waits)
+{
+	op(s, tid, EVENT_PASS, WHAT_MUTEX, LOCK, ASK);
+	if (!waits) {
+		op(s, tid, EVENT_RELEASE, WHAT_MUTEX, LOCK, ASK + 1);
+		return;
+	}
+	send(s, (struct event){ .tid = tid,
+			.kind = EVENT_RELEASE,
+			.what = WHAT_MUTEX,
+			.object = LOCK,
+			.flags = EVENT_IMPLICIT });
+	send(s, (struct event){ .tid = tid,
+			.kind = EVENT_WAIT,
+			.what = WHAT_COND,
+			.object = FREE_ONE,
+			.site = ASK + 2,
+			.value = LOCK });
+}
+
+static void give_back(struct script *s, uint32_t tid)
+{
+	work(s, tid, 20000);
+	op(s, tid, EVENT_PASS, WHAT_MUTEX, LOCK, GIVE);
+	op(s, tid, EVENT_RELEASE, WHAT_COND, FREE_ONE, GIVE + 1);
+	op(s, tid, EVENT_RELEASE, WHAT_MUTEX, LOCK, GIVE + 2);
+}
+
+static void go_on(struct script *s, uint32_t tid)
+{
+	send(s, (struct event){ .tid = tid,
+			.kind = EVENT_PASS,
+			.what = WHAT_COND,
+			.object = FREE_ONE,
+			.site = ASK + 2,
+			.flags = EVENT_WAITED });
+	send(s, (struct event){ .tid = tid,
+			.kind = EVENT_PASS,
+			.what = WHAT_MUTEX,
+			.object = LOCK,
+			.site = ASK + 2,
+			.flags = EVENT_IMPLICIT });
+	op(s, tid, EVENT_RELEASE, WHAT_MUTEX, LOCK, ASK + 1);
+}
+
+/* Three threads take turns with two connections, counted under a mutex. */
+static void what_may_be_borrowed_can_be_set(void **state)
+{
+	(void)state;
+	struct script s = begin(BORROWERS);
+	for (uint32_t tid = 1; tid <= BORROWERS; tid++)
+		borrow(&s, tid, tid > CONNECTIONS);
+	for (uint32_t turn = 0; turn < 100; turn++) {
+		uint32_t holder = turn % BORROWERS + 1;
+		give_back(&s, holder);
+		go_on(&s, (turn + CONNECTIONS) % BORROWERS + 1);
+		borrow(&s, holder, true);
+	}
+	give_back(&s, 100 % BORROWERS + 1);
+	go_on(&s, (100 + CONNECTIONS) % BORROWERS + 1);
+	give_back(&s, 101 % BORROWERS + 1);
+	give_back(&s, 102 % BORROWERS + 1);
+	AUTO(model) struct model *model = finish(&s, BORROWERS);
+	const struct model_fragment *get = fragment_of(model, 1, MODEL_GET);
+	assert_non_null(get);
+	const struct model_object *pool = &model->objects[get->object];
+	assert_true(value_with(model, &pool->initial, BORROWERS) == CONNECTIONS);
+	assert_non_null(pool->initial.formula);
+	assert_true(strstr(pool->initial.formula, "_initial") != NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -118,6 +191,7 @@ int main(void)
 		cmocka_unit_test(other_semaphores_lend),
 		cmocka_unit_test(who_waited_in_vain_slept),
 		cmocka_unit_test(who_is_cut_off_gives_back_and_has_no_end),
+		cmocka_unit_test(what_may_be_borrowed_can_be_set),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
