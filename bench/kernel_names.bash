@@ -39,9 +39,15 @@ own_kernel_names() {
 	emulated_kernel_names "$@" | grep -vxE 'pigz|xz|zstd|sysbench'
 }
 
+# scaled SIZE AT_1: in proportion, at least 1.
+scaled() {
+	awk -v size="$1" -v at_1="$2" 'BEGIN { n = int(size * at_1); print n < 1 ? 1 : n }'
+}
+
 # The compressors' input, 160 kB for each 1 of SIZE: our own sources again and again.
 make_text() {
-	local bytes=$((${1%.*} * 160000))
+	local bytes
+	bytes=$(scaled "$1" 160000)
 	[ -e "$work/text" ] && return
 	find "$source"/src "$source"/cmd -name '*.[ch]' -print0 | sort -z | xargs -0 cat >"$work/sources"
 	for ((i = 0; i < bytes; i += 500000)); do
@@ -59,9 +65,9 @@ kernel_command() {
 	esac
 	case $name in
 	pigz) run=("$(command -v "$name")" -p "$threads" -c "$work/text") ;;
-	xz) run=("$(command -v "$name")" -T "$threads" -1 --block-size=$((${size%.*} * 10000)) -c "$work/text") ;;
+	xz) run=("$(command -v "$name")" -T "$threads" -1 --block-size="$(scaled "$size" 10000)" -c "$work/text") ;;
 	zstd) run=("$(command -v "$name")" -q -7 -T"$threads" -B524288 -c "$work/text") ;;
-	sysbench) run=("$(command -v "$name")" cpu --threads="$threads" --time=0 --events=$((${size%.*} * 8)) run) ;;
+	sysbench) run=("$(command -v "$name")" cpu --threads="$threads" --time=0 --events="$(scaled "$size" 8)" run) ;;
 	*) run=("$kernels_folder/$name" -n "$threads" -s "$size") ;;
 	esac
 }
