@@ -6,14 +6,16 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "machine/bpf_check.h"
-#include "steer/favour.h"
+#include "record/bpf_watch.h"
 #include "record/profiler.h"
 #include "record/profiler_backend.h"
+#include "steer/favour.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void doctor_check_bpf(const struct doctor_place *place, struct doctor_finding *finding)
 {
@@ -25,6 +27,14 @@ void doctor_check_bpf(const struct doctor_place *place, struct doctor_finding *f
 		check.is_built ? "" : ", not in this build");
 	DOCTOR_SAY(finding->detail, "programs at tracepoints with types (tp_btf), task iterators");
 	const char *mend = bpf_check_mend(&check);
+	AUTO(bpf_watch) struct bpf_watch *watch = NULL;
+	struct err err;
+	/* A kernel may refuse what its version should have: ours are loaded, of which nothing is left. */
+	if (!mend && !*place->root &&
+		bpf_watch_open(&(struct bpf_watch_opts){ .pid = getpid() }, &watch, &err) < 0) {
+		DOCTOR_SAY(finding->summary, "%s", err.text);
+		mend = "another kernel, or no lockdown of this one (dmesg)";
+	}
 	if (!mend)
 		return;
 	finding->status = DOCTOR_MISSING;
