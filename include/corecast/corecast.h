@@ -42,7 +42,7 @@ struct corecast_error {
 /* One run. Several runs of one thread count are repeats; their median counts. */
 struct corecast_measurement {
 	unsigned threads; /* 1 .. 65536 */
-	double value; /* positive, finite; in the unit of the metric */
+	double value; /* from 1e-30 to 1e30, in the unit of the metric */
 };
 
 enum corecast_metric {

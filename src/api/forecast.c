@@ -39,9 +39,10 @@ static int check(const struct corecast_measurement *measurements, size_t count,
 			return err_set(err, -EINVAL,
 				"measurement %zu: %u threads; counts go from 1 to %d", i,
 				m->threads, RUNS_THREADS_MAX);
-		if (!isfinite(m->value) || m->value <= 0)
+		if (!(m->value >= RUNS_VALUE_LEAST && m->value <= RUNS_VALUE_MOST))
 			return err_set(err, -EINVAL,
-				"measurement %zu: a value of %g; it must be positive", i, m->value);
+				"measurement %zu: a value of %g; values go from %g to %g", i,
+				m->value, RUNS_VALUE_LEAST, RUNS_VALUE_MOST);
 	}
 	for (size_t k = 0; k < opts->stall_count; k++) {
 		if (!opts->stalls[k].name || !opts->stalls[k].values)

@@ -15,11 +15,12 @@ static struct quantity_text value_text(const struct forecast *f, double value)
 	return quantity_format(quantity_of_metric(f->metric), value);
 }
 
-/* A factor in a sentence: three digits, without zeros that say nothing. */
+/* A factor in a sentence: three digits, without zeros that say nothing, and no more than can be read. */
 static struct quantity_text factor_text(double factor)
 {
 	struct quantity_text ret;
-	snprintf(ret.text, sizeof ret.text, factor < 100 ? "%.3g" : "%.0f", factor);
+	snprintf(
+		ret.text, sizeof ret.text, factor < 100 || factor >= 1e6 ? "%.3g" : "%.0f", factor);
 	return ret;
 }
 

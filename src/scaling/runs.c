@@ -113,6 +113,11 @@ int runs_add_row(struct runs *runs, const struct runs_row *row, const char *name
 	if ((runs->row_count + 1) * (runs->stall_count + 4) > CELLS_MAX)
 		return err_set(err, -EINVAL, "%s: more than %zu runs: give a smaller set", name,
 			runs->row_count);
+	if (!(row->value >= RUNS_VALUE_LEAST && row->value <= RUNS_VALUE_MOST))
+		return err_set(err, -EINVAL,
+			"%s: %g at %u thread%s is not a measurement: one from %g to %g", name,
+			row->value, row->threads, row->threads == 1 ? "" : "s", RUNS_VALUE_LEAST,
+			RUNS_VALUE_MOST);
 	if (runs_append(runs, row) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;

@@ -24,10 +24,17 @@ enum metric {
 /* "time", "throughput"; "unknown" otherwise. */
 const char *metric_name(enum metric metric);
 
+/*
+ * What a measurement can be: from far below a cycle to far above the age of the universe, and of a
+ * range whose squares and ratios are finite.
+ */
+#define RUNS_VALUE_LEAST 1e-30
+#define RUNS_VALUE_MOST 1e30
+
 struct runs_row {
 	uint32_t threads;
 	uint32_t repeat; /* 0, 1, ... within a thread count */
-	double value; /* of the set's metric: positive and finite */
+	double value; /* of the set's metric, RUNS_VALUE_LEAST .. RUNS_VALUE_MOST */
 	double rss_bytes; /* NAN where not measured */
 	double *stalls; /* stall_count values, summed over threads; NAN where not measured */
 	unsigned line; /* of the file, for messages; 0 if it has no lines */

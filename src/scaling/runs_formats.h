@@ -36,8 +36,8 @@ uint32_t runs_perf_mark(const char *text);
 /* A thread count, 1 .. RUNS_THREADS_MAX. 0 or -EINVAL. */
 int runs_parse_threads(const char *text, uint32_t *ret);
 
-/* runs_append() for readers: refuses sets that would fill the memory of a machine. */
 int runs_refuse_select(const char *name, struct err *err);
+/* runs_append() for readers: -EINVAL for sets that would fill the memory of a machine, and values that no program has. */
 int runs_add_row(struct runs *runs, const struct runs_row *row, const char *name, struct err *err);
 
 /*

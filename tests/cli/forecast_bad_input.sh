@@ -42,6 +42,8 @@ printf "${four}4,0\n" | refused zero
 printf "${four}4,-2\n" | refused negative
 printf "${four}4,nan\n" | refused nan
 printf "${four}4,inf\n" | refused infinite
+printf "${four}4,1e-300\n" | refused no_time_at_all
+printf '{"results": [{"command": "a", "times": [1e300], "parameters": {"threads": "1"}}]}' | refused endless_json
 printf "${four}4,fast\n" | refused text
 printf "${four}four,3\n" | refused count_in_words
 printf "${four}0,3\n" | refused no_threads
