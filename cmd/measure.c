@@ -190,9 +190,11 @@ static int report_stop(const struct session *session, const char *counts, struct
 	if (strbuf_failed(&command) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	fprintf(stderr,
-		"corecast: stopped with %zu runs to go; the rows so far are in '%s'. To go on:\n"
+		"corecast: stopped with %zu %s to go; %s in '%s'. To go on:\n"
 		"  %s\n",
-		summary->missing, summary->path, command.text);
+		summary->missing, summary->missing == 1 ? "run" : "runs",
+		summary->run_count > 0 ? "the rows so far are" : "there is no row yet",
+		summary->path, command.text);
 	return EXIT_FAILURE;
 }
 

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+static const char first_mark[] = "# corecast ";
 static const char command_mark[] = "# command: ";
 static const char settings_mark[] = "# settings: ";
 static const char machine_mark[] = "# machine: ";
@@ -63,8 +64,8 @@ static int write_beginning(
 	struct tm utc;
 	if (gmtime_r(&now, &utc))
 		(void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc); /* fits */
-	strbuf_addf(
-		&text, "# corecast %s measure, %s, %s\n", CORECAST_VERSION, date, subject->system);
+	strbuf_addf(&text, "%s%s measure, %s, %s\n", first_mark, CORECAST_VERSION, date,
+		subject->system);
 	strbuf_addf(&text, "%s%s\n%s%s\n%s%s\n", machine_mark, subject->machine, command_mark,
 		subject->command, settings_mark, subject->settings);
 	add_header(&text, subject);
@@ -160,9 +161,27 @@ static int check_beginning(struct journal *journal, const struct journal_subject
 	return 0;
 }
 
+/* Whether a measurement wrote it that kept no run: one whose program failed, or that was stopped at once. */
+static bool is_without_rows(const char *path)
+{
+	struct stat st;
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	AUTO_FILE FILE *in = fopen(path, "re");
+	AUTO_FREE char *line = NULL;
+	size_t capacity = 0, others = 0;
+	bool is_ours = in && getline(&line, &capacity, in) >= 0 &&
+		       strncmp(line, first_mark, strlen(first_mark)) == 0;
+	while (is_ours && getline(&line, &capacity, in) >= 0)
+		others += line[0] != '#';
+	return is_ours && others <= 1; /* the header of columns */
+}
+
 static int open_file(struct journal *journal, enum journal_mode mode, struct err *err)
 {
 	int flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC;
+	if (mode == JOURNAL_NEW && is_without_rows(journal->path))
+		mode = JOURNAL_REPLACE;
 	if (mode == JOURNAL_NEW)
 		flags |= O_EXCL;
 	if (mode == JOURNAL_REPLACE)

@@ -47,7 +47,7 @@ struct journal {
 };
 
 enum journal_mode {
-	JOURNAL_NEW, /* refuse to touch an existing file */
+	JOURNAL_NEW, /* refuse to touch an existing file, unless it is a measurement's that kept no run */
 	JOURNAL_REPLACE,
 	JOURNAL_RESUME, /* append; make it if it is not there */
 };

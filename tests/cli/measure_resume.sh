@@ -43,6 +43,12 @@ for signal in INT TERM; do
 	grep -o 'corecast measure --resume -n 1-3 -r 2 -o runs.csv' stderr
 done
 
+echo "== stopped in its first run, it is begun anew without --force"
+"$CORECAST" measure --stalls none -n 1 -r 1 -o first.csv -- sh -c 'kill -INT $PPID; sleep 1000' '{n}' >stdout 2>stderr || true
+grep -o "stopped with 1 run to go; there is no row yet in 'first.csv'" stderr
+"$CORECAST" measure --stalls none -n 1 -r 1 -o first.csv -- true '{n}' >stdout 2>stderr
+rows first.csv
+
 echo "== a torn line is dropped"
 printf '3,0.1' >>runs.csv
 measure --resume

@@ -104,6 +104,29 @@ static void an_existing_file_is_not_touched(void **state)
 	expect_end("8,0.25,1,1,0.5,4096,3,4,,12.5,\n");
 }
 
+static void a_measurement_without_a_row_is_replaced(void **state)
+{
+	(void)state;
+	struct journal_subject other = subject;
+	other.command = "other {n}";
+	const struct journal_subject *both[] = { &other, &subject };
+	(void)unlink(path);
+	for (size_t i = 0; i < 2; i++) {
+		AUTO_RELEASE(journal) struct journal journal;
+		bool has_rows = true;
+		assert_int_equal(
+			journal_open(&journal, path, JOURNAL_NEW, both[i], &has_rows, NULL), 0);
+		assert_false(has_rows);
+		assert_int_equal(journal_comment(&journal, NULL, "failed"), 0);
+	}
+	AUTO_FILE FILE *f = fopen(path, "r");
+	char text[4096];
+	assert_non_null(f);
+	text[fread(text, 1, sizeof text - 1, f)] = '\0';
+	assert_non_null(strstr(text, subject.command));
+	assert_null(strstr(text, other.command));
+}
+
 static void a_torn_last_line_is_dropped_on_resume(void **state)
 {
 	(void)state;
@@ -200,6 +223,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_row_has_all_columns_and_empty_fields_for_the_unknown),
 		cmocka_unit_test(an_existing_file_is_not_touched),
+		cmocka_unit_test(a_measurement_without_a_row_is_replaced),
 		cmocka_unit_test(a_torn_last_line_is_dropped_on_resume),
 		cmocka_unit_test(resuming_what_is_not_there_begins_it),
 		cmocka_unit_test(another_measurement_is_not_resumed),
