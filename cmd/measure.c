@@ -10,6 +10,7 @@
 #include "base/stop.h"
 #include "base/strbuf.h"
 #include "collect/argv.h"
+#include "collect/extract.h"
 #include "measure_session.h"
 #include "measure_summary.h"
 #include "modelled.h"
@@ -268,6 +269,18 @@ static bool is_auto_or_none(const char *word)
 	return strcmp(word, "auto") == 0 || strcmp(word, "none") == 0;
 }
 
+static int check_throughput(const struct command *command, const char *expression)
+{
+	struct err err;
+	struct extractor extractor;
+	if (!expression)
+		return 0;
+	if (extractor_init(&extractor, expression, REDUCE_LAST, &err) < 0)
+		return command_usage_error(command, "--throughput-regex: %s", err.text);
+	extractor_release(&extractor);
+	return 0;
+}
+
 static int check_values(
 	const struct command *command, const struct values *values, const struct operands *operands)
 {
@@ -293,7 +306,7 @@ static int check_values(
 	if (values->count_variable &&
 		(!*values->count_variable || strchr(values->count_variable, '=')))
 		return command_usage_error(command, "--env: a variable's name");
-	return 0;
+	return check_throughput(command, values->throughput_regex);
 }
 
 static int run(const struct command *command, int argc, char **argv)

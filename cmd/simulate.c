@@ -14,6 +14,7 @@
 #include "report/simulated.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -143,8 +144,8 @@ static int set_length(
 	double own = 0;
 	int code = model_evaluate(model, &model->duration, MODEL_TIME, NULL, &own, err);
 	tasks->requests = v->requests;
-	tasks->duration_s = v->duration;
-	if (v->requests || v->duration > 0 || code < 0)
+	tasks->duration_s = isnan(v->duration) ? 0 : v->duration;
+	if (v->requests || tasks->duration_s > 0 || code < 0)
 		return code;
 	tasks->duration_s = own;
 	if (own <= 0 && sample_has_requests(model))
@@ -181,25 +182,19 @@ static int report(
 	return code;
 }
 
-static int simulate(const struct values *v, const char *path, struct err *err)
+static int simulate(const struct values *v, const char *path, const struct model *model,
+	const struct grid *grid, struct err *err)
 {
-	AUTO(model) struct model *model = NULL;
-	AUTO_RELEASE(grid) struct grid grid = { 0 };
-	int code = read_model(path, &model, err);
-	if (code == 0)
-		code = read_grid(v, model, &grid, err);
-	if (code < 0)
-		return code;
 	AUTO_RELEASE(tasks)
 	struct tasks tasks = {
 		.model = model,
-		.grid = &grid,
+		.grid = grid,
 		.replications = v->replications,
 		.seed = v->seed,
 		.jobs = v->jobs,
 		.shows_progress = isatty(STDERR_FILENO),
 	};
-	code = set_length(v, model, &tasks, err);
+	int code = set_length(v, model, &tasks, err);
 	if (code == 0 && tasks.duration_s <= 0 && sample_never_ends(model))
 		code = err_set(err, -EINVAL,
 			"%s: requests come without end, and no fragment has 'do: end_request': "
@@ -214,10 +209,11 @@ static int simulate(const struct values *v, const char *path, struct err *err)
 
 static int check(const struct command *command, const struct values *v)
 {
-	if (v->duration < 0 || v->duration > MODEL_TIME_MAX_S)
+	bool has_duration = !isnan(v->duration);
+	if (has_duration && !(v->duration > 0 && v->duration <= MODEL_TIME_MAX_S))
 		return command_usage_error(
-			command, "--duration: from 0 to %d seconds", MODEL_TIME_MAX_S);
-	if (v->duration > 0 && v->requests)
+			command, "--duration: above 0, to %d seconds", MODEL_TIME_MAX_S);
+	if (has_duration && v->requests)
 		return command_usage_error(command, "--requests and --duration exclude each other");
 	if (v->fragments && !v->json)
 		return command_usage_error(command, "--fragments needs --json");
@@ -226,7 +222,7 @@ static int check(const struct command *command, const struct values *v)
 
 static int run(const struct command *command, int argc, char **argv)
 {
-	struct values v = { .replications = REPLICATIONS, .seed = 1 };
+	struct values v = { .replications = REPLICATIONS, .seed = 1, .duration = NAN };
 	struct operands operands;
 	int status = 0;
 	if (!options_parse(command, argc, argv, &v, &operands, &status))
@@ -235,7 +231,14 @@ static int run(const struct command *command, int argc, char **argv)
 	if (status != 0)
 		return status;
 	struct err err;
-	int code = simulate(&v, operands.items[0], &err);
+	AUTO(model) struct model *model = NULL;
+	AUTO_RELEASE(grid) struct grid grid = { 0 };
+	if (read_model(operands.items[0], &model, &err) < 0)
+		return command_failure(&err);
+	/* Only the model knows what its parameters can be. */
+	if (read_grid(&v, model, &grid, &err) < 0)
+		return command_usage_error(command, "%s", err.text);
+	int code = simulate(&v, operands.items[0], model, &grid, &err);
 	return code < 0 ? command_failure(&err) : 0;
 }
 

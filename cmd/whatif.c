@@ -152,6 +152,8 @@ static int run(const struct command *command, int argc, char **argv)
 	if (!options_parse(command, argc, argv, &v, &operands, &status))
 		return status;
 	struct err err;
+	if (whatif_check_asked(&v.asked, &err) < 0)
+		return command_usage_error(command, "%s", err.text);
 	AUTO_FREE uint32_t *cores = NULL;
 	struct whatif_opts opts = { .replications = v.replications, .jobs = v.jobs };
 	if (v.cores &&

@@ -300,20 +300,55 @@ static int split(const char *text, char **ret_name, const char **ret_value, stru
 	return 0;
 }
 
+static int read_speed(const char *text, char **ret_name, double *ret_factor, struct err *err)
+{
+	const char *value = NULL;
+	int code = split(text, ret_name, &value, err);
+	if (code < 0)
+		return code;
+	if (number_parse_double(value, ret_factor) < 0 || !(*ret_factor >= REPLAY_FACTOR_LEAST) ||
+		!(*ret_factor <= REPLAY_FACTOR_MOST))
+		return err_set(err, -EINVAL, "'%s' is not NAME=FACTOR, a factor from %g to %.0f",
+			text, REPLAY_FACTOR_LEAST, REPLAY_FACTOR_MOST);
+	return 0;
+}
+
+static int read_pin(
+	const char *text, char **ret_name, uint32_t **ret_cores, size_t *ret_count, struct err *err)
+{
+	const char *value = NULL;
+	int code = split(text, ret_name, &value, err);
+	return code < 0 ? code
+			: intlist_parse(value, 0, REPLAY_CORES_MAX - 1, ret_cores, ret_count, err);
+}
+
+int whatif_check_asked(const struct whatif_asked *asked, struct err *err)
+{
+	for (size_t i = 0; i < asked->speed.count; i++) {
+		AUTO_FREE char *name = NULL;
+		double factor;
+		int code = read_speed(asked->speed.items[i], &name, &factor, err);
+		if (code < 0)
+			return err_prefix(err, code, "--speed");
+	}
+	for (size_t i = 0; i < asked->pin.count; i++) {
+		AUTO_FREE char *name = NULL;
+		AUTO_FREE uint32_t *cores = NULL;
+		size_t count;
+		int code = read_pin(asked->pin.items[i], &name, &cores, &count, err);
+		if (code < 0)
+			return err_prefix(err, code, "--pin");
+	}
+	return 0;
+}
+
 static int add_speed(
 	struct whatif *whatif, const struct directory *directory, const char *text, struct err *err)
 {
 	AUTO_FREE char *name = NULL;
-	const char *value = NULL;
 	double factor = 0;
-	int code = split(text, &name, &value, err);
-	if (code < 0)
-		return code;
-	if (number_parse_double(value, &factor) < 0 || !(factor >= REPLAY_FACTOR_LEAST) ||
-		!(factor <= REPLAY_FACTOR_MOST))
-		return err_set(err, -EINVAL, "'%s' is not NAME=FACTOR, a factor from %g to %.0f",
-			text, REPLAY_FACTOR_LEAST, REPLAY_FACTOR_MOST);
-	return add_change(whatif, directory, name, -1, factor, err);
+	int code = read_speed(text, &name, &factor, err);
+	return code < 0 ? code : add_change(whatif, directory, name, -1, factor, err);
 }
 
 static int add_without(
@@ -328,11 +363,8 @@ static int add_pin(
 {
 	AUTO_FREE char *name = NULL;
 	AUTO_FREE uint32_t *cores = NULL;
-	const char *value = NULL;
 	size_t from = whatif->change_count, count = 0;
-	int code = split(text, &name, &value, err);
-	if (code == 0)
-		code = intlist_parse(value, 0, REPLAY_CORES_MAX - 1, &cores, &count, err);
+	int code = read_pin(text, &name, &cores, &count, err);
 	if (code == 0)
 		code = add_change(whatif, directory, name, REPLAY_THREAD, 1, err);
 	for (size_t i = from; code == 0 && i < whatif->change_count; i++)

@@ -44,6 +44,8 @@ struct whatif_opts {
 	uint32_t jobs; /* processes; 0: as many as there are cores */
 };
 
+/* Before anything is read: -EINVAL for what is not NAME=FACTOR or NAME=CORES. */
+int whatif_check_asked(const struct whatif_asked *asked, struct err *err);
 /* All: 0 or a negative errno with err. In this order. `recorded_cores` 0: as the file says. */
 int whatif_load(struct whatif *whatif, FILE *notes, struct err *err);
 /* Names as criticality prints them. -ENOENT: unknown or ambiguous, err lists what there is. */

@@ -63,12 +63,12 @@ fails 1 none.yaml
 fails 2
 fails 2 meet.yaml --replications 0
 fails 2 meet.yaml --fragments
-fails 1 meet.yaml --set m=3
-fails 1 meet.yaml --set n=1-3:0
+fails 2 meet.yaml --set m=3
+fails 2 meet.yaml --set n=1-3:0
 fails 1 meet.yaml --set n=1.5
 fails 1 meet.yaml --set n=1000000000
-fails 1 meet.yaml --goal 'min lunch'
-fails 1 meet.yaml --svg x.svg
+fails 2 meet.yaml --goal 'min lunch'
+fails 2 meet.yaml --svg x.svg
 printf 'corecast_model: 1\nqueues: { q: {} }\nsources: { s: { poisson: 70 /s, queue: q } }\nthreads: %s\n' \
 	'{ w: { count: 1, fragments: { a: { get: q, next: b }, b: { cpu: 1 ms, next: a } } } }' >endless.yaml
 fails 1 endless.yaml

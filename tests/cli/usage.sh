@@ -61,7 +61,9 @@ cmp one.csv kept.csv
 
 # An option without effect is an error.
 for words in 'forecast runs.csv --within 4' 'forecast runs.csv --dataset-ratio 2' 'forecast runs.csv --frequency-ratio 2' \
-	'simulate app.yaml -n 5 -d 5' 'measure --machine base -- true' 'measure --timeout 0 -- true'; do
+	'simulate app.yaml -n 5 -d 5' 'measure --machine base -- true' 'measure --timeout 0 -- true' \
+	'measure --throughput-regex ( -- true' 'measure --throughput-regex [0-9]+ -- true' 'whatif one.csv --speed main' \
+	'whatif one.csv --speed main=x' 'whatif one.csv --speed main=0' 'whatif one.csv --pin main=one' 'simulate app.yaml -d 0'; do
 	# shellcheck disable=SC2086 # words
 	expect_usage_error $words
 done
