@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #define CLOCK_MAX_NS ((uint64_t)1 << (63 - UNIT_SHIFT))
+#define STANDBY_FROM_NS 32000000u
 
 void account_init(struct account *account)
 {
@@ -24,10 +25,16 @@ void account_release(struct account *account)
 	*account = (struct account){ 0 };
 }
 
-/* What each thread that waits could have saved of a stretch with r active threads. */
+/* Those of the threads that wait which could save something. */
+static enum rank rank_of_savers(const struct account *account)
+{
+	return account->held_up[RANK_WORKER] > 0 ? RANK_WORKER : RANK_STANDBY;
+}
+
+/* What each of them could have saved of a stretch with r active threads. */
 static uint64_t saving(const struct account *account, uint64_t dt, uint32_t r)
 {
-	uint64_t w = account->held_up, p = r + w;
+	uint64_t w = account->held_up[rank_of_savers(account)], p = r + w;
 	if (w == 0)
 		return 0;
 	if (account->cores == 0 || p <= account->cores)
@@ -58,10 +65,10 @@ static void accrue(struct account *account, uint64_t until_ns)
 	account->parallelism_ns[r < PARALLELISM_MAX ? r : PARALLELISM_MAX] += dt;
 	if (r == 0) {
 		account->idle_ns += dt;
-		account->w_idle += saving(account, dt, 1);
+		account->w_idle[rank_of_savers(account)] += saving(account, dt, 1);
 		return;
 	}
-	account->w += saving(account, dt, r);
+	account->w[rank_of_savers(account)] += saving(account, dt, r);
 	uint64_t units = (dt << UNIT_SHIFT) + account->carry;
 	if (r == 1) {
 		account->g += units;
@@ -89,12 +96,33 @@ static void halve_bins(struct thread *thread)
 	thread->bin_count = count;
 }
 
+/* By what the thread has done so far; it waits. */
+static enum rank rank_of(const struct account *account, const struct thread *thread)
+{
+	uint64_t life_ns = account->now_ns - thread->start_ns;
+	bool is_standby = account->most_active_ns >= STANDBY_FROM_NS &&
+			  thread->active_ns < life_ns / SERIAL_RATIO &&
+			  thread->active_ns < account->most_active_ns / SERIAL_RATIO;
+	return is_standby ? RANK_STANDBY : RANK_WORKER;
+}
+
+static void rank_again(struct account *account, struct thread *thread)
+{
+	if (!thread->is_alive || !thread->is_waiting || !what_is_held_up(thread->what))
+		return;
+	account->held_up[thread->rank]--;
+	thread->rank = (uint8_t)rank_of(account, thread);
+	account->held_up[thread->rank]++;
+}
+
 static void double_width(struct account *account)
 {
 	for (uint32_t i = 0; i <= STRIP_BINS / 2; i++)
 		account->strip_g[i] = account->strip_g[2 * i];
-	for (size_t i = 0; i < account->thread_count; i++)
+	for (size_t i = 0; i < account->thread_count; i++) {
 		halve_bins(&account->threads[i]);
+		rank_again(account, &account->threads[i]);
+	}
 	account->strip_shift++;
 	account->strip_done = STRIP_BINS / 2;
 }
@@ -170,6 +198,8 @@ static void settle(struct account *account, struct thread *thread)
 	if (thread->is_active) {
 		thread->criticality += account->g - thread->since_g;
 		thread->active_ns += dt;
+		if (thread->active_ns > account->most_active_ns)
+			account->most_active_ns = thread->active_ns;
 		add_to_strip(account, thread);
 	} else if (thread->is_waiting && thread->is_alive) {
 		thread->waited_ns[thread->what] += dt;
@@ -226,7 +256,7 @@ uint32_t account_thread(struct account *account, uint32_t pid, uint32_t tid)
 static void end_wait(struct account *account, struct thread *thread)
 {
 	if (thread->is_waiting && what_is_held_up(thread->what))
-		account->held_up--;
+		account->held_up[thread->rank]--;
 	thread->is_waiting = false;
 }
 
@@ -238,8 +268,9 @@ static void begin_wait(struct account *account, uint32_t index, uint8_t what)
 	thread->what = what <= WHAT_OTHER ? what : WHAT_OTHER;
 	thread->is_waiting = true;
 	thread->is_on_core = false;
+	thread->rank = (uint8_t)rank_of(account, thread);
 	if (what_is_held_up(thread->what))
-		account->held_up++;
+		account->held_up[thread->rank]++;
 	change(account, index);
 }
 

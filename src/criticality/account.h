@@ -29,6 +29,10 @@
  * take r / p of the time. W(t) is the integral of (1 - r / p) dt / w over the time with 0 < r < P: what
  * each of those who wait could have saved. Without a limit to P that is dt / (r + w). The same while no
  * thread is active, as if one were (a lock's holder may sleep), and the idle time itself.
+ * Threads that are there in case of need (a pool's, a runtime's) would do next to nothing if they did not wait: those are
+ * not counted in w, nor save anything, while others wait that work. A thread is such a standby if it has been active for less than a
+ * 32nd of its life and of what the most active thread was, once that is 32 ms: before, it may not have had its first turn. That is asked when it
+ * begins to wait, and of all whenever the run is twice as long.
  *
  * Memory: one struct thread for each thread ever seen, and for each at most STRIP_BINS numbers of
  * the strip over time, whose bins double in width when the run outgrows them.
@@ -46,6 +50,14 @@ enum { STRIP_BINS = 64, STRIP_SHIFT_MIN = 14 }; /* the first bins are 2^14 ns wi
 enum { EXITED_MAX = 64 };
 enum { PARALLELISM_MAX = 256 }; /* times at more than this are added to the last */
 
+/*
+ * Where others did less than a 32nd of one thread's work (until they met it at a barrier, or in all) that was a phase
+ * of one thread rather than an uneven share of common work; and threads that do less than that are a standby.
+ */
+enum { SERIAL_RATIO = 32 };
+
+enum rank { RANK_WORKER, RANK_STANDBY, RANKS };
+
 struct thread {
 	uint32_t pid, tid, parent;
 	uint64_t routine; /* where it started; 0 if unknown */
@@ -59,6 +71,7 @@ struct thread {
 	uint64_t *bins; /* units in each bin of the strip, from first_bin on */
 	uint32_t first_bin, bin_count;
 	uint8_t what; /* that it waits for */
+	uint8_t rank; /* enum rank, when it began to wait last, or since */
 	bool is_waiting, is_on_core, is_active, is_alive;
 	bool is_ready, is_running; /* it does not wait; and it has a core */
 	bool is_spinning; /* it waits, on its core, by what its samples show (analysis.h) */
@@ -75,8 +88,10 @@ struct account {
 	/* The clock: time since the first event, or the part of it inside the window. */
 	uint64_t origin_ns, now_ns;
 	bool has_begun, has_cores, is_inside; /* is_inside: the window */
-	uint64_t g, carry, w, w_idle, idle_ns; /* see above */
-	uint32_t active, held_up; /* r; threads that wait for other threads */
+	uint64_t g, carry, idle_ns; /* see above */
+	uint64_t w[RANKS], w_idle[RANKS]; /* of threads of that rank */
+	uint32_t active, held_up[RANKS]; /* r; threads that wait for other threads */
+	uint64_t most_active_ns; /* of a thread */
 	uint32_t ready, running; /* threads */
 	uint64_t wanted_ns,
 		denied_ns; /* of cores that ready threads could use; that they did not have */

@@ -40,8 +40,10 @@ static int begin_wait(struct blame *blame, const struct account *account, uint32
 	mine->object = object_index(blame, object) + 1;
 	mine->site = event->site;
 	mine->wait_ns = account->now_ns;
-	mine->wait_w = account->w;
-	mine->wait_w_idle = account->w_idle;
+	for (size_t i = 0; i < RANKS; i++) {
+		mine->wait_w[i] = account->w[i];
+		mine->wait_w_idle[i] = account->w_idle[i];
+	}
 	holds_await(blame, account, index);
 	return 0;
 }
@@ -60,8 +62,9 @@ static int end_wait(struct blame *blame, const struct account *account, uint32_t
 	if (mine->last_object != number + 1)
 		mine->timed_out = 0;
 	mine->last_object = number + 1;
-	mine->lost = account->w - mine->wait_w;
-	mine->lost_idle = account->w_idle - mine->wait_w_idle;
+	uint8_t rank = account->threads[index].rank;
+	mine->lost = account->w[rank] - mine->wait_w[rank];
+	mine->lost_idle = account->w_idle[rank] - mine->wait_w_idle[rank];
 	object->loss += mine->lost;
 	object->idle_loss += mine->lost_idle;
 	if (what_is_lock(object->what))

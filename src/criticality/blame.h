@@ -49,12 +49,6 @@
 
 #define SHARE_ONE (1ull << 16)
 
-/*
- * Where the others did less than a 32nd of one thread's work (until they met it at a barrier, or in all) that was a phase
- * of one thread rather than an uneven share of common work.
- */
-enum { SERIAL_RATIO = 32 };
-
 /* A mutex, barrier, ... that somebody waited for or held. Units as in account.h. */
 struct object {
 	uint32_t pid;
@@ -154,7 +148,7 @@ struct blame_thread {
 	uint32_t object; /* waited for: its index plus one; 0: none */
 	uint64_t site; /* of the wait */
 	uint32_t last_object; /* of the wait that ended last: its index plus one */
-	uint64_t wait_ns, wait_w, wait_w_idle;
+	uint64_t wait_ns, wait_w[RANKS], wait_w_idle[RANKS];
 	uint64_t lost, lost_idle; /* by the wait that ended last; lost_idle: as of the object */
 	uint64_t ended_by_others, ended; /* losses at signals: its own; of those that it ended */
 	uint64_t timed_out; /* loss by waits at last_object since one that was ended */

@@ -19,10 +19,12 @@ void object_settle(struct object *object, const struct account *account)
 			object->own_idle += idle / object->blocked_holders;
 		}
 	}
-	object->queued += object->waiters * (account->w - object->settled_w);
-	object->queued_idle += object->waiters * (account->w_idle - object->settled_w_idle);
-	object->settled_w = account->w;
-	object->settled_w_idle = account->w_idle;
+	uint64_t w = account->w[RANK_WORKER] + account->w[RANK_STANDBY];
+	uint64_t w_idle = account->w_idle[RANK_WORKER] + account->w_idle[RANK_STANDBY];
+	object->queued += object->waiters * (w - object->settled_w);
+	object->queued_idle += object->waiters * (w_idle - object->settled_w_idle);
+	object->settled_w = w;
+	object->settled_w_idle = w_idle;
 	object->settled_g = account->g;
 	object->settled_idle_ns = account->idle_ns;
 }

@@ -333,6 +333,39 @@ static void results_are_the_same_after_packing(void **state)
 	}
 }
 
+/* Two threads do nothing but take turns at a lock; 20 wait for something that never comes, until the program ends. */
+static void threads_on_standby_hide_no_lock(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ .cores = 2 });
+	for (uint32_t i = 0; i < 22; i++)
+		at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 1);
+	for (uint32_t i = 2; i < 22; i++)
+		at(a, US, MAIN + i, EVENT_WAIT, WHAT_COND, 7);
+	at(a, US, MAIN, EVENT_PASS, WHAT_MUTEX, 5);
+	at(a, US, MAIN + 1, EVENT_WAIT, WHAT_MUTEX, 5);
+	uint64_t now = 0;
+	for (uint32_t k = 0; k < 1000; k++) {
+		uint32_t holder = MAIN + k % 2, next = MAIN + !(k % 2);
+		now += MS;
+		at(a, now, holder, EVENT_RELEASE, WHAT_MUTEX, 5);
+		at(a, now, next, EVENT_WOKEN, WHAT_MUTEX, 5);
+		flagged(a, now, next, EVENT_PASS, WHAT_MUTEX, 5, EVENT_WAITED);
+		at(a, now, holder, EVENT_WAIT, WHAT_MUTEX, 5);
+	}
+	for (uint32_t i = 2; i < 22; i++)
+		flagged(a, now, MAIN + i, EVENT_PASS, WHAT_COND, 7, EVENT_WAITED);
+	AUTO(results) struct results *r = finish(a, now);
+	const struct result_lock *lock = &r->locks[r->findings[0].lock];
+	assert_int_equal(r->findings[0].kind, FINDING_LOCK);
+	assert_int_equal(lock->address, 5);
+	/* One of two works, but at first, when nobody knows yet who is on standby. */
+	assert_in_range(lock->loss_ns, 440 * MS, 500 * MS);
+	for (size_t i = 0; i < r->lock_count; i++)
+		if (r->locks[i].address == 7)
+			assert_true(r->locks[i].loss_ns < 150 * MS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,6 +380,7 @@ int main(void)
 		cmocka_unit_test(cores_that_others_had_are_known),
 		cmocka_unit_test(a_reused_thread_id_is_another_thread),
 		cmocka_unit_test(results_are_the_same_after_packing),
+		cmocka_unit_test(threads_on_standby_hide_no_lock),
 	};
 	return cmocka_run_group_tests_name("criticality", tests, NULL, NULL);
 }
