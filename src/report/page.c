@@ -8,12 +8,13 @@
 #include "report/markup.h"
 #include "report/report.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 /*
  * One column that fits a phone and a sheet of paper; light or dark as the reader's system is, always
- * light on paper.
+ * light on paper. A table that is wider all the same scrolls, and has a shadow where there is more of it.
  */
 static const char style[] =
 	":root{--ink:#1f2328;--paper:#fff;--faint:#57606a;--rule:#d0d7de}\n"
@@ -33,7 +34,12 @@ static const char style[] =
 	".static{overflow-x:auto}.static "
 	"svg{min-width:640px;width:100%;height:auto;color:inherit}\n"
 	".chart{width:100%}.chart svg{max-width:100%}\n"
-	".wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;"
+	".wide{overflow-x:auto;background:"
+	"linear-gradient(to right,var(--paper) 1rem,transparent) left/3rem 100% no-repeat local,"
+	"linear-gradient(to left,var(--paper) 1rem,transparent) right/3rem 100% no-repeat local,"
+	"linear-gradient(to right,var(--rule),transparent) left/1rem 100% no-repeat scroll,"
+	"linear-gradient(to left,var(--rule),transparent) right/1rem 100% no-repeat scroll}\n"
+	"table{border-collapse:collapse;font-variant-numeric:tabular-nums;"
 	"font-size:.9375rem}\n"
 	"th,td{padding:.3rem .9rem;text-align:right;white-space:nowrap;"
 	"border-bottom:1px solid var(--rule)}"
@@ -41,7 +47,8 @@ static const char style[] =
 	"th:first-child{text-align:left;white-space:normal}"
 	".words :is(th,td):last-child{text-align:left}"
 	".words td:last-child{white-space:normal;min-width:11rem}\n"
-	"@media screen and (max-width:36rem){th,td{padding:.3rem .4rem;font-size:.8125rem}}\n"
+	"@media screen and (max-width:36rem){th,td{padding:.3rem .2rem;font-size:.8125rem;"
+	"white-space:normal}.words td:last-child{min-width:5rem}}\n"
 	"main .vega-embed.has-actions{padding-right:0}main .vega-embed summary{top:-2.2rem}\n"
 	"footer{margin-top:2.5rem;color:var(--faint);font-size:.875rem}\n"
 	"#vg-tooltip-element{background:var(--paper);color:var(--ink);border-color:var(--rule)}\n"
@@ -132,13 +139,29 @@ void page_figure(struct strbuf *out, const struct figure *figure)
 	strbuf_add(out, "</figure>\n");
 }
 
+/* A number and its unit stay on one line. */
+static void add_cell(struct strbuf *out, const char *text)
+{
+	AUTO_RELEASE(strbuf) struct strbuf kept = { 0 };
+	for (const char *c = text; *c; c++) {
+		bool is_joint = *c == ' ' && c > text && isdigit((unsigned char)c[-1]) &&
+				(isalpha((unsigned char)c[1]) || (unsigned char)c[1] > 127);
+		strbuf_add_bytes(&kept, is_joint ? "\u00a0" : c, is_joint ? strlen("\u00a0") : 1);
+	}
+	strbuf_add(&kept, "");
+	if (strbuf_failed(&kept) < 0)
+		out->failed = true;
+	else
+		markup_add(out, kept.text);
+}
+
 static void add_cells(struct strbuf *out, const char *const *cells, size_t count, bool is_head)
 {
 	for (size_t i = 0; i < count; i++) {
 		bool is_heading = is_head || i == 0;
 		strbuf_addf(out, "<%s>",
 			is_heading ? is_head ? "th scope=\"col\"" : "th scope=\"row\"" : "td");
-		markup_add(out, cells[i]);
+		add_cell(out, cells[i]);
 		strbuf_add(out, is_heading ? "</th>" : "</td>");
 	}
 }

@@ -40,6 +40,7 @@ fi
 			const fetched = performance.getEntriesByType('resource').map((entry) => entry.name);
 			document.body.dataset.fetched = fetched.join(' ') || 'nothing';
 			document.body.dataset.wide = document.documentElement.scrollWidth > innerWidth;
+			document.body.dataset.cut = [...document.querySelectorAll('.wide')].some((table) => table.scrollWidth > table.clientWidth);
 		}, 200);
 	}, 1000);
 	</script>
@@ -59,7 +60,7 @@ expect() {
 	grep -q -- "$1" dom || { echo "at width $width: no '$1' in the page" >&2; exit 1; }
 }
 
-for width in 1280 420; do
+for width in 1280 500; do
 	look "$width"
 	[ "$(grep -c '<script type="application/json">' dom)" -eq "$(grep -c 'class="chart vega-embed' dom)" ]
 	if grep 'class="static"' dom >&2; then
@@ -71,6 +72,7 @@ for width in 1280 420; do
 	expect 'data-shown="threads [0-9]* 90% interval [0-9.]* s to [0-9.]* s forecast [0-9.]* s'
 	expect 'data-fetched="nothing"'
 	expect 'data-wide="false"'
+	expect 'data-cut="false"'
 	if grep 'CONSOLE' log >&2; then
 		exit 1
 	fi
