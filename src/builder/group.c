@@ -357,7 +357,8 @@ static int assign(const struct build_trace *trace, const struct map *crowded,
 		size_t group = find_group(trace, crowded, uses, groups, thread);
 		if (build_groups_add(groups, group, thread) < 0)
 			return -ENOMEM;
-		groups->items[group].first_count += trace->threads[thread].parent == BUILD_NONE;
+		groups->items[group].first_count += trace->threads[thread].parent == BUILD_NONE &&
+						    !trace->threads[thread].is_started;
 	}
 	for (size_t i = 0; i < groups->count; i++)
 		qsort(groups->items[i].threads, groups->items[i].count,

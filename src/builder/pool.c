@@ -44,12 +44,12 @@ static void find_pool(const struct build_trace *trace, const struct build_groups
 	const struct build_group *threads = &groups->items[group];
 	const struct build_thread *first = &trace->threads[threads->threads[0]];
 	*ret = (struct build_pool){ .parameter = BUILD_NONE, .starter = BUILD_NONE };
-	if (threads->first_count > 0)
+	if (threads->first_count > 0 || first->parent == BUILD_NONE)
 		return;
 	count_waves(trace, group, ret);
 	if ((size_t)ret->size * ret->waves != threads->count)
 		ret->waves = 0;
-	if (ret->waves == 0 || first->parent == BUILD_NONE)
+	if (ret->waves == 0)
 		return;
 	ret->is_alike = threads->has_starter;
 	if (ret->waves == 1 && (ret->is_alike || is_openmp(trace, first->pid, first->spawn_site))) {

@@ -32,7 +32,8 @@ static bool ends_it(const struct build_trace *trace, const struct build_thread *
 {
 	const struct build_thread *joined = &trace->threads[ticker];
 	uint64_t rest_ns = (trace->end_ns - trace->start_ns) / END_PART;
-	if (joined->is_cut || !joined->has_exited || step->begin_ns > joined->end_ns ||
+	if (joined->pid != thread->pid || joined->is_cut || !joined->has_exited ||
+		step->begin_ns > joined->end_ns ||
 		joined->steps[joined->step_count - 1].op != STEP_EXIT)
 		return false;
 	return thread->end_ns - joined->end_ns <= rest_ns &&

@@ -238,7 +238,11 @@ static int add_pass(struct build_trace *trace, uint32_t index, const struct even
 	if (op == STEP_LOCK && event->what == WHAT_MUTEX)
 		step.section = trace->sections++;
 	end_step(live, event);
-	return code < 0 ? code : add_step(trace, index, &step);
+	if (code == 0)
+		code = add_step(trace, index, &step);
+	bool is_for_process =
+		step.op == STEP_IO && step.flags & STEP_WAITED && step.count == EVENT_IO_CHILD;
+	return code == 0 && is_for_process ? build_trace_join_child(trace, index) : code;
 }
 
 /* Where the lock that is given back was taken: recordings do not always say where it is given back. */

@@ -126,6 +126,7 @@ struct build_thread {
 	uint64_t cpu_ns; /* in all */
 	char *name; /* or NULL */
 	bool has_exited;
+	bool is_started; /* of a process: a step of the one who waits for it starts it */
 	bool is_cut; /* the end of its process was its own */
 	bool has_cpu; /* the recording has its CPU time; else it is the time between steps */
 	struct build_step *steps;

@@ -6,6 +6,7 @@
 #include "replay/parts.h"
 
 #include "base/mem.h"
+#include "trace/child.h"
 
 #include <errno.h>
 #include <string.h>
@@ -29,27 +30,10 @@ static uint32_t find_joined(
 	return REPLAY_NONE;
 }
 
-/*
- * Of which process a thread waited for the end: no recorder tells. Of another process's threads the one that ended last,
- * in the wait's last quarter (the kernel takes what the process had apart first), if all of its process have ended.
- */
-static uint32_t find_child(
-	const struct replay *replay, uint32_t pid, uint64_t began_ns, uint64_t until_ns)
+static struct child_life life_of(const void *context, uint32_t index)
 {
-	uint32_t last = REPLAY_NONE;
-	for (uint32_t i = 0; i < replay->thread_count; i++) {
-		const struct load_thread *thread = &replay->threads[i];
-		bool is_over = thread->has_exited && thread->pid != pid &&
-			       thread->ended_ns >= until_ns - (until_ns - began_ns) / 4;
-		if (is_over &&
-			(last == REPLAY_NONE || thread->ended_ns >= replay->threads[last].ended_ns))
-			last = i;
-	}
-	for (uint32_t i = 0; last != REPLAY_NONE && i < replay->thread_count; i++)
-		if (replay->threads[i].pid == replay->threads[last].pid &&
-			!replay->threads[i].has_exited)
-			return REPLAY_NONE;
-	return last;
+	const struct load_thread *thread = &((const struct replay *)context)->threads[index];
+	return (struct child_life){ thread->pid, thread->has_exited, thread->ended_ns };
 }
 
 /* Its end was not recorded. */
@@ -216,8 +200,9 @@ static int end_wait(struct replay *replay, uint32_t index, const struct event *e
 		step->amount = waited_ns;
 		step->is_late = !thread->was_woken;
 		if (thread->wait_what == WHAT_IO && thread->wait_value == EVENT_IO_CHILD) {
-			step->other = find_child(replay, event->pid, thread->wait_ns, until_ns);
-			if (step->other != REPLAY_NONE) {
+			step->other = child_find(life_of, replay, (uint32_t)replay->thread_count,
+				event->pid, thread->wait_ns, until_ns);
+			if (step->other != CHILD_NONE) {
 				step->kind = STEP_JOIN;
 				step->amount = locks_mutex_held(replay, thread);
 			}

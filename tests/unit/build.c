@@ -512,6 +512,55 @@ static void what_recording_cost_is_taken_off(void **state)
 	}
 }
 
+/* A shell that runs two programs, one after the other: the first with a thread of its own, 20 us; the second 30 us. */
+static void who_waits_for_a_process_starts_and_joins_it(void **state)
+{
+	(void)state;
+	enum { SHELL = 1, FIRST, BESIDE, SECOND };
+	const struct event events[] = {
+		{ .time_ns = 1000, .pid = SHELL, .tid = SHELL, .kind = EVENT_THREAD_START },
+		{ .time_ns = 2000, .pid = SHELL, .tid = SHELL, .kind = EVENT_WAIT },
+		{ .time_ns = 3000, .pid = FIRST, .tid = FIRST, .kind = EVENT_THREAD_START },
+		{ .time_ns = 3000,
+			.pid = FIRST,
+			.tid = BESIDE,
+			.kind = EVENT_THREAD_START,
+			.value = FIRST },
+		{ .time_ns = 22900, .pid = FIRST, .tid = FIRST, .kind = EVENT_THREAD_EXIT },
+		{ .time_ns = 23000, .pid = FIRST, .tid = BESIDE, .kind = EVENT_THREAD_EXIT },
+		{ .time_ns = 24000, .pid = SHELL, .tid = SHELL, .kind = EVENT_PASS },
+		{ .time_ns = 24000, .pid = SHELL, .tid = SHELL, .kind = EVENT_WAIT },
+		{ .time_ns = 25000, .pid = SECOND, .tid = SECOND, .kind = EVENT_THREAD_START },
+		{ .time_ns = 55000, .pid = SECOND, .tid = SECOND, .kind = EVENT_THREAD_EXIT },
+		{ .time_ns = 56000, .pid = SHELL, .tid = SHELL, .kind = EVENT_PASS },
+		{ .time_ns = 56000, .pid = SHELL, .tid = SHELL, .kind = EVENT_THREAD_EXIT },
+	};
+	for (uint32_t cores = 1; cores <= 2; cores++) {
+		struct build *build;
+		struct model *made = NULL;
+		struct build_opts opts = { .name = "test", .cores = cores };
+		assert_int_equal(build_new(&opts, &build), 0);
+		struct event_sink sink = build_sink(build);
+		for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+			struct event event = events[i];
+			bool is_wait = event.kind == EVENT_WAIT || event.kind == EVENT_PASS;
+			event.what = is_wait ? WHAT_IO : WHAT_NONE;
+			event.value = is_wait ? EVENT_IO_CHILD : event.value;
+			event.flags = event.kind == EVENT_PASS ? EVENT_WAITED : 0;
+			assert_int_equal(sink_event(&sink, &event, NULL), 0);
+		}
+		assert_int_equal(sink_finish(&sink, 56000, NULL), 0);
+		assert_int_equal(build_model(build, &made, NULL), 0);
+		build_free(build);
+		AUTO(model) struct model *model = made;
+		assert_null(fragment_of(model, 0, MODEL_SLEEP));
+		struct model_fit fit;
+		assert_int_equal(model_fit_run(model, &fit), 0);
+		/* The shell's own 1 us, 20 us of each of the first one's threads, 30 us. */
+		assert_true(fabs(fit.simulated_s - (cores == 1 ? 71e-6 : 51e-6)) < 3e-6);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -538,6 +587,7 @@ int main(void)
 		cmocka_unit_test(a_kernel_recording_can_be_forced),
 		cmocka_unit_test(a_lock_that_only_the_kernel_saw_is_slept_at),
 		cmocka_unit_test(what_recording_cost_is_taken_off),
+		cmocka_unit_test(who_waits_for_a_process_starts_and_joins_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
