@@ -4,6 +4,7 @@
 #include "report/json.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Of the busy time; below that the others matter about as much. */
 static const double STANDS_OUT = 0.5;
@@ -16,6 +17,17 @@ static double percent(double part, double whole)
 static double busy_s(const struct live *live)
 {
 	return live->elapsed_s - live->idle_s;
+}
+
+/* As what a thread is spoken of: with its id where others are called alike. */
+static void add_who(struct strbuf *out, const struct live_rows *rows, const struct live_row *row)
+{
+	bool is_shared = false;
+	for (size_t i = 0; i < rows->count; i++)
+		is_shared |= &rows->items[i] != row && strcmp(rows->items[i].name, row->name) == 0;
+	strbuf_addf(out, "'%s'", row->name);
+	if (is_shared && row->tid != 0)
+		strbuf_addf(out, " (%u)", row->tid);
 }
 
 /* What one would say who looked at the table: who was critical, or that nobody was. */
@@ -36,12 +48,15 @@ static void add_finding(struct strbuf *out, const struct top_view *view)
 	else if (live->parallelism < 1.05 && first->criticality_s > 0.95 * busy)
 		strbuf_addf(
 			out, "'%s' runs alone: nothing else would make it faster.", first->name);
-	else if (first->criticality_s > STANDS_OUT * busy)
-		strbuf_addf(out, "'%s' holds the others up: %.0f%% of the time is its criticality.",
-			first->name, percent(first->criticality_s, live->elapsed_s));
-	else
-		strbuf_addf(out, "No thread stands out; the most critical, '%s', has %.0f%%.",
-			first->name, percent(first->criticality_s, live->elapsed_s));
+	else if (first->criticality_s > STANDS_OUT * busy) {
+		add_who(out, view->rows, first);
+		strbuf_addf(out, " holds the others up: %.0f%% of the time is its criticality.",
+			percent(first->criticality_s, live->elapsed_s));
+	} else {
+		strbuf_add(out, "No thread stands out; the most critical, ");
+		add_who(out, view->rows, first);
+		strbuf_addf(out, ", has %.0f%%.", percent(first->criticality_s, live->elapsed_s));
+	}
 }
 
 static void add_row(struct strbuf *out, const struct live *live, const struct live_row *row)

@@ -34,6 +34,14 @@ if command -v jq >jq.path; then
 	jq -es 'map(([.threads[].criticality_s] | add) - (.elapsed_s - .idle_s) | fabs) | min < 0.005 and max < 0.3' json >checks
 fi
 
+# Threads that are called alike are told apart.
+"$CORECAST_BUILD/examples/peaks" 3 5000 >peaks.out &
+alike=$!
+trap 'kill "$program" "$alike" 2>kill.log || true' EXIT
+"$CORECAST" top -p "$alike" -n 2 -d 0.3 >text
+grep -Eq "'peaks' \([0-9]+\)" text
+kill "$alike"
+
 # It ends with the program, and by a signal.
 "$CORECAST" top -p "$program" -d 0.1 >last 2>stderr &
 top=$!
