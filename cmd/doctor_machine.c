@@ -123,8 +123,8 @@ static void take_size(
 		char text[64];
 		uint64_t unit = bytes >= 4 * mib ? mib : kib;
 		cache->bytes = bytes / unit * unit;
-		snprintf(text, sizeof text, "%s.size (of %" PRIu64 " MiB built in)", name,
-			claimed / mib);
+		snprintf(text, sizeof text, "%s.size (of %" PRIu64 " KiB built in)", name,
+			claimed / kib);
 		tell(&told->measured, text);
 	}
 	/* As many ways as the base's, if the size has so many. */

@@ -172,20 +172,18 @@ static void *ask(void *context)
 	return NULL;
 }
 
-static int measure_once(const struct machine *machine, struct machine_speed *ret, struct err *err)
+static struct machine_speed measure_once(
+	const struct machine *machine, const struct memory_speed *levels)
 {
-	struct machine_speed speed = { .hz = measure_hz(), .rounds = 1 };
-	int code = memory_speed_measure(machine, &speed.memory, err);
-	if (code < 0)
-		return code;
+	struct machine_speed speed = { .hz = measure_hz(), .memory = *levels, .rounds = 1 };
+	memory_rates_measure(machine, &speed.memory);
 	speed.front = front_speed_measure();
 	pthread_t thread;
 	if (machine->usable > 1 && pthread_create(&thread, NULL, ask, &speed) == 0)
 		(void)pthread_join(thread, NULL); /* it ends by itself */
 	if (machine->usable > 1)
 		measure_wakes(&speed);
-	*ret = speed;
-	return 0;
+	return speed;
 }
 
 /* Busy processors since `before` that were not busy with this process, whose time since then is own_ns. */
@@ -200,7 +198,8 @@ static double busy_others(const struct busy_ticks *before, double wall_ns, doubl
 }
 
 /* And what others did meanwhile. */
-static int measure_round(const struct machine *machine, struct machine_speed *ret, struct err *err)
+static struct machine_speed measure_round(
+	const struct machine *machine, const struct memory_speed *levels)
 {
 	AUTO(core_watch) struct core_watch *watch = core_watch_new();
 	struct busy_ticks before;
@@ -208,13 +207,11 @@ static int measure_round(const struct machine *machine, struct machine_speed *re
 		before = (struct busy_ticks){ 0 };
 	double began_ns = speed_now_ns();
 	uint64_t own_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
-	int code = measure_once(machine, ret, err);
-	if (code < 0)
-		return code;
+	struct machine_speed speed = measure_once(machine, levels);
 	own_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID) - own_ns;
-	ret->others = busy_others(&before, speed_now_ns() - began_ns, (double)own_ns);
-	ret->shared = core_watch_seen(watch).shared;
-	return 0;
+	speed.others = busy_others(&before, speed_now_ns() - began_ns, (double)own_ns);
+	speed.shared = core_watch_seen(watch).shared;
+	return speed;
 }
 
 bool machine_speed_is_disturbed(const struct machine_speed *speed)
@@ -233,8 +230,13 @@ struct machine_speed machine_speed_better(
 	better.wake_ns = least(a->wake_ns, b->wake_ns);
 	better.wake_cost_ns = least(a->wake_cost_ns, b->wake_cost_ns);
 	better.doze_ns = least(a->doze_ns, b->doze_ns);
-	/* What fits together stays together: levels, their lifetime, loads on small and on huge pages. */
 	struct memory_speed *memory = &better.memory;
+	for (unsigned i = 0; i < MEMORY_PAGED; i++) {
+		memory->paged[i].small_ns =
+			least(a->memory.paged[i].small_ns, b->memory.paged[i].small_ns);
+		memory->paged[i].huge_ns =
+			least(a->memory.paged[i].huge_ns, b->memory.paged[i].huge_ns);
+	}
 	memory->level_bytes_per_s = most(a->memory.level_bytes_per_s, b->memory.level_bytes_per_s);
 	memory->core_bytes_per_s = most(a->memory.core_bytes_per_s, b->memory.core_bytes_per_s);
 	memory->bytes_per_s = most(a->memory.bytes_per_s, b->memory.bytes_per_s);
@@ -246,15 +248,15 @@ struct machine_speed machine_speed_better(
 
 int machine_speed_measure(const struct machine *machine, struct machine_speed *ret, struct err *err)
 {
-	struct machine_speed speed;
-	int code = measure_round(machine, &speed, err);
-	while (code == 0 && speed.rounds < ROUNDS_MAX && machine_speed_is_disturbed(&speed)) {
-		struct machine_speed again;
-		code = measure_round(machine, &again, err);
-		if (code == 0)
-			speed = machine_speed_better(&speed, &again);
+	struct memory_speed levels = { 0 };
+	int code = memory_levels_measure(machine, &levels, err);
+	if (code < 0)
+		return code;
+	struct machine_speed speed = measure_round(machine, &levels);
+	while (speed.rounds < ROUNDS_MAX && machine_speed_is_disturbed(&speed)) {
+		struct machine_speed again = measure_round(machine, &levels);
+		speed = machine_speed_better(&speed, &again);
 	}
-	if (code == 0)
-		*ret = speed;
-	return code;
+	*ret = speed;
+	return 0;
 }

@@ -2,7 +2,8 @@
 /*
  * How fast this machine is, measured: what a machine file (docs/formats/machine.md) says of it. Some seconds of
  * work; the least of several tries is taken where others on the machine can only make it longer. While others use the
- * processors all of it is done again, up to three times, and of each figure the best is taken. What could not be measured is 0.
+ * processors all but the levels of memory, which take many rounds anyway, is done again, up to three times, and of each
+ * figure the best is taken. What could not be measured is 0.
  */
 #ifndef MACHINE_MACHINE_SPEED_H
 #define MACHINE_MACHINE_SPEED_H

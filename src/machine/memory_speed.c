@@ -8,6 +8,7 @@
 #include "machine/speed_clock.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -25,8 +26,9 @@ enum {
 	WARM_LOADS = 200000, /* at random: several times a private cache */
 	CHASES = 100,
 	CURVE_MAX = 48, /* sizes: two in an octave */
-	CURVE_TRIES = 5,
-	WAIT_TRIES = 3,
+	CURVE_ROUNDS = 20,
+	ALONE_TRIES = 4,
+	WAIT_ROUNDS = 20,
 	STREAMS = 4,
 	PAGED_TRIES = 13,
 	READERS_MAX = 256,
@@ -36,7 +38,8 @@ enum {
 
 static const size_t ROOM_LEAST = (size_t)64 << 20, ROOM_MOST = (size_t)512 << 20;
 static const double KIND_NS = 0.5e9; /* not longer for each kind, however busy the machine is */
-static const double CURVE_NS = 2e9;
+static const double CURVE_NS = 2e9, LIFETIME_NS = 1e9;
+static const double INTERRUPTED_NS = 0.2e6; /* less than a turn of another program */
 static const double READ_S = 0.3;
 static const double waits_ns[] = { 0, 5e6, 10e6, 20e6, 40e6, 80e6, 160e6 };
 
@@ -121,16 +124,12 @@ static bool flush_line(void *at)
 /* Of lines that no cache has, however large, in as much memory as a program may use. 0: cannot be said. */
 static double memory_ns(const struct room *room, uint64_t *state)
 {
-	double best_ns = 0;
-	for (unsigned try = 0; try < CURVE_TRIES; try++) {
-		uint64_t lines = ROOM_LEAST / LINE, ahead = *state;
-		for (unsigned i = 0; i < STEPS; i++)
-			if (!flush_line(room->at + next_offset(&ahead, lines)))
-				return 0;
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-		best_ns = speed_least(best_ns, walk_ns(room, ROOM_LEAST, state));
-	}
-	return best_ns;
+	uint64_t lines = ROOM_LEAST / LINE, ahead = *state;
+	for (unsigned i = 0; i < STEPS; i++)
+		if (!flush_line(room->at + next_offset(&ahead, lines)))
+			return 0;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return walk_ns(room, ROOM_LEAST, state);
 }
 
 /* A ring of all lines in random order (Sattolo): nothing but the loads. */
@@ -164,60 +163,85 @@ static double chase_ns(const struct room *room, size_t bytes)
 	return best_ns;
 }
 
-struct curve {
-	struct memory_point points[CURVE_MAX];
-	double tries[CURVE_MAX][CURVE_TRIES];
-	unsigned count, tried;
-};
-
-/* Of several tries the second least: the very least has been lucky with what was in the cache. */
-static void settle(struct curve *curve)
+/* Not what another program of this system interrupted, which then leaves its own lines, if it can be had without. */
+static double warm_walk_ns(const struct room *room, size_t bytes, uint64_t *state)
 {
-	for (unsigned i = 0; i < curve->count; i++) {
-		order_doubles(curve->tries[i], curve->tried);
-		curve->points[i].ns = curve->tries[i][curve->tried > 2];
+	double ns = 0, away_ns = INTERRUPTED_NS;
+	for (unsigned try = 0; try < ALONE_TRIES && away_ns >= INTERRUPTED_NS; try++) {
+		double began_ns = speed_now_ns();
+		uint64_t own_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
+		warm(room, bytes, state);
+		ns = walk_ns(room, bytes, state);
+		own_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - own_ns;
+		away_ns = speed_now_ns() - began_ns - (double)own_ns;
 	}
+	return ns;
 }
 
-/* Each size in each round, so that a disturbance is not all one size's. */
+struct curve {
+	uint64_t bytes[CURVE_MAX]; /* the last one: UINT64_MAX, memory */
+	double tries[CURVE_MAX][CURVE_ROUNDS];
+	unsigned count, rounds;
+};
+
+/*
+ * All sizes in each round, so that a disturbance is not one size's. Rounds are many and short, since others disturb by the
+ * tenth of a second.
+ */
 static void measure_curve(const struct room *room, size_t least, uint64_t *state, struct curve *ret)
 {
 	double began_ns = speed_now_ns();
 	for (double bytes = (double)least; bytes <= (double)room->bytes * 1.001; bytes *= 1.4142135)
-		if (ret->count < CURVE_MAX)
-			ret->points[ret->count++].bytes = (uint64_t)bytes / LINE * LINE;
-	for (; ret->tried < CURVE_TRIES && speed_now_ns() - began_ns < CURVE_NS; ret->tried++)
-		for (unsigned i = 0; i < ret->count; i++) {
-			warm(room, ret->points[i].bytes, state);
-			ret->tries[i][ret->tried] = walk_ns(room, ret->points[i].bytes, state);
-		}
-	settle(ret);
+		if (ret->count < CURVE_MAX - 1)
+			ret->bytes[ret->count++] = (uint64_t)bytes / LINE * LINE;
+	ret->bytes[ret->count++] = UINT64_MAX;
+	while (ret->rounds < CURVE_ROUNDS && speed_now_ns() - began_ns < CURVE_NS) {
+		unsigned i = 0, round = ret->rounds++;
+		for (; i + 1 < ret->count; i++)
+			ret->tries[i][round] = warm_walk_ns(room, ret->bytes[i], state);
+		ret->tries[i][round] = memory_ns(room, state);
+	}
 }
 
-/* A level's lines after nobody has touched them for a while. */
+/* The lower quartile: others mostly make loads longer, but the very least has been lucky with what was in the cache. */
+static double settled_ns(struct curve *curve, unsigned i)
+{
+	order_doubles(curve->tries[i], curve->rounds);
+	return curve->tries[i][curve->rounds / 4];
+}
+
+/* How long a level's lines stay that nobody touches; INFINITY: longer than was waited for. */
+static double one_lifetime(const struct room *room, size_t bytes, double far_ns, uint64_t *state)
+{
+	double ns[ARRAY_SIZE(waits_ns)], lifetime_ns = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(waits_ns) && lifetime_ns == 0; i++) {
+		warm(room, bytes, state);
+		if (i == 0)
+			warm(room, bytes, state); /* some caches do not keep what is new to them */
+		double began_ns = speed_now_ns();
+		while (speed_now_ns() - began_ns < waits_ns[i])
+			continue; /* at work, or the core's clock would fall */
+		ns[i] = walk_ns(room, bytes, state);
+		lifetime_ns = memory_curve_lifetime(waits_ns, ns, i + 1, far_ns);
+	}
+	return lifetime_ns > 0 ? lifetime_ns : INFINITY;
+}
+
+/* Others take lines away at times more, at times less: the middle. */
 static double measure_lifetime(
 	const struct room *room, const struct memory_levels *levels, unsigned last, uint64_t *state)
 {
 	size_t bytes = levels->bytes[last] / 4;
 	if (last > 0 && bytes < 2 * levels->bytes[last - 1])
 		bytes = 2 * levels->bytes[last - 1];
-	double tries[ARRAY_SIZE(waits_ns)][WAIT_TRIES], ns[ARRAY_SIZE(waits_ns)];
 	if (bytes == 0 || bytes > room->bytes)
 		return 0;
-	for (unsigned try = 0; try < WAIT_TRIES; try++)
-		for (size_t i = 0; i < ARRAY_SIZE(waits_ns); i++) {
-			warm(room, bytes, state);
-			double began_ns = speed_now_ns();
-			while (speed_now_ns() - began_ns < waits_ns[i])
-				continue; /* at work, or the core's clock would fall */
-			tries[i][try] = walk_ns(room, bytes, state);
-		}
-	/* Others take lines away at times more, at times less: the middle. */
-	for (size_t i = 0; i < ARRAY_SIZE(waits_ns); i++) {
-		order_doubles(tries[i], WAIT_TRIES);
-		ns[i] = tries[i][WAIT_TRIES / 2];
-	}
-	return memory_curve_lifetime(waits_ns, ns, ARRAY_SIZE(waits_ns), levels->memory_ns);
+	double tries[WAIT_ROUNDS], began_ns = speed_now_ns();
+	unsigned count = 0;
+	while (count < WAIT_ROUNDS && speed_now_ns() - began_ns < LIFETIME_NS)
+		tries[count++] = one_lifetime(room, bytes, levels->memory_ns, state);
+	order_doubles(tries, count);
+	return isfinite(tries[count / 2]) ? tries[count / 2] : 0;
 }
 
 /* Latencies without the little that the walk adds to each load, which the chain of pointers does not have. */
@@ -237,16 +261,18 @@ static int measure_levels(const struct machine *machine, const struct room *room
 	double first_ns = chase_ns(room, claimed[0] / 2);
 	double second_ns = last > 0 ? chase_ns(room, claimed[1] / 2) : 0;
 	measure_curve(room, claimed[0] / 2, state, curve);
-	double added_ns = curve->points[0].ns - first_ns, far_ns = memory_ns(room, state);
-	if (far_ns > 0 && curve->count < CURVE_MAX)
-		curve->points[curve->count++] = (struct memory_point){ UINT64_MAX, far_ns };
-	for (unsigned i = 0; i < curve->count; i++) {
-		curve->points[i].ns -= added_ns > 0 ? added_ns : 0;
+	struct memory_point points[CURVE_MAX];
+	double added_ns = settled_ns(curve, 0) - first_ns;
+	double far_ns = settled_ns(curve, curve->count - 1);
+	/* Without memory's own point where it cannot be measured. */
+	unsigned count = far_ns > 0 ? curve->count : curve->count - 1;
+	for (unsigned i = 0; i < count; i++) {
 		/* What takes longer than a load from memory is not in a cache; the rest is the TLB's. */
-		if (far_ns > 0 && curve->points[i].ns > far_ns)
-			curve->points[i].ns = far_ns;
+		double ns = settled_ns(curve, i), most_ns = far_ns > 0 ? far_ns : ns;
+		points[i].bytes = curve->bytes[i];
+		points[i].ns = (ns < most_ns ? ns : most_ns) - (added_ns > 0 ? added_ns : 0);
 	}
-	int code = memory_curve_fit(curve->points, curve->count, claimed, &ret->levels);
+	int code = memory_curve_fit(points, count, claimed, &ret->levels);
 	if (code < 0)
 		return code;
 	ret->levels.ns[0] = first_ns;
@@ -256,7 +282,7 @@ static int measure_levels(const struct machine *machine, const struct room *room
 	return 0;
 }
 
-/* The same loads on small pages and on huge ones, in turn; the middle of each. */
+/* The same loads on small pages and on huge ones, in turn; the lower quartile of each. */
 static void measure_paged(struct memory_speed *ret, uint64_t *state)
 {
 	AUTO_RELEASE(room) struct room small = { 0 }, huge = { 0 };
@@ -267,26 +293,24 @@ static void measure_paged(struct memory_speed *ret, uint64_t *state)
 		size_t bytes = ROOM_LEAST >> i;
 		double small_ns[PAGED_TRIES], huge_ns[PAGED_TRIES];
 		for (unsigned try = 0; try < PAGED_TRIES; try++) {
-			warm(&small, bytes, state);
-			small_ns[try] = walk_ns(&small, bytes, state);
-			warm(&huge, bytes, state);
-			huge_ns[try] = walk_ns(&huge, bytes, state);
+			small_ns[try] = warm_walk_ns(&small, bytes, state);
+			huge_ns[try] = warm_walk_ns(&huge, bytes, state);
 		}
 		order_doubles(small_ns, PAGED_TRIES);
 		order_doubles(huge_ns, PAGED_TRIES);
 		ret->paged[i].bytes = bytes;
-		ret->paged[i].small_ns = small_ns[PAGED_TRIES / 2];
-		ret->paged[i].huge_ns = huge_ns[PAGED_TRIES / 2];
+		ret->paged[i].small_ns = small_ns[PAGED_TRIES / 4];
+		ret->paged[i].huge_ns = huge_ns[PAGED_TRIES / 4];
 	}
 }
 
-/* Four arrays side by side, once. */
+/* Four arrays side by side, once: a word of each line, or what is measured is how fast the core adds. */
 static void read_streams(const struct room *room)
 {
 	const uint64_t *words = (const uint64_t *)(const void *)room->at;
 	size_t count = room->bytes / sizeof *words / STREAMS;
 	uint64_t sum = 0;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i += LINE / sizeof *words)
 		for (size_t k = 0; k < STREAMS; k++)
 			sum += words[k * count + i];
 	/* It may have changed for all the compiler knows, so that it is read, and read again. */
@@ -386,21 +410,23 @@ static double measure_fault(void)
 	return best_ns;
 }
 
-int memory_speed_measure(const struct machine *machine, struct memory_speed *ret, struct err *err)
+int memory_levels_measure(const struct machine *machine, struct memory_speed *ret, struct err *err)
 {
 	const struct machine_topology *t = &machine->topology;
 	size_t bytes = 2 * (size_t)(t->l3_bytes ? t->l3_bytes : t->l2_bytes);
 	bytes = bytes < ROOM_LEAST ? ROOM_LEAST : bytes > ROOM_MOST ? ROOM_MOST : bytes;
 	AUTO_RELEASE(room) struct room room = { 0 };
-	struct memory_speed speed = { 0 };
 	uint64_t state = 1;
 	if (room_map(&room, bytes, MADV_HUGEPAGE) < 0 ||
-		measure_levels(machine, &room, &state, &speed) == -ENOMEM)
+		measure_levels(machine, &room, &state, ret) == -ENOMEM)
 		return err_set(err, -ENOMEM, "no memory to measure caches with");
-	room_release(&room);
-	measure_rates(machine, &speed);
-	measure_paged(&speed, &state);
-	speed.fault_ns = measure_fault();
-	*ret = speed;
 	return 0;
+}
+
+void memory_rates_measure(const struct machine *machine, struct memory_speed *ret)
+{
+	uint64_t state = 1;
+	measure_rates(machine, ret);
+	measure_paged(ret, &state);
+	ret->fault_ns = measure_fault();
 }

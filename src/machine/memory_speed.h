@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How fast this machine's caches and memory are, measured: about three seconds. Latencies are of loads whose address is
- * the result of the load before, at random in sets on huge pages where the kernel gives them; rates are of reading four
- * arrays side by side, on pages as programs get them. What could not be measured is 0.
+ * How fast this machine's caches and memory are, measured. Latencies are of loads whose address is
+ * the result of the load before, at random in sets on huge pages where the kernel gives them; rates are of reading a
+ * word of each line of four arrays side by side, on pages as programs get them. What could not be measured is 0.
  */
 #ifndef MACHINE_MEMORY_SPEED_H
 #define MACHINE_MEMORY_SPEED_H
@@ -28,7 +28,10 @@ struct memory_speed {
 	double fault_ns; /* of the first touch of 4 KiB of fresh memory */
 };
 
-/* 0 or -ENOMEM. */
-int memory_speed_measure(const struct machine *machine, struct memory_speed *ret, struct err *err);
+/* Levels and their lifetime, up to three seconds of many short rounds. 0 or -ENOMEM. */
+int memory_levels_measure(const struct machine *machine, struct memory_speed *ret, struct err *err);
+
+/* All else, for levels that are known: a second. */
+void memory_rates_measure(const struct machine *machine, struct memory_speed *ret);
 
 #endif
