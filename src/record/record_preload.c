@@ -152,10 +152,13 @@ static int record(
 {
 	AUTO_RELEASE(sync_env) struct sync_env env = { 0 };
 	int code = create(opts, err);
-	if (code == 0)
-		code = sync_env_make(PRELOAD_RECORDS, TRACE_PATH_VARIABLE, opts->path, &env, err);
 	if (code < 0)
 		return code;
+	code = sync_env_make(PRELOAD_RECORDS, TRACE_PATH_VARIABLE, opts->path, &env, err);
+	if (code < 0) {
+		(void)unlink(opts->path); /* nothing can be recorded */
+		return code;
+	}
 	AUTO_RELEASE(recording)
 	struct recording recording = { .opts = opts, .has_kernel = has_kernel };
 	struct foreground_opts how = {
