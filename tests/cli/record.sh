@@ -59,7 +59,7 @@ record -o none.cct -- ./no-such-program
 "$CORECAST" record -o none.cct -- ./cat.cct 2>&1 || echo "status $?"
 record -o none.cct -- "$CORECAST_BUILD/tests/programs/static"
 cp "$CORECAST" alone # without its library
-./alone record --via preload -o none.cct -- true 2>&1 | grep -o "cannot find 'preload"
+./alone record --via preload -o none.cct -- true 2>stderr || grep -o "cannot find 'preload" stderr
 rm alone
 [ ! -e none.cct ]
 
