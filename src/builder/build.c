@@ -348,6 +348,10 @@ static int add_counted(struct build *build)
 		{ build->channels.told_waits, "waits at conditions whose meaning was not found",
 			": they wait for the signals of those who ended them, as often as recorded",
 			"" },
+		{ build->channels.guessed_capacities, "queues that were never full",
+			": how many items they hold is a guess, that of a queue used from the same "
+			"code",
+			"" },
 		{ build->channels.failed_tries, "tries of locks that failed", " are left out", "" },
 		{ build->tries,
 			"locks that were taken in an order that others do not take, and never "

@@ -102,6 +102,7 @@ static int make_channels(
 		is_room[room] = true;
 		ret->items[i].capacity = conds[i].initial + conds[room].initial;
 		ret->items[i].is_room_known = true;
+		ret->guessed_capacities += conds[room].waits == 0;
 	}
 	for (size_t i = 0; i < ret->count; i++) {
 		struct build_channel *channel = &ret->items[i];

@@ -34,6 +34,8 @@ struct build_channels {
 	uint64_t
 		unknown_waits; /* at conditions that nothing explains: they sleep as long as recorded */
 	uint64_t told_waits; /* of those that a signal ended: they wait for one */
+	uint64_t
+		guessed_capacities; /* nobody waited for room: another queue's, used from the same code */
 	uint64_t failed_tries;
 };
 

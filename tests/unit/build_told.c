@@ -159,6 +159,82 @@ static void who_is_woken_at_a_futex_waits_for_that(void **state)
 	assert_true(fit.is_known);
 }
 
+enum { GETTER = 1, ITEMS = 40, ROOM = 90, PUT = 60, GET = 70, FIRST = 200, SECOND = 400 };
+
+static void mutex(
+	struct script *s, uint32_t tid, uint64_t lock, enum event_kind kind, uint64_t site)
+{
+	send(s, (struct event){ .tid = tid,
+			.kind = (uint8_t)kind,
+			.what = WHAT_MUTEX,
+			.object = lock,
+			.site = site,
+			.flags = EVENT_IMPLICIT });
+}
+
+/* What a thread does from having the lock, or having waited, on. */
+static void finish_section(struct script *s, uint32_t tid, uint64_t lock, uint64_t signals)
+{
+	op(s, tid, EVENT_RELEASE, WHAT_COND, lock + signals, 0);
+	op(s, tid, EVENT_RELEASE, WHAT_MUTEX, lock, 0);
+}
+
+static void put_or_get(struct script *s, uint32_t tid, uint64_t lock)
+{
+	op(s, tid, EVENT_PASS, WHAT_MUTEX, lock, tid == MAIN ? PUT : GET);
+	finish_section(s, tid, lock, tid == MAIN ? ITEMS : ROOM);
+}
+
+/* `tid` waits for the other one. */
+static void wait_for_other(struct script *s, uint32_t tid, uint64_t lock)
+{
+	uint64_t site = tid == MAIN ? PUT : GET, cond = lock + (tid == MAIN ? ROOM : ITEMS);
+	op(s, tid, EVENT_PASS, WHAT_MUTEX, lock, site);
+	mutex(s, tid, lock, EVENT_RELEASE, site);
+	send(s, (struct event){ .tid = tid,
+			.kind = EVENT_WAIT,
+			.what = WHAT_COND,
+			.object = cond,
+			.site = site + 1,
+			.value = lock });
+	put_or_get(s, tid == MAIN ? GETTER : MAIN, lock);
+	send(s, (struct event){ .tid = tid,
+			.kind = EVENT_PASS,
+			.what = WHAT_COND,
+			.object = cond,
+			.site = site + 1,
+			.flags = EVENT_WAITED,
+			.woken_ns = s->now_ns });
+	mutex(s, tid, lock, EVENT_PASS, site);
+	finish_section(s, tid, lock, tid == MAIN ? ITEMS : ROOM);
+}
+
+/* Two queues of two places. The second one is never full if `is_guess`. */
+static void check_queues(bool is_guess)
+{
+	struct script s = begin(1);
+	for (int i = 0; i < 20; i++)
+		for (uint64_t lock = FIRST; lock <= SECOND; lock += SECOND - FIRST) {
+			wait_for_other(&s, GETTER, lock);
+			if (is_guess && lock == SECOND)
+				continue;
+			put_or_get(&s, MAIN, lock);
+			put_or_get(&s, MAIN, lock);
+			wait_for_other(&s, MAIN, lock);
+			put_or_get(&s, GETTER, lock);
+			put_or_get(&s, GETTER, lock);
+		}
+	AUTO(model) struct model *model = finish(&s, 1);
+	assert_int_equal(has_note(model, "queues that were never full (1)"), is_guess);
+}
+
+static void a_capacity_that_was_not_seen_is_said_to_be_a_guess(void **state)
+{
+	(void)state;
+	check_queues(false);
+	check_queues(true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +242,7 @@ int main(void)
 		cmocka_unit_test(other_waits_sleep),
 		cmocka_unit_test(a_meaning_can_be_left_aside),
 		cmocka_unit_test(who_is_woken_at_a_futex_waits_for_that),
+		cmocka_unit_test(a_capacity_that_was_not_seen_is_said_to_be_a_guess),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
