@@ -163,6 +163,14 @@ static double chase_ns(const struct room *room, size_t bytes)
 	return best_ns;
 }
 
+/* The first two levels; the least of this and what was measured before. */
+static void chase_near(
+	const struct room *room, const uint64_t claimed[MEMORY_LEVELS], unsigned last, double ns[2])
+{
+	for (unsigned i = 0; i < 2 && i <= last; i++)
+		ns[i] = speed_least(ns[i], chase_ns(room, claimed[i] / 2));
+}
+
 /* Not what another program of this system interrupted, which then leaves its own lines, if it can be had without. */
 static double warm_walk_ns(const struct room *room, size_t bytes, uint64_t *state)
 {
@@ -258,11 +266,12 @@ static int measure_levels(const struct machine *machine, const struct room *room
 	unsigned last = 0;
 	while (last + 1 < MEMORY_LEVELS && claimed[last + 1] > 0)
 		last++;
-	double first_ns = chase_ns(room, claimed[0] / 2);
-	double second_ns = last > 0 ? chase_ns(room, claimed[1] / 2) : 0;
+	double near_ns[] = { 0, 0 };
+	chase_near(room, claimed, last, near_ns);
 	measure_curve(room, claimed[0] / 2, state, curve);
+	chase_near(room, claimed, last, near_ns); /* who disturbs is hardly there at both times */
 	struct memory_point points[CURVE_MAX];
-	double added_ns = settled_ns(curve, 0) - first_ns;
+	double added_ns = settled_ns(curve, 0) - near_ns[0];
 	double far_ns = settled_ns(curve, curve->count - 1);
 	/* Without memory's own point where it cannot be measured. */
 	unsigned count = far_ns > 0 ? curve->count : curve->count - 1;
@@ -275,9 +284,9 @@ static int measure_levels(const struct machine *machine, const struct room *room
 	int code = memory_curve_fit(points, count, claimed, &ret->levels);
 	if (code < 0)
 		return code;
-	ret->levels.ns[0] = first_ns;
+	ret->levels.ns[0] = near_ns[0];
 	if (last > 1)
-		ret->levels.ns[1] = second_ns;
+		ret->levels.ns[1] = near_ns[1];
 	ret->lifetime_ns = measure_lifetime(room, &ret->levels, last, state);
 	return 0;
 }
