@@ -8,6 +8,12 @@
 #include <math.h>
 #include <string.h>
 
+static void start_two(struct analysis *a, uint64_t routine)
+{
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, routine);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, routine);
+}
+
 /* Four threads that do nothing but take turns at a lock, on two cores: 1 ms each, all others wait. */
 static struct results *turns_at_a_lock(enum event_what what)
 {
@@ -158,8 +164,7 @@ static void a_semaphore_in_turn_is_a_lock_for_the_kernel_too(void **state)
 {
 	(void)state;
 	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
-	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
-	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	start_two(a, 0);
 	for (uint64_t k = 0; k < 20; k++) {
 		futex(a, k * MS, MAIN + k % 2, EVENT_WAIT, 5, 0);
 		futex(a, (k + 1) * MS, MAIN + k % 2, EVENT_WOKEN, 5, MAIN + 1 - k % 2);
@@ -230,8 +235,7 @@ static void who_keeps_a_team_waiting_between_regions_works_alone(void **state)
 {
 	(void)state;
 	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
-	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 1);
-	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 1);
+	start_two(a, 1);
 	for (uint64_t round = 0; round < 5; round++) {
 		uint64_t begin = 10 * round * MS, end = begin + 2 * MS;
 		if (round > 0)
@@ -287,8 +291,7 @@ static void threads_idle_by_design_are_not_blamed(void **state)
 static struct results *two_stages(uint64_t next_ns)
 {
 	struct analysis *a = new_analysis((struct analysis_opts){ 0 });
-	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 1);
-	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 1);
+	start_two(a, 1);
 	at(a, 0, MAIN + 1, EVENT_WAIT, WHAT_COND, 5);
 	for (uint64_t i = 1; i <= 20; i++) {
 		at(a, 4 * i * MS, MAIN, EVENT_RELEASE, WHAT_COND, 5);
@@ -324,8 +327,7 @@ static void the_last_piece_of_work_is_no_stage(void **state)
 {
 	(void)state;
 	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
-	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 1);
-	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 1);
+	start_two(a, 1);
 	for (uint64_t i = 1; i <= 10; i++) {
 		at(a, (2 * i - 1) * MS, MAIN + 1, EVENT_WAIT, WHAT_COND, 5);
 		at(a, 2 * i * MS, MAIN, EVENT_RELEASE, WHAT_COND, 5);
@@ -426,8 +428,7 @@ static void what_no_event_explains_is_unseen(void **state)
 {
 	(void)state;
 	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
-	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
-	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	start_two(a, 0);
 	at(a, 90 * MS, MAIN + 1, EVENT_WAIT, WHAT_MUTEX, 5);
 	flagged(a, 100 * MS, MAIN + 1, EVENT_PASS, WHAT_MUTEX, 5, EVENT_WAITED);
 	for (uint32_t tid = MAIN; tid <= MAIN + 1; tid++)
@@ -493,8 +494,7 @@ static void a_lock_held_through_a_sleep_is_blamed_for_the_idle_time(void **state
 {
 	(void)state;
 	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
-	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
-	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	start_two(a, 0);
 	at(a, 0, MAIN, EVENT_PASS, WHAT_MUTEX, 5);
 	at(a, 0, MAIN + 1, EVENT_WAIT, WHAT_MUTEX, 5);
 	at(a, 0, MAIN, EVENT_WAIT, WHAT_SLEEP, 0);
@@ -517,8 +517,7 @@ static void who_is_paced_by_a_timer_sleeps_less_in_a_shorter_run(void **state)
 {
 	(void)state;
 	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
-	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
-	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	start_two(a, 0);
 	for (uint64_t now = 0; now < 90 * MS; now += 9 * MS) {
 		at(a, now, MAIN, EVENT_PASS, WHAT_MUTEX, 5);
 		at(a, now, MAIN, EVENT_WAIT, WHAT_SLEEP, 0);
@@ -541,8 +540,7 @@ static void a_futex_that_is_a_lock_costs_the_idle_time_too(void **state)
 {
 	(void)state;
 	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ .cores = 2 });
-	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
-	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	start_two(a, 0);
 	for (uint64_t k = 0; k < 10; k++) {
 		uint32_t holder = MAIN + k % 2, other = MAIN + 1 - k % 2;
 		at(a, k * MS, holder, EVENT_WAIT, WHAT_SLEEP, 0);

@@ -239,15 +239,24 @@ static void lines_of_instructions_are_fetched_ahead(void **state)
 	assert_cycles(&processor, &loop, 4 * MEMORY_NS / 2.0);
 }
 
+enum { ADDRESS = 1 << 20, TRANSFER = 200 };
+
+/* Of two cores; it borrows the processor. */
+static struct refmemory *memory_of_two(struct processor *processor)
+{
+	struct refmemory *memory = NULL;
+	*processor = example();
+	processor->transfer_ns = TRANSFER;
+	assert_int_equal(refmemory_new(processor, 2, &memory, NULL), 0);
+	return memory;
+}
+
 /* Two cores in turn: a line goes on when it has come, and comes once for all that is asked meanwhile. */
 static void a_line_goes_from_core_to_core(void **state)
 {
 	(void)state;
-	enum { ADDRESS = 1 << 20, TRANSFER = 200 };
-	struct processor processor = example();
-	processor.transfer_ns = TRANSFER;
-	AUTO(refmemory) struct refmemory *memory = NULL;
-	assert_int_equal(refmemory_new(&processor, 2, &memory, NULL), 0);
+	struct processor processor;
+	AUTO(refmemory) struct refmemory *memory = memory_of_two(&processor);
 	static const struct {
 		uint32_t core;
 		uint64_t asked, ready;
@@ -272,11 +281,8 @@ static void a_line_goes_from_core_to_core(void **state)
 static void a_line_that_others_read_is_not_written_at_once(void **state)
 {
 	(void)state;
-	enum { ADDRESS = 1 << 20, TRANSFER = 200 };
-	struct processor processor = example();
-	processor.transfer_ns = TRANSFER;
-	AUTO(refmemory) struct refmemory *memory = NULL;
-	assert_int_equal(refmemory_new(&processor, 2, &memory, NULL), 0);
+	struct processor processor;
+	AUTO(refmemory) struct refmemory *memory = memory_of_two(&processor);
 	(void)refmemory_access(memory, 0, ADDRESS, REFCACHE_WRITE, REFMEMORY_NONE, 0);
 	(void)refmemory_access(memory, 1, ADDRESS, REFCACHE_READ, REFMEMORY_NONE, 1000);
 	static const struct {
