@@ -88,6 +88,7 @@ int BPF_PROG(on_switch, bool is_preempted, struct task_struct *prev, struct task
 	if (!leaves && !comes)
 		return 0;
 	__u64 now_ns = queue_clock(prev);
+	compare_clocks(now_ns);
 	if (leaves && can_run) {
 		set_active(leaves, !is_on_cpu, now_ns);
 		tell(prev, WATCH_PREEMPT, 0, now_ns);
@@ -224,9 +225,8 @@ static long read_record(__u32 index, __u32 *found)
 	__u32 tid = reading.records[index].tid;
 	struct watch_thread *copy = &reading.records[*found];
 	struct watch_thread *thread = tid ? find_record(tid) : NULL;
-	if (!thread)
-		return 0; /* it is being made, or taken away */
-	step(STEP_COPY, thread, copy, 0);
+	if (!thread || !step(STEP_COPY, thread, copy, 0))
+		return 0; /* it is being made, or taken away; or the account was never free */
 	/* Its tid could only be in use again by now if the kernel had given out all others since. */
 	if (copy->has_ended)
 		remove_record(thread);

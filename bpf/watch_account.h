@@ -230,7 +230,6 @@ static __always_inline void set_active(struct watch_thread *thread, bool is_acti
 		thread->is_known = 1;
 		return;
 	}
-	compare_clocks(now_ns);
 	if (!enter_account())
 		return;
 	become(thread, is_active, now_ns);
@@ -319,13 +318,15 @@ static long try_step(__u32 index, struct watch_task *task)
 	return task->is_done;
 }
 
-static __always_inline void step(
+/* Whether it was done: a loss is counted where it was not. */
+static __always_inline bool step(
 	enum watch_step what, struct watch_thread *thread, struct watch_thread *copy, __u64 now_ns)
 {
 	struct watch_task task = { .step = what, .now_ns = now_ns, .thread = thread, .copy = copy };
 	bpf_loop(1 << 23, try_step, &task, 0);
 	if (!task.is_done)
 		count_loss(WATCH_LOST_THREAD);
+	return task.is_done;
 }
 
 static __always_inline void found_active(struct watch_thread *thread, __u64 now_ns)
