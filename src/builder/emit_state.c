@@ -151,6 +151,15 @@ static int fill_signals(
 		e->model->parameters[pool->parameter].name);
 }
 
+/* Whether who begins requests there ends them itself: then what it puts is a part of the work. */
+static bool keeps_requests(const struct emitter *e)
+{
+	for (size_t i = 0; i < e->group->count; i++)
+		if (!e->build->trace.threads[e->group->threads[i]].keeps_requests)
+			return false;
+	return true;
+}
+
 static int fill_items(
 	struct emitter *e, const struct build_state *state, struct model_fragment *fragment)
 {
@@ -164,6 +173,7 @@ static int fill_items(
 	}
 	if (e->model->objects[fragment->object].are_signals)
 		return fill_signals(e, state, fragment);
+	fragment->is_plain = state->op == STEP_PUT && keeps_requests(e);
 	if (is_always_one)
 		return 0;
 	fragment->is_plain = true; /* a request goes with one item */

@@ -18,6 +18,12 @@ static bool is_accept(const struct build_step *step)
 	return step->op == STEP_IO && step->count == EVENT_IO_ACCEPT;
 }
 
+/* A wait for a timer or an eventfd is for what the program itself does. */
+static bool is_for_input(const struct build_step *step)
+{
+	return step->op == STEP_IO && step->count != EVENT_IO_OTHER;
+}
+
 /* Whether most of the requests that the thread begins come after a wait for input. */
 static bool gets_from_outside(const struct build_thread *thread)
 {
@@ -28,7 +34,7 @@ static bool gets_from_outside(const struct build_thread *thread)
 			continue;
 		begun++;
 		outside += step->flags & STEP_FROM_OUTSIDE ||
-			   (i > 0 && thread->steps[i - 1].op == STEP_IO);
+			   (i > 0 && is_for_input(&thread->steps[i - 1]));
 	}
 	return outside * 2 > begun;
 }
@@ -98,6 +104,7 @@ static void take_arrivals(struct build_thread *thread, uint32_t arrivals, bool a
 struct moment {
 	uint64_t number, time_ns;
 	uint32_t descriptor;
+	uint32_t thread;
 	bool is_end;
 };
 
@@ -126,13 +133,41 @@ static int collect(const struct build_trace *trace, struct moment **ret, size_t 
 			if (mem_grow(ret, &capacity, *ret_count + 1, sizeof **ret) < 0)
 				return -ENOMEM;
 			(*ret)[(*ret_count)++] = (struct moment){ step->section, step->begin_ns,
-				step->count, step->op == STEP_END };
+				step->count, (uint32_t)i, step->op == STEP_END };
 		}
 	return 0;
 }
 
+/* Whether a thread begins a request only when the one before is over, and has any. */
+static bool has_one_at_a_time(const struct build_thread *thread)
+{
+	bool has_any = false, is_open = false;
+	for (size_t i = 0; i < thread->step_count; i++) {
+		uint8_t op = thread->steps[i].op;
+		if (op == STEP_BEGIN && is_open)
+			return false;
+		if (op == STEP_BEGIN || op == STEP_END)
+			is_open = op == STEP_BEGIN;
+		has_any |= is_open;
+	}
+	return has_any;
+}
+
+/* Who keeps the requests that it begins; moments by number. */
+static void find_keepers(struct build_trace *trace, const struct moment *moments, size_t count)
+{
+	for (size_t i = 0; i < trace->thread_count; i++)
+		trace->threads[i].keeps_requests = has_one_at_a_time(&trace->threads[i]);
+	for (size_t i = 1; i < count; i++)
+		if (moments[i].is_end && !moments[i - 1].is_end &&
+			moments[i].number == moments[i - 1].number &&
+			moments[i].thread != moments[i - 1].thread)
+			trace->threads[moments[i - 1].thread].keeps_requests = false;
+}
+
 /* Mean response and throughput; then the intervals between arrivals. */
-static int measure(struct moment *moments, size_t count, struct build_requests *ret)
+static int measure(
+	struct build_trace *trace, struct moment *moments, size_t count, struct build_requests *ret)
 {
 	double sum_s = 0;
 	uint64_t first = UINT64_MAX, last = 0;
@@ -140,6 +175,7 @@ static int measure(struct moment *moments, size_t count, struct build_requests *
 	if (!ret->intervals_s)
 		return -ENOMEM;
 	qsort(moments, count, sizeof *moments, compare_by_number);
+	find_keepers(trace, moments, count);
 	for (size_t i = 0; i < count; i++) {
 		const struct moment *m = &moments[i];
 		first = m->time_ns < first ? m->time_ns : first;
@@ -257,7 +293,7 @@ int build_requests_find(struct build_trace *trace, struct build_requests *ret)
 	ret->arrivals = BUILD_NONE;
 	int code = collect(trace, &moments, &count);
 	if (code == 0 && count > 0)
-		code = measure(moments, count, ret);
+		code = measure(trace, moments, count, ret);
 	if (code == 0 && are_over)
 		code = measure_clients(moments, count, ret);
 	free(moments);

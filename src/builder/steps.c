@@ -17,6 +17,8 @@ struct rewrite {
 	struct build_thread *thread;
 	struct build_step *steps;
 	size_t count, capacity;
+	size_t at; /* the old step */
+	bool has_got; /* an item whose request the thread has not ended yet */
 	uint64_t cpu_ns; /* of steps that were left out, for the next one */
 	struct after { /* what a section does when it ends */
 		uint32_t mutex;
@@ -189,7 +191,43 @@ static int rewrite_part(struct rewrite *r, struct build_step *lock, const struct
 	int code = emit(r, step);
 	if (step.flags & STEP_REFUSED && cond->kind == MEANING_QUEUE)
 		r->refused_mutex = lock->object;
+	r->has_got |= step.op != STEP_PUT;
 	return code;
+}
+
+static bool has_role(const struct meaning_section *section, enum meaning_role role)
+{
+	for (size_t i = 0; i < section->part_count; i++)
+		if (section->parts[i].role == role)
+			return true;
+	return false;
+}
+
+/*
+ * Requests that begin or end in a section that puts do so before that, which stands before the lock: the item has the
+ * request. So does, where the thread gets, the end of the request that it got before.
+ */
+static int rewrite_marks(
+	struct rewrite *r, struct build_step *lock, const struct meaning_section *section)
+{
+	bool puts = has_role(section, MEANING_PUTS);
+	bool gets = has_role(section, MEANING_GETS) || has_role(section, MEANING_TRIES);
+	for (size_t i = r->at + 1; (puts || gets) && i < r->thread->step_count; i++) {
+		struct build_step *step = &r->thread->steps[i];
+		if (step->op == STEP_UNLOCK && step->object == lock->object)
+			return 0;
+		bool ends = step->op == STEP_END && (puts || r->has_got);
+		if (!ends && !(step->op == STEP_BEGIN && puts))
+			continue;
+		struct build_step mark = *step;
+		mark.cpu_ns = lock->cpu_ns;
+		lock->cpu_ns = 0;
+		step->op = STEP_NOTHING;
+		r->has_got &= !ends;
+		if (emit(r, mark) < 0)
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 static int turn_of(const struct meaning_part *part)
@@ -206,6 +244,8 @@ static int rewrite_lock(struct rewrite *r, struct build_step step)
 		mutex->what == WHAT_MUTEX
 			? meaning_find(r->meaning, mutex->pid, mutex->address, step.site)
 			: NULL;
+	if (section && rewrite_marks(r, &step, section) < 0)
+		return -ENOMEM;
 	/* What it gets comes before what it puts, unless it puts first and then waits. */
 	for (int turn = 0; turn <= 2; turn++)
 		for (size_t i = 0; section && i < section->part_count; i++)
@@ -308,6 +348,12 @@ static int rewrite_step(struct rewrite *r, const struct build_step *step)
 		r->channels->failed_tries++;
 		r->cpu_ns += step->cpu_ns;
 		return 0;
+	case STEP_NOTHING:
+		r->cpu_ns += step->cpu_ns;
+		return 0;
+	case STEP_END:
+		r->has_got = false;
+		return emit(r, *step);
 	case STEP_SIGNAL:
 		return rewrite_signal(r, step);
 	default:
@@ -318,8 +364,8 @@ static int rewrite_step(struct rewrite *r, const struct build_step *step)
 static int rewrite_thread(struct rewrite *r)
 {
 	int code = 0;
-	for (size_t i = 0; i < r->thread->step_count && code == 0; i++)
-		code = rewrite_step(r, &r->thread->steps[i]);
+	for (; r->at < r->thread->step_count && code == 0; r->at++)
+		code = rewrite_step(r, &r->thread->steps[r->at]);
 	if (code < 0) {
 		free(r->steps);
 		return code;

@@ -128,6 +128,7 @@ struct build_thread {
 	bool has_exited;
 	bool is_started; /* of a process: a step of the one who waits for it starts it */
 	bool is_cut; /* the end of its process was its own */
+	bool keeps_requests; /* those that it begins it ends itself, one after the other */
 	bool has_cpu; /* the recording has its CPU time; else it is the time between steps */
 	struct build_step *steps;
 	size_t step_count, step_capacity;

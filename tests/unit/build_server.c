@@ -220,6 +220,86 @@ static void who_waits_for_ever_holds_no_mutex(void **state)
 	assert_true(fit.is_known);
 }
 
+static void at_condition(struct script *s, uint32_t tid, enum event_kind kind, uint16_t flags)
+{
+	send(s, (struct event){ .tid = tid,
+			.kind = (uint8_t)kind,
+			.what = WHAT_COND,
+			.object = 300,
+			.site = 40,
+			.flags = flags,
+			.value = kind == EVENT_WAIT ? LOCK : MAIN });
+}
+
+static void at_lock(struct script *s, uint32_t tid, enum event_kind kind, uint16_t flags)
+{
+	send(s, (struct event){ .tid = tid,
+			.kind = (uint8_t)kind,
+			.what = WHAT_MUTEX,
+			.object = LOCK,
+			.site = 50 + tid,
+			.flags = flags });
+}
+
+/* A timer lets main put something each 2 ms, as a request that begins while it has the lock; a worker answers. */
+static void what_is_put_is_the_request_that_began_with_it(void **state)
+{
+	(void)state;
+	struct script s = begin(1);
+	at_lock(&s, 1, EVENT_PASS, 0);
+	for (uint64_t i = 1; i <= 100; i++) {
+		at_lock(&s, 1, EVENT_RELEASE, EVENT_IMPLICIT);
+		at_condition(&s, 1, EVENT_WAIT, 0);
+		send(&s, (struct event){ .tid = MAIN,
+				 .kind = EVENT_WAIT,
+				 .what = WHAT_IO,
+				 .site = 30,
+				 .value = EVENT_IO_OTHER });
+		s.now_ns += 2000000;
+		op(&s, MAIN, EVENT_PASS, WHAT_IO, 0, 30);
+		at_lock(&s, MAIN, EVENT_PASS, 0);
+		send(&s, (struct event){ .tid = MAIN, .kind = EVENT_REQUEST_BEGIN, .value = i });
+		at_condition(&s, MAIN, EVENT_RELEASE, 0);
+		at_lock(&s, MAIN, EVENT_RELEASE, 0);
+		at_condition(&s, 1, EVENT_PASS, EVENT_WAITED);
+		at_lock(&s, 1, EVENT_PASS, EVENT_IMPLICIT);
+		at_lock(&s, 1, EVENT_RELEASE, 0);
+		work(&s, 1, 90000);
+		s.now_ns += 90000;
+		send(&s, (struct event){ .tid = 1, .kind = EVENT_REQUEST_END, .value = i });
+		at_lock(&s, 1, EVENT_PASS, 0);
+	}
+	AUTO(model) struct model *model = finish(&s, 1);
+	assert_int_equal(model->source_count, 0); /* a timer is no client */
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known && fit.measured_response_s > 90e-6);
+	assert_true(fabs(fit.simulated_response_s / fit.measured_response_s - 1) < 0.2);
+}
+
+/* Main asks two others for parts of each request. */
+static void who_ends_a_request_that_it_began_keeps_it(void **state)
+{
+	(void)state;
+	struct script s = begin(2);
+	for (uint64_t i = 1; i <= 50; i++) {
+		send(&s, (struct event){ .tid = MAIN, .kind = EVENT_REQUEST_BEGIN, .value = i });
+		for (uint32_t part = 1; part <= 2; part++)
+			op(&s, MAIN, EVENT_RELEASE, WHAT_QUEUE, 500 + part, 10 + part);
+		for (uint32_t part = 1; part <= 2; part++) {
+			op(&s, part, EVENT_PASS, WHAT_QUEUE, 500 + part, 20);
+			work(&s, part, 9000);
+			op(&s, part, EVENT_RELEASE, WHAT_QUEUE, 500, 21);
+			op(&s, MAIN, EVENT_PASS, WHAT_QUEUE, 500, 22);
+		}
+		send(&s, (struct event){ .tid = MAIN, .kind = EVENT_REQUEST_END, .value = i });
+	}
+	AUTO(model) struct model *model = finish(&s, 2);
+	const struct model_fragment *put = fragment_of(model, 0, MODEL_PUT);
+	assert_non_null(put);
+	assert_true(put->is_plain);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,6 +310,8 @@ int main(void)
 		cmocka_unit_test(what_is_done_once_is_done_in_its_place),
 		cmocka_unit_test(locks_in_both_orders_are_tries),
 		cmocka_unit_test(who_waits_for_ever_holds_no_mutex),
+		cmocka_unit_test(what_is_put_is_the_request_that_began_with_it),
+		cmocka_unit_test(who_ends_a_request_that_it_began_keeps_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
