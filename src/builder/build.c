@@ -291,8 +291,9 @@ static int add_drift(struct build *build)
 				     : "the workload changed while it was recorded: later in the "
 				       "run fewer requests came than at first, by",
 			"; in the model they come as often all the time");
-	if (code == 0 && fabs(arrivals) <= 0.1 && build->requests.clients == 0 &&
-		build_come_in_bursts(build))
+	bool are_drawn = build->requests.clients == 0 && (build->requests.arrivals != BUILD_NONE ||
+								 build->pace.group != BUILD_NONE);
+	if (code == 0 && fabs(arrivals) <= 0.1 && are_drawn && build_come_in_bursts(build))
 		code = model_add_note(build->model,
 			"requests came in bursts, which the model, where intervals do not depend "
 			"on those before, does not have: queues are longer than it says");

@@ -179,14 +179,39 @@ static double sum_of(const struct build_requests *requests)
 	return sum;
 }
 
+/*
+ * How long all threads that begin requests by themselves go on: the model's end, too, one before the other. From the first
+ * request on, s; INFINITY: there are none.
+ */
+static double all_begin_s(const struct build *build)
+{
+	uint64_t first_ns = UINT64_MAX, end_ns = UINT64_MAX;
+	for (size_t i = 0; i < build->trace.thread_count; i++) {
+		const struct build_thread *thread = &build->trace.threads[i];
+		uint64_t begun = 0, last_ns = 0;
+		for (size_t j = 0; j < thread->step_count; j++) {
+			uint64_t at_ns = thread->steps[j].begin_ns;
+			if (thread->steps[j].op != STEP_BEGIN)
+				continue;
+			first_ns = at_ns < first_ns ? at_ns : first_ns;
+			last_ns = at_ns;
+			begun++;
+		}
+		if (begun >= SEEN_LEAST && last_ns < end_ns)
+			end_ns = last_ns;
+	}
+	return end_ns == UINT64_MAX ? INFINITY : (double)(end_ns - first_ns) * 1e-9;
+}
+
 double build_drift_of_arrivals(const struct build *build)
 {
 	const struct build_requests *requests = &build->requests;
 	struct slices slices = { .are_counts = true };
-	double at = 0, span = sum_of(requests);
+	double at = 0, span = fmin(sum_of(requests), all_begin_s(build));
 	for (size_t i = 0; i < requests->interval_count && span > 0; i++) {
 		at += requests->intervals_s[i];
-		add(&slices, at / span, 0);
+		if (at <= span)
+			add(&slices, at / span, 0);
 	}
 	return change_of(&slices);
 }

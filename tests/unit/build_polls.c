@@ -220,6 +220,29 @@ static void arrivals_that_change_or_come_in_bursts_are_told(void **state)
 	assert_true(has_note(bursty, "bursts"));
 }
 
+/* Three threads begin 200 requests each, and one of them takes half as long for it as the others. */
+static void who_has_made_its_requests_changes_no_load(void **state)
+{
+	(void)state;
+	struct script s = begin(3);
+	uint64_t number = 0;
+	for (int i = 0; i < 400; i++) {
+		s.now_ns += 100000;
+		for (uint32_t tid = 1; tid <= 3; tid++) {
+			if (tid == 1 ? i >= 200 : i % 2)
+				continue;
+			sleeps(&s, tid, NAP_SITE, 1000);
+			send(&s, (struct event){ .tid = tid,
+					 .kind = EVENT_REQUEST_BEGIN,
+					 .value = ++number });
+			send(&s, (struct event){
+					 .tid = tid, .kind = EVENT_REQUEST_END, .value = number });
+		}
+	}
+	AUTO(model) struct model *model = finish(&s, 3);
+	assert_false(has_note(model, "fewer requests") || has_note(model, "bursts"));
+}
+
 /* A load that the program makes for itself: it begins a request after each sleep. */
 static void who_begins_requests_after_sleeps_has_a_rate(void **state)
 {
@@ -258,6 +281,7 @@ int main(void)
 		cmocka_unit_test(a_workload_that_changes_is_told),
 		cmocka_unit_test(arrivals_that_change_or_come_in_bursts_are_told),
 		cmocka_unit_test(who_begins_requests_after_sleeps_has_a_rate),
+		cmocka_unit_test(who_has_made_its_requests_changes_no_load),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
