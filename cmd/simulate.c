@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -117,6 +118,18 @@ static int read_model(const char *path, struct model **ret, struct err *err)
 	return model_read(is_stdin ? stdin : file, is_stdin ? "(standard input)" : path, ret, err);
 }
 
+/* A grid of which no setting has values that the model can take is wrong usage. Others are shown beside those that have. */
+static int check_grid(const struct grid *grid, const struct model *model, struct err *err)
+{
+	AUTO_FREE double *parameters = calloc(model->parameter_count + 1, sizeof *parameters);
+	int code = parameters ? -EINVAL : err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = grid_size(grid); code == -EINVAL && i-- > 0;) {
+		grid_setting(grid, model, i, parameters);
+		code = model_check_at(model, parameters, err);
+	}
+	return code < 0 ? err_prefix(err, code, "--set") : 0;
+}
+
 static int read_grid(
 	const struct values *v, const struct model *model, struct grid *grid, struct err *err)
 {
@@ -126,6 +139,8 @@ static int read_grid(
 		if (code < 0)
 			code = err_prefix(err, code, "--set");
 	}
+	if (code == 0 && v->set.count > 0)
+		code = check_grid(grid, model, err);
 	if (code == 0 && v->svg && grid_size(grid) == 1)
 		code = err_set(err, -EINVAL,
 			"--svg draws results over a parameter: give one several values with --set");

@@ -182,6 +182,9 @@ static int check_operation(const struct check *c, const struct model_group *grou
 			code = check_fail(c, f->line,
 				"fragment '%s' spawns %.15g threads: %d at most", label(f, &shown),
 				most, MODEL_THREADS_MAX);
+		else if (f->count.entry_count == 0 && f->count.value.formula)
+			code = check_whole(c, f->line, "the number of threads", &f->count.value, 0,
+				MODEL_THREADS_MAX);
 		break;
 	default:
 		break;

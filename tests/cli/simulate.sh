@@ -58,6 +58,9 @@ fails() {
 	head -n 1 err
 }
 printf 'corecast_model: 1\nthreads:\n  w: { count: 1, fragments: { a: { cpu: 3 } } }\n' >bad.yaml
+printf 'corecast_model: 1\nparameters: { n: 2 }\nthreads:\n  m: { count: 1, fragments: { a: { spawn: w, times: n } } }\n%s\n' \
+	'  w: { fragments: { a: { cpu: 1 ms } } }' >spawn.yaml
+fails 2 spawn.yaml --set n=1.5
 fails 1 bad.yaml
 fails 1 none.yaml
 fails 2
@@ -65,8 +68,8 @@ fails 2 meet.yaml --replications 0
 fails 2 meet.yaml --fragments
 fails 2 meet.yaml --set m=3
 fails 2 meet.yaml --set n=1-3:0
-fails 1 meet.yaml --set n=1.5
-fails 1 meet.yaml --set n=1000000000
+fails 2 meet.yaml --set n=1.5,2.5
+fails 2 meet.yaml --set n=1000000000
 fails 2 meet.yaml --goal 'min lunch'
 fails 2 meet.yaml --svg x.svg
 printf 'corecast_model: 1\nqueues: { q: {} }\nsources: { s: { poisson: 70 /s, queue: q } }\nthreads: %s\n' \
