@@ -209,6 +209,8 @@ static void find_worst(struct analysis *analysis, struct results *results, const
 		const struct pairing *p = &threads->items[i];
 		struct result_lock *lock = &results->locks[p->object];
 		uint64_t blame_ns = ns_of(pairing_blame(p, &objects[p->object]));
+		if (places[p->other] == 0)
+			lock->first_blame_ns = blame_ns;
 		if (blame_ns <= lock->worst_ns)
 			continue;
 		lock->worst_ns = blame_ns;

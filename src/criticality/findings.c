@@ -77,6 +77,12 @@ static uint32_t widest(const struct results *results)
 	return n ? n : 1;
 }
 
+/* Of the time in which only one of them works, with its work spread evenly: a share. */
+static double could_be_saved(const struct results *results)
+{
+	return 1 - 1.0 / widest(results);
+}
+
 /* All work, spread over them evenly. */
 static double spread_work(const struct view *view)
 {
@@ -288,20 +294,23 @@ static double outside_ns(const struct results *results)
 }
 
 /*
- * Only one thread is active, each time another one: the late ones of threads that are started and joined in rounds,
- * processes one after the other. The first thread's own time alone is for thread_finding(); and where others
- * wait for the outside meanwhile, that is what keeps them.
+ * Only one thread is active: the late ones of threads that are started and joined in rounds, processes one after the
+ * other, a phase of one thread after which the others work as much. Where others wait for the outside meanwhile, that is
+ * what keeps them. `told`: of the share, by other findings. `first_is_told`: another finding is
+ * about what the first thread does alone.
  */
-static struct finding alone_finding(const struct view *view, double explained)
+static struct finding alone_finding(const struct view *view, double told, bool first_is_told)
 {
 	const struct results *results = view->results;
-	double alone_ns = (double)results->parallelism_ns[1] - (double)results->threads[0].alone_ns;
+	double first_ns = first_is_told ? 0 : (double)results->threads[0].alone_ns;
+	double alone_ns = (double)results->parallelism_ns[1] -
+			  (first_is_told ? (double)results->threads[0].alone_ns : 0);
 	double inside_ns = fmax(alone_ns - outside_ns(results), 0);
-	double saved = inside_ns / view->elapsed_ns * (1 - 1.0 / widest(results));
+	double saved = inside_ns / view->elapsed_ns * could_be_saved(results);
 	return (struct finding){ .kind = FINDING_SERIAL,
-		.thread = INDEX_NONE,
+		.thread = 2 * first_ns > alone_ns ? 0 : INDEX_NONE,
 		.lock = INDEX_NONE,
-		.share = saved - explained,
+		.share = saved - told,
 		.bound = speedup(view, view->elapsed_ns - alone_ns),
 		.spread = 1 / (1 - saved) };
 }
@@ -352,8 +361,7 @@ static bool is_known(const struct results *results, const struct finding *findin
 		const struct finding *other = &results->findings[i];
 		uint8_t what =
 			other->lock != INDEX_NONE ? results->locks[other->lock].what : WHAT_NONE;
-		bool is_part = what == WHAT_FUTEX ||
-			       (what == WHAT_BARRIER && other->kind == finding->kind);
+		bool is_part = what == WHAT_FUTEX || what == WHAT_BARRIER;
 		if (other->thread == finding->thread &&
 			(!is_part || other->share >= finding->share))
 			return true;
@@ -375,36 +383,64 @@ static void take_over_parts(struct results *results, struct finding *finding)
 	results->finding_count = kept;
 }
 
+/* What findings about what was waited for say already. */
+struct told {
+	double ahead; /* by how much of the criticality stack these waits set the first thread apart */
+	double saved; /* share that would be saved without them, at most: of what is said about one that is alone */
+};
+
+/* Who alone works while one other waits is ahead by twice what that costs: its blame says so, if not all of it. */
+static void tell(
+	struct told *told, const struct view *view, const struct result_lock *lock, double share)
+{
+	told->ahead += fmax(share, (double)lock->first_blame_ns / view->elapsed_ns);
+	told->saved +=
+		(double)lock->contended_ns / view->elapsed_ns * could_be_saved(view->results);
+}
+
+static struct told find_waited_for(struct results *results, const struct view *view)
+{
+	struct told told = { 0 };
+	for (uint32_t i = 0; i < results->lock_count; i++) {
+		const struct result_lock *lock = &results->locks[i];
+		if (result_lock_is_signalled(lock) || lock->what == WHAT_JOIN)
+			continue;
+		struct finding finding = lock->what == WHAT_BARRIER ? barrier_finding(view, i)
+								    : lock_finding(view, i);
+		if (is_flag(lock))
+			finding.share = flag_share(view, finding.share);
+		else if (finding.share >= notable)
+			tell(&told, view, lock, finding.share);
+		add_finding(results, finding);
+	}
+	struct finding signals = signal_finding(view), turns = turns_finding(view);
+	add_finding(results, signals);
+	add_finding(results, turns);
+	told.ahead += signals.share;
+	double handed = fmax(signals.share, turns.share);
+	told.saved += handed >= notable ? handed : 0;
+	return told;
+}
+
+static void find_all(struct results *results)
+{
+	struct view view = look(results);
+	struct told told = find_waited_for(results, &view);
+	struct finding rest = thread_finding(&view, told.ahead);
+	if (rest.share >= notable && !is_known(results, &rest)) {
+		take_over_parts(results, &rest);
+		add_finding(results, rest);
+	}
+	add_finding(results, alone_finding(&view, told.saved, view.gap >= notable));
+}
+
 int findings_find(struct results *results)
 {
 	results->findings = calloc(FINDINGS_MAX, sizeof *results->findings);
 	if (!results->findings)
 		return -ENOMEM;
-	if (results->elapsed_ns > 0 && results->thread_count > 0) {
-		struct view view = look(results);
-		double explained = view.signal_loss;
-		for (uint32_t i = 0; i < results->lock_count; i++) {
-			if (result_lock_is_signalled(&results->locks[i]) ||
-				results->locks[i].what == WHAT_JOIN)
-				continue;
-			struct finding finding = results->locks[i].what == WHAT_BARRIER
-							 ? barrier_finding(&view, i)
-							 : lock_finding(&view, i);
-			if (is_flag(&results->locks[i]))
-				finding.share = flag_share(&view, finding.share);
-			else if (finding.share >= notable)
-				explained += finding.share;
-			add_finding(results, finding);
-		}
-		add_finding(results, signal_finding(&view));
-		add_finding(results, turns_finding(&view));
-		struct finding rest = thread_finding(&view, explained);
-		if (rest.share >= notable && !is_known(results, &rest)) {
-			take_over_parts(results, &rest);
-			add_finding(results, rest);
-		}
-		add_finding(results, alone_finding(&view, explained));
-	}
+	if (results->elapsed_ns > 0 && results->thread_count > 0)
+		find_all(results);
 	if (results->finding_count == 0)
 		results->findings[results->finding_count++] =
 			(struct finding){ FINDING_NONE, INDEX_NONE, INDEX_NONE, 0, 1, NAN, false };

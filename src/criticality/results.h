@@ -56,6 +56,7 @@ struct result_lock {
 	uint64_t first_spun_ns; /* there: by the most critical thread */
 	uint32_t worst_thread; /* index into threads: blamed most for it; INDEX_NONE */
 	uint64_t worst_ns;
+	uint64_t first_blame_ns; /* of the most critical thread */
 	uint64_t worst_site; /* call from which it was taken when it was blamed most; 0 */
 	/* Who held it for blocked_ns while it slept or waited for a device, and had most to do besides; INDEX_NONE. */
 	uint32_t blocked_thread;

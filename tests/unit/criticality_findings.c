@@ -484,10 +484,53 @@ static void late_threads_of_rounds_are_found(void **state)
 	AUTO(results) struct results *r = finish(a, 40 * MS);
 	assert_int_equal(r->findings[0].kind, FINDING_SERIAL);
 	assert_int_equal(r->findings[0].thread, INDEX_NONE);
-	/* 30 of the 40 ms one is alone, of them 3 the most critical; two cores could save half of the rest. */
-	assert_true(fabs(r->findings[0].share - 13.5 / 40) < 1e-9);
-	assert_true(fabs(r->findings[0].bound - 40.0 / 13) < 1e-9);
-	assert_true(fabs(r->findings[0].spread - 40 / 26.5) < 1e-9);
+	/* 30 of the 40 ms one is alone: two cores could save half of that. */
+	assert_true(fabs(r->findings[0].share - 15.0 / 40) < 1e-9);
+	assert_true(fabs(r->findings[0].bound - 40.0 / 10) < 1e-9);
+	assert_true(fabs(r->findings[0].spread - 40.0 / 25) < 1e-9);
+}
+
+/* One thread fills for 35 ms what two others then empty for 65: none is ahead of the others by a tenth. */
+static void a_phase_before_as_much_work_of_others_is_serial(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ .cores = 2 });
+	for (uint32_t i = 0; i < 3; i++)
+		at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 0);
+	for (uint32_t i = 1; i < 3; i++)
+		at(a, 0, MAIN + i, EVENT_WAIT, WHAT_COND, 5);
+	at(a, 35 * MS, MAIN, EVENT_RELEASE, WHAT_COND, 5);
+	for (uint32_t i = 1; i < 3; i++)
+		flagged(a, 35 * MS, MAIN + i, EVENT_PASS, WHAT_COND, 5, EVENT_WAITED);
+	at(a, 35 * MS, MAIN, EVENT_WAIT, WHAT_JOIN, 0);
+	for (uint32_t i = 1; i < 3; i++)
+		at(a, 100 * MS, MAIN + i, EVENT_THREAD_EXIT, WHAT_NONE, 0);
+	AUTO(results) struct results *r = finish(a, 100 * MS);
+	assert_int_equal(r->findings[0].kind, FINDING_SERIAL);
+	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN);
+	assert_true(fabs(r->findings[0].share - 0.175) < 1e-9);
+	assert_true(fabs(r->findings[0].spread - 1 / 0.825) < 1e-9);
+}
+
+/* A phase of 40 ms, and rounds at a barrier to which the same thread comes 2 of 6 ms after the others. */
+static void a_serial_start_is_told_beside_a_barrier(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ .cores = 2 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 40 * MS, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	for (uint32_t k = 0; k < 10; k++) {
+		uint64_t now = (40 + 6 * (uint64_t)k) * MS;
+		at(a, now + 4 * MS, MAIN + 1, EVENT_WAIT, WHAT_BARRIER, 5);
+		at(a, now + 6 * MS, MAIN, EVENT_PASS, WHAT_BARRIER, 5);
+		flagged(a, now + 6 * MS, MAIN + 1, EVENT_PASS, WHAT_BARRIER, 5, EVENT_WAITED);
+	}
+	AUTO(results) struct results *r = finish(a, 100 * MS);
+	assert_int_equal(r->finding_count, 2);
+	assert_int_equal(r->findings[0].kind, FINDING_SERIAL);
+	assert_true(fabs(r->findings[0].share - 0.4) < 1e-9);
+	assert_int_equal(r->findings[1].kind, FINDING_BARRIER);
+	assert_int_equal(r->threads[r->findings[1].thread].tid, MAIN);
 }
 
 static void a_lock_held_through_a_sleep_is_blamed_for_the_idle_time(void **state)
@@ -591,6 +634,8 @@ int main(void)
 		cmocka_unit_test(what_no_event_explains_is_unseen),
 		cmocka_unit_test(one_thread_after_the_other_is_serial),
 		cmocka_unit_test(late_threads_of_rounds_are_found),
+		cmocka_unit_test(a_phase_before_as_much_work_of_others_is_serial),
+		cmocka_unit_test(a_serial_start_is_told_beside_a_barrier),
 		cmocka_unit_test(a_lock_held_through_a_sleep_is_blamed_for_the_idle_time),
 		cmocka_unit_test(who_is_paced_by_a_timer_sleeps_less_in_a_shorter_run),
 		cmocka_unit_test(a_futex_that_is_a_lock_costs_the_idle_time_too),
