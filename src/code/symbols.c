@@ -99,10 +99,18 @@ static bool begins_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Headers of the system's libraries: std::mutex::lock() is nobody's own code. */
-static bool is_system_header(const char *path)
+/*
+ * Headers of the system's libraries: std::mutex::lock() is nobody's own code. Where a unit was compiled tells it of a path
+ * that begins there: those of Rust's libraries, compiled by somebody else, do.
+ */
+static bool is_system_header(Dwarf_Die *unit, const char *path)
 {
-	if (begins_with(path, "/rustc/"))
+	Dwarf_Attribute attribute;
+	if (path[0] != '/')
+		path = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
+	if (!path)
+		return false;
+	if (begins_with(path, "/rustc/") || begins_with(path, "/rust/deps/"))
 		return true;
 	return begins_with(path, "/usr/") && !begins_with(path, "/usr/local/") &&
 	       !begins_with(path, "/usr/src/");
@@ -117,7 +125,7 @@ static void leave_headers(
 	if (dwarf_getsrcfiles(unit, &files, NULL) != 0)
 		return;
 	for (size_t i = code_scopes(index, unit, address, scopes);
-		i-- > 0 && is_system_header(symbol->file);) {
+		i-- > 0 && is_system_header(unit, symbol->file);) {
 		Dwarf_Attribute attribute;
 		Dwarf_Word file = 0, line = 0;
 		if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine ||
@@ -147,9 +155,9 @@ static void find_line(struct module *module, uint64_t address, struct symbol *sy
 		return;
 	symbol->file = file;
 	symbol->line = (uint32_t)number;
-	if (is_system_header(file))
+	if (is_system_header(unit, file))
 		leave_headers(&module->index, unit, address - bias, symbol);
-	symbol->is_system = is_system_header(symbol->file);
+	symbol->is_system = is_system_header(unit, symbol->file);
 }
 
 static struct symbol module_find(struct module *module, uint64_t address)
@@ -185,7 +193,7 @@ static size_t module_inlined(
 		bool is_inlined = dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine;
 		const char *file = is_inlined ? dwarf_decl_file(&scopes[i]) : NULL;
 		const char *name =
-			file && !is_system_header(file) ? name_of_function(&scopes[i]) : NULL;
+			file && !is_system_header(unit, file) ? name_of_function(&scopes[i]) : NULL;
 		if (!name)
 			continue;
 		if (count == SYMBOL_INLINED_MAX)

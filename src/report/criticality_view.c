@@ -94,22 +94,25 @@ static void add_program(struct strbuf *out, const char *command)
 	strbuf_add_bytes(out, command + begin, length - begin);
 }
 
-/* A thread without a name of its own is called by what it runs. */
+/* A thread without a name of its own is called by what it runs; where that is a library's start of all threads, as the program. */
 static char *label_thread(
 	struct criticality_view *view, const struct code_finder *finder, size_t index)
 {
 	const struct result_thread *thread = &view->results->threads[index];
-	const char *routine =
-		criticality_find_code(view->results, finder, thread->pid, thread->routine).symbol;
+	struct code_place place =
+		criticality_find_code(view->results, finder, thread->pid, thread->routine);
+	const char *name = place.symbol && !place.is_system ? place.symbol : thread->name;
 	struct strbuf text = { 0 };
 	if (thread->name && !is_name_shared(view->results, index))
 		strbuf_add(&text, thread->name);
 	else if (thread->tid == thread->pid && !thread->name && view->results->program)
 		add_program(&text, view->results->program);
-	else if (routine || thread->name)
-		strbuf_addf(
-			&text, "%s (%" PRIu32 ")", routine ? routine : thread->name, thread->tid);
-	else
+	else if (name)
+		strbuf_addf(&text, "%s (%" PRIu32 ")", name, thread->tid);
+	else if (view->results->program) {
+		add_program(&text, view->results->program);
+		strbuf_addf(&text, " (%" PRIu32 ")", thread->tid);
+	} else
 		strbuf_addf(&text, "thread %" PRIu32, thread->tid);
 	return take(view, &text);
 }
@@ -132,6 +135,7 @@ void code_label_release(struct code_label *label)
 	free(label->text);
 	free(label->function);
 	free(label->file);
+	free(label->alone_text);
 	free(label->callers);
 }
 
@@ -145,6 +149,10 @@ static void merge_label(struct code_label *into, struct code_label *from)
 		into->line_ns = from->line_ns;
 		into->address = from->address;
 		into->pid = from->pid;
+	}
+	if (from->alone_here_ns > into->alone_here_ns && from->pid == into->pid) {
+		into->alone_address = from->alone_address;
+		into->alone_here_ns = from->alone_here_ns;
 	}
 	code_label_release(from);
 }
@@ -216,15 +224,26 @@ static uint64_t address_of_site(const struct results *results, const struct code
 }
 
 /* Of a function with others in it, say in which of them the line is. */
-static void name_inlined(
-	struct criticality_view *view, const struct code_finder *finder, struct code_label *label)
+static void name_inlined(struct criticality_view *view, const struct code_finder *finder,
+	const struct code_label *label, uint64_t address, char **ret)
 {
 	struct strbuf text = { 0 };
 	if (!label->function || !label->file)
 		return;
-	criticality_add_inlined_code(&text, view->results, finder, label->pid, label->address);
-	free(label->text);
-	label->text = take(view, &text);
+	criticality_add_inlined_code(&text, view->results, finder, label->pid, address);
+	free(*ret);
+	*ret = take(view, &text);
+}
+
+/* What ran alone most may be another copy of the same line than what ran most. */
+static void name_most_alone(struct criticality_view *view, const struct code_finder *finder)
+{
+	struct code_label *label = view->failed ? NULL : most_alone(view);
+	view->most_alone = label;
+	if (!label)
+		return;
+	name_inlined(view, finder, label, label->alone_address, &label->alone_text);
+	label->callers = criticality_callers(view, finder, label);
 }
 
 static void label_sites(struct criticality_view *view, const struct code_finder *finder)
@@ -257,6 +276,8 @@ static void label_sites(struct criticality_view *view, const struct code_finder 
 			.file = place.file ? strdup(place.file) : NULL,
 			.line = place.line,
 			.address = address,
+			.alone_address = address,
+			.alone_here_ns = site->alone_ns,
 			.pid = site->pid,
 			.blame_ns = site->blame_ns,
 			.alone_ns = site->alone_ns,
@@ -266,12 +287,10 @@ static void label_sites(struct criticality_view *view, const struct code_finder 
 	}
 	if (!view->failed)
 		view->site_count = merge_sites(view);
-	view->most_alone = view->failed ? NULL : most_alone(view);
-	for (size_t i = 0; i < view->site_count && !view->failed; i++)
-		if (i < NAMED_SITES || &view->sites[i] == view->most_alone)
-			name_inlined(view, finder, &view->sites[i]);
-	if (view->most_alone)
-		view->most_alone->callers = criticality_callers(view, finder, view->most_alone);
+	for (size_t i = 0; i < view->site_count && i < NAMED_SITES && !view->failed; i++)
+		name_inlined(view, finder, &view->sites[i], view->sites[i].address,
+			&view->sites[i].text);
+	name_most_alone(view, finder);
 }
 
 static void label_threads(struct criticality_view *view, const struct code_finder *finder)

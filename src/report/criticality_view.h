@@ -50,6 +50,10 @@ struct code_label {
 	uint64_t line_ns; /* by samples: of the one line that is named, the function's hottest */
 	uint64_t address; /* on that line, in process `pid` */
 	uint32_t pid;
+	uint64_t
+		alone_address; /* which of its addresses ran most while no other thread was active */
+	uint64_t alone_here_ns; /* for so long */
+	char *alone_text; /* that line, in what the compiler put it into; NULL as `callers` */
 	char *callers; /* of what ran most while only one thread was active: "main > run > "; NULL: unknown */
 };
 

@@ -54,9 +54,10 @@ static void add_lock(struct strbuf *out, const struct criticality_view *view, ui
 /* "main > run > mix (a.c:4)", and its share of the time in which only one thread was active. */
 static void add_code_alone(struct strbuf *out, const struct criticality_view *view)
 {
-	if (view->most_alone->callers)
-		strbuf_add(out, view->most_alone->callers);
-	strbuf_add(out, view->most_alone->text);
+	const struct code_label *code = view->most_alone;
+	if (code->callers)
+		strbuf_add(out, code->callers);
+	strbuf_add(out, code->alone_text ? code->alone_text : code->text);
 }
 
 static double share_alone(const struct criticality_view *view)

@@ -14,3 +14,6 @@ fi
 "$CORECAST" criticality run.cct --folded folded >text
 grep -o '^_start;.*main;lay_out;helper' folded | sed 's/^.*;main/main/' | sort -u
 grep -o ';fill;helper' folded | sort -u
+# What somebody else compiled into a function says nothing about the program.
+"$CORECAST" record --via preload --samples 2000 --force -o run.cct -- "$CORECAST_BUILD/tests/programs/alone_theirs" 2>stderr
+"$CORECAST" criticality run.cct --json | jq -r '.findings[0].text' | grep -o 'time went to main[^.]*'

@@ -6,6 +6,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "criticality_fixture.h"
+#include "report/criticality_view.h"
+
+#include <string.h>
 
 static void trylock_loops_count_as_waiting_until_they_stop(void **state)
 {
@@ -339,6 +342,53 @@ static void a_wait_that_is_known_stays_what_it_is(void **state)
 	assert_exact(r);
 }
 
+/* Two copies of mix() in work(): one that work() calls by itself, one by way of load(). */
+static struct code_place one_line(void *context, const char *module, uint64_t address)
+{
+	(void)context;
+	(void)module;
+	(void)address;
+	return (struct code_place){ .symbol = "work", .file = "a.c", .line = 7 };
+}
+
+static size_t two_copies(
+	void *context, const char *module, uint64_t address, const char *ret[CODE_INLINED_MAX])
+{
+	static const char *const names[] = { "load", "mix" };
+	size_t first = address < 0x2000 ? 1 : 0, count = 0;
+	(void)context;
+	(void)module;
+	while (first < ARRAY_SIZE(names))
+		ret[count++] = names[first++];
+	return count;
+}
+
+static void the_copy_that_ran_alone_is_named(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	send(a, (struct event){ .kind = EVENT_NAME,
+			.tid = MAIN,
+			.what = WHAT_MODULE,
+			.object = 0,
+			.value = 0x10000,
+			.text = "/app" });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	send(a, (struct event){
+			.kind = EVENT_SAMPLE, .tid = MAIN, .time_ns = 30 * MS, .site = 0x2000 });
+	at(a, 40 * MS, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	send(a, (struct event){
+			.kind = EVENT_SAMPLE, .tid = MAIN, .time_ns = 200 * MS, .site = 0x1000 });
+	AUTO(results) struct results *r = finish(a, 200 * MS);
+	const struct code_finder finder = { .find = one_line, .find_inlined = two_copies };
+	struct criticality_view view;
+	criticality_view_init(&view, r, "", &finder);
+	assert_false(view.failed);
+	assert_non_null(strstr(view.findings[0], " work > load > mix (a.c:7)"));
+	assert_string_equal(view.sites[0].text, "work > mix (a.c:7)");
+	criticality_view_release(&view);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,6 +406,7 @@ int main(void)
 		cmocka_unit_test(who_never_spins_is_waited_for_by_all_that_do),
 		cmocka_unit_test(a_runtime_spins_for_who_called_it),
 		cmocka_unit_test(a_wait_that_is_known_stays_what_it_is),
+		cmocka_unit_test(the_copy_that_ran_alone_is_named),
 	};
 	return cmocka_run_group_tests_name("criticality_samples", tests, NULL, NULL);
 }
