@@ -117,12 +117,13 @@ static uint8_t what_of_function(const char *function)
 		uint8_t what;
 	} names[] = { { "cond_", WHAT_COND }, { "condition_variable", WHAT_COND },
 		{ "cnd_", WHAT_COND }, { "barrier", WHAT_BARRIER }, { "rwlock", WHAT_RWLOCK },
-		{ "shared_", WHAT_RWLOCK }, { "mutex", WHAT_MUTEX }, { "lll_lock", WHAT_MUTEX },
-		{ "lock_pi", WHAT_MUTEX }, { "mtx_", WHAT_MUTEX }, { "sem_", WHAT_SEM },
-		{ "counting_semaphore", WHAT_SEM }, { "arrive_and_wait", WHAT_BARRIER },
-		{ "5latch", WHAT_COND }, { "GOMP_critical", WHAT_MUTEX },
-		{ "GOMP_atomic", WHAT_MUTEX }, { "omp_set", WHAT_MUTEX },
-		{ "GOMP_", WHAT_BARRIER } };
+		{ "shared_mutex", WHAT_RWLOCK }, { "shared_timed", WHAT_RWLOCK },
+		{ "shared_lock", WHAT_RWLOCK }, { "future", WHAT_COND }, { "mutex", WHAT_MUTEX },
+		{ "lll_lock", WHAT_MUTEX }, { "lock_pi", WHAT_MUTEX }, { "mtx_", WHAT_MUTEX },
+		{ "sem_", WHAT_SEM }, { "counting_semaphore", WHAT_SEM },
+		{ "arrive_and_wait", WHAT_BARRIER }, { "5latch", WHAT_COND },
+		{ "GOMP_critical", WHAT_MUTEX }, { "GOMP_atomic", WHAT_MUTEX },
+		{ "omp_set", WHAT_MUTEX }, { "GOMP_", WHAT_BARRIER } };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strstr(function, names[i].part))
 			return names[i].what;

@@ -46,7 +46,8 @@ static bool is_new(uintptr_t object)
 void trace_first_wait(uint32_t kind, const void *object, const void *caller)
 {
 	const void *callers[CALLERS_MAX];
-	if (self.is_busy || is_parked() || what_of(kind) > TRACE_SEM || !is_new((uintptr_t)object))
+	bool has_name = what_of(kind) <= TRACE_SEM || what_of(kind) == TRACE_FUTEX;
+	if (self.is_busy || is_parked() || !has_name || !is_new((uintptr_t)object))
 		return;
 	int kept = errno;
 	if (enter()) {

@@ -2,6 +2,7 @@
 // Two threads take locks of C++ that are members of objects on the heap.
 #include <chrono>
 #include <condition_variable>
+#include <future>
 #include <cstdio>
 #include <memory>
 #include <mutex>
@@ -73,7 +74,9 @@ int main()
 	auto branch = std::make_unique<bank::branch>();
 	pthread_barrier_t together;
 	pthread_barrier_init(&together, nullptr, 2);
-	auto visit = [&, line](bool is_clerk) {
+	std::promise<int> decision;
+	std::shared_future<int> decided = decision.get_future().share();
+	auto visit = [&, line, decided](bool is_clerk) {
 		for (int i = 0; i < 3; i++) {
 			pthread_barrier_wait(&together);
 			account->add(i);
@@ -86,9 +89,13 @@ int main()
 		pthread_barrier_wait(&together);
 		if (is_clerk) {
 			line->pop(); /* of nothing */
+			decided.get();
 		} else {
 			std::this_thread::sleep_for(bank::late);
 			line->push(0);
+			std::this_thread::sleep_for(bank::late);
+			decision.set_value(1);
+			std::this_thread::sleep_for(bank::late);
 		}
 	};
 	std::thread customer(visit, false), clerk(visit, true);
