@@ -275,19 +275,20 @@ bool lane_is_of_kernel(const struct lane *lane)
 
 void lane_event(const struct lane *lane, struct event *ret)
 {
-	*ret = (struct event){ .time_ns = lane->key_ns, .pid = lane->pid, .tid = lane->tid };
-	if (lane->stage == LANE_LOST) { /* there may be no row */
-		ret->kind = EVENT_LOST;
-		ret->value = lane->lost;
-		return;
-	}
-	const struct trace_record *row = &lane->rows[lane->row];
+	const struct trace_record *row =
+		&lane->rows[lane->row]; /* of LANE_LOST there may be none */
 	if (lane->stage == LANE_ROW) {
 		row_event(lane, row, ret);
 		return;
 	}
 	if (lane->stage == LANE_RELEASE) {
 		held_event(lane, row, ret);
+		return;
+	}
+	*ret = (struct event){ .time_ns = lane->key_ns, .pid = lane->pid, .tid = lane->tid };
+	if (lane->stage == LANE_LOST) {
+		ret->kind = EVENT_LOST;
+		ret->value = lane->lost;
 		return;
 	}
 	ret->kind = EVENT_WOKEN;

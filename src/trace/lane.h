@@ -45,6 +45,7 @@ struct lane {
 	uint32_t pid, tid; /* of the row */
 	uint32_t owner; /* the thread counted last; 0: none, or it has exited */
 	uint32_t seq; /* of the next chunk, if none is missing */
+	uint32_t place; /* among the lanes that are open: the reader's */
 	uint8_t stage; /* enum lane_stage */
 	bool has_woken; /* the file itself told that the thread was woken */
 	uint64_t key_ns; /* time of the next event */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Merges lanes: a heap holds the key of every lane's next event. A lane is loaded when its first
- * chunk's time has come, and gives its memory back when it is over.
+ * Merges lanes: a tournament holds the key of every open lane's next event. A lane is opened when its
+ * first chunk's time has come, and gives its memory back when it is over.
  */
 #include "trace/reader.h"
 
 #include "trace/joint.h"
 #include "trace/lane.h"
+#include "trace/tournament.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,22 +31,22 @@ static_assert(
 	"numbers of the file");
 
 /*
- * A lane in the heap is one number: the time of its next event, then its thread, then its index, so
- * that an order of lanes is an order of numbers.
+ * The key of a lane: the time of its next event, then its thread, then its index, so that an order of
+ * lanes is an order of numbers.
  *
  *	127             64 63    32 31     0
  *	+-----------------+--------+--------+
  *	| key_ns          | tid    | lane   |
  *	+-----------------+--------+--------+
  */
-static unsigned __int128 heap_entry(uint64_t key_ns, uint32_t tid, uint32_t lane)
+static tournament_key key_of(const struct lane *lane, size_t index)
 {
-	return (unsigned __int128)key_ns << 64 | (uint64_t)tid << 32 | lane;
+	return (tournament_key)lane->key_ns << 64 | (uint64_t)lane->tid << 32 | (uint32_t)index;
 }
 
-static size_t lane_of(unsigned __int128 entry)
+static size_t lane_of(tournament_key key)
 {
-	return (uint32_t)entry;
+	return (uint32_t)key;
 }
 
 struct trace_reader {
@@ -53,39 +54,24 @@ struct trace_reader {
 	struct lane_source source;
 	struct lane *lanes;
 	size_t lane_count;
-	unsigned __int128 *heap;
-	size_t heap_count;
+	tournament_key *begins; /* of the lanes, in their order */
+	size_t opened; /* lanes, in that order */
+	struct tournament open;
 	bool is_joint; /* two recorders told of the same threads */
 	struct joint joint;
-	bool is_pending; /* the heap's first lane has given its event */
+	bool is_pending; /* the first of the open lanes has given its event */
 	bool has_told_end;
 	bool has_read; /* an event that was recorded, not only what was lost */
 	uint64_t last_ns; /* time of the last event: none is earlier */
 	struct trace_quality quality;
 };
 
-static void sift_down(struct trace_reader *reader, size_t at)
+static int compare_keys(const void *a, const void *b)
 {
-	unsigned __int128 *heap = reader->heap;
-	unsigned __int128 moved = heap[at];
-	for (;;) {
-		size_t child = 2 * at + 1;
-		if (child >= reader->heap_count)
-			break;
-		/* Arithmetic, since no processor can guess which one it is. */
-		child += child + 1 < reader->heap_count && heap[child + 1] < heap[child];
-		if (moved <= heap[child])
-			break;
-		heap[at] = heap[child];
-		at = child;
-	}
-	heap[at] = moved;
-}
-
-static void set_entry(struct trace_reader *reader, size_t at, size_t lane)
-{
-	reader->heap[at] =
-		heap_entry(reader->lanes[lane].key_ns, reader->lanes[lane].tid, (uint32_t)lane);
+	tournament_key x, y;
+	memcpy(&x, a, sizeof x);
+	memcpy(&y, b, sizeof y);
+	return x < y ? -1 : x > y;
 }
 
 static int compare_pids(const void *a, const void *b)
@@ -116,8 +102,8 @@ static int make_lanes(struct trace_reader *reader)
 	for (size_t i = 0; i < chunks->count; i++)
 		reader->lane_count += i == 0 || chunks->items[i].lane != chunks->items[i - 1].lane;
 	reader->lanes = calloc(reader->lane_count + 1, sizeof *reader->lanes);
-	reader->heap = calloc(reader->lane_count + 1, sizeof *reader->heap);
-	if (!reader->lanes || !reader->heap)
+	reader->begins = calloc(reader->lane_count + 1, sizeof *reader->begins);
+	if (!reader->lanes || !reader->begins)
 		return -ENOMEM;
 	size_t lane = 0;
 	for (size_t i = 0, end; i < chunks->count; i = end) {
@@ -127,10 +113,8 @@ static int make_lanes(struct trace_reader *reader)
 		lane_begin(&reader->lanes[lane++], &chunks->items[i], &chunks->items[end]);
 	}
 	for (size_t i = 0; i < reader->lane_count; i++)
-		set_entry(reader, i, i);
-	reader->heap_count = reader->lane_count;
-	for (size_t i = reader->heap_count / 2; i-- > 0;)
-		sift_down(reader, i);
+		reader->begins[i] = key_of(&reader->lanes[i], i);
+	qsort(reader->begins, reader->lane_count, sizeof *reader->begins, compare_keys);
 	return count_processes(reader);
 }
 
@@ -235,7 +219,8 @@ void trace_reader_free(struct trace_reader *reader)
 		lane_release(&reader->lanes[i]);
 	joint_release(&reader->joint);
 	free(reader->lanes);
-	free(reader->heap);
+	free(reader->begins);
+	tournament_release(&reader->open);
 	free(reader->source.scratch);
 	packer_free(reader->source.packer);
 	chunks_release(&reader->source.chunks);
@@ -243,20 +228,39 @@ void trace_reader_free(struct trace_reader *reader)
 	free(reader);
 }
 
+static struct lane *first_lane(const struct trace_reader *reader)
+{
+	return &reader->lanes[lane_of(tournament_least(&reader->open))];
+}
+
 /* Moves the first lane on and finds its new place. */
 static int advance_first(struct trace_reader *reader)
 {
-	size_t index = lane_of(reader->heap[0]);
-	struct lane *lane = &reader->lanes[index];
+	struct lane *lane = first_lane(reader);
 	int code = lane_advance(lane, &reader->source);
 	if (code < 0)
 		return code;
 	if (lane->stage == LANE_OVER)
-		reader->heap[0] = reader->heap[--reader->heap_count];
+		tournament_remove(&reader->open, lane->place);
 	else
-		set_entry(reader, 0, index);
-	if (reader->heap_count)
-		sift_down(reader, 0);
+		tournament_set(
+			&reader->open, lane->place, key_of(lane, (size_t)(lane - reader->lanes)));
+	return 0;
+}
+
+/* The lanes that begin before the next event of those that are open. */
+static int open_lanes(struct trace_reader *reader)
+{
+	while (reader->opened < reader->lane_count &&
+		reader->begins[reader->opened] < tournament_least(&reader->open)) {
+		size_t index = lane_of(reader->begins[reader->opened++]);
+		struct lane *lane = &reader->lanes[index];
+		int code = lane_advance(lane, &reader->source);
+		if (code == 0 && lane->stage != LANE_OVER)
+			code = tournament_add(&reader->open, key_of(lane, index), &lane->place);
+		if (code < 0)
+			return code;
+	}
 	return 0;
 }
 
@@ -287,23 +291,20 @@ static int tell_end(struct trace_reader *reader, struct event *ret, struct err *
 /* The event of the first lane; 1, 0 if there is none any more, or a negative errno. */
 static int next_event(struct trace_reader *reader, struct event *ret)
 {
-	int code = 0;
-	if (reader->is_pending)
-		code = advance_first(reader);
+	int code = reader->is_pending ? advance_first(reader) : 0;
 	reader->is_pending = false;
-	while (code == 0 && reader->heap_count &&
-		reader->lanes[lane_of(reader->heap[0])].stage == LANE_UNLOADED)
-		code = advance_first(reader);
-	if (code < 0 || !reader->heap_count)
+	if (code == 0)
+		code = open_lanes(reader);
+	if (code < 0 || tournament_least(&reader->open) == TOURNAMENT_NONE)
 		return code;
-	lane_event(&reader->lanes[lane_of(reader->heap[0])], ret);
+	lane_event(first_lane(reader), ret);
 	reader->is_pending = true;
 	return 1;
 }
 
 static bool is_of_kernel(const struct trace_reader *reader)
 {
-	return lane_is_of_kernel(&reader->lanes[lane_of(reader->heap[0])]);
+	return lane_is_of_kernel(first_lane(reader));
 }
 
 int trace_reader_next(struct trace_reader *reader, struct event *ret, struct err *err)

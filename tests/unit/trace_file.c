@@ -3,6 +3,7 @@
 #include "trace_fixture.h"
 
 #include "base/rng.h"
+#include "trace/tournament.h"
 
 static const struct event two_threads[] = {
 	{ .time_ns = 0, .pid = 1, .tid = 1, .kind = EVENT_THREAD_START, .object = 0x10 },
@@ -418,6 +419,39 @@ static void real_looking_events_take_few_bytes(void **state)
 	trace_path_release(&path);
 }
 
+/* As many places as take part at once, however many come one after another. */
+static void a_tournament_finds_the_least_of_those_who_take_part(void **state)
+{
+	(void)state;
+	enum { STEPS = 4000, STREAMS = 37 };
+	struct tournament tournament = { 0 };
+	uint32_t places[STREAMS];
+	tournament_key keys[STREAMS], least;
+	struct rng rng;
+	rng_init(&rng, 1);
+	assert_true(tournament_least(&tournament) == TOURNAMENT_NONE);
+	for (size_t i = 0; i < STREAMS; i++)
+		keys[i] = TOURNAMENT_NONE;
+	for (size_t step = 0; step < STEPS; step++) {
+		size_t i = rng_below(&rng, STREAMS);
+		tournament_key key = (tournament_key)rng_below(&rng, 1000) << 64 | i;
+		if (keys[i] == TOURNAMENT_NONE) {
+			assert_int_equal(tournament_add(&tournament, key, &places[i]), 0);
+		} else if (rng_below(&rng, 4) == 0) {
+			key = TOURNAMENT_NONE;
+			tournament_remove(&tournament, places[i]);
+		} else {
+			tournament_set(&tournament, places[i], key);
+		}
+		keys[i] = least = key;
+		for (size_t j = 0; j < STREAMS; j++)
+			least = keys[j] < least ? keys[j] : least;
+		assert_true(tournament_least(&tournament) == least);
+	}
+	assert_int_equal(tournament.place_count, 64);
+	tournament_release(&tournament);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -427,6 +461,7 @@ int main(void)
 		cmocka_unit_test(a_thread_starts_when_it_was_created),
 		cmocka_unit_test(a_lock_held_shortly_is_one_row_and_two_events),
 		cmocka_unit_test(events_of_many_threads_come_in_order_of_time),
+		cmocka_unit_test(a_tournament_finds_the_least_of_those_who_take_part),
 		cmocka_unit_test(a_million_short_threads_are_read),
 		cmocka_unit_test(a_size_limit_ends_recording_and_is_told),
 		cmocka_unit_test(the_writer_refuses_what_a_file_cannot_hold),
