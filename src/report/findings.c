@@ -41,7 +41,9 @@ static void add_speedup(struct strbuf *out, const struct forecast *f)
 	struct quantity_text subject = { "one thread" };
 	if (base->threads > 1)
 		snprintf(subject.text, sizeof subject.text, "%" PRIu32 " threads", base->threads);
-	if (speedup >= 0.995)
+	if (speedup >= 0.995 && speedup < 1.005)
+		strbuf_addf(out, ": as fast as %s", subject.text);
+	else if (speedup >= 0.995)
 		strbuf_addf(
 			out, ": %s times as fast as %s", factor_text(speedup).text, subject.text);
 	else if (speedup > 0)
@@ -90,7 +92,11 @@ static void add_limit(struct strbuf *out, const struct forecast *f)
 				f->point_count);
 		return;
 	}
-	double gain = speed_ratio(f->metric, f->points[0].value, stop->value);
+	double one = f->points[0].value, gain = speed_ratio(f->metric, one, stop->value);
+	if (gain < 1.005 && (!best || speed_ratio(f->metric, one, best->value) < 1.005)) {
+		strbuf_add(out, "It does not scale: no count is faster than one thread.\n");
+		return;
+	}
 	bool hardly_scales = stop->threads > 1 && gain < 1.05;
 	strbuf_addf(out, "It %s at %" PRIu32 " thread%s (%s)",
 		hardly_scales ? "hardly scales: it is fastest" : "stops scaling", stop->threads,

@@ -35,6 +35,7 @@ const struct auto_model auto_model_default = {
 		.sigma_centre = 0.3,
 		.noise_centre = 0.012,
 		.prior_width = 1.5,
+		.serial_prior = 0.1,
 	},
 	.law_residual = 0.002,
 	.between = 1.5,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One hypothesis is a pair (sigma, r). For each, a forward pass over all thread counts from 1 gives
+ * One hypothesis is a pair (sigma, r), or an r alone of a program that threads do nothing for. For each, a forward pass over all thread counts from 1 gives
  * its likelihood and the filtered states, and a backward pass the smoothed ones; hypotheses are
  * then averaged by weight. One set of state arrays serves them all, so memory does not grow with
  * the grid.
@@ -28,7 +28,10 @@ static const double START_LEVEL_VARIANCE = 1e4;
 static const double SIGMAS[] = { 0.05, 0.15, 0.4, 1.0 };
 static const double NOISES[] = { 0.003, 0.01, 0.03, 0.1 };
 
-enum { HYPOTHESES = ARRAY_SIZE(SIGMAS) * ARRAY_SIZE(NOISES) };
+enum {
+	PROCESSES = ARRAY_SIZE(SIGMAS) * ARRAY_SIZE(NOISES),
+	HYPOTHESES = PROCESSES + ARRAY_SIZE(NOISES)
+};
 
 /* Gaussian over (level, slope). */
 struct state {
@@ -42,21 +45,38 @@ struct step {
 };
 
 struct hypothesis {
+	bool is_serial; /* X is the same at all counts: the exponent is 0 and nothing makes it drift */
 	double sigma, noise, log_prior;
 };
 
 static struct hypothesis hypothesis_at(const struct exponent_model *model, size_t i)
 {
-	double sigma = SIGMAS[i / ARRAY_SIZE(NOISES)], noise = NOISES[i % ARRAY_SIZE(NOISES)];
-	double a = log(sigma / model->sigma_centre) / model->prior_width;
+	double noise = NOISES[i % ARRAY_SIZE(NOISES)];
 	double b = log(noise / model->noise_centre) / model->prior_width;
-	return (struct hypothesis){ sigma, noise, -0.5 * (a * a + b * b) };
+	if (i >= PROCESSES)
+		return (struct hypothesis){ true, 0, noise,
+			log(model->serial_prior) - 0.5 * b * b };
+	double sigma = SIGMAS[i / ARRAY_SIZE(NOISES)];
+	double a = log(sigma / model->sigma_centre) / model->prior_width;
+	return (struct hypothesis){ false, sigma, noise, -0.5 * (a * a + b * b) };
+}
+
+/* Before any measurement, at one thread. */
+static struct state start_of(const struct exponent_model *model, const struct exponent_data *data,
+	const struct hypothesis *h)
+{
+	double slope = h->is_serial ? 0 : model->start_slope;
+	double sd = h->is_serial ? 0 : model->start_slope_sd;
+	return (struct state){ data->log_x[0] - log(data->threads[0]) * slope, slope,
+		START_LEVEL_VARIANCE, 0, sd * sd };
 }
 
 /* The state after dt: the drift's local linear equation solved exactly, Brownian noise on g. */
-static struct step propagate(
-	const struct exponent_model *model, const struct state *from, double dt, double sigma)
+static struct step propagate(const struct exponent_model *model, const struct state *from,
+	double dt, const struct hypothesis *h)
 {
+	if (h->is_serial)
+		return (struct step){ *from, *from, dt, 1 };
 	const double *d = model->drift;
 	double g = fmin(fmax(from->slope, DRIFT_LOW), DRIFT_HIGH);
 	double fall = d[0] + g * (d[1] + g * d[2]);
@@ -65,7 +85,7 @@ static struct step propagate(
 	bool small = fabs(x) < 1e-3; /* the series' next term is below 1e-7 of dt */
 	double once = small ? dt * (1 - x / 2) : (1 - decay) / rate;
 	double twice = small ? dt * dt / 2 : (dt - once) / rate;
-	double q = sigma * sigma;
+	double q = h->sigma * h->sigma;
 	struct step s = { .level_by_slope = once, .slope_by_slope = decay };
 	s.predicted = (struct state){
 		.level = from->level + from->slope * dt - fall * twice,
@@ -105,13 +125,10 @@ static double filter(const struct exponent_model *model, const struct exponent_d
 	size_t next = 0;
 	for (size_t i = 0; i < node_count; i++) {
 		if (i == 0) {
-			double back = log(data->threads[0]) * model->start_slope;
-			steps[0].filtered = (struct state){ data->log_x[0] - back,
-				model->start_slope, START_LEVEL_VARIANCE, 0,
-				model->start_slope_sd * model->start_slope_sd };
+			steps[0].filtered = start_of(model, data, h);
 		} else {
 			double dt = log((double)(i + 1) / (double)i);
-			steps[i] = propagate(model, &steps[i - 1].filtered, dt, h->sigma);
+			steps[i] = propagate(model, &steps[i - 1].filtered, dt, h);
 		}
 		if (next == data->count || data->threads[next] != i + 1)
 			continue;
@@ -125,8 +142,12 @@ static double filter(const struct exponent_model *model, const struct exponent_d
 }
 
 /* Smooths the filtered states from `last` (the last measured node) down to the first. */
-static void smooth(struct step *steps, size_t last)
+static void smooth(struct step *steps, size_t last, const struct hypothesis *h)
 {
+	for (size_t i = last; h->is_serial && i-- > 0;)
+		steps[i].filtered = steps[last].filtered;
+	if (h->is_serial)
+		return;
 	for (size_t i = last; i-- > 0;) {
 		const struct step *after = &steps[i + 1];
 		const struct state *p = &after->predicted, *s = &after->filtered;
@@ -173,6 +194,13 @@ static void accumulate(const struct step *steps, size_t node_count, const struct
 	}
 }
 
+/* Curves that begin above one thread may be on a plateau after a rise: those are none of a serial program. */
+static bool is_possible(const struct exponent_model *model, const struct exponent_data *data,
+	const struct hypothesis *h)
+{
+	return !h->is_serial || (model->serial_prior > 0 && data->threads[0] == 1);
+}
+
 /* Posterior weights of the hypotheses, summing to one. */
 static void weigh(const struct exponent_model *model, const struct exponent_data *data,
 	struct step *steps, size_t node_count, double weights[HYPOTHESES])
@@ -180,7 +208,9 @@ static void weigh(const struct exponent_model *model, const struct exponent_data
 	double best = -INFINITY, sum = 0;
 	for (size_t i = 0; i < HYPOTHESES; i++) {
 		struct hypothesis h = hypothesis_at(model, i);
-		weights[i] = h.log_prior + filter(model, data, &h, steps, node_count);
+		weights[i] = -INFINITY;
+		if (is_possible(model, data, &h))
+			weights[i] = h.log_prior + filter(model, data, &h, steps, node_count);
 		best = fmax(best, weights[i]);
 	}
 	for (size_t i = 0; i < HYPOTHESES; i++) {
@@ -205,12 +235,14 @@ int exponent_predict(const struct exponent_model *model, const struct exponent_d
 	for (size_t i = 0; i < node_count; i++)
 		ret[i] = (struct exponent_node){ 0 };
 	for (size_t i = 0; i < HYPOTHESES; i++) {
+		if (weights[i] == 0)
+			continue;
 		struct hypothesis h = hypothesis_at(model, i);
 		(void)filter(model, data, &h, steps, node_count); /* its weight is known */
 		summary.slope += weights[i] * steps[last].filtered.slope;
 		summary.noise += weights[i] * h.noise;
 		summary.volatility += weights[i] * h.sigma;
-		smooth(steps, last);
+		smooth(steps, last, &h);
 		if (data->keeps_shares)
 			bound_below(steps, data->threads[0] - 1);
 		accumulate(steps, node_count, &h, weights[i], ret);

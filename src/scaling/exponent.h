@@ -42,6 +42,7 @@ struct exponent_model {
 	double tail_degrees; /* of Student's t; large: normal */
 	double sigma_centre, noise_centre; /* medians of the log-normal priors of sigma and r */
 	double prior_width; /* of both, in factors of e */
+	double serial_prior; /* weight of a curve that is flat from one thread on, beside that of a sigma; 0: none is */
 };
 
 struct exponent_summary {

@@ -49,6 +49,22 @@ static double classic(uint32_t n)
 	return 100 * (0.05 + 0.95 / n + 0.002 * (n - 1));
 }
 
+static void a_program_that_threads_do_nothing_for_stays_as_it_is(void **state)
+{
+	(void)state;
+	const double noise[] = { 1.01, 0.985, 1, 1.015 };
+	struct sample s = { .curve.metric = METRIC_TIME },
+		      plateau = { .curve.metric = METRIC_TIME };
+	for (uint32_t n = 1; n <= 4; n++) {
+		add(&s, n, 100 * noise[n - 1]);
+		add(&plateau, 8 * n, 100 * noise[n - 1]);
+	}
+	AUTO(forecast) struct forecast *f = run(&s, 32);
+	expect_within(f, 8, 100, 0.03);
+	AUTO(forecast) struct forecast *risen = run(&plateau, 64);
+	assert_true(risen->points[0].value > 150);
+}
+
 static void classic_strong_scaling_is_met(void **state)
 {
 	(void)state;
@@ -239,6 +255,7 @@ static void the_process_passes_through_clean_measurements(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_program_that_threads_do_nothing_for_stays_as_it_is),
 		cmocka_unit_test(classic_strong_scaling_is_met),
 		cmocka_unit_test(linear_scaling_goes_on),
 		cmocka_unit_test(time_and_throughput_tell_the_same),

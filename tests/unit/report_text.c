@@ -164,6 +164,26 @@ static void who_does_not_scale_is_told_so(void **state)
 					 "by 2%; at 8 it is 34% slower than there.\n"));
 }
 
+static void who_is_fastest_alone_is_compared_once(void **state)
+{
+	(void)state;
+	AUTO(forecast) struct forecast *f = fixture_forecast(METRIC_TIME, 8, 4, 100);
+	for (size_t i = 0; i < f->point_count; i++)
+		f->points[i].value = f->points[i].measured = 100 + (double)(i * i);
+	f->best_threads = f->stops_scaling_at = 1;
+	AUTO_RELEASE(strbuf) struct strbuf slower = text_of(f);
+	assert_non_null(
+		strstr(slower.text, ": one thread is 1.49 times as fast.\n"
+				    "It does not scale: no count is faster than one thread.\n"));
+	for (size_t i = 0; i < f->point_count; i++)
+		f->points[i].value = f->points[i].measured = 100 - 0.01 * (double)i;
+	f->best_threads = f->stops_scaling_at = 2;
+	AUTO_RELEASE(strbuf) struct strbuf flat = text_of(f);
+	assert_non_null(
+		strstr(flat.text, ": as fast as one thread.\n"
+				  "It does not scale: no count is faster than one thread.\n"));
+}
+
 static void long_names_keep_their_ends(void **state)
 {
 	(void)state;
@@ -325,6 +345,7 @@ int main(void)
 		cmocka_unit_test(without_utf8_it_is_ascii),
 		cmocka_unit_test(what_was_not_measured_is_not_compared_with),
 		cmocka_unit_test(who_does_not_scale_is_told_so),
+		cmocka_unit_test(who_is_fastest_alone_is_compared_once),
 		cmocka_unit_test(long_names_keep_their_ends),
 		cmocka_unit_test(colour_adds_nothing_but_colour),
 		cmocka_unit_test(any_width_is_kept),
