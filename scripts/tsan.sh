@@ -7,7 +7,7 @@ source=$(cd "$(dirname "$0")/.." && pwd)
 build=${CORECAST_BUILD:-$source/build-tsan}
 programs=(hot_lock slow_stage serial)
 [ -f "$build/build.ninja" ] || CC=clang CXX=clang++ meson setup "$build" "$source" -Db_sanitize=thread \
-	-Db_lundef=false -Doptimization=1 -Dhtml=disabled -Ddocs=disabled >&2
+	-Db_lundef=false -Doptimization=0 -Dhtml=disabled -Ddocs=disabled >&2
 ninja -C "$build" corecast preload/libcorecast-sync.so "${programs[@]/#/examples/bottlenecks/}" >&2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
