@@ -6,16 +6,17 @@
 #include "base/err.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 
-/* { 0 } does nothing. */
+/* { 0 } does nothing. Not to be moved while it runs. */
 struct periodic {
 	int (*step)(void *context); /* a negative errno ends it */
 	void *context;
 	unsigned pause_ms;
 	pthread_t thread;
 	bool has_thread;
-	bool is_over; /* atomic: it shall end */
+	sem_t over; /* posted: it shall end */
 	int status; /* the last step's; after the stop */
 };
 
@@ -23,7 +24,7 @@ struct periodic {
 int periodic_start(struct periodic *periodic, int (*step)(void *context), void *context,
 	unsigned pause_ms, struct err *err);
 
-/* Waits for the step that is under way; what that returned. Also when nothing was started. */
+/* Waits for the step that is under way, for no pause; what that returned. Also when nothing was started. */
 int periodic_stop(struct periodic *periodic);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "collect/capture.h"
 #include "collect/launch.h"
+#include "collect/periodic.h"
 #include "collect/sched_wait.h"
 #include "collect/tree.h"
 
@@ -339,6 +340,25 @@ static void what_a_process_waits_for_a_core_is_known_while_it_runs(void **state)
 	}
 }
 
+static int count_step(void *context)
+{
+	(void)__atomic_add_fetch((int *)context, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* With pauses of six weeks this ends by being stopped only. */
+static void what_is_done_again_and_again_is_stopped_at_once(void **state)
+{
+	(void)state;
+	int steps = 0;
+	struct periodic periodic;
+	assert_int_equal(periodic_start(&periodic, count_step, &steps, UINT32_MAX, NULL), 0);
+	while (__atomic_load_n(&steps, __ATOMIC_RELAXED) == 0)
+		(void)sched_yield(); /* it cannot fail */
+	assert_int_equal(periodic_stop(&periodic), 0);
+	assert_int_equal(steps, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +375,7 @@ int main(void)
 		cmocka_unit_test(waiting_for_a_core_is_found_exactly),
 		cmocka_unit_test(waiting_for_a_core_is_found_by_polling),
 		cmocka_unit_test(what_a_process_waits_for_a_core_is_known_while_it_runs),
+		cmocka_unit_test(what_is_done_again_and_again_is_stopped_at_once),
 	};
 	return cmocka_run_group_tests_name("launch", tests, NULL, NULL);
 }
