@@ -279,11 +279,17 @@ static int add_unsteadiness(struct build *build)
 
 static int add_drift(struct build *build)
 {
-	double arrivals = build_drift_of_arrivals(build);
-	int code = add_share(build, build_drift_of_turns(build),
+	double arrivals = build_drift_of_arrivals(build), turns = build_drift_of_turns(build);
+	int code = add_share(build, turns,
 		"the workload changed while it was recorded: what threads do for each item or "
 		"request took another time later in the run than at first, by",
 		"; the model is of their mixture");
+	if (code == 0 && !(turns > 0.1))
+		code = add_share(build, build_phases_of_turns(build),
+			"what threads do for each item or request took longer at some times of the "
+			"run than at others, by",
+			"; in the model, where times do not depend on those before, it does not: "
+			"queues are longer than it says");
 	if (code == 0)
 		code = add_share(build, fabs(arrivals),
 			arrivals > 0 ? "the workload changed while it was recorded: later in the "

@@ -8,17 +8,24 @@
 
 #include <math.h>
 
-enum { SLICES = 16, SEEN_LEAST = 20, FILLED_LEAST = 3 };
+enum { SLICES = 16, SEEN_LEAST = 20, FILLED_LEAST = 3, PARTS = 64 };
 static const double far = 5;
 
 /* What is compared is the mean of what was added, or how much was. */
 struct slices {
 	double count[SLICES], sum[SLICES];
 	bool are_counts;
+	struct seen {
+		double count, sum, squares;
+	} parts[PARTS]; /* the same, finer */
 };
 
 static void add(struct slices *slices, double at, double value)
 {
+	struct seen *part = &slices->parts[at >= 1 ? PARTS - 1 : (int)(at * PARTS)];
+	part->count++;
+	part->sum += value;
+	part->squares += value * value;
 	int slice = (int)(at * SLICES);
 	slice = slice < 0 ? 0 : slice;
 	slice = slice >= SLICES ? SLICES - 1 : slice;
@@ -75,6 +82,35 @@ static double change_of(const struct slices *slices)
 		}
 	}
 	return change;
+}
+
+/*
+ * How much the means of parts of the run differ beyond chance, relative to the mean of all: a standard deviation; 0: no more than
+ * by chance. One-way analysis of variance; F's own spread is that of the many parts' chi-squared. The first and the last part,
+ * where threads start and end, do not count.
+ */
+static double phases_of(const struct slices *slices)
+{
+	struct seen all = { 0 };
+	double groups = 0, between = 0, squares = 0;
+	for (int i = 1; i < PARTS - 1; i++) {
+		const struct seen *part = &slices->parts[i];
+		if (part->count < 2)
+			continue;
+		groups++;
+		all.count += part->count;
+		all.sum += part->sum;
+		all.squares += part->squares;
+		squares += part->sum * part->sum / part->count;
+	}
+	if (groups < PARTS / 2 || all.count < 2 * groups || !(all.sum > 0))
+		return 0;
+	between = (squares - all.sum * all.sum / all.count) / (groups - 1);
+	double within = (all.squares - squares) / (all.count - groups);
+	if (!(within > 0) || between < within * (1 + far * sqrt(2 / (groups - 1))))
+		return 0;
+	double mean = all.sum / all.count;
+	return sqrt((between - within) / (all.count / groups)) / mean;
 }
 
 /* Where a thread begins with its next item, request or ticket. */
@@ -148,7 +184,8 @@ static void find_span(const struct build *build, const struct build_group *group
 	}
 }
 
-double build_drift_of_turns(const struct build *build)
+/* Of what groups do for each item or request, a figure of each weighted by its time. */
+static double weigh_turns(const struct build *build, double (*figure)(const struct slices *))
 {
 	double cost = 0, change = 0;
 	const struct services services = services_of(&build->disk);
@@ -166,9 +203,19 @@ double build_drift_of_turns(const struct build *build)
 		for (int j = 0; j < SLICES; j++)
 			sum += slices.sum[j];
 		cost += sum;
-		change += sum * fabs(change_of(&slices));
+		change += sum * fabs(figure(&slices));
 	}
 	return cost > 0 ? change / cost : 0;
+}
+
+double build_drift_of_turns(const struct build *build)
+{
+	return weigh_turns(build, change_of);
+}
+
+double build_phases_of_turns(const struct build *build)
+{
+	return weigh_turns(build, phases_of);
 }
 
 static double sum_of(const struct build_requests *requests)

@@ -121,6 +121,8 @@ double build_uncertainty(const struct build *build);
 /* drift.c: how much more or less was asked for later in the run, relative to the time before; 0: no more than by chance. */
 double build_drift_of_turns(
 	const struct build *build); /* time for each item or request, of all such time */
+/* How much that time goes up and down in the course of the run, as a standard deviation relative to its mean; 0: as by chance. */
+double build_phases_of_turns(const struct build *build);
 double build_drift_of_arrivals(const struct build *build);
 /* Whether intervals between arrivals depend on one another, so that drawing them one by one loses their bursts. */
 bool build_come_in_bursts(const struct build *build);

@@ -165,15 +165,15 @@ static void sleeps_that_items_do_not_explain_stay(void **state)
 	assert_int_equal(count_ops(model, 0, MODEL_PUT), 0);
 }
 
-/* One worker gets 400 items of which the later half may take longer. */
-static struct model *items_of(uint64_t first_ns, uint64_t second_ns)
+/* One worker gets 400 items of which those of every other of the run's `parts` may take longer. */
+static struct model *items_of(uint64_t first_ns, uint64_t second_ns, int parts)
 {
 	struct script s = begin(1);
 	for (int i = 0; i < 400; i++) {
 		op(&s, MAIN, EVENT_RELEASE, WHAT_QUEUE, 500, PUT);
 		op(&s, 1, EVENT_PASS, WHAT_QUEUE, 500, LOOK);
 		sleeps(&s, 1, NAP_SITE,
-			(i < 200 ? first_ns : second_ns) + (uint64_t)(i % 7) * 1000);
+			(i * parts / 400 % 2 ? second_ns : first_ns) + (uint64_t)(i % 7) * 1000);
 	}
 	return finish(&s, 1);
 }
@@ -181,10 +181,14 @@ static struct model *items_of(uint64_t first_ns, uint64_t second_ns)
 static void a_workload_that_changes_is_told(void **state)
 {
 	(void)state;
-	AUTO(model) struct model *steady = items_of(50000, 50000);
-	AUTO(model) struct model *changed = items_of(40000, 80000);
+	AUTO(model) struct model *steady = items_of(50000, 50000, 2);
+	AUTO(model) struct model *mixed = items_of(40000, 80000, 400);
+	AUTO(model) struct model *changed = items_of(40000, 80000, 2);
+	AUTO(model) struct model *in_phases = items_of(40000, 80000, 16);
 	assert_false(has_note(steady, "changed while it was recorded"));
+	assert_false(has_note(steady, "at some times") || has_note(mixed, "at some times"));
 	assert_true(has_note(changed, "changed while it was recorded"));
+	assert_true(has_note(in_phases, "at some times"));
 }
 
 /* Requests that come alone or, in equal parts of the run, in bursts; 400 in all. */
