@@ -2,6 +2,7 @@
 #include "analysed.h"
 
 #include "base/path.h"
+#include "base/plural.h"
 #include "code/runtimes.h"
 #include "code/variables.h"
 #include "code/vdso.h"
@@ -89,7 +90,7 @@ static void say_quality(const char *path, const struct trace_quality *quality, F
 	if (quality->torn_chunks > 0)
 		fprintf(notes,
 			"corecast: %s: %" PRIu64 " part%s of the file %s damaged and left out\n",
-			path, quality->torn_chunks, quality->torn_chunks == 1 ? "" : "s",
+			path, quality->torn_chunks, plural(quality->torn_chunks),
 			quality->torn_chunks == 1 ? "is" : "are");
 	if (quality->is_full)
 		fprintf(notes, "corecast: %s: recording ended at its size limit, or the disk's\n",

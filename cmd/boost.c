@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* corecast boost: gives the most critical thread of a running program more speed, slice by slice. */
 #include "alongside.h"
+#include "base/plural.h"
 #include "boost_session.h"
 #include "command.h"
 
@@ -97,8 +98,8 @@ static void print_text(const struct values *v, const struct boost_session_result
 	fprintf(stderr,
 		"corecast: %.3f s, %llu slices, %llu change%s%s; a thread %s faster for %.0f%%\n",
 		r->seconds, (unsigned long long)r->slices, (unsigned long long)r->changes,
-		r->changes == 1 ? "" : "s", v->is_dry ? " (none made)" : "",
-		v->is_dry ? "would be" : "was", r->seconds > 0 ? 100 * r->fast_s / r->seconds : 0);
+		plural(r->changes), v->is_dry ? " (none made)" : "", v->is_dry ? "would be" : "was",
+		r->seconds > 0 ? 100 * r->fast_s / r->seconds : 0);
 	for (size_t i = 0; i < r->tally_count && i < ROWS_FOR_PEOPLE; i++)
 		fprintf(stderr, "corecast: %-15s %7u  critical %8.3f s  faster %8.3f s %5ux\n",
 			r->tallies[i].name, r->tallies[i].tid, r->tallies[i].held_s,

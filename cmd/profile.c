@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* corecast profile: runs a program in an emulator and keeps what its threads execute, for any processor. */
 #include "analysed.h"
+#include "base/plural.h"
 #include "command.h"
 #include "profiled.h"
 #include "terminal.h"
@@ -103,8 +104,7 @@ static void show_progress(const struct profiler_state *state)
 	struct quantity_text instructions =
 		quantity_format(QUANTITY_COUNT, (double)state->instructions);
 	fprintf(stderr, "%sprofiled for %.0f s: %s instructions, %u thread%s\r", clear_line,
-		state->elapsed_s, instructions.text, state->threads,
-		state->threads == 1 ? "" : "s");
+		state->elapsed_s, instructions.text, state->threads, plural(state->threads));
 	fflush(stderr);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* corecast record: runs a program, or joins one, and keeps what its threads did to one another. */
+#include "base/plural.h"
 #include "command.h"
 
 #include "base/mem.h"
@@ -117,7 +118,7 @@ static void print_summary(const char *path, const struct record_result *result)
 			(double)closed->raw_bytes / records, (unsigned long long)result->lost);
 	if (result->samples > 0)
 		fprintf(stderr, "corecast: %llu sample%s of what ran, %llu lost\n",
-			(unsigned long long)result->samples, result->samples == 1 ? "" : "s",
+			(unsigned long long)result->samples, plural(result->samples),
 			(unsigned long long)result->samples_lost);
 	if (*result->no_samples.text)
 		fprintf(stderr, "corecast: without samples of what ran: %s\n",

@@ -4,6 +4,7 @@
 #include "command.h"
 #include "tune_session.h"
 
+#include "base/plural.h"
 #include "steer/actuator.h"
 #include "code/preloadable.h"
 #include "steer/rate.h"
@@ -98,14 +99,15 @@ static json_t *to_json(const struct values *v, const struct tune_session_result 
 static void print_text(const struct tune_session_result *r)
 {
 	fprintf(stderr,
-		"corecast: %s %u threads after %u intervals (%u of search); the workload "
-		"changed %u times\n",
+		"corecast: %s %u thread%s after %u interval%s (%u of search); the workload "
+		"changed %u time%s\n",
 		r->last.state == TUNER_HOLDING ? "held" : "still searching at", r->last.held,
-		r->intervals, r->last.steps, r->restarts);
+		plural(r->last.held), r->intervals, plural(r->intervals), r->last.steps,
+		r->restarts, plural(r->restarts));
 	for (size_t i = 0; i < r->total_count; i++)
-		fprintf(stderr, "corecast: %6u threads  %6u intervals  %12.6g/s\n",
-			r->totals[i].threads, r->totals[i].intervals,
-			r->totals[i].work / r->totals[i].seconds);
+		fprintf(stderr, "corecast: %6u thread%-1s  %6u interval%-1s  %12.6g/s\n",
+			r->totals[i].threads, plural(r->totals[i].threads), r->totals[i].intervals,
+			plural(r->totals[i].intervals), r->totals[i].work / r->totals[i].seconds);
 }
 
 static int print_result(const struct values *v, struct tune_session *session, struct err *err)

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/plural.h"
 #include "collect/sync_stalls.h"
 #include "collect/tree.h"
 #include "steer/actuator.h"
@@ -201,8 +202,9 @@ static void tell(const struct tune_session *session, const struct tuner_decision
 	if (session->opts.messages && (d->threads != before->threads || d->held != before->held ||
 					      d->state != before->state || d->has_restarted))
 		fprintf(session->opts.messages,
-			"corecast: %7.1f s  %u threads: %.6g/s; %s%s %u: %s\n", at, before->threads,
-			d->performance, d->has_restarted ? "the workload changed; " : "",
+			"corecast: %7.1f s  %u thread%s: %.6g/s; %s%s %u: %s\n", at,
+			before->threads, plural(before->threads), d->performance,
+			d->has_restarted ? "the workload changed; " : "",
 			d->is_look                  ? "looking at"
 			: d->state == TUNER_HOLDING ? "holding"
 						    : "trying",
@@ -239,9 +241,9 @@ static void tell_bounded(struct tune_session *session, double busy)
 	if (session->opts.messages)
 		fprintf(session->opts.messages,
 			"corecast: %7.1f s  %.0f%% of the cores are idle, but the program may have "
-			"room for %u threads only: --max N, for more\n",
+			"room for %u thread%s only: --max N, for more\n",
 			clock_now_s(CLOCK_MONOTONIC) - session->start_s, 100 * (1 - busy),
-			session->opts.max);
+			session->opts.max, plural(session->opts.max));
 }
 
 /* Behind an interval: the highest count is the best, and the cores are idle all the same. */
@@ -426,8 +428,8 @@ static int leave_best(struct tune_session *session, pid_t pid, struct err *err)
 	if (!goes_on || !best || actuator_restores(session->actuator))
 		return 0;
 	if (session->opts.messages)
-		fprintf(session->opts.messages, "corecast: process %d goes on with %u threads\n",
-			pid, best->threads);
+		fprintf(session->opts.messages, "corecast: process %d goes on with %u thread%s\n",
+			pid, best->threads, plural(best->threads));
 	return best->threads == d->threads
 		       ? 0
 		       : actuator_set(session->actuator, pid, best->threads, err);

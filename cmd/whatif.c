@@ -3,6 +3,7 @@
  * corecast whatif: a recorded run, replayed on other numbers of cores, or with a part of it made faster
  * or left out; with each prediction how well the replay reproduces what was measured.
  */
+#include "base/plural.h"
 #include "command.h"
 #include "terminal.h"
 #include "whatif_parts.h"
@@ -114,7 +115,7 @@ static int refuse(const struct whatif *whatif, struct err *err)
 		"than "
 		"%.0f%%): a prediction would not be worth much. --force gives it all the same; "
 		"docs/models/replay.md tells what may be the reason",
-		whatif->facts.cores, whatif->facts.cores == 1 ? "" : "s",
+		whatif->facts.cores, plural(whatif->facts.cores),
 		(double)whatif->answer.replayed_ns / 1e9, (double)whatif->facts.measured_ns / 1e9,
 		100 * whatif->answer.error, 100 * WHATIF_LIMIT);
 }

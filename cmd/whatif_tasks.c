@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Predictions: all replays of all points, shared out (share_tasks.h). */
+#include "base/plural.h"
 #include "share_tasks.h"
 #include "whatif_parts.h"
 
@@ -84,7 +85,7 @@ static int take(const struct sharing *s, size_t number, uint64_t *ret_ns, struct
 	if (found->code < 0) {
 		int code = play_task(s, number, ret_ns, &point->results, err);
 		return code < 0 ? err_prefix(err, code, "on %u core%s", point->cores,
-					  point->cores == 1 ? "" : "s")
+					  plural(point->cores))
 				: 0;
 	}
 	*ret_ns = found->ns;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the machine offers: cores, limits on them, waiting times, clocks, energy. */
+#include "base/plural.h"
 #include "doctor/doctor_checks.h"
 
 #include "base/readfile.h"
@@ -17,11 +18,6 @@ static const struct timespec WATCHED = { .tv_nsec = 300000000 };
 
 /* A forecast needs four counts, so fewer cores make each further count share a core. */
 enum { CORES_FOR_A_CURVE = 4 };
-
-static const char *plural(uint32_t n)
-{
-	return n == 1 ? "" : "s";
-}
 
 void doctor_check_cores(const struct doctor_place *place, struct doctor_finding *finding)
 {
@@ -192,7 +188,7 @@ void doctor_check_energy(const struct doctor_place *place, struct doctor_finding
 	if (code == 0) {
 		size_t packages = rapl_packages(rapl);
 		DOCTOR_SAY(finding->summary, "RAPL of %zu package%s, through powercap", packages,
-			packages == 1 ? "" : "s");
+			plural(packages));
 		return;
 	}
 	bool is_forbidden = code == -EACCES;

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a forecast says, in words, the answer first. Shared by the terminal and the page. */
+#include "base/plural.h"
 #include "report/forecast_view.h"
 
 #include <inttypes.h>
 #include <math.h>
-
-static const char *plural(uint32_t count)
-{
-	return count == 1 ? "" : "s";
-}
 
 static struct quantity_text value_text(const struct forecast *f, double value)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A forecast, or two compared, in a terminal: the answer, a plot, a table, stalls, notes. */
+#include "base/plural.h"
 #include "report/forecast_view.h"
 
 #include "base/cleanup.h"
@@ -83,8 +84,7 @@ static void add_stalls(struct strbuf *out, const struct forecast *f, const struc
 	/* A third for the name, 22 columns for the spaces and the two shares, the rest for the bar. */
 	size_t label = text_width(style) / 3, bar = text_width(style) - label - 22;
 	AUTO_RELEASE(strbuf) struct strbuf head = { 0 };
-	strbuf_addf(&head, "Share of all stalls at %" PRIu32 " thread%s", target,
-		target == 1 ? "" : "s");
+	strbuf_addf(&head, "Share of all stalls at %" PRIu32 " thread%s", target, plural(target));
 	if (has_past)
 		strbuf_addf(&head, " (at %" PRIu32 ", the highest measured)", f->measured_max);
 	strbuf_add(out, "\n");

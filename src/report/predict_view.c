@@ -3,6 +3,7 @@
 #include "report/predict_view.h"
 
 #include "base/cleanup.h"
+#include "base/plural.h"
 #include "report/page.h"
 #include "report/palette.h"
 #include "report/profile_view.h"
@@ -73,7 +74,7 @@ static void add_answer(struct strbuf *out, const struct predict_answer *answer)
 	strbuf_addf(out, "%s takes %s (", answer->subject, seconds(best->prediction.ns).text);
 	predict_add_span(out, best);
 	strbuf_addf(out, ") on %s, %" PRIu32 " core%s", best->processor.name,
-		best->prediction.cores, best->prediction.cores == 1 ? "" : "s");
+		best->prediction.cores, plural(best->prediction.cores));
 	if (answer->point_count > 1)
 		strbuf_addf(out, ": the fastest of %zu, %.2f times as fast as %s",
 			answer->point_count,

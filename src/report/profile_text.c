@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A profile in a terminal. */
+#include "base/plural.h"
 #include "report/profile_view.h"
 
 #include "base/cleanup.h"
@@ -52,7 +53,7 @@ static void add_summary(struct strbuf *out, const struct profile *profile, const
 	struct profile_totals totals = profile_totals_of(profile, -1);
 	strbuf_addf(&line, "%s: %s instructions of %zu thread%s, in %s stretches of %zu class%s",
 		subject, count_text(totals.instructions).text, profile->thread_count,
-		profile->thread_count == 1 ? "" : "s", count_text(totals.stretches).text,
+		plural(profile->thread_count), count_text(totals.stretches).text,
 		profile->class_count, profile->class_count == 1 ? "" : "es");
 	if (line.text)
 		add_line(out, style, line.text);

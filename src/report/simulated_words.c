@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What text, pages and figures of simulated settings say alike. */
+#include "base/plural.h"
 #include "report/simulated.h"
 
 #include <inttypes.h>
@@ -75,8 +76,7 @@ void simulated_add_best(struct strbuf *out, const struct simulated *simulated)
 void simulated_add_method(struct strbuf *out, const struct simulated *simulated)
 {
 	strbuf_addf(out, "%zu setting%s, %zu replication%s", simulated->count,
-		simulated->count == 1 ? "" : "s", simulated->replications,
-		simulated->replications == 1 ? "" : "s");
+		plural(simulated->count), simulated->replications, plural(simulated->replications));
 	if (simulated->requests)
 		strbuf_addf(out, " of %" PRIu64 " requests each", simulated->requests);
 	else if (simulated->duration_s > 0)

@@ -3,6 +3,7 @@
 #include "report/whatif_view.h"
 
 #include "base/cleanup.h"
+#include "base/plural.h"
 #include "report/page.h"
 
 #include <inttypes.h>
@@ -60,7 +61,7 @@ static void add_answer(struct strbuf *out, const struct whatif_answer *answer)
 		if (answer->points[i].predicted_ns < best->predicted_ns)
 			best = &answer->points[i];
 	strbuf_addf(out, "%s %" PRIu32 " core%s", answer->point_count > 1 ? "Fastest on" : "On",
-		best->cores, best->cores == 1 ? "" : "s");
+		best->cores, plural(best->cores));
 	add_changes(out, answer);
 	strbuf_addf(out, ": %s (%s to %s), %.2f times as fast as on the %" PRIu32 " recorded.\n",
 		seconds(best->predicted_ns).text, seconds(best->low_ns).text,
@@ -68,7 +69,7 @@ static void add_answer(struct strbuf *out, const struct whatif_answer *answer)
 	const struct whatif_point *rival = find_rival(answer, best);
 	if (rival)
 		strbuf_addf(out, "On %" PRIu32 " core%s it may be as fast: %s to %s.\n",
-			rival->cores, rival->cores == 1 ? "" : "s", seconds(rival->low_ns).text,
+			rival->cores, plural(rival->cores), seconds(rival->low_ns).text,
 			seconds(rival->high_ns).text);
 }
 
@@ -80,13 +81,13 @@ static void add_inferred(struct strbuf *out, const struct whatif_answer *answer)
 		strbuf_addf(out,
 			"With what was inferred of %zu condition%s the replay came to a deadlock: "
 			"replayed without it.\n",
-			answer->forgotten, answer->forgotten == 1 ? "" : "s");
+			answer->forgotten, plural(answer->forgotten));
 	if (f->in_turns > 0)
 		strbuf_addf(out,
 			"With what was inferred of %" PRIu64
 			" lock%s or barrier%s the replay came to a deadlock: such locks keep the "
 			"recorded order, such barriers let all pass.\n",
-			f->in_turns, f->in_turns == 1 ? "" : "s", f->in_turns == 1 ? "" : "s");
+			f->in_turns, plural(f->in_turns), plural(f->in_turns));
 	if (f->by_order > 0)
 		strbuf_addf(out,
 			"What %" PRIu64 " of %" PRIu64
@@ -104,7 +105,7 @@ static void add_inferred(struct strbuf *out, const struct whatif_answer *answer)
 			"%" PRIu64
 			" loop%s of sleeping ended when others were done: %s end%s when they are "
 			"done here.\n",
-			f->polls, f->polls == 1 ? "" : "s", f->polls == 1 ? "it" : "they",
+			f->polls, plural(f->polls), f->polls == 1 ? "it" : "they",
 			f->polls == 1 ? "s" : "");
 	if (f->shared_rounds > 0)
 		strbuf_addf(out,
@@ -112,7 +113,7 @@ static void add_inferred(struct strbuf *out, const struct whatif_answer *answer)
 			" round%s threads did different amounts of work and were done together: "
 			"taken as work that they shared out while they did it. If it was divided "
 			"beforehand, other cores give other times.\n",
-			f->shared_rounds, f->shared_rounds == 1 ? "" : "s");
+			f->shared_rounds, plural(f->shared_rounds));
 }
 
 static void add_doubts(struct strbuf *out, const struct whatif_answer *answer)
@@ -154,7 +155,7 @@ void whatif_add_findings(struct strbuf *out, const struct whatif_answer *answer)
 	const struct replay_facts *f = answer->facts;
 	add_answer(out, answer);
 	strbuf_addf(out, "Replayed on %" PRIu32 " core%s: %s, measured %s, error %+.1f%%.\n",
-		f->cores, f->cores == 1 ? "" : "s", seconds(answer->replayed_ns).text,
+		f->cores, plural(f->cores), seconds(answer->replayed_ns).text,
 		seconds(f->measured_ns).text, 100 * answer->error);
 	add_doubts(out, answer);
 }

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/plural.h"
 #include "scaling/runs_formats.h"
 
 #include <errno.h>
@@ -116,7 +117,7 @@ int runs_add_row(struct runs *runs, const struct runs_row *row, const char *name
 	if (!(row->value >= RUNS_VALUE_LEAST && row->value <= RUNS_VALUE_MOST))
 		return err_set(err, -EINVAL,
 			"%s: %g at %u thread%s is not a measurement: one from %g to %g", name,
-			row->value, row->threads, row->threads == 1 ? "" : "s", RUNS_VALUE_LEAST,
+			row->value, row->threads, plural(row->threads), RUNS_VALUE_LEAST,
 			RUNS_VALUE_MOST);
 	if (runs_append(runs, row) < 0)
 		return err_set(err, -ENOMEM, "out of memory");

@@ -60,7 +60,7 @@ wait "$tuner"
 kill "$idle"
 echo 4 >count # of 32 threads there is no rate
 until_held -s affinity --min 1 --max 1
-grep -q 'held 1 threads' messages
+grep -q 'held 1 thread after' messages
 if grep 'goes on with' messages; then exit 1; fi
 after=$(taskset -p "$program" | sed 's/.*: //')
 [ "$before" = "$after" ]
@@ -300,7 +300,7 @@ END
 : >log.csv
 "$CORECAST" tune -m 'print:at ([0-9,.]+k)' -s 'command:true {n}' -i 0.02 --max 1 --log log.csv -- sh ./program 1.23455e log.csv \
 	2>messages >out
-grep -q '1 threads: 1.23455e+07/s' messages
+grep -q '1 thread: 1.23455e+07/s' messages
 : >messages
 "$CORECAST" tune -m 'print:(nothing)' -s 'command:true {n}' -i 0.02 -- sh ./program 'nothing is tuned so far' messages \
 	2>messages >out || sed -n '$p' messages
