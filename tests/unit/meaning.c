@@ -70,6 +70,20 @@ static void broadcast(struct script *s, uint32_t tid, uint64_t cond)
 	event(s, tid, EVENT_RELEASE, WHAT_COND, cond, 0, EVENT_ALL);
 }
 
+static void lock_and_signal(struct script *s, uint32_t tid, uint64_t site, uint64_t cond)
+{
+	lock(s, tid, site);
+	signal_one(s, tid, cond);
+	unlock(s, tid);
+}
+
+static void lock_and_broadcast(struct script *s, uint32_t tid, uint64_t site, uint64_t cond)
+{
+	lock(s, tid, site);
+	broadcast(s, tid, cond);
+	unlock(s, tid);
+}
+
 static struct script begin(void)
 {
 	struct script s = { 0 };
@@ -190,9 +204,7 @@ static void who_finds_a_closed_queue_empty_is_refused(void **state)
 	wait_for_items(&s, &q);
 	put(&s, &q);
 	get(&s, &q); /* the 14th section, number 13; without waiting */
-	lock(&s, 1, CLOSE_SITE);
-	broadcast(&s, 1, HAS_ITEM);
-	unlock(&s, 1);
+	lock_and_broadcast(&s, 1, CLOSE_SITE, HAS_ITEM);
 	lock(&s, 2, GET_SITE); /* number 15: goes on without an item */
 	unlock(&s, 2);
 	const struct meaning_cond *items = finish(&s, HAS_ITEM);
@@ -230,9 +242,7 @@ static void a_queue_that_was_never_empty_is_closed(void **state)
 		put(&s, &q);
 	for (int i = 0; i < 6; i++)
 		get(&s, &q);
-	lock(&s, 1, CLOSE_SITE);
-	broadcast(&s, 1, HAS_ITEM);
-	unlock(&s, 1);
+	lock_and_broadcast(&s, 1, CLOSE_SITE, HAS_ITEM);
 	lock(&s, 2, GET_SITE); /* number 13 */
 	unlock(&s, 2);
 	const struct meaning_cond *items = finish(&s, HAS_ITEM);
@@ -252,9 +262,7 @@ static void a_queue_may_be_closed_at_two_places(void **state)
 	struct bounded q = { 0, 99 };
 	wait_for_items(&s, &q);
 	for (uint64_t i = 0; i < 2; i++) {
-		lock(&s, 1, CLOSE_SITE + i);
-		broadcast(&s, 1, HAS_ITEM);
-		unlock(&s, 1);
+		lock_and_broadcast(&s, 1, CLOSE_SITE + i, HAS_ITEM);
 	}
 	for (uint32_t tid = 2; tid <= 3; tid++) { /* numbers 14 and 15 */
 		lock(&s, tid, GET_SITE);
@@ -329,9 +337,7 @@ static void a_section_may_give_before_it_waits(void **state)
 		wait_begin(&s, tid, HAS_ITEM);
 	}
 	hand_out_batch(&s, TASKS);
-	lock(&s, 9, CLOSE_SITE);
-	broadcast(&s, 9, HAS_ITEM);
-	unlock(&s, 9);
+	lock_and_broadcast(&s, 9, CLOSE_SITE, HAS_ITEM);
 	for (uint32_t tid = 1; tid <= 2; tid++) {
 		wait_end(&s, tid, HAS_ITEM, 0);
 		unlock(&s, tid);
@@ -386,9 +392,7 @@ static enum meaning_kind kind_of_meetings(const uint32_t *last, int rounds, int 
 		uint32_t first = 3 - last[round];
 		lock(&s, first, PUT_SITE);
 		wait_begin(&s, first, HAS_ITEM);
-		lock(&s, last[round], PUT_SITE);
-		broadcast(&s, last[round], HAS_ITEM);
-		unlock(&s, last[round]);
+		lock_and_broadcast(&s, last[round], PUT_SITE, HAS_ITEM);
 		wait_end(&s, first, HAS_ITEM, 0);
 		unlock(&s, first);
 		for (int i = 0; i < passing; i++) {
@@ -422,9 +426,7 @@ static void a_gate_opens_once(void **state)
 		lock(&s, tid, GET_SITE);
 		wait_begin(&s, tid, HAS_ITEM);
 	}
-	lock(&s, 9, PUT_SITE);
-	broadcast(&s, 9, HAS_ITEM);
-	unlock(&s, 9);
+	lock_and_broadcast(&s, 9, PUT_SITE, HAS_ITEM);
 	for (uint32_t tid = 1; tid <= 3; tid++) {
 		wait_end(&s, tid, HAS_ITEM, 0);
 		unlock(&s, tid);
@@ -445,9 +447,7 @@ static void what_nothing_explains_stays_unknown(void **state)
 		if (i * 7 % 5 < 3) {
 			wait_begin(&s, 1, HAS_ITEM);
 			for (int j = 0; j < i * 3 % 4 + 1; j++) {
-				lock(&s, 2, PUT_SITE);
-				signal_one(&s, 2, HAS_ITEM);
-				unlock(&s, 2);
+				lock_and_signal(&s, 2, PUT_SITE, HAS_ITEM);
 			}
 			wait_end(&s, 1, HAS_ITEM, 0);
 		}
@@ -475,9 +475,7 @@ static void a_condition_may_have_two_mutexes(void **state)
 		assert_int_equal(sink_event(&s.sink, &wait, NULL), 0);
 		lock(&s, 2, GET_SITE);
 		wait_begin(&s, 2, HAS_ITEM); /* for an item */
-		lock(&s, 1, PUT_SITE);
-		broadcast(&s, 1, HAS_ITEM);
-		unlock(&s, 1);
+		lock_and_broadcast(&s, 1, PUT_SITE, HAS_ITEM);
 		lock(&s, 1, PUT_SITE);
 		wait_begin(&s, 1, HAS_ITEM); /* for room */
 		wait_end(&s, 2, HAS_ITEM, 0);
@@ -486,9 +484,7 @@ static void a_condition_may_have_two_mutexes(void **state)
 		wait_end(&s, 1, HAS_ITEM, 0);
 		broadcast(&s, 1, HAS_ITEM);
 		unlock(&s, 1);
-		lock(&s, 2, GET_SITE);
-		broadcast(&s, 2, HAS_ITEM);
-		unlock(&s, 2);
+		lock_and_broadcast(&s, 2, GET_SITE, HAS_ITEM);
 		event(&s, 3, EVENT_PASS, WHAT_COND, HAS_ITEM, 0, EVENT_WAITED);
 		event(&s, 3, EVENT_PASS, WHAT_MUTEX, OTHER_LOCK, 0, EVENT_IMPLICIT);
 		event(&s, 3, EVENT_RELEASE, WHAT_MUTEX, OTHER_LOCK, 0, 0);
@@ -536,16 +532,12 @@ static void what_explains_no_wait_explains_nothing(void **state)
 	struct script s = begin();
 	for (int i = 0; i < 100; i++) {
 		for (int k = 0; k < 2; k++) {
-			lock(&s, 1, PUT_SITE);
-			signal_one(&s, 1, HAS_ITEM);
-			unlock(&s, 1);
+			lock_and_signal(&s, 1, PUT_SITE, HAS_ITEM);
 		}
 		lock(&s, 2, GET_SITE);
 		if (i == 60) {
 			wait_begin(&s, 2, HAS_ITEM);
-			lock(&s, 1, PUT_SITE);
-			signal_one(&s, 1, HAS_ITEM);
-			unlock(&s, 1);
+			lock_and_signal(&s, 1, PUT_SITE, HAS_ITEM);
 			wait_end(&s, 2, HAS_ITEM, 0);
 		}
 		unlock(&s, 2);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a forecast says, in words, the answer first. Shared by the terminal and the page. */
-#include "base/plural.h"
 #include "report/forecast_view.h"
+
+#include "base/plural.h"
 
 #include <inttypes.h>
 #include <math.h>
