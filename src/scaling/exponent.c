@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Outside, the quadratic says nothing; exponents return slowly. */
+/* Outside, the quadratic says nothing; exponents return slowly. Nor does a fall that is steeper go on past the data. */
 static const double DRIFT_LOW = -1.5, DRIFT_HIGH = 1.2, DRIFT_OUTSIDE = 0.05;
 
 /* Throughput per thread does not rise far beyond the data, whatever noise suggests. */
@@ -136,7 +136,8 @@ static double filter(const struct exponent_model *model, const struct exponent_d
 		log_likelihood += update(&steps[i].filtered, data->log_x[next],
 			h->noise * h->noise + spread * spread, model->tail_degrees);
 		if (++next == data->count)
-			steps[i].filtered.slope = fmin(steps[i].filtered.slope, SLOPE_MAX);
+			steps[i].filtered.slope =
+				fmin(fmax(steps[i].filtered.slope, DRIFT_LOW), SLOPE_MAX);
 	}
 	return log_likelihood;
 }

@@ -65,6 +65,16 @@ static void a_program_that_threads_do_nothing_for_stays_as_it_is(void **state)
 	assert_true(risen->points[0].value > 150);
 }
 
+static void a_cliff_is_fallen_down_once(void **state)
+{
+	(void)state;
+	struct sample s = { .curve.metric = METRIC_THROUGHPUT };
+	for (uint32_t n = 1; n <= 30; n++)
+		add(&s, n, n <= 24 ? 30 / (1 + 0.5 * n) : 1.25 / n);
+	AUTO(forecast) struct forecast *f = run(&s, 60);
+	assert_true(f->points[59].value > 1.25 / 30 / 8);
+}
+
 static void classic_strong_scaling_is_met(void **state)
 {
 	(void)state;
@@ -256,6 +266,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_program_that_threads_do_nothing_for_stays_as_it_is),
+		cmocka_unit_test(a_cliff_is_fallen_down_once),
 		cmocka_unit_test(classic_strong_scaling_is_met),
 		cmocka_unit_test(linear_scaling_goes_on),
 		cmocka_unit_test(time_and_throughput_tell_the_same),
