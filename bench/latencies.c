@@ -41,6 +41,11 @@ LOOP(divide_double, THREES, "movapd %%xmm1, %%xmm0\ndivsd %%xmm1, %%xmm0")
 LOOP(root_single, SINGLE, "xorps %%xmm0, %%xmm0\nsqrtss %%xmm1, %%xmm0")
 LOOP(root_single_chain, SINGLE, "sqrtss %%xmm0, %%xmm0")
 LOOP(root_double, THREES, "xorps %%xmm0, %%xmm0\nsqrtsd %%xmm1, %%xmm0")
+LOOP(root_double_chain, THREES, "sqrtsd %%xmm0, %%xmm0")
+LOOP(plain_load, THREES, "mov (%%rsi), %%rax")
+LOOP(plain_store, THREES, "mov %%rax, (%%rsi)")
+LOOP(vector_load, THREES, "movups (%%rsi), %%xmm0")
+LOOP(vector_store, THREES, "movups %%xmm0, (%%rsi)")
 LOOP(locked_add, THREES, "lock addq $1, (%%rsi)")
 LOOP(fence, THREES, "mfence")
 LOOP(memory_add, "xor %%edi, %%edi", "addq $1, (%%rsi, %%rdi, 8)")
@@ -93,6 +98,11 @@ int main(void)
 		{ "square root, single", root_single },
 		{ "square root, single: chain", root_single_chain },
 		{ "square root, double", root_double },
+		{ "square root, double: chain", root_double_chain },
+		{ "load", plain_load },
+		{ "store", plain_store },
+		{ "load of a vector", vector_load },
+		{ "store of a vector", vector_store },
 		{ "atomic", locked_add },
 		{ "fence", fence },
 		{ "add to memory: chain", memory_add },

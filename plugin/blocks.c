@@ -106,6 +106,7 @@ bool block_makes_one_call(const struct block *block, uint32_t index)
 	case CODE_FP_ADD:
 	case CODE_FP_MULTIPLY:
 	case CODE_FP_DIVIDE:
+	case CODE_FP_ROOT:
 		return is_either && is_small && !(code->flags & CODE_CONDITIONAL);
 	default:
 		return false;

@@ -16,7 +16,7 @@ enum code_class {
 	CODE_FP_ADD, /* also compare */
 	CODE_FP_MULTIPLY,
 	CODE_FP_FMA,
-	CODE_FP_DIVIDE, /* and square root; of single precision: CODE_FP_DIVIDE_SINGLE */
+	CODE_FP_DIVIDE, /* of single precision: CODE_FP_DIVIDE_SINGLE */
 	CODE_VECTOR, /* integer SIMD */
 	CODE_SHUFFLE, /* SIMD permutes, moves between register files */
 	CODE_BRANCH, /* conditional */
@@ -29,6 +29,8 @@ enum code_class {
 	CODE_CONVERT, /* between integers and floating point, and between its precisions */
 	CODE_FP_DIVIDE_SINGLE,
 	CODE_DIVIDE_LONG,
+	CODE_FP_ROOT, /* square root; of single precision: CODE_FP_ROOT_SINGLE */
+	CODE_FP_ROOT_SINGLE,
 	CODE_CLASSES,
 };
 

@@ -17,7 +17,7 @@
 
 #define RAW_MAGIC UINT64_C(0x0077617263636363) /* "ccccraw" */
 
-enum { RAW_VERSION = 4, RAW_MIX = 24, RAW_HISTORIES = 15 };
+enum { RAW_VERSION = 5, RAW_MIX = 32, RAW_HISTORIES = 15 };
 
 enum raw_kind {
 	RAW_CODE = 1, /* one raw_code: the next index, from 0 */

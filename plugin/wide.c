@@ -18,6 +18,8 @@ static bool is_floating_point(const struct raw_code *code)
 	case CODE_FP_FMA:
 	case CODE_FP_DIVIDE:
 	case CODE_FP_DIVIDE_SINGLE:
+	case CODE_FP_ROOT:
+	case CODE_FP_ROOT_SINGLE:
 	case CODE_CONVERT:
 		return true;
 	default:

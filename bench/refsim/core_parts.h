@@ -28,6 +28,7 @@ struct entry {
 	uint8_t kind, source_count, class;
 	uint8_t level; /* that a load came from */
 	bool is_mispredicted, is_load_too; /* is_load_too: an atomic operation */
+	bool is_vector; /* what it loads or stores is of a vector register */
 	bool is_asked; /* its line is on its way */
 	uint64_t line_ready;
 };

@@ -24,7 +24,8 @@ static struct entry *push(
 		.address = op->address,
 		.code = op->code,
 		.kind = (uint8_t)kind,
-		.class = code->class };
+		.class = code->class,
+		.is_vector = code_uses_vectors(code) };
 	core->waiting[core->waiting_count++] = core->next++;
 	core->counts.operations++;
 	return entry;

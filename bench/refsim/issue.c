@@ -26,12 +26,13 @@ static const struct store *older_store(
 static bool issue_load(struct refcore *core, struct entry *entry, uint64_t number)
 {
 	const struct cache *first = &core->processor->levels[0];
+	uint32_t longer = entry->is_vector ? core->processor->vector_load : 0;
 	const struct store *store = older_store(core, number, entry->address);
 	if (store && store->drained > core->clock) {
 		if (!is_done(core, store->number))
 			return false; /* its data is not there yet */
 		uint32_t forward = core->processor->store_forward;
-		entry->ready = core->clock + (forward > 0 ? forward : first->latency);
+		entry->ready = core->clock + (forward > 0 ? forward : first->latency) + longer;
 		entry->level = 0;
 		return true;
 	}
@@ -39,7 +40,7 @@ static bool issue_load(struct refcore *core, struct entry *entry, uint64_t numbe
 		entry->address, REFCACHE_READ, entry->code, core->clock);
 	if (answer.is_refused)
 		return false;
-	entry->ready = answer.ready;
+	entry->ready = answer.ready + longer;
 	entry->level = (uint8_t)answer.level;
 	return true;
 }
@@ -66,6 +67,19 @@ static bool issue_alone(struct refcore *core, struct entry *entry, uint64_t numb
 	return true;
 }
 
+static uint32_t ports_of(const struct processor *processor, const struct entry *entry)
+{
+	if (entry->kind == KIND_LOAD)
+		return entry->is_vector && processor->vector_load_ports
+			       ? processor->vector_load_ports
+			       : processor->load_ports;
+	if (entry->kind == KIND_STORE)
+		return entry->is_vector && processor->vector_store_ports
+			       ? processor->vector_store_ports
+			       : processor->store_ports;
+	return processor->units[entry->class].ports;
+}
+
 static bool issue_one(struct refcore *core, uint64_t number)
 {
 	struct entry *entry = entry_at(core, number);
@@ -78,9 +92,7 @@ static bool issue_one(struct refcore *core, uint64_t number)
 			return false;
 		}
 	const struct processor *processor = core->processor;
-	uint32_t mask = entry->kind == KIND_LOAD    ? processor->load_ports
-			: entry->kind == KIND_STORE ? processor->store_ports
-						    : processor->units[entry->class].ports;
+	uint32_t mask = ports_of(processor, entry);
 	uint32_t class = entry->kind == KIND_OPERATION ? entry->class : CODE_CLASSES;
 	int port = free_port(core, mask, class);
 	bool is_renamed = entry->kind == KIND_OPERATION && processor->units[class].latency == 0;

@@ -12,6 +12,7 @@
 
 #include "plugin/code_class.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Register masks: bits of enum code_registers. */
@@ -26,6 +27,14 @@ struct code {
 	uint8_t data_bytes; /* of its memory operand; 0: none */
 	uint32_t reserved;
 };
+
+/* Whether what it loads or stores is of a vector register. */
+static inline bool code_uses_vectors(const struct code *code)
+{
+	uint64_t below = UINT64_C(1) << CODE_REGISTER_VECTOR;
+	uint64_t vectors = (UINT64_C(1) << CODE_REGISTER_X87) - below;
+	return (code->reads | code->writes) & vectors;
+}
 
 const char *code_class_name(enum code_class class); /* "alu", "fp_add", ... */
 

@@ -224,7 +224,7 @@ static int decode_load(struct core_decoder *decoder, struct instruction *now)
 	if (is_plain_access(now->code) && now->code->flags & CODE_CONDITIONAL)
 		operands_of_registers(decoder, now->code->reads, &operands);
 	struct core_uop uop = { .access = now->access,
-		.unit = CORE_LOADS,
+		.unit = code_uses_vectors(now->code) ? CORE_VECTOR_LOADS : CORE_LOADS,
 		.flags = (uint8_t)(CORE_LOAD | now->first) };
 	now->first = 0;
 	return add_uop(decoder, uop, &operands, &now->load);
@@ -287,7 +287,7 @@ static int decode_store(struct core_decoder *decoder, struct instruction *now)
 	if (now->load)
 		operand_add(&operands, now->load);
 	struct core_uop uop = { .access = now->access,
-		.unit = CORE_STORES,
+		.unit = code_uses_vectors(now->code) ? CORE_VECTOR_STORES : CORE_STORES,
 		.flags = (uint8_t)(CORE_STORE | now->first) };
 	uint16_t index = 0;
 	now->first = 0;

@@ -23,7 +23,13 @@ enum {
 #define CORE_NONE UINT32_MAX
 
 /* Units beside those of enum code_class. */
-enum core_unit { CORE_LOADS = CODE_CLASSES, CORE_STORES, CORE_UNITS };
+enum core_unit {
+	CORE_LOADS = CODE_CLASSES,
+	CORE_STORES,
+	CORE_VECTOR_LOADS,
+	CORE_VECTOR_STORES,
+	CORE_UNITS
+};
 
 enum core_uop_flags {
 	CORE_FIRST = 1, /* of its instruction */

@@ -301,11 +301,12 @@ static int64_t execute(struct core *core, const struct core_uop *uop, const uint
 	if (uop->flags & CORE_LOAD && core->accesses_after > ready)
 		ready = core->accesses_after;
 	int64_t at = core_ports_book(&core->ports, unit, ready);
+	int64_t longer = unit == CORE_VECTOR_LOADS ? core->processor.vector_load : 0;
 	core->issued_at = at;
 	if (uop->flags & CORE_LOAD && access->is_stored) {
 		int64_t left = stores_left(core, operands, uop->operand_count);
 		if (left > at)
-			return forward(core, access, at, left);
+			return forward(core, access, at, left) + longer;
 	}
 	int64_t translated = at;
 	if (uop->flags & (CORE_LOAD | CORE_STORE))
@@ -315,7 +316,7 @@ static int64_t execute(struct core *core, const struct core_uop *uop, const uint
 		int64_t done = core_memory_access(&core->memory, access, translated, &line);
 		if (line != CORE_BASE && done - translated > translated - at)
 			*ret_component = line;
-		return done;
+		return done + longer;
 	}
 	if (uop->flags & CORE_STORE)
 		return translated;

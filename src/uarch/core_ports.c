@@ -7,9 +7,13 @@ enum { PORTS = PROCESSOR_PORTS_MAX, MASK = CORE_RING - 1 };
 
 static uint32_t ports_of(const struct processor *processor, unsigned unit)
 {
-	if (unit == CORE_LOADS)
+	if (unit == CORE_VECTOR_LOADS && processor->vector_load_ports)
+		return processor->vector_load_ports;
+	if (unit == CORE_VECTOR_STORES && processor->vector_store_ports)
+		return processor->vector_store_ports;
+	if (unit == CORE_LOADS || unit == CORE_VECTOR_LOADS)
 		return processor->load_ports;
-	if (unit == CORE_STORES)
+	if (unit == CORE_STORES || unit == CORE_VECTOR_STORES)
 		return processor->store_ports;
 	bool is_renamed = unit == CODE_NOP || processor->units[unit].latency == 0;
 	return is_renamed ? 0 : processor->units[unit].ports;
@@ -195,7 +199,7 @@ static int64_t book_bound(
 
 static unsigned queue_of(const struct core_ports *ports, unsigned unit)
 {
-	return ports->is_split && (unit == CORE_LOADS || unit == CORE_STORES);
+	return ports->is_split && unit >= CORE_LOADS;
 }
 
 bool core_ports_have_room(const struct core_ports *ports, unsigned unit)

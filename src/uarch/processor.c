@@ -182,6 +182,15 @@ static void write_units(const struct processor *processor, FILE *out)
 	}
 }
 
+static void write_vector_ports(const char *key, uint32_t ports, FILE *out)
+{
+	if (ports == 0)
+		return;
+	fprintf(out, "%s: ", key);
+	write_ports(out, ports);
+	fputs("\n", out);
+}
+
 void processor_write(const struct processor *processor, FILE *out)
 {
 	const struct power *power = &processor->power;
@@ -194,6 +203,8 @@ void processor_write(const struct processor *processor, FILE *out)
 	fputs("\nstore_ports: ", out);
 	write_ports(out, processor->store_ports);
 	fputs("\n", out);
+	write_vector_ports("vector_load_ports", processor->vector_load_ports, out);
+	write_vector_ports("vector_store_ports", processor->vector_store_ports, out);
 	write_units(processor, out);
 	for (size_t i = 1; i < MACHINE_SECTIONS; i++)
 		if (has_section(processor, machine_sections[i]))

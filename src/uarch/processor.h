@@ -122,6 +122,9 @@ struct processor {
 	struct unit units[CODE_CLASSES]; /* of the operation itself */
 	uint32_t load_ports,
 		store_ports; /* masks, as unit.ports: addresses of loads, data of stores */
+	uint32_t vector_load_ports,
+		vector_store_ports; /* the same of vector registers; 0: as the others */
+	uint32_t vector_load; /* cycles that a load of a vector register takes longer */
 	uint32_t port_count;
 	struct cache instruction; /* first level */
 	struct cache levels[PROCESSOR_LEVELS_MAX]; /* data: 0 is the first level */

@@ -80,9 +80,11 @@ static int read_ports(
 	return 0;
 }
 
-static int read_port_field(const struct reading *g, const char *key, uint32_t *ret)
+static int read_port_field(const struct reading *g, const char *key, bool is_needed, uint32_t *ret)
 {
 	const struct yaml_node *node = reader_take(g->file, key);
+	if (!node && !is_needed)
+		return 0;
 	return node ? read_ports(g, node, key, ret)
 		    : reader_fail(&g->r, 1, "the field '%s' is missing", key);
 }
@@ -149,7 +151,8 @@ static int read_units(const struct reading *g)
 	static const struct {
 		enum code_class fine, coarse;
 	} finer[] = { { CODE_CONVERT, CODE_FP_ADD }, { CODE_FP_DIVIDE_SINGLE, CODE_FP_DIVIDE },
-		{ CODE_DIVIDE_LONG, CODE_DIVIDE } };
+		{ CODE_DIVIDE_LONG, CODE_DIVIDE }, { CODE_FP_ROOT, CODE_FP_DIVIDE },
+		{ CODE_FP_ROOT_SINGLE, CODE_FP_DIVIDE_SINGLE } };
 	for (size_t i = 0; i < ARRAY_SIZE(finer); i++)
 		if (!has[finer[i].fine])
 			g->processor->units[finer[i].fine] = g->processor->units[finer[i].coarse];
@@ -238,10 +241,18 @@ static int read_parts(const struct reading *g)
 		code = read_text(g, "source", &g->processor->source);
 	for (size_t i = 0; code == 0 && i < MACHINE_SECTIONS; i++)
 		code = read_section(g, machine_sections[i]);
-	if (code == 0)
-		code = read_port_field(g, "load_ports", &g->processor->load_ports);
-	if (code == 0)
-		code = read_port_field(g, "store_ports", &g->processor->store_ports);
+	const struct {
+		const char *key;
+		bool is_needed;
+		uint32_t *ret;
+	} ports[] = {
+		{ "load_ports", true, &g->processor->load_ports },
+		{ "store_ports", true, &g->processor->store_ports },
+		{ "vector_load_ports", false, &g->processor->vector_load_ports },
+		{ "vector_store_ports", false, &g->processor->vector_store_ports },
+	};
+	for (size_t i = 0; code == 0 && i < ARRAY_SIZE(ports); i++)
+		code = read_port_field(g, ports[i].key, ports[i].is_needed, ports[i].ret);
 	if (code == 0)
 		code = read_units(g);
 	return code < 0 ? code : reader_finish(&g->r, g->file, "a machine file");

@@ -55,6 +55,8 @@ const char *code_class_name(enum code_class class)
 		[CODE_CONVERT] = "convert",
 		[CODE_FP_DIVIDE_SINGLE] = "fp_divide_single",
 		[CODE_DIVIDE_LONG] = "divide_long",
+		[CODE_FP_ROOT] = "fp_root",
+		[CODE_FP_ROOT_SINGLE] = "fp_root_single",
 	};
 	return class < CODE_CLASSES ? names[class] : "unknown";
 }

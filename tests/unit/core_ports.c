@@ -38,10 +38,56 @@ static void what_is_bound_waits_for_its_port_though_another_is_free(void **state
 	assert_true(bound > 1.1 * 2 / 3 && bound < 1.01);
 }
 
+/* Eight loads to a line, three ports. */
+static void loads_of_vectors_have_their_own_ports_and_latency(void **state)
+{
+	(void)state;
+	struct script script = {
+		.codes = { { .class = CODE_MOVE, .flags = CODE_LOAD, .writes = BIT(1) } }
+	};
+	repeat(&script, 1);
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = 4096;
+	struct processor processor = eight_wide();
+	processor.load_ports = 7;
+	processor.vector_load_ports = 3;
+	processor.vector_load = 3;
+	assert_near(play_hits(&script, &processor).cpi, 1. / 3, 0.02);
+	script.codes[0].writes = BIT(CODE_REGISTER_VECTOR);
+	assert_near(play_hits(&script, &processor).cpi, 1. / 2, 0.02);
+	script.codes[0].address_reads = script.codes[1].writes = BIT(1);
+	script.codes[1].reads = BIT(CODE_REGISTER_VECTOR);
+	script.codes[1].class = CODE_SHUFFLE;
+	repeat(&script, 2);
+	for (unsigned i = 1; i < OPS; i += 2)
+		script.ops[i].address = 0;
+	assert_near(play_hits(&script, &processor).cpi, (4 + 3 + 1) / 2., 0.01);
+}
+
+static void stores_of_vectors_have_their_own_ports(void **state)
+{
+	(void)state;
+	struct script script = {
+		.codes = { { .class = CODE_MOVE, .flags = CODE_STORE, .reads = BIT(1) },
+			{ .class = CODE_FP_ADD, .writes = BIT(CODE_REGISTER_VECTOR + 1) } }
+	};
+	repeat(&script, 2);
+	for (unsigned i = 0; i < OPS; i += 2)
+		script.ops[i].address = 4096;
+	struct processor processor = eight_wide();
+	processor.store_ports = 2;
+	processor.vector_store_ports = processor.units[CODE_FP_ADD].ports = 1;
+	assert_near(play_hits(&script, &processor).cpi, 1. / 2, 0.02);
+	script.codes[0].reads = BIT(CODE_REGISTER_VECTOR);
+	assert_near(play_hits(&script, &processor).cpi, 1, 0.02);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_bound_spreads_over_ports),
+		cmocka_unit_test(loads_of_vectors_have_their_own_ports_and_latency),
+		cmocka_unit_test(stores_of_vectors_have_their_own_ports),
 		cmocka_unit_test(what_is_bound_waits_for_its_port_though_another_is_free),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,6 +66,27 @@ static void figures_and_defaults_are_read(void **state)
 	assert_int_equal(p.power.voltage_count, 0);
 }
 
+static void what_is_left_out_of_the_finer_figures_is_as_the_coarser(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(processor) struct processor p = { 0 };
+	AUTO_RELEASE(processor) struct processor finer = { 0 };
+	AUTO_FREE char *coarse = changed("divide:", "fp_divide:");
+	AUTO_FREE char *fine =
+		changed("units:\n", "vector_load_ports: [1]\nvector_load: 2\nunits:\n"
+				    "  fp_divide: { interval: 5 }\n"
+				    "  fp_root: { interval: 9 }\n");
+	assert_int_equal(processor_parse("f", coarse, strlen(coarse), &p, NULL), 0);
+	assert_int_equal(p.units[CODE_FP_ROOT].interval, 18);
+	assert_int_equal(p.units[CODE_FP_ROOT_SINGLE].interval, 18);
+	assert_int_equal(p.vector_load_ports, 0);
+	assert_int_equal(processor_parse("f", fine, strlen(fine), &finer, NULL), 0);
+	assert_int_equal(finer.units[CODE_FP_ROOT].interval, 9);
+	assert_int_equal(finer.units[CODE_FP_ROOT_SINGLE].interval, 5);
+	assert_int_equal(finer.vector_load_ports, 2);
+	assert_int_equal(finer.vector_load, 2);
+}
+
 static void errors_name_line_and_field(void **state)
 {
 	(void)state;
@@ -207,6 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(figures_and_defaults_are_read),
+		cmocka_unit_test(what_is_left_out_of_the_finer_figures_is_as_the_coarser),
 		cmocka_unit_test(errors_name_line_and_field),
 		cmocka_unit_test(machines_are_written_as_they_were_read),
 		cmocka_unit_test(the_papers_five_have_the_same_peak),

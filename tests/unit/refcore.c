@@ -118,6 +118,22 @@ static void pops_do_not_wait_for_one_another(void **state)
 	assert_cycles(&processor, &loop, 1 / 2.0); /* its two ports */
 }
 
+static void vectors_are_loaded_through_their_own_ports(void **state)
+{
+	(void)state;
+	const uint64_t vector = UINT64_C(1) << CODE_REGISTER_VECTOR;
+	struct loop loop = { .codes = { { .class = CODE_MOVE, .flags = CODE_LOAD, .writes = 1 } },
+		.code_count = 1 };
+	struct processor processor = example();
+	processor.vector_load_ports = 1 << 3;
+	processor.vector_load = 3;
+	assert_cycles(&processor, &loop, 1 / 2.0);
+	loop.codes[0].writes = vector;
+	assert_cycles(&processor, &loop, 1);
+	loop.codes[0].address_reads = vector;
+	assert_cycles(&processor, &loop, L1 + 3);
+}
+
 static void in_order_nothing_passes_what_waits(void **state)
 {
 	(void)state;
@@ -307,6 +323,7 @@ int main(void)
 		cmocka_unit_test(a_chain_takes_its_latency),
 		cmocka_unit_test(independent_operations_are_bound_by_ports_and_width),
 		cmocka_unit_test(pops_do_not_wait_for_one_another),
+		cmocka_unit_test(vectors_are_loaded_through_their_own_ports),
 		cmocka_unit_test(in_order_nothing_passes_what_waits),
 		cmocka_unit_test(a_load_from_the_cache_takes_its_latency),
 		cmocka_unit_test(chased_pointers_take_memory_each),
