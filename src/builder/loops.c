@@ -19,11 +19,67 @@ const char *emit_pool_size(const struct emitter *e)
 	return e->model->parameters[e->pool->parameter].name;
 }
 
-/* What a pool's threads did in all, as a formula: it may be each thread's own if all did as much. */
+/* Whether each of a group's threads put equally often there, and more than once. */
+static bool put_equally(const struct build *build, uint32_t group, uint32_t queue)
+{
+	uint64_t first = 0;
+	for (size_t i = 0; i < build->groups.items[group].count; i++) {
+		const struct build_thread *thread =
+			&build->trace.threads[build->groups.items[group].threads[i]];
+		uint64_t puts = 0;
+		for (size_t j = 0; j < thread->step_count; j++)
+			puts += thread->steps[j].op == STEP_PUT &&
+				build_class_of(&build->trace, thread->steps[j].object) == queue;
+		first = i == 0 ? puts : first;
+		if (puts != first)
+			return false;
+	}
+	return first > 1;
+}
+
+static bool uses(const struct build *build, uint32_t group, uint8_t op, uint32_t queue)
+{
+	const struct build_graph *graph = &build->graphs[group];
+	for (size_t i = 0; i < graph->state_count; i++)
+		if (graph->states[i].visits > 0 && graph->states[i].op == op &&
+			build_class_of(&build->trace, graph->states[i].object) == queue)
+			return true;
+	return false;
+}
+
+/* The other pool that alone makes, in equal numbers, what the group gets from a queue; NULL: none. */
+static const struct build_pool *find_makers(const struct emitter *e)
+{
+	const struct build_pool *found = NULL;
+	for (size_t i = 0; i < e->graph->state_count; i++) {
+		const struct build_state *state = &e->graph->states[i];
+		if (state->visits == 0 || state->op != STEP_GET || state->object == BUILD_NONE)
+			continue;
+		uint32_t queue = build_class_of(&e->build->trace, state->object);
+		for (uint32_t j = 0; j < e->build->groups.count; j++) {
+			const struct build_pool *pool = &e->build->pools[j];
+			if (!uses(e->build, j, STEP_PUT, queue))
+				continue;
+			if (j == e->index || pool->parameter == BUILD_NONE || pool->size < 2 ||
+				pool->waves != 1 || (found && found != pool) ||
+				!put_equally(e->build, j, queue))
+				return NULL;
+			found = pool;
+		}
+	}
+	return found;
+}
+
+/*
+ * What a pool's threads did in all, as a formula: it may be each thread's own if all did as much, or that of each of those
+ * who made what they got.
+ */
 static int whole_of(struct emitter *e, double whole, bool are_equal, char **ret)
 {
-	if (are_equal)
-		return build_common_work(e->build, whole, emit_pool_size(e), e->pool->size, ret);
+	const struct build_pool *makers = are_equal ? e->pool : find_makers(e);
+	if (makers)
+		return build_common_work(e->build, whole,
+			e->model->parameters[makers->parameter].name, makers->size, ret);
 	return asprintf(ret, "%.10g", whole) < 0 ? -ENOMEM : 0;
 }
 

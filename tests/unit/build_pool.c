@@ -199,6 +199,31 @@ static void tasks_are_shared_by_the_team(void **state)
 	assert_true(fabs(fit.simulated_cpu_s / 4e-3 - 1) < 0.05);
 }
 
+static void put_and_get(struct script *s, uint32_t maker, uint32_t taker)
+{
+	locked(s, maker, OTHER_LOCK, 40);
+	op(s, maker, EVENT_RELEASE, WHAT_QUEUE, 500, 42);
+	op(s, taker, EVENT_PASS, WHAT_QUEUE, 500, 30);
+	work(s, taker, 5000);
+	locked(s, taker, LOCK, 32);
+}
+
+/* Two threads make 20 items each, of which two others get 25 and 15. */
+static void who_gets_what_others_make_has_as_much_work_as_they_make(void **state)
+{
+	(void)state;
+	struct script s = begin(4);
+	for (uint32_t i = 0; i < 40; i++)
+		put_and_get(&s, 1 + i % 2, i % 8 < 5 ? 3 : 4);
+	AUTO(model) struct model *model = finish(&s, 4);
+	size_t tickets = 0; /* of makers and takers */
+	for (size_t i = 0; i < model->object_count; i++) {
+		const char *initial = model->objects[i].initial.formula;
+		tickets += initial && strstr(initial, "(40 + own_work * 20 * (");
+	}
+	assert_int_equal(tickets, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +233,7 @@ int main(void)
 		cmocka_unit_test(who_works_like_those_whom_it_starts_is_one_of_them),
 		cmocka_unit_test(who_starts_a_team_is_part_of_it),
 		cmocka_unit_test(tasks_are_shared_by_the_team),
+		cmocka_unit_test(who_gets_what_others_make_has_as_much_work_as_they_make),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
