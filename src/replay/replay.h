@@ -72,6 +72,7 @@ struct replay_facts {
 	/* With a core to spare; when it wanted all; when it wanted twice as many or more. The latter two
 	   hold for the recorded cores only. */
 	double available_spare, available_full, available_crowded;
+	double others; /* cores that other programs have in turns; 0: as much slower are the cores, as above */
 	bool wakes_in_place; /* as in struct sim_options: the way that reproduces the recording better */
 	uint64_t wake_ns; /* from a wake-up to running again, on a free core: median */
 	uint64_t

@@ -296,6 +296,13 @@ static double share_of(const struct replay_facts *facts, uint32_t cores)
 	return share > facts->available_full ? share : facts->available_full;
 }
 
+/* Those that are played as such: again they have first what the run leaves to them. */
+static double others_of(const struct replay_facts *facts, uint32_t cores)
+{
+	double left = facts->cores > cores ? facts->cores - cores : 0;
+	return facts->others > left ? facts->others - left : 0;
+}
+
 /* From a wake-up to running: any of those that were seen and that others did not disturb. */
 static struct sim_dist wake_of(const struct replay *replay)
 {
@@ -333,6 +340,7 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 		.doze_ns = is_work ? player->run->doze_ns : player->replay->opts.wakes.doze_ns,
 		.wake_cost_ns = is_work ? player->run->wake_cost_ns : facts->wake_cost_ns,
 		.switch_ns = is_work ? player->run->switch_ns : facts->block_ns,
+		.others = is_work ? 0 : others_of(facts, cores),
 		.wakes_in_place = !is_work && wakes_in_place != (guess & 1),
 		.sink = is_work && !player->sink ? NULL : &sink };
 	/* The recorded order is that of so few cores: on more it keeps most of them idle. */

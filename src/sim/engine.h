@@ -207,6 +207,7 @@ struct cpu {
 	uint32_t thread; /* 0: idle */
 	uint32_t last; /* that ran last */
 	uint32_t core;
+	bool is_taken; /* by others: neither idle nor a thread's */
 	double speed; /* now: of its core, divided among busy siblings */
 	uint64_t slice_end_ns;
 	struct pending ready; /* fair: who waits for it, by deadline */
@@ -233,7 +234,15 @@ struct subject {
 	uint16_t flags;
 };
 
-enum timer_kind { TIMER_THREAD, TIMER_SOURCE, TIMER_DISK, TIMER_TICK };
+enum timer_kind { TIMER_THREAD, TIMER_SOURCE, TIMER_DISK, TIMER_TICK, TIMER_OTHERS };
+
+/* One of the others that have cores in turns. */
+struct taker {
+	double share; /* of a core */
+	uint64_t had_ns, since_ns;
+	uint32_t cpu, last; /* that it has, SIM_NONE: it rests; had last */
+	uint32_t timer; /* always set */
+};
 
 struct tick {
 	uint64_t period_ns;
@@ -263,6 +272,8 @@ struct sim {
 	struct timer *timers;
 	size_t timer_count, timer_capacity;
 	struct tick tick;
+	struct taker *takers;
+	uint32_t taker_count;
 
 	struct sim_thread *threads; /* by tid - 1 */
 	size_t thread_count, thread_capacity;
@@ -368,6 +379,15 @@ int cores_begin(struct sim *sim, struct sim_thread *thread, uint64_t work_ns);
 int cores_compute(struct sim *sim, struct sim_thread *thread); /* begins or goes on; OP_... */
 int cores_timer(struct sim *sim, struct sim_thread *thread); /* OP_DONE: its computation is over */
 void cores_stop(struct sim *sim, struct sim_thread *thread); /* it does not compute any more */
+/* Others have a cpu from now on: 0, -EBUSY (not in this instant), -ENOMEM; and have it no more. */
+int cores_take(struct sim *sim, uint32_t number);
+int cores_return(struct sim *sim, uint32_t number);
+/* Fair, at a tick: idle cpus take threads that wait for this one. 0 or -ENOMEM. */
+int cores_help(struct sim *sim, uint32_t from);
+
+/* others.c */
+int others_start(struct sim *sim);
+int others_timer(struct sim *sim, uint32_t taker);
 
 /* locks.c, sync.c, queues.c, disk.c, sources.c: operations */
 int op_lock(struct sim *sim, struct sim_thread *thread);

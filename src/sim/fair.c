@@ -53,10 +53,10 @@ static uint32_t waiting_on(const struct cpu *cpu)
 	return (uint32_t)cpu->ready.count - cpu->kept;
 }
 
-/* That can run, or do. */
+/* That can run, or do. Others weigh more than a thread of a program that has several. */
 static uint32_t load_of(const struct cpu *cpu)
 {
-	return waiting_on(cpu) + (cpu->thread != 0);
+	return waiting_on(cpu) + (cpu->thread != 0) + (cpu->is_taken ? 2 : 0);
 }
 
 static uint32_t thread_count(const struct cpu *cpu)

@@ -76,10 +76,12 @@ static int pick(struct sim *sim, uint32_t number)
 {
 	struct cpu *cpu = &sim->cpus[number];
 	cpu->thread = 0;
-	uint32_t tid = take_next(sim, number);
+	uint32_t tid = cpu->is_taken ? 0 : take_next(sim, number);
 	if (tid)
 		return give(sim, number, thread_of(sim, tid), false);
 	cpu->busy_ns += sim->now_ns - cpu->busy_since_ns;
+	if (cpu->is_taken)
+		return sim->siblings > 1 ? cores_share(sim, cpu->core) : 0;
 	bit_set(sim->idle, number);
 	sim->idle_count++;
 	return sim->siblings > 1 ? cores_share(sim, cpu->core) : 0;
@@ -162,6 +164,10 @@ int cores_leave(struct sim *sim, struct sim_thread *thread)
 static int move(struct sim *sim, struct sim_thread *thread)
 {
 	int code = cores_leave(sim, thread);
+	if (thread->is_kept)
+		fair_dequeue(sim, thread);
+	if (sim->cpus[thread->last_cpu].is_taken)
+		thread->last_cpu = SIM_NONE;
 	return code < 0 ? code : cores_enter(sim, thread);
 }
 
@@ -173,7 +179,7 @@ static int preempt(struct sim *sim, struct sim_thread *thread)
 	if (thread->is_spinning)
 		spin_suspend(sim, thread);
 	emit(sim, thread, EVENT_PREEMPT, &(struct subject){ .value = cpu });
-	if (!cpu_is_allowed(sim, thread, cpu))
+	if (!cpu_is_allowed(sim, thread, cpu) || sim->cpus[cpu].is_taken)
 		return move(sim, thread);
 	int code = wait_for_cpu(sim, thread, cpu);
 	if (code < 0)
@@ -185,6 +191,8 @@ static int preempt(struct sim *sim, struct sim_thread *thread)
 /* Fair: a thread that was woken, and waits, may take its cpu from the one that has it. */
 static int preempt_for(struct sim *sim, const struct sim_thread *woken)
 {
+	if (sim->cpus[woken->queue].is_taken)
+		return 0;
 	struct sim_thread *running = thread_of(sim, sim->cpus[woken->queue].thread);
 	if (!fair_preempts(sim, woken))
 		return 0;
@@ -251,8 +259,7 @@ int cores_yield(struct sim *sim, struct sim_thread *thread)
 	return code < 0 ? code : OP_WAITS;
 }
 
-/* Fair: idle cpus take threads that wait for this one. */
-static int help(struct sim *sim, uint32_t from)
+int cores_help(struct sim *sim, uint32_t from)
 {
 	int code = 0;
 	for (size_t i = 0; i < bit_words(sim); i++)
@@ -270,7 +277,7 @@ static int help(struct sim *sim, uint32_t from)
 static bool ends_slice(struct sim *sim, struct sim_thread *thread)
 {
 	if (sim->options.scheduler == SIM_FAIR) {
-		if (help(sim, thread->cpu) < 0)
+		if (cores_help(sim, thread->cpu) < 0)
 			sim->failed = -ENOMEM;
 		return fair_ends_slice(sim, thread);
 	}
@@ -278,6 +285,29 @@ static bool ends_slice(struct sim *sim, struct sim_thread *thread)
 		return true;
 	sim->cpus[thread->cpu].slice_end_ns = sim->now_ns + draw_slice(sim);
 	return false;
+}
+
+int cores_take(struct sim *sim, uint32_t number)
+{
+	struct cpu *cpu = &sim->cpus[number];
+	struct sim_thread *thread = cpu->thread ? thread_of(sim, cpu->thread) : NULL;
+	if (thread && !thread->is_computing)
+		return -EBUSY;
+	cpu->is_taken = true;
+	if (thread)
+		return preempt(sim, thread);
+	bit_clear(sim->idle, number);
+	sim->idle_count--;
+	return 0;
+}
+
+int cores_return(struct sim *sim, uint32_t number)
+{
+	sim->cpus[number].is_taken = false;
+	bit_set(sim->idle, number);
+	sim->idle_count++;
+	uint32_t tid = take_next(sim, number);
+	return tid ? give(sim, number, thread_of(sim, tid), true) : 0;
 }
 
 int cores_compute(struct sim *sim, struct sim_thread *thread)

@@ -83,6 +83,7 @@ void sim_free(struct sim *sim)
 	pending_release(&sim->events);
 	free(sim->runnable);
 	free(sim->requests);
+	free(sim->takers);
 	cores_free(sim);
 	free(sim);
 }
@@ -286,6 +287,8 @@ static int timer_rings(struct sim *sim, enum timer_kind kind, uint32_t owner, ui
 		return disk_timer(sim, owner, part);
 	case TIMER_TICK:
 		return tick_rings(sim);
+	case TIMER_OTHERS:
+		return others_timer(sim, owner);
 	}
 	return 0;
 }
@@ -296,11 +299,12 @@ static int instant_error(struct sim *sim, const struct timer *timer)
 	static const char *const words[] = { [TIMER_THREAD] = "thread",
 		[TIMER_SOURCE] = "source",
 		[TIMER_DISK] = "disk",
-		[TIMER_TICK] = "tick" };
+		[TIMER_TICK] = "tick",
+		[TIMER_OTHERS] = "others" };
 	const char *name = timer->kind == TIMER_SOURCE ? sim->sources.all[timer->owner].object.name
 			   : timer->kind == TIMER_DISK ? sim->disks.all[timer->owner].object.name
-			   : timer->kind == TIMER_TICK ? NULL
-						       : thread_of(sim, timer->owner)->name;
+			   : timer->kind == TIMER_THREAD ? thread_of(sim, timer->owner)->name
+							 : NULL;
 	return err_set(sim->err, -ELOOP,
 		"at %.9f s, no time passes: more than %d events, the last of %s '%s'",
 		1e-9 * (double)sim->now_ns, INSTANT_OPS_MAX, words[timer->kind], name ? name : "");
@@ -374,12 +378,19 @@ static bool is_at_standstill(struct sim *sim)
 	return true;
 }
 
+/* Only timers that ring whatever the threads do, of which none waits for a core that others have. */
+static bool is_stuck(const struct sim *sim)
+{
+	size_t background = sim->taker_count + (sim->tick.call ? 1 : 0);
+	return sim->events.count == background && (sim->taker_count == 0 || sim->queued == 0);
+}
+
 static int play_all(struct sim *sim)
 {
 	uint64_t stop_ns = sim->options.stop_ns ? sim->options.stop_ns : TIME_MAX_NS;
 	int code = drain_runnable(sim);
 	while (code == 0 && !is_over(sim)) {
-		if (sim->events.count == (sim->tick.call ? 1 : 0) || is_at_standstill(sim)) {
+		if (is_stuck(sim) || is_at_standstill(sim)) {
 			code = is_served(sim) ? 0 : lend(sim);
 			if (code <= 0)
 				return code < 0 || is_served(sim) ? code : deadlock_explain(sim);
@@ -408,6 +419,8 @@ int sim_run(struct sim *sim, struct err *err)
 		code = thread_begin(sim, &sim->threads[i]);
 	if (code == 0)
 		code = sources_start(sim);
+	if (code == 0)
+		code = others_start(sim);
 	if (code == 0)
 		code = play_all(sim);
 	if (code == 0 && sim->options.sink)

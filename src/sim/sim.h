@@ -151,6 +151,7 @@ struct sim_options {
 		doze_ns; /* who is woken so soon after it began to wait was not asleep yet: neither */
 	uint64_t
 		wake_cost_ns; /* CPU time that it costs the thread that wakes one which has to wake up a core */
+	double others; /* fair: so many cores other programs have, in turns: see others.c. 0: none */
 	uint64_t stop_ns; /* simulated time at which it ends; 0: when all threads have exited */
 	uint64_t event_limit; /* -E2BIG beyond; 0: none */
 	const struct event_sink *sink; /* NULL: none. Borrowed */

@@ -68,6 +68,21 @@ static void begin_lending(
 	assert_int_equal(sim_set_lending(trial->sim, kind, 0, of), 0);
 }
 
+/* Others come and go for ever; who waits for a core that they have is no part of a deadlock. */
+static void others_hide_no_deadlock(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { COMPUTE(50000000), OP(SEM_WAIT, 0), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ .cores = 1, .others = 0.5 });
+	assert_int_equal(sim_add_sem(t.sim, "free", 0, &t.object), 0);
+	add_threads(t.sim, &t.script, THREADS(a));
+	struct err err = { 0 };
+	assert_int_equal(sim_run(t.sim, &err), -EDEADLK);
+	assert_in_range(sim_now(t.sim), 95000000, 110000000);
+	sim_free(t.sim);
+}
+
 static void what_is_not_there_cannot_lend(void **state)
 {
 	(void)state;
@@ -209,6 +224,7 @@ int main(void)
 		cmocka_unit_test(a_circle_of_locks_is_explained),
 		cmocka_unit_test(a_lock_taken_twice_is_explained),
 		cmocka_unit_test(waiting_for_ever_is_explained),
+		cmocka_unit_test(others_hide_no_deadlock),
 		cmocka_unit_test(what_is_not_there_cannot_lend),
 		cmocka_unit_test(what_is_missing_in_the_end_is_lent),
 		cmocka_unit_test(a_queue_of_signals_lends_any_number),

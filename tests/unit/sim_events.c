@@ -527,8 +527,8 @@ static void a_run_is_the_same_everywhere(void **state)
 		uint64_t events, hash;
 	} golden[] = {
 		{ { 0 }, 2433, 0x4a1baa7f526225b2 },
-		{ { .cores = 3, .switch_ns = 2000 }, 2828, 0x1bcf84ed4e24e143 },
-		{ { .cores = 2, .threads_per_core = 2, .wake.a = 500 }, 2800, 0x12777d8a83f4e31f },
+		{ { .cores = 3, .switch_ns = 2000 }, 2773, 0x9188c24a5f647554 },
+		{ { .cores = 2, .threads_per_core = 2, .wake.a = 500 }, 2785, 0x2021ad778f08c2bf },
 		{ { .cores = 2,
 			  .scheduler = SIM_ROUND_ROBIN,
 			  .quantum = { SIM_EXPONENTIAL, .a = 100 * US } },

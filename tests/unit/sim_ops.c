@@ -2,6 +2,7 @@
 /* sim: every operation, without cores and with. */
 #include "cmocka_all.h"
 
+#include "base/mem.h"
 #include "sim_trial.h"
 
 #include <errno.h>
@@ -118,6 +119,30 @@ static void spinning_takes_a_core(void **state)
 		if (cores > 0)
 			assert_int_equal(
 				sim_core_busy_ns(t.sim, 0) + sim_core_busy_ns(t.sim, 1), 22);
+		sim_free(t.sim);
+	}
+}
+
+/* As many cores as others leave; who finds one that they have not is not held up. */
+static void others_have_cores_in_turns(void **state)
+{
+	(void)state;
+	static const struct sim_op work[] = { COMPUTE(200000000), EXIT };
+	static const struct {
+		uint32_t cores, threads;
+		double others;
+		uint64_t ns;
+	} expected[] = { { 1, 1, 0.5, 400000000 }, { 2, 2, 1, 400000000 }, { 2, 2, 1.5, 800000000 },
+		{ 2, 1, 0.9, 200000000 }, { 4, 4, 2.4, 500000000 }, { 8, 4, 3, 200000000 } };
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(expected); i++) {
+		struct trial t;
+		trial_begin(&t, (struct sim_options){ .cores = expected[i / 2].cores,
+					.others = expected[i / 2].others,
+					.wakes_in_place = i % 2 });
+		trial_run(&t, expected[i / 2].threads,
+			(const struct sim_op *const[]){ work, work, work, work });
+		uint64_t ns = expected[i / 2].ns;
+		assert_in_range(sim_now(t.sim), ns / 100 * 97, ns / 100 * 105);
 		sim_free(t.sim);
 	}
 }
@@ -541,6 +566,7 @@ int main(void)
 		cmocka_unit_test(who_takes_a_mutex_free_wakes_nobody),
 		cmocka_unit_test(a_try_does_not_wait),
 		cmocka_unit_test(spinning_takes_a_core),
+		cmocka_unit_test(others_have_cores_in_turns),
 		cmocka_unit_test(who_spins_is_preempted_and_goes_on),
 		cmocka_unit_test(readers_share_and_writers_do_not),
 		cmocka_unit_test(a_barrier_lets_go_with_the_last),
