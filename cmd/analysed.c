@@ -3,7 +3,7 @@
 
 #include "base/path.h"
 #include "base/plural.h"
-#include "code/runtimes.h"
+#include "base/runtimes.h"
 #include "code/variables.h"
 #include "code/vdso.h"
 #include "trace/timeline.h"

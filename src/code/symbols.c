@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "code/demangle.h"
 #include "code/function_table.h"
-#include "code/runtimes.h"
+#include "base/runtimes.h"
 #include "code/variables.h"
 #include "code/vdso.h"
 

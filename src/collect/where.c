@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "code/runtimes.h"
+#include "base/runtimes.h"
 #include "code/symbols.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "criticality/analysis.h"
 
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/runtimes.h"
 #include "criticality/collect_results.h"
 
 #include <errno.h>
@@ -74,19 +74,9 @@ static int name_thread(struct analysis *analysis, const struct event *event)
 	return index_add(&analysis->name_index, event->pid, tid, analysis->name_count++);
 }
 
-static bool is_spinning_runtime(const char *path)
-{
-	static const char *const names[] = { "libgomp.so", "libiomp5.so", "libomp.so",
-		"libtbb.so" };
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (strncmp(path_file_name(path), names[i], strlen(names[i])) == 0)
-			return true;
-	return false;
-}
-
 static int add_runtime(struct analysis *analysis, const struct event *module)
 {
-	if (!is_spinning_runtime(module->text))
+	if (!runtime_spins(module->text))
 		return 0;
 	if (mem_grow(&analysis->runtimes, &analysis->runtime_capacity, analysis->runtime_count + 1,
 		    sizeof *analysis->runtimes) < 0)

@@ -78,6 +78,9 @@ struct object {
 	uint64_t episodes; /* barrier */
 	uint64_t wakes, wakes_by_waiters; /* futex: by threads that wait for it at other times */
 	uint64_t exit_wakes; /* futex: the last thing that the waker did */
+	uint64_t most_units; /* the signal that is blamed most, */
+	uint32_t
+		most_sample; /* and what its thread ran when last sampled: as in struct blame_thread */
 
 	/* Now. */
 	uint32_t waiters, active_holders, blocked_holders;

@@ -109,8 +109,13 @@ int object_signal(
 	if (object->waiters == 0)
 		return 0;
 	uint64_t units = account_since(account, &account->threads[index], object->wait_g);
+	uint32_t sample = blame->threads[index].sample;
 	object->blame += units;
 	object->wait_g = account->g;
+	if (units > object->most_units && sample > 0) {
+		object->most_units = units;
+		object->most_sample = sample;
+	}
 	return blame_pair(&blame->by_thread, object_index(blame, object), index, units);
 }
 

@@ -154,6 +154,17 @@ static void fill_lock(struct result_lock *ret, struct object *object)
 		memcpy(ret->callers, object->callers, sizeof ret->callers);
 }
 
+static void find_signaller(
+	struct analysis *analysis, const struct object *object, struct result_lock *lock)
+{
+	lock->signaller_stack = INDEX_NONE;
+	if (object->most_sample == 0)
+		return;
+	const struct site *ran = &analysis->blame.samples.items[object->most_sample - 1];
+	lock->signaller = ran->address;
+	lock->signaller_stack = index_find(&analysis->stack_index, ran->stack, ran->pid);
+}
+
 static int frames_by_end(const void *a, const void *b)
 {
 	const struct frame *x = a, *y = b;
@@ -308,8 +319,10 @@ static int collect_locks(struct analysis *analysis, struct results *results, con
 	results->locks = calloc(count ? count : 1, sizeof *results->locks);
 	if (!results->locks)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		fill_lock(&results->locks[i], &analysis->blame.objects[i]);
+		find_signaller(analysis, &analysis->blame.objects[i], &results->locks[i]);
+	}
 	results->lock_count = count;
 	find_worst(analysis, results, places);
 	if (find_blocked(analysis, results, places) < 0)

@@ -38,6 +38,9 @@ struct result_lock {
 	uint64_t init_site; /* of its initialisation; 0: not seen */
 	/* Return addresses of a wait for it, innermost first; 0: no more are known. */
 	uint64_t callers[LOCK_CALLERS_MAX];
+	/* What who signalled it had run, when that was blamed most: code, and its callers as in a site; 0: not known. */
+	uint64_t signaller;
+	uint32_t signaller_stack;
 	/* Of the stack frame that it lies in: code, begin and canonical address; 0: none known. */
 	uint64_t frame_site, frame_begin, frame;
 	uint64_t acquisitions, waits, episodes, try_failures;

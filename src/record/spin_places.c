@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "record/spin_places.h"
 
-#include "code/runtimes.h"
+#include "base/runtimes.h"
 #include "code/spin_loop.h"
 
 #include <sys/uio.h>

@@ -168,17 +168,51 @@ static bool add_passed(struct strbuf *out, const struct results *results,
 	return name != NULL;
 }
 
-/* The innermost of those who wait for it that somebody wrote; else its first use. */
+static bool is_written(const struct results *results, const struct code_finder *finder,
+	uint32_t pid, uint64_t address)
+{
+	struct code_place place = criticality_find_code(results, finder, pid, address);
+	return place.file && !place.is_system;
+}
+
+/*
+ * Where who signals it comes from: of the functions around that somebody wrote the one that a library called, as an OpenMP
+ * region, or the outermost. As what a call returns to; 0: not known.
+ */
+static uint64_t find_signaller(const struct results *results, const struct code_finder *finder,
+	const struct result_lock *lock)
+{
+	const struct result_stack *stack = lock->signaller && lock->signaller_stack != INDEX_NONE
+						   ? &results->stacks[lock->signaller_stack]
+						   : NULL;
+	uint64_t found = 0, next = lock->signaller ? lock->signaller + 1 : 0;
+	for (size_t i = 0; next; i++) {
+		bool is_own = is_written(results, finder, lock->pid, next - 1);
+		if (found && !is_own)
+			break;
+		found = is_own ? next : 0;
+		next = stack && i < stack->frame_count ? stack->frames[i] : 0;
+	}
+	return found;
+}
+
+/*
+ * The innermost of those who wait for it that somebody wrote; else its first use, or, of a barrier of a runtime's own
+ * threads, who lets them go.
+ */
 static uint64_t find_user(const struct results *results, const struct code_finder *finder,
 	const struct result_lock *lock)
 {
 	for (size_t i = 0; i < LOCK_CALLERS_MAX && lock->callers[i]; i++) {
-		struct code_place place =
-			criticality_find_code(results, finder, lock->pid, lock->callers[i] - 1);
-		if (place.file && !place.is_system)
+		if (is_written(results, finder, lock->pid, lock->callers[i] - 1))
 			return lock->callers[i];
 	}
-	return lock->site;
+	struct code_place place =
+		criticality_find_code(results, finder, lock->pid, lock->site ? lock->site - 1 : 0);
+	uint64_t signaller = place.is_system && lock->what == WHAT_BARRIER
+				     ? find_signaller(results, finder, lock)
+				     : 0;
+	return signaller ? signaller : lock->site;
 }
 
 void criticality_add_lock(struct strbuf *out, const struct results *results,

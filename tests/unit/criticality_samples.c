@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "criticality_fixture.h"
+#include "report/criticality_code.h"
 #include "report/criticality_view.h"
 
 #include <string.h>
@@ -389,6 +390,80 @@ static void the_copy_that_ran_alone_is_named(void **state)
 	criticality_view_release(&view);
 }
 
+/* A region at 0x1000 calls a function at 0x2000; all else is a runtime's. */
+static struct code_place region(void *context, const char *module, uint64_t address)
+{
+	(void)context;
+	(void)module;
+	if (address >= 0x5000)
+		return (struct code_place){ 0 };
+	return (struct code_place){ .symbol = address < 0x2000 ? "region" : "function",
+		.file = "a.c",
+		.line = 7,
+		.is_system = address < 0x1000 || address >= 0x3000 };
+}
+
+static char *no_name(void *context, const char *module, uint64_t address)
+{
+	(void)context;
+	(void)module;
+	(void)address;
+	return NULL;
+}
+
+static char *no_member(void *context, uint8_t what, const struct code_call *calls, size_t count)
+{
+	(void)context;
+	(void)what;
+	(void)calls;
+	(void)count;
+	return NULL;
+}
+
+/* Its threads were called by nobody: the last to come was. */
+static void a_barrier_of_a_runtime_is_called_after_who_comes_last(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	send(a, (struct event){ .kind = EVENT_NAME,
+			.tid = MAIN,
+			.what = WHAT_MODULE,
+			.value = 0x10000,
+			.text = "/app" });
+	send(a, (struct event){ .kind = EVENT_NAME,
+			.tid = MAIN,
+			.what = WHAT_STACK,
+			.object = 7,
+			.text = "1100 4100 1200" });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	send(a, (struct event){ .kind = EVENT_WAIT,
+			.tid = MAIN + 1,
+			.time_ns = 1 * MS,
+			.what = WHAT_FUTEX,
+			.object = 0x8000,
+			.site = 0x4000 });
+	send(a, (struct event){ .kind = EVENT_SAMPLE,
+			.tid = MAIN,
+			.time_ns = 5 * MS,
+			.site = 0x2000,
+			.object = 7 });
+	send(a, (struct event){ .kind = EVENT_WOKEN,
+			.tid = MAIN + 1,
+			.time_ns = 9 * MS,
+			.what = WHAT_FUTEX,
+			.object = 0x8000,
+			.value = MAIN });
+	AUTO(results) struct results *r = finish(a, 10 * MS);
+	AUTO_RELEASE(strbuf) struct strbuf name = { 0 };
+	const struct code_finder finder = {
+		.find = region, .name_object = no_name, .name_passed = no_member
+	};
+	results_set_futex(r, 0, WHAT_BARRIER);
+	criticality_add_lock(&name, r, &finder, &r->locks[0]);
+	assert_string_equal(name.text, "barrier used in region (a.c:7)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -407,6 +482,7 @@ int main(void)
 		cmocka_unit_test(a_runtime_spins_for_who_called_it),
 		cmocka_unit_test(a_wait_that_is_known_stays_what_it_is),
 		cmocka_unit_test(the_copy_that_ran_alone_is_named),
+		cmocka_unit_test(a_barrier_of_a_runtime_is_called_after_who_comes_last),
 	};
 	return cmocka_run_group_tests_name("criticality_samples", tests, NULL, NULL);
 }

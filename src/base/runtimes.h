@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Libraries that come with a language: who is there was sent by somebody else, and no line of theirs is the user's. */
+#ifndef BASE_RUNTIMES_H
+#define BASE_RUNTIMES_H
+
+#include <stdbool.h>
+
+/* Whether the file, by its name, is one: the C library, C++'s, OpenMP's, oneTBB, our own. */
+bool runtime_is(const char *path);
+
+/* Whether it is one whose threads spin before they sleep: OpenMP's, oneTBB. */
+bool runtime_spins(const char *path);
+
+#endif
