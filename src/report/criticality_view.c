@@ -94,7 +94,7 @@ static void add_program(struct strbuf *out, const char *command)
 	strbuf_add_bytes(out, command + begin, length - begin);
 }
 
-/* A thread without a name of its own is called by what it runs; where that is a library's start of all threads, as the program. */
+/* A thread without a name of its own is called by what it runs; where that is a library's start of all threads, by its number. */
 static char *label_thread(
 	struct criticality_view *view, const struct code_finder *finder, size_t index)
 {
@@ -109,10 +109,7 @@ static char *label_thread(
 		add_program(&text, view->results->program);
 	else if (name)
 		strbuf_addf(&text, "%s (%" PRIu32 ")", name, thread->tid);
-	else if (view->results->program) {
-		add_program(&text, view->results->program);
-		strbuf_addf(&text, " (%" PRIu32 ")", thread->tid);
-	} else
+	else
 		strbuf_addf(&text, "thread %" PRIu32, thread->tid);
 	return take(view, &text);
 }
