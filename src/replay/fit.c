@@ -24,9 +24,6 @@ enum { FIT_RUNS = 3 };
 /* The kernel tells in such steps how long a core has idled. */
 #define IDLE_GRAIN_NS 10e6
 
-/* A replay should be off by no more. */
-#define NEAR 0.03
-
 /* What active threads of a replay could use of the cores. */
 struct wanted {
 	uint32_t cores, active;
@@ -205,13 +202,6 @@ static int fit_turns(struct replay *replay, const struct fit *found, struct fit 
 	return 0;
 }
 
-/* Turns are what others do, slower cores only as much: these must be nearer where those are as near as a replay should be. */
-static bool is_nearer(const struct fit *fit, const struct fit *best)
-{
-	bool is_enough = fit->error <= NEAR && fit->others > best->others;
-	return is_enough || fit->error < best->error;
-}
-
 /* All ways are played alike: when one comes to a deadlock that those before did not, once more. */
 static int fit_ways(struct replay *replay, const struct fit *found, struct fit *best)
 {
@@ -231,7 +221,7 @@ static int fit_ways(struct replay *replay, const struct fit *found, struct fit *
 				code = fit_others(replay, &fit);
 			if (code < 0)
 				return code;
-			if (is_nearer(&fit, best))
+			if (fit.error < best->error)
 				*best = fit;
 		}
 	} while (replay->settled != settled || replay->deals_anew != dealt_anew);

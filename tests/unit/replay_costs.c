@@ -143,8 +143,7 @@ static void others_want_as_much_of_other_cores(void **state)
 
 /*
  * As above: half of the two cores was lost. Where others are known to have had none of them, it is lost to what nobody sees, which
- * is not known to be lost again; where they had all of that time, they want it of other cores, too, of four one that is left to them,
- * and nothing is guessed.
+ * is not known to be lost again; where they had all of that time, they want it of other cores, too, and nothing is guessed.
  */
 static void what_others_had_is_not_guessed_where_it_is_known(void **state)
 {
@@ -158,7 +157,7 @@ static void what_others_had_is_not_guessed_where_it_is_known(void **state)
 		uint32_t cores;
 		uint64_t ns;
 	} expected[] = { { 400000000, 1, 400000000 }, { 400000000, 2, 400000000 },
-		{ 400000000, 4, 200000000 }, { 0, 1, 400000000 }, { 0, 2, 205000000 },
+		{ 400000000, 4, 266666667 }, { 0, 1, 400000000 }, { 0, 2, 205000000 },
 		{ 0, 4, 202500000 } };
 	for (size_t i = 0; i < 4 * ARRAY_SIZE(expected); i++) {
 		struct replay_opts opts = { .cores = 2,
