@@ -269,6 +269,24 @@ static int add_taken(struct build *build)
 		"what is not recorded (locks of its own making): it took longer than its model");
 }
 
+static int add_spins(struct build *build)
+{
+	const struct build_spin *most;
+	AUTO_FREE char *place = NULL, *after = NULL;
+	double share = build_spins_share(&build->trace.spins, &most);
+	if (!(share > 0))
+		return 0;
+	place = build_place_name(build, most->pid, most->site);
+	if (!place ||
+		asprintf(&after,
+			" of the CPU time (most at %s), waiting for what is not recorded (locks or "
+			"flags of the program's own making): in the model this is work, as much "
+			"with more or fewer threads or cores, which it is not",
+			place) < 0)
+		return -ENOMEM;
+	return add_share(build, share, "threads spun for", after);
+}
+
 static int add_unsteadiness(struct build *build)
 {
 	return add_share(build, build_unsteadiness(build),
@@ -399,6 +417,8 @@ static int add_notes(struct build *build)
 			"at once: how many that are ('disk_parallel') is a guess");
 	if (code == 0)
 		code = add_taken(build);
+	if (code == 0)
+		code = add_spins(build);
 	if (code == 0)
 		code = add_uncertainty(build);
 	if (code == 0)

@@ -25,6 +25,7 @@ void build_trace_release(struct build_trace *trace)
 	free(trace->live);
 	free(trace->wait_costs_s);
 	free(trace->requests);
+	build_spins_release(&trace->spins);
 	wakes_free(trace->wakes);
 	map_release(&trace->request_index);
 	map_release(&trace->thread_index);
@@ -472,7 +473,11 @@ static int add_event(void *context, const struct event *event, struct err *err)
 		index = build_find_thread(trace, event->pid, event->tid);
 		if (index != BUILD_NONE && event->what == WHAT_FUTEX)
 			code = add_wake(trace, index, event);
-	} else if (event->kind != EVENT_SAMPLE && event->tid != 0) {
+	} else if (event->kind == EVENT_SAMPLE) {
+		index = build_find_thread(trace, event->pid, event->tid);
+		code = build_spins_add(
+			&trace->spins, event, index != BUILD_NONE && trace->live[index].is_waiting);
+	} else if (event->tid != 0) {
 		trace->futexes += event->what == WHAT_FUTEX;
 		trace->named += event->what >= WHAT_MUTEX && event->what <= WHAT_JOIN;
 		code = build_trace_thread(trace, event, &index);

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "builder/spins.h"
 #include "trace/sink.h"
 #include "trace/wakes.h"
 
@@ -165,6 +166,7 @@ struct build_trace {
 		told_futexes; /* waits there that another thread was seen to end: they are gets of signals */
 	uint64_t slept_futexes; /* the rest of them */
 	uint64_t named; /* events that say what was taken or waited for: recorded by the library */
+	struct build_spins spins;
 	struct wakes *wakes; /* NULL: nobody asks what wake-ups take */
 	struct build_live *live; /* private: what each thread is in the middle of */
 	size_t live_capacity;

@@ -32,6 +32,12 @@ grep -c 'What can be set' app.html
 # What a fragment asks of a disk.
 "$CORECAST" model --show "$CORECAST_SOURCE/examples/models/webserver.yaml" | grep -o '^  [a-z]* .* requests of .*'
 
+# A lock of its own making, at which half of the samples find the workers.
+awk -F, -v OFS=, '{ print $0, NR == 1 ? "pid" : 10 }
+	$3 == "pass" && $4 == "mutex" { print $1 + 1, $2, "sample", "", "", "0x7", n++ % 2 ? "" : 9, "", 10 }' run.csv >spins.csv
+"$CORECAST" model spins.csv -o spins.yaml --cores 2 | tail -3
+"$CORECAST" simulate spins.yaml --set workers=8 | grep -A 2 'threads spun'
+
 fails() {
 	local status=0
 	"$CORECAST" model "$@" 2>&1 || status=$?

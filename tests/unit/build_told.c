@@ -235,6 +235,36 @@ static void a_capacity_that_was_not_seen_is_said_to_be_a_guess(void **state)
 	check_queues(true);
 }
 
+/* Two threads work, and are caught where they spin, or wait for a lock that is recorded. */
+static struct model *spinning(uint64_t place, bool is_known)
+{
+	struct script s = begin(2);
+	for (int i = 0; i < 20; i++) {
+		work(&s, 1, 50000);
+		send(&s, (struct event){ .tid = 1, .kind = EVENT_SAMPLE, .site = 0x900 });
+		op(&s, 1, EVENT_PASS, WHAT_MUTEX, LOCK, 4);
+		if (is_known)
+			op(&s, 2, EVENT_WAIT, WHAT_MUTEX, LOCK, 6);
+		send(&s, (struct event){
+				 .tid = 2, .kind = EVENT_SAMPLE, .site = 0x910, .value = place });
+		op(&s, 1, EVENT_RELEASE, WHAT_MUTEX, LOCK, 5);
+		work(&s, 2, 50000);
+		locked(&s, 2, LOCK, 6);
+	}
+	return finish(&s, 2);
+}
+
+static void spinning_outside_of_what_is_recorded_is_told(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *never = spinning(0, false);
+	AUTO(model) struct model *unseen = spinning(0x912, false);
+	AUTO(model) struct model *at_lock = spinning(0x912, true);
+	assert_false(has_note(never, "threads spun"));
+	assert_true(has_note(unseen, "threads spun for 50% of the CPU time (most at 0x912)"));
+	assert_false(has_note(at_lock, "threads spun"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +273,7 @@ int main(void)
 		cmocka_unit_test(a_meaning_can_be_left_aside),
 		cmocka_unit_test(who_is_woken_at_a_futex_waits_for_that),
 		cmocka_unit_test(a_capacity_that_was_not_seen_is_said_to_be_a_guess),
+		cmocka_unit_test(spinning_outside_of_what_is_recorded_is_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
