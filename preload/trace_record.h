@@ -79,7 +79,7 @@
 
 enum {
 	TRACE_VERSION =
-		5, /* 4: without TRACE_BOTH; 3: nor TRACE_CALLER; 2: nor TRACE_LEFT_OUT; 1: nor TRACE_AGAIN */
+		6, /* 5: without TRACE_SPINS; 4: nor TRACE_BOTH; 3: nor TRACE_CALLER; 2: nor TRACE_LEFT_OUT; 1: nor TRACE_AGAIN */
 	TRACE_HEADER_BYTES = 4096, /* a page: chunks stay aligned to pages in memory maps */
 	TRACE_HEAD_BYTES = 64,
 	TRACE_RECORD_BYTES = 48,
@@ -173,8 +173,9 @@ enum trace_flags {
 	TRACE_AHEAD = 1024,
 	TRACE_FLUSH = 2048,
 	TRACE_ORDERED = 4096,
-	TRACE_FLAGS = 8191, /* all of them, the next aside */
 	TRACE_BOTH = 8192, /* raw files only: a WAIT with its PASS, see trace_both() */
+	TRACE_SPINS = 16384,
+	TRACE_FLAGS = 8191 | TRACE_SPINS, /* all of them but TRACE_BOTH */
 };
 
 enum trace_state {

@@ -4,6 +4,8 @@
 #include "traced_thread.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 enum {
@@ -67,6 +69,14 @@ static void choose_clock(struct wait *wait)
 		(void)cpu_clock_read(&self.cpu, wait->start_ns); /* those before were estimated */
 }
 
+/* Not where the user said otherwise. (In a profiled run we did: there is no time to spin in the emulator.) */
+static bool runtimes_spin;
+
+static uint32_t spins(uint32_t kind)
+{
+	return runtimes_spin && (kind == SYNC_OMP || kind == SINK_OMP_LOCK) ? TRACE_SPINS : 0;
+}
+
 static void put_wait(struct wait *wait, uint64_t value)
 {
 	if (self.budget.is_on)
@@ -81,7 +91,8 @@ static void put_wait(struct wait *wait, uint64_t value)
 	if (may_not_block(wait) && self.slot)
 		wait->sleeps = kernel_sleeps();
 	wait->row = put(wait->start_ns,
-		head_of(TRACE_WAIT, wait->kind, wait->is_shared ? TRACE_SHARED : 0),
+		head_of(TRACE_WAIT, wait->kind,
+			(wait->is_shared ? TRACE_SHARED : 0) | spins(wait->kind)),
 		(uintptr_t)wait->object, wait->caller, value);
 	self.cpu.puts_off = false;
 	if (self.lane.used == ROW)
@@ -238,6 +249,10 @@ static bool tells_files;
 void trace_waits_attach(const struct trace_header *header)
 {
 	tells_files = header->tells_files;
+	const char *policy = getenv("OMP_WAIT_POLICY");
+	bool is_passive = policy && strcasecmp(policy, "passive") == 0;
+	runtimes_spin = getenv(PROFILE_PAGE_ENVIRONMENT) ||
+			!(is_passive || getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME"));
 }
 
 static bool is_of_told_file(const struct wait *wait)
@@ -397,7 +412,7 @@ void trace_wait_past(uint32_t kind, const void *object, uint32_t flags, uint64_t
 		struct wait wait = { .start_ns = start_ns, .kind = kind, .object = object };
 		wait.caller = caller;
 		wait.is_ordered = flags & TRACE_ORDERED;
-		put(start_ns, head_of(TRACE_WAIT, kind, 0), (uintptr_t)object, caller, 0);
+		put(start_ns, head_of(TRACE_WAIT, kind, spins(kind)), (uintptr_t)object, caller, 0);
 		put_pass(&wait, end_ns, find_waker(&wait));
 	}
 	leave();
@@ -412,7 +427,8 @@ struct birth trace_park(uint32_t kind, const void *object, uint64_t value, const
 	*wait = (struct wait){ .kind = kind, .object = object, .caller = caller };
 	wait->start_ns = now();
 	wait->is_counted = true;
-	put(wait->start_ns, head_of(TRACE_WAIT, kind, 0), (uintptr_t)object, caller, value);
+	put(wait->start_ns, head_of(TRACE_WAIT, kind, spins(kind)), (uintptr_t)object, caller,
+		value);
 	self.current = wait;
 	self.current_kind = kind;
 	now_here = (struct birth){ wait->start_ns, self.tid };
@@ -450,8 +466,8 @@ void trace_task_end(struct task *task)
 		return;
 	struct wait *wait = task->interrupted;
 	wait->start_ns = now();
-	put(wait->start_ns, head_of(TRACE_WAIT, wait->kind, 0), (uintptr_t)wait->object,
-		wait->caller, 0);
+	put(wait->start_ns, head_of(TRACE_WAIT, wait->kind, spins(wait->kind)),
+		(uintptr_t)wait->object, wait->caller, 0);
 	wait->is_counted = true;
 	self.current = wait;
 	leave();

@@ -454,7 +454,10 @@ static int add_event(void *context, const struct event *event, struct err *err)
 {
 	struct build_trace *trace = context;
 	uint32_t index, woken = 0;
-	int code = trace->wakes ? wakes_add(trace->wakes, event, &woken) : 0;
+	/* In a model nobody spins: what waking takes is charged to all, and taken out of all work. */
+	struct event plain = *event;
+	plain.flags &= (uint16_t)~EVENT_SPINS;
+	int code = trace->wakes ? wakes_add(trace->wakes, &plain, &woken) : 0;
 	if (code < 0)
 		return err_set(err, code, "out of memory");
 	if (trace->start_ns == 0)

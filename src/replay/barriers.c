@@ -229,6 +229,9 @@ int barriers_meet(struct replay *replay, uint32_t object)
 			forked = load_object(replay, barrier.pid, a[i].forked, barrier.address);
 		if (joined == REPLAY_NONE || (a[i].is_over && forked == REPLAY_NONE))
 			return -ENOMEM;
+		replay->objects[joined].spins = barrier.spins;
+		if (a[i].is_over)
+			replay->objects[forked].spins = barrier.spins;
 		struct step *step = step_of(replay, &a[i]);
 		step->kind = STEP_DOCK;
 		step->object = joined;

@@ -109,6 +109,7 @@ struct load_thread {
 		is_running; /* is_running: as far as it is known, computes */
 	bool is_sleeper; /* a STEP_WAKE is for it */
 	bool has_exited, ended_in_wait; /* has_exited: it was seen to */
+	bool spins; /* in waits of its */
 	bool is_daemon; /* it waited when its process ended: it has no end of its own */
 	bool counts_work; /* its CPU time is no time: see replay_opts.stretch */
 	uint32_t supply; /* that it takes work from, plus one; 0: none */
@@ -176,6 +177,7 @@ struct load_object {
 	bool is_handed_over; /* to who has waited longest */
 	bool writers_first;
 	bool guards_condition;
+	bool spins; /* who waits for it spins first, where cores suffice */
 	uint32_t meaning; /* condition: its index, UINT32_MAX if it has none that is known */
 	bool takes_turns, lets_pass; /* see turns.c */
 	bool was_awaited; /* when the last run came to a deadlock, somebody wanted to take it */

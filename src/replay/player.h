@@ -92,6 +92,7 @@ struct player {
 	bool has_cut; /* some thread is_cut */
 	bool guesses_no_order; /* of conditions that have no meaning: see decide.c */
 	uint32_t cores, active; /* active: threads that do not wait */
+	bool can_spin; /* who waits in a runtime that does, where cores suffice */
 	double speed; /* of the cores, now */
 };
 

@@ -28,6 +28,22 @@ int player_add_to_table(
 	return 0;
 }
 
+/* OpenMP's runtimes spin only where they have as many cores as threads. */
+static bool can_spin(const struct player *player)
+{
+	uint32_t spinners = 0;
+	for (uint32_t i = 0; i < player->replay->thread_count; i++)
+		spinners += player->replay->threads[i].spins;
+	return spinners <= player->cores;
+}
+
+static int set_spinning(
+	struct player *player, enum sim_object_kind kind, uint32_t number, uint32_t object)
+{
+	bool spins = player->can_spin && player->replay->objects[object].spins;
+	return spins ? sim_set_spinning(player->sim, kind, number, WAKES_SPIN_NS) : 0;
+}
+
 static int add_object(struct player *player, uint32_t index)
 {
 	static const enum sim_object_kind kinds[] = { [PLAY_MUTEX] = SIM_MUTEX,
@@ -60,6 +76,8 @@ static int add_object(struct player *player, uint32_t index)
 	if (code == 0 && object->is_handed_over &&
 		(object->play == PLAY_MUTEX || object->play == PLAY_SPIN))
 		code = sim_set_handover(player->sim, kinds[object->play], *number);
+	if (code == 0 && (object->play == PLAY_MUTEX || object->play == PLAY_SEM))
+		code = set_spinning(player, kinds[object->play], *number, index);
 	return code < 0 ? code : player_add_to_table(player, kinds[object->play], *number, index);
 }
 
@@ -99,6 +117,9 @@ static int add_objects(struct player *player)
 			player->sim, NULL, episode->threads, &player->episode_numbers[i]);
 		if (code == 0)
 			code = player_add_to_table(
+				player, SIM_BARRIERS, player->episode_numbers[i], episode->object);
+		if (code == 0)
+			code = set_spinning(
 				player, SIM_BARRIERS, player->episode_numbers[i], episode->object);
 	}
 	return code;
@@ -346,6 +367,7 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 	/* The recorded order is that of so few cores: on more it keeps most of them idle. */
 	player->guesses_no_order = (!is_work && cores > facts->cores) != ((guess & 4) != 0);
 	player->cores = cores;
+	player->can_spin = can_spin(player);
 	int code = sim_new(&options, &program, &player->sim, err);
 	if (code < 0)
 		return code;

@@ -63,6 +63,8 @@ int waits_begin(struct replay *replay, uint32_t index, const struct event *event
 	if (is_implicit) /* a condition's wait goes on: it began when that did */
 		return 0;
 	thread->wait_cpu_ns = thread->cpu_ns;
+	if (event->flags & EVENT_SPINS)
+		replay->objects[object].spins = thread->spins = true;
 	if (load_is_lock(event->what))
 		return locks_ask(replay, index, object, event);
 	if (event->what == WHAT_COND)

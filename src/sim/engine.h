@@ -68,7 +68,7 @@ struct sim_thread {
 	uint32_t affinity; /* index of its set of cores */
 	uint32_t next, previous;
 	struct waiters joiners;
-	uint64_t dozes_ns; /* when it began to wait last */
+	uint64_t sleeps_ns; /* from when on it is asleep, if it still waits */
 	uint64_t requests_left; /* of a disk operation */
 	uint32_t read_holds; /* read-write locks that it reads */
 	uint8_t state; /* enum thread_state */
@@ -95,6 +95,7 @@ struct object {
 	char *name;
 	uint64_t uses, waits, waited_ns, held_ns, refused;
 	uint64_t length, max_length, length_ns; /* now; greatest; when it changed */
+	uint64_t spin_ns; /* see sim_set_spinning() */
 	unsigned __int128 area; /* length times ns */
 };
 

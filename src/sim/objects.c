@@ -212,3 +212,18 @@ int sim_add_source(
 	*ret = number;
 	return sim->is_running ? source_start(sim, number) : 0;
 }
+
+int sim_set_spinning(struct sim *sim, enum sim_object_kind kind, uint32_t object, uint64_t spin_ns)
+{
+	struct object *found = NULL;
+	if (kind == SIM_MUTEX && object < sim->mutexes.count)
+		found = &sim->mutexes.all[object].object;
+	else if (kind == SIM_BARRIERS && object < sim->barriers.count)
+		found = &sim->barriers.all[object].object;
+	else if (kind == SIM_SEM && object < sim->sems.count)
+		found = &sim->sems.all[object].object;
+	if (!found || spin_ns > TIME_MAX_NS)
+		return -EINVAL;
+	found->spin_ns = spin_ns;
+	return 0;
+}

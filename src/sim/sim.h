@@ -231,6 +231,12 @@ int sim_add_source(
 int sim_set_handover(struct sim *sim, enum sim_object_kind kind, uint32_t object);
 
 /*
+ * From now on who waits for this mutex, barrier or semaphore is not asleep before so long, if that is longer than
+ * options.doze_ns: it spins first. The core is free meanwhile: only for who has cores enough for all its threads. -EINVAL: there is no such object.
+ */
+int sim_set_spinning(struct sim *sim, enum sim_object_kind kind, uint32_t object, uint64_t spin_ns);
+
+/*
  * When nothing else can happen, who waits for an item of this queue or for this semaphore is lent one (an item with number 0), and
  * who waits for room in the queue gets that of its oldest item: for threads whose ways are drawn, so that what they put is not
  * what they get to the last one. Who gives back to such a limit what nobody has taken goes on, likewise. At most once for each thread and as often as was really taken; few are once for each thread and one of

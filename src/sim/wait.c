@@ -39,7 +39,9 @@ int wait_begin(struct sim *sim, struct sim_thread *thread, struct waiters *list,
 			object->waits++;
 	}
 	thread->is_late = true;
-	thread->dozes_ns = sim->now_ns;
+	thread->sleeps_ns = sim->now_ns + sim->options.doze_ns;
+	if (object && object->spin_ns > sim->options.doze_ns)
+		thread->sleeps_ns = sim->now_ns + object->spin_ns;
 	thread->wait_what = subject->what;
 	thread->wait_number = subject->object;
 	if (list)
@@ -79,8 +81,7 @@ int wake(struct sim *sim, uint32_t tid, uint32_t waker)
 	struct sim_thread *thread = thread_of(sim, tid);
 	thread->waker = waker;
 	const struct sim_dist *takes = &sim->options.wake;
-	if ((takes->kind == SIM_FIXED && takes->a == 0) ||
-		sim->now_ns - thread->dozes_ns < sim->options.doze_ns ||
+	if ((takes->kind == SIM_FIXED && takes->a == 0) || sim->now_ns < thread->sleeps_ns ||
 		!cores_wakes_up(sim, thread))
 		return wake_now(sim, thread);
 	if (waker > 0 && thread_of(sim, waker)->state == THREAD_RUNNING)

@@ -144,6 +144,9 @@ enum event_flags {
 	EVENT_FLUSH = 2048, /* DISK_*: makes earlier writes durable, or is durable itself */
 	EVENT_ORDERED =
 		4096, /* PASS of a mutex: in an order that the program prescribes (OpenMP's ordered) */
+	/* 8192 is the file's own. */
+	EVENT_SPINS =
+		16384, /* WAIT: in a runtime that spins before it sleeps, where each of its threads has a core (OpenMP's) */
 };
 
 #define EVENT_CORE_UNKNOWN UINT64_MAX

@@ -68,7 +68,7 @@ static int load_chunk(struct lane *lane, struct lane_source *source)
 static bool has_known_numbers(const struct trace_record *row)
 {
 	return row->kind - 1u < TRACE_KINDS - 1u && row->what < TRACE_WHATS &&
-	       row->flags <= TRACE_FLAGS && row->tid - 1u < TRACE_TID_MAX;
+	       (row->flags & ~TRACE_FLAGS) == 0 && row->tid - 1u < TRACE_TID_MAX;
 }
 
 /* The name's text is whole and in this chunk. */

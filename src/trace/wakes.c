@@ -34,14 +34,16 @@ struct thread {
 	uint32_t woke;
 	uint32_t lock; /* that it waits for; NOBODY: none */
 	uint8_t wait_what; /* WHAT_NONE: it does not wait */
+	uint64_t spun_ns; /* until when it spins, if it waits so long */
 	bool has_cpu, is_active, was_woken;
+	bool spins; /* in waits of its */
 	bool had_core, was_last_core; /* one was free when it was woken, and no other one */
 };
 
 struct lock {
 	uint64_t holder; /* of a mutex: pid and tid, if it is held; 0 */
 	uint32_t depth, waiting;
-	uint64_t asked_ns; /* when the last of them began to wait */
+	uint64_t sleeps_ns; /* from when on the last of them is asleep */
 	uint64_t woke_ns; /* when one of them was woken last */
 	bool is_waking; /* that one has not got it since */
 	uint64_t retaken_ns; /* when another one did first; 0: nobody */
@@ -64,7 +66,7 @@ struct wakes {
 	uint64_t now_ns,
 		crowded_ns; /* crowded: when more were woken at once than cores were free */
 	uint64_t usual_ns; /* of the samples, so far */
-	uint32_t active;
+	uint32_t active, spinners;
 	struct wakes_found found;
 };
 
@@ -274,6 +276,16 @@ static int wake_in_vain(struct wakes *wakes, struct lock *lock)
 	return 0;
 }
 
+/* How long it spins in the wait that begins: in a runtime, unless that has fewer cores than threads. */
+static uint64_t spin_time(struct wakes *wakes, struct thread *thread, const struct event *event)
+{
+	if (!(event->flags & EVENT_SPINS))
+		return 0;
+	wakes->spinners += !thread->spins;
+	thread->spins = true;
+	return wakes->spinners <= wakes->cores ? WAKES_SPIN_NS : 0;
+}
+
 static int wait_begins(
 	struct wakes *wakes, struct thread *thread, const struct event *event, uint32_t *ret_woken)
 {
@@ -283,6 +295,7 @@ static int wait_begins(
 	stop_waiting(wakes, thread);
 	thread->wait_what = event->what == WHAT_NONE ? WHAT_OTHER : event->what;
 	thread->wait_ns = wakes->now_ns;
+	thread->spun_ns = wakes->now_ns + spin_time(wakes, thread, event);
 	thread->was_woken = false;
 	if (!is_implicit)
 		thread->wait_cpu_ns = thread->cpu_ns;
@@ -293,7 +306,8 @@ static int wait_begins(
 		return -ENOMEM;
 	thread->lock = (uint32_t)(lock - wakes->locks);
 	lock->waiting++;
-	lock->asked_ns = wakes->now_ns;
+	uint64_t dozed_ns = wakes->now_ns + wakes->machine.doze_ns;
+	lock->sleeps_ns = thread->spun_ns > dozed_ns ? thread->spun_ns : dozed_ns;
 	return 0;
 }
 
@@ -319,8 +333,10 @@ static void woken(struct wakes *wakes, struct thread *thread, const struct event
 	note_core(wakes, thread);
 	struct thread *waker = find_thread(wakes, event->pid, event->value);
 	set_active(wakes, thread, true);
-	if (!thread->had_core || !waker || waker == thread || thread->wait_what == WHAT_SPIN)
-		return; /* who spins does not sleep */
+	/* Who spins does not sleep. */
+	bool is_awake = thread->wait_what == WHAT_SPIN || wakes->now_ns < thread->spun_ns;
+	if (!thread->had_core || !waker || waker == thread || is_awake)
+		return;
 	bool is_noted =
 		thread->lock != NOBODY && waker->woke > 0 && waker->woke_ns == wakes->now_ns;
 	if (is_noted)
@@ -393,8 +409,7 @@ static int passed(
 static void note_release(struct wakes *wakes, struct thread *thread, struct lock *lock)
 {
 	bool is_noted = thread->woke > 0 && thread->woke_ns == wakes->now_ns;
-	bool is_asleep =
-		lock->waiting > 1 || wakes->now_ns >= lock->asked_ns + wakes->machine.doze_ns;
+	bool is_asleep = lock->waiting > 1 || wakes->now_ns >= lock->sleeps_ns;
 	if (lock->waiting == 0 || !is_asleep || is_noted || wakes->active >= wakes->cores ||
 		wakes->now_ns < lock->woke_ns + wakes->usual_ns)
 		return;

@@ -19,6 +19,12 @@
 
 enum { WAKES_PARTS = 19 };
 
+/*
+ * Who waits in a runtime that spins (EVENT_SPINS) sleeps so much later: GCC's takes its default of 300,000 rounds (GOMP_SPINCOUNT in
+ * libgomp's manual) for about 3 ms, LLVM's and Intel's spin for longer. Not with more threads than cores: libgomp then goes round 100 times.
+ */
+enum { WAKES_SPIN_NS = 3000000 };
+
 struct wakes;
 
 /* `cores`: that the run could use; 0: not known, then nothing is found. `machine`: what it measured of itself. 0 or -ENOMEM. */

@@ -183,7 +183,8 @@ static void a_condition_wait_releases_and_takes_its_mutex(void **state)
 	assert_int_equal(count_of(&trace, EVENT_RELEASE, WHAT_COND, 0), 1);
 }
 
-static void check_openmp(const char *program)
+/* `spins`: EVENT_SPINS, or 0: the user wants it to sleep. */
+static void check_openmp(const char *program, unsigned spins)
 {
 	static const struct {
 		const char *name;
@@ -203,6 +204,7 @@ static void check_openmp(const char *program)
 		for (const struct event *e = trace.events; e < trace.events + trace.count; e++) {
 			if (e->kind != EVENT_WAIT || e->what != cases[i].what)
 				continue;
+			assert_int_equal(e->flags & EVENT_SPINS, spins);
 			const struct event *next = after(&trace, e);
 			/*
 			 * After the last region nobody wakes those who wait for another one. LLVM's
@@ -225,7 +227,7 @@ static void openmp_threads_wait_for_one_another(void **state)
 {
 	(void)state;
 	skip_without("tests/programs/omp", "this compiler does not build for GCC's OpenMP runtime");
-	check_openmp("tests/programs/omp");
+	check_openmp("tests/programs/omp", EVENT_SPINS);
 }
 
 /* Two loops of 20 pieces, between two threads: each thread tells how many it had, plus one, when it comes to the end. */
@@ -251,7 +253,7 @@ static void so_they_do_in_the_runtime_of_llvm(void **state)
 	(void)state;
 	skip_without("tests/programs/omp_llvm", "no clang with libomp here");
 	setenv("OMP_WAIT_POLICY", "passive", 1); /* the program looks for who sleeps */
-	check_openmp("tests/programs/omp_llvm");
+	check_openmp("tests/programs/omp_llvm", 0);
 	unsetenv("OMP_WAIT_POLICY");
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Replays of timelines whose CPU times count work, and of threads that met without being told so rightly. */
+#include "base/mem.h"
 #include "base/strbuf.h"
 #include "replay_fixture.h"
 
@@ -103,6 +104,51 @@ static void waking_takes_its_time_from_both_unless_one_dozed(void **state)
 	run.doze_ns = LONG;
 	assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
 	assert_int_equal(ns, work_ns);
+}
+
+/* Two regions of main and a, and a barrier in the first; a has 1,000 units until each meeting, main 100. more: a thread that meets nobody. */
+#define THIRD                                                                                      \
+	"0,b,0,start,,,,main,\n10,b,10,wait,barrier,x,1,,spins\n10,b,10,pass,barrier,x,1,,"        \
+	"waited\n10,b,10,exit,,,,,\n"
+#define OPENMP_TEXT(spins, more)                                                                   \
+	WORK_HEAD "0,main,0,start,,,,,\n"                                                          \
+		  "0,a,0,start,,,,main,\n" more "100,main,100,wait,barrier,r,1,," spins "\n"       \
+		  "1000,a,1000,pass,barrier,r,1,,\n"                                               \
+		  "1000,main,100,pass,barrier,r,1,a,waited\n"                                      \
+		  "1100,main,200,wait,barrier,r,2,," spins "\n"                                    \
+		  "2000,a,2000,wait,barrier,r,2,," spins "\n"                                      \
+		  "2000,main,200,pass,barrier,r,2,a,waited\n"                                      \
+		  "5000,main,3200,region_begin,,,,,\n"                                             \
+		  "5000,a,2000,woken,barrier,r,,main,\n"                                           \
+		  "5010,a,2000,pass,barrier,r,2,,waited\n"                                         \
+		  "6010,a,3000,exit,,,,,\n"                                                        \
+		  "6010,main,3300,exit,,,,,\n"
+
+static void who_waits_in_a_runtime_that_spins_is_not_asleep(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		uint32_t cores;
+		bool sleeps;
+	} cases[] = {
+		{ OPENMP_TEXT("spins", ""), 2, false }, { OPENMP_TEXT("", ""), 2, true },
+		{ OPENMP_TEXT("spins", THIRD), 3, false },
+		{ OPENMP_TEXT("spins", THIRD), 2, true }, /* two of three have no time to spin */
+	};
+	enum { WAKE = 60 };
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO(replay) struct replay *replay = load_stretches(cases[i].text);
+		struct clocked clocked = { .chunk = UINT64_MAX };
+		uint64_t ns[2];
+		struct replay_run run = {
+			.cores = cases[i].cores, .duration = take_time, .duration_context = &clocked
+		};
+		assert_int_equal(replay_run(replay, &run, &ns[0], NULL), 0);
+		run.wake_ns = run.wake_cost_ns = WAKE;
+		assert_int_equal(replay_run(replay, &run, &ns[1], NULL), 0);
+		assert_int_equal(ns[1] > ns[0], cases[i].sleeps);
+	}
 }
 
 static void what_a_creator_had_done_is_what_its_clock_said(void **state)
@@ -378,6 +424,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_takes_the_time_that_it_is_told),
 		cmocka_unit_test(waking_takes_its_time_from_both_unless_one_dozed),
+		cmocka_unit_test(who_waits_in_a_runtime_that_spins_is_not_asleep),
 		cmocka_unit_test(what_a_creator_had_done_is_what_its_clock_said),
 		cmocka_unit_test(work_between_what_others_tell_is_shared_by_time),
 		cmocka_unit_test(who_asks_is_told_whose_work_is_done),

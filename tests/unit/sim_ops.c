@@ -434,6 +434,26 @@ static void who_wakes_pays_for_it(void **state)
 	sim_free(t.sim);
 }
 
+static void who_spins_at_an_object_is_asleep_later(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { OP(SEM_WAIT, 0), OP(SEM_WAIT, 1), COMPUTE(10), EXIT };
+	static const struct sim_op b[] = { COMPUTE(40), OP(SEM_POST, 0), COMPUTE(40),
+		OP(SEM_POST, 1), EXIT };
+	struct trial t;
+	uint32_t other;
+	trial_begin(&t, (struct sim_options){ .wake.a = 50, .doze_ns = 20, .cores = 2 });
+	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
+	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &other), 0);
+	assert_int_equal(sim_set_spinning(t.sim, SIM_SEM, t.object, 41), 0);
+	assert_int_equal(sim_set_spinning(t.sim, SIM_SEM, other + 1, 41), -EINVAL);
+	assert_int_equal(sim_set_spinning(t.sim, SIM_DISKS, 0, 41), -EINVAL);
+	trial_run(&t, THREADS(a, b));
+	assert_int_equal(t.script.times[1][0], 40);
+	assert_int_equal(t.script.times[1][1], 80 + 50);
+	sim_free(t.sim);
+}
+
 static void an_idle_core_takes_a_thread_that_never_ran(void **state)
 {
 	(void)state;
@@ -581,6 +601,7 @@ int main(void)
 		cmocka_unit_test(a_thread_is_spawned_and_joined),
 		cmocka_unit_test(being_woken_takes_its_time),
 		cmocka_unit_test(who_wakes_pays_for_it),
+		cmocka_unit_test(who_spins_at_an_object_is_asleep_later),
 		cmocka_unit_test(an_idle_core_takes_a_thread_that_never_ran),
 		cmocka_unit_test(woken_threads_may_stay_where_they_were),
 		cmocka_unit_test(who_waited_long_takes_the_core_when_woken),

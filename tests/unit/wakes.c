@@ -147,6 +147,28 @@ static void a_replay_plays_it(void **state)
 	assert_int_equal(facts.wake_ns, 15000);
 }
 
+static int add_spinning_to(void *context, const struct event *event, struct err *err)
+{
+	uint32_t woken;
+	struct event copy = *event;
+	(void)err;
+	copy.flags |= event->kind == EVENT_WAIT ? EVENT_SPINS : 0;
+	int code = wakes_add(context, &copy, &woken);
+	assert_int_equal(woken, 0);
+	return code;
+}
+
+static void who_spins_is_not_woken(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	AUTO(wakes) struct wakes *all = NULL;
+	add_pairs(&text, true, 6000);
+	assert_int_equal(wakes_new(2, &(struct trace_wakes){ .cost_ns = 9000 }, &all), 0);
+	feed(text.text, &(struct event_sink){ .context = all, .event = add_spinning_to });
+	assert_int_equal(wakes_find(all).cost_ns, 9000);
+}
+
 static double mean_of(const struct model_dist *dist)
 {
 	double sum = 0;
@@ -193,6 +215,7 @@ int main(void)
 		cmocka_unit_test(without_two_kinds_it_is_the_machines),
 		cmocka_unit_test(what_was_woken_in_vain_counts),
 		cmocka_unit_test(a_replay_plays_it),
+		cmocka_unit_test(who_spins_is_not_woken),
 		cmocka_unit_test(a_model_has_it_as_hardware),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
