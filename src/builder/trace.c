@@ -202,6 +202,12 @@ static uint32_t bytes_of(const struct event *event)
 	return event->value < UINT32_MAX ? (uint32_t)event->value : UINT32_MAX;
 }
 
+/* A lock that it did not get: it was away for so long. */
+static bool is_given_up(const struct event *event, int op)
+{
+	return event->flags & EVENT_TIMED_OUT && (op == STEP_LOCK || op == STEP_READ_LOCK);
+}
+
 /* Ends the step that began with a WAIT, or is one without. */
 static int add_pass(struct build_trace *trace, uint32_t index, const struct event *event)
 {
@@ -228,6 +234,11 @@ static int add_pass(struct build_trace *trace, uint32_t index, const struct even
 			code = add_wait_cost(trace, &step, event->cpu_ns - live->wait_cpu_ns);
 	}
 	step.flags |= event->flags & EVENT_TIMED_OUT ? STEP_REFUSED : 0;
+	if (is_given_up(event, op)) {
+		step.op = STEP_SLEEP;
+		end_step(live, event);
+		return code < 0 ? code : add_step(trace, index, &step);
+	}
 	if (op == STEP_ARRIVE && step.flags & STEP_WAITED && event->value == 0)
 		step.flags |= STEP_BY_NOBODY;
 	if (op != STEP_JOIN && code == 0)
@@ -324,7 +335,7 @@ static int add_start(struct build_trace *trace, uint32_t index, const struct eve
 /* Of a mutex: not those that a wait for a condition gives back and takes again. */
 static void count_held(struct build_live *live, const struct event *event)
 {
-	if (event->what != WHAT_MUTEX || event->flags & EVENT_IMPLICIT)
+	if (event->what != WHAT_MUTEX || event->flags & (EVENT_IMPLICIT | EVENT_TIMED_OUT))
 		return;
 	if (event->kind == EVENT_PASS)
 		live->held++;

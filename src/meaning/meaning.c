@@ -274,7 +274,8 @@ static int add_event(void *context, const struct event *event, struct err *err)
 {
 	struct meaning *m = context;
 	struct meaning_thread *thread;
-	bool is_mutex = event->what == WHAT_MUTEX && !(event->flags & EVENT_IMPLICIT);
+	bool is_mutex =
+		event->what == WHAT_MUTEX && !(event->flags & (EVENT_IMPLICIT | EVENT_TIMED_OUT));
 	int code = note_next(m, event);
 	if (code < 0 || (!is_mutex && event->what != WHAT_COND))
 		return code < 0 ? err_set(err, code, "out of memory") : 0;

@@ -265,6 +265,34 @@ static void spinning_outside_of_what_is_recorded_is_told(void **state)
 	assert_false(has_note(at_lock, "threads spun"));
 }
 
+/* One time in three it waits with a limit, and goes on without the lock. */
+static void a_lock_that_was_not_got_in_time_is_not_held(void **state)
+{
+	(void)state;
+	struct script s = begin(2);
+	for (int i = 0; i < 60; i++) {
+		work(&s, 1, 20000);
+		locked(&s, 1, LOCK, 4);
+		work(&s, 2, 20000);
+		op(&s, 2, EVENT_WAIT, WHAT_MUTEX, LOCK, 6);
+		bool is_late = i % 3 == 0;
+		s.now_ns += 50000;
+		send(&s, (struct event){ .tid = 2,
+				 .kind = EVENT_PASS,
+				 .what = WHAT_MUTEX,
+				 .object = LOCK,
+				 .site = 6,
+				 .flags = EVENT_WAITED | (is_late ? EVENT_TIMED_OUT : 0) });
+		if (!is_late)
+			op(&s, 2, EVENT_RELEASE, WHAT_MUTEX, LOCK, 7);
+	}
+	AUTO(model) struct model *model = finish(&s, 2);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+	assert_true(fabs(fit.simulated_cpu_s / fit.measured_cpu_s - 1) < 0.1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +302,7 @@ int main(void)
 		cmocka_unit_test(who_is_woken_at_a_futex_waits_for_that),
 		cmocka_unit_test(a_capacity_that_was_not_seen_is_said_to_be_a_guess),
 		cmocka_unit_test(spinning_outside_of_what_is_recorded_is_told),
+		cmocka_unit_test(a_lock_that_was_not_got_in_time_is_not_held),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
