@@ -388,7 +388,7 @@ static int add_descriptor(struct build_trace *trace, uint32_t index, const struc
 	struct build_step step = begin_step(&trace->threads[index], &trace->live[index], event,
 		is_release ? STEP_GIVE : STEP_TAKE);
 	struct event all = *event;
-	if (!is_release && event->value > trace->descriptors)
+	if (!is_release && event->value > 0) /* a program may change it */
 		trace->descriptors = event->value;
 	all.object = BUILD_DESCRIPTORS;
 	int code = build_trace_object(trace, &all, &step.object);

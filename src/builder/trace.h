@@ -160,7 +160,7 @@ struct build_trace {
 	uint64_t sections; /* so far */
 	double *wait_costs_s; /* CPU time of waits that blocked: of the first WAIT_COSTS */
 	size_t wait_cost_count, wait_cost_capacity;
-	uint64_t descriptors; /* the most that may be open, as far as told */
+	uint64_t descriptors; /* that may be open, as told last */
 	uint64_t futexes; /* events that only name an address: recorded from the kernel */
 	uint64_t
 		told_futexes; /* waits there that another thread was seen to end: they are gets of signals */

@@ -76,6 +76,8 @@ static void few_requests_over_connections_are_part_of_them(void **state)
 {
 	(void)state;
 	struct script s = begin(0);
+	request(&s, MAIN, EVENT_PASS, 3, 1024, 0); /* it lowers the limit then */
+	request(&s, MAIN, EVENT_PASS, 4, 20, 0);
 	for (uint64_t i = 1; i <= 50; i++) {
 		wait_for_input(&s, MAIN);
 		s.now_ns += 40000 + i % 7 * 20000;
@@ -92,6 +94,7 @@ static void few_requests_over_connections_are_part_of_them(void **state)
 	assert_int_not_equal(model->sources[0].kind, MODEL_CLOSED);
 	assert_int_not_equal(model_find_parameter(model, "rate"), MODEL_NONE);
 	assert_true(fabs(model->recorded.response_s - 12e-6) < 2e-6);
+	assert_int_equal(model->recorded.descriptors, 20);
 }
 
 /* Connections that are let in by fours, when descriptors are free again. */
