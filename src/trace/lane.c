@@ -275,24 +275,25 @@ bool lane_is_of_kernel(const struct lane *lane)
 
 void lane_event(const struct lane *lane, struct event *ret)
 {
-	const struct trace_record *row =
-		&lane->rows[lane->row]; /* of LANE_LOST there may be none */
-	if (lane->stage == LANE_ROW) {
+	if (lane->stage == LANE_LOST) { /* there may be no row */
+		*ret = (struct event){ .time_ns = lane->key_ns,
+			.pid = lane->pid,
+			.tid = lane->tid,
+			.kind = EVENT_LOST,
+			.value = lane->lost };
+		return;
+	}
+	const struct trace_record *row = &lane->rows[lane->row];
+	if (lane->stage == LANE_ROW)
 		row_event(lane, row, ret);
-		return;
-	}
-	if (lane->stage == LANE_RELEASE) {
+	else if (lane->stage == LANE_RELEASE)
 		held_event(lane, row, ret);
-		return;
-	}
-	*ret = (struct event){ .time_ns = lane->key_ns, .pid = lane->pid, .tid = lane->tid };
-	if (lane->stage == LANE_LOST) {
-		ret->kind = EVENT_LOST;
-		ret->value = lane->lost;
-		return;
-	}
-	ret->kind = EVENT_WOKEN;
-	ret->what = row->what;
-	ret->object = row->object;
-	ret->value = trace_since_tid(row->value);
+	else
+		*ret = (struct event){ .time_ns = lane->key_ns,
+			.pid = lane->pid,
+			.tid = lane->tid,
+			.kind = EVENT_WOKEN,
+			.what = row->what,
+			.object = row->object,
+			.value = trace_since_tid(row->value) };
 }
