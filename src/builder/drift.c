@@ -93,6 +93,7 @@ static double phases_of(const struct slices *slices)
 {
 	struct seen all = { 0 };
 	double groups = 0, between = 0, squares = 0;
+	const int half = PARTS / 2;
 	for (int i = 1; i < PARTS - 1; i++) {
 		const struct seen *part = &slices->parts[i];
 		if (part->count < 2)
@@ -103,7 +104,7 @@ static double phases_of(const struct slices *slices)
 		all.squares += part->squares;
 		squares += part->sum * part->sum / part->count;
 	}
-	if (groups < PARTS / 2 || all.count < 2 * groups || !(all.sum > 0))
+	if (groups < half || all.count < 2 * groups || !(all.sum > 0))
 		return 0;
 	between = (squares - all.sum * all.sum / all.count) / (groups - 1);
 	double within = (all.squares - squares) / (all.count - groups);
