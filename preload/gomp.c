@@ -50,39 +50,56 @@ static bool is_ready(const struct runtime *runtime)
 	return __atomic_load_n(&runtime->state, __ATOMIC_ACQUIRE) == RUNTIME_READY;
 }
 
-static void fill(struct runtime *runtime, void *scope)
+static void set_ready(struct runtime *runtime)
 {
-	resolve(scope, &runtime->functions);
 	__atomic_store_n(&runtime->state, RUNTIME_READY, __ATOMIC_RELEASE);
 }
 
+/*
+ * All threads of a team may come here at once, and none may go without the functions, or wait for one that needs a lock
+ * of the loader's: each fills it, with the same values.
+ */
 static bool find_global(void)
 {
 	if (is_ready(&global_runtime))
 		return true;
-	if (!dlsym(RTLD_NEXT, "GOMP_parallel") || !take_runtime(&global_runtime))
+	if (!dlsym(RTLD_NEXT, "GOMP_parallel"))
 		return false;
-	fill(&global_runtime, RTLD_NEXT);
+	resolve(RTLD_NEXT, &global_runtime.functions);
+	set_ready(&global_runtime);
 	return true;
+}
+
+static bool is_same(const struct runtime *runtime, const struct gomp *functions)
+{
+	return is_ready(runtime) && runtime->functions.GOMP_parallel == functions->GOMP_parallel;
+}
+
+/* Threads that come at once may have an entry each: nothing is looked up while one is written. */
+static int find_entry(const struct gomp *functions)
+{
+	for (int i = 0; i < RUNTIMES_MAX; i++) {
+		struct runtime *runtime = &local_runtimes[i];
+		if (take_runtime(runtime)) {
+			runtime->functions = *functions;
+			set_ready(runtime);
+		}
+		if (is_same(runtime, functions))
+			return i;
+	}
+	return -1;
 }
 
 /* Index of the runtime that a module sees through the libraries that it needs, or -1. */
 static int find_local(const char *path)
 {
+	struct gomp functions;
 	void *scope = dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
 	if (!scope)
 		return -1;
-	void *parallel = dlsym(scope, "GOMP_parallel");
-	int found = -1;
-	for (int i = 0; parallel && found < 0 && i < RUNTIMES_MAX; i++) {
-		struct runtime *runtime = &local_runtimes[i];
-		if (take_runtime(runtime))
-			fill(runtime, scope);
-		if (is_ready(runtime) && (void *)runtime->functions.GOMP_parallel == parallel)
-			found = i;
-	}
+	resolve(scope, &functions);
 	(void)dlclose(scope); /* back to the references that it had; a runtime is never unloaded */
-	return found;
+	return functions.GOMP_parallel ? find_entry(&functions) : -1;
 }
 
 static const struct gomp *find(const void *caller)

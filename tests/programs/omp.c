@@ -2,7 +2,7 @@
 /*
  * omp CASE: one of two OpenMP threads waits for at least HOLD_MS milliseconds (see waits.c), in the
  * runtime of GCC, or of LLVM. Run with OMP_WAIT_POLICY=passive, so that a waiter can be seen asleep.
- * LLVM's never sleeps in locks: there it is taken to wait after SPIN_MS.
+ * LLVM's never sleeps in locks: there it is taken to wait once it has computed for SPIN_S.
  *
  * "tasks" prints the seconds that two threads spent, less those of the tasks that they ran at the
  * end of a parallel region: all waiting is within that. In "handed_out" nobody waits for long.
@@ -15,7 +15,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { TASKS = 8, SPIN_MS = 500, PIECES = 20 };
+#define SPIN_S 0.02 /* many times what a thread does on its way to the wait */
+
+enum { TASKS = 8, PIECES = 20 };
 
 static atomic_int waiter_tid;
 
@@ -23,7 +25,9 @@ static void wait_for_waiter(void)
 {
 	while (atomic_load(&waiter_tid) == 0)
 		sleep_ms(1);
-	for (int i = 0; i < SPIN_MS && !is_asleep(atomic_load(&waiter_tid)); i++)
+	int tid = atomic_load(&waiter_tid);
+	double begun_s = seconds_of(tid);
+	while (!is_asleep(tid) && seconds_of(tid) < begun_s + SPIN_S)
 		sleep_ms(1);
 	sleep_ms(HOLD_MS);
 }
