@@ -132,7 +132,7 @@ struct watch_event {
 		};
 		char name[WATCH_NAME_BYTES]; /* FOUND, START, EXIT, EXEC: of the thread */
 	};
-	__u64 caller; /* BLOCK: where the program's own code goes on after its call; 0 if unknown */
+	__u64 caller; /* BLOCK: where the program's own code, else a library's, goes on after its call; 0 if unknown */
 	__u32 tid, pid;
 	__u32 other; /* BLOCK: third argument of the system call, cut */
 	__s16 syscall; /* BLOCK: its number; negative: not in a system call */

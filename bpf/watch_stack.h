@@ -57,7 +57,8 @@ static __always_inline void add_call(struct watch_event *event, struct pt_regs *
 /*
  * The C library waits for the program, and hides who called it: it keeps no frame pointers. The address
  * to which its function will return lies among the first words of the stack, and right before it in
- * the code there is a call. Otherwise frame pointers may lead out of the library.
+ * the code there is a call. Otherwise frame pointers may lead out of the library. If no code of the program itself is found
+ * so (a thread of a library's own), who called from one file into another is it: such calls go through the linkage table.
  */
 enum { STACK_WORDS = 64, FRAMES_MAX = 16 };
 
@@ -97,6 +98,32 @@ static __always_inline bool follows_call(__u64 address)
 			return true;
 	return false;
 }
+
+/* Whether a jump by the linkage table's entry (FF /4, of 6 bytes) is what the code there does: behind ENDBR64 and BND, if any. */
+static __always_inline bool is_linkage(__u64 address)
+{
+	static const __u8 endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	__u8 code[8];
+	if (bpf_probe_read_user(code, sizeof code, (void *)address) < 0)
+		return false;
+	int at = __builtin_memcmp(code, endbr64, sizeof endbr64) == 0 ? 4 : 0;
+	at += code[at] == 0xf2;
+	return code[at] == 0xff && code[at + 1] == 0x25;
+}
+
+/* FF 15 is a call by an address beside the code, as the linker's table has them; E8 one to an address, by an offset. */
+static __always_inline bool follows_linkage(__u64 address)
+{
+	struct {
+		__u8 code[3], call;
+		__s32 offset;
+	} before;
+	if (bpf_probe_read_user(&before, sizeof before, (void *)(address - sizeof before)) < 0)
+		return false;
+	if (before.code[2] == 0xff && before.call == 0x15)
+		return true;
+	return before.call == 0xe8 && is_linkage(address + before.offset);
+}
 #elif defined(__TARGET_ARCH_arm64)
 static __always_inline __u64 stack_of(struct pt_regs *regs)
 {
@@ -114,6 +141,11 @@ static __always_inline bool follows_call(__u64 address)
 	__u32 code;
 	return bpf_probe_read_user(&code, sizeof code, (void *)(address - sizeof code)) == 0 &&
 	       ((code & 0xfc000000) == 0x94000000 || (code & 0xfffffc1f) == 0xd63f0000);
+}
+
+static __always_inline bool follows_linkage(__u64 address)
+{
+	return false; /* not known here */
 }
 #endif
 
@@ -139,6 +171,29 @@ static __always_inline __u64 scan_stack(const struct code_range *range, __u64 st
 			*slot = stack + i * sizeof(__u64);
 			return found->words[i];
 		}
+	return 0;
+}
+
+enum {
+	LIBRARIES_BITS = 33, /* libraries lie so near one another, or nearer */
+	STACK_BITS = 20, /* what lies so near the stack pointer is the stack */
+};
+
+/* Of the words that scan_stack() read, the first that a call between two files of the program left. */
+static __always_inline __u64 scan_libraries(__u64 ip, __u64 stack, __u64 *slot)
+{
+	__u32 zero = 0;
+	struct stack_words *found = bpf_map_lookup_elem(&stacks, &zero);
+	if (!found)
+		return 0;
+	for (int i = 0; i < STACK_WORDS; i++) {
+		__u64 word = found->words[i];
+		if ((word ^ ip) >> LIBRARIES_BITS == 0 && (word ^ stack) >> STACK_BITS != 0 &&
+			follows_linkage(word)) {
+			*slot = stack + i * sizeof(__u64);
+			return word;
+		}
+	}
 	return 0;
 }
 
@@ -188,6 +243,8 @@ static __always_inline __u64 find_caller(struct task_struct *task, struct watch_
 	__u64 found = scan_stack(&range, stack_of(regs), &slot);
 	if (!found)
 		found = walk_frames(&range, frame_of(regs), &slot);
+	if (!found)
+		found = scan_libraries(event->site, stack_of(regs), &slot);
 	*call = (struct watch_call){ event->site, stack_of(regs), frame_of(regs), event->object,
 		slot, found };
 	return found;
