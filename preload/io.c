@@ -332,7 +332,10 @@ TRANSFERS(was_read, __recv_chk, TRACE_IO_SOCKET, (fd, to, bytes, room, flags), i
 		if (is_tracing() && (io) != TRACE_IO_UNKNOWN)                                      \
 			trace_wait_tell(&wait_, io);                                               \
 		wait_.is_for_signal = (io) == TRACE_IO_SIGNAL;                                     \
-		return real()->name arguments;                                                     \
+		result answer = real()->name arguments;                                            \
+		if ((io) == TRACE_IO_POLL && answer < 0 && errno == EINTR)                         \
+			trace_wait_tell(&wait_, TRACE_IO_SIGNAL);                                  \
+		return answer;                                                                     \
 	}
 
 BLOCKS(int, connect, TRACE_IO_SOCKET, fd, (int fd, __CONST_SOCKADDR_ARG to, socklen_t length),

@@ -2,6 +2,7 @@
 #include "builder/trace_parts.h"
 
 #include "base/mem.h"
+#include "trace/child.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -253,7 +254,7 @@ static int add_pass(struct build_trace *trace, uint32_t index, const struct even
 	if (code == 0)
 		code = add_step(trace, index, &step);
 	bool is_for_process =
-		step.op == STEP_IO && step.flags & STEP_WAITED && step.count == EVENT_IO_CHILD;
+		step.op == STEP_IO && step.flags & STEP_WAITED && child_is_for(step.count);
 	return code == 0 && is_for_process ? build_trace_join_child(trace, index) : code;
 }
 

@@ -201,7 +201,7 @@ static int end_wait(struct replay *replay, uint32_t index, const struct event *e
 	case STEP_SLEEP:
 		step->amount = waited_ns;
 		step->is_late = !thread->was_woken;
-		if (thread->wait_what == WHAT_IO && thread->wait_value == EVENT_IO_CHILD) {
+		if (thread->wait_what == WHAT_IO && child_is_for(thread->wait_value)) {
 			step->other = child_find(life_of, replay, (uint32_t)replay->thread_count,
 				event->pid, thread->wait_ns, until_ns);
 			if (step->other != CHILD_NONE) {

@@ -3,6 +3,8 @@
 #ifndef TRACE_CHILD_H
 #define TRACE_CHILD_H
 
+#include "trace/event.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -13,6 +15,12 @@ struct child_life {
 	bool has_exited;
 	uint64_t ended_ns; /* if so */
 };
+
+/* A signal, too, may be that of a child's end: servers and make wait so for both. */
+static inline bool child_is_for(uint64_t io)
+{
+	return io == EVENT_IO_CHILD || io == EVENT_IO_SIGNAL;
+}
 
 /* What is known of a thread when the wait ends. */
 typedef struct child_life (*child_life_of)(const void *context, uint32_t thread);

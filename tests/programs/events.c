@@ -4,6 +4,7 @@
 
 #include <corecast/probe.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -15,6 +16,7 @@
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -457,6 +459,33 @@ static void do_signal(void)
 	pthread_join(thread, NULL);
 }
 
+static void note_child(int signal)
+{
+	(void)signal;
+}
+
+/* A child's end ends a wait for input that never comes. */
+static void do_interrupted(void)
+{
+	sigset_t set, open;
+	struct sigaction action = { .sa_handler = note_child };
+	fd_set in;
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	check(sigprocmask(SIG_BLOCK, &set, &open) == 0 && sigaction(SIGCHLD, &action, NULL) == 0,
+		"mask");
+	check(pipe(ends) == 0, "pipe");
+	child = fork();
+	if (child == 0) {
+		sleep_ms(HOLD_MS);
+		_exit(0);
+	}
+	FD_ZERO(&in);
+	FD_SET(ends[0], &in);
+	check(pselect(ends[0] + 1, &in, NULL, NULL, NULL, &open) < 0 && errno == EINTR, "pselect");
+	check(waitpid(child, NULL, 0) == child, "waitpid");
+}
+
 static uint64_t clock_now_ns(void)
 {
 	struct timespec now;
@@ -540,6 +569,7 @@ static const struct {
 	{ "pair", do_pair },
 	{ "blocked", do_blocked },
 	{ "signal", do_signal },
+	{ "interrupted", do_interrupted },
 	{ "marks", do_marks },
 	{ "names", do_names },
 	{ "kill", do_kill },

@@ -271,6 +271,15 @@ static void a_signal_tells_who_sent_it(void **state)
 	assert_int_not_equal(woken->tid, trace.events[0].tid);
 }
 
+static void a_poll_that_a_signal_ends_is_a_wait_for_it(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "interrupted", &trace);
+	const struct event *wait = first_of(&trace, EVENT_WAIT, WHAT_IO);
+	assert_int_equal(wait->value, EVENT_IO_SIGNAL);
+}
+
 static void a_sleep_ends_when_its_time_is_over(void **state)
 {
 	(void)state;
@@ -364,6 +373,7 @@ int main(void)
 		cmocka_unit_test(a_signal_tells_who_sent_it),
 		cmocka_unit_test(locks_are_as_far_apart_as_they_were),
 		cmocka_unit_test(a_sleep_ends_when_its_time_is_over),
+		cmocka_unit_test(a_poll_that_a_signal_ends_is_a_wait_for_it),
 		cmocka_unit_test(only_input_that_blocks_is_a_wait),
 		cmocka_unit_test(what_goes_through_a_pipe_is_told),
 		cmocka_unit_test(each_direction_of_a_pair_of_sockets_is_a_queue),

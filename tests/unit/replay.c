@@ -135,22 +135,25 @@ static void who_is_joined_may_have_ended_first(void **state)
 static void who_waits_for_a_process_waits_for_its_end(void **state)
 {
 	(void)state;
-	static const char text[] = "time_ns,pid,tid,event,what,object,value,flags\n"
-				   "0,1,1,start,,,,\n"
-				   "0,1,1,wait,io,,6,\n"
-				   "0,3,5,start,,,,\n"
-				   "0,2,2,start,,,,\n"
-				   "0,2,3,start,,,2,\n"
-				   "0,3,5,exit,,,,\n"
-				   "20000,2,3,exit,,,,\n"
-				   "20000,2,2,exit,,,,\n"
-				   "22000,1,1,pass,io,,6,waited\n"
-				   "22000,1,1,exit,,,,\n";
-	struct fixture f = load(text, 1);
-	uint64_t one_ns = play(&f, 1, NULL, 0), two_ns = play(&f, 2, NULL, 0);
-	assert_int_equal(one_ns, 40000);
-	assert_int_equal(two_ns, 20000);
-	release(&f);
+	static char text[] = "time_ns,pid,tid,event,what,object,value,flags\n"
+			     "0,1,1,start,,,,\n"
+			     "0,1,1,wait,io,,6,\n"
+			     "0,3,5,start,,,,\n"
+			     "0,2,2,start,,,,\n"
+			     "0,2,3,start,,,2,\n"
+			     "0,3,5,exit,,,,\n"
+			     "20000,2,3,exit,,,,\n"
+			     "20000,2,2,exit,,,,\n"
+			     "22000,1,1,pass,io,,6,waited\n"
+			     "22000,1,1,exit,,,,\n";
+	for (enum event_io io = EVENT_IO_CHILD; io <= EVENT_IO_SIGNAL; io++) {
+		*(strstr(text, "wait,io,,") + strlen("wait,io,,")) = (char)('0' + io);
+		struct fixture f = load(text, 1);
+		uint64_t one_ns = play(&f, 1, NULL, 0), two_ns = play(&f, 2, NULL, 0);
+		assert_int_equal(one_ns, 40000);
+		assert_int_equal(two_ns, 20000);
+		release(&f);
+	}
 }
 
 static void sections_of_a_lock_follow_one_another(void **state)
