@@ -134,19 +134,13 @@ static int write_trace(const char *output, struct trace_reader *reader, struct e
 	if (code < 0)
 		return code;
 	struct event_sink sink = trace_writer_sink(writer);
-	uint64_t lost_before = 0;
 	struct event event;
 	while ((code = trace_reader_next(reader, &event, err)) > 0) {
-		lost_before += event.kind == EVENT_LOST && event.tid == 0 ? event.value : 0;
 		code = sink_event(&sink, &event, err);
 		if (code < 0)
 			return code;
 	}
-	if (code < 0)
-		return code;
-	if (trace_writer_lost(writer) > lost_before)
-		return err_set(err, -ENOSPC, "cannot write '%s': no room for all events", output);
-	return sink_finish(&sink, trace_reader_quality(reader)->end_ns, err);
+	return code < 0 ? code : sink_finish(&sink, trace_reader_quality(reader)->end_ns, err);
 }
 
 static int write_form(const struct form *form, const char *path, const char *output,

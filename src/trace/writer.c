@@ -381,6 +381,9 @@ static int finish(void *context, uint64_t end_ns, struct err *err)
 	leave_file(writer);
 	if (!writer->path)
 		return 0;
+	if (writer->was_full && !writer->is_recording)
+		return err_set(
+			err, -ENOSPC, "cannot write '%s': no room for all events", writer->path);
 	int code = trace_close(writer->raw_path, writer->path, end_ns, &writer->closed, err);
 	if (code < 0)
 		return code == -ENOSPC ? keep_raw(writer, err) : code;

@@ -10,7 +10,7 @@
  *	... sink_event(&sink, &event, err) ... sink_finish(&sink, end_ns, err)
  *
  * When the disk or bytes_max is reached recording ends, which is no failure: events are counted as
- * lost from then on, and trace_writer_is_full() tells.
+ * lost from then on, and trace_writer_is_full() tells. What is no recording can be made again: finishing it fails then.
  */
 #ifndef TRACE_WRITER_H
 #define TRACE_WRITER_H
@@ -59,7 +59,7 @@ void trace_writer_free(struct trace_writer *writer);
 /*
  * A sink for the writer, which must outlive it. Events come in order of time at least for each
  * thread; those for which event_is_aside() that come late are kept with the time of the one before. event(): 0, -EINVAL (an event that the file cannot hold, or out of order: err says
- * which), -ENOMEM. finish(): as trace_close(). If the closed form has no room on the disk, the raw file
+ * which), -ENOMEM. finish(): as trace_close(); -ENOSPC: not a recording, and events were lost for want of room. If the closed form has no room on the disk, the raw file
  * is kept at the path instead: that is success.
  */
 struct event_sink trace_writer_sink(struct trace_writer *writer);

@@ -5,6 +5,9 @@
 #include "base/rng.h"
 #include "trace/tournament.h"
 
+#include <errno.h>
+#include <unistd.h>
+
 static const struct event two_threads[] = {
 	{ .time_ns = 0, .pid = 1, .tid = 1, .kind = EVENT_THREAD_START, .object = 0x10 },
 	{ .time_ns = 0, .pid = 1, .tid = 2, .kind = EVENT_THREAD_START, .value = 1 },
@@ -323,7 +326,8 @@ static void a_size_limit_ends_recording_and_is_told(void **state)
 	AUTO(trace_writer) struct trace_writer *writer = NULL;
 	struct trace_writer_opts opts = { .create = { .is_simulated = true,
 						  .bytes_max = TRACE_HEADER_BYTES +
-							       2 * TRACE_CHUNK_BYTES } };
+							       2 * TRACE_CHUNK_BYTES },
+		.is_recording = true };
 	assert_int_equal(trace_writer_new(path.text, &opts, &writer, NULL), 0);
 	struct event_sink sink = trace_writer_sink(writer);
 	for (uint32_t i = 0; i < EVENTS; i++) {
@@ -339,6 +343,26 @@ static void a_size_limit_ends_recording_and_is_told(void **state)
 	assert_int_equal(list.count, 2 * ROWS + 1);
 	assert_int_equal(list.items[2 * ROWS].kind, EVENT_LOST);
 	assert_int_equal(list.items[2 * ROWS].value, EVENTS - 2 * ROWS);
+	trace_path_release(&path);
+}
+
+static void what_is_no_recording_is_whole_or_not_there(void **state)
+{
+	(void)state;
+	struct trace_path path;
+	struct err err = { "" };
+	trace_path_init(&path);
+	AUTO(trace_writer) struct trace_writer *writer = NULL;
+	struct trace_writer_opts opts = { .create = { .is_simulated = true,
+						  .bytes_max = TRACE_HEADER_BYTES } };
+	assert_int_equal(trace_writer_new(path.text, &opts, &writer, NULL), 0);
+	struct event_sink sink = trace_writer_sink(writer);
+	struct event event = { .pid = 1, .tid = 1, .kind = EVENT_TICK };
+	assert_int_equal(sink_event(&sink, &event, NULL), 0);
+	assert_int_equal(sink_finish(&sink, 1, &err), -ENOSPC);
+	assert_non_null(strstr(err.text, "no room"));
+	trace_writer_free(TAKE(writer));
+	assert_int_not_equal(access(path.text, F_OK), 0);
 	trace_path_release(&path);
 }
 
@@ -464,6 +488,7 @@ int main(void)
 		cmocka_unit_test(a_tournament_finds_the_least_of_those_who_take_part),
 		cmocka_unit_test(a_million_short_threads_are_read),
 		cmocka_unit_test(a_size_limit_ends_recording_and_is_told),
+		cmocka_unit_test(what_is_no_recording_is_whole_or_not_there),
 		cmocka_unit_test(the_writer_refuses_what_a_file_cannot_hold),
 		cmocka_unit_test(a_recording_can_be_read_before_its_end),
 		cmocka_unit_test(real_looking_events_take_few_bytes),
