@@ -72,7 +72,10 @@ static struct quantity_text format(double value, struct quantity_unit unit)
 
 struct quantity_text quantity_format(enum quantity quantity, double value)
 {
-	return format(value, quantity_unit(quantity, value));
+	struct quantity_unit unit = quantity_unit(quantity, value);
+	bool is_whole_count = quantity == QUANTITY_COUNT && value == floor(value);
+	return is_whole_count && unit.size == 1 ? quantity_format_tick(value, unit)
+						: format(value, unit);
 }
 
 struct quantity_text number_format(double value)

@@ -29,7 +29,7 @@ struct quantity_text {
 	char text[32];
 };
 
-/* "12.3 ms"; "-" for NAN, "∞" for infinity. */
+/* "12.3 ms", of whole counts "12"; "-" for NAN, "∞" for infinity. */
 struct quantity_text quantity_format(enum quantity quantity, double value);
 
 /* As few digits as say the value in this unit, for ticks: "0", "2.5 s", "200 ms". */

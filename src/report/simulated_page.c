@@ -113,6 +113,15 @@ static bool is_steep(const struct simulated *simulated, const struct goal_metric
 	return metric->unit == MODEL_TIME && high / low > 20;
 }
 
+/* Workers, cores: half of one is no tick. */
+static bool are_whole(const struct grid_axis *axis)
+{
+	for (size_t i = 0; i < axis->count; i++)
+		if (axis->values[i] != floor(axis->values[i]))
+			return false;
+	return true;
+}
+
 static void fill_figure(struct figure *figure, const struct simulated *simulated,
 	const struct goal_metric *metric, const char *subject)
 {
@@ -128,6 +137,7 @@ static void fill_figure(struct figure *figure, const struct simulated *simulated
 	sort_axis(x, order);
 	const struct model_parameter *parameter = &simulated->model->parameters[x->parameter];
 	figure->x = (struct axis){ .title = parameter->name,
+		.is_threads = parameter->unit == MODEL_NUMBER && are_whole(x),
 		.quantity = parameter->unit == MODEL_TIME   ? QUANTITY_TIME
 			    : parameter->unit == MODEL_RATE ? QUANTITY_RATE
 							    : QUANTITY_COUNT };

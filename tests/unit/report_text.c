@@ -287,6 +287,9 @@ static void quantities_have_the_unit_that_reads_best(void **state)
 	expect_quantity(QUANTITY_TIME, 999e-6, "999 µs");
 	expect_quantity(QUANTITY_TIME, 0.0123, "12.3 ms");
 	expect_quantity(QUANTITY_TIME, 9.999, "10.0 s");
+	expect_quantity(QUANTITY_COUNT, 40, "40");
+	expect_quantity(QUANTITY_COUNT, 12.3, "12.3");
+	expect_quantity(QUANTITY_COUNT, 1230, "1.23k");
 	expect_quantity(QUANTITY_TIME, 90, "90.0 s");
 	expect_quantity(QUANTITY_TIME, 300, "5.00 min");
 	expect_quantity(QUANTITY_TIME, 36000, "10.0 h");
