@@ -38,6 +38,11 @@ struct raw_spinlock {
 
 enum { TASK_WAKING = 0x200 };
 
+/* Of x86-64: where the C library keeps what it knows of the thread. */
+struct thread_struct {
+	unsigned long fsbase;
+};
+
 struct task_struct {
 	int pid;
 	int tgid;
@@ -47,6 +52,7 @@ struct task_struct {
 	struct sched_entity se;
 	char comm[16];
 	struct mm_struct *mm;
+	struct thread_struct thread;
 };
 
 struct seq_file;

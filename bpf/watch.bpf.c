@@ -147,7 +147,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (!find_task(parent) && (__u32)parent->tgid != watched_pid)
 		return 0;
 	if (add_thread(child))
-		tell_name(child, WATCH_START, parent->pid, bpf_ktime_get_ns());
+		tell_start(parent, child, bpf_ktime_get_ns());
 	return 0;
 }
 

@@ -115,7 +115,10 @@ enum { WATCH_WAKER_UNKNOWN = 0x7fffffff }; /* no thread's number */
 
 struct watch_event {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
-	__u64 cpu_ns; /* processor time of the thread so far */
+	union {
+		__u64 cpu_ns; /* processor time of the thread so far */
+		__u64 argument; /* START: of the start routine */
+	};
 	union {
 		struct {
 			__u64 object; /* BLOCK: first argument of the system call */
@@ -132,7 +135,7 @@ struct watch_event {
 		};
 		char name[WATCH_NAME_BYTES]; /* FOUND, START, EXIT, EXEC: of the thread */
 	};
-	__u64 caller; /* BLOCK: where the program's own code, else a library's, goes on after its call; 0 if unknown */
+	__u64 caller; /* START: the start routine; BLOCK: where the program's own code, else a library's, goes on after its call; 0 if unknown */
 	__u32 tid, pid;
 	__u32 other; /* BLOCK: third argument of the system call, cut */
 	__s16 syscall; /* BLOCK: its number; negative: not in a system call */

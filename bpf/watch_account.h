@@ -15,6 +15,8 @@ const volatile __u32 watched_pid; /* whose threads are taken up when watching be
 const volatile bool is_on_cpu; /* active means running on a core; waiting for one does not count */
 const volatile bool has_events; /* tell each change, for a timeline */
 const volatile bool has_queue_clock; /* the scheduler's clock is the same on all cores */
+const volatile __s32
+	routine_offset; /* where the C library keeps a thread's start routine, and its argument behind it, from the thread's pointer on; 0: not known */
 const volatile __u32 slot_mask = WATCH_SLOTS - 1; /* which bits of a tid say its slot */
 
 __u64 losses[WATCH_LOSSES];

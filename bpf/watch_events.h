@@ -65,4 +65,31 @@ static __always_inline void tell_name(
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
+/* The C library of the parent has written there what the new thread is to run. */
+static __always_inline void add_routine(struct watch_event *event, struct task_struct *child)
+{
+#ifdef __TARGET_ARCH_x86
+	__u64 routine[2];
+	if (bpf_probe_read_user(
+		    routine, sizeof routine, (void *)(child->thread.fsbase + routine_offset)) < 0)
+		return;
+	event->caller = routine[0];
+	event->argument = routine[1];
+#endif
+}
+
+static __always_inline void tell_start(
+	struct task_struct *parent, struct task_struct *child, __u64 now_ns)
+{
+	struct watch_event *event = has_events ? reserve_event(child, WATCH_START, now_ns) : NULL;
+	if (!event)
+		return;
+	event->other = parent->pid;
+	event->argument = 0;
+	if (routine_offset && child->tgid == parent->tgid)
+		add_routine(event, child);
+	bpf_probe_read_kernel_str(event->name, sizeof event->name, child->comm);
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
 #endif

@@ -7,6 +7,7 @@
 #include "base/readfile.h"
 #include "code/symbols.h"
 #include "code/vdso.h"
+#include "record/start_routine.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -88,17 +89,17 @@ static struct event event_of(const struct watch_event *event, uint8_t kind)
 		.kind = kind };
 }
 
-static int emit_thread_name(struct bpf_timeline *timeline, uint64_t time_ns, uint32_t pid,
-	uint32_t tid, const char *name)
+static int emit_thread_name(struct bpf_timeline *timeline, const struct timeline_thread *thread,
+	uint64_t time_ns, const char *name)
 {
 	const struct event event = { .time_ns = time_ns,
-		.pid = pid,
-		.tid = tid,
+		.pid = thread->pid,
+		.tid = thread->tid,
 		.kind = EVENT_NAME,
 		.what = WHAT_THREAD,
-		.object = tid,
+		.object = thread->tid,
 		.text = name };
-	return *name ? emit(timeline, &event) : 0;
+	return *name && strcmp(name, thread->inherited) != 0 ? emit(timeline, &event) : 0;
 }
 
 static struct timeline_thread *find_thread(struct bpf_timeline *timeline, uint32_t tid)
@@ -295,18 +296,35 @@ static int run(struct bpf_timeline *timeline, struct timeline_thread *thread,
 	return emit(timeline, &pass);
 }
 
+static int find_routine(
+	struct bpf_timeline *timeline, const struct watch_event *event, uint64_t *ret)
+{
+	int status = 0;
+	if (event->caller && !address_spaces_find(&timeline->spaces, event->pid, event->caller))
+		status = read_modules(timeline, event);
+	*ret = start_routine_find(&timeline->spaces, event->pid, event->caller, event->argument);
+	return status;
+}
+
 static int start(struct bpf_timeline *timeline, const struct watch_event *event)
 {
 	struct timeline_thread *thread = add_thread(timeline, event->pid, event->tid);
 	if (!thread)
 		return err_set(&timeline->err, -ENOMEM, "out of memory");
 	struct event begin = event_of(event, EVENT_THREAD_START);
+	if (event->kind == WATCH_START) {
+		begin.cpu_ns = 0;
+		int status = find_routine(timeline, event, &begin.object);
+		if (status < 0)
+			return status;
+		if (begin.object)
+			memcpy(thread->inherited, event->name, sizeof thread->inherited);
+	}
 	begin.value = event->kind == WATCH_START ? event->other : 0;
 	begin.flags = event->kind == WATCH_FOUND ? EVENT_BEFORE : 0;
 	int status = emit(timeline, &begin);
 	if (status == 0)
-		status = emit_thread_name(
-			timeline, event->time_ns, event->pid, event->tid, event->name);
+		status = emit_thread_name(timeline, thread, event->time_ns, event->name);
 	if (status == 0 && event->kind == WATCH_FOUND && !timeline->is_before_exec)
 		status = name_program(timeline, event);
 	if (status == 0 && event->kind == WATCH_FOUND && event->other == 0)
@@ -326,8 +344,7 @@ static uint64_t cpu_at_end(const struct timeline_thread *thread, const struct wa
 static int end(struct bpf_timeline *timeline, struct timeline_thread *thread,
 	const struct watch_event *event)
 {
-	int status =
-		emit_thread_name(timeline, event->time_ns, thread->pid, thread->tid, event->name);
+	int status = emit_thread_name(timeline, thread, event->time_ns, event->name);
 	struct event exit = event_of(event, EVENT_THREAD_EXIT);
 	exit.tid = thread->tid;
 	exit.cpu_ns = cpu_at_end(thread, event);
@@ -335,6 +352,16 @@ static int end(struct bpf_timeline *timeline, struct timeline_thread *thread,
 		status = emit(timeline, &exit);
 	int removed = remove_thread(timeline, thread);
 	return status < 0 ? status : removed;
+}
+
+/* The program's, whatever its thread ran before. */
+static int name_after_exec(struct bpf_timeline *timeline, const struct watch_event *event)
+{
+	struct timeline_thread *thread = find_thread(timeline, event->tid);
+	if (!thread)
+		return 0;
+	thread->inherited[0] = '\0';
+	return emit_thread_name(timeline, thread, event->time_ns, event->name);
 }
 
 /* A thread that was not the first of its process goes on under the first one's tid. */
@@ -347,8 +374,7 @@ static int exec(struct bpf_timeline *timeline, const struct watch_event *event)
 	if (status == 0 && !find_thread(timeline, event->tid))
 		status = start(timeline, event);
 	if (status == 0)
-		status = emit_thread_name(
-			timeline, event->time_ns, event->pid, event->tid, event->name);
+		status = name_after_exec(timeline, event);
 	if (status == 0)
 		status = name_program(timeline, event);
 	return status < 0 ? status : read_modules(timeline, event);
@@ -419,7 +445,7 @@ static int name_living(struct bpf_timeline *timeline, uint64_t end_ns)
 			thread->tid); /* fits */
 		if (thread->tid == 0 || readfile_line("", path, name, sizeof name) < 0)
 			continue;
-		int status = emit_thread_name(timeline, end_ns, thread->pid, thread->tid, name);
+		int status = emit_thread_name(timeline, thread, end_ns, name);
 		if (status < 0)
 			return status;
 	}

@@ -6,6 +6,7 @@
 #include "bpf/watch.skel.h"
 #include "machine/bpf_check.h"
 #include "record/run_clock.h"
+#include "record/start_routine.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -108,6 +109,7 @@ static int load(struct bpf_watch *watch, const struct bpf_watch_opts *opts, stru
 	watch->programs->rodata->has_events = opts->event_bytes > 0;
 	watch->programs->rodata->has_queue_clock = run_clock_is_steady();
 	watch->programs->rodata->slot_mask = slot_mask(opts->threads_max);
+	watch->programs->rodata->routine_offset = opts->event_bytes ? start_routine_offset() : 0;
 	int status = choose_disk(watch->programs, opts->has_disk, err);
 	if (status < 0)
 		return status;
