@@ -45,7 +45,8 @@ static struct code_place find_place(void *context, const char *module, uint64_t 
 		.offset = !found.function && found.start ? address - found.start : found.offset,
 		.file = found.file,
 		.line = found.line,
-		.is_system = found.is_system || runtime_is(module) || vdso_is(module) };
+		.is_system = found.is_system || runtime_is(module) || vdso_is(module),
+		.is_given = found.is_given };
 }
 
 static char *name_object(void *context, const char *module, uint64_t address)

@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,4 +84,20 @@ char *name_in_source(const char *symbol)
 	const char *name = full ? full : symbol;
 	char *started = full ? name_of_started(full) : NULL;
 	return started ? started : strndup(name, length_in_source(name));
+}
+
+static bool begins(const char *text, const char *begin)
+{
+	return strncmp(text, begin, strlen(begin)) == 0;
+}
+
+/* As it is mangled, so that nothing is read for the many that are not. */
+bool is_around_given(const char *symbol)
+{
+	static const char end[] = "6_M_runEv";
+	size_t length = strlen(symbol), end_length = strlen(end);
+	return (begins(symbol, "_ZNSt6thread11_State_implINS_8_InvokerISt5tupleI") ||
+		       begins(symbol, "_ZNSt13__future_base17_Async_state_implINSt6thread8_"
+				      "InvokerISt5tupleI")) &&
+	       length > end_length && strcmp(symbol + length - end_length, end) == 0;
 }

@@ -372,6 +372,7 @@ struct symbol symbols_find(struct symbols *symbols, const char *path, uint64_t a
 	struct symbol ret = { 0 };
 	if (module && module->loaded)
 		ret = module_find(module, address);
+	ret.is_given = ret.function && is_around_given(ret.function);
 	if (ret.function)
 		ret.function = readable(symbols, module, ret.function);
 	if (module) {

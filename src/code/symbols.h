@@ -29,6 +29,7 @@ struct symbol {
 	const char *file; /* source; NULL of code of a runtime (runtimes.h) */
 	uint32_t line;
 	bool is_system; /* of a system header, as far as is known */
+	bool is_given; /* `function` is what the program gave a thread to run, and the code C++'s library's around it */
 	/* Of such a header, put into other code by the compiler: what that code called, as the linker calls it; NULL. */
 	const char *header_function;
 };

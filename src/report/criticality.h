@@ -18,6 +18,7 @@ struct code_place {
 	const char *file;
 	uint32_t line;
 	bool is_system; /* of a system header, or of a library that comes with a language */
+	bool is_given; /* but `symbol` is what the program gave such a library to run */
 };
 
 /* A call on a stack: where it returns to. */

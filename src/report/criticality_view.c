@@ -101,7 +101,8 @@ static char *label_thread(
 	const struct result_thread *thread = &view->results->threads[index];
 	struct code_place place =
 		criticality_find_code(view->results, finder, thread->pid, thread->routine);
-	const char *name = place.symbol && !place.is_system ? place.symbol : thread->name;
+	bool is_own = !place.is_system || place.is_given;
+	const char *name = place.symbol && is_own ? place.symbol : thread->name;
 	struct strbuf text = { 0 };
 	if (thread->name && !is_name_shared(view->results, index))
 		strbuf_add(&text, thread->name);

@@ -33,11 +33,25 @@ static void what_a_thread_runs_is_not_lost_in_its_library(void **state)
 	assert_named("_ZN4pool3runEv.constprop.0", "pool::run");
 }
 
+static void what_a_thread_runs_is_told_from_its_library(void **state)
+{
+	(void)state;
+	assert_true(is_around_given(
+		"_ZNSt6thread11_State_implINS_8_InvokerISt5tupleIJZ4mainEUlvE_iEEEEE6_M_runEv"));
+	assert_false(is_around_given(
+		"_ZNSt6thread11_State_implINS_8_InvokerISt5tupleIJZ4mainEUlvE_iEEEEED0Ev"));
+	assert_true(is_around_given("_ZNSt13__future_base17_Async_state_implINSt6thread8_InvokerI"
+				    "St5tupleIJPFdiiEiiEEEEdE6_M_runEv"));
+	assert_false(is_around_given("_ZN4pool6_M_runEv"));
+	assert_false(is_around_given(""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(copies_are_called_as_their_function),
 		cmocka_unit_test(what_a_thread_runs_is_not_lost_in_its_library),
+		cmocka_unit_test(what_a_thread_runs_is_told_from_its_library),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
