@@ -2,6 +2,7 @@
 /* Which micro-traces stand for a profile. */
 #include "base/rng.h"
 #include "uarch/core_parts.h"
+#include "uarch/core_weights.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -53,6 +54,31 @@ static void share_out(struct share *shares, size_t count, size_t instructions_ma
 	}
 }
 
+/* Of a class, so that together they have the instructions of each kind that it executed. */
+static int weigh_traces(struct core_program *program, const struct profile *profile,
+	const struct profile_class *of, const struct micro_trace *const *micros, size_t count)
+{
+	struct core_trace *traces = program->traces + program->trace_count - count;
+	AUTO_FREE double *weights = calloc(count + 1, sizeof(*weights));
+	AUTO_FREE double *shares = calloc(count * CODE_CLASSES + 1, sizeof(*shares));
+	double known[CODE_CLASSES], instructions = 0;
+	if (!weights || !shares)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		weights[i] = traces[i].weight;
+		instructions += micros[i]->count;
+		for (uint32_t j = 0; j < micros[i]->count; j++)
+			shares[i * CODE_CLASSES + profile->codes[micros[i]->ops[j].code].class] +=
+				1.0 / micros[i]->count;
+	}
+	for (size_t k = 0; k < CODE_CLASSES; k++)
+		known[k] = (double)of->mix[k] / (double)of->instructions;
+	core_weights(weights, shares, count, known, CODE_CLASSES, instructions / (double)count);
+	for (size_t i = 0; i < count; i++)
+		traces[i].weight = weights[i];
+	return 0;
+}
+
 /* Decodes the traces of a class, one of each of as many equal parts of them as are taken. */
 static int decode_class(struct core_decoder *decoder, struct core_program *program,
 	const struct profile *profile, const struct share *share, size_t index)
@@ -60,10 +86,14 @@ static int decode_class(struct core_decoder *decoder, struct core_program *progr
 	struct core_class *class = &program->classes[index];
 	class->trace = program->trace_count;
 	class->slot = program->slot_count;
+	AUTO_FREE const struct micro_trace **micros = calloc(share->taken + 1, sizeof(*micros));
+	if (!micros)
+		return -ENOMEM;
 	for (size_t i = 0; i < share->taken; i++) {
 		size_t from = share->first + i * share->count / share->taken;
 		size_t to = share->first + (i + 1) * share->count / share->taken;
-		int rc = core_decode(decoder, profile, &profile->micro[from + (to - from) / 2]);
+		micros[i] = &profile->micro[from + (to - from) / 2];
+		int rc = core_decode(decoder, profile, micros[i]);
 		if (rc != 0)
 			return rc;
 		double weight = 0;
@@ -71,7 +101,10 @@ static int decode_class(struct core_decoder *decoder, struct core_program *progr
 			weight += profile->micro[m].weight;
 		program->traces[program->trace_count - 1].weight = weight;
 	}
-	return 0;
+	const struct profile_class *of = &profile->classes[index];
+	return share->taken > 1 && of->instructions > 0
+		       ? weigh_traces(program, profile, of, micros, share->taken)
+		       : 0;
 }
 
 static int decode_classes(
