@@ -111,7 +111,7 @@ static int signal_alone(struct left_out *left_out, struct left_out_thread *threa
 	const uint64_t *site =
 		signal->site ? map_find(&left_out->sites, signal->pid, signal->site) : NULL;
 	const uint64_t *behind = map_find(&left_out->behind, left_out->signals, mutex);
-	bool is_behind = behind && (!site || *behind == *site);
+	bool is_behind = behind && (signal->site == 0 || (site && *behind == *site));
 	thread->signal = left_out->signals;
 	thread->section = 0;
 	if (!is_behind && (!site || !left_out->has_left_out))
@@ -154,7 +154,8 @@ static int left_out_event(void *context, const struct event *event, struct err *
 			(event->kind == EVENT_PASS || event->kind == EVENT_RELEASE);
 	bool is_cond = event->what == WHAT_COND &&
 		       (event->kind == EVENT_WAIT || event->kind == EVENT_RELEASE);
-	if ((!is_mutex && !is_cond) || event->tid == 0)
+	bool is_wait = event->kind == EVENT_WAIT;
+	if ((!is_mutex && !is_cond && !is_wait) || event->tid == 0)
 		return give(left_out, event, err);
 	struct left_out_thread *thread = thread_of(left_out, event);
 	if (!thread || learn(left_out, thread, event) < 0 ||

@@ -4,6 +4,8 @@
  * threads put and get needs all. A signal at a call site that was seen within a section, of a thread that does not hold that
  * condition's mutex, tells of one: its pass and release are passed on beside it, at the same instant. A section that somebody came to
  * wait for is told of after its signal, by a pass and a release between which the thread signals nothing: that pass is put before it.
+ * Not so where signals of that call site were never seen within a section (given after the lock was given back, they tell of none), nor
+ * where the thread waited in between: what it holds is told of before it does.
  *
  *	AUTO_RELEASE(left_out) struct left_out left_out = { 0 };
  *	struct event_sink first = left_out_sink(&left_out, NULL);
