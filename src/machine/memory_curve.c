@@ -134,3 +134,10 @@ double memory_curve_lifetime(
 	}
 	return 0;
 }
+
+uint64_t memory_curve_alone(uint64_t bytes, uint64_t claimed, double age_ns, double lifetime_ns)
+{
+	double part = 1 - age_ns / lifetime_ns;
+	return part > 0 && (double)bytes / part < (double)claimed ? (uint64_t)((double)bytes / part)
+								  : claimed;
+}

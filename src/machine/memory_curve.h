@@ -47,4 +47,10 @@ int memory_curve_fit(const struct memory_point *points, size_t count,
 double memory_curve_lifetime(
 	const double *waits_ns, const double *ns, size_t count, double memory_ns);
 
+/*
+ * The size of a cache of which `bytes` were found when it was full of lines so old, in the time of which others, who replace
+ * it within `lifetime_ns`, had taken their part: C with C (1 - age / lifetime) = bytes; at most `claimed`.
+ */
+uint64_t memory_curve_alone(uint64_t bytes, uint64_t claimed, double age_ns, double lifetime_ns);
+
 #endif

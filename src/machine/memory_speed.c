@@ -41,7 +41,8 @@ static const double KIND_NS = 0.5e9; /* not longer for each kind, however busy t
 static const double CURVE_NS = 2e9, LIFETIME_NS = 1e9;
 static const double INTERRUPTED_NS = 0.2e6; /* less than a turn of another program */
 static const double READ_S = 0.3;
-static const double waits_ns[] = { 0, 5e6, 10e6, 20e6, 40e6, 80e6, 160e6 };
+static const double waits_ns[] = { 0, 1e6, 1.6e6, 2.5e6, 4e6, 6.4e6, 10e6, 16e6, 25e6, 40e6, 64e6,
+	100e6, 160e6 };
 
 struct room {
 	char *at, *mapped;
@@ -171,24 +172,34 @@ static void chase_near(
 		ns[i] = speed_least(ns[i], chase_ns(room, claimed[i] / 2));
 }
 
+struct walked {
+	double ns; /* a load */
+	double age_ns; /* of the set's lines in the middle of it: since they began to be read */
+};
+
 /* Not what another program of this system interrupted, which then leaves its own lines, if it can be had without. */
-static double warm_walk_ns(const struct room *room, size_t bytes, uint64_t *state)
+static struct walked warm_walk(const struct room *room, size_t bytes, uint64_t *state)
 {
-	double ns = 0, away_ns = INTERRUPTED_NS;
+	struct walked walked = { 0 };
+	double away_ns = INTERRUPTED_NS;
 	for (unsigned try = 0; try < ALONE_TRIES && away_ns >= INTERRUPTED_NS; try++) {
 		double began_ns = speed_now_ns();
 		uint64_t own_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
 		warm(room, bytes, state);
-		ns = walk_ns(room, bytes, state);
+		double warm_ns = speed_now_ns() - began_ns;
+		walked.ns = walk_ns(room, bytes, state);
+		double all_ns = speed_now_ns() - began_ns;
+		walked.age_ns = (warm_ns + all_ns) / 2;
 		own_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - own_ns;
-		away_ns = speed_now_ns() - began_ns - (double)own_ns;
+		away_ns = all_ns - (double)own_ns;
 	}
-	return ns;
+	return walked;
 }
 
 struct curve {
 	uint64_t bytes[CURVE_MAX]; /* the last one: UINT64_MAX, memory */
 	double tries[CURVE_MAX][CURVE_ROUNDS];
+	double ages_ns[CURVE_MAX][CURVE_ROUNDS];
 	unsigned count, rounds;
 };
 
@@ -205,8 +216,11 @@ static void measure_curve(const struct room *room, size_t least, uint64_t *state
 	ret->bytes[ret->count++] = UINT64_MAX;
 	while (ret->rounds < CURVE_ROUNDS && speed_now_ns() - began_ns < CURVE_NS) {
 		unsigned i = 0, round = ret->rounds++;
-		for (; i + 1 < ret->count; i++)
-			ret->tries[i][round] = warm_walk_ns(room, ret->bytes[i], state);
+		for (; i + 1 < ret->count; i++) {
+			struct walked walked = warm_walk(room, ret->bytes[i], state);
+			ret->tries[i][round] = walked.ns;
+			ret->ages_ns[i][round] = walked.age_ns;
+		}
 		ret->tries[i][round] = memory_ns(room, state);
 	}
 }
@@ -216,6 +230,16 @@ static double settled_ns(struct curve *curve, unsigned i)
 {
 	order_doubles(curve->tries[i], curve->rounds);
 	return curve->tries[i][curve->rounds / 4];
+}
+
+/* How old the lines of the largest set up to that size were when it was walked through: the lower quartile, too. */
+static double age_at(struct curve *curve, uint64_t bytes)
+{
+	unsigned i = 0;
+	while (i + 2 < curve->count && curve->bytes[i + 1] <= bytes)
+		i++;
+	order_doubles(curve->ages_ns[i], curve->rounds);
+	return curve->ages_ns[i][curve->rounds / 4];
 }
 
 /* How long a level's lines stay that nobody touches; INFINITY: longer than was waited for. */
@@ -288,6 +312,9 @@ static int measure_levels(const struct machine *machine, const struct room *room
 	if (last > 1)
 		ret->levels.ns[1] = near_ns[1];
 	ret->lifetime_ns = measure_lifetime(room, &ret->levels, last, state);
+	if (ret->lifetime_ns > 0)
+		ret->levels.bytes[last] = memory_curve_alone(ret->levels.bytes[last], claimed[last],
+			age_at(curve, ret->levels.bytes[last]), ret->lifetime_ns);
 	return 0;
 }
 
@@ -302,8 +329,8 @@ static void measure_paged(struct memory_speed *ret, uint64_t *state)
 		size_t bytes = ROOM_LEAST >> i;
 		double small_ns[PAGED_TRIES], huge_ns[PAGED_TRIES];
 		for (unsigned try = 0; try < PAGED_TRIES; try++) {
-			small_ns[try] = warm_walk_ns(&small, bytes, state);
-			huge_ns[try] = warm_walk_ns(&huge, bytes, state);
+			small_ns[try] = warm_walk(&small, bytes, state).ns;
+			huge_ns[try] = warm_walk(&huge, bytes, state).ns;
 		}
 		order_doubles(small_ns, PAGED_TRIES);
 		order_doubles(huge_ns, PAGED_TRIES);

@@ -129,19 +129,33 @@ static void misses_fill(
 		misses->at[count] = 1;
 }
 
-/* Lines that are touched again after more accesses than they live for are gone. */
-static void misses_age(struct bin_misses *misses, double accesses)
+/*
+ * Where others bring lines, too, `foreign` for each access: those fall into the sets like the program's own. Half of the
+ * lines that are left alone are gone when a set of A ways has got A - 1/3 of them (the median of a gamma distribution).
+ */
+static void misses_fill_beside(struct bin_misses *misses, const struct cache_sets *cache,
+	const struct lines_curve *curve, double foreign)
 {
 	for (unsigned bin = 0; bin < REUSE_INFINITE; bin++) {
-		double from = reuse_edge(bin), to = reuse_edge(bin + 1);
-		double gone = to > accesses ? (to - accesses) / (to - from) : 0;
-		if (gone > 1)
-			gone = 1;
-		misses->at[bin] = (float)(1 - (1 - (double)misses->at[bin]) * (1 - gone));
+		double from = foreign * reuse_edge(bin), to = foreign * reuse_edge(bin + 1);
+		const double at[] = { curve->at[bin] + from, curve->at[bin + 1] + to };
+		misses->at[bin] = 1;
+		if (at[0] < cache->sure)
+			cache_sets_misses(cache, curve->population + to, at, 1, &misses->at[bin]);
 	}
+	misses->at[REUSE_INFINITE] = 1;
 }
 
-/* `access_ns`: between accesses of a thread; 0: not known. */
+/* Lines that others bring for each access; `access_ns`: between accesses of a thread; 0: not known. */
+static double foreign_lines(const struct level *level, double access_ns, double threads)
+{
+	if (level->lifetime_ns <= 0)
+		return 0;
+	const struct cache_sets *cache = &level->cache;
+	double turnover = cache->lines - (cache->sets > 1 ? cache->sets / 3 : 0);
+	return turnover * access_ns / level->lifetime_ns / (level->is_shared ? threads : 1);
+}
+
 static void level_misses(
 	struct level *level, const struct class_reuse *class, double access_ns, double threads)
 {
@@ -150,12 +164,13 @@ static void level_misses(
 			       : level->is_unified ? CURVE_DATA_PRIVATE
 						   : CURVE_DATA;
 	level->curve = &curves[data];
-	misses_fill(&level->data, &level->cache, level->curve);
+	double foreign = foreign_lines(level, access_ns, threads);
+	if (foreign > 0)
+		misses_fill_beside(&level->data, &level->cache, level->curve, foreign);
+	else
+		misses_fill(&level->data, &level->cache, level->curve);
 	misses_fill(&level->fetch, &level->cache,
 		&curves[level->is_shared ? CURVE_FETCH_GLOBAL : CURVE_FETCH_PRIVATE]);
-	if (level->lifetime_ns > 0 && access_ns > 0)
-		misses_age(&level->data,
-			level->lifetime_ns / access_ns * (level->is_shared ? threads : 1));
 }
 
 static double sum_bins(const double *share, const struct bin_misses *misses)

@@ -123,6 +123,16 @@ static void half_of_the_lines_say_how_long_they_stay(void **state)
 	assert_true(memory_curve_lifetime(waits, going, 0, 160) == 0);
 }
 
+static void what_others_bring_meanwhile_is_not_missing(void **state)
+{
+	(void)state;
+	const uint64_t mib = 1 << 20;
+	assert_int_equal(memory_curve_alone(16 * mib, 32 * mib, 1e6, 4e6), 64 * mib / 3);
+	assert_int_equal(memory_curve_alone(24 * mib, 32 * mib, 2e6, 4e6), 32 * mib);
+	assert_int_equal(memory_curve_alone(8 * mib, 32 * mib, 5e6, 4e6), 32 * mib);
+	assert_int_equal(memory_curve_alone(32 * mib, 32 * mib, 1e3, 1e9), 32 * mib);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +140,7 @@ int main(void)
 		cmocka_unit_test(noise_does_not_take_caches_away),
 		cmocka_unit_test(no_curve_is_no_fit),
 		cmocka_unit_test(half_of_the_lines_say_how_long_they_stay),
+		cmocka_unit_test(what_others_bring_meanwhile_is_not_missing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,11 +157,18 @@ static void random_accesses_hit_as_much_as_fits(void **state)
 	}
 }
 
-/* With N lines at random the next access to one is later than after r others with the probability e^(-r / N). */
+/*
+ * With N lines at random the next access to one is later than after r others with the probability e^(-r / N). An LRU cache
+ * of C lines, of which others replace half of those left alone within L accesses, keeps a line for the T accesses in
+ * which N (1 - e^(-T / N)) of the program and C T / L of others have come.
+ */
 static void lines_with_a_lifetime_are_gone_after_it(void **state)
 {
 	(void)state;
-	enum { LINES = 20000, LIFETIME = 10000 };
+	enum { LINES = 20000, LIFETIME = 10000, CAPACITY = 2048 * KIB / LINE };
+	double kept = 0;
+	while (LINES * (1 - exp(-kept / LINES)) + CAPACITY * kept / LIFETIME < CAPACITY)
+		kept++;
 	struct processor processor = machine;
 	struct stream stream = { .processor = &processor };
 	struct rng rng;
@@ -178,7 +185,14 @@ static void lines_with_a_lifetime_are_gone_after_it(void **state)
 	assert_true(beyond[2] == before); /* how fast the program is, is not known */
 	stream.answer.access_ns[0] = 3;
 	statstack_ask(stream.statstack, stream.processor, &stream.answer);
-	assert_near(beyond[2], exp(-(double)LIFETIME / LINES), 0.03, "lifetime");
+	assert_near(beyond[2], exp(-kept / LINES), 0.03, "lifetime");
+	/* Nobody who comes as seldom is felt, and all is gone where they are fast. */
+	processor.levels[2].lifetime_ns = 3e6 * LIFETIME;
+	statstack_ask(stream.statstack, stream.processor, &stream.answer);
+	assert_near(beyond[2], before, 0.001, "a long lifetime");
+	processor.levels[2].lifetime_ns = 3e-3 * LIFETIME;
+	statstack_ask(stream.statstack, stream.processor, &stream.answer);
+	assert_near(beyond[2], beyond[1], 0.001, "a short lifetime");
 	end(&stream);
 }
 
