@@ -65,7 +65,10 @@ void cpu_account(struct replay *replay, struct load_thread *thread, const struct
 		if (!thread->has_cpu) {
 			thread->has_cpu = true;
 			bool is_clock_new = thread->parent != REPLAY_NONE || thread->counts_work;
-			thread->cpu_ns = is_clock_new ? 0 : event->cpu_ns;
+			/* Of a clock from 0, what was counted by time is not counted again. */
+			thread->cpu_ns = is_clock_new && thread->total_cpu_ns < event->cpu_ns
+						 ? thread->total_cpu_ns
+						 : event->cpu_ns;
 		}
 		if (event->cpu_ns > thread->cpu_ns) {
 			uint64_t work =

@@ -120,7 +120,8 @@ static uint32_t add_thread(struct replay *replay, const struct event *event, uin
 		.start_ns = replay->opts.stretch ? 0 : event->time_ns,
 		.began_ns = event->time_ns,
 		.time_ns = event->time_ns,
-		.is_running = true,
+		/* Recorders of cores tell when it first has one. */
+		.is_running = event->kind != EVENT_THREAD_START || !replay->has_cores_seen,
 		.counts_work = replay->opts.stretch != NULL,
 	};
 	set_active(replay, &replay->threads[replay->thread_count], true);

@@ -199,6 +199,30 @@ static void who_comes_late_waited_for_others_where_they_were_seen(void **state)
 	}
 }
 
+/* One core, of which the recorder tells who has it: b waits for 10 ms until it first does. */
+static const char crowded_start[] = WORK_HEAD "0,main,,start,,,,,\n"
+					      "0,main,,run,,,,,\n"
+					      "1000000,a,,start,,,,main,\n"
+					      "1000000,b,,start,,,,main,\n"
+					      "1000000,main,1000000,wait,join,a,,a,\n"
+					      "1000000,a,,run,,,,,\n"
+					      "11000000,a,10000000,exit,,,,,\n"
+					      "11000000,b,,run,,,,,\n"
+					      "11000000,main,,woken,join,a,,a,\n"
+					      "21000000,b,10000000,exit,,,,,\n"
+					      "21000000,main,,run,,,,,\n"
+					      "21000000,main,1000000,pass,join,a,,a,waited\n"
+					      "21000000,main,1000000,exit,,,,,\n";
+
+static void waiting_for_the_first_core_is_no_work(void **state)
+{
+	(void)state;
+	struct fixture f = load(crowded_start, 1);
+	assert_in_range(play(&f, 1, NULL, 0), 21000000, 21010000);
+	assert_in_range(play(&f, 2, NULL, 0), 11000000, 11010000);
+	release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +233,7 @@ int main(void)
 		cmocka_unit_test(others_want_as_much_of_other_cores),
 		cmocka_unit_test(what_others_had_is_not_guessed_where_it_is_known),
 		cmocka_unit_test(who_comes_late_waited_for_others_where_they_were_seen),
+		cmocka_unit_test(waiting_for_the_first_core_is_no_work),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
