@@ -312,7 +312,8 @@ void account_apply(struct account *account, uint32_t index, const struct event *
 	struct thread *thread = &account->threads[index];
 	switch ((enum event_kind)event->kind) {
 	case EVENT_THREAD_START:
-		thread->routine = event->object;
+		if (event->object) /* of two recorders one may not know it */
+			thread->routine = event->object;
 		thread->parent = (uint32_t)event->value;
 		break;
 	case EVENT_THREAD_EXIT:

@@ -317,7 +317,7 @@ static int start(struct bpf_timeline *timeline, const struct watch_event *event)
 		int status = find_routine(timeline, event, &begin.object);
 		if (status < 0)
 			return status;
-		if (begin.object)
+		if (address_spaces_find(&timeline->spaces, event->pid, event->caller))
 			memcpy(thread->inherited, event->name, sizeof thread->inherited);
 	}
 	begin.value = event->kind == WATCH_START ? event->other : 0;

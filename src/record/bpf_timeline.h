@@ -24,7 +24,7 @@ struct timeline_thread {
 	uint8_t what;
 	uint64_t object, site;
 	char inherited
-		[WATCH_NAME_BYTES]; /* its parent's name, if what it runs says more; else empty */
+		[WATCH_NAME_BYTES]; /* its parent's name, if what it runs is known and says more; else empty */
 	uint32_t joined; /* what it waits for is the end of this thread; 0: of none */
 	uint64_t ran_ns,
 		ran_cpu_ns; /* when it got its core, and its processor time then; 0: not seen */

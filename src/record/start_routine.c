@@ -92,7 +92,8 @@ uint64_t start_routine_find(
 	const struct address_spaces *spaces, uint32_t pid, uint64_t routine, uint64_t argument)
 {
 	const char *path = routine ? module_at(spaces, pid, routine) : NULL;
-	if (!path)
+	if (!path ||
+		strstr(path, "/libcorecast-")) /* around the program's, which it tells itself */
 		return 0;
 	uint64_t state[STATE_WORDS], run;
 	size_t count =

@@ -15,7 +15,7 @@ int32_t start_routine_offset(void);
 
 /*
  * What the program gave the thread to run: of a std::thread what is in libstdc++'s object for it, if that is still there. 0 if
- * the routine is no code of a file.
+ * the routine is no code of a file, or that of our library.
  */
 uint64_t start_routine_find(
 	const struct address_spaces *spaces, uint32_t pid, uint64_t routine, uint64_t argument);

@@ -30,3 +30,9 @@ jq -e '[.locks[] | select(.kind == "barrier") | .waits] | add > 0' run.json >jq.
 "$CORECAST" criticality run.cct --active on-cpu --json >jq.out
 "$CORECAST" record --via bpf -o kernel.cct -- "$program" -t 4 >stdout 2>stderr
 "$CORECAST" criticality kernel.cct --json | jq -e '.threads[0].name == "worker-1"' >jq.out
+
+# What a thread runs is told by the library, which stands around it where the kernel looks.
+if ! "$CORECAST" doctor | grep -E 'no (libdw|libiberty)' >doctor.out; then
+	"$CORECAST" record --via both --samples 0 --force -o run.cct -- "$CORECAST_BUILD/tests/programs/queue_user" >stdout 2>stderr
+	"$CORECAST" criticality run.cct --json | jq -e '[.threads[] | select(.routine == "take_items") | .name | test("^take_items ")] == [true]' >jq.out
+fi
