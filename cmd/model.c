@@ -145,38 +145,6 @@ static int read_run(const char *path, const struct values *v, struct symbols *sy
 	return 0;
 }
 
-/*
- * What a model cannot do at the setting of its own run it will not do at others: simulate says so each time. One that is faster may
- * have been recorded beside other programs, which another note is about.
- */
-static int add_misfit(struct fitted *fitted, struct err *err)
-{
-	static const double bad = 0.25; /* a round number */
-	const struct model_fit *fit = &fitted->fit;
-	char text[160] = "";
-	if (!fitted->has_fit || !fit->is_known)
-		return 0;
-	if (!fit->is_open && fit->measured_s > 0 && fit->simulated_s > (1 + bad) * fit->measured_s)
-		snprintf(text, sizeof text, "the run took %.3g s, and its model takes %.3g s",
-			fit->measured_s, fit->simulated_s);
-	if (fit->measured_response_s > 0 &&
-		fit->simulated_response_s > (1 + bad) * fit->measured_response_s)
-		snprintf(text, sizeof text,
-			"the run answered in %.3g ms, and its model does in %.3g ms",
-			fit->measured_response_s * 1e3, fit->simulated_response_s * 1e3);
-	if (fit->measured_per_s > 0 && fit->simulated_per_s < (1 - bad) * fit->measured_per_s)
-		snprintf(text, sizeof text,
-			"the run served %.3g requests/s, and its model serves %.3g",
-			fit->measured_per_s, fit->simulated_per_s);
-	AUTO_FREE char *note = NULL;
-	if (!*text)
-		return 0;
-	if (asprintf(&note, "%s: do not trust what it says of other settings", text) < 0 ||
-		model_add_note(fitted->model, note) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	return 0;
-}
-
 static int write_model(const struct model *model, const char *path, struct err *err)
 {
 	AUTO_RELEASE(outfile) struct outfile out = { 0 };
@@ -236,7 +204,9 @@ static int read_any(const char *path, const struct values *v, struct symbols *sy
 		if (code == 0 && v->response_s > 0 && ret->has_fit && ret->fit.is_open &&
 			model_fit_response(ret->model, v->response_s, &ret->fit) < 0)
 			code = err_set(err, -ENOMEM, "out of memory");
-		return code < 0 ? code : add_misfit(ret, err);
+		if (code == 0 && ret->has_fit && model_fit_add_note(ret->model, &ret->fit) < 0)
+			code = err_set(err, -ENOMEM, "out of memory");
+		return code;
 	}
 	code = model_read(in, path, &ret->model, err);
 	return code < 0 ? code : fit(ret, err);

@@ -248,11 +248,13 @@ static int describe_run(struct build *build)
 	return recorded->program ? 0 : -ENOMEM;
 }
 
-/* A tenth is what the model's own error is expected to be: less is not said. */
+/* What the model's own error is expected to be: less is not said. */
+static const double NOTED_SHARE = 0.1;
+
 static int add_share(struct build *build, double share, const char *before, const char *after)
 {
 	AUTO_FREE char *text = NULL;
-	if (!(share > 0.1))
+	if (!(share > NOTED_SHARE))
 		return 0;
 	if (asprintf(&text, "%s %.0f%%%s", before, 100 * share, after) < 0)
 		return -ENOMEM;
@@ -264,6 +266,7 @@ static int add_taken(struct build *build)
 	/* Of a run that mostly waits they may have had most of little. */
 	if (build->opts.cores == 0 || build->taken_of_run < 0.1)
 		return 0;
+	build->model->recorded.is_slowed = build->taken > NOTED_SHARE;
 	return add_share(build, build->taken, "other programs had",
 		" of the processors' time that this one could have used, or its threads waited for "
 		"what is not recorded (locks of its own making): it took longer than its model");

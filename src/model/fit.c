@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { EVENTS_MAX = 50000000 };
 
@@ -94,4 +95,36 @@ int model_fit_response(struct model *model, double response_s, struct model_fit 
 	if (think)
 		think->value -= way_s;
 	return model_fit_run(model, fit);
+}
+
+static bool is_far(double measured, double simulated)
+{
+	static const double bad = 0.25; /* a round number */
+	return measured > 0 && model_fit_error(measured, simulated) > bad;
+}
+
+int model_fit_add_note(struct model *model, const struct model_fit *fit)
+{
+	bool is_slowed = model->recorded.is_slowed;
+	char text[200] = "";
+	if (!fit->is_known)
+		return 0;
+	if (!fit->is_open && is_far(fit->measured_s, fit->simulated_s) &&
+		!(is_slowed && fit->simulated_s < fit->measured_s))
+		(void)snprintf(text, sizeof text, "the run took %.3g s, and its model takes %.3g s",
+			fit->measured_s, fit->simulated_s);
+	if (is_far(fit->measured_response_s, fit->simulated_response_s) &&
+		!(is_slowed && fit->simulated_response_s < fit->measured_response_s))
+		(void)snprintf(text, sizeof text,
+			"the run answered in %.3g ms, and its model does in %.3g ms",
+			fit->measured_response_s * 1e3, fit->simulated_response_s * 1e3);
+	if (is_far(fit->measured_per_s, fit->simulated_per_s) &&
+		!(is_slowed && fit->simulated_per_s > fit->measured_per_s))
+		(void)snprintf(text, sizeof text,
+			"the run served %.3g requests/s, and its model serves %.3g",
+			fit->measured_per_s, fit->simulated_per_s);
+	if (!*text)
+		return 0;
+	strcat(text, ": do not trust what it says of other settings");
+	return model_add_note(model, text);
 }

@@ -34,4 +34,10 @@ int model_fit_run(const struct model *model, struct model_fit *ret);
  */
 int model_fit_response(struct model *model, double response_s, struct model_fit *fit);
 
+/*
+ * What a model cannot do at the setting of its own run it will not do at others: where it is off by more than a quarter, a note says so.
+ * A run that `is_slowed` is expected to be slower than its model. 0 or -ENOMEM.
+ */
+int model_fit_add_note(struct model *model, const struct model_fit *fit);
+
 #endif

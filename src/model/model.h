@@ -266,6 +266,7 @@ struct model_recorded {
 	double response_s; /* mean */
 	uint32_t
 		descriptors; /* that the program may have open, if it never had them all: else a limit says it */
+	bool is_slowed; /* by what a note tells of, and no model knows; not in the file */
 	const char **notes; /* what a reader of results must know: "the workload changed", ... */
 	size_t note_count, note_capacity;
 };

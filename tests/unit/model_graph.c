@@ -250,6 +250,32 @@ static void intervals_hold_the_mean_95_times_of_100(void **state)
 	assert_true(fabs(steady_t95(31) - 2.0395) < 1e-4 && fabs(steady_t95(100) - 1.9840) < 1e-4);
 }
 
+static void a_model_that_is_off_says_so(void **state)
+{
+	(void)state;
+	static const struct {
+		double took_s;
+		bool is_slowed;
+		size_t notes;
+	} runs[] = { { 0.1, false, 0 }, { 0.11, false, 0 }, { 0.07, false, 1 }, { 0.07, true, 1 },
+		{ 0.15, false, 1 }, { 0.15, true, 0 } };
+	for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+		AUTO(model)
+		struct model *model = parse("corecast_model: 1\n"
+					    "threads:\n"
+					    "  worker:\n"
+					    "    count: 1\n"
+					    "    fragments:\n"
+					    "      work: { cpu: 100 ms }\n");
+		struct model_fit fit;
+		model->recorded.duration_s = runs[i].took_s;
+		model->recorded.is_slowed = runs[i].is_slowed;
+		assert_int_equal(model_fit_run(model, &fit), 0);
+		assert_int_equal(model_fit_add_note(model, &fit), 0);
+		assert_int_equal(model->recorded.note_count, runs[i].notes);
+	}
+}
+
 static void a_request_that_is_begun_anew_counts_from_then(void **state)
 {
 	(void)state;
@@ -287,6 +313,7 @@ int main(void)
 		cmocka_unit_test(what_clients_measure_tells_the_way_to_them),
 		cmocka_unit_test(warming_up_is_found),
 		cmocka_unit_test(intervals_hold_the_mean_95_times_of_100),
+		cmocka_unit_test(a_model_that_is_off_says_so),
 		cmocka_unit_test(a_request_that_is_begun_anew_counts_from_then),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
