@@ -105,9 +105,8 @@ static void print_summary(const char *path, const struct record_result *result)
 	const struct trace_closed *closed = &result->closed;
 	double records = (double)closed->records;
 	if (closed->records == 0)
-		fprintf(stderr,
-			"corecast: %s: %.3f s, of which nothing was recorded; %llu events lost\n",
-			path, result->wall_s, (unsigned long long)result->lost);
+		fprintf(stderr, "corecast: %s: %.3f s, in which there was nothing to record\n",
+			path, result->wall_s);
 	else
 		fprintf(stderr,
 			"corecast: %s: %.3f s, %llu events of %u process%s, %.1f MiB (%.1f bytes "
@@ -160,6 +159,12 @@ static int record(
 			err.text);
 	if (recorder->run(&opts, &result, &err) < 0)
 		return command_failure(&err);
+	if (result.closed.records == 0 && result.lost > 0) {
+		(void)unlink(values->output); /* an empty trace tells nothing */
+		err_set(&err, -ENOSPC, "nothing was recorded: is there no room for '%s'?",
+			values->output);
+		return command_failure(&err);
+	}
 	print_summary(values->output, &result);
 	return program ? command_program_status(program[0], result.status) : EXIT_SUCCESS;
 }
