@@ -16,8 +16,9 @@ static const struct scale_step {
 	{ INFINITY, { 86400, " d" } } },
   counts[] = { { 1e3, { 1, "" } }, { 1e6, { 1e3, "k" } }, { 1e9, { 1e6, "M" } },
 	  { 1e12, { 1e9, "G" } }, { INFINITY, { 1e12, "T" } } },
-  rates[] = { { 1e3, { 1, "/s" } }, { 1e6, { 1e3, "k/s" } }, { 1e9, { 1e6, "M/s" } },
-	  { 1e12, { 1e9, "G/s" } }, { INFINITY, { 1e12, "T/s" } } };
+  rates[] = { { 1e-4, { 1 / 86400.0, "/d" } }, { 1e-2, { 1 / 3600.0, "/h" } }, { 1e3, { 1, "/s" } },
+	  { 1e6, { 1e3, "k/s" } }, { 1e9, { 1e6, "M/s" } }, { 1e12, { 1e9, "G/s" } },
+	  { INFINITY, { 1e12, "T/s" } } };
 
 enum quantity quantity_of_metric(enum metric metric)
 {
@@ -34,12 +35,11 @@ enum quantity quantity_of_metric(enum metric metric)
 
 struct quantity_unit quantity_unit(enum quantity quantity, double value)
 {
-	static const struct quantity_unit second = { 1, " s" };
 	const struct scale_step *step = quantity == QUANTITY_TIME   ? times
 					: quantity == QUANTITY_RATE ? rates
 								    : counts;
-	if (quantity == QUANTITY_TIME && value == 0)
-		return second;
+	if (value == 0) /* is no small one */
+		value = 1;
 	while (step->below < INFINITY && !(fabs(value) < step->below))
 		step++;
 	return step->unit;

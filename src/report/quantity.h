@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Numbers with units, as people read them: three significant digits, "12.3 ms", "4.56 min",
- * "1.23k/s".
+ * "1.23k/s", "4.5/h".
  */
 #ifndef REPORT_QUANTITY_H
 #define REPORT_QUANTITY_H

@@ -295,6 +295,9 @@ static void quantities_have_the_unit_that_reads_best(void **state)
 	expect_quantity(QUANTITY_TIME, 36000, "10.0 h");
 	expect_quantity(QUANTITY_TIME, 86400 * 30.0, "30.0 d");
 	expect_quantity(QUANTITY_RATE, 0.0123, "0.0123/s");
+	expect_quantity(QUANTITY_RATE, 0.00123, "4.43/h");
+	expect_quantity(QUANTITY_RATE, 1.23e-5, "1.06/d");
+	expect_quantity(QUANTITY_RATE, 0, "0/s");
 	expect_quantity(QUANTITY_RATE, 1234, "1.23k/s");
 	expect_quantity(QUANTITY_RATE, 5.6e6, "5.60M/s");
 	expect_quantity(QUANTITY_TIME, (double)NAN, "-");
