@@ -299,13 +299,13 @@ static int locks_by_blame(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-/* What was only initialised is of no interest. */
+/* What was only initialised, or looked at, is of no interest. */
 static size_t drop_unused(struct result_lock *locks, size_t count)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < count; i++) {
 		struct result_lock *lock = &locks[i];
-		if (lock->init_site && !lock->name && lock->acquisitions == 0 && lock->waits == 0 &&
+		if (!lock->name && lock->acquisitions == 0 && lock->waits == 0 &&
 			lock->try_failures == 0 && lock->waited_ns == 0 && lock->held_ns == 0)
 			continue;
 		locks[kept++] = *lock;

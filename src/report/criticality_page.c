@@ -58,7 +58,7 @@ static void add_locks(struct strbuf *out, const struct criticality_view *view)
 		"taken", "most by" };
 	const struct results *r = view->results;
 	page_words_table_begin(out, heads, COLUMNS);
-	for (size_t i = 0; i < r->lock_count && i < ROWS; i++) {
+	for (size_t i = 0; i < view->lock_rows && i < ROWS; i++) {
 		const struct result_lock *l = &r->locks[i];
 		struct quantity_text cells[4];
 		page_table_row(out,

@@ -241,7 +241,7 @@ static void add_locks(
 		": blame is what those who held or signalled them held the others up");
 	text_add_left(out, "  name", LABEL);
 	strbuf_add(out, " kind         blame   waited     held taken  most by\n");
-	for (size_t i = 0; i < r->lock_count && i < TABLE_ROWS; i++) {
+	for (size_t i = 0; i < view->lock_rows && i < TABLE_ROWS; i++) {
 		const struct result_lock *l = &r->locks[i];
 		strbuf_add(out, "  ");
 		text_add_left(out, place_of_lock(view->locks[i], l->what), LABEL - 2);
@@ -267,8 +267,11 @@ static void add_locks(
 		text_trim(out);
 		strbuf_add(out, "\n");
 	}
-	if (r->lock_count > TABLE_ROWS)
-		strbuf_addf(out, "  and %zu more\n", r->lock_count - TABLE_ROWS);
+	if (view->lock_rows > TABLE_ROWS)
+		strbuf_addf(out, "  and %zu more\n", view->lock_rows - TABLE_ROWS);
+	if (r->lock_count > view->lock_rows)
+		strbuf_addf(
+			out, "  and %zu that nobody waited for\n", r->lock_count - view->lock_rows);
 }
 
 static void add_sites(

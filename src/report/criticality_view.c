@@ -348,6 +348,16 @@ static void find_uses(struct criticality_view *view, const struct code_finder *f
 	}
 }
 
+/* Most blame is first, then the longest waits: the others are behind. */
+static size_t count_waited(const struct results *results)
+{
+	size_t count = 0;
+	while (count < results->lock_count &&
+		(results->locks[count].blame_ns > 0 || results->locks[count].waited_ns > 0))
+		count++;
+	return count > 0 ? count : results->lock_count;
+}
+
 void criticality_view_init(struct criticality_view *view, const struct results *results,
 	const char *subject, const struct code_finder *finder)
 {
@@ -357,6 +367,7 @@ void criticality_view_init(struct criticality_view *view, const struct results *
 		view->failed = true;
 	for (size_t i = 0; i < results->lock_count && view->locks; i++)
 		view->locks[i] = label_of_lock(view, finder, &results->locks[i]);
+	view->lock_rows = count_waited(results);
 	label_threads(view, finder);
 	if (!view->failed)
 		label_rows(view, finder);

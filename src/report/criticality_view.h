@@ -24,6 +24,8 @@ struct criticality_view {
 	const char *subject; /* borrowed */
 	char **threads; /* a label for each thread of the results */
 	char **locks;
+	/* The first of them, that somebody waited for or is blamed for; all if none is. */
+	size_t lock_rows;
 	/* What is shown: threads, or groups of them where results_merge() made these. */
 	const struct result_thread *rows; /* borrowed */
 	size_t row_count;

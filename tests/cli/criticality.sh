@@ -64,6 +64,26 @@ echo "--- all is lost"
 printf 'time_ns,pid,tid,event,what,object,site,value,woken_ns,cpu_ns,flags,text\n0,0,0,lost,,,,8160,,,,\n' >lost.csv
 "$CORECAST" criticality lost.csv | head -n 2
 
+# Of what was locked only "late" was waited for.
+echo "--- what nobody waited for"
+cat >free.csv <<'END'
+time_ns,tid,event,what,object
+0,t0,start
+0,t1,start
+1000,t0,pass,mutex,late
+1500,t1,pass,mutex,free
+1600,t1,release,mutex,free
+2000,t1,wait,mutex,late
+4000,t0,release,mutex,late
+4000,t1,pass,mutex,late
+5000,t1,release,mutex,late
+6000,t0,exit
+6000,t1,exit
+END
+"$CORECAST" criticality free.csv | sed -n "/^Locks/,/^$/p"
+grep -v late free.csv >all_free.csv
+"$CORECAST" criticality all_free.csv | sed -n "/^Locks/,/^$/p"
+
 echo "--- refusals"
 for wrong in '' 'a b c' 'run.csv --by lock' 'run.csv --window x' 'run.csv --window 3-1' 'run.csv --active never' \
 	'run.csv mended.csv --svg x.svg' 'run.csv -- true'; do
