@@ -45,7 +45,7 @@ int build_give_back_cut(struct build_trace *trace)
 {
 	int code = 0;
 	for (uint32_t i = 0; i < trace->thread_count && code == 0; i++)
-		if (trace->threads[i].is_cut)
+		if (trace->threads[i].is_cut && !trace->threads[i].goes_on)
 			code = give_back(&trace->threads[i]);
 	return code;
 }

@@ -140,6 +140,16 @@ static void emit_after(struct rewrite *r, uint32_t mutex, struct build_step step
 		r->after[r->after_count++] = (struct after){ mutex, step };
 }
 
+/* To whom it only says that it shall stop it gives nothing. */
+static bool only_stops(const struct rewrite *r, const struct meaning_cond *cond)
+{
+	const struct build_thread *thread = r->thread;
+	if (!thread->goes_on || thread->stopped_by == BUILD_NONE)
+		return false;
+	const struct build_object *object = &r->trace->objects[thread->stopped_by];
+	return object->pid == cond->pid && object->address == cond->object;
+}
+
 /* Puts before it locks what the section gets and puts, and keeps for its end the rest. */
 static int rewrite_part(struct rewrite *r, struct build_step *lock, const struct meaning_part *part)
 {
@@ -147,7 +157,7 @@ static int rewrite_part(struct rewrite *r, struct build_step *lock, const struct
 	const struct meaning_cond *cond = &meaning_conds(r->meaning, &count)[part->cond];
 	const struct build_channel *channel = &r->channels->items[part->cond];
 	struct build_step step = *lock;
-	if (channel->object == BUILD_NONE)
+	if (channel->object == BUILD_NONE || only_stops(r, cond))
 		return 0;
 	step.object = channel->object;
 	step.count = 1;

@@ -4,26 +4,65 @@
 /* Of the run: what may be left of the first thread when its ticker has ended. */
 enum { END_PART = 20 };
 
-/* The longest time from a sleep at the site of the last one to the next; 0: it is no ticker. */
+/* What ends by itself, after a time. */
+static bool is_pause(const struct build_step *step)
+{
+	return step->op == STEP_SLEEP ||
+	       (step->op == STEP_COND_WAIT && (step->flags & STEP_REFUSED) > 0);
+}
+
+static const struct build_step *last_pause(const struct build_thread *thread)
+{
+	for (size_t i = thread->step_count; i-- > 0;)
+		if (is_pause(&thread->steps[i]))
+			return &thread->steps[i];
+	return NULL;
+}
+
+/* The first wait for a condition that somebody ended; the number of steps if there is none. */
+static size_t find_told(const struct build_thread *thread)
+{
+	size_t i = 0;
+	while (i < thread->step_count &&
+		(thread->steps[i].op != STEP_COND_WAIT || is_pause(&thread->steps[i])))
+		i++;
+	return i;
+}
+
+/* The last wait for the same condition that timed out. */
+static const struct build_step *find_like(const struct build_thread *thread, size_t told)
+{
+	for (size_t i = told; i-- > 0;)
+		if (thread->steps[i].op == STEP_COND_WAIT &&
+			thread->steps[i].object == thread->steps[told].object &&
+			thread->steps[i].site == thread->steps[told].site)
+			return &thread->steps[i];
+	return NULL;
+}
+
+/*
+ * The longest time from a pause at the site of the last one to the next; 0: it is no ticker. Who was told goes no further than the end
+ * of that round.
+ */
 static uint64_t longest_round(const struct build_thread *thread)
 {
-	const struct build_step *last = NULL;
+	const struct build_step *last = last_pause(thread);
 	uint64_t longest_ns = 0, previous_ns = 0;
-	size_t ticks = 0;
-	for (size_t i = 0; i < thread->step_count; i++)
-		if (thread->steps[i].op == STEP_SLEEP)
-			last = &thread->steps[i];
+	size_t ticks = 0, ticks_told = 0, told = find_told(thread);
+	if (told < thread->step_count && !find_like(thread, told))
+		return 0;
 	for (size_t i = 0; last && i < thread->step_count; i++) {
 		const struct build_step *step = &thread->steps[i];
-		if (step->op != STEP_SLEEP && step->op != STEP_LOCK && step->waited_ns > 0)
+		if (!is_pause(step) && step->op != STEP_LOCK && i != told && step->waited_ns > 0)
 			return 0;
-		if (step->op != STEP_SLEEP || step->site != last->site)
+		if (!is_pause(step) || step->site != last->site)
 			continue;
+		ticks_told += i > told;
 		if (ticks++ > 0 && step->begin_ns - previous_ns > longest_ns)
 			longest_ns = step->begin_ns - previous_ns;
 		previous_ns = step->begin_ns;
 	}
-	return ticks >= TICKS_LEAST ? longest_ns : 0;
+	return ticks >= TICKS_LEAST && ticks_told <= 1 ? longest_ns : 0;
 }
 
 /* Whether the thread's step joins this one, which ends at once, and then the thread does, too. */
@@ -40,6 +79,22 @@ static bool ends_it(const struct build_trace *trace, const struct build_thread *
 	       joined->end_ns - step->begin_ns <= longest_round(joined);
 }
 
+/* Its end is left out; being told becomes one more pause, in which it is when the process ends. */
+static void let_go_on(struct build_thread *ticker)
+{
+	size_t told = find_told(ticker);
+	ticker->is_cut = ticker->goes_on = true;
+	ticker->stopped_by = BUILD_NONE;
+	if (told == ticker->step_count) {
+		ticker->step_count--;
+		return;
+	}
+	ticker->stopped_by = ticker->steps[told].object;
+	ticker->steps[told].waited_ns = find_like(ticker, told)->waited_ns;
+	ticker->steps[told].flags |= STEP_REFUSED;
+	ticker->step_count = told + 1;
+}
+
 static void find_of(struct build_trace *trace, struct build_thread *thread)
 {
 	struct build_rewrite rewrite = { .thread = thread };
@@ -51,8 +106,7 @@ static void find_of(struct build_trace *trace, struct build_thread *thread)
 			rewrite_keep(&rewrite, step);
 			continue;
 		}
-		trace->threads[ticker].is_cut = true;
-		trace->threads[ticker].step_count--; /* its end */
+		let_go_on(&trace->threads[ticker]);
 		rewrite_leave_out(&rewrite, step);
 	}
 	rewrite_end(&rewrite);

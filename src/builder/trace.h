@@ -128,6 +128,9 @@ struct build_thread {
 	char *name; /* or NULL */
 	bool has_exited;
 	bool is_started; /* of a process: a step of the one who waits for it starts it */
+	bool goes_on; /* it is_cut, and would have done the same again and again: tickers.h */
+	uint32_t
+		stopped_by; /* if it goes_on: index of a condition that only told it to stop; BUILD_NONE */
 	bool is_cut; /* the end of its process was its own */
 	bool keeps_requests; /* those that it begins it ends itself, one after the other */
 	bool has_cpu; /* the recording has its CPU time; else it is the time between steps */

@@ -2,7 +2,15 @@
 /* Models of threads that look again and again, and of a workload that changes while it is recorded. */
 #include "build_script.h"
 
-enum { LOOK = 4, PUT = 6, CLOSE = 8, PAUSE_SITE = 41, NAP_SITE = 42, BEGIN_SITE = 43 };
+enum {
+	LOOK = 4,
+	PUT = 6,
+	CLOSE = 8,
+	PAUSE_SITE = 41,
+	NAP_SITE = 42,
+	BEGIN_SITE = 43,
+	CONDITION = 300
+};
 
 static void sleeps(struct script *s, uint32_t tid, uint64_t site, uint64_t ns)
 {
@@ -106,6 +114,67 @@ static void who_ticks_until_joined_has_no_end(void **state)
 	AUTO(model) struct model *few = tick(10, 9);
 	assert_int_equal(count_ops(few, 1, MODEL_LOOP), 1);
 	assert_int_equal(count_ops(few, 0, MODEL_JOIN), 1);
+}
+
+static void implied(struct script *s, enum event_kind kind)
+{
+	send(s, (struct event){ .tid = 1,
+			.kind = (uint8_t)kind,
+			.what = WHAT_MUTEX,
+			.object = LOCK,
+			.site = NAP_SITE,
+			.flags = EVENT_IMPLICIT });
+}
+
+static void waits_for(struct script *s, bool is_told)
+{
+	struct event wait = { .tid = 1,
+		.kind = EVENT_WAIT,
+		.what = WHAT_COND,
+		.object = CONDITION,
+		.site = NAP_SITE,
+		.value = LOCK };
+	implied(s, EVENT_RELEASE);
+	send(s, wait);
+	if (is_told) {
+		op(s, MAIN, EVENT_PASS, WHAT_MUTEX, LOCK, PUT);
+		op(s, MAIN, EVENT_RELEASE, WHAT_COND, CONDITION, PUT);
+		op(s, MAIN, EVENT_RELEASE, WHAT_MUTEX, LOCK, PUT);
+	}
+	s->now_ns += 100000;
+	wait.kind = EVENT_PASS;
+	wait.flags = EVENT_WAITED | (is_told ? 0 : EVENT_TIMED_OUT);
+	send(s, wait);
+	implied(s, EVENT_PASS);
+}
+
+/* The same in waits under a lock, one of which main ends by a signal; it joins the thread then, or after the last. */
+static struct model *tick_until_told(int ticks, int told_at)
+{
+	struct script s = begin(1);
+	work(&s, MAIN, 3000000);
+	op(&s, 1, EVENT_PASS, WHAT_MUTEX, LOCK, LOOK);
+	for (int i = 0; i < ticks; i++) {
+		waits_for(&s, i == told_at);
+		work(&s, 1, 1000);
+		if (i + 1 == ticks)
+			join(&s, EVENT_WAIT);
+	}
+	op(&s, 1, EVENT_RELEASE, WHAT_MUTEX, LOCK, LOOK);
+	op(&s, 1, EVENT_THREAD_EXIT, WHAT_NONE, 0, 0);
+	join(&s, EVENT_PASS);
+	return finish(&s, 0);
+}
+
+static void who_waits_until_told_to_end_has_no_end(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *told = tick_until_told(30, 29);
+	assert_int_equal(count_ops(told, 1, MODEL_LOOP), 0);
+	assert_int_equal(count_ops(told, 1, MODEL_GET), 0);
+	assert_int_equal(count_ops(told, 0, MODEL_JOIN), 0);
+	AUTO(model) struct model *is_told_more = tick_until_told(30, 10);
+	assert_int_equal(count_ops(is_told_more, 0, MODEL_JOIN), 1);
 }
 
 /*
@@ -280,6 +349,7 @@ int main(void)
 		cmocka_unit_test(who_sleeps_until_others_have_ended_joins_them),
 		cmocka_unit_test(who_goes_on_sleeping_does_so_anyway),
 		cmocka_unit_test(who_ticks_until_joined_has_no_end),
+		cmocka_unit_test(who_waits_until_told_to_end_has_no_end),
 		cmocka_unit_test(who_sleeps_when_there_is_nothing_takes_items),
 		cmocka_unit_test(sleeps_that_items_do_not_explain_stay),
 		cmocka_unit_test(a_workload_that_changes_is_told),
