@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Machine code of x86-64 gets the class whose time it takes. */
+#include "cmocka_all.h"
+#include "plugin/code_class.h"
+#include "plugin/decode.h"
+
+#include <string.h>
+
+struct sample {
+	const char *bytes;
+	enum code_class class;
+};
+
+static void assert_classes(const struct sample *samples, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct raw_code code;
+		size_t size = strlen(samples[i].bytes);
+		assert_true(decode(0x1000, samples[i].bytes, size, &code));
+		assert_int_equal(code.bytes, size);
+		if (code.class != samples[i].class)
+			fail_msg("sample %zu is of class %d, not %d", i, code.class,
+				samples[i].class);
+	}
+}
+
+static void roots_have_classes_of_their_own_by_precision(void **state)
+{
+	(void)state;
+	static const struct sample samples[] = {
+		{ "\xf2\x0f\x51\xc1", CODE_FP_ROOT }, /* sqrtsd xmm0, xmm1 */
+		{ "\x66\x0f\x51\xc1", CODE_FP_ROOT }, /* sqrtpd */
+		{ "\xc5\xf3\x51\xc2", CODE_FP_ROOT }, /* vsqrtsd */
+		{ "\xd9\xfa", CODE_FP_ROOT }, /* fsqrt */
+		{ "\xf3\x0f\x51\xc1", CODE_FP_ROOT_SINGLE }, /* sqrtss */
+		{ "\x0f\x51\xc1", CODE_FP_ROOT_SINGLE }, /* sqrtps */
+		{ "\xc5\xfc\x51\xc1", CODE_FP_ROOT_SINGLE }, /* vsqrtps ymm0, ymm1 */
+	};
+	assert_classes(samples, sizeof(samples) / sizeof(*samples));
+}
+
+static void divisions_have_theirs_by_size(void **state)
+{
+	(void)state;
+	static const struct sample samples[] = {
+		{ "\xf2\x0f\x5e\xc1", CODE_FP_DIVIDE }, /* divsd xmm0, xmm1 */
+		{ "\xc5\xf4\x5e\xc2", CODE_FP_DIVIDE_SINGLE }, /* vdivps ymm0, ymm1, ymm2 */
+		{ "\xf7\xf1", CODE_DIVIDE }, /* div ecx */
+		{ "\x48\xf7\xf9", CODE_DIVIDE_LONG }, /* idiv rcx */
+	};
+	assert_classes(samples, sizeof(samples) / sizeof(*samples));
+}
+
+static void what_is_no_instruction_is_told(void **state)
+{
+	(void)state;
+	struct raw_code code;
+	assert_false(decode(0x1000, "\x06", 1, &code)); /* push es */
+	assert_int_equal(code.class, CODE_OTHER);
+	assert_int_equal(code.bytes, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(roots_have_classes_of_their_own_by_precision),
+		cmocka_unit_test(divisions_have_theirs_by_size),
+		cmocka_unit_test(what_is_no_instruction_is_told),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
