@@ -10,6 +10,7 @@
 #include "machine/wake_probe.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -49,7 +50,6 @@ static double measure_hz(void)
 struct pair {
 	_Alignas(LINE) atomic_uint turn;
 	_Alignas(LINE) sem_t done;
-	atomic_bool is_over; /* no more turns */
 	pthread_mutex_t mutex;
 };
 
@@ -67,22 +67,28 @@ static void pin_to(unsigned n)
 		(void)sched_setaffinity(0, sizeof one, &one); /* else it is only less exact */
 }
 
-/* A core is at times somebody else's: who waits for it gives its own away, rather than spin for nothing. */
-static void await_turn(struct pair *pair, unsigned turn)
+enum { NO_MORE_TURNS = INT_MAX };
+
+/*
+ * Whether it comes. A core is at times somebody else's: who waits for it gives its own away, rather than spin for
+ * nothing.
+ */
+static bool await_turn(struct pair *pair, unsigned turn)
 {
-	for (unsigned spins = 0; atomic_load_explicit(&pair->turn, memory_order_acquire) != turn;)
+	unsigned now, spins = 0;
+	while ((now = atomic_load_explicit(&pair->turn, memory_order_acquire)) != turn &&
+		now != NO_MORE_TURNS)
 		if (++spins % 4096 == 0)
 			(void)sched_yield(); /* it cannot fail */
+	return now == turn;
 }
 
 static void *answer(void *context)
 {
 	struct pair *pair = context;
 	pin_to(1);
-	for (unsigned i = 0; !atomic_load(&pair->is_over); i++) {
-		await_turn(pair, 2 * i + 1);
+	for (unsigned i = 0; await_turn(pair, 2 * i + 1); i++)
 		atomic_store_explicit(&pair->turn, 2 * i + 2, memory_order_release);
-	}
 	while (sem_wait(&pair->done) < 0)
 		continue;
 	return NULL;
@@ -105,14 +111,11 @@ static double swap_lines(struct pair *pair)
 		double began_ns = speed_now_ns();
 		for (unsigned k = count * GROUP; k < (count + 1) * GROUP; k++) {
 			atomic_store_explicit(&pair->turn, 2 * k + 1, memory_order_release);
-			await_turn(pair, 2 * k + 2);
+			(void)await_turn(pair, 2 * k + 2); /* it comes: there are more */
 		}
 		rounds_ns[count++] = (speed_now_ns() - began_ns) / GROUP;
 	}
-	atomic_store(&pair->is_over, true);
-	unsigned last = 2 * count * GROUP;
-	atomic_store(&pair->turn, last + 1); /* the other thread looks after its turn */
-	await_turn(pair, last + 2);
+	atomic_store(&pair->turn, NO_MORE_TURNS);
 	return lower_tenth(rounds_ns, count);
 }
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Measurements of a machine that others use: what is kept of several, and whether they are said to be disturbed. */
 #include "cmocka_all.h"
+#include "machine/machine.h"
 #include "machine/machine_speed.h"
+
+#include <sched.h>
+#include <unistd.h>
 
 static void of_two_rounds_each_figure_is_the_better_one(void **state)
 {
@@ -48,11 +52,28 @@ static void a_measurement_beside_others_is_disturbed(void **state)
 	assert_true(machine_speed_is_disturbed(&(struct machine_speed){ .shared = 0.3 }));
 }
 
+/* Threads that read all of the time on each core, at a priority at which nobody else gets one. */
+static void bandwidth_is_measured_at_real_time_priority_too(void **state)
+{
+	(void)state;
+	const struct sched_param first = { .sched_priority = 1 }, usual = { 0 };
+	const struct machine machine = { .usable = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) };
+	struct memory_speed speed = { .levels = { .bytes = { 1 << 15, 1 << 20 } } };
+	if (sched_setscheduler(0, SCHED_FIFO, &first) < 0)
+		skip();
+	(void)alarm(60); /* ends the program, should no thread come to an end */
+	memory_rates_measure(&machine, &speed);
+	(void)alarm(0);
+	assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &usual), 0);
+	assert_true(speed.bytes_per_s > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_two_rounds_each_figure_is_the_better_one),
 		cmocka_unit_test(a_measurement_beside_others_is_disturbed),
+		cmocka_unit_test(bandwidth_is_measured_at_real_time_priority_too),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
