@@ -121,15 +121,27 @@ void core_ports_advance(struct core_ports *ports, int64_t now)
 		bring_near(ports);
 }
 
+/*
+ * Of ports whose units are to work from t on: those that are idle for the whole interval. If there is none, *ret_next is
+ * when one may be at the earliest: after the last cycle in which the port that is given up latest works.
+ */
+static uint64_t idle_ports(const struct core_ports *ports, const struct core_port_unit *unit,
+	int64_t t, int64_t *ret_next)
+{
+	uint64_t idle = unit->ports;
+	int64_t at = t + unit->interval;
+	while (idle && at-- > t)
+		idle &= ~(ports->taken[at & MASK] >> PORTS);
+	*ret_next = at + 1;
+	return idle;
+}
+
 /* Units that are not pipelined: a port that is free, and its unit for the whole interval. */
 static int64_t book_interval(struct core_ports *ports, struct core_port_unit *unit, int64_t ready)
 {
-	int64_t end = ports->now + CORE_RING - unit->interval;
-	for (int64_t t = ready; t < end; t++) {
-		uint64_t working = 0;
-		for (uint32_t i = 0; i < unit->interval; i++)
-			working |= ports->taken[(t + i) & MASK];
-		uint64_t free = unit->ports & ~ports->taken[t & MASK] & ~(working >> PORTS);
+	int64_t end = ports->now + CORE_RING - unit->interval, next = 0;
+	for (int64_t t = ready; t<end; t = next> t ? next : t + 1) {
+		uint64_t free = idle_ports(ports, unit, t, &next) & ~ports->taken[t & MASK];
 		if (!free)
 			continue;
 		uint64_t port = free & -free;
