@@ -83,14 +83,15 @@ static bool ends_it(const struct build_trace *trace, const struct build_thread *
 static void let_go_on(struct build_thread *ticker)
 {
 	size_t told = find_told(ticker);
+	const struct build_step *like = told < ticker->step_count ? find_like(ticker, told) : NULL;
 	ticker->is_cut = ticker->goes_on = true;
 	ticker->stopped_by = BUILD_NONE;
-	if (told == ticker->step_count) {
+	if (!like) {
 		ticker->step_count--;
 		return;
 	}
 	ticker->stopped_by = ticker->steps[told].object;
-	ticker->steps[told].waited_ns = find_like(ticker, told)->waited_ns;
+	ticker->steps[told].waited_ns = like->waited_ns;
 	ticker->steps[told].flags |= STEP_REFUSED;
 	ticker->step_count = told + 1;
 }

@@ -149,6 +149,20 @@ static int fit_others(struct replay *replay, struct fit *fit)
 	return 0;
 }
 
+/* How far such a replay is off, and what it loses to waits for cores. 0, or as replay_run(). */
+static int try_fit(struct replay *replay, struct fit *fit, double *ret_lost_ns)
+{
+	uint64_t ns;
+	use(&replay->facts, fit);
+	int code = try_cores(replay, ret_lost_ns, &ns);
+	if (code < 0)
+		return code;
+	double error = replay_error(replay, ns);
+	fit->error = fabs(error);
+	fit->is_short = error < 0;
+	return 0;
+}
+
 /* From `found`, what the recording says. 0, or as replay_run(). */
 static int fit_share(struct replay *replay, const struct fit *found, struct fit *fit)
 {
@@ -158,16 +172,12 @@ static int fit_share(struct replay *replay, const struct fit *found, struct fit 
 	fit->block_ns = found->block_ns;
 	for (int i = 0; i < FIT_RUNS; i++) {
 		double lost_ns;
-		uint64_t ns;
 		fit->spare = is_apart ? found->spare : full;
 		fit->full = full;
 		fit->crowded = is_crowded_full ? full : fit->spare;
-		use(&replay->facts, fit);
-		int code = try_cores(replay, &lost_ns, &ns);
+		int code = try_fit(replay, fit, &lost_ns);
 		if (code < 0)
 			return code;
-		fit->error = fabs(replay_error(replay, ns));
-		fit->is_short = replay_error(replay, ns) < 0;
 		double others_ns = others_of(replay, replay->lost_full_ns - lost_ns);
 		double next = others_ns > 0 ? 1 - others_ns / replay->could_full_ns : 1;
 		uint64_t block_ns = share_out(replay, found->block_ns);
@@ -183,17 +193,13 @@ static int fit_share(struct replay *replay, const struct fit *found, struct fit 
 static int fit_turns(struct replay *replay, const struct fit *found, struct fit *fit)
 {
 	double lost_ns;
-	uint64_t ns;
 	fit->others = others_seen(replay) / (double)replay->facts.measured_ns;
 	fit->spare = fit->full = fit->crowded = 1;
 	fit->block_ns = found->block_ns;
 	for (int i = 0; i < 2; i++) {
-		use(&replay->facts, fit);
-		int code = try_cores(replay, &lost_ns, &ns);
+		int code = try_fit(replay, fit, &lost_ns);
 		if (code < 0)
 			return code;
-		fit->error = fabs(replay_error(replay, ns));
-		fit->is_short = replay_error(replay, ns) < 0;
 		uint64_t block_ns = share_out(replay, found->block_ns);
 		if (block_ns == fit->block_ns || i > 0)
 			break;

@@ -132,15 +132,15 @@ static uint64_t idle_ports(const struct core_ports *ports, const struct core_por
 	int64_t at = t + unit->interval;
 	while (idle && at-- > t)
 		idle &= ~(ports->taken[at & MASK] >> PORTS);
-	*ret_next = at + 1;
+	*ret_next = (at < t ? t : at) + 1;
 	return idle;
 }
 
 /* Units that are not pipelined: a port that is free, and its unit for the whole interval. */
 static int64_t book_interval(struct core_ports *ports, struct core_port_unit *unit, int64_t ready)
 {
-	int64_t end = ports->now + CORE_RING - unit->interval, next = 0;
-	for (int64_t t = ready; t<end; t = next> t ? next : t + 1) {
+	int64_t end = ports->now + CORE_RING - unit->interval, next;
+	for (int64_t t = ready; t < end; t = next) {
 		uint64_t free = idle_ports(ports, unit, t, &next) & ~ports->taken[t & MASK];
 		if (!free)
 			continue;
