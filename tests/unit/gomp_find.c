@@ -5,8 +5,8 @@
  */
 #include "cmocka_all.h"
 
-#include "../../preload/gomp.h"
-#include "../../preload/stack.h"
+#include "preload/gomp.h"
+#include "preload/stack.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static bool has_come, is_global;
 static void *lookup(void *scope, const char *name);
 
 #define dlsym(scope, name) lookup(scope, name)
-#include "../../preload/gomp.c"
+#include "preload/gomp.c"
 #undef dlsym
 
 static int any_function;
