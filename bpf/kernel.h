@@ -49,6 +49,7 @@ struct task_struct {
 	unsigned int __state;
 	struct raw_spinlock pi_lock; /* who wakes the task has it */
 	int on_cpu;
+	struct task_struct *real_parent;
 	struct sched_entity se;
 	char comm[16];
 	struct mm_struct *mm;

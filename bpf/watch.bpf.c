@@ -15,7 +15,8 @@
  * twice nor lost. Changes of one thread arrive in the order in which they happened, because the
  * scheduler itself makes each under the lock of a run queue, or under the lock of the thread.
  *
- * A thread is watched when it has a record: its children get one when they start.
+ * A thread is watched when it has a record: those of the process and of its descendants get one when watching
+ * begins, their children when they start.
  */
 #include "watch_account.h"
 #include "watch_disk.h"
@@ -182,6 +183,20 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_tid)
 	return 0;
 }
 
+/* A process whose parent has ended has another one, and is not found. */
+static __always_inline bool is_of_watched(struct task_struct *task)
+{
+	enum { GENERATIONS_MAX = 32 };
+	for (int i = 0; i < GENERATIONS_MAX && task; i++) {
+		if ((__u32)task->tgid == watched_pid)
+			return true;
+		if (task->tgid <= 1)
+			return false;
+		task = task->real_parent;
+	}
+	return false;
+}
+
 /*
  * Takes up the threads that are there when watching begins. The record is made first and the state
  * read after it, with a full barrier between: a thread that stops running in the meantime either
@@ -201,7 +216,7 @@ int on_task(struct bpf_iter__task *context)
 		compare_clocks(queue_clock(bpf_get_current_task_btf()));
 		account.total.start_ns = account.total.now_ns = account_clock(now_ns);
 	}
-	if ((__u32)task->tgid != watched_pid)
+	if (!is_of_watched(task))
 		return 0;
 	bool is_again = find_task(task) != NULL;
 	struct watch_thread *thread = add_thread(task);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Watching the threads of one program, and of all that it starts, in the kernel: any language, no
+ * Watching the threads of one program, and of all that it has started and starts, in the kernel: any language, no
  * preparation, also when it already runs. The criticality account is kept there (bpf/watch.bpf.c),
  * so that watching for hours takes constant memory and almost no time; on request every change is
  * told as well.

@@ -34,6 +34,15 @@ if command -v jq >jq.path; then
 	jq -es 'map(([.threads[].criticality_s] | add) - (.elapsed_s - .idle_s) | fabs) | min < 0.005 and max < 0.3' json >checks
 fi
 
+# What the process had started before is watched, too: a server's workers.
+bash -c '"$CORECAST_BUILD/tests/programs/turns" 4000 12 4 & echo $! >child; wait' >turns.below &
+parent=$!
+trap 'kill "$program" "$parent" "$(cat child)" 2>kill.log || true' EXIT
+until [ -s child ]; do sleep 0.01; done
+"$CORECAST" top -p "$parent" -n 1 -d 0.3 --json >json
+grep -q '"second"' json
+kill "$(cat child)"
+
 # Threads that are called alike are told apart.
 "$CORECAST_BUILD/examples/peaks" 3 5000 >peaks.out &
 alike=$!
