@@ -36,6 +36,41 @@ static void rank_ports(const struct processor *processor, const double *uops, un
 	}
 }
 
+enum { QUEUE, MEMORY_QUEUE, VECTOR_QUEUE };
+
+static bool is_vector(unsigned unit)
+{
+	switch (unit) {
+	case CODE_FP_ADD:
+	case CODE_FP_MULTIPLY:
+	case CODE_FP_FMA:
+	case CODE_FP_DIVIDE:
+	case CODE_FP_DIVIDE_SINGLE:
+	case CODE_FP_ROOT:
+	case CODE_FP_ROOT_SINGLE:
+	case CODE_CONVERT:
+	case CODE_VECTOR:
+	case CODE_SHUFFLE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void start_queues(struct core_ports *ports, const struct processor *processor)
+{
+	ports->room[QUEUE] = processor->issue_queue;
+	ports->room[MEMORY_QUEUE] = processor->memory_queue;
+	ports->room[VECTOR_QUEUE] = processor->vector_queue + processor->vector_backlog;
+	ports->vector_room = processor->vector_queue;
+	ports->vector_inside = 0;
+	ports->vector_at = 0;
+	for (unsigned u = 0; u < CORE_UNITS; u++)
+		ports->queue_of[u] = u >= CORE_LOADS && processor->memory_queue > 0 ? MEMORY_QUEUE
+				     : is_vector(u) && processor->vector_queue > 0  ? VECTOR_QUEUE
+										    : QUEUE;
+}
+
 void core_ports_start(
 	struct core_ports *ports, const struct processor *processor, const double *uops)
 {
@@ -57,9 +92,7 @@ void core_ports_start(
 			unit->interval = processor->units[u].interval;
 	}
 	ports->now = 0;
-	ports->room[0] = processor->issue_queue;
-	ports->room[1] = processor->memory_queue;
-	ports->is_split = processor->memory_queue > 0;
+	start_queues(ports, processor);
 	memset(ports->waiting, 0, sizeof(ports->waiting));
 	ports->far_count = 0;
 	ports->far_least = INT64_MAX;
@@ -86,6 +119,25 @@ static void bring_near(struct core_ports *ports)
 	}
 	ports->far_count = left;
 	ports->far_least = least;
+	if (ports->vector_inside > ports->waiting[VECTOR_QUEUE])
+		ports->vector_inside = ports->waiting[VECTOR_QUEUE];
+}
+
+/* From the cycle in which the youngest came into the vectors' queue to the next one. */
+static void pass_vector_cycle(struct core_ports *ports)
+{
+	uint32_t issued = ports->issued[ports->vector_at++ & MASK][VECTOR_QUEUE];
+	ports->vector_inside -= issued < ports->vector_inside ? issued : ports->vector_inside;
+}
+
+/* When the vectors' queue has a place for the next one; it takes it. */
+static int64_t enter_vector_queue(struct core_ports *ports)
+{
+	int64_t end = ports->now + CORE_RING - 1;
+	while (ports->vector_inside >= ports->vector_room && ports->vector_at < end)
+		pass_vector_cycle(ports);
+	ports->vector_inside++;
+	return ports->vector_at;
 }
 
 /* What was bound in the cycle that ends. */
@@ -108,6 +160,8 @@ void core_ports_advance(struct core_ports *ports, int64_t now)
 		settle_bound(ports);
 	int64_t end = now - ports->now < CORE_RING ? now : ports->now + CORE_RING;
 	for (int64_t t = ports->now; t < end; t++) {
+		if (ports->vector_at == t)
+			pass_vector_cycle(ports);
 		for (unsigned queue = 0; queue < CORE_ISSUE_QUEUES; queue++) {
 			ports->waiting[queue] -= ports->issued[t & MASK][queue];
 			ports->issued[t & MASK][queue] = 0;
@@ -117,6 +171,8 @@ void core_ports_advance(struct core_ports *ports, int64_t now)
 		ports->taken[t & MASK] = 0;
 	}
 	ports->now = now;
+	if (ports->vector_at < now)
+		ports->vector_at = now;
 	if (ports->far_least < now + CORE_RING / 2)
 		bring_near(ports);
 }
@@ -209,14 +265,9 @@ static int64_t book_bound(
 	return at;
 }
 
-static unsigned queue_of(const struct core_ports *ports, unsigned unit)
-{
-	return ports->is_split && unit >= CORE_LOADS;
-}
-
 bool core_ports_have_room(const struct core_ports *ports, unsigned unit)
 {
-	unsigned queue = queue_of(ports, unit);
+	unsigned queue = ports->queue_of[unit];
 	return !ports->units[unit].ports || ports->waiting[queue] < ports->room[queue];
 }
 
@@ -225,12 +276,16 @@ int64_t core_ports_book(struct core_ports *ports, unsigned index, int64_t ready)
 	struct core_port_unit *unit = &ports->units[index];
 	if (!unit->ports)
 		return ready;
+	unsigned queue = ports->queue_of[index];
+	if (queue == VECTOR_QUEUE) {
+		int64_t entered = enter_vector_queue(ports);
+		ready = ready > entered ? ready : entered + 1;
+	}
 	int64_t at = ready;
 	if (ready + (int64_t)unit->interval < ports->now + CORE_RING)
 		at = ports->binds         ? book_bound(ports, unit, ready)
 		     : unit->interval > 1 ? book_interval(ports, unit, ready)
 					  : book_ring(ports, unit, ready);
-	unsigned queue = queue_of(ports, index);
 	ports->waiting[queue]++;
 	if (at < ports->now + CORE_RING) {
 		ports->issued[at & MASK][queue]++;

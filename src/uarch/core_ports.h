@@ -3,7 +3,10 @@
  * Which port starts a micro-operation when: a ring of cycles, from the one in which the core dispatches on, with
  * the ports that are taken in each. A micro-operation takes the first cycle from when it is ready in which one of its
  * ports is free, and of the free ones that which other units need least. The ring also knows how many
- * micro-operations are dispatched and not yet issued, those that access memory apart.
+ * micro-operations are dispatched and not yet issued, those that access memory and those on vector registers apart.
+ *
+ * Where the processor has a `vector_backlog`, operations on vector registers wait in it, in order, for a place in their issue
+ * queue: dispatch goes on, and loads behind them begin.
  *
  * Where the processor `binds`, a micro-operation has its port from when it is dispatched: of its ports the one for which the
  * fewest waited at the end of the cycle before, counted with those of its own kind that were bound in this cycle; the
@@ -14,7 +17,7 @@
 
 #include "uarch/core_parts.h"
 
-enum { CORE_RING = 4096, CORE_FAR_MAX = 8192, CORE_ISSUE_QUEUES = 2, CORE_BOUND_MAX = 64 };
+enum { CORE_RING = 4096, CORE_FAR_MAX = 8192, CORE_ISSUE_QUEUES = 3, CORE_BOUND_MAX = 64 };
 
 struct core_port_unit {
 	uint64_t ports; /* in order of how little others need them; 0: needs none */
@@ -37,7 +40,9 @@ struct core_ports {
 	int64_t now; /* cycles before are past */
 	uint32_t waiting[CORE_ISSUE_QUEUES]; /* dispatched, not issued at `now` */
 	uint32_t room[CORE_ISSUE_QUEUES];
-	bool is_split; /* memory has a queue of its own */
+	uint8_t queue_of[CORE_UNITS];
+	uint32_t vector_room, vector_inside; /* of the vectors' queue, when the youngest comes in */
+	int64_t vector_at; /* that is then; not before `now` */
 	uint32_t far_count; /* issue behind the ring's end, where ports are plenty */
 	int64_t far_least;
 	uint64_t taken[CORE_RING];

@@ -72,6 +72,8 @@ static const struct machine_field fields[] = {
 	{ "", "rob", MACHINE_COUNT, AT(rob), MACHINE_U32, 1, 65536, true },
 	{ "", "issue_queue", MACHINE_COUNT, AT(issue_queue), MACHINE_U32, 1, 65536, false },
 	{ "", "memory_queue", MACHINE_COUNT, AT(memory_queue), MACHINE_U32, 0, 65536, false },
+	{ "", "vector_queue", MACHINE_COUNT, AT(vector_queue), MACHINE_U32, 0, 65536, false },
+	{ "", "vector_backlog", MACHINE_COUNT, AT(vector_backlog), MACHINE_U32, 0, 65536, false },
 	{ "", "load_queue", MACHINE_COUNT, AT(load_queue), MACHINE_U32, 1, 65536, false },
 	{ "", "store_queue", MACHINE_COUNT, AT(store_queue), MACHINE_U32, 1, 65536, false },
 	{ "", "store_forward", MACHINE_COUNT, AT(store_forward), MACHINE_U32, 0, 1000, false },

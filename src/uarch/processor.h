@@ -106,6 +106,8 @@ struct processor {
 	uint32_t
 		memory_queue; /* entries of an issue queue that loads and stores have to themselves; 0:
 				  they wait in the other's */
+	uint32_t vector_queue, /* of one that operations on vector registers have; 0: as before */
+		vector_backlog; /* of these, dispatched ones that wait in order for a place there */
 	uint32_t
 		store_forward; /* cycles from issue of a load to its use, when a store that has not left
 				   its queue has the data; 0: as the first level */

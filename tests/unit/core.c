@@ -201,21 +201,6 @@ static void translations_are_waited_for(void **state)
 	assert_near(result.stack[CORE_MEMORY], MEMORY + 30, 0.01); /* the longer of the two */
 }
 
-/* Loads of lines that nothing depends on; every other instruction an ALU operation. */
-static struct script independent_loads(void)
-{
-	struct script script = { .codes = { { .class = CODE_MOVE,
-						    .flags = CODE_LOAD,
-						    .data_bytes = 8,
-						    .address_reads = BIT(0),
-						    .writes = BIT(1) },
-					 { .class = CODE_ALU, .writes = BIT(2) } } };
-	repeat(&script, 2);
-	for (unsigned i = 0; i < OPS; i += 2)
-		script.ops[i].address = LINE * (1 + (uint64_t)i * 7919 % 65536);
-	return script;
-}
-
 static void independent_misses_fill_the_window_or_the_room_for_misses(void **state)
 {
 	(void)state;

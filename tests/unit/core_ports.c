@@ -82,12 +82,55 @@ static void stores_of_vectors_have_their_own_ports(void **state)
 	assert_near(play_hits(&script, &processor).cpi, 1, 0.02);
 }
 
+/* One of two additions waits for the other's result: as many pairs are under way as the queue has places. */
+static void vectors_wait_in_a_queue_of_their_own(void **state)
+{
+	(void)state;
+	struct script script = {
+		.codes = { { .class = CODE_FP_ADD, .writes = BIT(CODE_REGISTER_VECTOR) },
+			{ .class = CODE_FP_ADD,
+				.reads = BIT(CODE_REGISTER_VECTOR),
+				.writes = BIT(CODE_REGISTER_VECTOR) } }
+	};
+	repeat(&script, 2);
+	struct processor processor = eight_wide();
+	processor.units[CODE_FP_ADD].latency = 12;
+	assert_near(play_hits(&script, &processor).cpi, 1. / 8, 0.02);
+	processor.vector_queue = 2;
+	double pair = 12 + 2; /* cycles: each of them comes into the queue before it issues */
+	assert_near(play_hits(&script, &processor).cpi, pair / 2 / 2, 0.02);
+	processor.vector_backlog = 200;
+	assert_near(play_hits(&script, &processor).cpi, pair / 2 / 2, 0.02);
+	processor.vector_queue = 200;
+	assert_near(play_hits(&script, &processor).cpi, 1. / 8, 0.02);
+}
+
+/* Additions wait for their loads, which miss; the load behind the last addition that finds a place begins, too. */
+static void loads_begin_behind_vectors_that_wait_for_a_place(void **state)
+{
+	(void)state;
+	struct script script = independent_loads();
+	script.codes[0].writes = BIT(1);
+	script.codes[1] = (struct code){
+		.class = CODE_FP_ADD, .reads = BIT(1), .writes = BIT(CODE_REGISTER_VECTOR)
+	};
+	struct processor processor = eight_wide();
+	processor.vector_queue = 4;
+	double mlp = play(&script, &processor, (struct core_input){ 0 }, always_memory).mlp;
+	assert_near(mlp, 4 + 1, 0.05);
+	processor.vector_backlog = 3;
+	mlp = play(&script, &processor, (struct core_input){ 0 }, always_memory).mlp;
+	assert_near(mlp, 4 + 3 + 1, 0.05);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_bound_spreads_over_ports),
 		cmocka_unit_test(loads_of_vectors_have_their_own_ports_and_latency),
 		cmocka_unit_test(stores_of_vectors_have_their_own_ports),
+		cmocka_unit_test(vectors_wait_in_a_queue_of_their_own),
+		cmocka_unit_test(loads_begin_behind_vectors_that_wait_for_a_place),
 		cmocka_unit_test(what_is_bound_waits_for_its_port_though_another_is_free),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,4 +116,19 @@ static inline void assert_near(double value, double expected, double tolerance)
 		fail_msg("%g is not within %g%% of %g", value, 100 * tolerance, expected);
 }
 
+/* Loads of lines that nothing depends on; every other instruction an ALU operation. */
+static inline struct script independent_loads(void)
+{
+	struct script script = { .codes = { { .class = CODE_MOVE,
+						    .flags = CODE_LOAD,
+						    .data_bytes = 8,
+						    .address_reads = BIT(0),
+						    .writes = BIT(1) },
+					 { .class = CODE_ALU, .writes = BIT(2) } } };
+	repeat(&script, 2);
+	for (unsigned i = 0; i < OPS; i += 2)
+		script.ops[i].address = LINE * (1 + (uint64_t)i * 7919 % 65536);
+	return script;
+}
+
 #endif
