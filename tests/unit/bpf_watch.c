@@ -353,8 +353,9 @@ static void an_account_that_is_read_as_it_changes_adds_up(void **state)
 	struct err err = { 0 };
 	(void)close(go);
 	uint64_t ended = 0, waits = 0;
+	struct rusage usage = { 0 };
 	for (bool is_over = false; !is_over;) {
-		is_over = waitpid(pid, NULL, WNOHANG) == pid;
+		is_over = wait4(pid, NULL, WNOHANG, &usage) == pid;
 		if (is_over)
 			read_stopped(watch, &snapshot);
 		else
@@ -368,7 +369,9 @@ static void an_account_that_is_read_as_it_changes_adds_up(void **state)
 	snapshot.count = 0; /* all have ended */
 	snapshot.total.forgotten += ended;
 	assert_adds_up(&snapshot);
-	assert_true(waits >= SLEEPERS * SLEEPS);
+	/* A sleep that is over before its thread leaves the core is none; one that ends as it leaves may be none. */
+	assert_true(usage.ru_nvcsw > SLEEPS);
+	assert_true(waits >= (uint64_t)usage.ru_nvcsw / 2);
 }
 
 /* Shared by one that goes to sleep again and again and one that wakes it meanwhile. */
