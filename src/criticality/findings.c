@@ -89,6 +89,12 @@ static double spread_work(const struct view *view)
 	return view->work_ns / widest(view->results);
 }
 
+/* With that, too, the program waits for what it waited for while no thread was active. */
+static double spread_run(const struct view *view)
+{
+	return (double)view->results->idle_ns + spread_work(view);
+}
+
 static double speedup(const struct view *view, double least_ns)
 {
 	return least_ns > 0 ? fmax(view->elapsed_ns / least_ns, 1) : INFINITY;
@@ -139,7 +145,7 @@ static double thread_bound(const struct view *view, uint32_t thread)
 		return INFINITY;
 	double own = (double)view->results->threads[thread].running_ns;
 	double without = fmax(view->elapsed_ns - own, longest_work(view, thread));
-	double spread = spread_work(view);
+	double spread = spread_run(view);
 	return speedup(view, without > 0 ? fmin(without, spread) : spread);
 }
 
@@ -253,7 +259,7 @@ static struct finding signal_finding(const struct view *view)
 		.lock = lock,
 		.share = fmin(view->gap, view->signal_loss),
 		.bound = thread_bound(view, 0),
-		.spread = speedup(view, spread_work(view)) };
+		.spread = speedup(view, spread_run(view)) };
 }
 
 /*
@@ -262,7 +268,7 @@ static struct finding signal_finding(const struct view *view)
  */
 static struct finding turns_finding(const struct view *view)
 {
-	double bound = speedup(view, (double)view->results->idle_ns + spread_work(view));
+	double bound = speedup(view, spread_run(view));
 	return (struct finding){ .kind = FINDING_LOCK,
 		.thread = INDEX_NONE,
 		.lock = most_signalled(view->results, offsetof(struct result_lock, turns_ns)),
@@ -278,7 +284,7 @@ static struct finding thread_finding(const struct view *view, double explained)
 		.lock = INDEX_NONE,
 		.share = view->gap - explained,
 		.bound = thread_bound(view, 0),
-		.spread = speedup(view, spread_work(view)) };
+		.spread = speedup(view, spread_run(view)) };
 }
 
 /* What threads waited for that no thread of the program could have ended. */

@@ -255,6 +255,26 @@ static void who_keeps_a_team_waiting_between_regions_works_alone(void **state)
 	assert_exact(r);
 }
 
+/* One thread works for 20 ms, then four read for 80 ms: without the first part these are left. */
+static void work_spread_evenly_leaves_what_the_program_waits_for(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ .cores = 2 });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 1);
+	for (uint32_t i = 0; i < 4; i++) {
+		at(a, 20 * MS, MAIN + 1 + i, EVENT_THREAD_START, WHAT_NONE, 2);
+		at(a, 20 * MS, MAIN + 1 + i, EVENT_WAIT, WHAT_IO, 3);
+	}
+	at(a, 20 * MS, MAIN, EVENT_WAIT, WHAT_JOIN, MAIN + 1);
+	for (uint32_t i = 0; i < 4; i++)
+		at(a, 100 * MS, MAIN + 1 + i, EVENT_THREAD_EXIT, WHAT_NONE, 0);
+	AUTO(results) struct results *r = finish(a, 100 * MS);
+	assert_int_equal(r->idle_ns, 80 * MS);
+	assert_int_equal(r->findings[0].kind, FINDING_SERIAL);
+	assert_true(fabs(r->findings[0].bound - 1.25) < 1e-9);
+	assert_true(fabs(r->findings[0].spread - 10. / 9) < 1e-9);
+}
+
 static void balanced_threads_are_not_blamed(void **state)
 {
 	(void)state;
@@ -622,6 +642,7 @@ int main(void)
 		cmocka_unit_test(the_last_at_a_barrier_is_blamed),
 		cmocka_unit_test(others_with_nothing_to_do_make_a_serial_phase),
 		cmocka_unit_test(who_keeps_a_team_waiting_between_regions_works_alone),
+		cmocka_unit_test(work_spread_evenly_leaves_what_the_program_waits_for),
 		cmocka_unit_test(balanced_threads_are_not_blamed),
 		cmocka_unit_test(threads_idle_by_design_are_not_blamed),
 		cmocka_unit_test(the_slow_stage_of_a_pipeline_is_found),
