@@ -38,7 +38,6 @@ static int begin_wait(struct blame *blame, const struct account *account, uint32
 	object->waits += account->is_inside;
 	struct blame_thread *mine = &blame->threads[index];
 	mine->object = object_index(blame, object) + 1;
-	mine->site = event->site;
 	mine->wait_ns = account->now_ns;
 	for (size_t i = 0; i < RANKS; i++) {
 		mine->wait_w[i] = account->w[i];
@@ -239,9 +238,30 @@ int blame_before(struct blame *blame, const struct account *account, uint32_t in
 		code = end_wait(blame, account, index);
 	if (code == 0 && event->kind == EVENT_WOKEN && was_waiting)
 		code = turn_end(blame, account, index, event);
-	if (code == 0 && event->kind == EVENT_WAIT && what_is_object(event->what))
-		code = begin_wait(blame, account, index, event);
-	return code;
+	if (code < 0 || event->kind != EVENT_WAIT)
+		return code;
+	blame->threads[index].site = event->site;
+	return what_is_object(event->what) ? begin_wait(blame, account, index, event) : 0;
+}
+
+/* No thread was active until this one's wait was over. */
+static int end_idle(struct blame *blame, const struct account *account, uint32_t index)
+{
+	struct blame_thread *mine = &blame->threads[index];
+	const struct thread *thread = &account->threads[index];
+	uint64_t idle_ns = thread->ended_idle_ns - mine->ended_idle_ns;
+	if (idle_ns == 0 || thread->what == WHAT_NONE)
+		return 0;
+	mine->ended_idle_ns = thread->ended_idle_ns;
+	const struct site place = {
+		.pid = thread->pid, .address = mine->site, .what = thread->what
+	};
+	struct site *site = blame_site(blame, &blame->idles, &place);
+	if (!site)
+		return -ENOMEM;
+	site->alone_ns += idle_ns;
+	site->count++;
+	return 0;
 }
 
 static int pass(struct blame *blame, const struct account *account, uint32_t index,
@@ -287,9 +307,10 @@ int blame_after(struct blame *blame, const struct account *account, uint32_t ind
 	hold_recount(blame, account, index, 1);
 	if (event->kind == EVENT_THREAD_EXIT)
 		find_unseen(blame, account, index, event);
-	if (event->kind == EVENT_WOKEN)
-		return hold_expect(blame, account, index);
-	return event->kind == EVENT_PASS ? pass(blame, account, index, event) : 0;
+	int code = end_idle(blame, account, index);
+	if (code == 0 && event->kind == EVENT_WOKEN)
+		code = hold_expect(blame, account, index);
+	return code == 0 && event->kind == EVENT_PASS ? pass(blame, account, index, event) : code;
 }
 
 void blame_settle(struct blame *blame, const struct account *account)

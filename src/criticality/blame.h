@@ -41,6 +41,8 @@
  * never sampled for its start routine. Without samples, an active stretch between two events of a
  * thread counts for the call site of the later one: the code that leads up to that call. Either
  * way the sites of a thread add up to its criticality.
+ *
+ * Idle time, in which no thread was active, counts for the call site of the wait that was the first to end.
  */
 #ifndef CRITICALITY_BLAME_H
 #define CRITICALITY_BLAME_H
@@ -117,7 +119,8 @@ struct site {
 	uint64_t stack; /* id of the callers', of samples; 0: unknown */
 	uint64_t blame; /* units */
 	uint64_t count;
-	uint64_t alone_ns; /* of samples: no other thread was active */
+	uint64_t alone_ns; /* of samples: no other thread was active; of idles: none was */
+	uint8_t what; /* of idles: waited for there */
 };
 
 struct site_table {
@@ -149,7 +152,8 @@ struct blame_thread {
 	struct hold *holds;
 	size_t count, capacity;
 	uint32_t object; /* waited for: its index plus one; 0: none */
-	uint64_t site; /* of the wait */
+	uint64_t site; /* of its last wait */
+	uint64_t ended_idle_ns; /* the account's, of which idles know */
 	uint32_t last_object; /* of the wait that ended last: its index plus one */
 	uint64_t wait_ns, wait_w[RANKS], wait_w_idle[RANKS];
 	uint64_t lost, lost_idle; /* by the wait that ended last; lost_idle: as of the object */
@@ -176,7 +180,7 @@ struct blame {
 	struct blame_thread *threads;
 	size_t thread_count, thread_capacity;
 	struct pairing_table by_thread, by_site; /* of objects */
-	struct site_table segments, samples;
+	struct site_table segments, samples, idles;
 	struct index stacks; /* (id, process) to a small number, from 1 */
 	uint32_t stack_count;
 	uint64_t sample_count;

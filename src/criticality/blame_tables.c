@@ -25,11 +25,13 @@ void blame_release(struct blame *blame)
 	free(blame->by_site.items);
 	free(blame->segments.items);
 	free(blame->samples.items);
+	free(blame->idles.items);
 	index_release(&blame->index);
 	index_release(&blame->by_thread.index);
 	index_release(&blame->by_site.index);
 	index_release(&blame->segments.index);
 	index_release(&blame->samples.index);
+	index_release(&blame->idles.index);
 	index_release(&blame->stacks);
 	*blame = (struct blame){ 0 };
 }
@@ -77,8 +79,10 @@ static uint32_t stack_number(struct blame *blame, uint32_t pid, uint64_t stack)
 
 struct site *blame_site(struct blame *blame, struct site_table *table, const struct site *identity)
 {
-	uint64_t where =
-		(uint64_t)stack_number(blame, identity->pid, identity->stack) << 32 | identity->pid;
+	uint32_t kind = identity->what; /* what has one has no stack */
+	if (kind == WHAT_NONE)
+		kind = stack_number(blame, identity->pid, identity->stack);
+	uint64_t where = (uint64_t)kind << 32 | identity->pid;
 	uint32_t found = index_find(&table->index, identity->address, where);
 	if (found != INDEX_NONE)
 		return &table->items[found];

@@ -382,6 +382,30 @@ static int collect_sites(struct analysis *analysis, struct results *results)
 	return 0;
 }
 
+static int idles_by_time(const void *a, const void *b)
+{
+	const struct result_idle *x = a, *y = b;
+	if (x->idle_ns != y->idle_ns)
+		return x->idle_ns > y->idle_ns ? -1 : 1;
+	return (x->site > y->site) - (x->site < y->site);
+}
+
+static int collect_idles(const struct analysis *analysis, struct results *results)
+{
+	const struct site_table *from = &analysis->blame.idles;
+	results->idles = calloc(from->count + 1, sizeof *results->idles);
+	if (!results->idles)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->count; i++) {
+		const struct site *site = &from->items[i];
+		results->idles[i] = (struct result_idle){ site->pid, site->what, site->address,
+			site->alone_ns, site->count };
+	}
+	results->idle_count = from->count;
+	qsort(results->idles, results->idle_count, sizeof *results->idles, idles_by_time);
+	return 0;
+}
+
 /*
  * Where no event says who had a core, the scheduler's sums do when threads end: they waited longer for cores than this
  * program's own threads, of which more were active than there are cores, can have kept them.
@@ -436,7 +460,7 @@ int collect_results(struct analysis *analysis, struct results *results)
 	AUTO_FREE uint32_t *places = calloc(account->thread_count + 1, sizeof *places);
 	if (!places || collect_threads(analysis, results, places) < 0 ||
 		collect_locks(analysis, results, places) < 0 ||
-		collect_sites(analysis, results) < 0)
+		collect_sites(analysis, results) < 0 || collect_idles(analysis, results) < 0)
 		return -ENOMEM;
 	return findings_find(results);
 }

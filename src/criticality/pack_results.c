@@ -72,6 +72,7 @@ static void carry_results(struct carrier *c, struct results *r)
 	for (size_t i = 0; i < r->lock_count; i++)
 		carry_text(c, &r->locks[i].name);
 	carry_array(c, &r->sites, &r->site_count, sizeof *r->sites);
+	carry_array(c, &r->idles, &r->idle_count, sizeof *r->idles);
 	carry_array(c, &r->stacks, &r->stack_count, sizeof *r->stacks);
 	for (size_t i = 0; i < r->stack_count; i++)
 		carry_array(c, &r->stacks[i].frames, &r->stacks[i].frame_count,

@@ -32,6 +32,7 @@ void results_free(struct results *results)
 	free(results->threads);
 	free(results->locks);
 	free(results->sites);
+	free(results->idles);
 	free(results->modules);
 	free(results->findings);
 	free(results->program);

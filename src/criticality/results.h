@@ -74,6 +74,14 @@ struct result_site {
 	uint64_t alone_ns; /* by samples: while no other thread was active */
 };
 
+/* A place where threads wait: that was the first wait to end when no thread was active. */
+struct result_idle {
+	uint32_t pid;
+	uint8_t what;
+	uint64_t site; /* return address of the call; 0: unknown */
+	uint64_t idle_ns, count; /* of those times: their sum; how many */
+};
+
 struct result_stack {
 	uint64_t *frames; /* return addresses, innermost first */
 	size_t frame_count;
@@ -131,6 +139,8 @@ struct results {
 	size_t lock_count;
 	struct result_site *sites;
 	size_t site_count;
+	struct result_idle *idles; /* the longest first */
+	size_t idle_count;
 	struct result_stack *stacks;
 	size_t stack_count;
 	struct result_module *modules;

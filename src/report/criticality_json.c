@@ -73,6 +73,20 @@ static json_t *site_json(const struct code_label *site, bool has_samples)
 	return has_samples ? json_with(ret, "alone_s", seconds_json(site->alone_ns)) : ret;
 }
 
+static json_t *idle_json(const struct criticality_view *view)
+{
+	json_t *idle = json_array();
+	for (size_t i = 0; i < view->idle_count; i++) {
+		const struct code_label *label = &view->idles[i];
+		idle = json_push(idle,
+			json_pack("{s:s, s:o, s:o, s:o, s:o}", "kind", label->kind, "function",
+				text_or_null(label->function), "file", text_or_null(label->file),
+				"line", label->line ? json_integer(label->line) : json_null(),
+				"idle_s", seconds_json(label->blame_ns)));
+	}
+	return idle;
+}
+
 static json_t *finding_json(const struct criticality_view *view, size_t index)
 {
 	const struct finding *f = &view->results->findings[index];
@@ -119,6 +133,7 @@ static json_t *view_json(const struct criticality_view *view)
 		sites, "findings", findings, "lost_events", (json_int_t)r->lost);
 	ret = json_with(ret, "elapsed_s", seconds_json(r->elapsed_ns));
 	ret = json_with(ret, "idle_s", seconds_json(r->idle_ns));
+	ret = json_with(ret, "idle", idle_json(view));
 	if (r->cores > 0)
 		ret = json_with(ret, "cores", json_integer(r->cores));
 	if (r->wanted_core_ns > 0)

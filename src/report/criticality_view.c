@@ -291,6 +291,44 @@ static void label_sites(struct criticality_view *view, const struct code_finder 
 	name_most_alone(view, finder);
 }
 
+static void label_idle(struct criticality_view *view, const struct code_finder *finder,
+	const struct result_idle *idle, struct code_label *ret)
+{
+	uint64_t address = idle->site > 0 ? idle->site - 1 : 0;
+	struct code_place place = criticality_find_code(view->results, finder, idle->pid, address);
+	struct strbuf code = { 0 }, text = { 0 };
+	if (address)
+		criticality_add_code(&code, view->results, finder, idle->pid, address);
+	strbuf_add(&text, what_name(idle->what));
+	if (code.text)
+		strbuf_addf(&text, " %s %s", place.symbol ? "in" : "at", code.text);
+	char *function = code.text ? take(view, &code) : NULL;
+	if (place.symbol) {
+		free(function);
+		function = strdup(place.symbol);
+	}
+	*ret = (struct code_label){ .text = take(view, &text),
+		.kind = what_name(idle->what),
+		.function = function,
+		.file = place.file ? strdup(place.file) : NULL,
+		.line = place.line,
+		.blame_ns = idle->idle_ns };
+}
+
+/* Rare ones say nothing. */
+static void label_idles(struct criticality_view *view, const struct code_finder *finder)
+{
+	const struct results *results = view->results;
+	size_t count = results->idle_count < NAMED_SITES ? results->idle_count : NAMED_SITES;
+	view->idles = calloc(count + 1, sizeof *view->idles);
+	view->failed |= !view->idles;
+	for (; view->idle_count < count && !view->failed; view->idle_count++)
+		label_idle(view, finder, &results->idles[view->idle_count],
+			&view->idles[view->idle_count]);
+	if (!view->failed)
+		view->idle_count = code_labels_merge(view->idles, view->idle_count);
+}
+
 static void label_threads(struct criticality_view *view, const struct code_finder *finder)
 {
 	size_t count = view->results->thread_count;
@@ -372,6 +410,7 @@ void criticality_view_init(struct criticality_view *view, const struct results *
 	if (!view->failed)
 		label_rows(view, finder);
 	label_sites(view, finder);
+	label_idles(view, finder);
 	find_uses(view, finder);
 	if (!view->failed)
 		criticality_describe(view);
@@ -399,6 +438,9 @@ void criticality_view_release(struct criticality_view *view)
 	for (size_t i = 0; i < view->site_count; i++)
 		code_label_release(&view->sites[i]);
 	free(view->sites);
+	for (size_t i = 0; i < view->idle_count; i++)
+		code_label_release(&view->idles[i]);
+	free(view->idles);
 	*view = (struct criticality_view){ 0 };
 }
 

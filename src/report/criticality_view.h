@@ -33,6 +33,9 @@ struct criticality_view {
 	char **routines; /* function where each row's threads started; NULL where unknown */
 	struct code_label *sites;
 	size_t site_count;
+	/* Waits by whose ends the program went on when no thread was active: "I/O in load (a.c:3)", the longest first. */
+	struct code_label *idles;
+	size_t idle_count;
 	struct code_label
 		*most_alone; /* what ran most while only one thread was active; NULL: not known */
 	struct finding_use *uses; /* for each finding */
@@ -43,6 +46,7 @@ struct criticality_view {
 /* A line of code as people call it. */
 struct code_label {
 	char *text; /* "work (pipe.c:42)", "libx.so+0x1234", "0x7f..." */
+	const char *kind; /* of idles: what is waited for */
 	char *function; /* NULL: unknown, as are the next two */
 	char *file;
 	uint32_t line;

@@ -281,7 +281,7 @@ static void describe_thread(
 	}
 }
 
-/* The time in which all wait, and the thread that ended most of it: what that waited for, the others did, too. */
+/* The time in which all wait, and whose wait for what ended most of it: the others waited for that, too. */
 static void add_outside(struct strbuf *out, const struct criticality_view *view)
 {
 	const struct results *r = view->results;
@@ -294,7 +294,13 @@ static void add_outside(struct strbuf *out, const struct criticality_view *view)
 		"outside (devices, timers, other programs).",
 		percent(view, r->idle_ns));
 	const struct result_thread *thread = &r->threads[most];
-	if (r->live_max > 1 && 2 * thread->ended_idle_ns > r->idle_ns)
+	bool has_thread = r->live_max > 1 && 2 * thread->ended_idle_ns > r->idle_ns;
+	const struct code_label *idle = view->idle_count > 0 ? view->idles : NULL;
+	if (idle && 2 * idle->blame_ns > r->idle_ns)
+		strbuf_addf(out, " %.0f%% of that was over when %s had waited: %s.",
+			100 * (double)idle->blame_ns / (double)r->idle_ns,
+			has_thread ? view->threads[most] : "a thread", idle->text);
+	else if (has_thread)
 		strbuf_addf(out, " Mostly %s was the first to go on (waits for: %s).",
 			view->threads[most], criticality_main_wait(thread));
 }

@@ -210,6 +210,44 @@ static void idle_time_is_ended_by_who_goes_on_first(void **state)
 	assert_int_equal(thread_of(r, MAIN + 1)->ended_idle_ns, 0);
 }
 
+/* Two readers from one place, one that sleeps elsewhere: the time goes to who goes on first. */
+static void idle_time_goes_to_the_wait_that_ends_it(void **state)
+{
+	(void)state;
+	enum { READ_SITE = 0x70, SLEEP_SITE = 0x90 };
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	for (uint32_t i = 0; i < 3; i++)
+		at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 0);
+	struct event wait = { .time_ns = 100, .tid = MAIN, .kind = EVENT_WAIT };
+	wait.pid = MAIN;
+	for (uint32_t i = 0; i < 3; i++) {
+		wait.tid = MAIN + i;
+		wait.what = i < 2 ? WHAT_IO : WHAT_SLEEP;
+		wait.site = i < 2 ? READ_SITE : SLEEP_SITE;
+		send(a, wait);
+	}
+	at(a, 400, MAIN, EVENT_PASS, WHAT_IO, 0);
+	wait.time_ns = 500;
+	wait.tid = MAIN;
+	wait.what = WHAT_IO;
+	wait.site = READ_SITE;
+	send(a, wait);
+	at(a, 1000, MAIN + 1, EVENT_PASS, WHAT_IO, 0);
+	wait.time_ns = 1100;
+	wait.tid = MAIN + 1;
+	send(a, wait);
+	at(a, 1150, MAIN + 2, EVENT_PASS, WHAT_SLEEP, 0);
+	AUTO(results) struct results *r = finish(a, 1200);
+	assert_int_equal(r->idle_ns, 300 + 500 + 50);
+	assert_int_equal(r->idle_count, 2);
+	assert_int_equal(r->idles[0].what, WHAT_IO);
+	assert_int_equal(r->idles[0].site, READ_SITE);
+	assert_int_equal(r->idles[0].idle_ns, 800);
+	assert_int_equal(r->idles[0].count, 2);
+	assert_int_equal(r->idles[1].site, SLEEP_SITE);
+	assert_int_equal(r->idles[1].idle_ns, 50);
+}
+
 static void a_window_counts_only_what_is_inside(void **state)
 {
 	(void)state;
@@ -375,6 +413,7 @@ int main(void)
 		cmocka_unit_test(the_order_of_simultaneous_events_does_not_matter),
 		cmocka_unit_test(time_in_which_all_wait_is_idle),
 		cmocka_unit_test(idle_time_is_ended_by_who_goes_on_first),
+		cmocka_unit_test(idle_time_goes_to_the_wait_that_ends_it),
 		cmocka_unit_test(a_window_counts_only_what_is_inside),
 		cmocka_unit_test(a_thread_without_a_core_is_active_unless_asked),
 		cmocka_unit_test(cores_that_others_had_are_known),
