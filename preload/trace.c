@@ -104,7 +104,7 @@ static void begin_child(struct birth birth);
 bool thread_enter_slowly(void)
 {
 	if (!*own_process)
-		begin_child((struct birth){ 0 });
+		begin_child((struct birth){ .parent = (uint32_t)getppid() });
 	else if (self.state == THREAD_FRESH)
 		start_thread((struct birth){ 0 }, NULL, NULL);
 	if (self.state == THREAD_RECORDING) {
@@ -345,7 +345,7 @@ bool trace_attach(const char *path)
 	budget_attach(header);
 	trace_waits_attach(header);
 	own_process = page;
-	begin_process((struct birth){ 0 });
+	begin_process((struct birth){ .parent = (uint32_t)getppid() });
 	modules_note();
 	leave();
 	return true;

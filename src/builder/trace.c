@@ -2,7 +2,6 @@
 #include "builder/trace_parts.h"
 
 #include "base/mem.h"
-#include "trace/child.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,6 +27,7 @@ void build_trace_release(struct build_trace *trace)
 	free(trace->requests);
 	build_spins_release(&trace->spins);
 	wakes_free(trace->wakes);
+	children_release(&trace->children);
 	map_release(&trace->request_index);
 	map_release(&trace->thread_index);
 	map_release(&trace->object_index);
@@ -209,6 +209,25 @@ static bool is_given_up(const struct event *event, int op)
 	return event->flags & EVENT_TIMED_OUT && (op == STEP_LOCK || op == STEP_READ_LOCK);
 }
 
+/* A wait for a process that is known is the join of its thread. */
+static void join_child(struct build_trace *trace, const struct event *pass, struct build_step *step)
+{
+	const struct child_wait wait = { .pid = pass->pid,
+		.waker = (uint32_t)pass->value,
+		.io = step->count,
+		.began_ns = step->begin_ns,
+		.until_ns = step->begin_ns + step->waited_ns };
+	if (pass->what != WHAT_IO || step->op != STEP_IO || !(step->flags & STEP_WAITED))
+		return;
+	uint32_t child = children_join(&trace->children, &wait);
+	if (child == CHILD_NONE || trace->threads[child].parent != BUILD_NONE)
+		return;
+	step->op = STEP_JOIN;
+	step->object = child;
+	step->count = 1;
+	step->section = 0;
+}
+
 /* Ends the step that began with a WAIT, or is one without. */
 static int add_pass(struct build_trace *trace, uint32_t index, const struct event *event)
 {
@@ -250,12 +269,9 @@ static int add_pass(struct build_trace *trace, uint32_t index, const struct even
 		build_use_lock(&trace->objects[step.object], index);
 	if (op == STEP_LOCK && event->what == WHAT_MUTEX)
 		step.section = trace->sections++;
+	join_child(trace, event, &step);
 	end_step(live, event);
-	if (code == 0)
-		code = add_step(trace, index, &step);
-	bool is_for_process =
-		step.op == STEP_IO && step.flags & STEP_WAITED && child_is_for(step.count);
-	return code == 0 && is_for_process ? build_trace_join_child(trace, index) : code;
+	return code < 0 ? code : add_step(trace, index, &step);
 }
 
 /* Where the lock that is given back was taken: recordings do not always say where it is given back. */
@@ -309,28 +325,50 @@ static int add_plain(
 	return code < 0 ? code : add_step(trace, index, &step);
 }
 
-/* The parent did it; its CPU clock is not in the event, so it is taken to have run until then. */
+/*
+ * The step of who started a thread; its CPU clock is not in the event, so it is taken to have run until then. A process may be told of
+ * only when its program begins, and its parent wait already: it started it before.
+ */
+static int add_spawn(
+	struct build_trace *trace, uint32_t starter, uint32_t index, const struct event *event)
+{
+	struct build_live *live = &trace->live[starter];
+	struct event asked = *event;
+	asked.cpu_ns = live->last_cpu_ns +
+		       (event->time_ns > live->last_ns ? event->time_ns - live->last_ns : 0);
+	struct build_step step = begin_step(&trace->threads[starter], live, &asked, STEP_SPAWN);
+	step.object = index;
+	if (live->is_waiting) {
+		step.begin_ns = live->step.begin_ns;
+		step.cpu_ns = live->step.cpu_ns;
+		step.wakes = live->step.wakes;
+		live->step.cpu_ns = live->step.wakes = 0;
+	} else {
+		end_step(live, &asked);
+	}
+	return add_step(trace, starter, &step);
+}
+
 static int add_start(struct build_trace *trace, uint32_t index, const struct event *event)
 {
 	struct build_thread *thread = &trace->threads[index];
 	uint32_t parent = build_find_thread(trace, event->pid, event->value);
+	if (thread->start_ns < event->time_ns) /* another program, by the same thread */
+		return 0;
 	thread->routine = event->object;
 	thread->spawn_site = event->site;
 	thread->start_ns = event->time_ns;
 	thread->has_cpu = event->cpu_ns > 0;
 	trace->live[index].last_ns = event->time_ns;
 	trace->live[index].last_cpu_ns = event->cpu_ns;
-	if (parent == BUILD_NONE || parent == index || trace->threads[parent].has_exited)
+	uint32_t starter = parent;
+	if (parent == BUILD_NONE)
+		starter = children_starter(&trace->children, event);
+	if (starter == BUILD_NONE || starter == index || trace->threads[starter].has_exited)
 		return 0;
 	thread->parent = parent;
-	struct build_live *live = &trace->live[parent];
-	struct event asked = *event;
-	asked.cpu_ns = live->last_cpu_ns +
-		       (event->time_ns > live->last_ns ? event->time_ns - live->last_ns : 0);
-	struct build_step step = begin_step(&trace->threads[parent], live, &asked, STEP_SPAWN);
-	step.object = index;
-	end_step(live, &asked);
-	return add_step(trace, parent, &step);
+	thread->is_started = parent == BUILD_NONE;
+	return add_spawn(trace, starter, index, event);
 }
 
 /* Of a mutex: not those that a wait for a condition gives back and takes again. */
@@ -417,6 +455,7 @@ static int add_of_thread(struct build_trace *trace, uint32_t index, const struct
 		trace->threads[index].end_ns = event->time_ns;
 		trace->threads[index].is_cut =
 			live->is_waiting || is_told_by_another(&trace->threads[index], event);
+		children_end(&trace->children, index, event, !trace->threads[index].is_cut);
 		if (trace->threads[index].is_cut)
 			return 0; /* the rest when the recording ends */
 		return add_plain(trace, index, event, STEP_EXIT);
@@ -495,7 +534,10 @@ static int add_event(void *context, const struct event *event, struct err *err)
 	} else if (event->tid != 0) {
 		trace->futexes += event->what == WHAT_FUTEX;
 		trace->named += event->what >= WHAT_MUTEX && event->what <= WHAT_JOIN;
+		size_t known = trace->thread_count;
 		code = build_trace_thread(trace, event, &index);
+		if (code == 0 && trace->thread_count > known)
+			code = children_add(&trace->children, index, event->pid, event->tid);
 		if (code == 0 && event->cpu_ns > 0 && !trace->threads[index].has_cpu &&
 			trace->threads[index].step_count == 0)
 			trace->threads[index].has_cpu = true;

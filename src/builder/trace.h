@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "builder/spins.h"
+#include "trace/child.h"
 #include "trace/sink.h"
 #include "trace/wakes.h"
 
@@ -127,7 +128,7 @@ struct build_thread {
 	uint64_t cpu_ns; /* in all */
 	char *name; /* or NULL */
 	bool has_exited;
-	bool is_started; /* of a process: a step of the one who waits for it starts it */
+	bool is_started; /* it has no parent, but a step of another process's thread starts it */
 	bool goes_on; /* it is_cut, and would have done the same again and again: tickers.h */
 	uint32_t
 		stopped_by; /* if it goes_on: index of a condition that only told it to stop; BUILD_NONE */
@@ -154,6 +155,7 @@ struct build_trace {
 	struct build_request *requests; /* in the order in which they were queued */
 	size_t request_count, request_capacity;
 	struct map thread_index, object_index, name_index, request_index;
+	struct children children;
 	char **names; /* of objects, by name_index */
 	size_t name_count, name_capacity;
 	char *program; /* command line, or NULL */

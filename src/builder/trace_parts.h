@@ -29,9 +29,6 @@ int build_trace_object(struct build_trace *trace, const struct event *event, uin
 /* A semaphore that is made anew where one was is another one: what it was given at first counts again. 0 or -ENOMEM. */
 int build_trace_add_init(struct build_trace *trace, const struct event *event);
 
-/* children.c: the thread's last step is a wait for a process. It starts and joins that one's threads, if it is known. 0 or -ENOMEM. */
-int build_trace_join_child(struct build_trace *trace, uint32_t index);
-
 /* What a program, a thread, a module or an object is called. 0 or -ENOMEM. */
 int build_trace_add_name(struct build_trace *trace, const struct event *event);
 

@@ -34,9 +34,10 @@ void bpf_timeline_release(struct bpf_timeline *timeline)
 enum { FILE_LOCKS = 1 };
 
 /* By the system call in which a thread blocked. */
-static const struct {
+static const struct blocking_call {
 	short number;
 	uint8_t what;
+	uint8_t io; /* enum event_io, if it is known by the call alone */
 } waits[] = {
 	{ SYS_futex, WHAT_FUTEX },
 	{ SYS_flock, WHAT_FUTEX },
@@ -60,19 +61,25 @@ static const struct {
 	{ SYS_epoll_pwait, WHAT_IO },
 	{ SYS_ppoll, WHAT_IO },
 	{ SYS_pselect6, WHAT_IO },
+	{ SYS_wait4, WHAT_IO, EVENT_IO_CHILD },
+	{ SYS_waitid, WHAT_IO, EVENT_IO_CHILD },
+	{ SYS_rt_sigsuspend, WHAT_IO, EVENT_IO_SIGNAL },
+	{ SYS_rt_sigtimedwait, WHAT_IO, EVENT_IO_SIGNAL },
 #ifdef SYS_epoll_wait
 	{ SYS_epoll_wait, WHAT_IO },
 	{ SYS_poll, WHAT_IO },
 	{ SYS_select, WHAT_IO },
+	{ SYS_pause, WHAT_IO, EVENT_IO_SIGNAL },
 #endif
 };
 
-static uint8_t what_of(short syscall_number)
+static const struct blocking_call *find_call(short syscall_number)
 {
+	static const struct blocking_call unknown = { .what = WHAT_OTHER };
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
 		if (waits[i].number == syscall_number)
-			return waits[i].what;
-	return WHAT_OTHER;
+			return &waits[i];
+	return &unknown;
 }
 
 static int emit(struct bpf_timeline *timeline, const struct event *event)
@@ -242,10 +249,11 @@ static bool is_join(struct bpf_timeline *timeline, const struct watch_event *eve
 }
 
 static int begin_wait(struct bpf_timeline *timeline, struct timeline_thread *thread,
-	const struct watch_event *event, uint8_t what)
+	const struct watch_event *event, const struct blocking_call *call)
 {
 	if (thread->is_waiting)
 		return 0; /* found as it was about to wait: it is that wait */
+	uint8_t what = call->what;
 	bool joins = event->kind == WATCH_BLOCK && is_join(timeline, event);
 	if (joins)
 		what = WHAT_JOIN;
@@ -253,6 +261,8 @@ static int begin_wait(struct bpf_timeline *timeline, struct timeline_thread *thr
 	thread->what = what;
 	thread->joined = joins ? event->other : 0;
 	thread->object = what == WHAT_FUTEX || what == WHAT_IO ? event->object : 0;
+	if (call->io != EVENT_IO_UNKNOWN) /* no descriptor */
+		thread->object = UINT64_MAX;
 	if (event->kind == WATCH_BLOCK && event->syscall == SYS_flock)
 		thread->object = FILE_LOCKS;
 	thread->site = 0;
@@ -262,7 +272,7 @@ static int begin_wait(struct bpf_timeline *timeline, struct timeline_thread *thr
 	wait.what = what;
 	wait.object = thread->object;
 	wait.site = thread->site;
-	wait.value = joins ? event->other : what == WHAT_FUTEX ? event->site : 0;
+	wait.value = joins ? event->other : what == WHAT_FUTEX ? event->site : call->io;
 	wait.flags = event->kind == WATCH_FOUND ? EVENT_BEFORE : 0;
 	return emit(timeline, &wait);
 }
@@ -328,7 +338,7 @@ static int start(struct bpf_timeline *timeline, const struct watch_event *event)
 	if (status == 0 && event->kind == WATCH_FOUND && !timeline->is_before_exec)
 		status = name_program(timeline, event);
 	if (status == 0 && event->kind == WATCH_FOUND && event->other == 0)
-		status = begin_wait(timeline, thread, event, WHAT_OTHER);
+		status = begin_wait(timeline, thread, event, find_call(-1));
 	return status;
 }
 
@@ -390,7 +400,7 @@ static int change(struct bpf_timeline *timeline, struct timeline_thread *thread,
 		if (!address_spaces_find(&timeline->spaces, event->pid, event->site))
 			status = read_modules(timeline, event);
 		return status < 0 ? status
-				  : begin_wait(timeline, thread, event, what_of(event->syscall));
+				  : begin_wait(timeline, thread, event, find_call(event->syscall));
 	case WATCH_RUN:
 		return run(timeline, thread, event);
 	case WATCH_PREEMPT:

@@ -106,7 +106,9 @@ static uint32_t add_thread(struct replay *replay, const struct event *event, uin
 	uint64_t *place;
 	if (mem_grow(&replay->threads, &replay->thread_capacity, replay->thread_count + 1,
 		    sizeof *replay->threads) < 0 ||
-		map_add(&replay->live, event->pid, event->tid, 0, &place) < 0)
+		map_add(&replay->live, event->pid, event->tid, 0, &place) < 0 ||
+		children_add(&replay->children, (uint32_t)replay->thread_count, event->pid,
+			event->tid) < 0)
 		return REPLAY_NONE;
 	*place = replay->thread_count;
 	if (map_add(&replay->known, event->pid, event->tid, 0, &place) < 0)
@@ -169,21 +171,35 @@ static int begin_stretch(
 	return 0;
 }
 
+static uint32_t find_parent(struct replay *replay, const struct event *event)
+{
+	if (event->flags & EVENT_BEFORE || event->value == event->tid || event->value > UINT32_MAX)
+		return REPLAY_NONE;
+	return load_find_thread(replay, event->pid, (uint32_t)event->value);
+}
+
+/* The thread's program became another one: what it held is gone. */
+static int exec(struct replay *replay, uint32_t index, const struct event *event)
+{
+	cpu_account(replay, &replay->threads[index], event);
+	return waits_exit(replay, index);
+}
+
 static int start(struct replay *replay, const struct event *event)
 {
 	uint32_t old = load_find_thread(replay, event->pid, event->tid);
+	if (old != REPLAY_NONE && event->tid == event->pid)
+		return exec(replay, old, event);
 	/* Its number is used again: how it ended was not seen. */
 	if (old != REPLAY_NONE && leave(replay, old) < 0)
 		return -ENOMEM;
-	uint32_t parent = event->flags & EVENT_BEFORE || event->value > UINT32_MAX
-				  ? REPLAY_NONE
-				  : load_find_thread(replay, event->pid, (uint32_t)event->value);
-	if (parent != REPLAY_NONE && event->value == event->tid)
-		parent = REPLAY_NONE;
+	uint32_t parent = find_parent(replay, event);
 	uint32_t index = add_thread(replay, event, parent);
 	if (index == REPLAY_NONE)
 		return -ENOMEM;
 	struct load_thread *thread = &replay->threads[index];
+	if (parent == REPLAY_NONE)
+		parent = thread->parent = children_starter(&replay->children, event);
 	thread->routine = event->object;
 	thread->start_site = event->site;
 	cpu_account(replay, thread, event);
@@ -205,7 +221,11 @@ static int start(struct replay *replay, const struct event *event)
 
 static int exited(struct replay *replay, uint32_t index, const struct event *event)
 {
-	replay->threads[index].has_exited = true;
+	struct load_thread *thread = &replay->threads[index];
+	bool is_told_by_another = thread->has_cpu && event->cpu_ns == 0;
+	thread->has_exited = true;
+	children_end(&replay->children, index, event,
+		thread->wait_what == WHAT_NONE && !is_told_by_another);
 	int code = leave(replay, index);
 	(void)map_remove(&replay->live, event->pid, event->tid);
 	replay->end_ns = event->time_ns;
@@ -277,7 +297,7 @@ static uint32_t find_waker(const struct replay *replay, const struct event *even
 		return REPLAY_NONE;
 	const uint64_t *place = map_find(event->what == WHAT_JOIN ? &replay->known : &replay->live,
 		event->pid, event->value);
-	return place ? (uint32_t)*place : REPLAY_NONE;
+	return place ? (uint32_t)*place : children_thread(&replay->children, event->value);
 }
 
 static int woken(struct replay *replay, uint32_t index, const struct event *event)
@@ -496,6 +516,7 @@ void replay_free(struct replay *replay)
 	wakes_free(replay->wakes);
 	event_names_release(&replay->names);
 	map_release(&replay->live);
+	children_release(&replay->children);
 	map_release(&replay->known);
 	map_release(&replay->object_index);
 	map_release(&replay->episode_index);

@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "meaning/meaning.h"
 #include "replay/replay.h"
+#include "trace/child.h"
 #include "trace/event_names.h"
 #include "trace/wakes.h"
 
@@ -296,6 +297,7 @@ struct replay {
 	struct load_thread *threads;
 	size_t thread_count, thread_capacity;
 	struct map live, known; /* pid, tid -> thread; known: also when it has ended */
+	struct children children;
 	struct load_object *objects;
 	size_t object_count, object_capacity;
 	struct map object_index;

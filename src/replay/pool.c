@@ -168,7 +168,9 @@ static int add_ends(struct replay *replay)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < replay->thread_count; i++) {
 		const struct load_thread *thread = &replay->threads[i];
-		if (thread->parent != REPLAY_NONE && thread->count > 0 &&
+		bool is_of_process = thread->parent != REPLAY_NONE &&
+				     replay->threads[thread->parent].pid == thread->pid;
+		if (is_of_process && thread->count > 0 &&
 			thread->steps[thread->count - 1].kind == STEP_EXIT)
 			mates[count++] = (struct mate){ thread->parent, i, thread->routine,
 				thread->began_ns, thread->ended_ns };

@@ -6,7 +6,6 @@
 #include "replay/parts.h"
 
 #include "base/mem.h"
-#include "trace/child.h"
 
 #include <errno.h>
 #include <string.h>
@@ -28,12 +27,6 @@ static uint32_t find_joined(
 			return i;
 	}
 	return REPLAY_NONE;
-}
-
-static struct child_life life_of(const void *context, uint32_t index)
-{
-	const struct load_thread *thread = &((const struct replay *)context)->threads[index];
-	return (struct child_life){ thread->pid, thread->has_exited, thread->ended_ns };
 }
 
 /* Its end was not recorded. */
@@ -153,6 +146,24 @@ static void forget_timeouts(struct load_thread *thread, uint32_t object)
 	}
 }
 
+/* Whether it was a wait for a process that is known: then it is a join. */
+static bool join_child(struct replay *replay, const struct load_thread *thread, struct step *step,
+	uint64_t until_ns)
+{
+	const struct child_wait wait = { .pid = thread->pid,
+		.waker = thread->waker != REPLAY_NONE ? replay->threads[thread->waker].tid : 0,
+		.io = thread->wait_value,
+		.began_ns = thread->wait_ns,
+		.until_ns = until_ns };
+	uint32_t child = children_join(&replay->children, &wait);
+	if (child == CHILD_NONE)
+		return false;
+	step->other = child;
+	step->kind = STEP_JOIN;
+	step->amount = locks_mutex_held(replay, thread);
+	return true;
+}
+
 /* The step of a wait that is over. */
 static int end_wait(struct replay *replay, uint32_t index, const struct event *event)
 {
@@ -201,15 +212,8 @@ static int end_wait(struct replay *replay, uint32_t index, const struct event *e
 	case STEP_SLEEP:
 		step->amount = waited_ns;
 		step->is_late = !thread->was_woken;
-		if (thread->wait_what == WHAT_IO && child_is_for(thread->wait_value)) {
-			step->other = child_find(life_of, replay, (uint32_t)replay->thread_count,
-				event->pid, thread->wait_ns, until_ns);
-			if (step->other != CHILD_NONE) {
-				step->kind = STEP_JOIN;
-				step->amount = locks_mutex_held(replay, thread);
-			}
+		if (thread->wait_what == WHAT_IO && join_child(replay, thread, step, until_ns))
 			return 0;
-		}
 		if (thread->wait_what != WHAT_COND)
 			return thread->wait_what == WHAT_SLEEP
 				       ? polls_pause(replay, index, event->site, waited_ns)

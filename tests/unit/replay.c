@@ -156,6 +156,64 @@ static void who_waits_for_a_process_waits_for_its_end(void **state)
 	}
 }
 
+/*
+ * A shell works for 10 us, starts a second one, which starts a program and waits for it, and works for 10 us when both are
+ * over. The program becomes another one meanwhile. What the first one waits for may be told in other words.
+ */
+static void a_process_starts_when_its_parent_starts_it(void **state)
+{
+	(void)state;
+	static char text[] = "time_ns,pid,tid,event,what,object,value,flags\n"
+			     "0,1,1,start,,,,\n"
+			     "10000,1,1,wait,io,,6,\n"
+			     "10000,2,2,start,,,1,\n"
+			     "20000,3,3,start,,,2,\n"
+			     "20000,2,2,wait,io,,6,\n"
+			     "30000,3,3,start,,,2,\n"
+			     "60000,3,3,exit,,,,\n"
+			     "60000,2,2,pass,io,,6,waited\n"
+			     "61000,2,2,exit,,,,\n"
+			     "61000,1,1,pass,io,,6,waited\n"
+			     "71000,1,1,exit,,,,\n";
+	static const enum event_io waits[] = { EVENT_IO_CHILD, EVENT_IO_SIGNAL, EVENT_IO_UNKNOWN };
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
+		*(strstr(text, "wait,io,,") + strlen("wait,io,,")) = (char)('0' + waits[i]);
+		struct fixture f = load(text, 1);
+		struct replay_change change = { { .kind = REPLAY_THREAD, .pid = 1, .number = 1 },
+			10 };
+		struct replay_facts facts;
+		replay_facts(f.replay, &facts);
+		assert_int_equal(facts.threads, 3);
+		assert_int_equal(play(&f, 1, NULL, 0), 71000);
+		assert_int_equal(play(&f, 1, &change, 1), 53000);
+		change.target.pid = change.target.number = 3;
+		assert_int_equal(play(&f, 1, &change, 1), 35000);
+		release(&f);
+	}
+}
+
+/* Both children work from the start, for 20 and 30 us; when the first wait begins one is over. */
+static void children_that_were_over_are_waited_for(void **state)
+{
+	(void)state;
+	static const char text[] = "time_ns,pid,tid,event,what,object,value,flags\n"
+				   "0,1,1,start,,,,\n"
+				   "0,2,2,start,,,1,\n"
+				   "0,3,3,start,,,1,\n"
+				   "20000,2,2,exit,,,,\n"
+				   "30000,1,1,wait,io,,6,\n"
+				   "30000,1,1,pass,io,,6,waited\n"
+				   "30000,1,1,wait,io,,6,\n"
+				   "30000,3,3,exit,,,,\n"
+				   "30000,1,1,pass,io,,6,waited\n"
+				   "30000,1,1,exit,,,,\n";
+	struct fixture f = load(text, 3);
+	struct replay_change slower = { { .kind = REPLAY_THREAD, .pid = 2, .number = 2 }, 0.5 };
+	assert_int_equal(play(&f, 3, NULL, 0), 30000);
+	assert_int_equal(play(&f, 3, &slower, 1), 40000);
+	release(&f);
+}
+
 static void sections_of_a_lock_follow_one_another(void **state)
 {
 	(void)state;
@@ -536,6 +594,8 @@ int main(void)
 		cmocka_unit_test(threads_keep_to_their_cores),
 		cmocka_unit_test(who_is_joined_may_have_ended_first),
 		cmocka_unit_test(who_waits_for_a_process_waits_for_its_end),
+		cmocka_unit_test(a_process_starts_when_its_parent_starts_it),
+		cmocka_unit_test(children_that_were_over_are_waited_for),
 		cmocka_unit_test(sections_of_a_lock_follow_one_another),
 		cmocka_unit_test(order_of_a_lock_is_not_frozen),
 		cmocka_unit_test(a_site_is_the_code_before_a_call),
