@@ -8,6 +8,7 @@
 #include "code/unwind.h"
 #include "collect/perf_ring.h"
 #include "collect/sampler.h"
+#include "collect/tree.h"
 #include "record/spin_places.h"
 
 #include <dirent.h>
@@ -148,6 +149,20 @@ static int sample_threads(struct stack_sampler *sampler, pid_t pid, bool is_runn
 	return code;
 }
 
+/* What the process has started so far, such as a server's workers. */
+static int take_up_descendants(struct stack_sampler *sampler, pid_t pid)
+{
+	AUTO_RELEASE(tree) struct tree tree = { 0 };
+	int code = tree_read(&tree, pid);
+	for (size_t i = 0; code >= 0 && i < tree.count; i++) {
+		uint64_t *ignored;
+		code = map_add(&sampler->family, (uint64_t)tree.pids[i], 0, 0, &ignored);
+		if (code >= 0)
+			code = address_spaces_read(&sampler->spaces, (uint32_t)tree.pids[i]);
+	}
+	return code;
+}
+
 /*
  * One event for each processor, whoever runs there: unlike one of a thread it is not set and stopped
  * at each switch, which takes longer than the switch. The kernel tells who starts whom.
@@ -162,6 +177,8 @@ static int sample_processors(struct stack_sampler *sampler, pid_t pid, bool is_r
 	attr.sample_id_all = 1;
 	uint64_t *ignored;
 	int code = map_add(&sampler->family, (uint64_t)pid, 0, 0, &ignored);
+	if (code >= 0 && is_running)
+		code = take_up_descendants(sampler, pid);
 	if (code >= 0)
 		code = perf_rings_open(&sampler->rings, &attr, EVERYBODY, RING_PAGES);
 	sampler->is_everybody = code == 0;

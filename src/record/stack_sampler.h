@@ -22,8 +22,8 @@
 struct stack_sampler; /* opaque */
 
 /*
- * `hz` samples of each second that a thread runs, of all threads of the process and of all that it
- * starts. is_running: from now on; else from its exec on. 0; as sampler_explain().
+ * `hz` samples of each second that a thread runs, of all threads of the process and of all that it has started (this
+ * only as root) and starts. is_running: from now on; else from its exec on. 0; as sampler_explain().
  */
 int stack_sampler_new(
 	pid_t pid, uint32_t hz, bool is_running, struct stack_sampler **ret, struct err *err);

@@ -92,6 +92,23 @@ wait "$recorder"
 "$CORECAST" export stopped.cct --to csv >stopped.csv
 kill -0 "$program"
 
+# With what it had started before: a shell's child, which alone works.
+bash -c '"$CORECAST_BUILD/tests/programs/turns" 4000 12 4 & echo $! >child; wait' >turns.below &
+parent=$!
+trap 'kill "$program" "$parent" "$(cat child)" 2>kill.log || true' EXIT
+until [ -s child ]; do sleep 0.01; done
+for _ in $(seq 50); do # on a busy machine it may have no core for a while
+	"$CORECAST" record --force -o below.cct -p "$parent" -d 0.4 2>stderr
+	"$CORECAST" export below.cct --to csv >below.csv
+	grep -q 'samples of what ran' stderr || break
+	! grep -q ',sample,' below.csv || break
+done
+grep -q ',name,thread,.*"first"' below.csv
+if grep -q 'samples of what ran' stderr; then
+	grep -q ',sample,' below.csv
+fi
+kill "$(cat child)"
+
 # Killed: what was recorded is there.
 "$CORECAST" record --force -o killed.cct -p "$program" 2>stderr &
 recorder=$!
