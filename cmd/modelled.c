@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,10 +59,10 @@ static int run_silently(const struct profiler_opts *opts, struct profiler_result
 	give_back(saved);
 	if (code < 0)
 		return code;
+	if (ran->stop_signal) /* who stops the program means us, too */
+		return err_set(err, -ECANCELED, "stopped by a signal");
 	if (WIFEXITED(ran->status) && WEXITSTATUS(ran->status) == 0)
 		return 0;
-	if (WIFSIGNALED(ran->status) && WTERMSIG(ran->status) == SIGINT)
-		(void)raise(SIGINT); /* who interrupts the program means us, too */
 	return err_set(err, -ECHILD, "'%s' failed when it was profiled", opts->argv[0]);
 }
 

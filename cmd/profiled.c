@@ -3,6 +3,8 @@
 
 #include "uarch/profile_import.h"
 
+#include <errno.h>
+
 int profile_run(const struct profiler_opts *opts, struct profiler_result *ran, struct profile *ret,
 	struct err *err)
 {
@@ -13,7 +15,7 @@ int profile_run(const struct profiler_opts *opts, struct profiler_result *ran, s
 	const struct profile_bytes timeline = { ran->timeline, ran->timeline_bytes };
 	code = profile_import(&raw, &timeline, ret, err);
 	if (code < 0)
-		return code;
+		return ran->stop_signal ? -ECANCELED : code;
 	ret->quality.profiled_s = ran->profiled_s;
 	ret->quality.native_s = ran->native_s;
 	ret->quality.lost += ran->threads_without_slot;

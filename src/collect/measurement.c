@@ -256,9 +256,11 @@ int measurement_run(struct measurement *m, uint32_t threads, uint32_t repeat,
 	};
 	if (status == MEASURED && m->has_throughput)
 		status = read_throughput(m, &record.throughput, err);
-	if (status == MEASURED &&
-		stalls_read(m->stalls, &m->capture, threads, start, &record.stalls, err) < 0)
-		status = MEASURED_FAILURE;
+	if (status == MEASURED) {
+		int code = stalls_read(m->stalls, &m->capture, threads, start, &record.stalls, err);
+		if (code < 0)
+			status = code == -ECANCELED ? MEASURED_CANCELLED : MEASURED_FAILURE;
+	}
 	*ret_record = record;
 	*ret_launch = launch;
 	return status;

@@ -24,7 +24,7 @@
 struct stalls_model {
 	const char *const *names; /* of the columns */
 	size_t count;
-	/* Fills as many. 0, or a negative errno with the reason. */
+	/* Fills as many. 0, or a negative errno with the reason; -ECANCELED: somebody wants no more runs. */
 	int (*values)(void *context, uint32_t threads, double *ret, struct err *err);
 	void *context;
 };

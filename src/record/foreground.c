@@ -21,6 +21,8 @@ static const int forwarded[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGU
 
 struct signals {
 	sigset_t waited_for, before;
+	sigset_t
+		of_child; /* as before, but what is passed on arrives also where our caller takes it by a descriptor */
 };
 
 static void signals_take(struct signals *signals)
@@ -30,6 +32,9 @@ static void signals_take(struct signals *signals)
 	for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++)
 		sigaddset(&signals->waited_for, forwarded[i]);
 	(void)sigprocmask(SIG_BLOCK, &signals->waited_for, &signals->before); /* cannot fail */
+	signals->of_child = signals->before;
+	for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++)
+		sigdelset(&signals->of_child, forwarded[i]);
 }
 
 static void signals_release(struct signals *signals)
@@ -53,7 +58,7 @@ __attribute__((noreturn)) static void child_exec(
 		(void)dup2(opts->stdout_fd, STDOUT_FILENO); /* it is open */
 	for (size_t i = 0; i < opts->environment_count; i++)
 		(void)putenv((char *)opts->environment[i]); /* without memory less is set */
-	(void)sigprocmask(SIG_SETMASK, &signals->before, NULL); /* cannot fail */
+	(void)sigprocmask(SIG_SETMASK, &signals->of_child, NULL); /* cannot fail */
 	execvp(opts->argv[0], opts->argv);
 	int status = -errno;
 	(void)!write(exec_fd, &status, sizeof status); /* the parent is gone if this fails */
@@ -64,21 +69,23 @@ __attribute__((noreturn)) static void child_exec(
  * Keys that interrupt reach the program from the terminal, without us; what another process sends
  * to us alone is passed on.
  */
-static int attend(const struct foreground_opts *opts, pid_t pid, const struct signals *signals,
-	uint64_t start_ns)
+static void attend(const struct foreground_opts *opts, pid_t pid, const struct signals *signals,
+	struct foreground_result *result)
 {
 	static const struct timespec tick = { .tv_nsec = FOREGROUND_TICK_NS };
-	int status = 0;
 	for (;;) {
 		siginfo_t info;
 		int number =
 			sigtimedwait(&signals->waited_for, &info, opts->at_tick ? &tick : NULL);
 		if (opts->at_tick && number < 0 && errno == EAGAIN)
-			opts->at_tick(opts->context, clock_now_ns(CLOCK_MONOTONIC) - start_ns);
+			opts->at_tick(
+				opts->context, clock_now_ns(CLOCK_MONOTONIC) - result->start_ns);
+		if (number == SIGINT || number == SIGTERM || number == SIGHUP)
+			result->stop_signal = number;
 		if (number > 0 && number != SIGCHLD && info.si_code <= 0)
 			(void)kill(pid, number); /* it may have ended */
-		if (waitpid(pid, &status, WNOHANG) == pid)
-			return status;
+		if (waitpid(pid, &result->status, WNOHANG) == pid)
+			return;
 	}
 }
 
@@ -124,7 +131,7 @@ static int run(const struct foreground_opts *opts, const struct signals *signals
 	(void)close(go); /* what the child waits for */
 	go = -1;
 	ssize_t got = read(exec, &code, sizeof code);
-	result.status = attend(opts, pid, signals, result.start_ns);
+	attend(opts, pid, signals, &result);
 	result.end_ns = clock_now_ns(CLOCK_MONOTONIC);
 	if (got == (ssize_t)sizeof code)
 		return err_set(err, code, "cannot run '%s': %s", opts->argv[0], strerror(-code));

@@ -31,6 +31,7 @@ enum { FOREGROUND_TICK_NS = 500000000 };
 
 struct foreground_result {
 	int status; /* as waitpid() gives it */
+	int stop_signal; /* the last SIGINT, SIGTERM or SIGHUP that came meanwhile, for the program or us; 0: none */
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 };
 

@@ -321,6 +321,7 @@ int profiler_run(const struct profiler_opts *opts, struct profiler_result *ret, 
 	if (code < 0)
 		return code;
 	result.status = ran.status;
+	result.stop_signal = ran.stop_signal;
 	result.profiled_s = seconds(&ran);
 	code = backend && backend->end ? backend->end(&parts, err) : 0;
 	if (code == 0)
@@ -332,7 +333,7 @@ int profiler_run(const struct profiler_opts *opts, struct profiler_result *ret, 
 	if (code == 0)
 		code = take_page(&parts, &result, err);
 	if (code < 0)
-		return code;
+		return ran.stop_signal ? -ECANCELED : code;
 	*ret = result;
 	result = (struct profiler_result){ 0 };
 	return 0;

@@ -31,6 +31,7 @@ struct profiler_opts {
 
 struct profiler_result {
 	int status; /* of the program, as waitpid() gives it */
+	int stop_signal; /* as of foreground_run() */
 	double profiled_s, native_s; /* wall time; native_s: 0 if it was not run plainly */
 	const char *backend, *why; /* why that one; borrowed */
 	void *raw; /* mapped: profiler_result_release() */
@@ -50,7 +51,10 @@ void profiler_result_release(struct profiler_result *result);
  */
 int profiler_check(const struct profiler_opts *opts, const char **ret_backend, struct err *err);
 
-/* 0 when there is something to import, however the program ended. What it wrote is released by the caller. */
+/*
+ * 0 when there is something to import, however the program ended. -ECANCELED: there is nothing, and a stop_signal came. What it
+ * wrote is released by the caller.
+ */
 int profiler_run(const struct profiler_opts *opts, struct profiler_result *ret, struct err *err);
 
 /* The emulator's path; the caller frees. -ENOENT: err says how to install it. */

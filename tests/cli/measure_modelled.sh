@@ -34,3 +34,14 @@ grep -v '^#' runs.csv | awk -F, '
 
 # Who forecasts can read the columns.
 "$CORECAST" forecast runs.csv --to 8 >/dev/null
+
+# Who stops the program while it is profiled stops the measurement.
+"$CORECAST" measure --stalls modelled -n 1,2 -r 1 -o stopped.csv -- \
+	bash -c '[ -e once ] && { : >profiled; exec sleep 600; }; : >once' >summary 2>stderr &
+measurement=$!
+until [ -e profiled ]; do sleep 0.05; done
+kill "$measurement"
+status=0
+wait "$measurement" || status=$?
+[ "$status" -eq 1 ]
+grep 'stopped with 2 runs to go' stderr >/dev/null
