@@ -23,6 +23,8 @@ enum {
 	PAIR_NS = 18,
 	WAIT_NS = 60,
 	SKIP_NS = 2,
+	/* So large a part of the budget the readings of the CPU clock take before waits are estimated. */
+	READINGS_PART = 4,
 };
 
 static struct {
@@ -118,6 +120,7 @@ static uint32_t varied(uint64_t pairs)
 /* What the thread did since, and what of its time that cost where all is recorded. */
 struct spent {
 	uint64_t pairs, pairs_ns, waits_ns, allowed_ns;
+	uint64_t readings_ns; /* part of waits_ns */
 };
 
 static struct spent spent_since(const struct budget_mark *since)
@@ -125,8 +128,9 @@ static struct spent spent_since(const struct budget_mark *since)
 	struct budget_mark here = mark();
 	struct spent spent = { .pairs = here.pairs - since->pairs };
 	spent.pairs_ns = spent.pairs * (2 * limits.clock_ns + PAIR_NS);
+	spent.readings_ns = (uint64_t)(here.readings - since->readings) * limits.cpu_clock_ns;
 	spent.waits_ns = (uint64_t)(here.waits - since->waits) * (2 * limits.clock_ns + WAIT_NS) +
-			 (uint64_t)(here.readings - since->readings) * limits.cpu_clock_ns;
+			 spent.readings_ns;
 	uint64_t took_ns = here.cpu_ns - since->cpu_ns, own_ns = spent.pairs_ns + spent.waits_ns;
 	if (took_ns > own_ns)
 		spent.allowed_ns = (took_ns - own_ns) * limits.ppm / MILLION;
@@ -152,6 +156,7 @@ void budget_look(void)
 	struct budget *budget = &self.budget;
 	struct spent spent = spent_since(&budget->look_mark);
 	budget->is_over = limits.ppm > 0 && spent.pairs_ns + spent.waits_ns > spent.allowed_ns;
+	budget->reads_much = limits.ppm > 0 && spent.readings_ns > spent.allowed_ns / READINGS_PART;
 	budget->look_mark = mark();
 	budget->look_waits = least(2 * budget->look_waits, BUDGET_WAITS);
 }

@@ -50,6 +50,7 @@ struct budget {
 		owner; /* the thread's number, if it may take mutexes itself (plain_mutex.h); else 0 */
 	bool is_on;
 	bool is_over; /* pairs and waits would take more than the budget, when last looked at */
+	bool reads_much; /* the CPU clock's readings alone would take much of it */
 	struct held_lock held[BUDGET_HELD];
 	uint32_t slice_pairs; /* what slice was */
 	uint32_t gap; /* left behind the slice */
@@ -79,7 +80,8 @@ void budget_tell_held(void);
 
 /*
  * After look_waits waits: whether the thread is over its budget with everything it does. Then it reads its
- * CPU clock at fewer waits, and does not record calls at descriptors that do not block.
+ * CPU clock at fewer waits, and does not record calls at descriptors that do not block. And whether these readings
+ * are much of what it may take.
  */
 void budget_look(void);
 

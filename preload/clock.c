@@ -107,6 +107,7 @@ static void put_off(struct cpu_clock *clock, uint64_t now_ns, uint64_t cpu_ns)
 void cpu_clock_set(struct cpu_clock *clock, uint64_t now_ns, uint64_t cpu_ns)
 {
 	arm(clock);
+	clock->estimates++;
 	put_off(clock, now_ns, cpu_ns);
 }
 
@@ -143,6 +144,8 @@ uint64_t cpu_clock_read(struct cpu_clock *clock, uint64_t now_ns)
 		return now_ns;
 	}
 	clock->readings++;
+	clock->behind_ns = 0;
+	clock->estimates = 0;
 	arm(clock); /* first: a switch from here on is seen the next time */
 	/* Before the system call, at whose return the kernel likes to give the core away. */
 	uint64_t time_ns = clock_ns();

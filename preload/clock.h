@@ -52,6 +52,8 @@ struct cpu_clock {
 	uint64_t seen_ns; /* when it was last asked */
 	uint64_t lead_ns; /* CPU time less the run's clock, modulo 2^64 */
 	uint64_t cpu_ns; /* the last answer: it never falls */
+	int64_t behind_ns; /* what it is known to be behind the kernel's, where waits are estimated */
+	uint32_t estimates; /* since the kernel was asked */
 	uint32_t readings; /* of the kernel's clock, so far, or put off */
 	bool shows_sleep; /* a thread that slept is seen like one that lost its core */
 	bool puts_off; /* does not read: until it does so again, it stands still where it would have */
@@ -64,7 +66,7 @@ void cpu_clock_start(struct cpu_clock *clock, const volatile uint64_t *counted);
 /* For answers from now_ns on. Returns the instant of the reading: if the thread lost its core since now_ns, that was before it. */
 uint64_t cpu_clock_read(struct cpu_clock *clock, uint64_t now_ns);
 
-/* From here on it goes on from this time, without a reading. */
+/* From here on it goes on from this time, an estimate, without a reading. */
 void cpu_clock_set(struct cpu_clock *clock, uint64_t now_ns, uint64_t cpu_ns);
 
 /*

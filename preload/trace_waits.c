@@ -10,6 +10,7 @@
 
 enum {
 	MEASURED_WAITS = 64,
+	CHECKED_WAITS = 16,
 	AVERAGED_WAITS = 8,
 };
 
@@ -57,14 +58,33 @@ static bool is_light(const struct wait *wait)
 	       wait->kind == SYNC_SEM || wait->kind == SINK_FUTEX;
 }
 
-/* Reading the CPU clock costs more than the rest of recording a wait: over the budget, one of MEASURED_WAITS does it. */
+/* Who is not awake after such a wait has slept, as a rule, or spun a while before that. */
+static bool is_for_others(const struct wait *wait)
+{
+	return is_light(wait) || wait->kind == SYNC_OMP || wait->kind == SYNC_BARRIER ||
+	       wait->kind == SINK_OMP_LOCK;
+}
+
+/* Within the budget the CPU time of such waits is estimated, but the readings would take much of it. */
+static bool is_checked(const struct wait *wait)
+{
+	const struct budget *budget = &self.budget;
+	return budget->reads_much && !budget->is_over && is_for_others(wait);
+}
+
+/*
+ * Reading the CPU clock costs more than the rest of recording a wait: over the budget, one of MEASURED_WAITS does it, and
+ * one of CHECKED_WAITS where the readings take much of the budget.
+ */
 static void choose_clock(struct wait *wait)
 {
 	struct budget *budget = &self.budget;
 	if (++budget->waits - budget->look_mark.waits >= budget->look_waits)
 		budget_look();
-	wait->is_estimated = budget->is_over && self.cpu.shows_sleep && is_light(wait) &&
-			     ++budget->turn % MEASURED_WAITS != 0;
+	bool is_measured_seldom = budget->is_over && is_light(wait);
+	if (self.cpu.shows_sleep && (is_measured_seldom || is_checked(wait)))
+		wait->is_estimated =
+			++budget->turn % (budget->is_over ? MEASURED_WAITS : CHECKED_WAITS) != 0;
 	if (budget->is_over && !wait->is_estimated)
 		(void)cpu_clock_read(&self.cpu, wait->start_ns); /* those before were estimated */
 }
@@ -85,7 +105,7 @@ static void put_wait(struct wait *wait, uint64_t value)
 		budget_tell_held();
 	self.before = (struct before){ self.lane.last_ns, self.lead_ns, self.cpu_ns, self.stretch,
 		self.again };
-	self.cpu.puts_off = wait->is_estimated;
+	self.cpu.puts_off = wait->is_estimated && self.budget.is_over;
 	if (may_not_block(wait) || self.budget.is_on)
 		wait->cpu_ns = cpu_clock_real_ns(&self.cpu, wait->start_ns);
 	if (may_not_block(wait) && self.slot)
@@ -309,15 +329,46 @@ static void average_wait(uint64_t cpu_ns, uint64_t took_ns)
 			(self.wait_cpu_ns * (AVERAGED_WAITS - 1) + cpu_ns) / AVERAGED_WAITS;
 }
 
+/* What a wait takes on average, and a part of what the clock is behind. */
+static uint64_t estimate_wait(uint64_t took_ns)
+{
+	int64_t typical_ns = (int64_t)self.wait_cpu_ns;
+	int64_t cpu_ns = typical_ns + self.cpu.behind_ns / CHECKED_WAITS;
+	int64_t most_ns = (int64_t)took_ns;
+	cpu_ns = cpu_ns < 0 ? 0 : cpu_ns > most_ns ? most_ns : cpu_ns;
+	self.cpu.behind_ns -= cpu_ns - typical_ns;
+	return (uint64_t)cpu_ns;
+}
+
+/*
+ * The clock goes on as if it was estimated, and makes up for what it was behind within the next waits: work between waits
+ * takes what it took.
+ */
+static void check_estimates(const struct wait *wait, uint64_t time_ns, uint64_t took_ns)
+{
+	uint64_t shown_ns = wait->cpu_ns + estimate_wait(took_ns);
+	int64_t expected_ns = self.cpu.behind_ns, waits = (int64_t)self.cpu.estimates + 1;
+	(void)cpu_clock_read(&self.cpu, time_ns);
+	int64_t behind_ns = (int64_t)(time_ns + self.cpu.lead_ns - shown_ns);
+	int64_t typical_ns = (int64_t)self.wait_cpu_ns + (behind_ns - expected_ns) / waits;
+	self.wait_cpu_ns = typical_ns > 0 ? (uint64_t)typical_ns : 0;
+	self.cpu.behind_ns = behind_ns;
+	self.cpu.lead_ns -= (uint64_t)behind_ns;
+}
+
 /* After a wait in which the thread may have slept. */
 static void settle_cpu(const struct wait *wait, uint64_t time_ns)
 {
-	if (!self.cpu.shows_sleep || !is_light(wait) || cpu_clock_is_awake(&self.cpu))
+	bool is_settled = is_light(wait) || is_checked(wait);
+	if (!self.cpu.shows_sleep || !is_settled || cpu_clock_is_awake(&self.cpu))
 		return;
 	uint64_t took_ns = time_ns - wait->start_ns;
 	if (wait->is_estimated) {
-		uint64_t typical_ns = self.wait_cpu_ns < took_ns ? self.wait_cpu_ns : took_ns;
-		cpu_clock_set(&self.cpu, time_ns, wait->cpu_ns + typical_ns);
+		cpu_clock_set(&self.cpu, time_ns, wait->cpu_ns + estimate_wait(took_ns));
+		return;
+	}
+	if (is_checked(wait) && self.cpu.estimates > 0) {
+		check_estimates(wait, time_ns, took_ns);
 		return;
 	}
 	(void)cpu_clock_read(&self.cpu, time_ns);

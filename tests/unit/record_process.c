@@ -245,6 +245,16 @@ static void within_a_budget_it_is_so_too(void **state)
 	check_cpu_of_turns(&trace);
 }
 
+/* Where only the readings of the clock take much of it, estimates are made up for. */
+static void within_a_large_budget_it_is_so_too(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record_as("tests/programs/events", "turns",
+		&(struct trace_create_opts){ .budget_ppm = 500000 }, &trace);
+	check_cpu_of_turns(&trace);
+}
+
 static const struct event *named(const struct trace *trace, enum event_what what, const char *text)
 {
 	for (size_t i = 0; i < trace->count; i++)
@@ -413,6 +423,7 @@ int main(void)
 		cmocka_unit_test(cpu_time_is_that_of_getrusage),
 		cmocka_unit_test(cpu_time_of_many_waits_is_that_of_getrusage),
 		cmocka_unit_test(within_a_budget_it_is_so_too),
+		cmocka_unit_test(within_a_large_budget_it_is_so_too),
 		cmocka_unit_test(cpu_time_never_falls),
 		cmocka_unit_test(cpu_time_passes_no_faster_than_time),
 		cmocka_unit_test(cpu_time_in_a_section_stays_there),
