@@ -492,6 +492,8 @@ static int make(struct build *build, struct err *err)
 		code = build_semaphores_by_use(&build->trace);
 	if (code == 0)
 		code = build_polls_find(&build->trace, build->meaning);
+	if (code == 0)
+		code = build_limiters_find(&build->trace, wake_latency(build), &build->limiters);
 	leave_out_switches(build); /* before waits for requests become gets of a queue */
 	if (code == 0)
 		code = build_requests_find(&build->trace, &build->requests);

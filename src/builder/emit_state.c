@@ -108,6 +108,8 @@ static int fill_times(struct emitter *e, const struct build_state *state, uint32
 	code = build_dist(e->model, values, state->visits, &fragment->time);
 	if (code == 0 && state->op == STEP_SLEEP)
 		code = build_pace_set(e->build, e->index, &fragment->time);
+	if (code == 0 && state->op == STEP_SLEEP)
+		code = build_limiter_set(e->build, e->index, &fragment->time);
 	if (code == 0 && fragment->time.kind == MODEL_NO_TIME)
 		fragment->op = MODEL_COMPUTE;
 	return code;

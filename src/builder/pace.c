@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A thread that begins requests, one after each sleep: a load that the program makes for itself. How long it sleeps is how
- * often requests come, which a person can set.
+ * often requests come, which a person can set. So is how often a limit lets others do something.
  */
 #include "builder/parts.h"
+
+#include <errno.h>
+#include <stdio.h>
 
 enum { BEGUN_LEAST = 20 };
 
@@ -55,4 +58,34 @@ int build_pace_set(struct build *build, uint32_t group, struct model_dist *sleep
 		return 0;
 	const struct model_parameter *rate = &build->model->parameters[pace->parameter];
 	return build_formula(build->model, &sleep->scale, "%.17g /s / %s", rate->value, rate->name);
+}
+
+static struct build_limiter *find_limiter(struct build *build, uint32_t group)
+{
+	const struct build_group *found = &build->groups.items[group];
+	for (size_t i = 0; i < build->limiters.count; i++)
+		if (found->count == 1 && found->threads[0] == build->limiters.items[i].thread)
+			return &build->limiters.items[i];
+	return NULL;
+}
+
+int build_limiter_set(struct build *build, uint32_t group, struct model_dist *sleep)
+{
+	struct build_limiter *limiter = find_limiter(build, group);
+	AUTO_FREE char *note = NULL;
+	if (!limiter || sleep->kind == MODEL_NO_TIME)
+		return 0;
+	uint32_t lock = build->objects[build_class_of(&build->trace, limiter->lock)];
+	const char *name = lock == BUILD_NONE ? NULL : build->model->objects[lock].name;
+	if (asprintf(&note, "what threads may do behind %s, which sleep until they may",
+		    name ? name : "a lock") < 0)
+		return -ENOMEM;
+	uint32_t rate;
+	double recorded = 1 / limiter->interval_s;
+	int code = build_add_parameter(build->model, name, "rate", recorded, note, &rate);
+	if (code < 0)
+		return code;
+	build->model->parameters[rate].unit = MODEL_RATE;
+	return build_formula(build->model, &sleep->scale, "%.17g /s / %s", recorded,
+		build->model->parameters[rate].name);
 }

@@ -8,6 +8,7 @@
 #include "builder/cut.h"
 #include "builder/disk.h"
 #include "builder/graph.h"
+#include "builder/limiters.h"
 #include "builder/limits.h"
 #include "builder/pipes.h"
 #include "builder/polls.h"
@@ -57,6 +58,7 @@ struct build {
 		size_t count;
 	} dealt;
 	struct build_pace pace;
+	struct build_limiters limiters;
 	double event_cost_ns,
 		cost_factor; /* taken off each step, then all scaled; 0: nothing was */
 };
@@ -131,6 +133,8 @@ bool build_come_in_bursts(const struct build *build);
 int build_pace_find(struct build *build);
 /* Lets a sleep of a group be shorter the more often it is to begin requests. 0 or -ENOMEM. */
 int build_pace_set(struct build *build, uint32_t group, struct model_dist *sleep);
+/* Lets the sleep of a group that stands for a limit be shorter the higher that is, a parameter. 0 or -ENOMEM. */
+int build_limiter_set(struct build *build, uint32_t group, struct model_dist *sleep);
 
 /* cores.c: sets `taken`. From the steps as recorded, before they change. 0 or -ENOMEM. */
 int build_taken(struct build *build);
