@@ -48,6 +48,7 @@ void guest_write_quality(void)
 {
 	struct raw_quality quality = { .lost = out_lost(),
 		.undecoded = blocks_undecoded(),
+		.unpaced = pace_unpaced(),
 		.micro_traces = record_count(),
 		.writers = reuse_writers() };
 	if (quality.micro_traces)

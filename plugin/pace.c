@@ -9,19 +9,20 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
 	PACE_TURN = 10000,
-	/* Where each has a core they only must not drift apart: by a turn, or that part of what they did. */
-	PACE_DRIFT_PART = 64,
 	PAUSE_NS = 20000,
 	STUCK_NS = 20000000, /* so long without progress is not waited for, */
 	CROWDED_NS = 500000000, /* or so long where it only has no core */
+	SPIN_LOOK_NS = 1000000, /* who is not counted is looked at so often, */
+	SPIN_NS =
+		2000000, /* and not waited for once it had a core for so long: it waits for others itself */
 	/* What is lost by waiting for those: a quarter of the time, and this. */
 	LOST_NS = 200000000,
 	LOST_PART = 4,
@@ -34,7 +35,7 @@ enum {
 struct pace {
 	_Alignas(64) atomic_uint_fast64_t lifted; /* added to its instructions is its progress */
 	atomic_uint_fast64_t stuck_at; /* progress at which it is no longer waited for */
-	atomic_bool waits, is_woken, is_new; /* is_new: nothing of it has counted yet */
+	atomic_bool waits; /* in a system call, and nobody has woken it */
 	/* Under the lock: the futex that it waits for, since when of all; 0: none. */
 	uint64_t futex, order;
 	uint64_t next_look; /* progress; its own */
@@ -43,18 +44,16 @@ struct pace {
 static struct pace paces[PROFILE_SLOTS];
 static atomic_uint_fast64_t slowest; /* progress of who was last in the field, so far */
 static atomic_uint_fast64_t lost_ns;
+static atomic_uint_fast64_t unpaced; /* instructions */
 static pthread_mutex_t futex_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t futex_waits;
 static uint64_t begin_ns;
-static unsigned cores;
 static bool is_on;
 
 void pace_init(void)
 {
 	is_on = true;
 	begin_ns = kernel_clock_ns(CLOCK_MONOTONIC);
-	cpu_set_t set;
-	cores = sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
 }
 
 /* None while a virtual cpu is made. */
@@ -87,8 +86,7 @@ static void lift(const struct vcpu *vcpu)
 void pace_begin(const struct vcpu *vcpu)
 {
 	struct pace *pace = &paces[vcpu->index];
-	pace->is_woken = pace->waits = false;
-	pace->is_new = true;
+	pace->waits = false;
 	pace->futex = 0;
 	pace->lifted = 0;
 	pace->next_look = 0;
@@ -123,7 +121,6 @@ static void wake_at(uint64_t futex, uint64_t count)
 	while (count-- > 0 && (woken = first_at(futex)) != NULL) {
 		paces[woken->index].futex = 0;
 		lift(woken);
-		paces[woken->index].is_woken = true;
 		paces[woken->index].waits = false;
 	}
 	(void)pthread_mutex_unlock(&futex_lock);
@@ -163,12 +160,6 @@ void pace_call(const struct vcpu *vcpu, int64_t number, uint64_t a1, uint64_t a2
 		wake_at(a1, a3 & UINT32_MAX);
 }
 
-static void clear(atomic_bool *flag)
-{
-	if (atomic_load_explicit(flag, memory_order_relaxed))
-		*flag = false;
-}
-
 void pace_resume(const struct vcpu *vcpu)
 {
 	struct pace *pace = &paces[vcpu->index];
@@ -177,26 +168,20 @@ void pace_resume(const struct vcpu *vcpu)
 	if (pace->futex != 0)
 		wait_at(pace, 0);
 	lift(vcpu);
-	clear(&pace->is_woken);
-	clear(&pace->waits);
+	if (atomic_load_explicit(&pace->waits, memory_order_relaxed))
+		pace->waits = false;
 }
 
-void pace_enter(const struct vcpu *vcpu)
-{
-	pace_resume(vcpu);
-	clear(&paces[vcpu->index].is_new);
-}
-
-/* A thread that is to start has no stretch yet, nor has one that is to go on. */
+/* Also what is not counted: a thread that is to start, or to go on, or in its recorder, may lose its core there. */
 bool pace_runs(const struct vcpu *vcpu)
 {
-	const struct pace *pace = &paces[vcpu->index];
-	if (!is_on)
-		return true;
 	uint32_t mode = __atomic_load_n(&vcpu->mode, __ATOMIC_RELAXED);
-	uint64_t stretch = __atomic_load_n(&slot_of(vcpu)->stretch, __ATOMIC_RELAXED);
-	bool is_counted = stretch != PROFILE_NOT_COUNTED || pace->is_new || pace->is_woken;
-	return !(mode & VCPU_IGNORED) && is_counted && !pace->waits;
+	return !is_on || (!(mode & VCPU_IGNORED) && !paces[vcpu->index].waits);
+}
+
+static bool counts(const struct vcpu *vcpu)
+{
+	return __atomic_load_n(&slot_of(vcpu)->stretch, __ATOMIC_RELAXED) != PROFILE_NOT_COUNTED;
 }
 
 /* Of such progress: whether it is waited for. */
@@ -205,37 +190,33 @@ static bool runs(const struct vcpu *vcpu, uint64_t progress)
 	return pace_runs(vcpu) && paces[vcpu->index].stuck_at != progress;
 }
 
+static bool is_far_behind(uint64_t progress, uint64_t mine)
+{
+	return is_behind(progress + PACE_TURN, mine);
+}
+
 /* Who runs beside this one. */
 struct field {
-	unsigned count;
-	const struct vcpu *last; /* NULL: nobody */
+	const struct vcpu *last; /* of those that are waited for; NULL: nobody */
 	uint64_t progress; /* its */
+	bool is_torn; /* somebody who does not wait is far behind all the same */
 };
 
-static struct field look_around(const struct vcpu *vcpu)
+static struct field look_around(const struct vcpu *vcpu, uint64_t mine)
 {
 	struct field field = { 0 };
 	for (unsigned i = 0; i < vcpu_end; i++) {
 		const struct vcpu *other = &vcpu_table[i];
 		uint64_t progress = progress_of(other);
-		if (other == vcpu || !runs(other, progress))
+		if (other == vcpu || !pace_runs(other))
 			continue;
-		field.count++;
-		if (!field.last || is_behind(progress, field.progress)) {
+		field.is_torn |= counts(other) && is_far_behind(progress, mine);
+		if (runs(other, progress) && (!field.last || is_behind(progress, field.progress))) {
 			field.last = other;
 			field.progress = progress;
 		}
 	}
 	return field;
-}
-
-/* How far ahead a thread of such progress may be. */
-static uint64_t window(const struct field *field, uint64_t progress)
-{
-	if (field->count >= cores)
-		return PACE_TURN;
-	uint64_t part = progress / PACE_DRIFT_PART;
-	return part > PACE_TURN ? part : PACE_TURN;
 }
 
 static void move_on(uint64_t progress)
@@ -249,38 +230,83 @@ static bool may_lose(uint64_t now)
 	return lost_ns < LOST_NS + (now - begin_ns) / LOST_PART;
 }
 
-/* Whether the thread would run if it had a core, by proc(5): its state is behind its name, which may have anything in it. */
+/* A file of the thread in proc(5), of at most `room` - 1 bytes; empty if there is none. */
+static void read_of(const struct vcpu *vcpu, const char *name, char *ret, size_t room)
+{
+	char path[64];
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/%s", vcpu->host_tid, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t count = fd >= 0 ? read(fd, ret, room - 1) : 0;
+	if (fd >= 0)
+		(void)close(fd);
+	ret[count > 0 ? count : 0] = '\0';
+}
+
+static bool is_unstarted(const struct vcpu *vcpu)
+{
+	return __atomic_load_n(&vcpu->mode, __ATOMIC_RELAXED) & VCPU_UNSTARTED;
+}
+
+/* Whether the thread would run if it had a core: its state is behind its name, which may have anything in it. */
 static bool wants_core(const struct vcpu *vcpu)
 {
-	char path[64], text[128];
-	if (__atomic_load_n(&vcpu->mode, __ATOMIC_RELAXED) & VCPU_UNSTARTED)
+	char text[128];
+	if (is_unstarted(vcpu))
 		return true;
-	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/stat", vcpu->host_tid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	ssize_t count = read(fd, text, sizeof(text) - 1);
-	(void)close(fd);
-	text[count > 0 ? count : 0] = '\0';
+	read_of(vcpu, "stat", text, sizeof(text));
 	const char *end = strrchr(text, ')');
 	return end && strncmp(end, ") R", 3) == 0;
+}
+
+/* For how long the thread has had a core; 0: unknown. */
+static uint64_t cpu_of(const struct vcpu *vcpu)
+{
+	char text[64];
+	if (is_unstarted(vcpu))
+		return 0;
+	read_of(vcpu, "schedstat", text, sizeof(text));
+	return strtoull(text, NULL, 10);
+}
+
+struct wait {
+	uint64_t begin, until, next_look;
+	uint64_t cpu; /* of the other one, at the first look; 0: none yet, or unknown */
+};
+
+/* Who has a core and is in nothing that counts spins, or takes long about something of no interest. */
+static bool spins(const struct vcpu *other, struct wait *wait, uint64_t now)
+{
+	if (now < wait->next_look || counts(other))
+		return false;
+	wait->next_look = now + SPIN_LOOK_NS;
+	uint64_t cpu = cpu_of(other);
+	if (wait->cpu == 0)
+		wait->cpu = cpu;
+	return cpu >= wait->cpu + SPIN_NS;
+}
+
+static bool is_in_vain(const struct vcpu *other, struct wait *wait, uint64_t now)
+{
+	if (now >= wait->until && now - wait->begin < CROWDED_NS && wants_core(other))
+		wait->until = now + STUCK_NS;
+	return now >= wait->until || spins(other, wait, now);
 }
 
 /* Until it has moved; or it does not. */
 static void wait_for(const struct vcpu *other, uint64_t progress)
 {
 	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
-	uint64_t begin = kernel_clock_ns(CLOCK_MONOTONIC), now = begin, until = begin + STUCK_NS;
-	while (progress_of(other) == progress && runs(other, progress) && now < until) {
+	uint64_t now = kernel_clock_ns(CLOCK_MONOTONIC);
+	struct wait wait = { now, now + STUCK_NS, now + SPIN_LOOK_NS, 0 };
+	while (progress_of(other) == progress && runs(other, progress)) {
 		(void)nanosleep(&pause, NULL); /* sooner is as well */
 		now = kernel_clock_ns(CLOCK_MONOTONIC);
-		if (now >= until && now - begin < CROWDED_NS && wants_core(other))
-			until = now + STUCK_NS;
+		if (!is_in_vain(other, &wait, now))
+			continue;
+		paces[other->index].stuck_at = progress;
+		lost_ns += now - wait.begin;
+		break;
 	}
-	if (now < until)
-		return;
-	paces[other->index].stuck_at = progress;
-	lost_ns += now - begin;
 }
 
 uint64_t pace_look(const struct vcpu *vcpu)
@@ -291,16 +317,21 @@ uint64_t pace_look(const struct vcpu *vcpu)
 	uint64_t mine = progress_of(vcpu);
 	if (is_behind(mine, pace->next_look))
 		return pace->next_look - mine;
-	struct field field = look_around(vcpu);
-	while (field.last && is_behind(field.progress + window(&field, mine), mine) &&
+	struct field field = look_around(vcpu, mine);
+	while (field.last && is_far_behind(field.progress, mine) &&
 		may_lose(kernel_clock_ns(CLOCK_MONOTONIC))) {
 		wait_for(field.last, field.progress);
-		field = look_around(vcpu);
+		field = look_around(vcpu, mine);
 	}
 	move_on(field.last && is_behind(field.progress, mine) ? field.progress : mine);
-	uint64_t next = window(&field, mine) / 2;
-	pace->next_look = mine + next;
-	return next;
+	pace->next_look = mine + PACE_TURN / 2;
+	unpaced += field.is_torn ? PACE_TURN / 2 : 0;
+	return PACE_TURN / 2;
+}
+
+uint64_t pace_unpaced(void)
+{
+	return unpaced;
 }
 
 void pace_forked(void)

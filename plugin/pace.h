@@ -5,9 +5,9 @@
  * run one after another, lines would not go to and fro between them, and work that is taken as it comes (from a counter, a
  * queue, a dynamic loop) would be shared out by the scheduler.
  *
- * Who waits (in a system call, or not counted) holds nobody up, and goes on at the pace of the slowest who runs: a thread's
+ * Who waits in a system call holds nobody up, and goes on at the pace of the slowest who runs: a thread's
  * progress is its instructions, as in fair queueing, plus what it was lifted by. Who runs and gets nowhere, because it has
- * no core or waits within the emulator, is waited for a short time only.
+ * no core, spins for others or waits within the emulator, is waited for a short time only.
  */
 #ifndef PLUGIN_PACE_H
 #define PLUGIN_PACE_H
@@ -23,18 +23,18 @@ void pace_init(void);
 /* A thread will run on this virtual cpu, which is new. */
 void pace_begin(const struct vcpu *vcpu);
 
-/* It makes a system call, of which it may wake others; it goes on. */
+/* It makes a system call, of which it may wake others; it goes on, or executes what counts again. */
 void pace_call(const struct vcpu *vcpu, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3);
 void pace_resume(const struct vcpu *vcpu);
-
-/* It executes what counts. */
-void pace_enter(const struct vcpu *vcpu);
 
 /* The thread runs; waits for those who are behind. Instructions from now to the next look. */
 uint64_t pace_look(const struct vcpu *vcpu);
 
 /* Whether the thread of this virtual cpu runs, or would if it had a core: true where nothing is done. */
 bool pace_runs(const struct vcpu *vcpu);
+
+/* Instructions of all threads while another one that ran was far behind. */
+uint64_t pace_unpaced(void);
 
 /* In the child of a fork: nothing is done from now on. */
 void pace_forked(void);

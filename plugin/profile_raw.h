@@ -17,7 +17,7 @@
 
 #define RAW_MAGIC UINT64_C(0x0077617263636363) /* "ccccraw" */
 
-enum { RAW_VERSION = 5, RAW_MIX = 32, RAW_HISTORIES = 15 };
+enum { RAW_VERSION = 6, RAW_MIX = 32, RAW_HISTORIES = 15 };
 
 enum raw_kind {
 	RAW_CODE = 1, /* one raw_code: the next index, from 0 */
@@ -111,6 +111,8 @@ struct raw_quality {
 	double reuse_rate, micro_period;
 	double writers; /* other threads that have written a line that one finds written; 0: none was */
 	uint64_t reuse_samples, micro_traces, lost, undecoded;
+	uint64_t
+		unpaced; /* instructions executed while another thread that ran was far behind (pace.h) */
 };
 
 /*

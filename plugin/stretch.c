@@ -45,7 +45,7 @@ void stretch_enter(struct vcpu *vcpu, uint64_t stretch)
 	}
 	vcpu->thread->last_sum = vcpu->sum;
 	vcpu->sum->counts.stretches++;
-	pace_enter(vcpu);
+	pace_resume(vcpu);
 	record_enter(vcpu);
 	reuse_enter(vcpu);
 	fetch_enter(vcpu);

@@ -101,6 +101,7 @@ static void add_quality(struct strbuf *out, const struct predict_answer *answer)
 		strbuf_addf(out, "%" PRIu64 " of %" PRIu64 " instructions were not understood.\n",
 			q->undecoded, instructions);
 	profile_add_asking(out, answer->profile);
+	profile_add_unpaced(out, answer->profile);
 	if (answer->facts->by_order > 0)
 		strbuf_addf(out,
 			"What %" PRIu64 " of %" PRIu64

@@ -76,6 +76,7 @@ static json_t *quality_json(const struct profile_quality *quality)
 	object = json_with(object, "lost", count(quality->lost));
 	object = json_with(object, "unmatched", count(quality->unmatched));
 	object = json_with(object, "undecoded", count(quality->undecoded));
+	object = json_with(object, "unpaced", count(quality->unpaced));
 	object = json_with(
 		object, "asking", *quality->asking ? json_text(quality->asking) : json_null());
 	object = json_with(object, "asking_share", json_number(quality->asking_share));

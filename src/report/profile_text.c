@@ -182,6 +182,11 @@ static void add_quality(
 	if (asking.text)
 		add_line(out, style, asking.text);
 	out->failed |= asking.failed;
+	AUTO_RELEASE(strbuf) struct strbuf unpaced = { 0 };
+	profile_add_unpaced(&unpaced, profile);
+	if (unpaced.text)
+		add_line(out, style, unpaced.text);
+	out->failed |= unpaced.failed;
 	if (!q->has_timeline)
 		add_line(out, style,
 			"It has no timeline: the program never loaded corecast's library, so what "

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/profile_view.h"
 
+#include <math.h>
+
 static const double ASKING_NOTICEABLE = 0.05;
 
 struct profile_totals profile_totals_of(const struct profile *profile, ptrdiff_t thread)
@@ -46,4 +48,18 @@ void profile_add_asking(struct strbuf *out, const struct profile *profile)
 		"profiled is its code for one without AVX-512 and without instructions for SHA, as "
 		"%s has it.\n",
 		100 * q->asking_share, q->asking, q->backend);
+}
+
+void profile_add_unpaced(struct strbuf *out, const struct profile *profile)
+{
+	static const double NOTICEABLE = 0.01;
+	double instructions = 0, unpaced = (double)profile->quality.unpaced;
+	for (size_t i = 0; i < profile->class_count; i++)
+		instructions += (double)profile->classes[i].instructions;
+	if (unpaced > NOTICEABLE * instructions)
+		strbuf_addf(out,
+			"%.0f%% of the instructions were executed while another thread, which had "
+			"no "
+			"core, was far behind: who shared lines and work with whom is less sure.\n",
+			100 * fmin(unpaced / instructions, 1));
 }

@@ -19,6 +19,9 @@ struct profile_totals profile_totals_of(const struct profile *profile, ptrdiff_t
  */
 void profile_add_asking(struct strbuf *out, const struct profile *profile);
 
+/* A sentence about threads that ran far apart, if much was executed so. */
+void profile_add_unpaced(struct strbuf *out, const struct profile *profile);
+
 /* Classes of instructions, most executed first; the number of those that were. */
 size_t profile_mix_order(const struct profile_totals *totals, unsigned ret[CODE_CLASSES]);
 

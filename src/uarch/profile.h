@@ -146,6 +146,8 @@ struct profile_quality {
 	uint64_t lost; /* samples and events that were dropped */
 	uint64_t unmatched; /* stretches of the timeline without a class */
 	uint64_t undecoded; /* instructions that are CODE_OTHER because they were not understood */
+	uint64_t
+		unpaced; /* instructions executed while another thread that ran was far behind: it had no core */
 	double native_s, profiled_s; /* wall time; native_s: 0 if it was not run plainly */
 	/*
 	 * Of the files whose code asks what the processor can do (CPUID), and may choose other code on one that can do more

@@ -236,6 +236,7 @@ static int take_quality(struct importing *importing, const unsigned char *payloa
 	quality->micro_traces = raw.micro_traces;
 	quality->lost = raw.lost;
 	quality->undecoded = raw.undecoded;
+	quality->unpaced = raw.unpaced;
 	return 0;
 }
 

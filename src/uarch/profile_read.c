@@ -134,6 +134,7 @@ static int take_meta(struct reading *reading, sqlite3_stmt *row, struct err *err
 		{ "lost", &quality->lost },
 		{ "unmatched", &quality->unmatched },
 		{ "undecoded", &quality->undecoded },
+		{ "unpaced", &quality->unpaced },
 	};
 	const struct {
 		const char *key;

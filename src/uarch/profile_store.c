@@ -85,6 +85,7 @@ static int put_meta(sqlite3 *db, const struct profile *profile, struct err *err)
 		{ "lost", (int64_t)quality->lost },
 		{ "unmatched", (int64_t)quality->unmatched },
 		{ "undecoded", (int64_t)quality->undecoded },
+		{ "unpaced", (int64_t)quality->unpaced },
 	};
 	const struct {
 		const char *key;

@@ -43,9 +43,11 @@ static void make_raw(struct strbuf *raw)
 		struct raw_op ops[2];
 	} micro = { { after_lock(), 7, 2, 100 }, { { 0, 0, 1 }, { 0xabc, 1, 0 } } };
 	const struct raw_branches branches = { after_lock(), 7, 2, 10, 4, 3, 1 };
-	const struct raw_quality quality = {
-		.writers = 1.5, .reuse_rate = 1000, .micro_period = 5, .micro_traces = 1
-	};
+	const struct raw_quality quality = { .writers = 1.5,
+		.reuse_rate = 1000,
+		.micro_period = 5,
+		.micro_traces = 1,
+		.unpaced = 42 };
 	raw_begin(raw);
 	for (int i = 0; i < 2; i++)
 		raw_add(raw, RAW_CODE, &codes[i], sizeof codes[i]);
@@ -339,6 +341,7 @@ static void a_file_holds_all_of_a_profile(void **state)
 	assert_int_equal(profile_read(bytes, count, "a.ccp", &after, &err), 0);
 	assert_same(&before, &after);
 	assert_true(before.quality.writers == 1.5 && after.quality.writers == 1.5);
+	assert_int_equal(after.quality.unpaced, 42);
 	assert_int_equal(profile_write(&after, &again, &count_again, &err), 0);
 	assert_int_equal(count, count_again);
 	assert_memory_equal(bytes, again, count);
