@@ -28,6 +28,7 @@ enum core_unit {
 	CORE_STORES,
 	CORE_VECTOR_LOADS,
 	CORE_VECTOR_STORES,
+	CORE_COMPARES, /* that are one with their branch, where they have ports of their own */
 	CORE_UNITS
 };
 

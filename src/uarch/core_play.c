@@ -320,7 +320,8 @@ static int64_t execute(struct core *core, const struct core_uop *uop, const uint
 	}
 	if (uop->flags & CORE_STORE)
 		return translated;
-	return unit == CODE_NOP ? at : at + core->processor.units[unit].latency;
+	unsigned does = unit == CORE_COMPARES ? uop->pair_unit : unit;
+	return does == CODE_NOP ? at : at + core->processor.units[does].latency;
 }
 
 /*
@@ -389,7 +390,9 @@ static void play_uop(struct core *core, const struct core_program *program,
 		uop->flags & (CORE_LOAD | CORE_STORE) ? &program->accesses[uop->access] : NULL;
 	bool rides = uop->flags & CORE_RIDES && core->processor.fuses;
 	bool is_paired = uop->flags & CORE_PAIRED && core->processor.fuses;
-	unsigned unit = is_paired ? uop->pair_unit : uop->unit;
+	unsigned unit = !is_paired                      ? uop->unit
+			: core->processor.compare_ports ? CORE_COMPARES
+							: uop->pair_unit;
 	if (uop->flags & CORE_FIRST && (core->has_fetch_misses || core->has_targets))
 		fetch_instruction(core);
 	if (uop->is_next_line && core->ahead > 0 && core->processor.targets.next_line > 0)

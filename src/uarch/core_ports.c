@@ -15,6 +15,8 @@ static uint32_t ports_of(const struct processor *processor, unsigned unit)
 		return processor->load_ports;
 	if (unit == CORE_STORES || unit == CORE_VECTOR_STORES)
 		return processor->store_ports;
+	if (unit == CORE_COMPARES)
+		return processor->compare_ports;
 	bool is_renamed = unit == CODE_NOP || processor->units[unit].latency == 0;
 	return is_renamed ? 0 : processor->units[unit].ports;
 }
@@ -65,10 +67,12 @@ static void start_queues(struct core_ports *ports, const struct processor *proce
 	ports->vector_room = processor->vector_queue;
 	ports->vector_inside = 0;
 	ports->vector_at = 0;
-	for (unsigned u = 0; u < CORE_UNITS; u++)
-		ports->queue_of[u] = u >= CORE_LOADS && processor->memory_queue > 0 ? MEMORY_QUEUE
-				     : is_vector(u) && processor->vector_queue > 0  ? VECTOR_QUEUE
-										    : QUEUE;
+	for (unsigned u = 0; u < CORE_UNITS; u++) {
+		bool is_memory = u >= CORE_LOADS && u != CORE_COMPARES;
+		ports->queue_of[u] = is_memory && processor->memory_queue > 0      ? MEMORY_QUEUE
+				     : is_vector(u) && processor->vector_queue > 0 ? VECTOR_QUEUE
+										   : QUEUE;
+	}
 }
 
 void core_ports_start(
@@ -77,6 +81,7 @@ void core_ports_start(
 	unsigned rank[PORTS];
 	rank_ports(processor, uops, rank);
 	ports->binds = processor->binds != 0;
+	ports->sees_all = processor->binds > 1;
 	for (unsigned p = 0; p < PORTS && ports->binds; p++)
 		rank[p] = p;
 	memset(ports->bound, 0, sizeof(ports->bound));
@@ -218,7 +223,8 @@ static uint64_t bind_port(struct core_ports *ports, uint64_t among)
 		unsigned port = (unsigned)__builtin_ctzll(left);
 		uint32_t waiting = ports->bound[port];
 		for (uint32_t i = 0; i < ports->fresh_count; i++)
-			waiting += ports->fresh[i].port == port && ports->fresh[i].ports == among;
+			waiting += ports->fresh[i].port == port &&
+				   (ports->sees_all || ports->fresh[i].ports == among);
 		if (waiting <= least) {
 			least = waiting;
 			best = port;

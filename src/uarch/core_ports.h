@@ -10,7 +10,8 @@
  *
  * Where the processor `binds`, a micro-operation has its port from when it is dispatched: of its ports the one for which the
  * fewest waited at the end of the cycle before, counted with those of its own kind that were bound in this cycle; the
- * highest of several. So renaming decides in Intel's cores (Abel and Reineke, "uiCA", ICS 2022, section 4.1).
+ * highest of several. So renaming decides in Intel's cores (Abel and Reineke, "uiCA", ICS 2022, section 4.1). Where it is 2, all that
+ * were bound in this cycle are counted, as loops on a Zen 4 tell (docs/models/core.md).
  */
 #ifndef UARCH_CORE_PORTS_H
 #define UARCH_CORE_PORTS_H
@@ -34,6 +35,7 @@ struct core_bound {
 struct core_ports {
 	struct core_port_unit units[CORE_UNITS];
 	bool binds;
+	bool sees_all; /* also what others were bound to in the same cycle */
 	uint32_t bound[PROCESSOR_PORTS_MAX]; /* not issued at `now`, of the cycles before */
 	struct core_bound fresh[CORE_BOUND_MAX];
 	uint32_t fresh_count;

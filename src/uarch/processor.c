@@ -182,7 +182,7 @@ static void write_units(const struct processor *processor, FILE *out)
 	}
 }
 
-static void write_vector_ports(const char *key, uint32_t ports, FILE *out)
+static void write_own_ports(const char *key, uint32_t ports, FILE *out)
 {
 	if (ports == 0)
 		return;
@@ -203,8 +203,9 @@ void processor_write(const struct processor *processor, FILE *out)
 	fputs("\nstore_ports: ", out);
 	write_ports(out, processor->store_ports);
 	fputs("\n", out);
-	write_vector_ports("vector_load_ports", processor->vector_load_ports, out);
-	write_vector_ports("vector_store_ports", processor->vector_store_ports, out);
+	write_own_ports("vector_load_ports", processor->vector_load_ports, out);
+	write_own_ports("vector_store_ports", processor->vector_store_ports, out);
+	write_own_ports("compare_ports", processor->compare_ports, out);
 	write_units(processor, out);
 	for (size_t i = 1; i < MACHINE_SECTIONS; i++)
 		if (has_section(processor, machine_sections[i]))

@@ -126,6 +126,8 @@ struct processor {
 		store_ports; /* masks, as unit.ports: addresses of loads, data of stores */
 	uint32_t vector_load_ports,
 		vector_store_ports; /* the same of vector registers; 0: as the others */
+	uint32_t
+		compare_ports; /* of a compare that is one with its branch; 0: those of the branch */
 	uint32_t vector_load; /* cycles that a load of a vector register takes longer */
 	uint32_t port_count;
 	struct cache instruction; /* first level */

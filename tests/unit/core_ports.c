@@ -38,6 +38,47 @@ static void what_is_bound_waits_for_its_port_though_another_is_free(void **state
 	assert_true(bound > 1.1 * 2 / 3 && bound < 1.01);
 }
 
+/* A multiplication, two additions and a compare with its branch have four ports, if each takes one that the others leave. */
+static void what_is_bound_together_does_not_meet(void **state)
+{
+	(void)state;
+	struct script script = {
+		.codes = { { .class = CODE_MULTIPLY, .writes = BIT(1) },
+			{ .class = CODE_ALU, .reads = BIT(2), .writes = BIT(2) },
+			{ .class = CODE_ALU, .reads = BIT(4), .writes = BIT(4) },
+			{ .class = CODE_ALU, .reads = BIT(3), .writes = BIT(3) | BIT(FLAGS) },
+			{ .class = CODE_BRANCH, .reads = BIT(FLAGS) } }
+	};
+	repeat(&script, 5);
+	struct processor processor = eight_wide();
+	processor.fuses = 1;
+	processor.dispatch_width = 4;
+	processor.units[CODE_MULTIPLY].ports = 1 << 1;
+	processor.units[CODE_ALU].ports = 0xf;
+	processor.compare_ports = 1 << 0 | 1 << 3;
+	processor.binds = 2;
+	assert_near(play_hits(&script, &processor).cpi, 1. / 5, 0.02);
+	processor.binds = 1;
+	assert_true(play_hits(&script, &processor).cpi > 1.1 / 5);
+}
+
+/* Beside the port of branches. */
+static void compares_with_their_branch_have_ports_of_their_own(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_ALU, .writes = BIT(1) },
+					 { .class = CODE_ALU, .writes = BIT(FLAGS) },
+					 { .class = CODE_BRANCH, .reads = BIT(FLAGS) } } };
+	repeat(&script, 3);
+	struct processor processor = eight_wide();
+	processor.fuses = 1;
+	processor.units[CODE_ALU].ports = 1;
+	processor.units[CODE_BRANCH].ports = 2;
+	assert_near(play_hits(&script, &processor).cpi, 1. / 3, 0.02);
+	processor.compare_ports = 1;
+	assert_near(play_hits(&script, &processor).cpi, 2. / 3, 0.02);
+}
+
 /* Eight loads to a line, three ports. */
 static void loads_of_vectors_have_their_own_ports_and_latency(void **state)
 {
@@ -129,6 +170,8 @@ int main(void)
 		cmocka_unit_test(what_is_bound_spreads_over_ports),
 		cmocka_unit_test(loads_of_vectors_have_their_own_ports_and_latency),
 		cmocka_unit_test(stores_of_vectors_have_their_own_ports),
+		cmocka_unit_test(what_is_bound_together_does_not_meet),
+		cmocka_unit_test(compares_with_their_branch_have_ports_of_their_own),
 		cmocka_unit_test(vectors_wait_in_a_queue_of_their_own),
 		cmocka_unit_test(loads_begin_behind_vectors_that_wait_for_a_place),
 		cmocka_unit_test(what_is_bound_waits_for_its_port_though_another_is_free),
