@@ -122,6 +122,33 @@ static int fill(struct directory *directory, const struct whatif *whatif)
 	return code < 0 ? code : add_sites(directory, whatif);
 }
 
+/* NULL: it has no label. */
+static const char *find_label(
+	const struct criticality_view *view, uint32_t pid, uint8_t what, uint64_t number)
+{
+	const struct results *r = view->results;
+	for (size_t i = 0; what == WHAT_THREAD && i < r->thread_count; i++)
+		if (r->threads[i].pid == pid && r->threads[i].tid == number)
+			return view->threads[i];
+	for (size_t i = 0; i < r->lock_count; i++)
+		if (r->locks[i].pid == pid && r->locks[i].what == what &&
+			r->locks[i].address == number)
+			return view->locks[i];
+	return NULL;
+}
+
+const char *whatif_name(void *context, uint32_t pid, uint8_t what, uint64_t number)
+{
+	struct whatif *whatif = context;
+	struct criticality_view view;
+	criticality_view_init(&view, whatif->before.results, "", &whatif->before.finder);
+	const char *label = view.failed ? NULL : find_label(&view, pid, what, number);
+	free(whatif->named);
+	whatif->named = copy(label);
+	criticality_view_release(&view);
+	return whatif->named;
+}
+
 /* "lock:NAME": *name moves behind the colon. -1: any kind. */
 static int kind_of(const char **name)
 {

@@ -30,6 +30,7 @@ struct whatif {
 	struct whatif_point *points;
 	size_t point_count;
 	struct whatif_answer answer;
+	char *named; /* what whatif_name() said last */
 };
 
 /* What is to be changed, as it was given. */
@@ -50,6 +51,8 @@ int whatif_check_asked(const struct whatif_asked *asked, struct err *err);
 int whatif_load(struct whatif *whatif, FILE *notes, struct err *err);
 /* Names as criticality prints them. -ENOENT: unknown or ambiguous, err lists what there is. */
 int whatif_resolve(struct whatif *whatif, const struct whatif_asked *asked, struct err *err);
+/* struct replay_opts's name(), of a struct whatif: as criticality prints it. */
+const char *whatif_name(void *context, uint32_t pid, uint8_t what, uint64_t number);
 /* Replays it as it was recorded. */
 int whatif_check(struct whatif *whatif, struct err *err);
 /* After whatif_check() or whatif_predict() came to a deadlock (-EDEADLK): loads it again without the

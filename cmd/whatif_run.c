@@ -17,7 +17,9 @@ static int load_replay(struct whatif *whatif, struct err *err)
 	struct replay_opts opts = { .cores = whatif->recorded_cores,
 		.wakes = whatif->run.quality.wakes,
 		.others = whatif->run.quality.others,
-		.meaning = whatif->meaning };
+		.meaning = whatif->meaning,
+		.name = whatif_name,
+		.name_context = whatif };
 	replay_free(TAKE(whatif->replay));
 	int code = replay_new(&opts, &whatif->replay, err);
 	if (code < 0)
@@ -123,6 +125,7 @@ void whatif_release(struct whatif *whatif)
 	for (size_t i = 0; i < whatif->word_count; i++)
 		free(whatif->words[i]);
 	free(whatif->words);
+	free(whatif->named);
 	free(whatif->changes);
 	replay_free(whatif->replay);
 	meaning_free(whatif->meaning);

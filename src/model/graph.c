@@ -455,6 +455,16 @@ static void request_ended(
 	graph_count_end(graph, graph_seconds(end_ns - begin_ns + graph->way_ns), status);
 }
 
+/* Of those that others start. */
+static const char *name_of(void *context, uint8_t what, uint32_t number)
+{
+	const struct graph *graph = context;
+	if (what != WHAT_THREAD || number > graph->walker_count ||
+		!graph->walkers[number - 1].is_ready)
+		return NULL;
+	return graph->model->groups[graph->walkers[number - 1].group].name;
+}
+
 /* Making and running. */
 
 static int add_threads(struct graph *graph, bool has_filler, struct err *err)
@@ -484,7 +494,7 @@ static int make(struct graph *graph, const struct graph_options *options, struct
 {
 	const struct model *model = options->model;
 	const struct sim_program program = {
-		.context = graph, .next = next, .request_ended = request_ended
+		.context = graph, .next = next, .request_ended = request_ended, .name = name_of
 	};
 	struct sim_options engine = { .seed = options->seed, .event_limit = options->event_limit };
 	uint64_t initial = 0;

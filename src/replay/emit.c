@@ -66,6 +66,32 @@ static bool is_stand_in(const struct load_object *object)
 	return what_of(object) == WHAT_BARRIER;
 }
 
+const char *replay_name(void *context, uint8_t what, uint32_t number)
+{
+	const struct player *player = context;
+	const struct replay *replay = player->replay;
+	uint32_t index, pid;
+	uint64_t recorded;
+	if (what == WHAT_THREAD) {
+		const struct load_thread *thread = loaded(player, number, &index);
+		if (!thread)
+			return NULL;
+		pid = thread->pid;
+		recorded = thread->tid;
+	} else {
+		const struct load_object *object = object_of(player, what, (uint64_t)number + 1);
+		if (!object)
+			return NULL;
+		pid = object->pid;
+		what = what_of(object);
+		recorded = object->address;
+	}
+	const char *name = replay->opts.name ? replay->opts.name(replay->opts.name_context, pid,
+						       what, recorded)
+					     : NULL;
+	return name ? name : event_names_find(&replay->names, pid, what, recorded);
+}
+
 static void name_object(const struct player *player, struct event *event, uint32_t index)
 {
 	const struct load_object *object = object_of(player, event->what, event->object);

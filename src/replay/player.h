@@ -150,6 +150,9 @@ bool deal_is_over(const struct player *player, uint32_t object);
 void polls_reach(struct player *player, uint32_t list, size_t at);
 int polls_play(struct player *player, uint32_t index, const struct step *step, struct sim_op *op);
 
+/* emit.c: struct sim_program's name(). */
+const char *replay_name(void *context, uint8_t what, uint32_t number);
+
 /* run.c */
 bool replay_is_pinned(const struct replay_change *change);
 bool replay_is_of(const struct replay_change *change, const struct load_thread *thread);

@@ -44,6 +44,10 @@ struct replay_opts {
 	struct trace_others others; /* what others took of its cores meanwhile */
 	const struct meaning
 		*meaning; /* of the same events; borrowed. NULL: conditions in recorded order */
+	/* What reports call a thread (WHAT_THREAD, by its tid) or an object, borrowed until the next call; NULL: as the recording
+	   does. Asked where a deadlock is told. May be NULL. */
+	const char *(*name)(void *context, uint32_t pid, uint8_t what, uint64_t number);
+	void *name_context;
 	/*
 	 * Not NULL: the events' CPU times count work (a profile's instructions) that takes no certain time.
 	 * Which kind of stretch of its thread's work begins with this event: what run.duration() is told. What

@@ -336,7 +336,7 @@ static struct sim_dist wake_of(const struct replay *replay)
 
 static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct err *err)
 {
-	struct sim_program program = { .context = player, .next = play_next };
+	struct sim_program program = { .context = player, .next = play_next, .name = replay_name };
 	struct event_sink sink = { .context = player, .event = put_event };
 	const struct replay_facts *facts = &player->replay->facts;
 	bool is_work = player->replay->opts.stretch != NULL;

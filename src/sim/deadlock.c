@@ -10,13 +10,34 @@
 
 enum { THREADS_NAMED = 6 };
 
+/* `own`: as it was made, or NULL. */
+static void add_named(
+	struct strbuf *text, const struct sim *sim, uint8_t what, uint32_t number, const char *own)
+{
+	static const char *const words[WHAT_COUNT] = {
+		[WHAT_MUTEX] = "mutex",
+		[WHAT_SPIN] = "spin lock",
+		[WHAT_RWLOCK] = "read-write lock",
+		[WHAT_BARRIER] = "barrier",
+		[WHAT_COND] = "condition",
+		[WHAT_SEM] = "semaphore",
+		[WHAT_QUEUE] = "queue",
+		[WHAT_THREAD] = "thread",
+	};
+	const struct sim_program *program = &sim->program;
+	const char *name =
+		own || !program->name ? own : program->name(program->context, what, number);
+	bool has_number = !name || what == WHAT_THREAD;
+	strbuf_addf(text, "%s", words[what]);
+	if (has_number)
+		strbuf_addf(text, " %u", number);
+	if (name)
+		strbuf_addf(text, " '%s'", name);
+}
+
 static void add_thread(struct strbuf *text, const struct sim *sim, uint32_t tid)
 {
-	const struct sim_thread *thread = &sim->threads[tid - 1];
-	if (thread->name)
-		strbuf_addf(text, "thread %u '%s'", tid, thread->name);
-	else
-		strbuf_addf(text, "thread %u", tid);
+	add_named(text, sim, WHAT_THREAD, tid, sim->threads[tid - 1].name);
 }
 
 static const struct object *object_of(const struct sim *sim, uint8_t what, uint32_t number)
@@ -43,20 +64,8 @@ static const struct object *object_of(const struct sim *sim, uint8_t what, uint3
 
 static void add_object(struct strbuf *text, const struct sim *sim, uint8_t what, uint32_t number)
 {
-	static const char *const words[WHAT_COUNT] = {
-		[WHAT_MUTEX] = "mutex",
-		[WHAT_SPIN] = "spin lock",
-		[WHAT_RWLOCK] = "read-write lock",
-		[WHAT_BARRIER] = "barrier",
-		[WHAT_COND] = "condition",
-		[WHAT_SEM] = "semaphore",
-		[WHAT_QUEUE] = "queue",
-	};
 	const struct object *object = object_of(sim, what, number);
-	if (object && object->name)
-		strbuf_addf(text, "%s '%s'", words[what], object->name);
-	else
-		strbuf_addf(text, "%s %u", words[what], number);
+	add_named(text, sim, what, number, object ? object->name : NULL);
 }
 
 int op_error(struct sim *sim, const struct sim_thread *thread, int code, const char *fmt, ...)

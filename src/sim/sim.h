@@ -108,6 +108,9 @@ struct sim_program {
 	   or an exhausted limit. */
 	void (*request_ended)(
 		void *context, uint64_t request, uint64_t begin_ns, uint64_t end_ns, int status);
+	/* May be NULL. What a thread (WHAT_THREAD, by its tid) or an object that was made without a name is called,
+	   asked when an error is told; borrowed until the next call. NULL: it has none. */
+	const char *(*name)(void *context, uint8_t what, uint32_t number);
 };
 
 enum sim_scheduler {

@@ -242,6 +242,10 @@ static void a_deadlock_and_an_endless_instant_are_explained(void **state)
 		{ "corecast_model: 1\nbarriers: { meet: { threads: 3 } }\n"
 		  "threads: { w: { count: 2, fragments: { a: { cpu: 1 us, arrive: meet } } } }\n",
 			-EDEADLK, "meet" },
+		{ "corecast_model: 1\nqueues: { q: {} }\n" /* who was started has a name, too */
+		  "threads: { w: { count: 1, fragments: { a: { spawn: late } } },\n"
+		  "  late: { fragments: { a: { get: q } } } }\n",
+			-EDEADLK, "'late' waits for queue 'q'" },
 		{ "corecast_model: 1\nqueues: { q: { initial: 1 } }\n"
 		  "threads: { w: { count: 1, fragments: { a: { get: q }, b: { put: q, next: a } } "
 		  "} }\n",

@@ -62,6 +62,21 @@ static const char crossed[] = HEAD "0,a,start,,,,,\n"
 				   "40000000,b,release,mutex,lock,1,,\n"
 				   "40000000,b,exit,,,,,\n";
 
+static void a_deadlock_is_told_in_the_recordings_names(void **state)
+{
+	(void)state;
+	struct fixture f = load(crossed, 2);
+	struct replay_change slow = speed_of(0, 0.25);
+	struct replay_run run = { .changes = &slow, .change_count = 1 };
+	struct err err;
+	uint64_t ns = 0;
+	assert_int_equal(replay_run(f.replay, &run, &ns, &err), -EDEADLK);
+	assert_string_equal(err.text, "deadlock at 0.040000000 s: thread 1 'a' waits for mutex "
+				      "'lock', which thread 2 'b' holds; "
+				      "thread 2 'b' waits for semaphore 'given'");
+	release(&f);
+}
+
 static void a_replay_settles_for_the_recorded_order(void **state)
 {
 	(void)state;
@@ -275,6 +290,7 @@ int main(void)
 		cmocka_unit_test(ordered_sections_keep_their_order),
 		cmocka_unit_test(whether_an_unknown_order_is_needed_is_guessed),
 		cmocka_unit_test(a_turn_is_over_where_a_condition_is_waited_for),
+		cmocka_unit_test(a_deadlock_is_told_in_the_recordings_names),
 		cmocka_unit_test(a_replay_settles_for_the_recorded_order),
 		cmocka_unit_test(a_barrier_that_nobody_else_comes_to_is_none),
 		cmocka_unit_test(who_joins_gives_its_mutex_back_meanwhile),
