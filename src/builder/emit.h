@@ -94,6 +94,16 @@ int emit_rounds(struct emitter *e, const struct build_state *state, const struct
 int emit_one_of_all(
 	struct emitter *e, const struct build_state *state, struct model_fragment *fragment);
 
+/* own.c: how often the group's threads got from queues of which each has its own; 0: they have none. */
+uint64_t emit_own_rounds(const struct emitter *e);
+
+/*
+ * own.c: the turns of a loop that puts something once for each thread of a pool that has a queue of its own: as many as there are
+ * threads. 1: it is so, 0: it is not, -ENOMEM.
+ */
+int emit_one_for_each(
+	const struct emitter *e, const struct build_law *law, struct model_count *count);
+
 /* rounds.c: makes it the law's loop if it is one whose turns are dealt out in rounds. 1: it is, 0: it is none, -ENOMEM. */
 int emit_dealt(struct emitter *e, const struct build_state *state, const struct build_law *law,
 	uint32_t body, uint32_t index);

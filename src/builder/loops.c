@@ -191,7 +191,11 @@ static bool is_shared(
 {
 	if (e->is_taker || !e->pool || build_is_rounds(e->graph, state, law))
 		return false;
-	bool is_of_round = build_leads_to_barrier(e->graph, law->to);
+	uint64_t own_rounds = emit_own_rounds(e);
+	if (own_rounds > 0 && law->is_once)
+		return false;
+	bool is_of_round = build_leads_to_barrier(e->graph, law->to) ||
+			   (own_rounds > 0 && law->run_count * 20 >= own_rounds * 19);
 	size_t threads = is_one_pool(e) ? law->threads : law->run_count;
 	bool is_of_life = law->is_once && threads == e->group->count;
 	bool is_own = e->pool->parameter == own_parameter(e) || e->pool->is_alike;
@@ -258,6 +262,8 @@ int emit_loop(struct emitter *e, const struct build_state *state, const struct b
 	fragment->op = MODEL_LOOP;
 	fragment->body = body;
 	int code = shared ? set_part(e, law, total, before, are_equal, &fragment->count)
-			  : emit_counts(e, law->runs, law->run_count, fragment);
+			  : emit_one_for_each(e, law, &fragment->count);
+	if (!shared && code == 0)
+		code = emit_counts(e, law->runs, law->run_count, fragment);
 	return code < 0 ? code : emit_only_edge(e, index, e->fragments[law->to]);
 }
