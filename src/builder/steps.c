@@ -106,6 +106,11 @@ static int make_channels(
 		ret->items[i].is_room_known = true;
 		ret->guessed_capacities += conds[room].waits == 0;
 	}
+	for (size_t i = 0; i < ret->count; i++)
+		if (conds[i].capacity > 0) {
+			ret->items[i].capacity = conds[i].capacity;
+			ret->items[i].is_room_known = true;
+		}
 	for (size_t i = 0; i < ret->count; i++) {
 		struct build_channel *channel = &ret->items[i];
 		bool is_queue = conds[i].kind == MEANING_QUEUE || conds[i].kind == MEANING_GATE ||
@@ -150,6 +155,13 @@ static bool only_stops(const struct rewrite *r, const struct meaning_cond *cond)
 	return object->pid == cond->pid && object->address == cond->object;
 }
 
+/* It found no room. */
+static bool is_refused_put(
+	const struct rewrite *r, const struct build_step *lock, const struct meaning_cond *cond)
+{
+	return cond->capacity > 0 && meaning_is_refused(r->meaning, lock->section);
+}
+
 /* Puts before it locks what the section gets and puts, and keeps for its end the rest. */
 static int rewrite_part(struct rewrite *r, struct build_step *lock, const struct meaning_part *part)
 {
@@ -158,6 +170,8 @@ static int rewrite_part(struct rewrite *r, struct build_step *lock, const struct
 	const struct build_channel *channel = &r->channels->items[part->cond];
 	struct build_step step = *lock;
 	if (channel->object == BUILD_NONE || only_stops(r, cond))
+		return 0;
+	if (part->role == MEANING_PUTS && is_refused_put(r, lock, cond))
 		return 0;
 	step.object = channel->object;
 	step.count = 1;
@@ -247,6 +261,30 @@ static int turn_of(const struct meaning_part *part)
 	return part->is_first ? 0 : 2;
 }
 
+/*
+ * Whether the thread finds no room, sleeps and tries again: that it waits for room, of which it hears a part of a pause late. The
+ * section and the sleep are left out.
+ */
+static bool skips_try(struct rewrite *r, const struct meaning_section *section)
+{
+	const struct build_step *steps = &r->thread->steps[r->at];
+	size_t count;
+	const struct meaning_cond *conds = meaning_conds(r->meaning, &count);
+	bool is_refused = false;
+	if (r->at + 3 >= r->thread->step_count || steps[1].op != STEP_UNLOCK ||
+		steps[2].op != STEP_SLEEP || steps[3].op != STEP_LOCK ||
+		steps[1].object != steps[0].object || steps[3].object != steps[0].object ||
+		steps[3].site != steps[0].site)
+		return false;
+	for (size_t i = 0; i < section->part_count; i++)
+		is_refused |= section->parts[i].role == MEANING_PUTS &&
+			      is_refused_put(r, &steps[0], &conds[section->parts[i].cond]);
+	for (size_t i = 0; is_refused && i < 3; i++)
+		r->cpu_ns += steps[i].cpu_ns;
+	r->at += is_refused ? 2 : 0;
+	return is_refused;
+}
+
 static int rewrite_lock(struct rewrite *r, struct build_step step)
 {
 	const struct build_object *mutex = &r->trace->objects[step.object];
@@ -254,6 +292,8 @@ static int rewrite_lock(struct rewrite *r, struct build_step step)
 		mutex->what == WHAT_MUTEX
 			? meaning_find(r->meaning, mutex->pid, mutex->address, step.site)
 			: NULL;
+	if (section && skips_try(r, section))
+		return 0;
 	if (section && rewrite_marks(r, &step, section) < 0)
 		return -ENOMEM;
 	/* What it gets comes before what it puts, unless it puts first and then waits. */

@@ -15,11 +15,28 @@ struct hypothesis {
 	uint64_t waits, waits_explained; /* of those */
 	uint64_t closing_put; /* after so many puts it is closed; 0: not by that */
 	bool is_closed;
+	bool must_tell; /* who signals nothing found no room, and puts nothing */
+	uint64_t capacity; /* of the room, if it is known */
+	int64_t most, left; /* items */
 };
 
 static double share(const struct hypothesis *h)
 {
 	return judge_share(h->decisions, h->explained, h->waits, h->waits_explained);
+}
+
+/* What an entry does, but if there was no room. */
+static enum role role_at(
+	const struct judge *judge, const struct hypothesis *h, const struct meaning_entry *entry)
+{
+	enum role role = judge_role_at(judge, entry);
+	return role == ROLE_PUT && h->must_tell && !entry->tells ? ROLE_NONE : role;
+}
+
+static bool is_refused_put(
+	const struct judge *judge, const struct hypothesis *h, const struct meaning_entry *entry)
+{
+	return h->must_tell && !entry->tells && judge_role_at(judge, entry) == ROLE_PUT;
 }
 
 /* The b at which sections waited most often; of several the least. */
@@ -31,7 +48,7 @@ static int find_first(const struct judge *judge, struct hypothesis *h)
 	int code = 0;
 	for (size_t i = 0; i < judge->mutex->count && code >= 0; i++) {
 		const struct meaning_entry *entry = &judge->mutex->log[i];
-		enum role role = judge_role_at(judge, entry);
+		enum role role = role_at(judge, h, entry);
 		b += role == ROLE_PUT ? (int64_t)h->put_items : 0;
 		b -= role == ROLE_GET && !entry->is_timed_out ? (int64_t)h->get_items : 0;
 		if (entry->what == ENTRY_WAIT && entry->subject == judge->cond) {
@@ -60,9 +77,15 @@ static void play(const struct judge *judge, struct hypothesis *h, bool marks)
 	uint64_t waiting = 0, puts = 0;
 	h->decisions = h->explained = h->waits = h->waits_explained = 0;
 	h->is_closed = false;
+	h->most = 0;
 	for (size_t i = 0; i < judge->mutex->count; i++) {
 		const struct meaning_entry *entry = &judge->mutex->log[i];
 		bool is_enough = items >= (int64_t)h->get_items;
+		if (is_refused_put(judge, h, entry)) {
+			h->decisions++;
+			h->explained += items >= (int64_t)h->capacity;
+			mark_refused(judge, entry, marks);
+		}
 		if (entry->what == ENTRY_WAIT && entry->subject == judge->cond) {
 			h->decisions++;
 			h->waits++;
@@ -70,11 +93,12 @@ static void play(const struct judge *judge, struct hypothesis *h, bool marks)
 			h->explained += !is_enough && !h->is_closed;
 			waiting += !entry->is_again;
 		}
-		switch (judge_role_at(judge, entry)) {
+		switch (role_at(judge, h, entry)) {
 		case ROLE_NONE:
 			break;
 		case ROLE_PUT:
 			items += h->put_items;
+			h->most = items > h->most ? items : h->most;
 			/* Who waits for this is told: else it waits for more. */
 			h->decisions += waiting > 0 && !is_enough && !entry->tells &&
 					items >= (int64_t)h->get_items;
@@ -98,6 +122,7 @@ static void play(const struct judge *judge, struct hypothesis *h, bool marks)
 			break;
 		}
 	}
+	h->left = items;
 }
 
 /* Plays it; if it explains more than the best one so far, that is what is best. */
@@ -187,6 +212,7 @@ static int accept_queue(const struct judge *judge, struct hypothesis *h)
 	cond->get_items = h->get_items;
 	cond->is_closed = h->is_closed;
 	cond->closing_put = h->closing_put;
+	cond->capacity = h->capacity;
 	return judge_add_parts(judge, roles);
 }
 
@@ -266,6 +292,28 @@ static void find_last_put(const struct judge *judge, struct hypothesis *best)
 		*best = h;
 }
 
+/* Items that nobody ever took may not have been put, for want of room: then those who came with them signalled nothing. */
+static int find_room(const struct judge *judge, struct hypothesis *best)
+{
+	enum { LEFT_PART = 20 };
+	uint64_t puts = judge_executions(judge, ROLE_PUT);
+	struct hypothesis h = *best;
+	if (!best->is_closed || best->left <= 0 || (uint64_t)best->left * LEFT_PART < puts)
+		return 0;
+	h.must_tell = true;
+	h.first = 0;
+	h.closing_put = 0;
+	int code = h.get_items == 1 ? find_first(judge, &h) : 0;
+	if (code < 0 || h.first > 0)
+		return code;
+	play(judge, &h, false);
+	h.capacity = h.most > 0 ? (uint64_t)h.most : 0;
+	play(judge, &h, false);
+	if (h.capacity > 0 && share(&h) >= MEANING_EXPLAINED && h.left < best->left)
+		*best = h;
+	return 0;
+}
+
 /* Those who only signal are producers; the last of them may instead have closed the queue, each in its own way. */
 static int judge_queue(const struct judge *judge, const struct meaning_use *use)
 {
@@ -281,6 +329,8 @@ static int judge_queue(const struct judge *judge, const struct meaning_use *use)
 	if (code < 0 || !roles)
 		return -ENOMEM;
 	find_last_put(judge, &best);
+	if (find_room(judge, &best) < 0)
+		return -ENOMEM;
 	memcpy(roles, judge->roles, types);
 	set_roles(judge, use);
 	code = judge_generations(judge, share(&best));

@@ -26,6 +26,9 @@
  *	drain	a queue of which a get takes all that there is
  *	progress	several things at one condition, each type of sections its own: see progress.c
  *
+ * Sections of a type that puts, but that signalled nothing, found the queue full, if items would be left over otherwise and all that went on so did at
+ * the most that there ever were.
+ *
  * A condition that nobody waited for is a queue if its other sections get what was put: all of them, or
  * all but those that came after its end, or when it was empty, changed nothing, and went on elsewhere.
  *
@@ -72,6 +75,8 @@ struct meaning_cond {
 	bool is_initial_known; /* somebody waited */
 	bool is_seen; /* some section waited: else inferred from equal counts of puts and gets */
 	uint32_t put_items, get_items; /* queue: of one section */
+	uint64_t
+		capacity; /* queue: items at which sections that came to put were refused, see meaning_is_refused(); 0: none was */
 	uint32_t participants; /* barrier */
 	bool is_closed; /* queue: by the sections with MEANING_CLOSES, or */
 	uint64_t closing_put; /* by this one, from 1: nobody waits after the last; 0: not so */
@@ -167,7 +172,7 @@ void meaning_forget(struct meaning *meaning, uint32_t cond);
 
 /*
  * Sections are numbered from 0 as they begin in the stream (a PASS of a mutex that is not implicit):
- * did this one go on without the items that it came for, because the queue was closed, or empty?
+ * did this one go on without the items that it came for, because the queue was closed, or empty; or without putting any, because it was full?
  */
 bool meaning_is_refused(const struct meaning *meaning, uint64_t section);
 

@@ -89,6 +89,7 @@ struct load_hold {
 	size_t decisions; /* its first STEP_DECIDE, and how many there are */
 	size_t decision_count;
 	bool has_waited;
+	bool has_no_room; /* for what it would put: it puts nothing */
 };
 
 /* An operation that other threads' events tell of: the work before it is known at the thread's own next. */

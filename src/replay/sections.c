@@ -28,12 +28,22 @@ static int push_part(struct replay *replay, struct load_thread *thread,
 	return 0;
 }
 
+/* Who finds a queue full puts nothing. */
+static bool is_bounded(const struct replay *replay, uint32_t cond)
+{
+	size_t count;
+	return meaning_conds(replay->opts.meaning, &count)[cond].capacity > 0;
+}
+
 /* Those parts of the section that provide something before it waits, or at its end. */
 static int push_provided(struct replay *replay, struct load_thread *thread,
 	const struct load_hold *hold, bool is_first)
 {
 	for (size_t i = 0; hold->section && i < hold->section->part_count; i++) {
 		const struct meaning_part *part = &hold->section->parts[i];
+		if (hold->has_no_room && part->role == MEANING_PUTS &&
+			is_bounded(replay, part->cond))
+			continue;
 		if (!is_decision((uint8_t)part->role) && part->is_first == is_first &&
 			push_part(replay, thread, hold, part, STEP_PUT) < 0)
 			return -ENOMEM;
@@ -48,6 +58,7 @@ int replay_section_begin(struct replay *replay, struct load_thread *thread, stru
 	if (!replay->opts.meaning)
 		return 0;
 	hold->section = meaning_find(replay->opts.meaning, mutex->pid, mutex->address, hold->site);
+	hold->has_no_room = hold->section && meaning_is_refused(replay->opts.meaning, number);
 	if (push_provided(replay, thread, hold, true) < 0)
 		return -ENOMEM;
 	hold->decisions = thread->count;
