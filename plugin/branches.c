@@ -13,14 +13,18 @@
 enum {
 	/* Outcomes of a class that are all looked at. */
 	FIRST_OUTCOMES = 30000,
-	/* Then windows, in instructions: a 9th while the thread is young, a 40th later, at last rarer and rarer. Each stands for what
-	 * was executed since the last one: a program's first part, of which all is looked at, is not what it does. */
-	WINDOW_LEAST = 25000,
-	WINDOW_MOST = 200000,
-	WINDOW_PART = 64, /* of what has been executed */
-	GAP_PART = 8,
+	/* Then windows, in instructions: a 9th while the thread is young, a 40th later, at last rarer and rarer; short ones, as phases
+	 * differ more than what is in a window. Each stands for what was executed since the last one: a program's first part, of
+	 * which all is looked at, is not what it does. */
+	WINDOW_FIRST = 200000,
+	WINDOW_LEAST = 8000,
+	WINDOW_MOST = 50000,
+	WINDOW_PART = 256, /* of what has been executed */
+	GAP_PART = 32,
 	GAP_MOST = 40 * WINDOW_MOST,
-	GAP_LAST_PART = 16,
+	GAP_LAST_PART = 64,
+	/* Before a window branches are followed, not counted: their histories are old. */
+	WARM_UP = 8000,
 	LONGEST_HISTORY = 24, /* of all branches */
 	LONGEST_PLAIN = 12, /* a pattern, in a key */
 	TABLE_FIRST_BITS = 12,
@@ -58,8 +62,8 @@ struct branches {
 	uint32_t known; /* outcomes in `global` */
 	uint64_t outcomes; /* in the table */
 	struct jumps jumps;
-	uint64_t window_end, next_window; /* instructions of the thread */
-	bool in_window;
+	uint64_t warm_end, window_end, next_window; /* instructions of the thread */
+	bool in_window, is_warming;
 	double weight; /* of the window: as long as what it stands for, over its own length */
 };
 
@@ -233,11 +237,19 @@ static uint64_t pattern_key(const struct sum *sum, uint32_t code, unsigned histo
 	return key | hash >> 12 << 15 | (hash & 0xfff);
 }
 
+/* While a window warms up, of a class of which not only the first outcomes are looked at. */
+static bool is_warming(const struct vcpu *vcpu)
+{
+	return vcpu->thread->branches->is_warming && vcpu->sum->outcomes >= FIRST_OUTCOMES;
+}
+
 static void follow_jump(struct vcpu *vcpu, const struct block *next)
 {
 	struct sum *sum = vcpu->sum;
 	struct jump_foretold foretold =
 		jumps_follow(&vcpu->thread->branches->jumps, vcpu->previous->end, next->address);
+	if (is_warming(vcpu))
+		return;
 	sum->jumps++;
 	sum->missed_halves[RAW_LAST_TARGET] += foretold.by_last ? 0 : 2;
 	for (unsigned i = 0; i < RAW_PATH_SIZES; i++)
@@ -259,7 +271,7 @@ void branches_block(struct vcpu *vcpu, const struct block *next)
 	if (!branch)
 		return;
 	bool is_taken = next->address != previous->end;
-	if (branches->known >= LONGEST_HISTORY) {
+	if (branches->known >= LONGEST_HISTORY && !is_warming(vcpu)) {
 		unsigned halves[RAW_PATTERNS];
 		for (unsigned i = 0; i < RAW_PATTERNS; i++) {
 			uint64_t past = histories[i].is_local ? branch->past : branches->global;
@@ -297,13 +309,14 @@ static void open_window(struct thread *thread, uint64_t now)
 	struct branches *branches = thread->branches;
 	uint64_t window = within(now / WINDOW_PART, WINDOW_LEAST, WINDOW_MOST);
 	if (branches->window_end == 0)
-		window = WINDOW_MOST;
+		window = WINDOW_FIRST;
 	uint64_t gap = within(now / GAP_PART, 2 * WINDOW_LEAST, GAP_MOST);
 	if (gap < now / GAP_LAST_PART)
 		gap = now / GAP_LAST_PART;
 	weigh(thread);
-	branches->weight = 1 + (double)(now - branches->window_end) / (double)window;
-	branches->window_end = now + window;
+	branches->warm_end = now + (branches->window_end > 0 ? WARM_UP : 0);
+	branches->weight = 1 + (double)(branches->warm_end - branches->window_end) / (double)window;
+	branches->window_end = branches->warm_end + window;
 	branches->next_window = branches->window_end + gap / 2 + thread_random(thread) % gap;
 }
 
@@ -319,6 +332,9 @@ uint64_t branches_look(struct vcpu *vcpu)
 	if (now >= branches->next_window)
 		open_window(thread, now);
 	branches->in_window = now < branches->window_end;
+	branches->is_warming = now < branches->warm_end;
 	set_window(vcpu, branches->in_window || vcpu->sum->outcomes < FIRST_OUTCOMES);
+	if (branches->is_warming)
+		return branches->warm_end - now;
 	return (branches->in_window ? branches->window_end : branches->next_window) - now;
 }
