@@ -39,6 +39,7 @@ static const struct seccomp_data calls[] = {
 	{ .nr = SYS_fcntl, .args = { DESCRIPTOR, F_GETFL } },
 	{ .nr = SYS_fallocate, .args = { DESCRIPTOR, 0, ADDRESS, ADDRESS } },
 	{ .nr = SYS_mmap, .args = { 0, ADDRESS, PROT_READ | PROT_WRITE, MAP_SHARED, DESCRIPTOR } },
+	{ .nr = SYS_madvise, .args = { ADDRESS, ADDRESS, MADV_RANDOM } },
 	{ .nr = SYS_munmap, .args = { ADDRESS, ADDRESS } },
 	{ .nr = SYS_openat, .args = { (uint32_t)AT_FDCWD, ADDRESS, O_RDONLY | O_CLOEXEC } },
 	{ .nr = SYS_read, .args = { DESCRIPTOR, ADDRESS, ADDRESS } },

@@ -173,7 +173,11 @@ static struct trace_chunk *map_desk(uint32_t number)
 			chunk_offset(number));
 	if (is_new)
 		own_close(fd);
-	return map == MAP_FAILED ? NULL : map;
+	if (map == MAP_FAILED)
+		return NULL;
+	/* Else the kernel makes 32 pages around the first that is written, which takes 80 us. */
+	(void)madvise(map, TRACE_CHUNK_BYTES, MADV_RANDOM); /* it only takes longer without */
+	return map;
 }
 
 static bool write_all(int fd, const void *from, size_t bytes, off_t offset)

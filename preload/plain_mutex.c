@@ -2,15 +2,15 @@
 #include "plain_mutex.h"
 
 #include "real.h"
+#include "stack.h"
 
-#include <dlfcn.h>
 #include <gnu/libc-version.h>
 
 static bool is_in_c_library(const void *function)
 {
-	Dl_info c_library, there;
-	return dladdr((const void *)(uintptr_t)gnu_get_libc_version, &c_library) &&
-	       dladdr(function, &there) && there.dli_fbase == c_library.dli_fbase;
+	uintptr_t c_library, there;
+	return stack_module((const void *)(uintptr_t)gnu_get_libc_version, &c_library) &&
+	       stack_module(function, &there) && there == c_library;
 }
 
 /* As the mutex is while a thread has it. */
