@@ -123,8 +123,9 @@ static uint8_t what_of_function(const char *function)
 		{ "shared_lock", WHAT_RWLOCK }, { "future", WHAT_COND }, { "mutex", WHAT_MUTEX },
 		{ "lll_lock", WHAT_MUTEX }, { "lock_pi", WHAT_MUTEX }, { "mtx_", WHAT_MUTEX },
 		{ "sem_", WHAT_SEM }, { "counting_semaphore", WHAT_SEM },
-		{ "arrive_and_wait", WHAT_BARRIER }, { "5latch", WHAT_COND },
-		{ "GOMP_critical", WHAT_MUTEX }, { "GOMP_atomic", WHAT_MUTEX },
+		{ "atomic_semaphore", WHAT_SEM }, { "arrive_and_wait", WHAT_BARRIER },
+		{ "5latch", WHAT_COND }, { "GOMP_critical", WHAT_MUTEX },
+		{ "GOMP_atomic", WHAT_MUTEX }, { "GOMP_ordered", WHAT_MUTEX },
 		{ "omp_set", WHAT_MUTEX }, { "GOMP_", WHAT_BARRIER } };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strstr(function, names[i].part))
@@ -132,14 +133,15 @@ static uint8_t what_of_function(const char *function)
 	return WHAT_NONE;
 }
 
-/* By the code that returns to an address: what of a header of C++'s is in it, else, if that is the library's, itself. */
+/* By the code that returns to an address: what of a header of C++'s is in it, else, if that is a library's, itself. */
 static uint8_t what_of_code(const struct analysed *file, const struct result_module *module,
 	uint64_t address, bool is_library)
 {
 	struct symbol code = symbols_find(file->symbols, module->path, address - 1 - module->bias);
 	uint8_t what = code.header_function ? what_of_function(code.header_function) : WHAT_NONE;
-	return what == WHAT_NONE && is_library && code.function ? what_of_function(code.function)
-								: what;
+	bool is_theirs = is_library || code.is_system;
+	return what == WHAT_NONE && is_theirs && code.function ? what_of_function(code.function)
+							       : what;
 }
 
 /* By what the program calls there. */
@@ -167,9 +169,11 @@ static uint8_t what_of_futex(const struct analysed *file, const struct result_lo
 	uint8_t what = WHAT_NONE;
 	if (waits && lock->what != WHAT_JOIN)
 		what = what_of_code(file, waits, entry, true);
+	if (what == WHAT_NONE && calls && calls != waits)
+		what = what_of_call(file, calls, lock->site);
 	if (what == WHAT_NONE && calls)
 		what = what_of_code(file, calls, lock->site, calls == waits);
-	if (what == WHAT_NONE && calls)
+	if (what == WHAT_NONE && calls == waits && calls)
 		what = what_of_call(file, calls, lock->site);
 	/* Debian's has no symbols; a team's threads that nobody called from the program wait at barriers. */
 	if (what == WHAT_NONE && waits && strstr(waits->path, "libgomp") &&
@@ -178,12 +182,22 @@ static uint8_t what_of_futex(const struct analysed *file, const struct result_lo
 	return what;
 }
 
+/* Where threads spin in a barrier of C++'s headers, it is one. */
+static uint8_t what_of_place(const struct analysed *file, const struct result_lock *lock)
+{
+	const struct result_module *module = results_module(file->results, lock->pid, lock->site);
+	uint8_t what = module ? what_of_code(file, module, lock->site, false) : WHAT_NONE;
+	return what == WHAT_BARRIER ? what : WHAT_NONE;
+}
+
 static int name_futexes(struct analysed *file)
 {
 	bool is_changed = false;
 	for (size_t i = 0; i < file->results->lock_count; i++) {
 		const struct result_lock *lock = &file->results->locks[i];
-		uint8_t what = lock->is_futex ? what_of_futex(file, lock) : WHAT_NONE;
+		uint8_t what = lock->is_futex  ? what_of_futex(file, lock)
+			       : lock->is_code ? what_of_place(file, lock)
+					       : WHAT_NONE;
 		if (what == WHAT_NONE)
 			continue;
 		results_set_futex(file->results, i, what);

@@ -48,3 +48,8 @@ bool runtime_spins(const char *path)
 	const struct runtime *found = find(path);
 	return found && found->spins;
 }
+
+const char *runtime_lock(const char *symbol)
+{
+	return strcmp(symbol, "_PyRuntime") == 0 ? "Python's GIL" : NULL;
+}

@@ -11,4 +11,7 @@ bool runtime_is(const char *path);
 /* Whether it is one whose threads spin before they sleep: OpenMP's, oneTBB. */
 bool runtime_spins(const char *path);
 
+/* What a variable of a language's interpreter, by its symbol, has locks for: "Python's GIL"; NULL: not known. */
+const char *runtime_lock(const char *symbol);
+
 #endif

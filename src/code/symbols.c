@@ -116,6 +116,15 @@ static bool is_system_header(Dwarf_Die *unit, const char *path)
 	       !begins_with(path, "/usr/src/");
 }
 
+/* As the linker would call it. */
+static const char *name_of_function(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	const char *name =
+		dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
+	return name ? name : dwarf_diename(die);
+}
+
 /* Where the code of a system header, put into other code by the compiler, was called from. */
 static void leave_headers(
 	struct code_index *index, Dwarf_Die *unit, Dwarf_Addr address, struct symbol *symbol)
@@ -139,8 +148,7 @@ static void leave_headers(
 			return;
 		symbol->file = path;
 		symbol->line = (uint32_t)line;
-		symbol->header_function = dwarf_formstring(
-			dwarf_attr_integrate(&scopes[i], DW_AT_linkage_name, &attribute));
+		symbol->header_function = name_of_function(&scopes[i]);
 	}
 }
 
@@ -168,15 +176,6 @@ static struct symbol module_find(struct module *module, uint64_t address)
 	if (module->has_lines)
 		find_line(module, address, &ret);
 	return ret;
-}
-
-/* As the linker would call it. */
-static const char *name_of_function(Dwarf_Die *die)
-{
-	Dwarf_Attribute attribute;
-	const char *name =
-		dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
-	return name ? name : dwarf_diename(die);
 }
 
 static size_t module_inlined(

@@ -47,6 +47,16 @@ static int begin_wait(struct blame *blame, const struct account *account, uint32
 	return 0;
 }
 
+/* One object, or the two words at which the C library lets threads wait for one condition in turn. As indices plus one. */
+static bool is_same_condition(const struct blame *blame, uint32_t last, uint32_t next)
+{
+	if (last == 0 || last == next)
+		return last == next;
+	const struct object *a = &blame->objects[last - 1], *b = &blame->objects[next - 1];
+	return a->what == WHAT_FUTEX && b->what == WHAT_FUTEX && a->pid == b->pid &&
+	       (a->address ^ b->address) == sizeof(uint32_t);
+}
+
 static int end_wait(struct blame *blame, const struct account *account, uint32_t index)
 {
 	struct blame_thread *mine = &blame->threads[index];
@@ -58,7 +68,7 @@ static int end_wait(struct blame *blame, const struct account *account, uint32_t
 	object_settle(object, account);
 	episode_leave(object, account);
 	mine->object = 0;
-	if (mine->last_object != number + 1)
+	if (!is_same_condition(blame, mine->last_object, number + 1))
 		mine->timed_out = 0;
 	mine->last_object = number + 1;
 	uint8_t rank = account->threads[index].rank;

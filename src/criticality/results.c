@@ -50,10 +50,10 @@ double results_unseen_share(const struct results *results)
 void results_set_futex(struct results *results, size_t lock, uint8_t what)
 {
 	struct result_lock *futex = &results->locks[lock];
-	if (!futex->is_futex)
+	if (!futex->is_futex && !futex->is_code)
 		return;
-	/* Whose waiters let one another go is a lock. */
-	futex->is_held |= futex->what == WHAT_FUTEX && (what == WHAT_SEM || what == WHAT_COND);
+	/* Whose waiters let one another go is a lock. A condition may be, too, which shows as turns. */
+	futex->is_held |= futex->what == WHAT_FUTEX && what == WHAT_SEM;
 	futex->what = what;
 }
 

@@ -32,7 +32,7 @@ struct result_lock {
 	uint32_t pid;
 	uint8_t what; /* of a futex: what it was used for, as far as can be told */
 	bool is_futex;
-	bool is_held; /* a lock, also one made of a semaphore or condition: its holders are to blame, blame.h */
+	bool is_held; /* a lock, also one made of a semaphore: its holders are to blame, blame.h */
 	uint64_t address, site; /* of itself; of its first use */
 	uint64_t entry; /* futex: code that entered the kernel to wait; 0 if unknown */
 	uint64_t init_site; /* of its initialisation; 0: not seen */
@@ -203,8 +203,8 @@ const struct result_module *results_module(
 	const struct results *results, uint32_t pid, uint64_t address);
 
 /*
- * Says what a futex is, where the caller knows better (by the name of the function that waits): any of those of
- * the C library. Whether a semaphore or a condition serves as a lock is known by its use. Then the findings are to be found again.
+ * Says what a futex, or a place where threads spin, is, where the caller knows better (by the name of the function that waits): any
+ * of those of the C library. Whether a semaphore serves as a lock is known by its use. Then the findings are to be found again.
  */
 void results_set_futex(struct results *results, size_t lock, uint8_t what);
 

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/runtimes.h"
 #include "report/criticality_view.h"
 
 #include <inttypes.h>
@@ -125,6 +126,8 @@ static bool add_object(struct strbuf *out, const struct results *results,
 	strbuf_add(out, place.symbol);
 	if (place.offset > 0)
 		strbuf_addf(out, "+%" PRIu64, place.offset);
+	if (runtime_lock(place.symbol))
+		strbuf_addf(out, " (%s)", runtime_lock(place.symbol));
 	return true;
 }
 

@@ -176,6 +176,50 @@ static void a_semaphore_in_turn_is_a_lock_for_the_kernel_too(void **state)
 	assert_int_equal(r->findings[0].kind, FINDING_LOCK);
 }
 
+/* A pool: who has made the last piece lets go whom it waited with before, and the kernel's recorder sees but a futex. */
+static void a_condition_of_a_pool_is_no_lock_for_the_kernel(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	start_two(a, 0);
+	futex(a, 0, MAIN + 1, EVENT_WAIT, 5, 0);
+	futex(a, MS, MAIN + 1, EVENT_WOKEN, 5, MAIN);
+	futex(a, MS, MAIN, EVENT_WAIT, 5, 0);
+	futex(a, 20 * MS, MAIN, EVENT_WOKEN, 5, MAIN + 1);
+	AUTO(results) struct results *r = finish(a, 20 * MS);
+	results_set_futex(r, 0, WHAT_COND);
+	assert_int_equal(results_find_again(r), 0);
+	assert_int_equal(r->findings[0].kind, FINDING_SERIAL);
+	assert_int_equal(r->threads[r->findings[0].thread].tid, MAIN + 1);
+}
+
+/* The C library lets them wait at one word of a condition and at the next in turn. */
+static void waits_that_time_out_go_on_at_the_other_word(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	start_two(a, 0);
+	for (uint64_t k = 0; k < 20; k++) {
+		uint32_t waiter = MAIN + k % 2;
+		const struct event timed_out = { .time_ns = k * MS + 900 * US,
+			.tid = waiter,
+			.kind = EVENT_PASS,
+			.what = WHAT_FUTEX,
+			.object = 40,
+			.flags = EVENT_WAITED | EVENT_TIMED_OUT };
+		futex(a, k * MS, waiter, EVENT_WAIT, 40, 0);
+		send(a, timed_out);
+		futex(a, k * MS + 900 * US, waiter, EVENT_WAIT, 44, 0);
+		futex(a, (k + 1) * MS, waiter, EVENT_WOKEN, 44, MAIN + 1 - k % 2);
+	}
+	AUTO(results) struct results *r = finish(a, 20 * MS);
+	for (size_t i = 0; i < r->lock_count; i++)
+		results_set_futex(r, i, WHAT_COND);
+	assert_int_equal(results_find_again(r), 0);
+	assert_int_equal(r->findings[0].kind, FINDING_LOCK);
+	assert_true(r->findings[0].share > 0.45);
+}
+
 /* n rounds; thread `late` takes `late_ms` to the barrier, the others 1 ms. */
 static struct results *rounds_at_a_barrier(uint64_t late_ms, uint64_t others_us)
 {
@@ -636,6 +680,8 @@ int main(void)
 		cmocka_unit_test(a_hot_lock_is_found_and_costs_what_it_serialises),
 		cmocka_unit_test(a_futex_is_what_it_is_used_for),
 		cmocka_unit_test(a_semaphore_in_turn_is_a_lock_for_the_kernel_too),
+		cmocka_unit_test(a_condition_of_a_pool_is_no_lock_for_the_kernel),
+		cmocka_unit_test(waits_that_time_out_go_on_at_the_other_word),
 		cmocka_unit_test(who_waits_for_a_waiting_holder_waits_for_what_that_waits_for),
 		cmocka_unit_test(longer_waits_for_cores_than_threads_explain_are_of_others),
 		cmocka_unit_test(waiting_at_a_spin_lock_is_spinning),
