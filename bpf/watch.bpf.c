@@ -69,7 +69,7 @@ static __always_inline void leave_to_wait(
 {
 	leaves->woken_ns = 0; /* before it can be woken */
 	set_active(leaves, false, now_ns);
-	tell_block(prev, leaves, now_ns);
+	tell_call(prev, leaves, WATCH_BLOCK, now_ns);
 	if (!is_being_woken(prev, leaves))
 		return;
 	leaves->waker = WATCH_WAKER_UNKNOWN;
@@ -92,7 +92,10 @@ int BPF_PROG(on_switch, bool is_preempted, struct task_struct *prev, struct task
 	compare_clocks(now_ns);
 	if (leaves && can_run) {
 		set_active(leaves, !is_on_cpu, now_ns);
-		tell(prev, WATCH_PREEMPT, 0, now_ns);
+		if (!is_preempted && syscall_of(user_registers()) == __NR_sched_yield)
+			tell_call(prev, leaves, WATCH_YIELD, now_ns);
+		else
+			tell(prev, WATCH_PREEMPT, 0, now_ns);
 	} else if (leaves) {
 		leave_to_wait(prev, leaves, now_ns);
 	}

@@ -98,6 +98,7 @@ enum watch_kind {
 	WATCH_BLOCK, /* left its core to wait; syscall and its arguments, and site, say why */
 	WATCH_RUN, /* got a core; other: the core; since when it could run, and by whom, if it waited */
 	WATCH_PREEMPT, /* lost its core, can run */
+	WATCH_YIELD, /* the same by sched_yield(); site and caller as of BLOCK */
 	/* A request to a disk, of the thread that caused it; other: enum watch_request. */
 	WATCH_DISK_QUEUE,
 	WATCH_DISK_START,
@@ -122,7 +123,7 @@ struct watch_event {
 	union {
 		struct {
 			__u64 object; /* BLOCK: first argument of the system call */
-			__u64 site; /* BLOCK: where user code called the kernel */
+			__u64 site; /* BLOCK, YIELD: where user code called the kernel */
 		};
 		struct {
 			__u64 woken_ns; /* RUN: 0: it did not wait, or this is not known */
@@ -135,7 +136,7 @@ struct watch_event {
 		};
 		char name[WATCH_NAME_BYTES]; /* FOUND, START, EXIT, EXEC: of the thread */
 	};
-	__u64 caller; /* START: the start routine; BLOCK: where the program's own code, else a library's, goes on after its call; 0 if unknown */
+	__u64 caller; /* START: the start routine; BLOCK, YIELD: where the program's own code, else a library's, goes on after its call; 0 if unknown */
 	__u32 tid, pid;
 	__u32 other; /* BLOCK: third argument of the system call, cut */
 	__s16 syscall; /* BLOCK: its number; negative: not in a system call */

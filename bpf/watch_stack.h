@@ -250,10 +250,11 @@ static __always_inline __u64 find_caller(struct task_struct *task, struct watch_
 	return found;
 }
 
-static __always_inline void tell_block(
-	struct task_struct *task, struct watch_thread *thread, __u64 now_ns)
+/* kind: WATCH_BLOCK, WATCH_YIELD. */
+static __always_inline void tell_call(
+	struct task_struct *task, struct watch_thread *thread, enum watch_kind kind, __u64 now_ns)
 {
-	struct watch_event *event = has_events ? reserve_event(task, WATCH_BLOCK, now_ns) : NULL;
+	struct watch_event *event = has_events ? reserve_event(task, kind, now_ns) : NULL;
 	if (!event)
 		return;
 	struct pt_regs *regs = user_registers();

@@ -359,13 +359,17 @@ EXPORT bool GOMP_sections_end_cancel(void)
 /* A program that is only tuned does not pay for two looks at the clock. */
 uint64_t omp_asks(void)
 {
-	return sink_mode == SINK_OFF ? 0 : is_tracing() ? trace_asks() : clock_ns();
+	if (sink_mode == SINK_OFF)
+		return 0;
+	trace_hide_yields(true);
+	return is_tracing() ? trace_asks() : clock_ns();
 }
 
 void omp_entered(const void *lock, uint64_t start_ns, uint32_t flags, const void *caller)
 {
 	if (sink_mode == SINK_OFF)
 		return;
+	trace_hide_yields(false);
 	uint64_t end_ns = clock_ns();
 	bool has_waited = end_ns - start_ns >= OMP_NOTICEABLE_NS;
 	if (is_tracing() && has_waited)

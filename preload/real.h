@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -89,6 +90,8 @@ int __openat64_2(int directory, const char *path, int flags);
 	X(cnd_broadcast)                                                                           \
 	X(thrd_create)                                                                             \
 	X(prctl)                                                                                   \
+	X(sched_yield)                                                                             \
+	X(thrd_yield)                                                                              \
 	X(nanosleep)                                                                               \
 	X(clock_nanosleep)                                                                         \
 	X(usleep)                                                                                  \

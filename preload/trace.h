@@ -31,6 +31,12 @@ void trace_task_begin(struct task *task);
 void trace_task_end(struct task *task);
 void trace_try_failed(uint32_t kind, const void *object, const void *caller);
 
+/* Before and after sched_yield(): called in a loop, that is a loop of tries at the place that calls it. */
+void trace_yields(const void *caller);
+void trace_yielded(void);
+/* Whether the thread may be in a wait that is known only afterwards (trace_wait_past()): its loops are part of that. */
+void trace_hide_yields(bool hides);
+
 /* Who did something, and when: created a thread, or let one go. */
 struct birth {
 	uint64_t time_ns;

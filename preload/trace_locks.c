@@ -9,6 +9,11 @@ static bool is_tried_again(const void *object, uint64_t time_ns)
 	       cpu_clock_at(&self.cpu, time_ns) - self.tried_cpu_ns < TRY_GAP_CPU_NS;
 }
 
+static bool is_place(uint32_t kind, const void *object, const void *caller)
+{
+	return kind == SYNC_SPIN && object == caller;
+}
+
 void trace_try_failed(uint32_t kind, const void *object, const void *caller)
 {
 	uint64_t time_ns = now();
@@ -18,11 +23,15 @@ void trace_try_failed(uint32_t kind, const void *object, const void *caller)
 		self.tried_cpu_ns = self.cpu.cpu_ns;
 		return;
 	}
+	/* Who calls again has waited from the first time on; a lock that is tried once is often done without. */
+	uint64_t since_ns = is_again && is_place(kind, object, caller) ? self.tried_ns : time_ns;
 	char frame = 0;
 	if (!enter())
 		return;
 	if (!is_nested(&frame)) {
-		put(time_ns, head_of(is_again ? TRACE_WAIT : TRACE_TRY_FAILED, kind, 0),
+		if (self.budget.held_count > 0)
+			budget_tell_held();
+		put(since_ns, head_of(is_again ? TRACE_WAIT : TRACE_TRY_FAILED, kind, 0),
 			(uintptr_t)object, caller, 0);
 		self.trying = is_again ? TRY_WAITS : TRY_ONCE;
 		self.tried = object;
@@ -32,6 +41,25 @@ void trace_try_failed(uint32_t kind, const void *object, const void *caller)
 		self.tried_by = caller;
 	}
 	leave();
+}
+
+void trace_yields(const void *caller)
+{
+	bool is_part = self.trying != TRY_NONE && self.tried != caller &&
+		       is_tried_again(self.tried, now());
+	if (!is_part && !self.hides_yields && !self.slot)
+		trace_try_failed(SYNC_SPIN, caller, caller);
+}
+
+void trace_hide_yields(bool hides)
+{
+	self.hides_yields = hides;
+}
+
+void trace_yielded(void)
+{
+	if (self.trying == TRY_WAITS)
+		self.tried_ns = now();
 }
 
 /* Acquiring and releasing without a wait. */

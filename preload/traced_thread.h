@@ -77,6 +77,7 @@ struct thread {
 	struct profile_slot *slot; /* NULL: not profiled */
 	uint64_t stretch; /* that the last event began */
 	bool is_busy; /* in this library: a signal handler's events are lost meanwhile */
+	bool hides_yields;
 	uint32_t trying; /* enum try_state */
 	uint32_t tried_kind;
 	const void *tried; /* object of the last failed try */

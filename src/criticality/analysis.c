@@ -207,14 +207,17 @@ static int end_spin(struct analysis *analysis, struct spin *spin)
 	return is_waiting ? play(analysis, &woken) : 0;
 }
 
-/* Threads that have not tried again work since SPIN_GAP_NS after their last try. */
+/* Threads that have not tried again work since SPIN_GAP_NS after their last try, or since they got a core after it. */
 static int end_late_spins(struct analysis *analysis, uint64_t time_ns)
 {
 	for (;;) {
 		struct spin *first = NULL;
-		for (size_t i = 0; i < analysis->spin_count; i++)
-			if (!first || analysis->spins[i].last.time_ns < first->last.time_ns)
-				first = &analysis->spins[i];
+		for (size_t i = 0; i < analysis->spin_count; i++) {
+			struct spin *spin = &analysis->spins[i];
+			bool is_earlier = !first || spin->last.time_ns < first->last.time_ns;
+			if (is_earlier && !spin->is_off_core)
+				first = spin;
+		}
 		if (!first || first->last.time_ns + SPIN_GAP_NS >= time_ns)
 			return 0;
 		int code = account_advance(&analysis->account, first->last.time_ns + SPIN_GAP_NS);
@@ -225,37 +228,59 @@ static int end_late_spins(struct analysis *analysis, uint64_t time_ns)
 	}
 }
 
+/* Of a sched_yield(): a try at a place in the code. */
+static bool is_yield(const struct event *event)
+{
+	return event->kind == EVENT_TRY_FAILED && event_is_at_place(event);
+}
+
+/* Where others, or it, called that in loops before, the first one is known to be for nothing else. */
+static bool is_known_to_wait(struct analysis *analysis, const struct event *event)
+{
+	struct object *object = is_yield(event) ? blame_object(&analysis->blame, event->pid,
+							  event->what, event->object)
+						: NULL;
+	return event->what == WHAT_NONE || (object && object->waits > 0);
+}
+
+static int wait_by_tries(struct analysis *analysis, struct spin *spin)
+{
+	spin->is_waiting = true;
+	struct event wait = spin->last;
+	wait.kind = EVENT_WAIT;
+	wait.value = 0;
+	int code = play(analysis, &wait);
+	struct object *object =
+		code == 0 && wait.what != WHAT_NONE
+			? blame_object(&analysis->blame, wait.pid, wait.what, wait.object)
+			: NULL;
+	if (object)
+		object->spins += analysis->account.is_inside;
+	return code;
+}
+
 /* A failed trylock; the second one in a row on the same object begins a wait for it. */
 static int take_try(struct analysis *analysis, const struct event *event)
 {
 	struct spin *spin = find_spin(analysis, event->pid, event->tid);
-	int code = play(analysis, event);
+	int code = event->what == WHAT_NONE || is_yield(event) ? 0 : play(analysis, event);
 	if (code < 0)
 		return code;
 	if (spin && (spin->last.object != event->object || spin->last.what != event->what)) {
 		code = end_spin(analysis, spin);
 		spin = NULL;
 	}
+	bool is_again = spin != NULL;
 	if (!spin) {
 		if (code < 0 || mem_grow(&analysis->spins, &analysis->spin_capacity,
 					analysis->spin_count + 1, sizeof *analysis->spins) < 0)
 			return code < 0 ? code : -ENOMEM;
-		analysis->spins[analysis->spin_count++] = (struct spin){ .last = *event };
-		return 0;
+		spin = &analysis->spins[analysis->spin_count++];
+		*spin = (struct spin){ 0 };
 	}
 	spin->last = *event;
-	if (spin->is_waiting)
-		return 0;
-	spin->is_waiting = true;
-	struct event wait = *event;
-	wait.kind = EVENT_WAIT;
-	wait.value = 0;
-	code = play(analysis, &wait);
-	struct object *object =
-		code == 0 ? blame_object(&analysis->blame, wait.pid, wait.what, wait.object) : NULL;
-	if (object)
-		object->spins += analysis->account.is_inside;
-	return code;
+	bool begins = !spin->is_waiting && (is_again || is_known_to_wait(analysis, event));
+	return begins ? wait_by_tries(analysis, spin) : 0;
 }
 
 /* One event of its wait that a thread's samples tell of, at the clock's time. */
@@ -309,9 +334,10 @@ static bool is_in_runtime(const struct analysis *analysis, uint32_t pid, uint64_
 /* Where a library records what a runtime is called for, its waits are known: only who is seen by the scheduler spins there. */
 static int take_sample(struct analysis *analysis, struct thread *thread, const struct event *event)
 {
-	bool is_inside = is_in_runtime(analysis, event->pid, event->site);
+	bool is_called_inside = is_in_runtime(analysis, event->pid, event->value);
+	bool is_inside = is_called_inside || is_in_runtime(analysis, event->pid, event->site);
 	bool is_unknown = !is_inside || analysis->account.has_cores;
-	uint64_t place = is_in_runtime(analysis, event->pid, event->value) ? 0 : event->value;
+	uint64_t place = is_called_inside ? 0 : event->value;
 	bool spins = is_unknown && (place || is_inside);
 	int code = 0;
 	if (thread->is_spinning && (!spins || place != thread->spins_at))
@@ -321,6 +347,29 @@ static int take_sample(struct analysis *analysis, struct thread *thread, const s
 	if (code == 0 && spins && !thread->is_waiting)
 		code = begin_spinning(analysis, thread, event, place);
 	return code;
+}
+
+/*
+ * What a recorder tells of a loop of sched_yield(). The threads of a runtime wait so for nobody knows what: false, where that is
+ * recorded otherwise. How it ended is not known.
+ */
+static bool take_place(const struct analysis *analysis, struct event *event)
+{
+	event->flags &= (uint16_t)~EVENT_WAITED;
+	if (!is_in_runtime(analysis, event->pid, event->site))
+		return true;
+	event->what = WHAT_NONE;
+	event->object = event->site = 0;
+	if (event->kind == EVENT_PASS)
+		event->kind = EVENT_WOKEN;
+	return analysis->account.has_cores;
+}
+
+/* Who tries has lost its core, or got one. */
+static void keep_spin(struct spin *spin, const struct event *event)
+{
+	spin->is_off_core = event->kind == EVENT_PREEMPT;
+	spin->last.time_ns = event->time_ns;
 }
 
 /* Getting a core and losing it are not what a thread does. */
@@ -417,17 +466,24 @@ static int take_event(struct analysis *analysis, const struct event *event)
 	struct thread *spinner = find_spinner(analysis, event);
 	if (spinner && event->kind == EVENT_SAMPLE)
 		return take_sample(analysis, spinner, event);
-	if (spinner && spinner->is_spinning && is_step(event) &&
-		(code = end_spinning(analysis, spinner, event)) < 0)
+	struct event own = *event;
+	if (event_is_at_place(event) && !take_place(analysis, &own))
+		return 0;
+	bool is_spinning = spinner && spinner->is_spinning && is_step(event);
+	if (is_spinning && is_yield(event) && own.object == spinner->spins_at)
+		return 0;
+	if (is_spinning && (code = end_spinning(analysis, spinner, event)) < 0)
 		return code;
 	if (event->kind == EVENT_TRY_FAILED)
-		return take_try(analysis, event);
+		return take_try(analysis, &own);
 	struct spin *spin = analysis->spin_count > 0 && !event_is_aside(event)
 				    ? find_spin(analysis, event->pid, event->tid)
 				    : NULL;
-	if (spin && (code = end_spin(analysis, spin)) < 0)
-		return code;
-	return play(analysis, event);
+	if (spin && is_step(event))
+		code = end_spin(analysis, spin);
+	else if (spin)
+		keep_spin(spin, event);
+	return code < 0 ? code : play(analysis, &own);
 }
 
 static int fail(int code, struct err *err)

@@ -10,6 +10,7 @@
 struct spin {
 	struct event last; /* the last failure */
 	bool is_waiting; /* after the second one in a row */
+	bool is_off_core;
 };
 
 /* A call that was on some thread's stack. */

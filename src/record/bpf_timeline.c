@@ -390,6 +390,19 @@ static int exec(struct bpf_timeline *timeline, const struct watch_event *event)
 	return status < 0 ? status : read_modules(timeline, event);
 }
 
+/* Where it is called again and again, a loop of tries. */
+static int yield(struct bpf_timeline *timeline, const struct watch_event *event)
+{
+	struct event try = event_of(event, EVENT_TRY_FAILED);
+	try.what = WHAT_SPIN;
+	try.site = event->caller ? event->caller : event->site;
+	try.object = try.site;
+	int status = 0;
+	if (!address_spaces_find(&timeline->spaces, event->pid, event->site))
+		status = read_modules(timeline, event);
+	return status < 0 ? status : emit(timeline, &try);
+}
+
 static int change(struct bpf_timeline *timeline, struct timeline_thread *thread,
 	const struct watch_event *event)
 {
@@ -403,6 +416,9 @@ static int change(struct bpf_timeline *timeline, struct timeline_thread *thread,
 				  : begin_wait(timeline, thread, event, find_call(event->syscall));
 	case WATCH_RUN:
 		return run(timeline, thread, event);
+	case WATCH_YIELD:
+		status = yield(timeline, event);
+		return status < 0 ? status : emit(timeline, &preempted);
 	case WATCH_PREEMPT:
 		return emit(timeline, &preempted);
 	case WATCH_EXIT:

@@ -52,20 +52,30 @@ static uint64_t look_once(struct spin_places *places, uint32_t pid, uint64_t at)
 	return found;
 }
 
-static bool is_in_runtime(const struct address_spaces *spaces, uint32_t pid, uint64_t address)
+/* The file that has the code; NULL: not known. */
+static const char *file_of(const struct address_spaces *spaces, uint32_t pid, uint64_t address)
 {
 	const struct mapping *mapping = address_spaces_find(spaces, pid, address);
-	return mapping && runtime_is(spaces->modules[mapping->module]);
+	return mapping ? spaces->modules[mapping->module] : NULL;
 }
 
 uint64_t spin_places_find(struct spin_places *places, const struct address_spaces *spaces,
 	uint32_t pid, uint64_t at, const uint64_t *callers, size_t count)
 {
 	uint64_t found = look_once(places, pid, at);
-	if (!found || !is_in_runtime(spaces, pid, found))
+	const char *file = found ? file_of(spaces, pid, found) : NULL;
+	if (!file || !runtime_is(file))
 		return found ? found + 1 : 0;
-	for (size_t i = 0; i < count; i++)
-		if (!is_in_runtime(spaces, pid, callers[i]))
+	uint64_t spinner = found + 1;
+	bool is_spinner_known = runtime_spins(file);
+	for (size_t i = 0; i < count; i++) {
+		file = file_of(spaces, pid, callers[i]);
+		if (!file || !runtime_is(file))
 			return callers[i];
-	return found + 1;
+		if (!is_spinner_known && runtime_spins(file)) {
+			spinner = callers[i];
+			is_spinner_known = true;
+		}
+	}
+	return spinner;
 }

@@ -15,7 +15,8 @@ void spin_places_release(struct spin_places *places);
 
 /*
  * Where the program spins that is about to execute the instruction `at`: in a library that all programs have, the innermost
- * of the callers outside such libraries. As of a call: an address behind it. 0: it does not, or nothing is known.
+ * of the callers outside such libraries, else of those in one whose threads spin. As of a call: an address behind it. 0: it
+ * does not, or nothing is known.
  */
 uint64_t spin_places_find(struct spin_places *places, const struct address_spaces *spaces,
 	uint32_t pid, uint64_t at, const uint64_t *callers, size_t count);

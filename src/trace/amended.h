@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A timeline as those need it who make something of what threads did (the replay, models): conditions with a mutex of their own are
- * ordinary ones (any_cond.h), and sections that a recorder's budget left out are put back (left_out.h).
+ * ordinary ones (any_cond.h), sections that a recorder's budget left out are put back (left_out.h), and loops of sched_yield() work.
  *
  *	AUTO_RELEASE(amended) struct amended run = { .path = path };
  *	int code = amended_look(&run, err);

@@ -51,7 +51,7 @@ enum event_kind {
 	EVENT_WOKEN, /* value: tid of the waker, 0 if unknown */
 	EVENT_PASS, /* acquired, left, returned; value, if it waited: tid of the waker, 0 if unknown */
 	EVENT_RELEASE,
-	EVENT_TRY_FAILED, /* a trylock that did not get the lock */
+	EVENT_TRY_FAILED, /* a trylock that did not get the lock; what: spin, object: site: sched_yield() */
 	EVENT_REGION_BEGIN, /* object: id of a name */
 	EVENT_REGION_END,
 	EVENT_REQUEST_BEGIN, /* value: the request's number; what: WHAT_NONE, or WHAT_IO: from accepting
@@ -192,6 +192,14 @@ static inline bool event_is_aside(const struct event *event)
 	       (event->kind == EVENT_NAME && event->what == WHAT_STACK) ||
 	       event->kind == EVENT_INIT || event->kind == EVENT_FRAME ||
 	       event->kind == EVENT_LEFT_OUT || event->kind == EVENT_CALLER;
+}
+
+/* Of a loop of sched_yield(), which waits for what only the program knows: of an object that is the place in its code. */
+static inline bool event_is_at_place(const struct event *event)
+{
+	return event->what == WHAT_SPIN && event->object && event->object == event->site &&
+	       (event->kind == EVENT_TRY_FAILED || event->kind == EVENT_WAIT ||
+		       event->kind == EVENT_PASS);
 }
 
 /* A mutex that was taken without waiting: what a recorder with a budget may leave out. */

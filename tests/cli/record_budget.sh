@@ -21,7 +21,7 @@ steps() {
 	awk -F, -v often="$(awk -F, '$4 == "pass" { print $6; exit }' "$1")" '
 		BEGIN { names["often"] }
 		$4 == "wait" || $4 == "pass" || $4 == "release" {
-			if ($5 == "join" || $6 == often) next
+			if ($5 == "join" || $5 == "spin" || $6 == often) next # main yields until the waiter is there
 			if (!($3 in threads)) threads[$3] = ++count
 			print threads[$3], $4, $5, ($11 ? $11 : "free")
 		}' "$1" | sort

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -80,6 +81,19 @@ static void wait_trylock(void)
 	while (pthread_mutex_trylock(&mutex) == EBUSY)
 		continue;
 	give_mutex();
+}
+
+static atomic_int may_go_on;
+
+static void wait_yield(void)
+{
+	while (!atomic_load(&may_go_on))
+		sched_yield();
+}
+
+static void let_go_on(void)
+{
+	atomic_store(&may_go_on, 1);
 }
 
 /* Read-write locks, spin locks. */
@@ -283,6 +297,7 @@ static const struct wait_case {
 	{ "timedlock", take_mutex, wait_timedlock, give_mutex, false },
 	{ "clocklock", take_mutex, wait_clocklock, give_mutex, false },
 	{ "trylock", take_mutex, wait_trylock, give_mutex, true },
+	{ "yield", NULL, wait_yield, let_go_on, true },
 	{ "read", take_write, wait_read, give_rwlock, false },
 	{ "timed_read", take_write, wait_timed_read, give_rwlock, false },
 	{ "write", take_read, wait_write, give_rwlock, false },

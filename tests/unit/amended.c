@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A wait with a condition's own mutex; then a section, the same at the same place of which only the signal is there. */
+/* A loop of sched_yield(), in which b works. A wait with a condition's own mutex; then a section, the same at the same place of which only the signal is there. */
 static const char timeline[] = "time_ns,tid,event,what,object,site,value,flags\n"
 			       "0,a,start\n"
 			       "0,b,start\n"
@@ -29,7 +29,10 @@ static const char timeline[] = "time_ns,tid,event,what,object,site,value,flags\n
 			       "5,b,release,cond,more,8\n"
 			       "6,b,release,mutex,jobs\n"
 			       "7,b,release,cond,more,8\n"
-			       "8,b,left_out,,1,,1\n";
+			       "8,b,try_failed,spin,9,9\n"
+			       "8,b,wait,spin,9,9\n"
+			       "9,b,pass,spin,9,9,,waited|timed_out\n"
+			       "9,b,left_out,,1,,1\n";
 
 struct counts {
 	size_t passes_of_mutexes, events;
@@ -40,6 +43,7 @@ static int count(void *context, const struct event *event, struct err *err)
 	struct counts *counts = context;
 	(void)err;
 	counts->events++;
+	assert_int_not_equal(event->what, WHAT_SPIN);
 	counts->passes_of_mutexes += event->kind == EVENT_PASS && event->what == WHAT_MUTEX &&
 				     !(event->flags & EVENT_IMPLICIT);
 	return 0;

@@ -144,6 +144,63 @@ static void a_sample_is_worth_what_accrued_since_the_one_before(void **state)
 	assert_int_equal(found->frames[1], 0x20);
 }
 
+/* MAIN + 1 yields at 0x1800, gets its core back 1 ms later, and works for `work_us` until it yields again; ten times. */
+static struct results *yields(const char *module, uint64_t work_us)
+{
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	send(a, (struct event){ .kind = EVENT_NAME,
+			.tid = MAIN,
+			.what = WHAT_MODULE,
+			.object = 0x1000,
+			.value = 0x2000,
+			.text = module });
+	uint64_t now = 0;
+	for (uint32_t i = 0; i < 2; i++) {
+		at(a, 0, MAIN + i, EVENT_THREAD_START, WHAT_NONE, 0);
+		at(a, 0, MAIN + i, EVENT_RUN, WHAT_NONE, 0);
+	}
+	for (uint32_t k = 0; k < 10; k++) {
+		send(a, (struct event){ .time_ns = now += work_us * US,
+				.tid = MAIN + 1,
+				.kind = EVENT_TRY_FAILED,
+				.what = WHAT_SPIN,
+				.object = 0x1800,
+				.site = 0x1800 });
+		at(a, now, MAIN + 1, EVENT_PREEMPT, WHAT_NONE, 0);
+		at(a, now += MS, MAIN + 1, EVENT_RUN, WHAT_NONE, 0);
+	}
+	return finish(a, now + MS);
+}
+
+/* From the second one on, until 10 us after the core came back. */
+static void who_yields_in_a_loop_waits_also_without_a_core(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = yields("/usr/bin/program", 1);
+	assert_int_equal(thread_of(r, MAIN + 1)->waited_ns[WHAT_SPIN], 9 * MS + (8 + 10) * US);
+	assert_true(r->locks[0].is_code);
+	assert_int_equal(r->locks[0].spins, 1);
+	assert_exact(r);
+}
+
+static void who_yields_between_pieces_of_work_works(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = yields("/usr/bin/program", 100);
+	assert_int_equal(thread_of(r, MAIN + 1)->waited_ns[WHAT_SPIN], 0);
+	assert_int_equal(r->lock_count, 0);
+}
+
+/* At once: it does nothing else there. At no object that anybody could name. */
+static void a_runtime_yields_for_nobody_knows_what(void **state)
+{
+	(void)state;
+	AUTO(results) struct results *r = yields("/usr/lib/libomp.so.5", 1);
+	assert_int_equal(thread_of(r, MAIN + 1)->waited_ns[WHAT_NONE], 10 * MS + (9 + 10) * US);
+	assert_int_equal(r->lock_count, 0);
+	assert_exact(r);
+}
+
 /* Two threads on two cores, one of which is seen in OpenMP's runtime from 2 ms on until 7, for all the scheduler knows at work. */
 static struct results *sampled_in_a_runtime(const char *module)
 {
@@ -469,6 +526,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trylock_loops_count_as_waiting_until_they_stop),
 		cmocka_unit_test(tries_before_a_sleep_are_no_spinning),
+		cmocka_unit_test(who_yields_in_a_loop_waits_also_without_a_core),
+		cmocka_unit_test(who_yields_between_pieces_of_work_works),
+		cmocka_unit_test(a_runtime_yields_for_nobody_knows_what),
 		cmocka_unit_test(samples_carry_the_criticality_of_their_thread),
 		cmocka_unit_test(the_blame_of_sampled_code_is_all_that_accrued),
 		cmocka_unit_test(a_sample_is_worth_what_accrued_since_the_one_before),

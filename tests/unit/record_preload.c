@@ -52,17 +52,31 @@ static void each_wait_ends_with_its_pass_and_says_since_when(void **state)
 }
 
 /* Each time that another program takes the core, a loop may be cut in two. */
+static uint64_t waited_in_a_loop(const struct trace *trace, enum event_what what)
+{
+	uint64_t waited_ns = 0;
+	for (size_t i = 0; i < trace->count; i++)
+		if (trace->events[i].kind == EVENT_WAIT && trace->events[i].what == what)
+			waited_ns +=
+				after(trace, &trace->events[i])->time_ns - trace->events[i].time_ns;
+	return waited_ns;
+}
+
 static void tries_in_a_loop_are_waits(void **state)
 {
 	(void)state;
 	AUTO_RELEASE(trace) struct trace trace = { 0 };
 	record("tests/programs/waits", "trylock", &trace);
-	uint64_t waited_ns = 0;
-	for (size_t i = 0; i < trace.count; i++)
-		if (trace.events[i].kind == EVENT_WAIT && trace.events[i].what == WHAT_MUTEX)
-			waited_ns +=
-				after(&trace, &trace.events[i])->time_ns - trace.events[i].time_ns;
-	assert_true(waited_ns >= HOLD_NS / 2);
+	assert_true(waited_in_a_loop(&trace, WHAT_MUTEX) >= HOLD_NS / 2);
+}
+
+static void yields_in_a_loop_are_waits_at_a_place(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/waits", "yield", &trace);
+	assert_true(event_is_at_place(first_of(&trace, EVENT_WAIT, WHAT_SPIN)));
+	assert_true(waited_in_a_loop(&trace, WHAT_SPIN) >= HOLD_NS / 2);
 }
 
 static void each_lock_is_acquired_and_released(void **state)
@@ -361,6 +375,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_wait_ends_with_its_pass_and_says_since_when),
 		cmocka_unit_test(tries_in_a_loop_are_waits),
+		cmocka_unit_test(yields_in_a_loop_are_waits_at_a_place),
 		cmocka_unit_test(each_lock_is_acquired_and_released),
 		cmocka_unit_test(a_lock_is_taken_where_the_function_that_takes_it_is_called),
 		cmocka_unit_test(a_function_that_gives_its_lock_back_by_a_jump_took_it_itself),

@@ -21,11 +21,15 @@ __asm__(".text\n"
 	"	ret\n");
 extern const char waits_here[], works_here[];
 
+enum { OMP = 4096 }; /* nothing is there */
+
 static uint64_t find(struct spin_places *places, uint64_t at, const uint64_t *callers, size_t count)
 {
 	struct address_spaces spaces = { 0 };
 	uint32_t pid = (uint32_t)getpid();
 	assert_int_equal(address_spaces_read(&spaces, pid), 0);
+	const struct mapping omp = { .pid = pid, .start = OMP, .end = OMP + 4096 };
+	assert_true(address_spaces_map(&spaces, &omp, "/usr/lib/libomp.so.5") >= 0);
 	uint64_t found = spin_places_find(places, &spaces, pid, at, callers, count);
 	assert_int_equal(spin_places_find(places, &spaces, pid, at, callers, count), found);
 	address_spaces_release(&spaces);
@@ -58,6 +62,9 @@ static void of_a_library_for_all_it_is_who_called(void **state)
 	const uint64_t callers[] = { (uintptr_t)yield, (uintptr_t)works_here };
 	assert_int_equal(find(&places, at, callers, 2), (uintptr_t)works_here);
 	assert_int_equal(find(&places, at, NULL, 0), at - 6);
+	/* Whose own threads yield: nobody called them. */
+	const uint64_t own[] = { (uintptr_t)yield, OMP + 16, OMP + 32 };
+	assert_int_equal(find(&places, at, own, 3), OMP + 16);
 }
 
 int main(void)
