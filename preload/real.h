@@ -48,6 +48,9 @@ int __openat64_2(int directory, const char *path, int flags);
  */
 #define REAL_FUNCTIONS(X)                                                                          \
 	X(syscall)                                                                                 \
+	X(sigaction)                                                                               \
+	X(signal)                                                                                  \
+	X(__sysv_signal)                                                                           \
 	X(pthread_mutex_lock)                                                                      \
 	X(pthread_mutex_trylock)                                                                   \
 	X(pthread_mutex_unlock)                                                                    \

@@ -95,3 +95,9 @@ profile -- sh -c '/bin/true; echo done'
 head -n 1 out
 fact '.quality.is_partial | not'
 grep -c 'only the first is profiled' stderr
+
+echo "-- with handlers of signals"
+"$CORECAST_BUILD/tests/programs/handlers" >plain
+profile -- "$CORECAST_BUILD/tests/programs/handlers"
+cat plain
+sed '/^{/,$d' out | cmp plain - >&2
