@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -114,12 +115,16 @@ static int fork_all(struct share_tasks *tasks, uint32_t jobs, struct err *err)
 {
 	pid_t children[JOBS_MAX];
 	uint32_t count = 0;
+	pid_t parent = getpid();
 	(void)fflush(NULL); /* or children would write what is buffered again */
 	for (; count < jobs && !is_interrupted; count++) {
 		children[count] = fork();
 		if (children[count] < 0)
 			break;
 		if (children[count] == 0) {
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
+			if (getppid() != parent)
+				_exit(1);
 			(void)signal(SIGINT, SIG_IGN); /* the parent decides */
 			work(tasks);
 			_exit(0);

@@ -94,3 +94,13 @@ threads:
       work: { cpu: exponential 3 ms, do: end_request, next: fetch }
 END
 "$CORECAST" simulate once.yaml --json 2>/dev/null | tr -d ' \n' | grep -c '"kind":"mutex","length":{"mean":0.0,'
+
+# Killed: what works for it is ended, too.
+"$CORECAST" simulate "$CORECAST_SOURCE/examples/models/webserver.yaml" --set workers=1-64 -n 1000000000 --jobs 2 >out 2>stderr &
+killed=$!
+until workers=$(cat "/proc/$killed/task/$killed/children") && [ "$(wc -w <<<"$workers")" -eq 2 ]; do sleep 0.01; done
+kill -KILL "$killed"
+wait "$killed" 2>stderr || true
+for worker in $workers; do
+	while [ -e "/proc/$worker/exe" ]; do sleep 0.01; done # one that nobody has waited for has none
+done
