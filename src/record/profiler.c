@@ -281,8 +281,13 @@ static int run_plainly(const struct profiler_opts *opts, double *ret_s, struct e
 	int code = foreground_run(&how, &ran, err);
 	if (code < 0)
 		return code;
-	if (!WIFEXITED(ran.status) || WEXITSTATUS(ran.status) != 0)
-		return err_set(err, -ECHILD, "'%s' failed when it was run plainly", opts->argv[0]);
+	if (WIFSIGNALED(ran.status))
+		return err_set(err, -ECHILD,
+			"'%s' was ended by signal %d (%s) when it was run plainly", opts->argv[0],
+			WTERMSIG(ran.status), strsignal(WTERMSIG(ran.status)));
+	if (WEXITSTATUS(ran.status) != 0)
+		return err_set(err, -ECHILD, "'%s' exited with status %d when it was run plainly",
+			opts->argv[0], WEXITSTATUS(ran.status));
 	*ret_s = seconds(&ran);
 	return 0;
 }

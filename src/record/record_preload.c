@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int check_started(const struct record_opts *opts, struct err *err)
@@ -131,6 +132,12 @@ static int finish(struct recording *recording, const struct foreground_result *r
 		return code;
 	if (header.processes == 0) {
 		(void)unlink(opts->path); /* an empty trace tells nothing */
+		if (WIFSIGNALED(ran->status))
+			return err_set(err, -ENODATA,
+				"nothing was recorded: '%s' was ended by signal %d (%s) before it "
+				"had loaded the library",
+				opts->argv[0], WTERMSIG(ran->status),
+				strsignal(WTERMSIG(ran->status)));
 		return err_set(err, -ENODATA,
 			"nothing was recorded: '%s' never loaded the library; record it by --via "
 			"bpf",
