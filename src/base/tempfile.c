@@ -45,7 +45,9 @@ int tempfile_map(const char *folder, const char *name, size_t bytes, void **ret,
 	if (fd < 0 || !path)
 		return fd;
 	void *mapped = MAP_FAILED;
-	if (ftruncate(fd, (off_t)bytes) == 0)
+	errno = posix_fallocate(
+		fd, 0, (off_t)bytes); /* without room a write to the map would be the end */
+	if (errno == 0)
 		mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (mapped == MAP_FAILED) {
 		int code = cannot_create(path, err);

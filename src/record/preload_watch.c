@@ -59,10 +59,11 @@ void preload_watch_free(struct preload_watch *watch)
 /* In memory where that can be had: nobody waits for a disk. */
 static int map_file(struct preload_watch *watch, struct err *err)
 {
-	const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NULL;
+	static const char name[] = "corecast-live";
 	void *mapped = NULL;
-	int code = tempfile_map(
-		folder, "corecast-live", sizeof *watch->file, &mapped, &watch->path, err);
+	int code = tempfile_map("/dev/shm", name, sizeof *watch->file, &mapped, &watch->path, NULL);
+	if (code < 0)
+		code = tempfile_map(NULL, name, sizeof *watch->file, &mapped, &watch->path, err);
 	if (code < 0)
 		return code;
 	watch->file = mapped;
@@ -99,7 +100,7 @@ size_t preload_watch_environment(const struct preload_watch *watch, const char *
 
 bool preload_watch_has_seen(const struct preload_watch *watch)
 {
-	return watch->lane_count > 0;
+	return __atomic_load_n(&watch->file->header.lanes, __ATOMIC_RELAXED) > 0;
 }
 
 /* The account of bpf/watch.bpf.c: with r threads active, the sum grows by dt / r. */

@@ -36,7 +36,7 @@ int preload_watch_read(struct preload_watch *watch, struct bpf_snapshot *snapsho
 int preload_watch_glance(
 	struct preload_watch *watch, uint32_t tid, struct bpf_glance *ret, struct err *err);
 
-/* Whether any thread was there at a reading so far. */
+/* Whether any thread was there so far, also between two readings. */
 bool preload_watch_has_seen(const struct preload_watch *watch);
 
 #endif

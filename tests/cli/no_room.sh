@@ -21,6 +21,20 @@ without_room model run.cct --force -o a.yaml
 without_room measure --stalls none -n 1 -r 1 -o a.csv -- true '{n}'
 without_room record --via preload -o a.cct -- true
 ls | diff before - && echo "nothing is left"
+echo "== no room in memory, nor in the folder for what is temporary"
+mkdir small
+cat >small.sh <<'END'
+mount -t tmpfs -o size=4k none /dev/shm && mount -t tmpfs -o size=4k none small || exit 77
+boosts() { "$CORECAST" boost --via preload --dry-run -- "$CORECAST_BUILD/tests/programs/progress" 1; }
+boosts >dots 2>stderr || exit 1
+status=0
+TMPDIR=$PWD/small boosts >dots 2>stderr || status=$?
+[ "$status" -eq 1 ] && grep -q 'No space left' stderr && [ -z "$(ls small)" ]
+END
+status=0
+unshare -rm bash small.sh 2>unshare.log || status=$?
+[ "$status" -eq 0 ] || grep -q 'unshare\|mount' unshare.log # who may not have folders of his own
+
 echo "== room for the file's beginning"
 # shellcheck disable=SC2069 # what it says, not what it prints
 (ulimit -f 16; exec "$CORECAST" record --via preload --samples 0 -o a.cct -- "$CORECAST_BUILD/tests/programs/progress" 100) 2>&1 >dots ||
