@@ -280,13 +280,24 @@ static int check_outputs(
 	return status;
 }
 
+/* Behind "--": the program, or, of a command that runs none, files whose names begin with a dash. */
+static void take_rest(const struct command *command, char **words, struct operands *ret)
+{
+	if (!command->files || !*words || **words != '-') {
+		ret->program = words;
+		return;
+	}
+	while (*words)
+		ret->items[ret->count++] = *words++;
+}
+
 bool options_parse(const struct command *command, int argc, char **argv, void *values,
 	struct operands *ret, int *ret_status)
 {
 	*ret = (struct operands){ .items = argv + 1 };
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--") == 0) {
-			ret->program = argv + i + 1;
+			take_rest(command, argv + i + 1, ret);
 			break;
 		}
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {

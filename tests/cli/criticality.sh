@@ -84,6 +84,9 @@ END
 grep -v late free.csv >all_free.csv
 "$CORECAST" criticality all_free.csv | sed -n "/^Locks/,/^$/p"
 
+echo "--- a name that begins with a dash"
+cp free.csv ./-free.csv
+"$CORECAST" criticality --json -- -free.csv | cmp - <("$CORECAST" criticality --json ./-free.csv) && echo "read"
 echo "--- refusals"
 for wrong in '' 'a b c' 'run.csv --by lock' 'run.csv --window x' 'run.csv --window 3-1' 'run.csv --active never' \
 	'run.csv mended.csv --svg x.svg' 'run.csv -- true'; do
