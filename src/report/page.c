@@ -14,7 +14,8 @@
 
 /*
  * One column that fits a phone and a sheet of paper; light or dark as the reader's system is, always
- * light on paper. A table that is wider all the same scrolls, and has a shadow where there is more of it.
+ * light on paper. A table that is wider all the same scrolls, and has a shadow where there is more of it; on paper its
+ * words go on in the next line.
  */
 static const char style[] =
 	":root{--ink:#1f2328;--paper:#fff;--faint:#57606a;--rule:#d0d7de}\n"
@@ -54,7 +55,10 @@ static const char style[] =
 	"#vg-tooltip-element{background:var(--paper);color:var(--ink);border-color:var(--rule)}\n"
 	"#vg-tooltip-element td{border:0}#vg-tooltip-element td.key{color:var(--faint)}\n"
 	"@media print{body{max-width:none;padding:0;font-size:11pt}figure,tr{break-inside:avoid}"
-	".vega-embed details{display:none}h2{break-after:avoid}}\n";
+	".vega-embed details{display:none}h2{break-after:avoid}"
+	".wide{overflow:visible;background:none}"
+	"th,td{padding:.2rem .35rem;font-size:8.5pt;white-space:normal}"
+	"tbody th{overflow-wrap:anywhere}.words td:last-child{min-width:4rem}}\n";
 
 /*
  * Puts a chart where each static figure is, once it is drawn: whatever goes wrong, the static one

@@ -77,3 +77,11 @@ for width in 1280 500; do
 		exit 1
 	fi
 done
+
+# On paper no table is cut.
+command -v pdftotext >/dev/null || exit 0
+"$CORECAST_BUILD/tests/programs/profile_of" "$CORECAST_SOURCE/tests/man/profile.csv" app.ccp
+"$CORECAST" predict app.ccp --machine neoverse-v1 --html page.html >/dev/null 2>log
+timeout 120 "$browser" --headless --no-sandbox --disable-gpu --no-first-run --user-data-dir="$PWD/profile" \
+	--print-to-pdf="$PWD/page.pdf" "file://$PWD/page.html" >dom 2>log
+pdftotext -layout page.pdf - | grep 'most critical' >/dev/null
