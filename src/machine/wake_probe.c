@@ -23,7 +23,7 @@ enum {
 
 struct probe {
 	int cpus[2];
-	sem_t there;
+	sem_t there, is_ready;
 	_Atomic uint64_t ran_ns; /* when the woken thread did; 0: not yet */
 	atomic_bool is_over;
 	bool is_apart; /* the woken thread is where it should be */
@@ -61,13 +61,19 @@ static uint32_t in_ns(uint64_t ns)
 	return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
 }
 
+static void await(sem_t *semaphore)
+{
+	while (sem_wait(semaphore) < 0)
+		continue;
+}
+
 static void *sleeper(void *context)
 {
 	struct probe *probe = context;
 	probe->is_apart = pin_to(probe->cpus[1]);
+	(void)sem_post(&probe->is_ready); /* it cannot overflow */
 	for (;;) {
-		while (sem_wait(&probe->there) < 0)
-			continue;
+		await(&probe->there);
 		uint64_t ran_ns = clock_now_ns(CLOCK_MONOTONIC);
 		if (atomic_load(&probe->is_over))
 			return NULL;
@@ -109,6 +115,7 @@ static void *waker(void *context)
 	bool is_pinned = pin_to(probe->cpus[0]);
 	if (pthread_create(&thread, NULL, sleeper, probe) != 0)
 		return NULL;
+	await(&probe->is_ready); /* it begins on this processor, which at a real-time priority is not shared */
 	if (is_pinned)
 		wake_rounds(probe);
 	atomic_store(&probe->is_over, true);
@@ -139,11 +146,13 @@ struct wake_probe wake_probe_measure(void)
 {
 	struct probe probe = { 0 };
 	pthread_t thread;
-	if (!choose(&probe) || sem_init(&probe.there, 0, 0) < 0)
+	if (!choose(&probe) || sem_init(&probe.there, 0, 0) < 0 ||
+		sem_init(&probe.is_ready, 0, 0) < 0)
 		return (struct wake_probe){ 0 };
 	if (pthread_create(&thread, NULL, waker, &probe) == 0)
 		(void)pthread_join(thread, NULL); /* it ends by itself */
 	(void)sem_destroy(&probe.there);
+	(void)sem_destroy(&probe.is_ready);
 	if (probe.rounds < ROUNDS_LEAST || !probe.is_apart)
 		return (struct wake_probe){ 0 };
 	return (struct wake_probe){

@@ -3,6 +3,7 @@
 #include "cmocka_all.h"
 #include "machine/machine.h"
 #include "machine/machine_speed.h"
+#include "machine/wake_probe.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -68,12 +69,28 @@ static void bandwidth_is_measured_at_real_time_priority_too(void **state)
 	assert_true(speed.bytes_per_s > 0);
 }
 
+/* The thread that is to sleep gets away from its waker's processor, which others do not get while the waker works. */
+static void wake_ups_are_measured_at_real_time_priority_too(void **state)
+{
+	(void)state;
+	enum { TRIES = 50 };
+	const struct sched_param first = { .sched_priority = 1 }, usual = { 0 };
+	struct wake_probe probe = { 0 };
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || sched_setscheduler(0, SCHED_FIFO, &first) < 0)
+		skip();
+	for (int i = 0; i < TRIES && probe.latency_ns == 0; i++)
+		probe = wake_probe_measure();
+	assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &usual), 0);
+	assert_true(probe.latency_ns > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_two_rounds_each_figure_is_the_better_one),
 		cmocka_unit_test(a_measurement_beside_others_is_disturbed),
 		cmocka_unit_test(bandwidth_is_measured_at_real_time_priority_too),
+		cmocka_unit_test(wake_ups_are_measured_at_real_time_priority_too),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
