@@ -2,7 +2,6 @@
 /* sim: every operation, without cores and with. */
 #include "cmocka_all.h"
 
-#include "base/mem.h"
 #include "sim_trial.h"
 
 #include <errno.h>
@@ -96,77 +95,6 @@ static void a_try_does_not_wait(void **state)
 		assert_int_equal(t.script.results[2][i].status, expected[i]);
 	assert_int_equal(stats_of(&t, SIM_QUEUE, 0).refused, 1);
 	sim_free(t.sim);
-}
-
-static void spinning_takes_a_core(void **state)
-{
-	(void)state;
-	static const struct sim_op a[] = { OP(SPIN_LOCK, 0), COMPUTE(10), OP(SPIN_UNLOCK, 0),
-		EXIT };
-	static const struct sim_op b[] = { COMPUTE(1), OP(SPIN_LOCK, 0), COMPUTE(2),
-		OP(SPIN_UNLOCK, 0), EXIT };
-	for (uint32_t cores = 0; cores < 3; cores += 2) {
-		struct trial t;
-		trial_begin(&t, (struct sim_options){ .cores = cores });
-		assert_int_equal(sim_add_spin(t.sim, NULL, &t.object), 0);
-		trial_run(&t, THREADS(a, b));
-		assert_int_equal(sim_now(t.sim), 12);
-		struct sim_thread_stats stats;
-		sim_thread_stats(t.sim, 2, &stats);
-		assert_int_equal(stats.ran_ns, 12);
-		assert_int_equal(stats.work_ns, 3);
-		assert_int_equal(stats.waited_ns, 0);
-		if (cores > 0)
-			assert_int_equal(
-				sim_core_busy_ns(t.sim, 0) + sim_core_busy_ns(t.sim, 1), 22);
-		sim_free(t.sim);
-	}
-}
-
-/* As many cores as others leave; who finds one that they have not is not held up. */
-static void others_have_cores_in_turns(void **state)
-{
-	(void)state;
-	static const struct sim_op work[] = { COMPUTE(200000000), EXIT };
-	static const struct {
-		uint32_t cores, threads;
-		double others;
-		uint64_t ns;
-	} expected[] = { { 1, 1, 0.5, 400000000 }, { 2, 2, 1, 400000000 }, { 2, 2, 1.5, 800000000 },
-		{ 2, 1, 0.9, 200000000 }, { 4, 4, 2.4, 500000000 }, { 8, 4, 3, 200000000 } };
-	for (size_t i = 0; i < 2 * ARRAY_SIZE(expected); i++) {
-		struct trial t;
-		trial_begin(&t, (struct sim_options){ .cores = expected[i / 2].cores,
-					.others = expected[i / 2].others,
-					.wakes_in_place = i % 2 });
-		trial_run(&t, expected[i / 2].threads,
-			(const struct sim_op *const[]){ work, work, work, work });
-		uint64_t ns = expected[i / 2].ns;
-		assert_in_range(sim_now(t.sim), ns / 100 * 97, ns / 100 * 105);
-		sim_free(t.sim);
-	}
-}
-
-static void who_spins_is_preempted_and_goes_on(void **state)
-{
-	(void)state;
-	/* One core, quanta of 10: b spins for whole quanta while a, which holds the lock, waits for it. */
-	static const struct sim_op a[] = { OP(SPIN_LOCK, 0), COMPUTE(25), OP(SPIN_UNLOCK, 0),
-		EXIT };
-	static const struct sim_op b[] = { OP(SPIN_LOCK, 0), COMPUTE(1), OP(SPIN_UNLOCK, 0), EXIT };
-	for (int is_handed = 0; is_handed < 2; is_handed++) {
-		struct trial t;
-		trial_begin(&t, (struct sim_options){ .cores = 1,
-					.scheduler = SIM_ROUND_ROBIN,
-					.quantum = { SIM_FIXED, .a = 10 } });
-		assert_int_equal(sim_add_spin(t.sim, NULL, &t.object), 0);
-		if (is_handed)
-			assert_int_equal(sim_set_handover(t.sim, SIM_SPIN, t.object), 0);
-		trial_run(&t, THREADS(a, b));
-		assert_int_equal(t.script.times[1][2], 45); /* a: 0-10, 20-30, 40-45 */
-		assert_int_equal(sim_now(t.sim), 46);
-		sim_free(t.sim);
-	}
 }
 
 static void readers_share_and_writers_do_not(void **state)
@@ -399,185 +327,6 @@ static void a_thread_is_spawned_and_joined(void **state)
 	sim_free(t.sim);
 }
 
-static void being_woken_takes_its_time(void **state)
-{
-	(void)state;
-	static const struct sim_op a[] = { OP(SEM_WAIT, 0), COMPUTE(10), SLEEP(5), EXIT };
-	static const struct sim_op b[] = { COMPUTE(5), OP(SEM_POST, 0), EXIT };
-	struct trial t;
-	trial_begin(&t, (struct sim_options){ .wake.a = 50, .cores = 2, .switch_ns = 3 });
-	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
-	trial_run(&t, THREADS(a, b));
-	/* b: 3 + 5; a: woken at 8, running at 58, a switch or not. */
-	assert_int_equal(t.script.times[2][1], 8);
-	assert_int_equal(t.script.times[1][0], 58);
-	assert_int_equal(t.script.times[1][2], 58 + 10 + 5 + 50);
-	sim_free(t.sim);
-}
-
-static void who_wakes_pays_for_it(void **state)
-{
-	(void)state;
-	static const struct sim_op a[] = { OP(SEM_WAIT, 0), OP(SEM_WAIT, 0), COMPUTE(10), EXIT };
-	static const struct sim_op b[] = { COMPUTE(5), OP(SEM_POST, 0), COMPUTE(50),
-		OP(SEM_POST, 0), COMPUTE(10), EXIT };
-	struct trial t;
-	trial_begin(&t,
-		(struct sim_options){ .wake.a = 50, .wake_cost_ns = 7, .doze_ns = 20, .cores = 2 });
-	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
-	trial_run(&t, THREADS(a, b));
-	/* a waits from 0: at 5 it is not asleep yet. It waits again, sleeps, and is woken at 55. */
-	assert_int_equal(t.script.times[1][0], 5);
-	assert_int_equal(t.script.times[2][2], 55);
-	assert_int_equal(t.script.times[2][4], 55 + 7 + 10);
-	assert_int_equal(t.script.times[1][1], 55 + 50);
-	sim_free(t.sim);
-}
-
-static void who_spins_at_an_object_is_asleep_later(void **state)
-{
-	(void)state;
-	static const struct sim_op a[] = { OP(SEM_WAIT, 0), OP(SEM_WAIT, 1), COMPUTE(10), EXIT };
-	static const struct sim_op b[] = { COMPUTE(40), OP(SEM_POST, 0), COMPUTE(40),
-		OP(SEM_POST, 1), EXIT };
-	struct trial t;
-	uint32_t other;
-	trial_begin(&t, (struct sim_options){ .wake.a = 50, .doze_ns = 20, .cores = 2 });
-	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
-	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &other), 0);
-	assert_int_equal(sim_set_spinning(t.sim, SIM_SEM, t.object, 41), 0);
-	assert_int_equal(sim_set_spinning(t.sim, SIM_SEM, other + 1, 41), -EINVAL);
-	assert_int_equal(sim_set_spinning(t.sim, SIM_DISKS, 0, 41), -EINVAL);
-	trial_run(&t, THREADS(a, b));
-	assert_int_equal(t.script.times[1][0], 40);
-	assert_int_equal(t.script.times[1][1], 80 + 50);
-	sim_free(t.sim);
-}
-
-static void an_idle_core_takes_a_thread_that_never_ran(void **state)
-{
-	(void)state;
-	static const struct sim_op brief[] = { COMPUTE(10), EXIT },
-				   lengthy[] = { COMPUTE(1000), EXIT };
-	struct trial t;
-	trial_begin(&t, (struct sim_options){ .cores = 2 });
-	/* The third waits behind the first, the fourth behind the second, until the first core has nobody. */
-	trial_run(&t, THREADS(brief, lengthy, brief, brief));
-	assert_int_equal(t.script.times[3][0], 20);
-	assert_int_equal(t.script.times[4][0], 30);
-	sim_free(t.sim);
-}
-
-static void woken_threads_may_stay_where_they_were(void **state)
-{
-	(void)state;
-	static const struct sim_op woken[] = { COMPUTE(1), OP(SEM_WAIT, 0), COMPUTE(10), EXIT };
-	static const struct sim_op maker[] = { COMPUTE(2), { .kind = SIM_SPAWN, .other = 3 },
-		COMPUTE(2), EXIT };
-	static const struct sim_op waker[] = { COMPUTE(4), OP(SEM_POST, 0), COMPUTE(20), EXIT };
-	struct sim_options options = { .cores = 2, .quantum = { SIM_FIXED, .a = 300 } };
-	/* The waker has the core that the woken one had, the other core idles. */
-	for (int in_place = 0; in_place < 2; in_place++) {
-		struct trial t;
-		options.wakes_in_place = in_place;
-		trial_begin(&t, options);
-		assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
-		t.script.starts[3] = waker;
-		trial_run(&t, THREADS(woken, maker));
-		assert_int_equal(sim_core_busy_ns(t.sim, 1), in_place ? 4 : 4 + 10);
-		assert_int_equal(sim_now(t.sim), in_place ? 36 : 26);
-		sim_free(t.sim);
-	}
-}
-
-static void who_waited_long_takes_the_core_when_woken(void **state)
-{
-	(void)state;
-	static const struct sim_op hog[] = { COMPUTE(1000), EXIT };
-	static const struct sim_op waited[] = { COMPUTE(10), SLEEP(5), COMPUTE(10), EXIT };
-	static const struct sim_op first[] = { COMPUTE(60), SLEEP(1), COMPUTE(10), EXIT };
-	struct sim_options options = { .cores = 1, .quantum = { SIM_FIXED, .a = 300 } };
-	struct trial t;
-	trial_begin(&t, options);
-	trial_run(&t, THREADS(hog, waited));
-	/* A new thread's slice is half of one. At 160 the other one is owed 70, and is woken at 165. */
-	assert_int_equal(t.script.times[2][0], 160);
-	assert_int_equal(t.script.times[2][2], 175);
-	assert_int_equal(t.script.times[1][0], 1020);
-	sim_free(t.sim);
-	trial_begin(&t, options);
-	trial_run(&t, THREADS(first, hog));
-	/* It owes 30 when it sleeps, and waits for the end of the other's slice, 150 from 60 on. */
-	assert_int_equal(t.script.times[1][0], 60);
-	assert_int_equal(t.script.times[1][2], 220);
-	assert_int_equal(t.script.times[2][0], 1070);
-	sim_free(t.sim);
-}
-
-/* Woken at 60, when the hog is ahead of the mean: but the waiting thread is before the woken one, and has not been woken. */
-static void who_is_woken_takes_the_core_if_it_is_the_next(void **state)
-{
-	(void)state;
-	static const struct sim_op woken[] = { COMPUTE(10), SLEEP(50), COMPUTE(10), EXIT };
-	static const struct sim_op hog[] = { COMPUTE(1000), EXIT };
-	static const struct sim_op waiting[] = { COMPUTE(10), EXIT };
-	struct trial t;
-	trial_begin(&t, (struct sim_options){ .cores = 1, .quantum = { SIM_FIXED, .a = 300 } });
-	trial_run(&t, THREADS(woken, hog, waiting));
-	assert_int_equal(t.script.times[3][0], 10 + 150 + 10);
-	assert_int_equal(t.script.times[1][2], 180);
-	assert_int_equal(t.script.times[2][0], 1030);
-	sim_free(t.sim);
-}
-
-struct ticks {
-	uint32_t count, limit; /* limit: fails then; 0: never */
-};
-
-static int count_tick(void *context, struct sim *sim)
-{
-	struct ticks *ticks = context;
-	ticks->count++;
-	if (ticks->count == ticks->limit)
-		return -EIO;
-	return sim_set_speed(sim, 0, 2);
-}
-
-static int run_with_ticks(const struct sim_op *ops, struct ticks *ticks, uint64_t *ret_ns)
-{
-	struct script script = { 0 };
-	struct sim *sim = new_sim(&(struct sim_options){ .cores = 1 }, &script);
-	uint32_t sem;
-	assert_int_equal(sim_add_sem(sim, NULL, 0, &sem), 0);
-	assert_int_equal(sim_add_tick(sim, 0, count_tick, ticks), -EINVAL);
-	assert_int_equal(sim_add_tick(sim, 50, count_tick, ticks), 0);
-	assert_int_equal(sim_add_tick(sim, 50, count_tick, ticks), -EINVAL);
-	add_threads(sim, &script, 1, (const struct sim_op *[]){ ops });
-	struct err err = { 0 };
-	int code = sim_run(sim, &err);
-	*ret_ns = sim_now(sim);
-	sim_free(sim);
-	return code;
-}
-
-static void a_tick_steers_by_the_clock(void **state)
-{
-	(void)state;
-	static const struct sim_op work[] = { COMPUTE(150), EXIT };
-	static const struct sim_op stuck[] = { COMPUTE(10), OP(SEM_WAIT, 0), EXIT };
-	struct ticks ticks = { 0 };
-	uint64_t ns;
-	assert_int_equal(run_with_ticks(work, &ticks, &ns), 0);
-	assert_int_equal(ns, 100); /* 50 at speed 1, 100 at 2; it is over before the second tick */
-	assert_int_equal(ticks.count, 1);
-	ticks = (struct ticks){ 0 };
-	assert_int_equal(run_with_ticks(stuck, &ticks, &ns), -EDEADLK);
-	assert_int_equal(ticks.count, 0);
-	ticks = (struct ticks){ .limit = 1 };
-	assert_int_equal(run_with_ticks(work, &ticks, &ns), -EIO);
-	assert_int_equal(ns, 50);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -585,9 +334,6 @@ int main(void)
 		cmocka_unit_test(a_free_mutex_belongs_to_who_asks_first),
 		cmocka_unit_test(who_takes_a_mutex_free_wakes_nobody),
 		cmocka_unit_test(a_try_does_not_wait),
-		cmocka_unit_test(spinning_takes_a_core),
-		cmocka_unit_test(others_have_cores_in_turns),
-		cmocka_unit_test(who_spins_is_preempted_and_goes_on),
 		cmocka_unit_test(readers_share_and_writers_do_not),
 		cmocka_unit_test(a_barrier_lets_go_with_the_last),
 		cmocka_unit_test(a_condition_returns_with_its_mutex),
@@ -599,14 +345,6 @@ int main(void)
 		cmocka_unit_test(a_latency_keeps_the_thread_only),
 		cmocka_unit_test(a_limit_refuses),
 		cmocka_unit_test(a_thread_is_spawned_and_joined),
-		cmocka_unit_test(being_woken_takes_its_time),
-		cmocka_unit_test(who_wakes_pays_for_it),
-		cmocka_unit_test(who_spins_at_an_object_is_asleep_later),
-		cmocka_unit_test(an_idle_core_takes_a_thread_that_never_ran),
-		cmocka_unit_test(woken_threads_may_stay_where_they_were),
-		cmocka_unit_test(who_waited_long_takes_the_core_when_woken),
-		cmocka_unit_test(who_is_woken_takes_the_core_if_it_is_the_next),
-		cmocka_unit_test(a_tick_steers_by_the_clock),
 	};
 	return cmocka_run_group_tests_name("sim_ops", tests, NULL, NULL);
 }
