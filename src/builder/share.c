@@ -74,7 +74,7 @@ int build_common_work(
 	int code = own == MODEL_NONE ? model_add_parameter(build->model, "own_work", &own) : 0;
 	if (code < 0)
 		return code;
-	build->model->parameters[own].note = "0: threads share the work; 1: each has its own";
+	build->model->parameters[own].note = "0: threads share work; 1: each has its own";
 	int length = asprintf(ret, "(%.10g + own_work * %.10g * (%s - %.10g))", whole,
 		whole / recorded, threads, recorded);
 	return length < 0 ? -ENOMEM : 0;
