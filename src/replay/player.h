@@ -94,6 +94,7 @@ struct player {
 	uint32_t cores, active; /* active: threads that do not wait */
 	bool can_spin; /* who waits in a runtime that does, where cores suffice */
 	double speed; /* of the cores, now */
+	double wake_parts_ns[WAKES_PARTS]; /* quantiles of the time from a wake-up to running */
 };
 
 /* How a step goes on. */
@@ -149,6 +150,9 @@ bool deal_is_over(const struct player *player, uint32_t object);
 /* polls.c. Somebody has come to this step; a step that is a poll: as above, -EDEADLK when what it waits for does not come. */
 void polls_reach(struct player *player, uint32_t list, size_t at);
 int polls_play(struct player *player, uint32_t index, const struct step *step, struct sim_op *op);
+
+/* late.c: quantiles of the time from a wake-up to running on so many cores. */
+void late_wakes(const struct replay *replay, uint32_t cores, double ret_parts[WAKES_PARTS]);
 
 /* emit.c: struct sim_program's name(). */
 const char *replay_name(void *context, uint8_t what, uint32_t number);

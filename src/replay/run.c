@@ -325,12 +325,14 @@ static double others_of(const struct replay_facts *facts, uint32_t cores)
 }
 
 /* From a wake-up to running: any of those that were seen and that others did not disturb. */
-static struct sim_dist wake_of(const struct replay *replay)
+static struct sim_dist wake_of(struct player *player, uint32_t cores)
 {
+	const struct replay *replay = player->replay;
 	if (replay->facts.wake_ns == 0)
 		return (struct sim_dist){ .a = replay->opts.wakes.latency_ns };
+	late_wakes(replay, cores, player->wake_parts_ns);
 	return (struct sim_dist){
-		.kind = SIM_EMPIRICAL, .values = replay->woken.parts_ns, .value_count = WAKES_PARTS
+		.kind = SIM_EMPIRICAL, .values = player->wake_parts_ns, .value_count = WAKES_PARTS
 	};
 }
 
@@ -357,7 +359,7 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 		/* On a processor that is not here an idle core takes who waits, and not only at its tick. */
 		.quantum = { .kind = SIM_FIXED, .a = is_work ? WORK_SLICE_NS : 0 },
 		.wake = is_work ? (struct sim_dist){ .a = (double)player->run->wake_ns }
-				: wake_of(player->replay),
+				: wake_of(player, cores),
 		.doze_ns = is_work ? player->run->doze_ns : player->replay->opts.wakes.doze_ns,
 		.wake_cost_ns = is_work ? player->run->wake_cost_ns : facts->wake_cost_ns,
 		.switch_ns = is_work ? player->run->switch_ns : facts->block_ns,

@@ -4,6 +4,8 @@
 #include "base/strbuf.h"
 #include "replay_fixture.h"
 
+#include "replay/player.h"
+
 /* x sleeps for the condition, and then for its mutex, which y still has: 6 us of CPU time, of which the last event tells. */
 static void what_a_sleep_costs_is_the_mean_of_all(void **state)
 {
@@ -223,6 +225,29 @@ static void waiting_for_the_first_core_is_no_work(void **state)
 	release(&f);
 }
 
+/* The recorded run left one of two cores free, which others had all the time; half of the wake-ups were in time. */
+static void who_was_late_behind_others_is_less_so_on_more_cores(void **state)
+{
+	(void)state;
+	struct load_thread thread = { .total_cpu_ns = 1000000 };
+	struct replay replay = { .threads = &thread,
+		.thread_count = 1,
+		.facts = { .cores = 2, .measured_ns = 1000000 },
+		.opts = { .wakes = { .latency_ns = 10 },
+			.others = { .cpu_ns = 1000000, .wall_ns = 1000000 } } };
+	double parts[WAKES_PARTS];
+	for (size_t i = 0; i < WAKES_PARTS; i++)
+		replay.woken.parts_ns[i] = i < WAKES_PARTS / 2 ? 10 : 1000;
+	late_wakes(&replay, 2, parts);
+	assert_memory_equal(parts, replay.woken.parts_ns, sizeof parts);
+	late_wakes(&replay, 8, parts); /* an eighth */
+	assert_true(parts[15] < 20);
+	assert_true(parts[18] > 990);
+	replay.opts.others.cpu_ns = 0; /* it was not because of others */
+	late_wakes(&replay, 8, parts);
+	assert_memory_equal(parts, replay.woken.parts_ns, sizeof parts);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +259,7 @@ int main(void)
 		cmocka_unit_test(what_others_had_is_not_guessed_where_it_is_known),
 		cmocka_unit_test(who_comes_late_waited_for_others_where_they_were_seen),
 		cmocka_unit_test(waiting_for_the_first_core_is_no_work),
+		cmocka_unit_test(who_was_late_behind_others_is_less_so_on_more_cores),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
