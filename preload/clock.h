@@ -44,6 +44,15 @@ static inline uint64_t clock_ns(void)
 	return kernel_clock_ns(CLOCK_MONOTONIC);
 }
 
+/* The same, no earlier than what comes before it in the program: else the processor may read its counter ahead of that. */
+static inline uint64_t clock_ordered_ns(void)
+{
+#ifdef __x86_64__
+	__builtin_ia32_lfence();
+#endif
+	return clock_ns();
+}
+
 /* A thread's CPU time, as far as it is known. */
 struct cpu_clock {
 	const volatile uint64_t *witness; /* holds `armed` while the thread keeps its core */

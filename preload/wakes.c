@@ -165,6 +165,7 @@ uint64_t wake_held_since(const void *lock)
 void wake_parties(const void *barrier, uint32_t parties)
 {
 	struct slot *slot = claim(barrier);
+	slot->time_ns = clock_ns(); /* what nobody has used for longer gives way first */
 	slot->arrivals = 0;
 	slot->end_place = 0;
 	slot->parties = parties;
@@ -186,7 +187,7 @@ uint64_t wake_arrive(const void *barrier, uint64_t *time_ns, uint32_t tid)
 	uint64_t place = __atomic_add_fetch(&slot->arrivals, 1, __ATOMIC_ACQ_REL);
 	if (slot->parties == 0 || place % slot->parties != 0)
 		return place;
-	uint64_t end_ns = clock_ns();
+	uint64_t end_ns = clock_ordered_ns();
 	*time_ns = end_ns > *time_ns ? end_ns : *time_ns;
 	complete(slot, place, *time_ns, tid);
 	return place;

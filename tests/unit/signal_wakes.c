@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Signals that come before who waited gets a core are told to one waiter each. */
+/* Who let whom go: signals that come before who waited gets a core are told to one waiter each; rounds of a barrier. */
 #include "preload/wakes.h"
 
 #include "cmocka_all.h"
@@ -59,6 +59,24 @@ static void without_a_signal_of_its_own_the_last_is_told(void **state)
 	expect(cond, 5, 200, 20);
 }
 
+/* As many others as programs have: fewer than there are places. */
+static void a_barrier_that_nobody_has_come_to_keeps_its_place(void **state)
+{
+	(void)state;
+	static const char objects[1000][64];
+	const char *barrier = objects[0];
+	wake_parties(barrier, 2);
+	for (size_t i = 1; i < 1000; i++)
+		wake_note(objects[i], UINT64_MAX - 1, 7);
+	uint64_t first_ns = 10, last_ns = 20;
+	uint64_t place = wake_arrive(barrier, &first_ns, 1);
+	(void)wake_arrive(barrier, &last_ns, 2); /* the round's end is what counts */
+	struct wake wake = wake_round(barrier, place);
+	assert_int_equal(wake.tid, 2);
+	assert_int_equal(wake.time_ns, last_ns);
+	assert_true(last_ns > 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -66,6 +84,7 @@ int main(void)
 		cmocka_unit_test(who_came_later_was_not_meant),
 		cmocka_unit_test(a_broadcast_lets_all_go),
 		cmocka_unit_test(without_a_signal_of_its_own_the_last_is_told),
+		cmocka_unit_test(a_barrier_that_nobody_has_come_to_keeps_its_place),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
