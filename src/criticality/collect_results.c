@@ -313,6 +313,42 @@ static size_t drop_unused(struct result_lock *locks, size_t count)
 	return kept;
 }
 
+static bool are_made_together(const struct result_lock *a, const struct result_lock *b)
+{
+	return a->pid == b->pid && a->init_site == b->init_site;
+}
+
+static int by_origin_and_use(const void *a, const void *b)
+{
+	const struct result_lock *x = *(struct result_lock *const *)a,
+				 *y = *(struct result_lock *const *)b;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->init_site != y->init_site)
+		return x->init_site < y->init_site ? -1 : 1;
+	return (x->site > y->site) - (x->site < y->site);
+}
+
+/* The place where several were made tells none of them from those that are used elsewhere. */
+static int mark_many(struct result_lock *locks, size_t count)
+{
+	AUTO_FREE struct result_lock **made = calloc(count + 1, sizeof(struct result_lock *));
+	size_t n = 0;
+	if (!made)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (locks[i].init_site)
+			made[n++] = &locks[i];
+	qsort(made, n, sizeof(struct result_lock *), by_origin_and_use);
+	for (size_t first = 0, end; first < n; first = end) {
+		for (end = first + 1; end < n && are_made_together(made[first], made[end]);)
+			end++;
+		for (size_t i = first; i < end; i++)
+			made[i]->is_one_of_many = made[first]->site != made[end - 1]->site;
+	}
+	return 0;
+}
+
 static int collect_locks(struct analysis *analysis, struct results *results, const uint32_t *places)
 {
 	size_t count = analysis->blame.object_count;
@@ -336,7 +372,7 @@ static int collect_locks(struct analysis *analysis, struct results *results, con
 		find_frame(analysis, &results->locks[i]);
 	results->lock_count = drop_unused(results->locks, count);
 	qsort(results->locks, results->lock_count, sizeof *results->locks, locks_by_blame);
-	return 0;
+	return mark_many(results->locks, results->lock_count);
 }
 
 static int sites_by_blame(const void *a, const void *b)

@@ -36,6 +36,7 @@ struct result_lock {
 	uint64_t address, site; /* of itself; of its first use */
 	uint64_t entry; /* futex: code that entered the kernel to wait; 0 if unknown */
 	uint64_t init_site; /* of its initialisation; 0: not seen */
+	bool is_one_of_many; /* others that are used elsewhere were initialised there, too */
 	/* Return addresses of a wait for it, innermost first; 0: no more are known. */
 	uint64_t callers[LOCK_CALLERS_MAX];
 	/* What who signalled it had run, when that was blamed most: code, and its callers as in a site; 0: not known. */

@@ -229,11 +229,13 @@ void criticality_add_lock(struct strbuf *out, const struct results *results,
 	if (!lock->is_code &&
 		(add_object(out, results, finder, lock) || add_local(out, results, finder, lock)))
 		return;
-	uint64_t site = lock->init_site ? lock->init_site : find_user(results, finder, lock);
+	uint64_t user = find_user(results, finder, lock);
+	bool is_made = lock->init_site && !(lock->is_one_of_many && user);
+	uint64_t site = is_made ? lock->init_site : user;
 	if (!add_passed(out, results, finder, lock))
 		strbuf_add(out, what_name(lock->what));
 	if (site) {
-		strbuf_add(out, lock->init_site ? " made in " : " used in ");
+		strbuf_add(out, is_made ? " made in " : " used in ");
 		criticality_add_inlined_code(out, results, finder, lock->pid, site - 1);
 	} else {
 		strbuf_addf(out, " 0x%" PRIx64, lock->address);

@@ -43,6 +43,17 @@ __attribute__((noinline)) static struct queue *queue_new(void)
 	return queue;
 }
 
+/* Two are made at one place, and used at two. */
+__attribute__((noinline)) static pthread_mutex_t *lock_new(void)
+{
+	pthread_mutex_t *lock = calloc(1, sizeof *lock);
+	if (!lock || pthread_mutex_init(lock, NULL) != 0)
+		exit(1);
+	return lock;
+}
+
+static pthread_mutex_t *full, *empty;
+
 /* Both come at once, one has to wait for the other. */
 static void *take_turns(void *argument)
 {
@@ -54,6 +65,10 @@ static void *take_turns(void *argument)
 			usleep(HOLD_US);
 			pthread_mutex_unlock(locks[i]);
 		}
+	pthread_mutex_lock(full);
+	pthread_mutex_unlock(full);
+	pthread_mutex_lock(empty);
+	pthread_mutex_unlock(empty);
 	return NULL;
 }
 
@@ -66,6 +81,8 @@ int main(void)
 	pthread_mutex_init(&grid[1][2], NULL);
 	pthread_barrier_init(&together, NULL, 2);
 	struct queue *queue = queue_new();
+	full = lock_new();
+	empty = lock_new();
 	pthread_mutex_t *still = calloc(1, sizeof *still); /* as PTHREAD_MUTEX_INITIALIZER */
 	pthread_mutex_t *locks[LOCKS] = { &server.queue.lock, &workers[3].inbox.lock, &grid[1][2],
 		of_function(), &local.lock, &made, &queue->lock, still };
@@ -76,6 +93,8 @@ int main(void)
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 	free(still);
+	free(full);
+	free(empty);
 	free(queue);
 	puts("done");
 	return 0;
