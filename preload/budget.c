@@ -8,6 +8,9 @@
  *
  * A gap of n pairs keeps the whole within the budget when own + n/m * rest = (1 + n/m) * allowed. Where
  * rest alone is more than allowed, the gap is as long as it may be: then bursts cost next to nothing.
+ *
+ * Of a thread that mostly waits nearly everything would be left out so, though recording all of it takes no time that
+ * anybody misses. So such threads share b / IDLE_PART of the time of the cores besides.
  */
 #include "budget.h"
 
@@ -25,9 +28,12 @@ enum {
 	SKIP_NS = 2,
 	/* So large a part of the budget the readings of the CPU clock take before waits are estimated. */
 	READINGS_PART = 4,
+	IDLE_PART = 5,
+	MOSTLY = 10, /* who works for less than this part of the time mostly waits */
 };
 
 static struct {
+	struct trace_header *header;
 	uint32_t ppm, burst, gap; /* as in the header */
 	uint32_t clock_ns, cpu_clock_ns; /* of a reading */
 	bool knows_mutexes; /* plain_mutex.h */
@@ -71,8 +77,9 @@ static bool is_limited(void)
 	return limits.ppm > 0 || limits.gap > 0;
 }
 
-void budget_attach(const struct trace_header *header)
+void budget_attach(struct trace_header *header)
 {
+	limits.header = header;
 	limits.ppm = header->budget_ppm;
 	limits.burst = header->gap_pairs > 0 && header->burst_pairs > 0 ? header->burst_pairs
 									: BURST_PAIRS;
@@ -89,8 +96,8 @@ static struct budget_mark mark(void)
 	const struct budget *budget = &self.budget;
 	uint32_t here = budget->slice_pairs > 0 ? budget->slice_pairs - budget->slice
 						: limits.burst - budget->burst;
-	return (struct budget_mark){ self.cpu_ns, budget->pairs + here, budget->waits,
-		self.cpu.readings };
+	return (struct budget_mark){ self.lane.last_ns, self.cpu_ns, budget->pairs + here,
+		budget->waits, self.cpu.readings };
 }
 
 static void begin_burst(void)
@@ -137,6 +144,21 @@ static struct spent spent_since(const struct budget_mark *since)
 	return spent;
 }
 
+/* Whether the thread, since then, mostly waited, and may take so much of what is there for those who do. */
+static bool draws(const struct budget_mark *since, uint64_t cost_ns)
+{
+	struct trace_header *header = limits.header;
+	uint64_t now_ns = self.lane.last_ns, took_ns = self.cpu_ns - since->cpu_ns;
+	uint32_t cores = header->cores > 0 ? header->cores : 1;
+	if (took_ns * MOSTLY > now_ns - since->time_ns)
+		return false;
+	uint64_t there_ns = (now_ns - header->start_ns) / MILLION * limits.ppm / IDLE_PART * cores;
+	if (__atomic_add_fetch(&header->drawn_ns, cost_ns, __ATOMIC_RELAXED) <= there_ns)
+		return true;
+	(void)__atomic_sub_fetch(&header->drawn_ns, cost_ns, __ATOMIC_RELAXED);
+	return false;
+}
+
 /* Free locks to leave out, now that a burst is over; 0: it is within the budget. */
 static uint32_t gap_after_burst(void)
 {
@@ -144,7 +166,7 @@ static uint32_t gap_after_burst(void)
 	uint64_t own_ns = spent.pairs_ns + spent.waits_ns;
 	uint64_t rest_ns = spent.pairs * SKIP_NS + spent.waits_ns;
 	uint64_t most = (uint64_t)limits.burst * GAP_BURSTS, gap = most;
-	if (own_ns <= spent.allowed_ns)
+	if (own_ns <= spent.allowed_ns || draws(&self.budget.burst_mark, own_ns - spent.allowed_ns))
 		return 0;
 	if (spent.allowed_ns > rest_ns)
 		gap = spent.pairs * (own_ns - spent.allowed_ns) / (spent.allowed_ns - rest_ns);
@@ -155,8 +177,11 @@ void budget_look(void)
 {
 	struct budget *budget = &self.budget;
 	struct spent spent = spent_since(&budget->look_mark);
-	budget->is_over = limits.ppm > 0 && spent.pairs_ns + spent.waits_ns > spent.allowed_ns;
-	budget->reads_much = limits.ppm > 0 && spent.readings_ns > spent.allowed_ns / READINGS_PART;
+	uint64_t own_ns = spent.pairs_ns + spent.waits_ns;
+	bool is_more = limits.ppm > 0 && own_ns > spent.allowed_ns;
+	budget->is_over = is_more && !draws(&budget->look_mark, own_ns - spent.allowed_ns);
+	budget->reads_much = limits.ppm > 0 && is_more == budget->is_over &&
+			     spent.readings_ns > spent.allowed_ns / READINGS_PART;
 	budget->look_mark = mark();
 	budget->look_waits = least(2 * budget->look_waits, BUDGET_WAITS);
 }

@@ -37,7 +37,7 @@ struct held_lock {
 
 /* What a thread had done by then. */
 struct budget_mark {
-	uint64_t cpu_ns, pairs;
+	uint64_t time_ns, cpu_ns, pairs;
 	uint32_t waits, readings;
 };
 
@@ -66,7 +66,7 @@ struct budget {
 } __attribute__((aligned(64)));
 
 /* How much the trace allows, and what things cost here: when the library has the file. */
-void budget_attach(const struct trace_header *header);
+void budget_attach(struct trace_header *header);
 
 /* A thread begins to record, and ends: enter() came before. */
 void budget_start(void);

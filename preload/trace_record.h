@@ -230,7 +230,8 @@ struct trace_header {
 	uint32_t cores, cores_online;
 	/*
 	 * Of a thread's CPU time, in millionths, that recording it may take: then free mutexes are
-	 * recorded in bursts. 0: everything is, unless gap_pairs is not 0.
+	 * recorded in bursts (of threads that mostly wait: when all of these together take more than
+	 * a fifth of that of the cores' time). 0: everything is, unless gap_pairs is not 0.
 	 */
 	uint32_t budget_ppm;
 	uint32_t burst_pairs,
@@ -246,7 +247,8 @@ struct trace_header {
 	struct trace_wakes wakes; /* of the machine, when recording began */
 	uint32_t reserved4;
 	struct trace_others others;
-	uint64_t reserved3;
+	uint64_t
+		drawn_ns; /* time taken by recording threads that mostly wait, beyond their budget */
 	uint8_t padding[TRACE_HEADER_BYTES - 192];
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * free_locks PAIRS: the main thread takes a free mutex PAIRS times. Then it takes a second one, for which
+ * free_locks PAIRS [BEFORE_NAP]: the main thread takes a free mutex PAIRS times, and sleeps 2 ms each BEFORE_NAP times. Then it takes a second one, for which
  * another thread comes to wait, and a third one, with which it sleeps. Nothing else takes a mutex.
  */
 #include "hold.h"
@@ -34,10 +34,14 @@ int main(int argc, char **argv)
 {
 	const struct timespec moment = { .tv_nsec = 1000000 };
 	pthread_t thread;
-	check(argc == 2, "usage: free_locks PAIRS");
+	const struct timespec nap = { .tv_nsec = 2000000 };
+	check(argc == 2 || argc == 3, "usage: free_locks PAIRS [BEFORE_NAP]");
+	long before_nap = argc == 3 ? atol(argv[2]) : 0;
 	for (long i = atol(argv[1]); i > 0; i--) {
 		take(&often);
 		give_back(&often);
+		if (before_nap > 0 && i % before_nap == 0)
+			(void)nanosleep(&nap, NULL); /* a shorter one is as good */
 	}
 	take(&awaited);
 	check(pthread_create(&thread, NULL, wait_for_it, NULL) == 0, "create");
