@@ -112,7 +112,9 @@ struct rwlock {
 	struct object object;
 	uint64_t held_since_ns;
 	uint32_t writer, readers, writers_pending;
+	uint32_t next_writer; /* waits for the readers to leave, and has it then; 0 */
 	bool writers_first;
+	bool is_contended; /* who writes next wakes another writer behind it, as a mutex's owner */
 	struct waiters waiting_readers, waiting_writers;
 };
 

@@ -7,6 +7,12 @@
  * A mutex knows as much of who waits as glibc's (nptl/lowlevellock.c): it is taken as contended by who had to wait for
  * it, and becomes so when somebody asks in vain. Who took it free, while the one that was woken has not got a core yet,
  * gives it back without waking another.
+ *
+ * So do the writers of a read-write lock that prefers readers (nptl/pthread_rwlock_common.c):
+ *
+ *	read	  unless somebody writes; who waits for a writer has the lock when that leaves
+ *	write	  if nobody reads or writes; the first that asks while others read has it when they have left,
+ *		  the others wait behind that one as for a mutex
  */
 #include "sim/engine.h"
 
@@ -176,23 +182,49 @@ int op_spin_unlock(struct sim *sim, struct sim_thread *thread)
 	return OP_DONE;
 }
 
+static int read_pass(struct sim *sim, struct sim_thread *thread, struct rwlock *rwlock,
+	const struct subject *subject)
+{
+	thread->read_holds++;
+	pass(sim, thread, &rwlock->object, subject);
+	return OP_DONE;
+}
+
 int op_read_lock(struct sim *sim, struct sim_thread *thread)
 {
 	FIND(rwlock, rwlocks);
 	struct subject subject = subject_of(thread, WHAT_RWLOCK, EVENT_SHARED);
 	if (!thread->result.has_waited)
 		object_set_length(sim, &rwlock->object, rwlock->object.length + 1);
+	else if (!rwlock->writers_first)
+		return read_pass(
+			sim, thread, rwlock, &subject); /* it was counted as it was let in */
 	if (!rwlock->writer && !(rwlock->writers_first && rwlock->writers_pending)) {
 		if (rwlock->readers++ == 0)
 			rwlock->held_since_ns = sim->now_ns;
-		thread->read_holds++;
-		pass(sim, thread, &rwlock->object, &subject);
-		return OP_DONE;
+		return read_pass(sim, thread, rwlock, &subject);
 	}
 	int code = rwlock->writer ? deadlock_check(sim, thread, &subject, rwlock->writer) : 0;
 	return code < 0 ? code
 			: wait_begin(
 				  sim, thread, &rwlock->waiting_readers, &rwlock->object, &subject);
+}
+
+static int write_wait(struct sim *sim, struct sim_thread *thread, struct rwlock *rwlock,
+	const struct subject *subject)
+{
+	struct waiters *list = &rwlock->waiting_writers;
+	int code = rwlock->writer ? deadlock_check(sim, thread, subject, rwlock->writer) : 0;
+	if (code < 0)
+		return code;
+	if (rwlock->writers_first || rwlock->writer || rwlock->next_writer) {
+		rwlock->is_contended = true;
+	} else {
+		rwlock->next_writer = thread->tid;
+		rwlock->is_contended = thread->is_late;
+		list = NULL;
+	}
+	return wait_begin(sim, thread, list, &rwlock->object, subject);
 }
 
 int op_write_lock(struct sim *sim, struct sim_thread *thread)
@@ -204,35 +236,48 @@ int op_write_lock(struct sim *sim, struct sim_thread *thread)
 		rwlock->writers_pending++;
 	}
 	bool is_handed_over = rwlock->writer == thread->tid && thread->result.has_waited;
-	if (is_handed_over || (!rwlock->writer && !rwlock->readers)) {
-		rwlock->writers_pending--;
+	if (!is_handed_over && (rwlock->writer || rwlock->readers))
+		return write_wait(sim, thread, rwlock, &subject);
+	if (!is_handed_over) {
 		rwlock->writer = thread->tid;
+		rwlock->is_contended = thread->is_late;
 		rwlock->held_since_ns = sim->now_ns;
-		pass(sim, thread, &rwlock->object, &subject);
-		return OP_DONE;
 	}
-	int code = rwlock->writer ? deadlock_check(sim, thread, &subject, rwlock->writer) : 0;
-	return code < 0 ? code
-			: wait_begin(
-				  sim, thread, &rwlock->waiting_writers, &rwlock->object, &subject);
+	rwlock->writers_pending--;
+	pass(sim, thread, &rwlock->object, &subject);
+	return OP_DONE;
 }
 
-/*
- * A free lock: one writer or all readers are told, as it prefers. The last reader hands it over to a writer, as glibc's does: else
- * a reader who comes back before that writer has a core would keep it out.
- */
-static int rwlock_pass_on(struct sim *sim, struct rwlock *rwlock, uint32_t waker, bool by_reader)
+/* The last reader, or a writer, has left a lock that prefers writers. */
+static int writers_first_pass_on(
+	struct sim *sim, struct rwlock *rwlock, uint32_t waker, bool by_reader)
 {
-	if (by_reader && rwlock->waiting_writers.head)
+	if (by_reader)
 		rwlock->writer = rwlock->waiting_writers.head;
-	bool has_readers = rwlock->waiting_readers.head != 0;
-	bool to_writer = rwlock->waiting_writers.head &&
-			 (rwlock->writer || rwlock->writers_first || !has_readers);
-	if (to_writer)
+	rwlock->held_since_ns = sim->now_ns;
+	if (rwlock->waiting_writers.head)
 		return wake_first(sim, &rwlock->waiting_writers, waker);
-	if (rwlock->writers_first && rwlock->writers_pending)
+	if (rwlock->writers_pending)
 		return 0; /* a writer is on its way, and will pass it on */
 	return wake_all(sim, &rwlock->waiting_readers, waker);
+}
+
+/* ... that prefers readers. */
+static int readers_first_pass_on(
+	struct sim *sim, struct rwlock *rwlock, uint32_t waker, bool by_reader)
+{
+	bool wakes_writer = rwlock->is_contended;
+	int code = 0;
+	rwlock->held_since_ns = sim->now_ns;
+	if (by_reader) {
+		rwlock->writer = rwlock->next_writer;
+		rwlock->next_writer = 0;
+		return rwlock->writer ? wake(sim, rwlock->writer, waker) : 0;
+	}
+	rwlock->is_contended = false;
+	for (; rwlock->waiting_readers.head && code == 0; rwlock->readers++)
+		code = wake_first(sim, &rwlock->waiting_readers, waker);
+	return code == 0 && wakes_writer ? wake_first(sim, &rwlock->waiting_writers, waker) : code;
 }
 
 int op_rw_unlock(struct sim *sim, struct sim_thread *thread)
@@ -251,7 +296,8 @@ int op_rw_unlock(struct sim *sim, struct sim_thread *thread)
 	if (!is_writer && --rwlock->readers > 0)
 		return OP_DONE;
 	rwlock->object.held_ns += sim->now_ns - rwlock->held_since_ns;
-	return rwlock_pass_on(sim, rwlock, thread->tid, !is_writer);
+	return rwlock->writers_first ? writers_first_pass_on(sim, rwlock, thread->tid, !is_writer)
+				     : readers_first_pass_on(sim, rwlock, thread->tid, !is_writer);
 }
 
 int sim_set_handover(struct sim *sim, enum sim_object_kind kind, uint32_t object)

@@ -526,13 +526,13 @@ static void a_run_is_the_same_everywhere(void **state)
 		struct sim_options options;
 		uint64_t events, hash;
 	} golden[] = {
-		{ { 0 }, 2433, 0x4a1baa7f526225b2 },
-		{ { .cores = 3, .switch_ns = 2000 }, 2773, 0x9188c24a5f647554 },
-		{ { .cores = 2, .threads_per_core = 2, .wake.a = 500 }, 2785, 0x2021ad778f08c2bf },
+		{ { 0 }, 2437, 0xc749e5c63871e0c9 },
+		{ { .cores = 3, .switch_ns = 2000 }, 2879, 0x32bf9687697bf8d0 },
+		{ { .cores = 2, .threads_per_core = 2, .wake.a = 500 }, 2782, 0x1bc6fba0d0aaa33d },
 		{ { .cores = 2,
 			  .scheduler = SIM_ROUND_ROBIN,
 			  .quantum = { SIM_EXPONENTIAL, .a = 100 * US } },
-			3267, 0x8bd6fa8d0e5c34fb },
+			3285, 0x5800745dcbe96cfe },
 	};
 	static struct game game;
 	for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {

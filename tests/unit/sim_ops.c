@@ -79,6 +79,47 @@ static void who_takes_a_mutex_free_wakes_nobody(void **state)
 	sim_free(t.sim);
 }
 
+/* The same with a lock that several may read. */
+static void who_writes_without_waiting_wakes_nobody(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { OP(WRITE_LOCK, 0), SLEEP(10), OP(RW_UNLOCK, 0),
+		OP(WRITE_LOCK, 0), COMPUTE(5), OP(RW_UNLOCK, 0), COMPUTE(5), EXIT };
+	static const struct sim_op b[] = { OP(WRITE_LOCK, 0), COMPUTE(3), OP(RW_UNLOCK, 0), EXIT };
+	static const struct sim_op c[] = { COMPUTE(1), OP(WRITE_LOCK, 0), OP(RW_UNLOCK, 0), EXIT };
+	static const uint64_t first_core = 1;
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ .cores = 2, .scheduler = SIM_ROUND_ROBIN });
+	assert_int_equal(sim_add_rwlock(t.sim, NULL, false, &t.object), 0);
+	add_threads(t.sim, &t.script, THREADS(a, b, c));
+	assert_int_equal(sim_set_affinity(t.sim, 1, &first_core), 0);
+	assert_int_equal(sim_set_affinity(t.sim, 2, &first_core), 0);
+	run_well(t.sim);
+	assert_int_equal(t.script.results[1][3].has_waited, false);
+	assert_int_equal(t.script.times[2][0], 20);
+	assert_int_equal(t.script.times[3][1], 23);
+	sim_free(t.sim);
+}
+
+/* Also while it is still waking up; the writer that asks then has it after the last of them. */
+static void who_waits_to_read_reads_when_the_writer_leaves(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { OP(WRITE_LOCK, 0), COMPUTE(10), OP(RW_UNLOCK, 0),
+		OP(WRITE_LOCK, 0), COMPUTE(5), OP(RW_UNLOCK, 0), EXIT };
+	static const struct sim_op b[] = { COMPUTE(1), OP(READ_LOCK, 0), COMPUTE(4),
+		OP(RW_UNLOCK, 0), EXIT };
+	static const struct sim_op c[] = { COMPUTE(12), OP(WRITE_LOCK, 0), OP(RW_UNLOCK, 0), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ .wake = { SIM_FIXED, .a = 3 } });
+	assert_int_equal(sim_add_rwlock(t.sim, NULL, false, &t.object), 0);
+	trial_run(&t, THREADS(a, b, c));
+	assert_int_equal(t.script.times[2][1], 13);
+	assert_int_equal(t.script.times[1][3], 20);
+	assert_int_equal(t.script.times[3][1], 28);
+	sim_free(t.sim);
+}
+
 static void a_try_does_not_wait(void **state)
 {
 	(void)state;
@@ -333,6 +374,8 @@ int main(void)
 		cmocka_unit_test(a_mutex_is_given_in_order),
 		cmocka_unit_test(a_free_mutex_belongs_to_who_asks_first),
 		cmocka_unit_test(who_takes_a_mutex_free_wakes_nobody),
+		cmocka_unit_test(who_writes_without_waiting_wakes_nobody),
+		cmocka_unit_test(who_waits_to_read_reads_when_the_writer_leaves),
 		cmocka_unit_test(a_try_does_not_wait),
 		cmocka_unit_test(readers_share_and_writers_do_not),
 		cmocka_unit_test(a_barrier_lets_go_with_the_last),
