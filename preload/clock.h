@@ -44,13 +44,12 @@ static inline uint64_t clock_ns(void)
 	return kernel_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* The same, no earlier than what comes before it in the program: else the processor may read its counter ahead of that. */
-static inline uint64_t clock_ordered_ns(void)
+/* The next reading is no earlier than what comes before it: else the processor may read its counter ahead of that. */
+static inline void clock_order(void)
 {
 #ifdef __x86_64__
 	__builtin_ia32_lfence();
 #endif
-	return clock_ns();
 }
 
 /* A thread's CPU time, as far as it is known. */

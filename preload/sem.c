@@ -3,18 +3,26 @@
  * Semaphores: tried first, as in pthread.c. A wait is a cancellation point even when it need not
  * wait, a try is not: hence the test before it.
  */
+#include "clock.h"
 #include "real.h"
 #include "sink.h"
 #include "traced_thread.h"
 
 #include <errno.h>
 
+/* Who counts what was posted and taken must not find it taken first. */
+static int in_order(int result)
+{
+	clock_order();
+	return result;
+}
+
 /* True if the semaphore was taken. A failed try leaves errno as it was. */
 static bool take(sem_t *sem)
 {
 	int kept = errno;
 	pthread_testcancel();
-	if (trial()->sem_trywait(sem) == 0)
+	if (in_order(trial()->sem_trywait(sem)) == 0)
 		return true;
 	errno = kept;
 	return false;
@@ -26,7 +34,7 @@ EXPORT int sem_wait(sem_t *sem)
 	if (take(sem))
 		return acquired(SYNC_SEM, sem, 0, CALLER);
 	WAIT(SYNC_SEM, sem);
-	return waited(&wait_, real()->sem_wait(sem));
+	return waited(&wait_, in_order(real()->sem_wait(sem)));
 }
 
 EXPORT int sem_timedwait(sem_t *sem, const struct timespec *deadline)
@@ -36,7 +44,7 @@ EXPORT int sem_timedwait(sem_t *sem, const struct timespec *deadline)
 	if (take(sem))
 		return acquired(SYNC_SEM, sem, 0, CALLER);
 	WAIT(SYNC_SEM, sem);
-	return waited(&wait_, real()->sem_timedwait(sem, deadline));
+	return waited(&wait_, in_order(real()->sem_timedwait(sem, deadline)));
 }
 
 EXPORT int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *deadline)
@@ -46,12 +54,12 @@ EXPORT int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *dea
 	if (take(sem))
 		return acquired(SYNC_SEM, sem, 0, CALLER);
 	WAIT(SYNC_SEM, sem);
-	return waited(&wait_, real()->sem_clockwait(sem, clock, deadline));
+	return waited(&wait_, in_order(real()->sem_clockwait(sem, clock, deadline)));
 }
 
 EXPORT int sem_trywait(sem_t *sem)
 {
-	int result = real()->sem_trywait(sem);
+	int result = in_order(real()->sem_trywait(sem));
 	if (result == 0)
 		return acquired(SYNC_SEM, sem, 0, CALLER);
 	if (errno == EAGAIN && is_tracing()) {

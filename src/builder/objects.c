@@ -171,12 +171,16 @@ static int64_t flow_of(const struct build_step *step)
 	}
 }
 
-/* As many as there must have been at first, since more were taken than came: exact if it ran out once, and if it is known when. */
+/*
+ * As many as there must have been at first, since more were taken than came: exact if it ran out once, and if it is known when.
+ * What follows at once on another core may be told before it: where the program said how many there were, only the end counts.
+ */
 static int find_initial(const struct build_trace *trace, uint32_t object, uint64_t *ret)
 {
 	struct flow *flows = NULL;
 	size_t count = 0, capacity = 0;
 	int64_t balance = 0, least = 0;
+	bool is_told = !trace->objects[object].is_pipe && trace->objects[object].first == 0;
 	for (size_t i = 0; i < trace->thread_count; i++)
 		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
 			const struct build_step *step = &trace->threads[i].steps[j];
@@ -194,8 +198,7 @@ static int find_initial(const struct build_trace *trace, uint32_t object, uint64
 		qsort(flows, count, sizeof *flows, compare_flows);
 	for (size_t i = 0; i < count; i++) {
 		balance += flows[i].by;
-		bool is_told = !trace->objects[object].is_pipe || i + 1 == count;
-		least = is_told && balance < least ? balance : least;
+		least = (is_told || i + 1 == count) && balance < least ? balance : least;
 	}
 	free(flows);
 	*ret = (uint64_t)-least;

@@ -364,6 +364,15 @@ static int keep_name(struct replay *replay, const struct event *event)
 	return event_names_add(&replay->names, event);
 }
 
+static int note_initial(struct replay *replay, const struct event *event)
+{
+	uint32_t object = load_object(replay, event->pid, event->what, event->object);
+	if (object == REPLAY_NONE)
+		return -ENOMEM;
+	replay->objects[object].first = event->value;
+	return 0;
+}
+
 static int load_event(void *context, const struct event *given, struct err *err)
 {
 	struct replay *replay = context;
@@ -380,6 +389,8 @@ static int load_event(void *context, const struct event *given, struct err *err)
 	advance_clock(replay, event.time_ns);
 	if (code == 0 && event.kind == EVENT_NAME && event.what != WHAT_STACK)
 		code = keep_name(replay, &event);
+	if (code == 0 && event.kind == EVENT_INIT && event.what == WHAT_SEM)
+		code = note_initial(replay, &event);
 	if (event.kind == EVENT_SAMPLE)
 		cpu_sample(replay, &event);
 	if (event.kind == EVENT_LOST)

@@ -10,10 +10,15 @@
 /* As much as the account of criticality holds. */
 #define END_MAX_NS (UINT64_C(1) << 47)
 
-/* Never less than 0, as far as was seen; nobody knows how much more where nobody waited. */
+/*
+ * As its program said, or as many as were taken beyond that in the end. Else never less than 0, as far as was seen: nobody knows
+ * how much more where nobody waited, and what follows at once on another core may be told before it.
+ */
 static void set_semaphore(struct load_object *sem)
 {
-	sem->value = sem->least_balance < 0 ? (uint64_t)-sem->least_balance : 0;
+	int64_t least = sem->first > 0 ? sem->balance : sem->least_balance;
+	uint64_t lacks = least < 0 ? (uint64_t)-least : 0;
+	sem->value = sem->first > lacks + 1 ? sem->first - 1 : lacks;
 }
 
 static void set_play(struct load_object *object)

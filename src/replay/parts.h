@@ -188,6 +188,7 @@ struct load_object {
 
 	/* While it is loaded. */
 	int64_t balance, least_balance; /* semaphore: posts less waits; its least value */
+	uint64_t first; /* semaphore: its value when it was initialised, plus 1; 0: not seen */
 	uint64_t sem_waits;
 	bool is_pool; /* semaphore: posted by who waited */
 	/* Pipe or eventfd: bytes that had been written by the end of each write; see passages.c. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Locks that are taken in the recorded order, and what becomes of replays that come to a deadlock. */
+/* Locks that are taken in the recorded order, what becomes of replays that come to a deadlock, and how many a semaphore had at first. */
 #include "replay_fixture.h"
 
 #include <errno.h>
@@ -284,9 +284,44 @@ static void whether_an_unknown_order_is_needed_is_guessed(void **state)
 	release(&f);
 }
 
+/* b, on another core, took the only permit 25 ns before a was seen to give it back. */
+static void a_semaphore_has_what_its_program_said(void **state)
+{
+	(void)state;
+	struct fixture f = load(HEAD "0,a,start,,,,,\n"
+				     "0,b,start,,,,,\n"
+				     "0,a,init,sem,s,1,2,\n"
+				     "10000000,a,pass,sem,s,1,,\n"
+				     "19999975,b,pass,sem,s,2,,\n"
+				     "20000000,a,release,sem,s,1,,\n"
+				     "20000000,a,exit,,,,,\n"
+				     "30000000,b,release,sem,s,2,,\n"
+				     "30000000,b,exit,,,,,\n",
+		2);
+	struct replay_change slow = speed_of(0, 0.5);
+	assert_int_equal(play(&f, 2, &slow, 1), 50000000); /* b until 30, a 20 more */
+	release(&f);
+}
+
+/* Nobody saw who posted the two that were taken beyond that. */
+static void what_was_taken_was_there(void **state)
+{
+	(void)state;
+	struct fixture f = load(HEAD "0,a,start,,,,,\n"
+				     "0,a,init,sem,s,1,1,\n"
+				     "10000000,a,pass,sem,s,1,,\n"
+				     "20000000,a,pass,sem,s,1,,\n"
+				     "30000000,a,exit,,,,,\n",
+		1);
+	assert_int_equal(play(&f, 1, NULL, 0), 30000000);
+	release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_semaphore_has_what_its_program_said),
+		cmocka_unit_test(what_was_taken_was_there),
 		cmocka_unit_test(ordered_sections_keep_their_order),
 		cmocka_unit_test(whether_an_unknown_order_is_needed_is_guessed),
 		cmocka_unit_test(a_turn_is_over_where_a_condition_is_waited_for),
