@@ -215,8 +215,11 @@ int analysed_read(
 	if (code < 0)
 		return code;
 	struct analysis_opts known = *opts;
+	const struct trace_quality *quality = trace_reader_quality(reader);
 	if (known.cores == 0)
-		known.cores = trace_reader_quality(reader)->cores;
+		known.cores = quality->cores;
+	known.others_ns = quality->others.cpu_ns;
+	known.others_wall_ns = quality->others.wall_ns;
 	code = analysis_new(&known, &analysis, err);
 	if (code < 0)
 		return code;

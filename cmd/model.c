@@ -91,6 +91,7 @@ static int build_once(struct amended *run, const struct values *v, struct symbol
 		.name = path_file_name(run->path),
 		.cores = v->cores ? v->cores : run->quality.cores,
 		.wakes = run->quality.wakes,
+		.others = run->quality.others,
 		.took_s = v->took_s,
 		.by_signals = by_signals,
 		.is_forced = v->is_forced,

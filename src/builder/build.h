@@ -33,6 +33,7 @@ struct build_opts {
 	const char *name; /* of the model; borrowed until build_free() */
 	uint32_t cores; /* that the run had; 0: not known */
 	struct trace_wakes wakes; /* of the recorded machine, where the events do not tell */
+	struct trace_others others; /* what others had of its cores; of no length: not known */
 	double took_s; /* that the same run takes without a recorder; 0: not known */
 	bool by_signals; /* conditions have no meaning: who waits for one waits for the signals of others (told.h) */
 	bool is_forced; /* a model also of a recording in which locks were not seen: waits at them sleep */

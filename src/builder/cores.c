@@ -2,13 +2,15 @@
 /*
  * How much of the processors others used while the run was recorded. Of n threads that do not wait at
  * a moment, min(n, cores) could run; the time that this adds up to less the CPU time that they had
- * is what others had.
+ * is what others had, but for what waking up takes, and threads that wait beside an idle core: no more than the recorder saw
+ * others have, where it looked.
  */
 #include "builder/parts.h"
 
 #include "base/mem.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 struct change {
@@ -65,6 +67,13 @@ static int compare(const void *left, const void *right)
 	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
 }
 
+/* Within a time. */
+static double most_of_others(const struct trace_others *others, double time_ns)
+{
+	return others->wall_ns > 0 ? time_ns * (double)others->cpu_ns / (double)others->wall_ns
+				   : INFINITY;
+}
+
 int build_taken(struct build *build)
 {
 	enum { TIMER_SLACK_NS = 50000 }; /* Linux's default: prctl(2), PR_SET_TIMERSLACK */
@@ -88,8 +97,9 @@ int build_taken(struct build *build)
 	free(changes.items);
 	if (could_ns <= had_ns)
 		return code;
-	build->taken = 1 - had_ns / could_ns;
-	build->taken_of_run =
-		(could_ns - had_ns) / (double)(build->trace.end_ns - build->trace.start_ns);
+	double run_ns = (double)(build->trace.end_ns - build->trace.start_ns);
+	double taken_ns = fmin(could_ns - had_ns, most_of_others(&build->opts.others, run_ns));
+	build->taken = taken_ns / could_ns;
+	build->taken_of_run = taken_ns / run_ns;
 	return code;
 }

@@ -22,6 +22,8 @@ int analysis_new(const struct analysis_opts *opts, struct analysis **ret, struct
 	analysis->account.needs_core = opts->needs_core;
 	analysis->account.cores = opts->served_cores;
 	analysis->account.run_cores = opts->cores;
+	analysis->others_ns = opts->others_ns;
+	analysis->others_wall_ns = opts->others_wall_ns;
 	*ret = TAKE(analysis);
 	return 0;
 }

@@ -33,6 +33,8 @@ struct analysis_opts {
 	uint32_t cores; /* that the run had, for upper bounds; 0: unknown */
 	/* Waiting that so many cores could not have served is no loss; 0: all of it is. */
 	uint32_t served_cores;
+	/* CPU time that other programs had of those cores while they were watched for so long; 0: they were not. */
+	uint64_t others_ns, others_wall_ns;
 };
 
 struct analysis;

@@ -446,7 +446,7 @@ static int collect_idles(const struct analysis *analysis, struct results *result
  * Where no event says who had a core, the scheduler's sums do when threads end: they waited longer for cores than this
  * program's own threads, of which more were active than there are cores, can have kept them.
  */
-static void find_denied(const struct analysis *analysis, struct results *results)
+static void sum_denied(const struct analysis *analysis, struct results *results)
 {
 	uint64_t queued_ns = 0, own_ns = 0, cores = results->cores;
 	for (size_t i = 0; i < analysis->blame.thread_count; i++)
@@ -458,6 +458,24 @@ static void find_denied(const struct analysis *analysis, struct results *results
 	uint64_t denied_ns = queued_ns > own_ns ? queued_ns - own_ns : 0;
 	results->denied_core_ns =
 		denied_ns < results->wanted_core_ns ? denied_ns : results->wanted_core_ns;
+}
+
+/* Threads wait for a core beside an idle one, too, as the scheduler has it: others had no more than was seen. */
+static void find_denied(const struct analysis *analysis, struct results *results)
+{
+	const struct account *account = &analysis->account;
+	if (account->has_cores) {
+		results->wanted_core_ns = account->wanted_ns;
+		results->denied_core_ns = account->denied_ns;
+	} else {
+		sum_denied(analysis, results);
+	}
+	if (analysis->others_wall_ns == 0)
+		return;
+	double others_ns = (double)analysis->others_ns * (double)results->elapsed_ns /
+			   (double)analysis->others_wall_ns;
+	if (others_ns < (double)results->denied_core_ns)
+		results->denied_core_ns = (uint64_t)others_ns;
 }
 
 int collect_results(struct analysis *analysis, struct results *results)
@@ -479,12 +497,7 @@ int collect_results(struct analysis *analysis, struct results *results)
 	results->live_max = account->live_max;
 	for (size_t i = 0; i <= PARALLELISM_MAX; i++)
 		results->parallelism_ns[i] = account->parallelism_ns[i];
-	if (account->has_cores) {
-		results->wanted_core_ns = account->wanted_ns;
-		results->denied_core_ns = account->denied_ns;
-	} else {
-		find_denied(analysis, results);
-	}
+	find_denied(analysis, results);
 	results->bin_ns = (uint64_t)1 << account->strip_shift;
 	results->bin_count = (uint32_t)((account->now_ns + results->bin_ns - 1) / results->bin_ns);
 	results->modules = TAKE(analysis->modules);

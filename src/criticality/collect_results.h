@@ -29,6 +29,7 @@ struct code_range {
 struct analysis {
 	struct account account;
 	struct blame blame;
+	uint64_t others_ns, others_wall_ns; /* as in struct analysis_opts */
 	struct result_module *modules;
 	size_t module_count, module_capacity;
 	struct code_range *runtimes; /* modules that spin for their users */

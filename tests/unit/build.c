@@ -256,10 +256,11 @@ static struct model *drifting(uint64_t step_ns)
 	return finish(&s, 1);
 }
 
-/* Two threads that run all the time on two cores, and have `share` of their time. */
-static struct model *crowded(double share)
+/* Two threads that run all the time, and have `share` of it. */
+static struct model *crowded(double share, struct trace_others others)
 {
-	struct script s = begin(1);
+	struct script s =
+		begin_with(&(struct build_opts){ .name = "test", .cores = 4, .others = others }, 1);
 	for (int i = 0; i < 100; i++) {
 		s.now_ns += 100000;
 		work(&s, 1, (uint64_t)(100000 * share));
@@ -273,10 +274,12 @@ static struct model *crowded(double share)
 static void what_others_had_of_the_cores_is_told(void **state)
 {
 	(void)state;
-	AUTO(model) struct model *alone = crowded(1);
-	AUTO(model) struct model *shared = crowded(0.5);
+	AUTO(model) struct model *alone = crowded(1, (struct trace_others){ 0 });
+	AUTO(model) struct model *shared = crowded(0.5, (struct trace_others){ 0 });
+	AUTO(model) struct model *idle = crowded(0.5, (struct trace_others){ 1, 100 });
 	assert_false(has_note(alone, "other programs had"));
 	assert_true(has_note(shared, "other programs had 5"));
+	assert_false(has_note(idle, "other programs had"));
 	assert_true(has_note(shared, "locks of its own making"));
 }
 
