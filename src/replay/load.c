@@ -530,6 +530,7 @@ void replay_free(struct replay *replay)
 	children_release(&replay->children);
 	map_release(&replay->known);
 	map_release(&replay->object_index);
+	map_release(&replay->tokens);
 	map_release(&replay->episode_index);
 	map_release(&replay->region_index);
 	free(replay);

@@ -109,15 +109,23 @@ bool replay_site(const struct replay *replay, size_t n, struct replay_target *re
 	return true;
 }
 
+/* Nearly all who post it had taken it: else it is a signal. */
+static bool is_lock(const struct load_object *object)
+{
+	enum { FOREIGN_PART = 20 };
+	if (object->what == WHAT_SEM)
+		return object->posts > 0 &&
+		       (object->posts - object->own_posts) * FOREIGN_PART <= object->posts;
+	return load_is_lock(object->what);
+}
+
 /* A lock whose holders are known; NULL: another object, or a futex, of which only the waits are known. */
 static const struct load_object *lock_of(
 	const struct replay *replay, const struct replay_target *target)
 {
-	bool is_lock = target->what == WHAT_MUTEX || target->what == WHAT_RWLOCK ||
-		       target->what == WHAT_SPIN;
 	const uint64_t *place = map_find(
 		&replay->object_index, (uint64_t)target->pid << 32 | target->what, target->number);
-	return is_lock && place ? &replay->objects[*place] : NULL;
+	return place && is_lock(&replay->objects[*place]) ? &replay->objects[*place] : NULL;
 }
 
 bool replay_can_speed_up(const struct replay *replay, const struct replay_target *target)

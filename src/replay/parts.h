@@ -189,8 +189,7 @@ struct load_object {
 	/* While it is loaded. */
 	int64_t balance, least_balance; /* semaphore: posts less waits; its least value */
 	uint64_t first; /* semaphore: its value when it was initialised, plus 1; 0: not seen */
-	uint64_t sem_waits;
-	bool is_pool; /* semaphore: posted by who waited */
+	uint64_t posts, own_posts; /* semaphore; of the posts, those by threads that had taken it */
 	/* Pipe or eventfd: bytes that had been written by the end of each write; see passages.c. */
 	uint64_t *written;
 	size_t write_count, write_capacity;
@@ -303,6 +302,7 @@ struct replay {
 	struct load_object *objects;
 	size_t object_count, object_capacity;
 	struct map object_index;
+	struct map tokens; /* thread, semaphore -> how often the thread has taken it and not yet posted it */
 	struct episode *episodes;
 	size_t episode_count, episode_capacity;
 	struct map episode_index;

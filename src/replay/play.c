@@ -277,8 +277,10 @@ static int take_semaphore(
 	int code = thread->stage == 0 ? turns_wait(player, index, step, op) : 0;
 	if (code != 0)
 		return code < 0 ? code : PLAY_AGAIN;
-	if (thread->stage++ == count)
+	if (thread->stage++ == count) {
+		change_depth(player, index, step, true);
 		return turns_pass(player, step->object, op) ? PLAY_LAST : PLAY_DONE;
+	}
 	(void)play_op(op, SIM_SEM_WAIT, player->numbers[step->object]);
 	return PLAY_AGAIN;
 }
@@ -362,6 +364,7 @@ static int play_step(
 	case STEP_SEM_WAIT:
 		return take_semaphore(player, index, step, op);
 	case STEP_SEM_POST:
+		change_depth(player, index, step, false);
 		op->amount = step->amount;
 		return play_op(op, SIM_SEM_POST, player->numbers[step->object]);
 	case STEP_AWAIT_WAKE:

@@ -198,7 +198,7 @@ struct replay_spread {
 void replay_interval(
 	const struct replay_spread *spread, uint64_t *ret_low_ns, uint64_t *ret_high_ns);
 
-/* Not what is no lock, or a futex: who held it is not known. */
+/* Not what is no lock, or a futex: who held it is not known. A semaphore is one if those who post it had taken it. */
 bool replay_can_speed_up(const struct replay *replay, const struct replay_target *target);
 
 /* Nor can locks be left out that guard a condition. */

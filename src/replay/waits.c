@@ -75,8 +75,6 @@ int waits_begin(struct replay *replay, uint32_t index, const struct event *event
 		step->other = find_joined(replay, event->pid, event->value, event->object);
 		step->amount = locks_mutex_held(replay, thread);
 	}
-	if (event->what == WHAT_SEM)
-		replay->objects[object].sem_waits++;
 	if (event->what == WHAT_IO)
 		passages_wait(replay, thread);
 	return event->what == WHAT_BARRIER
@@ -120,12 +118,32 @@ int waits_woken(struct replay *replay, uint32_t index, const struct event *event
 							  : 0;
 }
 
-static void take_from_semaphore(struct load_object *sem, struct step *step)
+/* 0 or -ENOMEM. */
+static int take_from_semaphore(struct replay *replay, uint32_t index, struct step *step)
 {
+	struct load_object *sem = &replay->objects[step->object];
+	uint64_t *tokens;
 	step->amount = sem->turns++;
 	sem->balance--;
 	if (sem->balance < sem->least_balance)
 		sem->least_balance = sem->balance;
+	int code = map_add(&replay->tokens, index, step->object, 0, &tokens);
+	if (code < 0)
+		return code;
+	++*tokens;
+	return 0;
+}
+
+static void post_semaphore(struct replay *replay, uint32_t index, uint32_t object)
+{
+	struct load_object *sem = &replay->objects[object];
+	uint64_t *tokens = map_find(&replay->tokens, index, object);
+	sem->balance++;
+	sem->posts++;
+	if (!tokens || *tokens == 0)
+		return;
+	--*tokens;
+	sem->own_posts++;
 }
 
 /*
@@ -186,7 +204,7 @@ static int end_wait(struct replay *replay, uint32_t index, const struct event *e
 			step->kind = STEP_SLEEP;
 			step->amount = waited_ns;
 		} else {
-			take_from_semaphore(&replay->objects[step->object], step);
+			return take_from_semaphore(replay, index, step);
 		}
 		return 0;
 	case STEP_JOIN:
@@ -317,10 +335,8 @@ int waits_pass(struct replay *replay, uint32_t index, const struct event *event)
 		return -ENOMEM;
 	step->object = object;
 	step->site = event->site;
-	if (event->what == WHAT_SEM) {
-		take_from_semaphore(o, step);
-		return 0;
-	}
+	if (event->what == WHAT_SEM)
+		return take_from_semaphore(replay, index, step);
 	int code = barriers_arrive(replay, index, object, thread->count - 1, event);
 	if (code == 0) {
 		o = &replay->objects[object];
@@ -355,7 +371,7 @@ int waits_release(struct replay *replay, uint32_t index, const struct event *eve
 	step->object = object;
 	step->site = event->site;
 	step->amount = 1;
-	replay->objects[object].balance++;
+	post_semaphore(replay, index, object);
 	return 0;
 }
 

@@ -2,6 +2,8 @@
 /* Locks that are taken in the recorded order, what becomes of replays that come to a deadlock, and how many a semaphore had at first. */
 #include "replay_fixture.h"
 
+#include "base/strbuf.h"
+
 #include <errno.h>
 
 /* b comes to the ordered section 20 ms before a, whose turn it is; 10 ms each. */
@@ -303,6 +305,40 @@ static void a_semaphore_has_what_its_program_said(void **state)
 	release(&f);
 }
 
+/* Each takes it for 10 ms; `poster` gives back what b took. */
+static struct fixture load_permits(const char *poster)
+{
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	strbuf_addf(&text,
+		HEAD "0,a,start,,,,,\n"
+		     "0,b,start,,,,,\n"
+		     "0,a,init,sem,s,1,2,\n"
+		     "10000000,a,pass,sem,s,1,,\n"
+		     "20000000,a,release,sem,s,1,,\n"
+		     "20000000,b,pass,sem,s,2,,\n"
+		     "30000000,%s,release,sem,s,2,,\n"
+		     "30000000,a,exit,,,,,\n"
+		     "30000000,b,exit,,,,,\n",
+		poster);
+	return load(text.text, 2);
+}
+
+static void a_semaphore_is_a_lock_for_those_who_give_it_back(void **state)
+{
+	(void)state;
+	struct replay_target permits = {
+		.kind = REPLAY_LOCK, .what = WHAT_SEM, .pid = 1, .number = UINT64_C(1) << 60
+	};
+	struct fixture lock = load_permits("b"), signal = load_permits("a");
+	struct replay_change fast = { permits, 2 }, gone = { permits, 0 };
+	assert_true(replay_can_speed_up(lock.replay, &permits));
+	assert_false(replay_can_speed_up(signal.replay, &permits));
+	assert_int_equal(play(&lock, 2, &fast, 1), 25000000); /* a 10 to 15 of 25, b 20 to 25 */
+	assert_int_equal(play(&lock, 2, &gone, 1), 30000000);
+	release(&lock);
+	release(&signal);
+}
+
 /* Nobody saw who posted the two that were taken beyond that. */
 static void what_was_taken_was_there(void **state)
 {
@@ -321,6 +357,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_semaphore_has_what_its_program_said),
+		cmocka_unit_test(a_semaphore_is_a_lock_for_those_who_give_it_back),
 		cmocka_unit_test(what_was_taken_was_there),
 		cmocka_unit_test(ordered_sections_keep_their_order),
 		cmocka_unit_test(whether_an_unknown_order_is_needed_is_guessed),
