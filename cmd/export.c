@@ -238,7 +238,8 @@ static int run(const struct command *command, int argc, char **argv)
 			command, "say which form: --to perfetto, folded, csv, json or cct");
 	const struct form *form = find_form(v.to);
 	if (!form)
-		return command_usage_error(command, "--to: there is no '%s'", v.to);
+		return command_usage_error(
+			command, "--to: '%s' is not one of %s", v.to, options[0].argument);
 	if (!form->write && strcmp(v.output, "-") == 0)
 		return command_usage_error(command, "--to cct needs a file: -o FILE");
 	return export_file(form, operands.items[0], v.output);
