@@ -218,6 +218,18 @@ static void take_front_end(
 	tell(&told->measured, "targets.next_line");
 }
 
+/* As measured if it is less than a miss of the second level: what the model plays without is nothing. */
+static void take_locked_miss(struct told *told, double ns, struct processor *p)
+{
+	double cycles = ns * p->frequency_hz / 1e9;
+	if (ns <= 0 || cycles > cache_latency_cycles(&p->levels[p->level_count - 1], p)) {
+		tell(&told->assumed, "locked_miss");
+		return;
+	}
+	p->locked_miss = (uint32_t)(cycles + 0.5);
+	tell(&told->measured, "locked_miss");
+}
+
 static int fill(const struct machine *machine, const struct machine_speed *speed, struct told *told,
 	struct processor *p)
 {
@@ -235,6 +247,7 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	take_caches(told, machine, memory, p);
 	take_walk(told, memory, &p->tlb);
 	take_front_end(told, &speed->front, p->frequency_hz, p);
+	take_locked_miss(told, speed->locked_miss_ns, p);
 	take(told, memory->levels.memory_ns, "memory.latency", 1, &p->memory_ns);
 	/* Few cores reach less than all of the processor's, however undisturbed. */
 	if (memory->bytes_per_s > 0)

@@ -6,6 +6,7 @@
 #include "machine/busy.h"
 #include "machine/chain.h"
 #include "machine/core_watch.h"
+#include "machine/locked_speed.h"
 #include "machine/speed_clock.h"
 #include "machine/wake_probe.h"
 
@@ -181,6 +182,7 @@ static struct machine_speed measure_once(
 	struct machine_speed speed = { .hz = measure_hz(), .memory = *levels, .rounds = 1 };
 	memory_rates_measure(machine, &speed.memory);
 	speed.front = front_speed_measure();
+	speed.locked_miss_ns = locked_miss_measure(machine->topology.l1d_bytes);
 	pthread_t thread;
 	if (machine->usable > 1 && pthread_create(&thread, NULL, ask, &speed) == 0)
 		(void)pthread_join(thread, NULL); /* it ends by itself */
@@ -228,6 +230,7 @@ struct machine_speed machine_speed_better(
 	bool is_first = a->others + a->shared <= b->others + b->shared;
 	struct machine_speed better = is_first ? *a : *b;
 	better.hz = most(a->hz, b->hz);
+	better.locked_miss_ns = least(a->locked_miss_ns, b->locked_miss_ns);
 	better.lock_ns = least(a->lock_ns, b->lock_ns);
 	better.transfer_ns = least(a->transfer_ns, b->transfer_ns);
 	better.wake_ns = least(a->wake_ns, b->wake_ns);

@@ -19,6 +19,7 @@ struct machine_speed {
 	double hz; /* of a core at work: by a chain of multiplications whose latency in cycles is known */
 	struct memory_speed memory;
 	struct front_speed front;
+	double locked_miss_ns; /* locked_speed.h */
 	double lock_ns; /* of a free mutex's lock and unlock, in a process of several threads */
 	double transfer_ns; /* of a line that another core has written */
 	double wake_ns, wake_cost_ns,

@@ -255,13 +255,17 @@ static int64_t execute_serial(struct core *core, const struct core_uop *uop,
 		asked = ready;
 	if (access)
 		line = core_memory_access(&core->memory, access, asked, &component);
+	int64_t longer = 0;
+	if (component != CORE_BASE && uop->unit == CODE_ATOMIC)
+		longer = core->processor.locked_miss;
 	if (component == CORE_BASE)
 		component = translation;
-	if (component != CORE_BASE && line > ready) {
+	bool waits = component != CORE_BASE && line > ready;
+	if (waits)
 		ready = line;
+	if (waits || longer > 0)
 		*ret_component = component;
-	}
-	int64_t done = ready + core->processor.units[uop->unit].latency;
+	int64_t done = ready + core->processor.units[uop->unit].latency + longer;
 	if (uop->unit != CODE_ATOMIC)
 		core->accesses_after = done;
 	if (uop->unit == CODE_SYSTEM)

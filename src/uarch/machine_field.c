@@ -78,6 +78,7 @@ static const struct machine_field fields[] = {
 	{ "", "store_queue", MACHINE_COUNT, AT(store_queue), MACHINE_U32, 1, 65536, false },
 	{ "", "store_forward", MACHINE_COUNT, AT(store_forward), MACHINE_U32, 0, 1000, false },
 	{ "", "vector_load", MACHINE_COUNT, AT(vector_load), MACHINE_U32, 0, 1000, false },
+	{ "", "locked_miss", MACHINE_COUNT, AT(locked_miss), MACHINE_U32, 0, 1000, false },
 	{ "", "store_blocked", MACHINE_COUNT, AT(store_blocked), MACHINE_U32, 0, 1000, false },
 	{ "", "front_end", MACHINE_COUNT, AT(front_end), MACHINE_U32, 0, 1000, true },
 	{ "", "fetch_ahead", MACHINE_COUNT, AT(fetch_ahead), MACHINE_U32, 0, 256, false },

@@ -129,6 +129,7 @@ struct processor {
 	uint32_t
 		compare_ports; /* of a compare that is one with its branch; 0: those of the branch */
 	uint32_t vector_load; /* cycles that a load of a vector register takes longer */
+	uint32_t locked_miss; /* of a locked operation whose line the first level has not */
 	uint32_t port_count;
 	struct cache instruction; /* first level */
 	struct cache levels[PROCESSOR_LEVELS_MAX]; /* data: 0 is the first level */

@@ -370,6 +370,27 @@ static void atomics_do_not_overlap(void **state)
 	assert_near(play_hits(&script, &processor).cpi, (20 + 4) / 2., 0.05);
 }
 
+/* However early its line was asked for. */
+static void an_atomic_operation_takes_longer_whose_line_is_not_near(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_ATOMIC,
+					 .flags = CODE_LOAD | CODE_STORE,
+					 .data_bytes = 8 } } };
+	repeat(&script, 1);
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = 64 * (1 + (uint64_t)i);
+	const struct core_odds second = { .beyond = { 1, 0, 0 } };
+	struct processor processor = eight_wide();
+	processor.units[CODE_ATOMIC].latency = 20;
+	struct core_result result = play(&script, &processor, (struct core_input){ 0 }, second);
+	assert_near(result.cpi, 20, 0.05);
+	processor.locked_miss = 5;
+	assert_near(play_hits(&script, &processor).cpi, 20, 0.05);
+	result = play(&script, &processor, (struct core_input){ 0 }, second);
+	assert_near(result.cpi, 25, 0.05);
+}
+
 /* What waits for a chain fills the queue of operations; loads are not held up if they have their own. */
 static void loads_may_wait_in_a_queue_of_their_own(void **state)
 {
@@ -534,6 +555,7 @@ int main(void)
 		cmocka_unit_test(fused_operations_take_one_place),
 		cmocka_unit_test(a_move_at_renaming_costs_nothing_but_its_place),
 		cmocka_unit_test(atomics_do_not_overlap),
+		cmocka_unit_test(an_atomic_operation_takes_longer_whose_line_is_not_near),
 		cmocka_unit_test(loads_may_wait_in_a_queue_of_their_own),
 		cmocka_unit_test(strings_move_half_a_line_at_a_time),
 		cmocka_unit_test(a_faster_processor_is_never_slower),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Measurements of a machine that others use: what is kept of several, and whether they are said to be disturbed. */
 #include "cmocka_all.h"
+#include "machine/locked_speed.h"
 #include "machine/machine.h"
 #include "machine/machine_speed.h"
 #include "machine/wake_probe.h"
@@ -12,6 +13,7 @@ static void of_two_rounds_each_figure_is_the_better_one(void **state)
 {
 	(void)state;
 	const struct machine_speed a = { .hz = 3e9,
+		.locked_miss_ns = 2,
 		.lock_ns = 10,
 		.transfer_ns = 100,
 		.wake_ns = 0,
@@ -21,6 +23,7 @@ static void of_two_rounds_each_figure_is_the_better_one(void **state)
 		.memory = {
 			.core_bytes_per_s = 8e9, .fault_ns = 900, .paged = { { 64, 150, 100 } } } };
 	const struct machine_speed b = { .hz = 2.9e9,
+		.locked_miss_ns = 3,
 		.lock_ns = 12,
 		.transfer_ns = 60,
 		.wake_ns = 3000,
@@ -34,6 +37,7 @@ static void of_two_rounds_each_figure_is_the_better_one(void **state)
 			.core_bytes_per_s = 9e9, .fault_ns = 0, .paged = { { 64, 160, 101 } } } };
 	struct machine_speed better = machine_speed_better(&a, &b);
 	assert_true(better.hz == 3e9 && better.lock_ns == 10 && better.transfer_ns == 60);
+	assert_true(better.locked_miss_ns == 2);
 	assert_true(better.wake_ns == 3000 && better.wake_cost_ns == 900 &&
 		    better.doze_ns == 200); /* what was not measured is no better */
 	assert_true(better.memory.core_bytes_per_s == 9e9 && better.memory.fault_ns == 900);
@@ -51,6 +55,15 @@ static void a_measurement_beside_others_is_disturbed(void **state)
 	assert_false(machine_speed_is_disturbed(&(struct machine_speed){ .others = 0.02 }));
 	assert_true(machine_speed_is_disturbed(&(struct machine_speed){ .others = 1 }));
 	assert_true(machine_speed_is_disturbed(&(struct machine_speed){ .shared = 0.3 }));
+}
+
+/* Whatever else runs: less than a load from any memory; and of a core without a first level nothing is known. */
+static void a_locked_operation_that_misses_takes_less_than_memory(void **state)
+{
+	(void)state;
+	double ns = locked_miss_measure(32 << 10);
+	assert_true(ns >= 0 && ns < 1000);
+	assert_true(locked_miss_measure(0) == 0);
 }
 
 /* Threads that read all of the time on each core, at a priority at which nobody else gets one. */
@@ -89,6 +102,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_two_rounds_each_figure_is_the_better_one),
 		cmocka_unit_test(a_measurement_beside_others_is_disturbed),
+		cmocka_unit_test(a_locked_operation_that_misses_takes_less_than_memory),
 		cmocka_unit_test(bandwidth_is_measured_at_real_time_priority_too),
 		cmocka_unit_test(wake_ups_are_measured_at_real_time_priority_too),
 	};

@@ -73,6 +73,7 @@ static void what_is_left_out_of_the_finer_figures_is_as_the_coarser(void **state
 	AUTO_RELEASE(processor) struct processor finer = { 0 };
 	AUTO_FREE char *coarse = changed("divide:", "fp_divide:");
 	AUTO_FREE char *fine = changed("units:\n", "vector_load_ports: [1]\nvector_load: 2\n"
+						   "locked_miss: 5\n"
 						   "compare_ports: [0]\nunits:\n"
 						   "  fp_divide: { interval: 5 }\n"
 						   "  fp_root: { interval: 9 }\n");
@@ -86,6 +87,8 @@ static void what_is_left_out_of_the_finer_figures_is_as_the_coarser(void **state
 	assert_int_equal(finer.vector_load_ports, 2);
 	assert_int_equal(finer.compare_ports, 1);
 	assert_int_equal(finer.vector_load, 2);
+	assert_int_equal(p.locked_miss, 0);
+	assert_int_equal(finer.locked_miss, 5);
 }
 
 static void errors_name_line_and_field(void **state)
