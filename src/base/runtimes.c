@@ -10,22 +10,23 @@
 /* By starts of file names, the longer ones first. */
 static const struct runtime {
 	const char *name;
-	bool spins;
+	bool spins, parks;
 } runtimes[] = {
-	{ "ld-linux", false },
-	{ "libc.so", false },
-	{ "libc++", false },
-	{ "libcorecast-", false },
-	{ "libgcc_s", false },
-	{ "libgomp.so", true },
-	{ "libgomp", false },
-	{ "libiomp5.so", true },
-	{ "libomp.so", true },
-	{ "libomp", false },
-	{ "libpthread", false },
-	{ "libstdc++", false },
-	{ "libtbb.so", true },
-	{ "libtbb", false },
+	{ "ld-linux" },
+	{ "libc.so" },
+	{ "libc++" },
+	{ "libcorecast-" },
+	{ "libgcc_s" },
+	{ "libgomp.so", .spins = true },
+	{ "libgomp" },
+	{ "libiomp5.so", .spins = true },
+	{ "libjvm.so", .parks = true },
+	{ "libomp.so", .spins = true },
+	{ "libomp" },
+	{ "libpthread" },
+	{ "libstdc++" },
+	{ "libtbb.so", .spins = true },
+	{ "libtbb" },
 };
 
 /* NULL: it is none. */
@@ -47,6 +48,12 @@ bool runtime_spins(const char *path)
 {
 	const struct runtime *found = find(path);
 	return found && found->spins;
+}
+
+bool runtime_parks(const char *path)
+{
+	const struct runtime *found = find(path);
+	return found && found->parks;
 }
 
 const char *runtime_lock(const char *symbol)

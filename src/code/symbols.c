@@ -99,6 +99,15 @@ static bool begins_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* Go's units are called after their packages: those that its runtime is made of. */
+static bool is_go_runtime(Dwarf_Die *unit)
+{
+	const char *package = dwarf_diename(unit);
+	return dwarf_srclang(unit) == DW_LANG_Go && package &&
+	       (strcmp(package, "runtime") == 0 || begins_with(package, "runtime/") ||
+		       strcmp(package, "sync") == 0 || begins_with(package, "internal/"));
+}
+
 /*
  * Headers of the system's libraries: std::mutex::lock() is nobody's own code. Where a unit was compiled tells it of a path
  * that begins there: those of Rust's libraries, compiled by somebody else, do.
@@ -110,6 +119,8 @@ static bool is_system_header(Dwarf_Die *unit, const char *path)
 		path = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
 	if (!path)
 		return false;
+	if (is_go_runtime(unit))
+		return true;
 	if (begins_with(path, "/rustc/") || begins_with(path, "/rust/deps/"))
 		return true;
 	return begins_with(path, "/usr/") && !begins_with(path, "/usr/local/") &&

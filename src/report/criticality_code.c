@@ -218,6 +218,20 @@ static uint64_t find_user(const struct results *results, const struct code_finde
 	return signaller ? signaller : lock->site;
 }
 
+bool criticality_is_parking(const struct results *results, const struct code_finder *finder,
+	const struct result_lock *lock)
+{
+	uint64_t user = find_user(results, finder, lock);
+	const struct result_module *module =
+		user ? results_module(results, lock->pid, user - 1) : NULL;
+	if (lock->name || lock->is_code || !module)
+		return false;
+	/* Of the C library nobody knows for whom it waits. */
+	return runtime_is(module->path)
+		       ? runtime_parks(module->path)
+		       : criticality_find_code(results, finder, lock->pid, user - 1).is_system;
+}
+
 void criticality_add_lock(struct strbuf *out, const struct results *results,
 	const struct code_finder *finder, const struct result_lock *lock)
 {

@@ -51,6 +51,13 @@ void criticality_add_lock(struct strbuf *out, const struct results *results,
 	const struct code_finder *finder, const struct result_lock *lock);
 
 /*
+ * Whether threads that somebody's runtime (Go's, Java's) parks wait there, as far as anybody knows: of what the program
+ * waits for meanwhile its word says nothing.
+ */
+bool criticality_is_parking(const struct results *results, const struct code_finder *finder,
+	const struct result_lock *lock);
+
+/*
  * Where the program uses a lock, in code that somebody wrote: true: where who is blamed most took it; false: where the
  * first that waited for it did, or nothing where that is not known.
  */

@@ -94,6 +94,12 @@ static void add_program(struct strbuf *out, const char *command)
 	strbuf_add_bytes(out, command + begin, length - begin);
 }
 
+/* Not a library's start of all threads. */
+static bool is_own_routine(const struct code_place *place)
+{
+	return !place->is_system || place->is_given;
+}
+
 /* A thread without a name of its own is called by what it runs; where that is a library's start of all threads, by its number. */
 static char *label_thread(
 	struct criticality_view *view, const struct code_finder *finder, size_t index)
@@ -101,8 +107,7 @@ static char *label_thread(
 	const struct result_thread *thread = &view->results->threads[index];
 	struct code_place place =
 		criticality_find_code(view->results, finder, thread->pid, thread->routine);
-	bool is_own = !place.is_system || place.is_given;
-	const char *name = place.symbol && is_own ? place.symbol : thread->name;
+	const char *name = place.symbol && is_own_routine(&place) ? place.symbol : thread->name;
 	struct strbuf text = { 0 };
 	if (thread->name && !is_name_shared(view->results, index))
 		strbuf_add(&text, thread->name);
@@ -362,11 +367,13 @@ static void label_rows(struct criticality_view *view, const struct code_finder *
 	view->row_count = results->groups ? results->group_count : results->thread_count;
 	view->labels = calloc(view->row_count + 1, sizeof *view->labels);
 	view->routines = calloc(view->row_count + 1, sizeof *view->routines);
-	view->failed |= !view->labels || !view->routines;
+	view->is_own_routine = calloc(view->row_count + 1, sizeof *view->is_own_routine);
+	view->failed |= !view->labels || !view->routines || !view->is_own_routine;
 	for (size_t i = 0; i < view->row_count && !view->failed; i++) {
 		struct code_place place = criticality_find_code(
 			results, finder, view->rows[i].pid, view->rows[i].routine);
 		view->routines[i] = place.symbol ? strdup(place.symbol) : NULL;
+		view->is_own_routine[i] = is_own_routine(&place);
 		view->labels[i] = label_row(view, i);
 	}
 }
@@ -379,9 +386,12 @@ static void find_uses(struct criticality_view *view, const struct code_finder *f
 	for (size_t i = 0; i < results->finding_count && !view->failed; i++) {
 		uint32_t lock = results->findings[i].lock;
 		struct strbuf text = { 0 };
-		if (lock != INDEX_NONE)
+		if (lock != INDEX_NONE) {
 			view->uses[i].is_holder =
 				criticality_add_use(&text, results, finder, &results->locks[lock]);
+			view->uses[i].is_parking =
+				criticality_is_parking(results, finder, &results->locks[lock]);
+		}
 		view->uses[i].text = take(view, &text);
 	}
 }
@@ -430,6 +440,7 @@ void criticality_view_release(struct criticality_view *view)
 	free_all(view->threads, view->results->thread_count);
 	free_all(view->labels, view->row_count);
 	free_all(view->routines, view->row_count);
+	free(view->is_own_routine);
 	free_all(view->locks, view->results->lock_count);
 	free_all(view->findings, view->results->finding_count);
 	for (size_t i = 0; i < view->results->finding_count && view->uses; i++)

@@ -17,6 +17,7 @@ enum { SHOWN_THREADS = 6 };
 struct finding_use {
 	char *text;
 	bool is_holder; /* where who is blamed most took it; else where the first that waited did */
+	bool is_parking; /* a runtime parks threads there: the word says nothing of what they wait for */
 };
 
 struct criticality_view {
@@ -30,6 +31,7 @@ struct criticality_view {
 	const struct result_thread *rows; /* borrowed */
 	size_t row_count;
 	char **labels; /* of each row */
+	bool *is_own_routine; /* of each row: no library's start of all threads */
 	char **routines; /* function where each row's threads started; NULL where unknown */
 	struct code_label *sites;
 	size_t site_count;

@@ -68,14 +68,28 @@ static double share_alone(const struct criticality_view *view)
 	return (double)view->most_alone->alone_ns / (double)all_ns;
 }
 
+static bool has_serial_code(const struct criticality_view *view)
+{
+	return view->most_alone && share_alone(view) >= NOTABLE;
+}
+
 static void add_serial_code(struct strbuf *out, const struct criticality_view *view)
 {
-	if (!view->most_alone || share_alone(view) < NOTABLE)
+	if (!has_serial_code(view))
 		return;
-	strbuf_addf(out, " While only one thread was active, %.0f%% of the time went to ",
-		100 * share_alone(view));
+	strbuf_addf(out, "%sWhile only one thread was active, %.0f%% of the time went to ",
+		out->length > 0 ? " " : "", 100 * share_alone(view));
 	add_code_alone(out, view);
 	strbuf_add(out, ".");
+}
+
+/* Threads that a runtime parks take turns, for nobody knows what. */
+static bool is_parked(const struct criticality_view *view, const struct finding *finding)
+{
+	const struct results *r = view->results;
+	return finding->kind == FINDING_LOCK &&
+	       result_lock_is_signalled(&r->locks[finding->lock]) &&
+	       view->uses[finding - r->findings].is_parking;
 }
 
 /* The start routine of those who were alone for more than half of the time in which anybody was; NULL. */
@@ -99,7 +113,8 @@ static const char *serial_routine(const struct criticality_view *view)
 		if (view->rows[i].routine == view->rows[candidate].routine)
 			its_ns += view->rows[i].alone_ns;
 	}
-	return view->row_count > 0 && 2 * its_ns > all_ns ? view->routines[candidate] : NULL;
+	bool is_known = view->row_count > 0 && view->is_own_routine[candidate];
+	return is_known && 2 * its_ns > all_ns ? view->routines[candidate] : NULL;
 }
 
 static void describe_alone(struct strbuf *out, const struct criticality_view *view)
@@ -118,7 +133,9 @@ char *finding_subject(const struct criticality_view *view, const struct finding 
 	struct strbuf text = { 0 };
 	bool has_thread = finding->thread != INDEX_NONE, has_lock = finding->lock != INDEX_NONE;
 	strbuf_add(&text, "");
-	if (finding->kind == FINDING_LOCK || finding->kind == FINDING_SPIN)
+	if (is_parked(view, finding) && has_serial_code(view))
+		add_code_alone(&text, view);
+	else if (finding->kind == FINDING_LOCK || finding->kind == FINDING_SPIN)
 		strbuf_add(&text, view->locks[finding->lock]);
 	else if (has_thread)
 		strbuf_add(&text, view->threads[finding->thread]);
@@ -192,10 +209,32 @@ static void add_certainty(
 		strbuf_add(out, " (One of several: see what follows.)");
 }
 
+/* What ran says more than the words at which a runtime parks its threads, each at its own. */
+static void describe_parked(
+	struct strbuf *out, const struct criticality_view *view, const struct finding *finding)
+{
+	if (has_serial_code(view)) {
+		add_serial_code(out, view);
+		strbuf_add(out, " Meanwhile threads were parked by the program's runtime until "
+				"another one let them go on");
+	} else {
+		strbuf_add(out, "Threads take turns: the program's runtime parks each until "
+				"another one lets it go on");
+	}
+	strbuf_add(out, ", most at ");
+	add_lock(out, view, finding->lock);
+	strbuf_addf(out, ", which does not tell what for. On average %.2f threads were active.",
+		mean_parallelism(view->results));
+}
+
 static void describe_turns(
 	struct strbuf *out, const struct criticality_view *view, const struct finding *finding)
 {
 	const struct result_lock *lock = &view->results->locks[finding->lock];
+	if (is_parked(view, finding)) {
+		describe_parked(out, view, finding);
+		return;
+	}
 	strbuf_add(out, "Threads take turns: each waits until another one lets it go on, most at ");
 	add_lock(out, view, finding->lock);
 	strbuf_addf(out, " (%s in all; for %.0f%% of the time at least one did).",
@@ -274,7 +313,8 @@ static void describe_thread(
 		"it is %.0f%% of the criticality stack, and for %.0f%% of the time nobody else was "
 		"active.",
 		percent(view, thread->criticality_ns), percent(view, thread->alone_ns));
-	if (finding->kind == FINDING_PIPELINE && finding->lock != INDEX_NONE) {
+	if (finding->kind == FINDING_PIPELINE && finding->lock != INDEX_NONE &&
+		!view->uses[finding - view->results->findings].is_parking) {
 		strbuf_add(out, " Most of the others' waiting is for ");
 		add_lock(out, view, finding->lock);
 		strbuf_add(out, ".");
@@ -352,6 +392,8 @@ static bool is_about_code(const struct criticality_view *view, const struct find
 	const struct results *r = view->results;
 	if (finding->kind == FINDING_SERIAL || finding->kind == FINDING_THREAD)
 		return true;
+	if (is_parked(view, finding)) /* it begins with that */
+		return false;
 	bool is_handed_over = finding->kind == FINDING_PIPELINE ||
 			      finding->kind == FINDING_BARRIER ||
 			      (finding->kind == FINDING_LOCK &&

@@ -521,6 +521,52 @@ static void a_barrier_of_a_runtime_is_called_after_who_comes_last(void **state)
 	assert_string_equal(name.text, "barrier used in region (a.c:7)");
 }
 
+/* Each at a word of its own, from a runtime's code, while the other one runs. */
+static void threads_that_a_runtime_parks_are_told_by_what_ran(void **state)
+{
+	(void)state;
+	AUTO(analysis) struct analysis *a = new_analysis((struct analysis_opts){ 0 });
+	send(a, (struct event){ .kind = EVENT_NAME,
+			.tid = MAIN,
+			.what = WHAT_MODULE,
+			.value = 0x10000,
+			.text = "/app" });
+	at(a, 0, MAIN, EVENT_THREAD_START, WHAT_NONE, 0);
+	at(a, 0, MAIN + 1, EVENT_THREAD_START, WHAT_NONE, 0);
+	for (uint32_t i = 1; i < 20; i++) {
+		struct event wait = { .kind = EVENT_WAIT,
+			.tid = MAIN + i % 2,
+			.time_ns = i * 10 * MS,
+			.what = WHAT_FUTEX,
+			.object = 0x8000 + 8 * (i % 2),
+			.site = 0x4000 };
+		struct event woken = wait;
+		woken.kind = EVENT_WOKEN;
+		woken.time_ns += 9 * MS;
+		woken.value = MAIN + 1 - i % 2;
+		send(a, wait);
+		send(a, (struct event){ .kind = EVENT_SAMPLE,
+				.tid = MAIN + 1 - i % 2,
+				.time_ns = wait.time_ns + 8 * MS,
+				.site = 0x2000 });
+		send(a, woken);
+	}
+	AUTO(results) struct results *r = finish(a, 200 * MS);
+	const struct code_finder finder = {
+		.find = region, .name_object = no_name, .name_passed = no_member
+	};
+	struct criticality_view view;
+	criticality_view_init(&view, r, "", &finder);
+	assert_false(view.failed);
+	assert_int_equal(r->findings[0].kind, FINDING_LOCK);
+	assert_non_null(strstr(view.findings[0],
+		" of the time went to function (a.c:7). Meanwhile threads were parked by the "
+		"program's runtime"));
+	AUTO_FREE char *subject = finding_subject(&view, &r->findings[0]);
+	assert_string_equal(subject, "function (a.c:7)");
+	criticality_view_release(&view);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -543,6 +589,7 @@ int main(void)
 		cmocka_unit_test(a_wait_that_is_known_stays_what_it_is),
 		cmocka_unit_test(the_copy_that_ran_alone_is_named),
 		cmocka_unit_test(a_barrier_of_a_runtime_is_called_after_who_comes_last),
+		cmocka_unit_test(threads_that_a_runtime_parks_are_told_by_what_ran),
 	};
 	return cmocka_run_group_tests_name("criticality_samples", tests, NULL, NULL);
 }
