@@ -423,7 +423,9 @@ static struct told find_waited_for(struct results *results, const struct view *v
 	add_finding(results, signals);
 	add_finding(results, turns);
 	told.ahead += signals.share;
-	double handed = fmax(signals.share, turns.share);
+	/* Beside turns, all that was lost at signals: also by who waits for those that take them. */
+	double handed =
+		turns.share >= notable ? fmax(view->signal_loss, turns.share) : signals.share;
 	told.saved += handed >= notable ? handed : 0;
 	return told;
 }

@@ -284,7 +284,8 @@ static void label_sites(struct criticality_view *view, const struct code_finder 
 			.pid = site->pid,
 			.blame_ns = site->blame_ns,
 			.alone_ns = site->alone_ns,
-			.is_code = address != 0 };
+			.is_code = address != 0,
+			.is_system = place.is_system };
 		view->failed |= (place.symbol && !label->function) || (place.file && !label->file);
 		view->site_count = i + 1;
 	}

@@ -55,6 +55,7 @@ struct code_label {
 	uint64_t blame_ns; /* of all addresses on this line; by samples: in this function */
 	uint64_t alone_ns; /* the part in which no other thread was active; by samples only */
 	bool is_code; /* else: what is known of no code */
+	bool is_system; /* a library's own, that comes with a language or the system */
 	uint64_t line_ns; /* by samples: of the one line that is named, the function's hottest */
 	uint64_t address; /* on that line, in process `pid` */
 	uint32_t pid;

@@ -73,6 +73,12 @@ static bool has_serial_code(const struct criticality_view *view)
 	return view->most_alone && share_alone(view) >= NOTABLE;
 }
 
+/* Not a runtime's, as what wakes the next thread: it is no more the cause than the word at which that one slept. */
+static bool has_own_serial_code(const struct criticality_view *view)
+{
+	return has_serial_code(view) && !view->most_alone->is_system;
+}
+
 static void add_serial_code(struct strbuf *out, const struct criticality_view *view)
 {
 	if (!has_serial_code(view))
@@ -133,7 +139,7 @@ char *finding_subject(const struct criticality_view *view, const struct finding 
 	struct strbuf text = { 0 };
 	bool has_thread = finding->thread != INDEX_NONE, has_lock = finding->lock != INDEX_NONE;
 	strbuf_add(&text, "");
-	if (is_parked(view, finding) && has_serial_code(view))
+	if (is_parked(view, finding) && has_own_serial_code(view))
 		add_code_alone(&text, view);
 	else if (finding->kind == FINDING_LOCK || finding->kind == FINDING_SPIN)
 		strbuf_add(&text, view->locks[finding->lock]);
@@ -141,7 +147,7 @@ char *finding_subject(const struct criticality_view *view, const struct finding 
 		strbuf_add(&text, view->threads[finding->thread]);
 	else if (finding->kind == FINDING_SERIAL && serial_routine(view))
 		strbuf_add(&text, serial_routine(view));
-	else if (finding->kind == FINDING_SERIAL && view->most_alone)
+	else if (finding->kind == FINDING_SERIAL && has_serial_code(view))
 		add_code_alone(&text, view);
 	if (finding->kind == FINDING_BARRIER)
 		strbuf_addf(&text, "%s%s", has_thread ? " at " : "",
@@ -213,7 +219,7 @@ static void add_certainty(
 static void describe_parked(
 	struct strbuf *out, const struct criticality_view *view, const struct finding *finding)
 {
-	if (has_serial_code(view)) {
+	if (has_own_serial_code(view)) {
 		add_serial_code(out, view);
 		strbuf_add(out, " Meanwhile threads were parked by the program's runtime until "
 				"another one let them go on");
