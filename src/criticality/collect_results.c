@@ -474,8 +474,10 @@ static void find_denied(const struct analysis *analysis, struct results *results
 		return;
 	double others_ns = (double)analysis->others_ns * (double)results->elapsed_ns /
 			   (double)analysis->others_wall_ns;
-	if (others_ns < (double)results->denied_core_ns)
+	uint64_t denied_ns = results->denied_core_ns;
+	if (others_ns < (double)denied_ns)
 		results->denied_core_ns = (uint64_t)others_ns;
+	results->spared_core_ns = denied_ns - results->denied_core_ns;
 }
 
 int collect_results(struct analysis *analysis, struct results *results)

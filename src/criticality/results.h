@@ -127,6 +127,7 @@ struct results {
 	bool has_cores; /* events say who had a core */
 	/* Time of the `cores` that threads could have used, and the part of it that others had; 0: unknown. */
 	uint64_t wanted_core_ns, denied_core_ns;
+	uint64_t spared_core_ns; /* another part: nobody had them, as far as the recorder saw */
 	uint32_t cores, served_cores; /* as in struct analysis_opts */
 	uint32_t live_max; /* threads alive at the same time */
 	uint64_t parallelism_ns[PARALLELISM_MAX + 1];
@@ -183,6 +184,14 @@ static inline double denied_core_share(const struct results *results)
 {
 	return results->wanted_core_ns > 0
 		       ? (double)results->denied_core_ns / (double)results->wanted_core_ns
+		       : 0;
+}
+
+/* The share in which nobody had them: threads wait for a core beside one that is idle, as schedulers have it. */
+static inline double spared_core_share(const struct results *results)
+{
+	return results->wanted_core_ns > 0
+		       ? (double)results->spared_core_ns / (double)results->wanted_core_ns
 		       : 0;
 }
 

@@ -136,8 +136,10 @@ static json_t *view_json(const struct criticality_view *view)
 	ret = json_with(ret, "idle", idle_json(view));
 	if (r->cores > 0)
 		ret = json_with(ret, "cores", json_integer(r->cores));
-	if (r->wanted_core_ns > 0)
+	if (r->wanted_core_ns > 0) {
 		ret = json_with(ret, "denied_core_share", json_number(denied_core_share(r)));
+		ret = json_with(ret, "spared_core_share", json_number(spared_core_share(r)));
+	}
 	ret = json_with(ret, "events", json_integer((json_int_t)r->events));
 	ret = json_with(ret, "free_share", json_number(results_free_share(r)));
 	ret = json_with(ret, "sites_from", json_string(r->has_samples ? "samples" : "calls"));

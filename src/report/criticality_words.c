@@ -390,6 +390,15 @@ static void add_denied(struct strbuf *out, const struct results *results)
 			"could have used them: record it where they are free%s.",
 			100 * denied_core_share(results),
 			results->has_cores ? ", or see --active on-cpu" : "");
+	if (spared_core_share(results) >= MANY_DENIED)
+		strbuf_addf(out,
+			" For %.0f%% of the time in which these threads could have used the cores "
+			"nobody "
+			"had them: the scheduler let threads wait beside an idle core, and who "
+			"waits for a "
+			"core counts as active%s.",
+			100 * spared_core_share(results),
+			results->has_cores ? " (--active on-cpu: as waiting)" : "");
 }
 
 /* Where what ran says more than what was waited for: a thread that is alone, hand-overs, a lock whose holder is not known. */
@@ -483,6 +492,12 @@ void criticality_quality(struct strbuf *out, const struct criticality_view *view
 			"Other work had the cores for %.0f%% of the time in which threads could "
 			"have used them; who waits for one counts as active.\n",
 			100 * denied_core_share(r));
+	if (spared_core_share(r) >= FEW_DENIED)
+		strbuf_addf(out,
+			"For %.0f%% of the time in which threads could have used the cores nobody "
+			"had "
+			"them: they waited beside an idle core.\n",
+			100 * spared_core_share(r));
 	if (!r->has_cores)
 		strbuf_add(out, "Who had a core was not recorded: active means running or waiting "
 				"for a core.\n");

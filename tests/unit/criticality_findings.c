@@ -114,6 +114,8 @@ static void longer_waits_for_cores_than_threads_explain_are_of_others(void **sta
 		/* Of one core one of them has to wait all the time. */
 		double denied = round == 1 ? 10.0 / 20 : round == 2 ? 30.0 / 40 : 10.0 / 40;
 		assert_true(fabs(denied_core_share(r) - denied) < 1e-9);
+		/* What others did not have of it was nobody's. */
+		assert_true(fabs(spared_core_share(r) - (round < 3 ? 0 : 20.0 / 40)) < 1e-9);
 	}
 }
 
