@@ -194,6 +194,7 @@ struct load_object {
 	uint64_t *written;
 	size_t write_count, write_capacity;
 	uint64_t read, writes_taken; /* bytes so far; writes that they are of */
+	uint32_t last_taken; /* writes, by the last read */
 	bool has_bytes; /* it is a pipe or an eventfd, no queue of a simulation */
 	uint64_t most_left,
 		most_written; /* bytes at a time: that were not read yet; in one write */
@@ -302,7 +303,7 @@ struct replay {
 	struct load_object *objects;
 	size_t object_count, object_capacity;
 	struct map object_index;
-	struct map tokens; /* thread, semaphore -> how often the thread has taken it and not yet posted it */
+	struct map tokens; /* thread, semaphore -> how often it has taken it and not posted it */
 	struct episode *episodes;
 	size_t episode_count, episode_capacity;
 	struct map episode_index;

@@ -164,11 +164,16 @@ static bool ends_before(const void *item, const void *key)
 	return *(const uint64_t *)item < *(const uint64_t *)key;
 }
 
-/* How many writes there were until the one with the last byte that was read. One more than seen: that is told of later. */
+/*
+ * How many writes there were until the one with the last byte that was read. One more than seen: that is told of later, unless the
+ * read before took several, the last of which may have come after it.
+ */
 static size_t writes_until(const struct load_object *passage, const struct event *event)
 {
 	size_t count = passage->write_count, taken = passage->writes_taken;
 	bool takes_all = is_eventfd(event) || event->value == 0;
+	if (takes_all && count <= taken && passage->last_taken > 1)
+		return taken;
 	if (takes_all ? count <= taken : passage->read > bytes_of(passage))
 		return (count > taken ? count : taken) + 1;
 	return takes_all ? count
@@ -213,6 +218,7 @@ int passages_take(struct replay *replay, uint32_t index, const struct event *eve
 	step->amount = passage->turns++;
 	step->is_all = event->value == 0 && !is_eventfd(event);
 	step->other = until > passage->writes_taken ? (uint32_t)(until - passage->writes_taken) : 0;
+	passage->last_taken = step->other;
 	if (until > passage->writes_taken)
 		passage->writes_taken = until;
 	return is_eventfd(event) ? 0 : push_room(replay, thread, event, false);

@@ -51,6 +51,26 @@ static void a_write_that_is_told_of_late_came_before_its_wait(void **state)
 	assert_int_equal(play_with_fast_main(text), 500 + 500);
 }
 
+/* The third write came between the two reads, though it is told of before the first. */
+static void a_write_may_be_told_of_before_the_read_that_it_came_after(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD "0,main,start,,,,,\n"
+					"0,loop,start,,,,main,\n"
+					"0,loop,wait,io,3,1,5,\n"
+					"300,main,release,queue," EVENTFD ",2,8,\n"
+					"400,main,release,queue," EVENTFD ",2,8,\n"
+					"1000,main,release,queue," EVENTFD ",2,8,\n"
+					"1000,main,wait,join,loop,,loop,\n"
+					"1000,loop,pass,io,3,1,,waited\n"
+					"1000,loop,pass,queue," EVENTFD ",3,8,\n"
+					"1000,loop,pass,queue," EVENTFD ",3,8,\n"
+					"1500,loop,exit,,,,,\n"
+					"1500,main,pass,join,loop,,loop,waited\n"
+					"1500,main,exit,,,,,\n";
+	assert_int_equal(play_with_fast_main(text), 500 + 500);
+}
+
 /* Two messages in one read. */
 static void who_reads_a_pipe_waits_for_all_bytes_that_it_got(void **state)
 {
@@ -169,6 +189,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_polls_for_an_eventfd_waits_for_its_writer),
 		cmocka_unit_test(a_write_that_is_told_of_late_came_before_its_wait),
+		cmocka_unit_test(a_write_may_be_told_of_before_the_read_that_it_came_after),
 		cmocka_unit_test(who_reads_a_pipe_waits_for_all_bytes_that_it_got),
 		cmocka_unit_test(of_a_pipe_that_others_write_too_waits_are_as_long_as_recorded),
 		cmocka_unit_test(of_as_many_reads_as_writes_each_takes_one),
