@@ -324,7 +324,7 @@ static int size_lock(struct build *build, uint32_t object, struct model_object *
 static int size_object(struct build *build, uint32_t object, struct model_object *ret)
 {
 	const struct build_channel *channel = channel_of(build, object);
-	uint64_t initial = 0;
+	uint64_t first = build->trace.objects[object].first, initial = 0;
 	int code = 0;
 	switch (ret->kind) {
 	case MODEL_BARRIER:
@@ -346,14 +346,17 @@ static int size_object(struct build *build, uint32_t object, struct model_object
 	case MODEL_QUEUE:
 		if (object == build->requests.arrivals)
 			return 0;
-		if (!channel)
+		if (!channel && first > 0)
+			initial = first - 1;
+		else if (!channel)
 			code = find_initial(&build->trace, object, &initial);
 		ret->initial.value = (double)(channel ? channel->initial : initial);
 		if (code == 0 && channel && channel->capacity > 0)
 			code = set_size(build, ret, "capacity", (double)channel->capacity,
 				"places of queue", &ret->size);
-		else if (code == 0 && channel && channel->initial > 0 && !channel->is_told)
-			code = set_size(build, ret, "initial", (double)channel->initial,
+		else if (code == 0 && ret->initial.value > 0 &&
+			 (channel ? !channel->is_told : first > 0))
+			code = set_size(build, ret, "initial", ret->initial.value,
 				"items at first, of queue", &ret->initial);
 		/* Ways of threads are drawn: puts and gets are not as many to the last one. */
 		ret->are_signals =

@@ -228,6 +228,7 @@ struct looks {
 	size_t count;
 	uint64_t sites[PUTTING_MAX + 1]; /* first that of those who look */
 	size_t site_count;
+	uint64_t initial; /* items before the first section */
 };
 
 static void mark_last(struct looks *looks)
@@ -289,11 +290,34 @@ static bool puts_at(const struct looks *looks, uint64_t site, unsigned choice)
 	return false;
 }
 
+/*
+ * What had been taken, less what had been put, when most looks were in vain: so many there were at first (slots, buffers). If there is
+ * no such number, any: it will explain little.
+ */
+static uint64_t guess_initial(const struct looks *looks, unsigned choice)
+{
+	int64_t taken = 0, guess = 0;
+	size_t votes = 0;
+	for (size_t i = 0; i < looks->count; i++) {
+		const struct section *section = &looks->items[i];
+		if (section->outcome == NOT_LOOKED)
+			taken -= puts_at(looks, section->site, choice);
+		else if (section->outcome == FOUND)
+			taken++;
+		else if (votes == 0 || guess == taken) {
+			guess = taken;
+			votes++;
+		} else
+			votes--;
+	}
+	return guess > 0 ? (uint64_t)guess : 0;
+}
+
 /* How much of what was found, and of what was not, is explained if the sites of a choice put: the lesser share. */
-static double explain(struct looks *looks, unsigned choice, bool is_final)
+static double explain(struct looks *looks, unsigned choice, uint64_t initial, bool is_final)
 {
 	double found = 0, right = 0, nothing = 0, right_nothing = 0;
-	uint64_t items = 0;
+	uint64_t items = initial;
 	for (size_t i = 0; i < looks->count; i++) {
 		struct section *section = &looks->items[i];
 		bool ends = section->outcome == FOUND && section->is_last && items == 0;
@@ -346,15 +370,19 @@ static bool understand_pause(struct looks *looks, uint64_t pause)
 		return false;
 	mark_last(looks);
 	for (unsigned choice = 1; choice < 1U << (looks->site_count - 1); choice++) {
-		double share = explain(looks, choice, false);
-		if (share > most) {
-			most = share;
-			best = choice;
+		const uint64_t initials[] = { 0, guess_initial(looks, choice) };
+		for (int i = 0; i < 2; i++) {
+			double share = explain(looks, choice, initials[i], false);
+			if (share > most) {
+				most = share;
+				best = choice;
+				looks->initial = initials[i];
+			}
 		}
 	}
 	if (most < MEANING_EXPLAINED)
 		return false;
-	(void)explain(looks, best, true);
+	(void)explain(looks, best, looks->initial, true);
 	return find_close(looks);
 }
 
@@ -456,6 +484,8 @@ static int take_looks(struct build_trace *trace, const struct looks *looks, stru
 	for (size_t i = 0; i < looks->count; i++)
 		ends += looks->items[i].outcome == FOUND_END;
 	int code = add_queue(trace, mutex, NULL, false, &queues[0]);
+	if (code == 0)
+		trace->objects[queues[0]].first = looks->initial + 1;
 	if (code == 0 && ends > 0)
 		code = add_queue(trace, mutex, "no more", true, &queues[1]);
 	for (size_t i = 0; i < looks->count && code == 0; i++)

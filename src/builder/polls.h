@@ -10,7 +10,8 @@
  *
  * The second, of a mutex at one of whose call sites some sections are followed by a sleep and the next one of
  * the same kind, and others by something else: these took one of what the sections at other sites put, those found none. Of all choices
- * of sites that put, the one that explains most decisions counts, if it explains MEANING_EXPLAINED of both. A thread's last
+ * of sites that put, and of none or as many items at first as make most looks in vain those at an empty queue, the one that explains
+ * most decisions counts, if it explains MEANING_EXPLAINED of both. A thread's last
  * section that found none and led elsewhere came after the end, which a section at some site told once, after all was put.
  */
 #ifndef BUILDER_POLLS_H

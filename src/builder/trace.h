@@ -113,7 +113,8 @@ struct build_object {
 	bool is_shared; /* of a lock: others did, too */
 	bool is_pipe; /* a queue of as many items as were put and got, however late that was told */
 	uint32_t maker; /* of a semaphore: the thread that initialised it, plus 1; 0: not seen */
-	uint64_t first; /* of a semaphore: its value when it was initialised, plus 1; 0: not seen */
+	/* Of a semaphore: its value when it was initialised; of a queue that is looked into: its items at first; plus 1; 0: not known. */
+	uint64_t first;
 	bool are_signals; /* a queue of wakes at a futex, or of signals by semaphores */
 	uint32_t class; /* index of another one of its class; its own: the class's first */
 };

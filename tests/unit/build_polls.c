@@ -227,6 +227,61 @@ static void who_sleeps_when_there_is_nothing_takes_items(void **state)
 	assert_true(one > 1.5 * two);
 }
 
+/* Three workers take one of two slots, 40 times in all, for 3 ms, and sleep for 1 ms if both are taken; then they give it back. */
+static struct model *share_slots(void)
+{
+	struct script s = begin(3);
+	int slots = 2, left = 40, working = 3;
+	uint64_t free_at[4] = { 0 };
+	bool has_slot[4] = { false };
+	for (int ms = 0; working > 0; ms++) {
+		uint64_t at = (uint64_t)(ms + 1) * 1000000;
+		for (uint32_t tid = 1; tid <= 3; tid++) {
+			if (free_at[tid] > at)
+				continue;
+			if (free_at[tid] > 0)
+				op(&s, tid, EVENT_PASS, WHAT_SLEEP, 0,
+					has_slot[tid] ? NAP_SITE : PAUSE_SITE);
+			if (has_slot[tid]) {
+				locked(&s, tid, LOCK, PUT);
+				slots++;
+			}
+			if (left == 0 && has_slot[tid]) {
+				op(&s, tid, EVENT_THREAD_EXIT, WHAT_NONE, 0, 0);
+				free_at[tid] = UINT64_MAX;
+				working--;
+				continue;
+			}
+			locked(&s, tid, LOCK, LOOK);
+			has_slot[tid] = slots > 0;
+			slots -= has_slot[tid];
+			left -= has_slot[tid] && left > 0;
+			free_at[tid] = at + (has_slot[tid] ? 2500000 : 500000);
+			op(&s, tid, EVENT_WAIT, WHAT_SLEEP, 0,
+				has_slot[tid] ? NAP_SITE : PAUSE_SITE);
+		}
+		s.now_ns = at + 1000000;
+	}
+	return finish(&s, 3);
+}
+
+static void who_sleeps_while_slots_are_taken_had_some_at_first(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *model = share_slots();
+	assert_true(count_ops(model, 1, MODEL_TRY_GET) > 0);
+	uint32_t slots = MODEL_NONE;
+	for (uint32_t i = 0; i < model->parameter_count; i++)
+		if (strstr(model->parameters[i].name, "_initial"))
+			slots = i;
+	assert_int_not_equal(slots, MODEL_NONE);
+	assert_true(model->parameters[slots].value == 2);
+	double two = run_time(model, 3);
+	model->parameters[slots].value = 1;
+	double one = run_time(model, 3);
+	assert_true(one > 1.7 * two);
+}
+
 static void sleeps_that_items_do_not_explain_stay(void **state)
 {
 	(void)state;
@@ -351,6 +406,7 @@ int main(void)
 		cmocka_unit_test(who_ticks_until_joined_has_no_end),
 		cmocka_unit_test(who_waits_until_told_to_end_has_no_end),
 		cmocka_unit_test(who_sleeps_when_there_is_nothing_takes_items),
+		cmocka_unit_test(who_sleeps_while_slots_are_taken_had_some_at_first),
 		cmocka_unit_test(sleeps_that_items_do_not_explain_stay),
 		cmocka_unit_test(a_workload_that_changes_is_told),
 		cmocka_unit_test(arrivals_that_change_or_come_in_bursts_are_told),
