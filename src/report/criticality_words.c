@@ -138,17 +138,21 @@ char *finding_subject(const struct criticality_view *view, const struct finding 
 {
 	struct strbuf text = { 0 };
 	bool has_thread = finding->thread != INDEX_NONE, has_lock = finding->lock != INDEX_NONE;
+	bool is_code = is_parked(view, finding) && has_own_serial_code(view);
+	const char *name = NULL;
 	strbuf_add(&text, "");
-	if (is_parked(view, finding) && has_own_serial_code(view))
-		add_code_alone(&text, view);
-	else if (finding->kind == FINDING_LOCK || finding->kind == FINDING_SPIN)
-		strbuf_add(&text, view->locks[finding->lock]);
+	if (finding->kind == FINDING_LOCK || finding->kind == FINDING_SPIN)
+		name = view->locks[finding->lock];
 	else if (has_thread)
-		strbuf_add(&text, view->threads[finding->thread]);
-	else if (finding->kind == FINDING_SERIAL && serial_routine(view))
-		strbuf_add(&text, serial_routine(view));
-	else if (finding->kind == FINDING_SERIAL && has_serial_code(view))
+		name = view->threads[finding->thread];
+	else if (finding->kind == FINDING_SERIAL)
+		name = serial_routine(view);
+	if (!name && finding->kind == FINDING_SERIAL)
+		is_code |= has_serial_code(view);
+	if (is_code)
 		add_code_alone(&text, view);
+	else if (name)
+		strbuf_add(&text, name);
 	if (finding->kind == FINDING_BARRIER)
 		strbuf_addf(&text, "%s%s", has_thread ? " at " : "",
 			has_lock ? view->locks[finding->lock] : "a barrier");
