@@ -167,6 +167,10 @@ static int check_operation(const struct check *c, const struct model_group *grou
 			code = check_fail(c, f->line, "fragment '%s': the loop has no body",
 				label(f, &shown));
 		break;
+	case MODEL_GET:
+		if (f->up_to.formula || f->up_to.value != 0)
+			code = check_whole(c, f->line, "'up_to'", &f->up_to, 1, MODEL_ITEMS_MAX);
+		break;
 	case MODEL_PUT:
 	case MODEL_TRY_PUT:
 		if (most > MODEL_ITEMS_MAX)

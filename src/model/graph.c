@@ -29,6 +29,7 @@ struct walker {
 	enum phase phase;
 	uint32_t part;
 	uint64_t left; /* repetitions of the operation still to come */
+	uint64_t taken; /* items, by its last get */
 	uint64_t request;
 	uint64_t since_ns, part_since_ns; /* of the fragment, of the part */
 	uint64_t *loops; /* passes still to come, of each loop of the group */
@@ -154,12 +155,20 @@ static bool compute(struct graph *graph, struct walker *walker,
 	return amount > 0;
 }
 
+static uint64_t turns_of(
+	struct graph *graph, const struct walker *walker, const struct graph_fragment *fragment)
+{
+	if (!fragment->by_taken)
+		return draw_count(graph, &fragment->count);
+	return walker->taken > fragment->less ? walker->taken - fragment->less : 0;
+}
+
 static void loop(struct graph *graph, struct walker *walker, const struct graph_fragment *fragment)
 {
 	uint64_t *left = &walker->loops[fragment->loop];
 	/* One more than the passes to come, so that 0 is a loop that has not begun. */
 	if (*left == 0)
-		*left = draw_count(graph, &fragment->count) + 1;
+		*left = turns_of(graph, walker, fragment) + 1;
 	--*left;
 	go(graph, walker, *left > 0 ? fragment->body : draw_edge(graph, fragment));
 }
@@ -236,6 +245,12 @@ static bool operate(struct graph *graph, struct walker *walker,
 	case MODEL_SPAWN:
 		ret->other = fragment->object;
 		break;
+	case MODEL_GET:
+		if (!is_first)
+			ret->kind = SIM_TRY_GET; /* what else there is */
+		else
+			walker->taken = 0;
+		return true;
 	case MODEL_PUT:
 	case MODEL_TRY_PUT:
 		ret->item = fragment->is_plain ? (uint64_t)NO_REQUEST : walker->request;
@@ -303,6 +318,10 @@ static int take_result(struct graph *graph, struct walker *walker,
 	const struct graph_fragment *fragment, const struct sim_result *last)
 {
 	int code = 0;
+	if (last->status < 0 && fragment->op == MODEL_GET && walker->taken > 0) {
+		go(graph, walker, draw_edge(graph, fragment)); /* there is no more */
+		return 0;
+	}
 	if (last->status < 0) {
 		if (fragment->op == MODEL_TRY_LOCK && fragment->instances > 1)
 			(void)held_drop(&walker->held, fragment->object); /* it did not get it */
@@ -316,6 +335,8 @@ static int take_result(struct graph *graph, struct walker *walker,
 		graph->forgotten += walker->request != NO_REQUEST;
 		walker->request = last->item;
 	}
+	if (fragment->op == MODEL_GET)
+		walker->left = ++walker->taken < fragment->most ? 2 : 0;
 	if (fragment->op == MODEL_SPAWN && walker->left > 0)
 		code = keep_spawned(walker, fragment->object, (uint32_t)last->item);
 	if (code == 0 && fragment->hands_on)

@@ -231,6 +231,9 @@ static int make_fragment(struct graph *graph, const struct model_fragment *from,
 		.is_plain = from->is_plain,
 		.hands_on = from->hands_on,
 		.is_background = from->is_background,
+		.most = from->takes_all ? UINT64_MAX : 1,
+		.by_taken = from->by_taken,
+		.less = from->less,
 		.otherwise = from->otherwise,
 		.body = from->body,
 		.part = from->part,
@@ -244,6 +247,8 @@ static int make_fragment(struct graph *graph, const struct model_fragment *from,
 		code = make_dist(graph, &from->time, &to->time, err);
 	if (code == 0)
 		code = make_count(graph, from, &to->count, err);
+	if (code == 0 && (from->up_to.formula || from->up_to.value != 0))
+		code = evaluate_whole(graph, &from->up_to, &to->most, err);
 	return code < 0 ? code : make_edges(graph, from, to, err);
 }
 

@@ -33,6 +33,9 @@ struct graph_fragment {
 	bool has_cpu, is_plain, hands_on, is_background;
 	struct sim_dist cpu, time;
 	struct graph_count count;
+	uint64_t most; /* items of a get, at least 1 */
+	bool by_taken; /* a loop: turns of as many as were taken, less so many */
+	uint32_t less;
 	uint32_t otherwise, body, loop; /* loop: which of the group's */
 	uint32_t part;
 	struct graph_edge *edges;

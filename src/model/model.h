@@ -188,6 +188,11 @@ struct model_fragment {
 	uint32_t other; /* MODEL_WAIT: index of the mutex; MODEL_IO: of the disk's class */
 	struct model_count
 		count; /* by op; all zero (value 0 without formula): 1, but of a disk: 0 */
+	struct model_value
+		up_to; /* MODEL_GET: takes what else there is, up to so many in all; all zero: one item */
+	bool takes_all; /* MODEL_GET: whatever there is */
+	bool by_taken; /* MODEL_LOOP: instead of `count` as many turns as the thread's last get took, less `less` */
+	uint32_t less;
 	struct model_dist time; /* by op */
 	uint32_t
 		otherwise; /* where to if the operation was refused: fragment, MODEL_EXIT, _STOP, _NONE */

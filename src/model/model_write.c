@@ -355,6 +355,14 @@ static void write_draws(
 			out, 8, "last", target_name(group, fragment->edges[fragment->last].to));
 }
 
+static void write_turns(FILE *out, const struct model_fragment *fragment)
+{
+	fputs("        times: taken", out);
+	if (fragment->less > 0)
+		fprintf(out, " - %u", fragment->less);
+	fputc('\n', out);
+}
+
 /* The operation's own line and those that belong to it. */
 static void write_operation(FILE *out, const struct model *model, const struct model_group *group,
 	const struct model_fragment *fragment)
@@ -399,9 +407,14 @@ static void write_operation(FILE *out, const struct model *model, const struct m
 	} else if (fragment->hands_on) {
 		fputs("        with_request: true\n", out);
 	}
-	if (has_times && fragment->op != MODEL_IO) {
+	if (fragment->takes_all)
+		fputs("        up_to: all\n", out);
+	else if (is_given(&fragment->up_to))
+		write_field(out, 8, "up_to", &fragment->up_to, MODEL_NUMBER);
+	if (fragment->by_taken)
+		write_turns(out, fragment);
+	else if (has_times && fragment->op != MODEL_IO)
 		write_count(out, 8, "times", &fragment->count);
-	}
 }
 
 static void write_group(FILE *out, const struct model *model, const struct model_group *group)

@@ -5,6 +5,7 @@
 #include "base/lines.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A name that stands for a fragment, or for the end. */
@@ -175,6 +176,37 @@ static int read_wait(const struct reader *r, struct yaml_node *map, struct model
 	return code < 0 ? code : reader_dist(r, map, "timeout", &fragment->time);
 }
 
+/* `up_to` of a get: a number or "all". */
+static int read_up_to(
+	const struct reader *r, struct yaml_node *map, struct model_fragment *fragment)
+{
+	const struct yaml_node *node = reader_take(map, "up_to");
+	if (!node)
+		return 0;
+	fragment->takes_all = node->text && strcmp(node->text, "all") == 0;
+	return fragment->takes_all ? 0 : reader_value_node(r, node, MODEL_NUMBER, &fragment->up_to);
+}
+
+/* `times` of a loop: a count, or "taken", or "taken - N". */
+static int read_turns(
+	const struct reader *r, struct yaml_node *map, struct model_fragment *fragment)
+{
+	static const char taken[] = "taken";
+	const struct yaml_node *node = reader_take(map, "times");
+	unsigned less = 0;
+	char rest;
+	if (!node || !node->text || strncmp(node->text, taken, strlen(taken)) != 0)
+		return reader_count(r, map, "times", &fragment->count);
+	if (strcmp(node->text, taken) != 0 &&
+		(sscanf(node->text, "taken - %u%c", &less, &rest) != 1 || less > MODEL_ITEMS_MAX))
+		return reader_fail(r, node->line,
+			"'times' is a number, 'taken' or 'taken - N', but not '%s'",
+			text_show(node->text).text);
+	fragment->by_taken = true;
+	fragment->less = less;
+	return 0;
+}
+
 static int read_operation(const struct reader *r, const struct model_group *group,
 	struct yaml_node *map, struct model_fragment *fragment)
 {
@@ -195,7 +227,7 @@ static int read_operation(const struct reader *r, const struct model_group *grou
 		return reader_dist_node(r, node, &fragment->time);
 	case MODEL_LOOP:
 		code = read_target(r, group, node, &fragment->body);
-		return code < 0 ? code : reader_count(r, map, "times", &fragment->count);
+		return code < 0 ? code : read_turns(r, map, fragment);
 	case MODEL_SPAWN:
 	case MODEL_JOIN:
 		fragment->object =
@@ -214,6 +246,8 @@ static int read_operation(const struct reader *r, const struct model_group *grou
 		return code;
 	if (fragment->op == MODEL_WAIT)
 		return read_wait(r, map, fragment);
+	if (fragment->op == MODEL_GET)
+		return read_up_to(r, map, fragment);
 	if (fragment->op == MODEL_PUT || fragment->op == MODEL_TRY_PUT)
 		code = reader_flag(r, map, "plain", &fragment->is_plain);
 	if (code == 0 && (fragment->op == MODEL_POST || fragment->is_plain))

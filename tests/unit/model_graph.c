@@ -8,6 +8,7 @@
 #include "model/steady.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum { REPLICATIONS = 10, REQUESTS = 20000 };
 
@@ -188,6 +189,34 @@ static void a_program_with_a_serial_part_obeys_amdahl(void **state)
 }
 
 /* Clients that measured 150 us at a program that answers in 100 us, and saw it away for 1050 us: they think for 1 ms. */
+/* Ten items in batches: each costs 10 ms, and 1 ms for each item. */
+static void a_batch_takes_what_there_is(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *up_to, *times;
+		double expected_s;
+	} cases[] = { { "4", "taken", 0.040 }, { "all", "taken", 0.020 },
+		{ "4", "taken - 1", 0.037 }, { "1", "taken", 0.110 } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		AUTO_FREE char *text = NULL;
+		assert_true(asprintf(&text,
+				    "corecast_model: 1\n"
+				    "queues: { q: { initial: 10 } }\n"
+				    "threads:\n"
+				    "  c: { count: 1, fragments: { shut: { close: q },\n"
+				    "    get: { get: q, up_to: %s, else: exit },\n"
+				    "    batch: { sleep: 10 ms, next: turns },\n"
+				    "    item: { sleep: 1 ms, next: turns },\n"
+				    "    turns: { loop: item, times: %s, next: get } } }\n",
+				    cases[i].up_to, cases[i].times) > 0);
+		AUTO(model) struct model *model = parse(text);
+		AUTO_FREE double *row = run_with(model, (struct sample_options){ 0 });
+		assert_true(
+			fabs(row[sample_at(model) + SAMPLE_RUN_S] - cases[i].expected_s) < 1e-6);
+	}
+}
+
 static void what_clients_measure_tells_the_way_to_them(void **state)
 {
 	(void)state;
@@ -310,6 +339,7 @@ int main(void)
 		cmocka_unit_test(a_full_queue_drops_as_in_mm1k),
 		cmocka_unit_test(clients_that_think_follow_mean_value_analysis),
 		cmocka_unit_test(a_program_with_a_serial_part_obeys_amdahl),
+		cmocka_unit_test(a_batch_takes_what_there_is),
 		cmocka_unit_test(what_clients_measure_tells_the_way_to_them),
 		cmocka_unit_test(warming_up_is_found),
 		cmocka_unit_test(intervals_hold_the_mean_95_times_of_100),
