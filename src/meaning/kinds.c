@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Conditions that are not queues of single items: gates, drains, barriers. */
+/* Conditions that are not queues of single items: gates, barriers. */
 #include "base/map.h"
 #include "base/mem.h"
 #include "meaning/parts.h"
@@ -108,54 +108,6 @@ int judge_generations(const struct judge *judge, double least)
 	cond->consistency = consistency;
 	cond->decisions = decisions;
 	cond->is_seen = true;
-	code = judge_add_parts(judge, roles);
-	return code < 0 ? code : 1;
-}
-
-/* A get takes all; who waits again in the same section has got all before. */
-static double drain_share(const struct judge *judge, uint64_t *ret_decisions)
-{
-	uint64_t items = 0, decisions = 0, explained = 0, waits = 0, waits_explained = 0;
-	for (size_t i = 0; i < judge->mutex->count; i++) {
-		const struct meaning_entry *entry = &judge->mutex->log[i];
-		bool is_wait = entry->what == ENTRY_WAIT && entry->subject == judge->cond;
-		enum role role = judge_role_at(judge, entry);
-		items += role == ROLE_PUT;
-		if (is_wait && entry->is_again) { /* whatever there is: no evidence */
-			items = 0;
-			continue;
-		}
-		decisions += is_wait || role == ROLE_GET;
-		explained += (is_wait && items == 0) || (role == ROLE_GET && items > 0);
-		waits += is_wait;
-		waits_explained += is_wait && items == 0;
-		items = role == ROLE_GET ? 0 : items;
-	}
-	*ret_decisions = decisions;
-	return judge_share(decisions, explained, waits, waits_explained);
-}
-
-int judge_drain(const struct judge *judge)
-{
-	static const enum meaning_role roles[] = {
-		[ROLE_GET] = MEANING_GETS, [ROLE_PUT] = MEANING_PUTS
-	};
-	struct meaning_cond *cond = &judge->m->conds[judge->cond];
-	uint64_t decisions;
-	double consistency = drain_share(judge, &decisions);
-	if (consistency < MEANING_EXPLAINED)
-		return 0;
-	/* Nearly all: the progress of others may explain all of it. */
-	int code = consistency < 1 ? judge_progress(judge, consistency) : 0;
-	if (code != 0)
-		return code;
-	cond->kind = MEANING_DRAIN;
-	cond->consistency = consistency;
-	cond->decisions = decisions;
-	cond->is_seen = cond->is_initial_known = true;
-	cond->put_items = 1;
-	for (size_t i = 0; i < judge->mutex->count; i++)
-		cond->closing_put += judge_role_at(judge, &judge->mutex->log[i]) == ROLE_PUT;
 	code = judge_add_parts(judge, roles);
 	return code < 0 ? code : 1;
 }

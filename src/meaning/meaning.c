@@ -48,6 +48,7 @@ void meaning_free(struct meaning *meaning)
 	map_release(&meaning->thread_index);
 	map_release(&meaning->cond_index);
 	map_release(&meaning->exempt);
+	map_release(&meaning->taken);
 	free(meaning);
 }
 
@@ -352,6 +353,11 @@ void meaning_forget(struct meaning *meaning, uint32_t cond)
 				type->parts[kept++] = type->parts[k];
 		type->part_count = kept;
 	}
+	size_t kept = 0;
+	for (size_t i = 0; i < meaning->need_count; i++)
+		if (meaning->needs[i].cond != cond)
+			meaning->needs[kept++] = meaning->needs[i];
+	meaning->need_count = kept;
 }
 
 bool meaning_is_exempt(
@@ -367,4 +373,17 @@ bool meaning_is_refused(const struct meaning *meaning, uint64_t section)
 {
 	return section < meaning->section_count && meaning->refused &&
 	       (meaning->refused[section / 8] >> (section % 8) & 1);
+}
+
+void meaning_mark_refused(struct meaning *meaning, uint64_t section)
+{
+	meaning->refused[section / 8] |= (uint8_t)(1 << section % 8);
+}
+
+uint64_t meaning_taken(const struct meaning *meaning, uint32_t cond, uint64_t section)
+{
+	const struct meaning_cond *of = &meaning->conds[cond];
+	const uint64_t *taken =
+		map_find(&meaning->taken, of->puts_taken ? of->taken_of : cond, section);
+	return taken ? *taken : 0;
 }

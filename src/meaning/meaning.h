@@ -23,7 +23,7 @@
  *	barrier	S and W are the same: the last of n to come wakes the others; of two, now one, now the
  *		other; every section of them waits or wakes
  *	gate	nobody waits after the first signal; or, used again, a thread's i-th pass needs the i-th
- *	drain	a queue of which a get takes all that there is
+ *	drain	a queue of which a get takes all that there is, or up to so many (drain.c)
  *	progress	several things at one condition, each type of sections its own: see progress.c
  *
  * Sections of a type that puts, but that signalled nothing, found the queue full, if items would be left over otherwise and all that went on so did at
@@ -60,7 +60,7 @@ enum meaning_kind {
 	MEANING_BARRIER,
 	MEANING_GATE,
 	MEANING_GENERATIONS, /* a gate used again: a thread's i-th pass needs the i-th opening */
-	MEANING_DRAIN, /* a queue of which a get takes all that there is */
+	MEANING_DRAIN, /* a queue of which a get takes what there is, up to `most` */
 	MEANING_UNUSED, /* signalled, never waited for, and no counterpart was found */
 	MEANING_PROGRESS, /* each section waits for how far others have come: see struct meaning_need */
 };
@@ -75,6 +75,9 @@ struct meaning_cond {
 	bool is_initial_known; /* somebody waited */
 	bool is_seen; /* some section waited: else inferred from equal counts of puts and gets */
 	uint32_t put_items, get_items; /* queue: of one section */
+	uint64_t most; /* drain: items of one section; 0: all */
+	bool puts_taken; /* queue: the room of a drain, of which a section makes as much as it took items: see meaning_taken() */
+	uint32_t taken_of; /* that drain */
 	uint64_t
 		capacity; /* queue: items at which sections that came to put were refused, see meaning_is_refused(); 0: none was */
 	uint32_t participants; /* barrier */
@@ -175,5 +178,8 @@ void meaning_forget(struct meaning *meaning, uint32_t cond);
  * did this one go on without the items that it came for, because the queue was closed, or empty; or without putting any, because it was full?
  */
 bool meaning_is_refused(const struct meaning *meaning, uint64_t section);
+
+/* Items that this section (see meaning_is_refused()) took of a drain; of the room of one, that it made. */
+uint64_t meaning_taken(const struct meaning *meaning, uint32_t cond, uint64_t section);
 
 #endif

@@ -67,6 +67,7 @@ struct meaning {
 	struct map exempt; /* condition, section -> sections of other types counted when it ended */
 	uint64_t section_count;
 	uint8_t *refused; /* a bit for each section */
+	struct map taken; /* of drains: condition, section -> items */
 };
 
 /* What a type of sections does to the condition that is judged. */
@@ -96,6 +97,12 @@ enum role judge_role_at(const struct judge *judge, const struct meaning_entry *e
  */
 double judge_share(
 	uint64_t decisions, uint64_t explained, uint64_t waits, uint64_t waits_explained);
+/* Whether nobody of the other types that put comes after it; it is the last to put, or closes the queue. */
+bool judge_comes_last(const struct judge *judge, uint32_t type);
+/* This section went on without what it came for. */
+void meaning_mark_refused(struct meaning *meaning, uint64_t section);
+/* Who waits gets, who signals puts. */
+void judge_set_roles(const struct judge *judge, const struct meaning_use *use);
 /* Of all sections of that role. */
 uint64_t judge_executions(const struct judge *judge, enum role role);
 /* Tells the types what they do to the condition. 0 or -ENOMEM. */
@@ -103,9 +110,18 @@ int judge_add_parts(const struct judge *judge, const enum meaning_role of_role[]
 int judge_add_part(const struct judge *judge, uint32_t type, enum meaning_role role, bool is_first);
 
 /* Each: 1 if that is what the condition is (and it is noted), 0 if not, -ENOMEM. */
+int judge_queue(const struct judge *judge, const struct meaning_use *use);
+/* Signalled and never waited for. */
+int judge_unseen(const struct judge *judge, const struct meaning_use *use);
+/* Of as many items as another one, from the roles as they are. */
+int judge_queue_like(const struct judge *judge, const struct meaning_cond *like);
 int judge_gate(const struct judge *judge);
 int judge_generations(const struct judge *judge, double least);
-int judge_drain(const struct judge *judge);
+int judge_drain(const struct judge *judge, const struct meaning_use *use);
+/* The share of decisions that this would explain; roles change. 0 or -ENOMEM. */
+int judge_drain_share(const struct judge *judge, const struct meaning_use *use, double *ret);
+/* The room of such a queue, when all others are judged: what gets from it makes as much room as it took. */
+int judge_room_of_drain(const struct judge *judge, const struct meaning_use *use);
 int judge_barrier(const struct judge *judge);
 /* least: it must explain more. */
 int judge_progress(const struct judge *judge, double least);

@@ -71,7 +71,9 @@ int play_decide(struct player *player, uint32_t index, const struct step *step, 
 	case MEANING_DRAIN:
 		if (cond->items == 0 && !cond->is_closed)
 			return play_wait_for(player, index, step, op);
-		cond->items = 0;
+		cond->items -= meaning->most > 0 && cond->items > (int64_t)meaning->most
+				       ? (int64_t)meaning->most
+				       : cond->items;
 		return PLAY_DONE;
 	case MEANING_GATE:
 		return cond->opened > 0 ? PLAY_DONE : play_wait_for(player, index, step, op);
@@ -104,10 +106,12 @@ int play_put(struct player *player, uint32_t index, const struct step *step, str
 	struct play_cond *cond = &player->conds[step->object];
 	bool is_for_all = true;
 	if (step->class == MEANING_PUTS) {
-		cond->items += meaning->put_items;
+		cond->items +=
+			meaning->puts_taken ? (int64_t)step->amount : (int64_t)meaning->put_items;
 		cond->is_closed |= ++cond->puts == meaning->closing_put;
 		is_for_all = cond->is_closed || meaning->put_items > 1 || meaning->get_items > 1 ||
-			     cond->refused_waiting > 0 || deal_is_over(player, step->object);
+			     meaning->puts_taken || cond->refused_waiting > 0 ||
+			     deal_is_over(player, step->object);
 	} else if (step->class == MEANING_CLOSES) {
 		cond->is_closed = true;
 	} else {

@@ -83,6 +83,7 @@ struct load_poll {
 /* A lock that a thread holds while its events are loaded. */
 struct load_hold {
 	uint32_t object, depth;
+	uint64_t number; /* of the section, see meaning_taken() */
 	uint64_t site;
 	const struct meaning_section *section; /* NULL: nothing is known of it */
 	size_t ordered_wait; /* the step of its last wait by recorded order, plus one; 0: none */

@@ -24,6 +24,8 @@ static int push_part(struct replay *replay, struct load_thread *thread,
 	step->other = hold->object;
 	step->class = (uint8_t)part->role;
 	step->site = hold->site;
+	if (cond->puts_taken && part->role == MEANING_PUTS)
+		step->amount = meaning_taken(replay->opts.meaning, part->cond, hold->number);
 	replay->objects[hold->object].guards_condition = true;
 	return 0;
 }
@@ -57,6 +59,7 @@ int replay_section_begin(struct replay *replay, struct load_thread *thread, stru
 	const struct load_object *mutex = &replay->objects[hold->object];
 	if (!replay->opts.meaning)
 		return 0;
+	hold->number = number;
 	hold->section = meaning_find(replay->opts.meaning, mutex->pid, mutex->address, hold->site);
 	hold->has_no_room = hold->section && meaning_is_refused(replay->opts.meaning, number);
 	if (push_provided(replay, thread, hold, true) < 0)

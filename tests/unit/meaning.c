@@ -2,7 +2,7 @@
 /* Conditions of small made-up timelines, whose meaning is known. */
 #include "cmocka_all.h"
 
-#include "meaning/meaning.h"
+#include "meaning/parts.h"
 
 #include <string.h>
 
@@ -567,6 +567,119 @@ static void a_meaning_can_be_forgotten(void **state)
 	meaning_free(s.meaning);
 }
 
+/* Thread 1 puts, thread 2 takes up to `most` at once, thread 3 closes; who finds too much, or nothing, waits. */
+static void batches(struct script *s, uint64_t most, uint64_t capacity, uint64_t *ret_taken)
+{
+	uint64_t items = 0, seed = 12345;
+	for (int i = 0; i < 1000; i++) {
+		seed = seed * 6364136223846793005U + 1442695040888963407U;
+		uint64_t puts = (seed >> 33) % (2 * most);
+		for (uint64_t k = 0; k < puts && items < capacity; k++, items++)
+			lock_and_signal(s, 1, PUT_SITE, HAS_ITEM);
+		bool was_full = items == capacity;
+		if (was_full) {
+			lock(s, 1, PUT_SITE);
+			wait_begin(s, 1, HAS_ROOM);
+		}
+		lock(s, 2, GET_SITE);
+		if (items == 0) {
+			wait_begin(s, 2, HAS_ITEM);
+			lock_and_signal(s, 1, PUT_SITE, HAS_ITEM);
+			wait_end(s, 2, HAS_ITEM, 0);
+			items++;
+		}
+		uint64_t taken = items < most ? items : most;
+		items -= taken;
+		*ret_taken += taken;
+		broadcast(s, 2, HAS_ROOM);
+		unlock(s, 2);
+		if (!was_full)
+			continue;
+		wait_end(s, 1, HAS_ROOM, 0);
+		signal_one(s, 1, HAS_ITEM);
+		unlock(s, 1);
+		items++;
+	}
+	lock_and_broadcast(s, 3, CLOSE_SITE, HAS_ITEM);
+	*ret_taken += items;
+	for (; items > 0; items -= items < most ? items : most) {
+		lock(s, 2, GET_SITE);
+		broadcast(s, 2, HAS_ROOM);
+		unlock(s, 2);
+	}
+	lock(s, 2, GET_SITE); /* finds nothing */
+	unlock(s, 2);
+}
+
+static uint64_t sum_taken(const struct meaning *m, uint32_t cond)
+{
+	uint64_t sum = 0;
+	for (uint64_t section = 0; section < m->section_count; section++)
+		sum += meaning_taken(m, cond, section);
+	return sum;
+}
+
+static void a_get_may_take_several_up_to_a_limit(void **state)
+{
+	(void)state;
+	static const uint64_t limits[] = { 2, 5, 20 };
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		struct script s = begin();
+		uint64_t taken = 0;
+		batches(&s, limits[i], 1000000, &taken);
+		const struct meaning_cond *items = finish(&s, HAS_ITEM);
+		assert_int_equal(items->kind, MEANING_DRAIN);
+		assert_int_equal(items->most, limits[i]);
+		assert_true(items->is_closed);
+		assert_int_equal(role_of(&s, CLOSE_SITE, HAS_ITEM), MEANING_CLOSES);
+		assert_true(meaning_is_refused(s.meaning, s.meaning->section_count - 1));
+		assert_int_equal(
+			sum_taken(s.meaning, meaning_find_cond(s.meaning, 1, HAS_ITEM)), taken);
+		meaning_free(s.meaning);
+	}
+}
+
+static void a_get_may_take_all(void **state)
+{
+	(void)state;
+	struct script s = begin();
+	uint64_t taken = 0;
+	for (int i = 0; i < 40; i++) {
+		for (int k = 0; k < i % 4; k++)
+			lock_and_signal(&s, 1, PUT_SITE, HAS_ITEM);
+		taken += (uint64_t)(i % 4);
+		lock(&s, 2, GET_SITE);
+		if (i % 4 == 0) {
+			wait_begin(&s, 2, HAS_ITEM);
+			lock_and_signal(&s, 1, PUT_SITE, HAS_ITEM);
+			wait_end(&s, 2, HAS_ITEM, 0);
+			taken++;
+		}
+		unlock(&s, 2);
+	}
+	const struct meaning_cond *items = finish(&s, HAS_ITEM);
+	assert_int_equal(items->kind, MEANING_DRAIN);
+	assert_int_equal(items->most, 0);
+	assert_int_equal(sum_taken(s.meaning, meaning_find_cond(s.meaning, 1, HAS_ITEM)), taken);
+	meaning_free(s.meaning);
+}
+
+static void the_room_of_batches_is_what_they_took(void **state)
+{
+	(void)state;
+	struct script s = begin();
+	uint64_t taken = 0;
+	batches(&s, 5, 12, &taken);
+	assert_int_equal(finish(&s, HAS_ITEM)->kind, MEANING_DRAIN);
+	size_t count;
+	const struct meaning_cond *room =
+		&meaning_conds(s.meaning, &count)[meaning_find_cond(s.meaning, 1, HAS_ROOM)];
+	assert_int_equal(room->kind, MEANING_QUEUE);
+	assert_int_equal(room->initial, 12);
+	assert_int_equal(sum_taken(s.meaning, meaning_find_cond(s.meaning, 1, HAS_ROOM)), taken);
+	meaning_free(s.meaning);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -586,6 +699,9 @@ int main(void)
 		cmocka_unit_test(a_wait_that_timed_out_is_no_evidence),
 		cmocka_unit_test(what_explains_no_wait_explains_nothing),
 		cmocka_unit_test(a_meaning_can_be_forgotten),
+		cmocka_unit_test(a_get_may_take_several_up_to_a_limit),
+		cmocka_unit_test(a_get_may_take_all),
+		cmocka_unit_test(the_room_of_batches_is_what_they_took),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
