@@ -507,6 +507,10 @@ static int make(struct build *build, struct err *err)
 	if (code == 0)
 		code = build_name_threads(build);
 	if (code == 0)
+		code = build_leads_find(&build->trace);
+	if (code == 0)
+		code = build_batches_find(build);
+	if (code == 0)
 		code = build_groups_find(&build->trace, &build->groups);
 	if (code == 0)
 		code = build_classes_find(&build->trace, &build->groups);

@@ -32,6 +32,21 @@ int emit_only_edge(struct emitter *e, uint32_t from, uint32_t to)
 	return 0;
 }
 
+void emit_redirect(const struct emitter *e, uint32_t from, uint32_t to)
+{
+	struct model_group *group = &e->model->groups[e->index];
+	group->start = group->start == from ? to : group->start;
+	for (uint32_t i = 0; i < group->fragment_count; i++) {
+		struct model_fragment *fragment = &group->fragments[i];
+		fragment->otherwise = fragment->otherwise == from ? to : fragment->otherwise;
+		if (fragment->op == MODEL_LOOP && fragment->body == from)
+			fragment->body = to;
+		for (uint32_t j = 0; j < fragment->edge_count; j++)
+			if (fragment->edges[j].to == from)
+				fragment->edges[j].to = to;
+	}
+}
+
 int emit_counts(const struct emitter *e, const uint64_t *values, size_t count,
 	struct model_fragment *fragment)
 {
@@ -178,7 +193,10 @@ static int add_laws(struct emitter *e, const struct build_state *state, uint32_t
 			return -ENOMEM;
 		code = emit_add_fragment(e, name, &index);
 		if (code == 0)
+			code = emit_turns_of_batch(e, state, &state->laws[i], body, index);
+		if (code == 0)
 			code = emit_loop(e, state, &state->laws[i], body, index);
+		code = code > 0 ? 0 : code;
 		if (code == 0)
 			code = emit_rounds(e, state, &state->laws[i], body, index);
 		*to = index;
@@ -280,19 +298,28 @@ static int count_repeats(
 static int repeat_get(struct emitter *e, uint32_t state_index)
 {
 	const struct build_state *state = &e->graph->states[state_index];
-	uint32_t index = e->fragments[state_index], loop;
-	if (state->op != STEP_GET || state->count < 2)
+	uint32_t index = e->fragments[state_index], loop, again;
+	if (state->op != STEP_GET || state->count < 2 ||
+		build_is_batch_get(&e->build->trace, state))
 		return 0;
 	int code = emit_add_fragment(e, "all of them", &loop);
+	if (code == 0)
+		code = emit_add_fragment(e, "one more", &again);
 	if (code < 0)
 		return code;
 	struct model_fragment *get = emit_fragment(e, index), *repeat = emit_fragment(e, loop);
+	struct model_fragment *more = emit_fragment(e, again);
+	more->op = MODEL_GET;
+	more->object = get->object;
+	more->otherwise = get->otherwise;
 	repeat->op = MODEL_LOOP;
-	repeat->body = index;
+	repeat->body = again;
 	repeat->edges = get->edges;
 	repeat->edge_count = get->edge_count;
 	get->count.value.value = 0;
 	code = count_repeats(e, state, &repeat->count.value);
+	if (code == 0)
+		code = emit_only_edge(e, again, loop);
 	return code < 0 ? code : emit_only_edge(e, index, loop);
 }
 
@@ -399,5 +426,9 @@ int build_emit_group(struct build *build, uint32_t group)
 		if (code == 0)
 			code = accept_request(&e, i);
 	}
-	return code < 0 ? code : add_start(&e);
+	if (code == 0)
+		code = add_start(&e);
+	if (code == 0)
+		code = emit_leads(&e);
+	return code < 0 ? code : emit_batches(&e);
 }

@@ -62,11 +62,32 @@ int emit_only_edge(struct emitter *e, uint32_t from, uint32_t to);
 int emit_loop(struct emitter *e, const struct build_state *state, const struct build_law *law,
 	uint32_t body, uint32_t index);
 
+/* Whatever led to the fragment `from` leads to `to`. */
+void emit_redirect(const struct emitter *e, uint32_t from, uint32_t to);
+
+/* batch.c: gets of a queue of which one takes what there is. */
+bool build_is_batch_get(const struct build_trace *trace, const struct build_state *state);
+int emit_batch_get(
+	struct emitter *e, const struct build_state *state, struct model_fragment *fragment);
+
+/*
+ * batch.c: makes the fragment `index` the law's loop if it has as many turns as the thread's last get took items. 1: it has, 0: it has not,
+ * -ENOMEM.
+ */
+int emit_turns_of_batch(struct emitter *e, const struct build_state *state,
+	const struct build_law *law, uint32_t body, uint32_t index);
+
+/* batch.c: puts CPU time for each item before the states that have it. When all ways are there. 0 or -ENOMEM. */
+int emit_batches(struct emitter *e);
+
 /* The name of the parameter that is the size of the pool, which there is. */
 const char *emit_pool_size(const struct emitter *e);
 
-/* Adds a queue for tickets. 0 or -ENOMEM. */
-int emit_ticket_queue(struct emitter *e, uint32_t *ret);
+/* Adds a queue for tickets, "WHAT of GROUP". 0 or -ENOMEM. */
+int emit_ticket_queue(struct emitter *e, const char *what, uint32_t *ret);
+
+/* lead.c: puts what one of all does alone before the arrivals that have leads. When all ways are there. 0 or -ENOMEM. */
+int emit_leads(struct emitter *e);
 
 /* Makes the fragment `index` take a ticket for each turn of the law's loop. 0 or -ENOMEM. */
 int emit_take_ticket(struct emitter *e, const struct build_law *law, uint32_t object, uint32_t body,

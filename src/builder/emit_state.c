@@ -162,6 +162,38 @@ static bool keeps_requests(const struct emitter *e)
 	return true;
 }
 
+/* Gets and puts of a queue, in all groups. */
+static void count_flow(
+	const struct build *build, uint32_t object, uint64_t *ret_gets, uint64_t *ret_puts)
+{
+	*ret_gets = *ret_puts = 0;
+	for (uint32_t i = 0; i < build->groups.count; i++)
+		for (size_t j = 0; j < build->graphs[i].state_count; j++) {
+			const struct build_state *state = &build->graphs[i].states[j];
+			if (state->object != object)
+				continue;
+			*ret_gets += state->op == STEP_GET ? state->visits : 0;
+			*ret_puts += state->op == STEP_PUT ? state->visits : 0;
+		}
+}
+
+/* A gate opens for each of those who pass it. */
+static int fill_opening(
+	struct emitter *e, const struct build_state *state, struct model_fragment *fragment)
+{
+	uint64_t gets, puts;
+	count_flow(e->build, state->object, &gets, &puts);
+	uint64_t each = puts > 0 ? (gets + puts / 2) / puts : 1;
+	const struct build_pool *pool =
+		find_takers(e, build_class_of(&e->build->trace, state->object));
+	fragment->is_plain = true;
+	fragment->count.value.value = (double)each;
+	return pool && pool->size == each && pool->waves == 1
+		       ? build_formula(e->model, &fragment->count.value, "%s",
+				 e->model->parameters[pool->parameter].name)
+		       : 0;
+}
+
 static int fill_items(
 	struct emitter *e, const struct build_state *state, struct model_fragment *fragment)
 {
@@ -175,6 +207,8 @@ static int fill_items(
 	}
 	if (e->model->objects[fragment->object].are_signals)
 		return fill_signals(e, state, fragment);
+	if (e->build->trace.objects[state->object].is_gate)
+		return fill_opening(e, state, fragment);
 	fragment->is_plain = state->op == STEP_PUT && keeps_requests(e);
 	if (is_always_one)
 		return 0;
@@ -234,6 +268,8 @@ static int fill_count(struct emitter *e, const struct build_state *state, uint32
 		return 0;
 	if (state->op == STEP_PUT)
 		return fill_items(e, state, fragment);
+	if (build_is_batch_get(&e->build->trace, state))
+		return emit_batch_get(e, state, fragment);
 	fragment->count.value.value = state->count == 1 ? 0 : state->count;
 	if (state->op != STEP_SPAWN)
 		return 0;

@@ -99,15 +99,15 @@ static uint32_t find_tickets(
 	return MODEL_NONE;
 }
 
-int emit_ticket_queue(struct emitter *e, uint32_t *ret)
+int emit_ticket_queue(struct emitter *e, const char *what, uint32_t *ret)
 {
 	AUTO_FREE char *name = NULL;
 	for (unsigned number = 1; !name || model_find_object(e->model, name) != MODEL_NONE;
 		number++) {
 		free(name);
 		name = NULL;
-		if (asprintf(&name, "work of %.100s%s%.0u", e->group->name, number > 1 ? " " : "",
-			    number > 1 ? number : 0) < 0)
+		if (asprintf(&name, "%s of %.100s%s%.0u", what, e->group->name,
+			    number > 1 ? " " : "", number > 1 ? number : 0) < 0)
 			return -ENOMEM;
 	}
 	return model_add_object(e->model, MODEL_QUEUE, name, ret);
@@ -132,7 +132,7 @@ static int add_tickets(struct emitter *e, const struct build_state *state,
 	uint32_t object = find_tickets(e, state, end);
 	int code = 0;
 	if (object == MODEL_NONE) {
-		code = emit_ticket_queue(e, &object);
+		code = emit_ticket_queue(e, "work", &object);
 		if (e->tickets.count < EMIT_TICKETS)
 			e->tickets.items[e->tickets.count++] =
 				(struct emit_ticket){ state, end, object };
@@ -189,7 +189,7 @@ static bool is_one_pool(const struct emitter *e)
 static bool is_shared(
 	const struct emitter *e, const struct build_state *state, const struct build_law *law)
 {
-	if (e->is_taker || !e->pool || build_is_rounds(e->graph, state, law))
+	if (e->is_taker || !e->pool || build_is_rounds(&e->build->trace, e->graph, state, law))
 		return false;
 	uint64_t own_rounds = emit_own_rounds(e);
 	if (own_rounds > 0 && law->is_once)

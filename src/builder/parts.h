@@ -34,6 +34,16 @@ struct build_dealt {
 	uint32_t barrier, queue; /* object of the trace, of the model */
 };
 
+enum { BUILD_EACH = 16 };
+
+/* CPU time of each item of a batch, before what a thread does once with all of them (batch.c). */
+struct build_each {
+	uint64_t site;
+	uint32_t object;
+	uint8_t op;
+	double item_ns;
+};
+
 struct build {
 	struct build_opts opts;
 	struct build_trace trace;
@@ -57,6 +67,10 @@ struct build {
 		struct build_dealt items[BUILD_DEALT];
 		size_t count;
 	} dealt;
+	struct {
+		struct build_each items[BUILD_EACH];
+		size_t count;
+	} each;
 	struct build_pace pace;
 	struct build_limiters limiters;
 	double event_cost_ns,
@@ -112,8 +126,8 @@ int build_share(struct build *build, const struct build_work *work, uint32_t gro
 	const struct build_state *state, struct model_dist *cpu);
 
 /* Whether a loop's turns are rounds that all threads make together: they meet at a barrier in half of them, or more. */
-bool build_is_rounds(const struct build_graph *graph, const struct build_state *state,
-	const struct build_law *law);
+bool build_is_rounds(const struct build_trace *trace, const struct build_graph *graph,
+	const struct build_state *state, const struct build_law *law);
 
 /* steady.c: how much CPU times differ between the halves of the run, of all CPU time. */
 double build_unsteadiness(const struct build *build);
@@ -144,6 +158,18 @@ int build_leave_out_tries(struct build *build);
 
 /* took.c: takes the recorder's cost off all CPU times, if it is known. */
 void build_take_off(struct build *build);
+
+/* rounds.c: the queue of tickets for what a state does from one opening of a barrier to the next, whichever group does it; MODEL_NONE: none yet. */
+uint32_t build_find_dealt(
+	const struct build *build, const struct build_state *state, uint32_t barrier);
+void build_add_dealt(
+	struct build *build, const struct build_state *like, uint32_t barrier, uint32_t queue);
+
+/* lead.c: what one of several threads does alone before a barrier becomes a step's lead. Before the groups are found. 0 or -ENOMEM. */
+int build_leads_find(struct build_trace *trace);
+
+/* batch.c: CPU time that grows with the items of a batch becomes that of each item. Before the groups are found. 0 or -ENOMEM. */
+int build_batches_find(struct build *build);
 
 /* emit.c: fills the model's group. */
 int build_emit_group(struct build *build, uint32_t group);

@@ -56,8 +56,7 @@ static void add_loops(const struct build *build, uint32_t group, struct round *r
 		round->rounds = (double)runs / (double)threads;
 }
 
-/* Of the loops of one round there is one queue, whichever group does them; MODEL_NONE: this is the first of them. */
-static uint32_t find_dealt(
+uint32_t build_find_dealt(
 	const struct build *build, const struct build_state *state, uint32_t barrier)
 {
 	for (size_t i = 0; i < build->dealt.count; i++) {
@@ -69,17 +68,23 @@ static uint32_t find_dealt(
 	return MODEL_NONE;
 }
 
+void build_add_dealt(
+	struct build *build, const struct build_state *like, uint32_t barrier, uint32_t queue)
+{
+	if (build->dealt.count < BUILD_DEALT)
+		build->dealt.items[build->dealt.count++] =
+			(struct build_dealt){ like->op, like->site, barrier, queue };
+}
+
 static int add_dealt(struct emitter *e, const struct round *round, uint32_t *ret)
 {
 	struct build *build = e->build;
-	int code = emit_ticket_queue(e, ret);
+	int code = emit_ticket_queue(e, "work", ret);
 	if (code < 0)
 		return code;
 	struct model_object *queue = &e->model->objects[*ret];
 	queue->refilled_by = build->objects[round->barrier];
-	if (build->dealt.count < BUILD_DEALT)
-		build->dealt.items[build->dealt.count++] = (struct build_dealt){ round->like->op,
-			round->like->site, round->barrier, *ret };
+	build_add_dealt(build, round->like, round->barrier, *ret);
 	return build_formula(e->model, &queue->initial, "%.10g%s%s",
 		(double)round->turns / round->rounds, round->begins_with_turn ? " - " : "",
 		round->begins_with_turn ? emit_pool_size(e) : "");
@@ -98,7 +103,7 @@ int emit_dealt(struct emitter *e, const struct build_state *state, const struct 
 			add_loops(e->build, i, &round);
 	if (round.is_cut_short || round.rounds < 1 || round.most < round.least + 2)
 		return 0;
-	uint32_t queue = find_dealt(e->build, state, round.barrier);
+	uint32_t queue = build_find_dealt(e->build, state, round.barrier);
 	int code = queue == MODEL_NONE ? add_dealt(e, &round, &queue) : 0;
 	if (code == 0)
 		code = emit_take_ticket(e, law, queue, body, index);
@@ -152,7 +157,8 @@ int emit_rounds(struct emitter *e, const struct build_state *state, const struct
 {
 	struct model_fragment *fragment = emit_fragment(e, index);
 	if (fragment->op != MODEL_LOOP || !law->is_once || state->op != STEP_ARRIVE ||
-		!build_is_rounds(e->graph, state, law) || e->rounds.count == EMIT_TICKETS)
+		!build_is_rounds(&e->build->trace, e->graph, state, law) ||
+		e->rounds.count == EMIT_TICKETS)
 		return 0;
 	AUTO_FREE uint64_t *turns = calloc(e->group->count + 1, sizeof *turns);
 	size_t states = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Work that a team cuts into equal parts: what each thread of a pool does from one barrier to the next,
- * or once in its life, if that is most of what it does. With n threads instead of the recorded m it takes m / n of the
+ * Work that a team cuts into equal parts: what each thread of a pool does from one barrier to the next, before that or before what it
+ * does once in each round without a lock, or once in its life, if that is most of what it does. With n threads instead of the recorded m it takes m / n of the
  * time. Threads beside the pool that arrive at the same barrier have such a part if it is as long as the pool's, within a factor
  * of 2. Who starts a team has one as long as the others'; what it takes longer is its own.
  */
@@ -10,8 +10,10 @@
 #include <errno.h>
 #include <stdio.h>
 
-bool build_is_rounds(const struct build_graph *graph, const struct build_state *state,
-	const struct build_law *law)
+enum { SMALL_OF = 10 }; /* less than a tenth of the work is no matter */
+
+bool build_is_rounds(const struct build_trace *trace, const struct build_graph *graph,
+	const struct build_state *state, const struct build_law *law)
 {
 	uint64_t with_barrier = 0, turns = 0;
 	for (size_t i = 0; i + 1 < state->visits; i++) {
@@ -22,7 +24,7 @@ bool build_is_rounds(const struct build_graph *graph, const struct build_state *
 			continue;
 		bool meets = false;
 		for (size_t j = from; j < to && !meets; j++)
-			meets = graph->visits[j].step->op == STEP_ARRIVE;
+			meets = build_meets(trace, graph->visits[j].step);
 		with_barrier += meets;
 		turns++;
 	}
@@ -37,20 +39,28 @@ static double mean_cpu(const struct build_graph *graph, const struct build_state
 	return state->visits > 0 ? sum / (double)state->visits : 0;
 }
 
-/* Mean CPU time before a barrier of the pools that arrive there; 0: none. */
-static double pool_cpu(const struct build *build, uint32_t barrier)
+/* Mean CPU time of the pools before the same operation at the same call site (0: at any); 0: they have none. */
+static double pool_cpu_at(const struct build *build, const struct build_state *like, uint64_t site)
 {
 	double sum = 0, visits = 0;
 	for (size_t i = 0; i < build->groups.count; i++)
 		for (size_t j = 0; j < build->graphs[i].state_count; j++) {
 			const struct build_state *state = &build->graphs[i].states[j];
-			if (build->pools[i].parameter == BUILD_NONE || state->op != STEP_ARRIVE ||
-				state->visits == 0 || state->object != barrier)
+			if (build->pools[i].parameter == BUILD_NONE || state->op != like->op ||
+				state->visits == 0 || state->object != like->object ||
+				(site && state->site != site))
 				continue;
 			sum += mean_cpu(&build->graphs[i], state) * (double)state->visits;
 			visits += (double)state->visits;
 		}
 	return visits > 0 ? sum / visits : 0;
+}
+
+/* Of two phases between which one barrier lies twice, one may be shared and the other not. */
+static double pool_cpu(const struct build *build, const struct build_state *state)
+{
+	double there = pool_cpu_at(build, state, state->site);
+	return there > 0 ? there : pool_cpu_at(build, state, 0);
 }
 
 /* Whether nothing else that a thread of the group does comes between two barriers, or its begin and one. */
@@ -80,24 +90,88 @@ int build_common_work(
 	return length < 0 ? -ENOMEM : 0;
 }
 
+/* Where the thread meets others next, if that is before the same state again; NULL: nothing does. */
+static const struct build_step *next_meeting(
+	const struct build_trace *trace, const struct build_graph *graph, size_t at)
+{
+	const struct build_visit *visit = &graph->visits[at];
+	for (size_t i = at + 1; i < graph->visit_count; i++) {
+		const struct build_visit *next = &graph->visits[i];
+		if (next->thread != visit->thread || next->state == visit->state)
+			return NULL;
+		if (build_meets(trace, next->step))
+			return next->step;
+	}
+	return NULL;
+}
+
+/* Whether a thread holds a lock before a visit that it has taken since it last met others. */
+static bool is_locked(const struct build_trace *trace, const struct build_graph *graph, size_t at)
+{
+	int held = 0;
+	for (size_t i = at; i-- > 0 && graph->visits[i].thread == graph->visits[at].thread;) {
+		uint8_t op = graph->visits[i].step->op;
+		if (build_meets(trace, graph->visits[i].step))
+			break;
+		held += (op == STEP_LOCK || op == STEP_READ_LOCK) - (op == STEP_UNLOCK);
+	}
+	return held > 0;
+}
+
+/*
+ * The barrier, or gate, at which the rounds end in each of which every thread of a group does this once, without a lock; BUILD_NONE: it is not so.
+ * A loop's turns are shared out by their number.
+ */
+static uint32_t barrier_of_rounds(
+	const struct build *build, uint32_t group, const struct build_state *state)
+{
+	const struct build_graph *graph = &build->graphs[group];
+	size_t threads = build->groups.items[group].count;
+	uint32_t barrier = BUILD_NONE;
+	if (state->op == STEP_ARRIVE)
+		return is_all_between_barriers(graph, state) ? state->object : (uint32_t)BUILD_NONE;
+	if (state->visits < 2 * threads || state->visits % threads > 0)
+		return BUILD_NONE;
+	for (size_t i = 0; i < state->visits; i++) {
+		size_t at = graph->order[state->first + i];
+		const struct build_step *meeting = next_meeting(&build->trace, graph, at);
+		if (!meeting || (i > 0 && meeting->object != barrier) ||
+			is_locked(&build->trace, graph, at))
+			return BUILD_NONE;
+		barrier = meeting->object;
+	}
+	return barrier;
+}
+
+/* How many meet there, as a formula; NULL: always as many. */
+static const char *team_size(const struct build *build, uint32_t group, uint32_t barrier)
+{
+	if (!build->trace.objects[barrier].is_gate)
+		return build->model->objects[build->objects[barrier]].size.formula;
+	const struct build_pool *pool = build_pool_of(build->pools, &build->groups, group);
+	return pool ? build->model->parameters[pool->parameter].name : NULL;
+}
+
 /* Who starts a team does work of its own before its share of the team's. */
 static int share_round(struct build *build, uint32_t group, const struct build_state *state,
-	struct model_dist *cpu)
+	uint32_t barrier, struct model_dist *cpu)
 {
 	struct model *model = build->model;
-	const struct build_graph *graph = &build->graphs[group];
-	const struct model_value *size = &model->objects[build->objects[state->object]].size;
-	double mean = mean_cpu(graph, state), pools = pool_cpu(build, state->object), recorded;
+	const char *formula = team_size(build, group, barrier);
+	double mean = mean_cpu(&build->graphs[group], state), pools = pool_cpu(build, state),
+	       recorded;
 	bool is_pool = build->pools[group].parameter != BUILD_NONE;
 	bool is_starter = !is_pool && build_pool_of(build->pools, &build->groups, group);
 	bool is_equal = mean > pools / 2 && (mean < pools * 2 || is_starter);
-	if (!size->formula || (!is_pool && !is_equal) || !is_all_between_barriers(graph, state) ||
-		model_evaluate(model, size, MODEL_NUMBER, NULL, &recorded, NULL) < 0)
+	if (!formula || (!is_pool && !is_equal))
+		return 0;
+	const struct model_value size = { .formula = formula };
+	if (model_evaluate(model, &size, MODEL_NUMBER, NULL, &recorded, NULL) < 0)
 		return 0;
 	double own = is_starter && mean > pools ? 1 - pools / mean : 0;
 	build->guessed_shares++;
 	AUTO_FREE char *threads = NULL, *work = NULL;
-	if (asprintf(&threads, "(%s)", size->formula) < 0 ||
+	if (asprintf(&threads, "(%s)", formula) < 0 ||
 		build_common_work(build, (1 - own) * recorded, threads, recorded, &work) < 0)
 		return -ENOMEM;
 	return own > 0 ? build_formula(model, &cpu->scale, "%.6g + %s / %s", own, work, threads)
@@ -137,7 +211,6 @@ struct build_work build_work_of(const struct build *build, uint32_t group)
 static int share_piece(struct build *build, const struct build_work *work, uint32_t group,
 	const struct build_state *state, struct model_dist *cpu)
 {
-	enum { SMALL_OF = 10 }; /* less than a tenth of the work is no matter */
 	const struct build_pool *pool = &build->pools[group];
 	double piece_ns = once_cpu_ns(build, group, state);
 	if (pool->parameter == BUILD_NONE || piece_ns <= 0)
@@ -157,7 +230,12 @@ int build_share(struct build *build, const struct build_work *work, uint32_t gro
 {
 	if (cpu->kind == MODEL_NO_TIME)
 		return 0;
-	if (state->op == STEP_ARRIVE)
-		return share_round(build, group, state, cpu);
-	return share_piece(build, work, group, state, cpu);
+	double whole_ns = mean_cpu(&build->graphs[group], state) * (double)state->visits;
+	bool is_small = whole_ns < work->group_ns / SMALL_OF;
+	uint32_t barrier = is_small && state->op != STEP_ARRIVE
+				   ? (uint32_t)BUILD_NONE
+				   : barrier_of_rounds(build, group, state);
+	if (barrier != BUILD_NONE)
+		return share_round(build, group, state, barrier, cpu);
+	return state->op == STEP_ARRIVE ? 0 : share_piece(build, work, group, state, cpu);
 }

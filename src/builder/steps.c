@@ -97,8 +97,8 @@ static int make_channels(
 	if (!is_room)
 		return -ENOMEM;
 	for (size_t i = 0; i < ret->count; i++) {
-		uint32_t room = conds[i].kind == MEANING_QUEUE ? find_room(meaning, i)
-							       : (uint32_t)BUILD_NONE;
+		bool has_items = conds[i].kind == MEANING_QUEUE || conds[i].kind == MEANING_DRAIN;
+		uint32_t room = has_items ? find_room(meaning, i) : (uint32_t)BUILD_NONE;
 		if (room == BUILD_NONE)
 			continue;
 		is_room[room] = true;
@@ -113,7 +113,8 @@ static int make_channels(
 		}
 	for (size_t i = 0; i < ret->count; i++) {
 		struct build_channel *channel = &ret->items[i];
-		bool is_queue = conds[i].kind == MEANING_QUEUE || conds[i].kind == MEANING_GATE ||
+		bool is_queue = conds[i].kind == MEANING_QUEUE || conds[i].kind == MEANING_DRAIN ||
+				conds[i].kind == MEANING_GATE ||
 				conds[i].kind == MEANING_GENERATIONS;
 		channel->is_barrier = conds[i].kind == MEANING_BARRIER;
 		if (is_room[i] || (!is_queue && !channel->is_barrier))
@@ -123,6 +124,9 @@ static int make_channels(
 		if (build_channel_add_object(trace, &conds[i],
 			    channel->is_barrier ? WHAT_BARRIER : WHAT_QUEUE, &channel->object) < 0)
 			return -ENOMEM;
+		trace->objects[channel->object].is_drain = conds[i].kind == MEANING_DRAIN;
+		trace->objects[channel->object].most = conds[i].most;
+		trace->objects[channel->object].is_gate = conds[i].kind == MEANING_GENERATIONS;
 	}
 	return 0;
 }
@@ -162,6 +166,12 @@ static bool is_refused_put(
 	return cond->capacity > 0 && meaning_is_refused(r->meaning, lock->section);
 }
 
+static uint32_t taken_by(const struct rewrite *r, const struct build_step *lock, uint32_t cond)
+{
+	uint64_t taken = meaning_taken(r->meaning, cond, lock->section);
+	return taken < 1 ? 1 : taken > UINT32_MAX ? UINT32_MAX : (uint32_t)taken;
+}
+
 /* Puts before it locks what the section gets and puts, and keeps for its end the rest. */
 static int rewrite_part(struct rewrite *r, struct build_step *lock, const struct meaning_part *part)
 {
@@ -181,7 +191,9 @@ static int rewrite_part(struct rewrite *r, struct build_step *lock, const struct
 	case MEANING_GETS:
 	case MEANING_ENTERS:
 		step.op = STEP_GET;
-		step.count = cond->kind == MEANING_QUEUE ? cond->get_items : 1;
+		step.count = cond->kind == MEANING_QUEUE   ? cond->get_items
+			     : cond->kind == MEANING_DRAIN ? taken_by(r, lock, part->cond)
+							   : 1;
 		if (meaning_is_refused(r->meaning, lock->section) || cond->kind == MEANING_GATE)
 			step.flags |= STEP_REFUSED;
 		break;
@@ -197,6 +209,8 @@ static int rewrite_part(struct rewrite *r, struct build_step *lock, const struct
 	case MEANING_CLOSES:
 	case MEANING_OPENS:
 		step.op = cond->kind == MEANING_GENERATIONS ? STEP_PUT : STEP_CLOSE;
+		if (part->is_first)
+			break; /* and then waits for what it lets others do */
 		step.cpu_ns = 0;
 		emit_after(r, lock->object, step);
 		return 0;
@@ -213,9 +227,10 @@ static int rewrite_part(struct rewrite *r, struct build_step *lock, const struct
 	}
 	lock->cpu_ns = 0;
 	int code = emit(r, step);
-	if (step.flags & STEP_REFUSED && cond->kind == MEANING_QUEUE)
+	if (step.flags & STEP_REFUSED &&
+		(cond->kind == MEANING_QUEUE || cond->kind == MEANING_DRAIN))
 		r->refused_mutex = lock->object;
-	r->has_got |= step.op != STEP_PUT;
+	r->has_got |= step.op == STEP_GET || step.op == STEP_TRY_GET;
 	return code;
 }
 
@@ -256,7 +271,8 @@ static int rewrite_marks(
 
 static int turn_of(const struct meaning_part *part)
 {
-	if (part->role != MEANING_PUTS)
+	bool gives = part->role == MEANING_PUTS || part->role == MEANING_OPENS;
+	if (!gives)
 		return 1;
 	return part->is_first ? 0 : 2;
 }

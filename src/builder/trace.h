@@ -84,7 +84,7 @@ struct build_step {
 	uint64_t waited_ns; /* blocked, without waiting for a core */
 	uint64_t site;
 	uint64_t section; /* LOCK of a mutex: its number (meaning.h); BEGIN, END: the request's;
-	                     IO: CPU time within the wait, ns */
+	                     IO: CPU time within the wait, ns; ARRIVE: CPU time of a lead before cpu_ns (lead.c) */
 	uint32_t object; /* index; SPAWN, JOIN: of a thread; BUILD_NONE */
 	uint32_t count; /* TICK: units; PUT, GET: items; SPAWN: threads; IO: enum event_io;
 	                   BEGIN, END: descriptor, if from outside; DISK: requests */
@@ -111,6 +111,10 @@ struct build_object {
 	uint64_t uses; /* of a lock: how often it was taken */
 	uint32_t user; /* of a lock: the thread that took it first, plus 1 */
 	bool is_shared; /* of a lock: others did, too */
+	bool is_drain; /* a queue of which a get takes what there is, */
+	uint64_t most; /* up to so many; 0: all */
+	uint32_t batch; /* the model's parameter of that, plus 1; 0: not yet */
+	bool is_gate; /* a queue of which each thread gets once for each put: it opens for all of them */
 	bool is_pipe; /* a queue of as many items as were put and got, however late that was told */
 	uint32_t maker; /* of a semaphore: the thread that initialised it, plus 1; 0: not seen */
 	/* Of a semaphore: its value when it was initialised; of a queue that is looked into: its items at first; plus 1; 0: not known. */
@@ -195,6 +199,13 @@ uint32_t build_class_of(const struct build_trace *trace, uint32_t object);
 
 /* What a step is about: the class of its object; a group. BUILD_NONE: nothing that the model has. */
 uint32_t build_object_of(const struct build_trace *trace, const struct build_step *step);
+
+/* Where a thread's round ends: all of its team make as many. */
+static inline bool build_meets(const struct build_trace *trace, const struct build_step *step)
+{
+	return step->op == STEP_ARRIVE || (step->op == STEP_GET && step->object != BUILD_NONE &&
+						  trace->objects[step->object].is_gate);
+}
 
 /* Of input and output: calls on files are recorded also if they did not. */
 static inline bool build_has_blocked(const struct build_step *step)

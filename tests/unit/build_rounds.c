@@ -73,11 +73,69 @@ static void what_one_of_them_does_one_of_more_does(void **state)
 	assert_true(rarer == 0.125);
 }
 
+/* In each round they share 300 us of work, meet, one does 200 us alone, and they meet again. is_first: it is always the first one. */
+static struct model *lead(bool is_first)
+{
+	struct script s = begin(THREADS);
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		for (uint32_t i = 1; i <= THREADS; i++)
+			work(&s, i, 100000);
+		s.now_ns += 100000;
+		meet(&s, MEETING);
+		work(&s, is_first ? 1 : 1 + round % THREADS, 200000);
+		s.now_ns += 200000;
+		meet(&s, MEETING + 1);
+	}
+	return finish(&s, THREADS);
+}
+
+/* Mean of a fragment's CPU time with so many workers. */
+static double cpu_with(
+	const struct model *model, const struct model_fragment *fragment, double workers)
+{
+	double mean = fragment->cpu.kind == MODEL_QUANTILES ? fragment->cpu.quantiles[0]
+							    : fragment->cpu.a.value;
+	bool is_scaled = fragment->cpu.scale.formula;
+	return is_scaled ? mean * value_with(model, &fragment->cpu.scale, workers) : mean;
+}
+
+static void check_lead(const struct model *model)
+{
+	const struct model_group *group = &model->groups[1];
+	const struct model_fragment *take = fragment_of(model, 1, MODEL_TRY_GET);
+	assert_non_null(take);
+	const struct model_object *queue = &model->objects[take->object];
+	assert_true(queue->initial.value == 1);
+	assert_int_not_equal(queue->refilled_by, MODEL_NONE);
+	const struct model_fragment *alone = &group->fragments[take->edges[0].to];
+	assert_int_equal(alone->op, MODEL_COMPUTE);
+	for (double workers = THREADS; workers <= 2 * THREADS; workers += THREADS)
+		assert_true(fabs(cpu_with(model, alone, workers) / 200e-6 - 1) < 0.05);
+	double longest = 0;
+	for (size_t i = 0; i < group->fragment_count; i++)
+		if (group->fragments[i].op == MODEL_ARRIVE)
+			longest = fmax(longest, cpu_with(model, &group->fragments[i], 2 * THREADS));
+	assert_true(fabs(longest / 50e-6 - 1) < 0.05);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known && fabs(fit.simulated_s / fit.measured_s - 1) < 0.05);
+}
+
+static void what_one_does_alone_is_not_shared(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *by_any = lead(false);
+	check_lead(by_any);
+	AUTO(model) struct model *by_first = lead(true);
+	check_lead(by_first);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_taken_in_rounds_is_dealt_out_in_each),
 		cmocka_unit_test(what_one_of_them_does_one_of_more_does),
+		cmocka_unit_test(what_one_does_alone_is_not_shared),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
