@@ -237,6 +237,8 @@ static int size_barrier(struct build *build, uint32_t object, struct model_value
 	}
 	if (fixed > with_starters)
 		strbuf_addf(&text, " + %" PRIu32, fixed - with_starters);
+	else if (fixed < with_starters) /* one starts several teams, or only starts them */
+		strbuf_addf(&text, " - %" PRIu32, with_starters - fixed);
 	return strbuf_failed(&text) < 0 ? -ENOMEM
 					: build_formula(build->model, ret, "%s", text.text);
 }

@@ -224,6 +224,31 @@ static void who_gets_what_others_make_has_as_much_work_as_they_make(void **state
 	assert_int_equal(tickets, 2);
 }
 
+/* One of four threads of a team always works longer: it is of another kind, and main is in neither's number twice. */
+static void kinds_of_a_team_meet_in_one_barrier(void **state)
+{
+	(void)state;
+	struct script s = begin_team();
+	for (uint32_t i = 2; i <= 4; i++)
+		start(&s, i);
+	for (int i = 0; i < 20; i++) {
+		for (uint32_t tid = 1; tid <= 4; tid++)
+			work(&s, tid, tid == 4 ? 800000 : 80000);
+		work(&s, MAIN, 80000);
+		for (uint32_t tid = 1; tid <= 4; tid++)
+			meet(&s, tid, 8, MAIN);
+		meet(&s, MAIN, 8, MAIN);
+	}
+	AUTO(model) struct model *model = finish(&s, 4);
+	assert_int_equal(model->group_count, 3);
+	for (size_t i = 0; i < model->object_count; i++)
+		if (model->objects[i].kind == MODEL_BARRIER)
+			assert_true(size_of(model, &model->objects[i]) == 5);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +259,7 @@ int main(void)
 		cmocka_unit_test(who_starts_a_team_is_part_of_it),
 		cmocka_unit_test(tasks_are_shared_by_the_team),
 		cmocka_unit_test(who_gets_what_others_make_has_as_much_work_as_they_make),
+		cmocka_unit_test(kinds_of_a_team_meet_in_one_barrier),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
