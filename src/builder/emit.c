@@ -174,24 +174,32 @@ static bool is_endless(
 	       (e->has_flow && is_after_requests(e, state, law->to));
 }
 
+/* A fragment for a loop behind a state. */
+static int add_loop(struct emitter *e, const struct build_state *state, uint32_t *ret)
+{
+	AUTO_FREE char *name = NULL;
+	if (asprintf(&name, "repeat %s",
+		    emit_fragment(e, e->fragments[state - e->graph->states])->name) < 0)
+		return -ENOMEM;
+	return emit_add_fragment(e, name, ret);
+}
+
 /* The laws of a state behind it, the last one first; *to is where it then leads. */
 static int add_laws(struct emitter *e, const struct build_state *state, uint32_t *to)
 {
+	struct emit_ends ends;
+	bool has_ends = emit_ends_of(e, state, &ends);
 	int code = 0;
 	for (size_t i = state->law_count; i-- > 0 && code == 0;) {
-		AUTO_FREE char *name = NULL;
 		uint32_t index, body = *to;
-		if (is_endless(e, state, &state->laws[i]))
+		if (is_endless(e, state, &state->laws[i]) || (has_ends && state->laws[i].is_once))
 			continue;
 		index = emit_find_rounds(e, state, &state->laws[i], body);
 		if (index != MODEL_NONE) {
 			*to = index;
 			continue;
 		}
-		if (asprintf(&name, "repeat %s",
-			    emit_fragment(e, e->fragments[state - e->graph->states])->name) < 0)
-			return -ENOMEM;
-		code = emit_add_fragment(e, name, &index);
+		code = add_loop(e, state, &index);
 		if (code == 0)
 			code = emit_turns_of_batch(e, state, &state->laws[i], body, index);
 		if (code == 0)
@@ -199,6 +207,13 @@ static int add_laws(struct emitter *e, const struct build_state *state, uint32_t
 		code = code > 0 ? 0 : code;
 		if (code == 0)
 			code = emit_rounds(e, state, &state->laws[i], body, index);
+		*to = index;
+	}
+	if (code == 0 && has_ends) {
+		uint32_t index;
+		code = add_loop(e, state, &index);
+		if (code == 0)
+			code = emit_end(e, state, &ends, *to, index);
 		*to = index;
 	}
 	return code;

@@ -115,6 +115,18 @@ int emit_rounds(struct emitter *e, const struct build_state *state, const struct
 int emit_one_of_all(
 	struct emitter *e, const struct build_state *state, struct model_fragment *fragment);
 
+/* ends.c: two laws by which a pool's threads leave a loop, the last of them by the other one. False: there are none. */
+struct emit_ends {
+	const struct build_law *others, *last;
+};
+bool emit_ends_of(const struct emitter *e, const struct build_state *state, struct emit_ends *ret);
+/* Makes the fragment `index` the one loop that ends so. 0 or -ENOMEM. */
+int emit_end(struct emitter *e, const struct build_state *state, const struct emit_ends *ends,
+	uint32_t body, uint32_t index);
+
+/* rounds.c: where the thread that came last to a state went on; STATE_END: nowhere. */
+uint32_t emit_way_of_last(const struct emitter *e, const struct build_state *state);
+
 /* own.c: how often the group's threads got from queues of which each has its own; 0: they have none. */
 uint64_t emit_own_rounds(const struct emitter *e);
 

@@ -174,8 +174,7 @@ int emit_rounds(struct emitter *e, const struct build_state *state, const struct
 	return emit_counts(e, turns, e->group->count, fragment);
 }
 
-/* Where the thread that came last went on. */
-static uint32_t way_of_last(const struct emitter *e, const struct build_state *state)
+uint32_t emit_way_of_last(const struct emitter *e, const struct build_state *state)
 {
 	uint64_t last_ns = 0;
 	uint32_t to = STATE_END;
@@ -203,7 +202,7 @@ int emit_one_of_all(
 		fragment->edge_count != 2 || rounds * threads != state->visits)
 		return 0;
 	uint32_t to = state->edges[1].to; /* the rarer one */
-	uint32_t last = way_of_last(e, state);
+	uint32_t last = emit_way_of_last(e, state);
 	if (state->edges[0].count == state->edges[1].count)
 		to = last;
 	if (to == STATE_END || state->edges[0].to == STATE_END ||

@@ -249,6 +249,35 @@ static void kinds_of_a_team_meet_in_one_barrier(void **state)
 	assert_true(fit.is_known);
 }
 
+/* Four threads take what there is; the last of them to find nothing does something else before it ends, and only that one. */
+static void the_last_of_a_pool_may_leave_another_way(void **state)
+{
+	(void)state;
+	struct script s = begin(4);
+	for (int i = 0; i < 200; i++) {
+		uint32_t tid = 1 + (uint32_t)(i * 7) % 13 % 4;
+		work(&s, tid, 50000);
+		locked(&s, tid, LOCK, 4);
+	}
+	for (uint32_t tid = 1; tid <= 4; tid++)
+		locked(&s, tid, LOCK, 4);
+	locked(&s, MAIN, OTHER_LOCK, 12);
+	locked(&s, 4, OTHER_LOCK, 8);
+	AUTO(model) struct model *model = finish(&s, 4);
+	const struct model_group *group = &model->groups[1];
+	const struct model_fragment *draw = NULL;
+	for (size_t i = 0; i < group->fragment_count && !draw; i++)
+		if (group->fragments[i].edge_count == 2 && group->fragments[i].last != MODEL_NONE)
+			draw = &group->fragments[i];
+	assert_non_null(draw);
+	assert_true(value_with(model, &draw->draws, 2) == 2);
+	assert_true(value_with(model, &draw->edges[draw->last].probability, 8) == 0.125);
+	size_t tickets = 0;
+	for (size_t i = 0; i < group->fragment_count; i++)
+		tickets += group->fragments[i].op == MODEL_TRY_GET;
+	assert_int_equal(tickets, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +289,7 @@ int main(void)
 		cmocka_unit_test(tasks_are_shared_by_the_team),
 		cmocka_unit_test(who_gets_what_others_make_has_as_much_work_as_they_make),
 		cmocka_unit_test(kinds_of_a_team_meet_in_one_barrier),
+		cmocka_unit_test(the_last_of_a_pool_may_leave_another_way),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
