@@ -474,6 +474,18 @@ static void forget_meanings(struct build *build)
 		meaning_forget(build->meaning, i);
 }
 
+/* What arrivals at barriers tell when they are held side by side. */
+static int find_in_rounds(struct build *build)
+{
+	AUTO_RELEASE(build_arrivals) struct build_arrivals arrivals = { 0 };
+	int code = build_arrivals_find(&build->trace, &arrivals);
+	if (code < 0)
+		return code;
+	build_leads_find(&build->trace, &arrivals);
+	build_deals_find(build, &arrivals);
+	return 0;
+}
+
 static int make(struct build *build, struct err *err)
 {
 	int code = build_taken(build);
@@ -507,7 +519,7 @@ static int make(struct build *build, struct err *err)
 	if (code == 0)
 		code = build_name_threads(build);
 	if (code == 0)
-		code = build_leads_find(&build->trace);
+		code = find_in_rounds(build);
 	if (code == 0)
 		code = build_batches_find(build);
 	if (code == 0)

@@ -445,5 +445,7 @@ int build_emit_group(struct build *build, uint32_t group)
 		code = add_start(&e);
 	if (code == 0)
 		code = emit_leads(&e);
+	if (code == 0)
+		code = emit_deals(&e);
 	return code < 0 ? code : emit_batches(&e);
 }

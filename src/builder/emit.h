@@ -86,6 +86,9 @@ const char *emit_pool_size(const struct emitter *e);
 /* Adds a queue for tickets, "WHAT of GROUP". 0 or -ENOMEM. */
 int emit_ticket_queue(struct emitter *e, const char *what, uint32_t *ret);
 
+/* deal.c: takes pieces before the arrivals of whose work they are. When all ways are there. 0 or -ENOMEM. */
+int emit_deals(struct emitter *e);
+
 /* lead.c: puts what one of all does alone before the arrivals that have leads. When all ways are there. 0 or -ENOMEM. */
 int emit_leads(struct emitter *e);
 

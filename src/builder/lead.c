@@ -8,10 +8,8 @@
  *	--> take the lead --> alone --> arrive
  *	      `--------refused--------^
  */
+#include "builder/arrivals.h"
 #include "builder/emit.h"
-
-#include "base/map.h"
-#include "base/mem.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,68 +22,14 @@
 enum { LEAD = 4, ALONE = 20, LEAD_ROUNDS = 8, LEAD_OF = 100 };
 static const double led_share = 0.9;
 
-/* An arrival of a thread at a place: a barrier and a call site. */
-struct arrival {
-	uint64_t place, round;
-	uint32_t thread;
-	struct build_step *step;
-};
-
-struct arrivals {
-	struct arrival *items;
-	size_t count, capacity;
-};
-
-static int collect(const struct build_trace *trace, struct arrivals *all)
-{
-	struct map places = { 0 }, rounds = { 0 };
-	int code = 0;
-	for (uint32_t i = 0; i < trace->thread_count && code >= 0; i++)
-		for (size_t j = 0; j < trace->threads[i].step_count && code >= 0; j++) {
-			struct build_step *step = &trace->threads[i].steps[j];
-			uint64_t *place, *round;
-			if (step->op != STEP_ARRIVE)
-				continue;
-			code = map_add(&places, step->object, step->site, places.count, &place);
-			if (code >= 0)
-				code = map_add(&rounds, *place, i, 0, &round);
-			if (code >= 0)
-				code = mem_grow(&all->items, &all->capacity, all->count + 1,
-					sizeof *all->items);
-			if (code >= 0)
-				all->items[all->count++] =
-					(struct arrival){ *place, (*round)++, i, step };
-		}
-	map_release(&places);
-	map_release(&rounds);
-	return code < 0 ? code : 0;
-}
-
-static int compare_arrivals(const void *left, const void *right)
-{
-	const struct arrival *a = left, *b = right;
-	if (a->place != b->place)
-		return a->place < b->place ? -1 : 1;
-	return a->round < b->round ? -1 : a->round > b->round;
-}
-
-static size_t round_end(const struct arrivals *all, size_t from)
-{
-	size_t to = from + 1;
-	while (to < all->count && all->items[to].place == all->items[from].place &&
-		all->items[to].round == all->items[from].round)
-		to++;
-	return to;
-}
-
 /* A round as its longest arrival sees it. */
 struct led {
-	const struct arrival *longest;
+	const struct build_arrival *longest;
 	double lead_ns; /* beyond the mean of the others */
 	bool is_clear, is_alone;
 };
 
-static struct led judge_round(const struct arrival *arrivals, size_t count)
+static struct led judge_round(const struct build_arrival *arrivals, size_t count)
 {
 	struct led led = { .longest = arrivals };
 	double sum = 0, second = 0;
@@ -106,8 +50,8 @@ static struct led judge_round(const struct arrival *arrivals, size_t count)
 }
 
 /* Whether another one of those that arrive runs the same code: one that is alone in that has these times as its own. */
-static bool has_like(const struct build_trace *trace, const struct arrival *arrivals, size_t count,
-	uint32_t thread)
+static bool has_like(const struct build_trace *trace, const struct build_arrival *arrivals,
+	size_t count, uint32_t thread)
 {
 	for (size_t i = 0; i < count; i++)
 		if (arrivals[i].thread != thread && trace->threads[arrivals[i].thread].routine ==
@@ -118,16 +62,17 @@ static bool has_like(const struct build_trace *trace, const struct arrival *arri
 
 /* Whether arrivals at one place, `from` to `to`, have a lead in each round. */
 static bool are_led(
-	const struct build_trace *trace, const struct arrivals *all, size_t from, size_t to)
+	const struct build_trace *trace, const struct build_arrivals *all, size_t from, size_t to)
 {
-	size_t team = round_end(all, from) - from, rounds = 0, whole = 0, clear = 0, alone = 0;
+	size_t team = arrivals_round_end(all, from) - from, rounds = 0, whole = 0, clear = 0,
+	       alone = 0;
 	double leads_ns = 0;
 	bool is_one = true, has_alike = false;
 	uint32_t leader = BUILD_NONE;
 	if (team < 2)
 		return false;
-	for (size_t i = from; i < to; i = round_end(all, i), rounds++) {
-		if (round_end(all, i) - i != team)
+	for (size_t i = from; i < to; i = arrivals_round_end(all, i), rounds++) {
+		if (arrivals_round_end(all, i) - i != team)
 			continue;
 		struct led led = judge_round(&all->items[i], team);
 		is_one &= leader == BUILD_NONE || leader == led.longest->thread;
@@ -144,28 +89,20 @@ static bool are_led(
 	       leads_ns * LEAD_OF >= (double)build_trace_cpu_ns(trace);
 }
 
-int build_leads_find(struct build_trace *trace)
+void build_leads_find(struct build_trace *trace, const struct build_arrivals *all)
 {
-	struct arrivals all = { 0 };
-	int code = collect(trace, &all);
-	if (code == 0 && all.count > 0)
-		qsort(all.items, all.count, sizeof *all.items, compare_arrivals);
-	for (size_t i = 0, to; i < all.count && code == 0; i = to) {
-		to = i;
-		while (to < all.count && all.items[to].place == all.items[i].place)
-			to = round_end(&all, to);
-		size_t team = round_end(&all, i) - i;
-		bool is_led = are_led(trace, &all, i, to);
-		for (size_t j = i; j < to && is_led; j = round_end(&all, j)) {
-			if (round_end(&all, j) - j != team)
+	for (size_t i = 0, to; i < all->count; i = to) {
+		to = arrivals_place_end(all, i);
+		size_t team = arrivals_round_end(all, i) - i;
+		bool is_led = are_led(trace, all, i, to);
+		for (size_t j = i; j < to && is_led; j = arrivals_round_end(all, j)) {
+			if (arrivals_round_end(all, j) - j != team)
 				continue;
-			struct led led = judge_round(&all.items[j], team);
+			struct led led = judge_round(&all->items[j], team);
 			led.longest->step->section = (uint64_t)led.lead_ns;
 			led.longest->step->cpu_ns -= led.longest->step->section;
 		}
 	}
-	free(all.items);
-	return code;
 }
 
 /* The leads at a state's place of the group's threads, and others of its pool; values: NULL: only how many. */

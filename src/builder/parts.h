@@ -3,6 +3,7 @@
 #ifndef BUILDER_PARTS_H
 #define BUILDER_PARTS_H
 
+#include "builder/arrivals.h"
 #include "builder/build.h"
 #include "builder/class.h"
 #include "builder/cut.h"
@@ -44,6 +45,14 @@ struct build_each {
 	double item_ns;
 };
 
+/* Work before an arrival at a barrier that threads take piece by piece in each round (deal.c). */
+struct build_deal {
+	uint64_t site;
+	uint32_t object;
+	uint32_t threads;
+	double piece_ns, pieces; /* of a round, of all threads */
+};
+
 struct build {
 	struct build_opts opts;
 	struct build_trace trace;
@@ -71,6 +80,10 @@ struct build {
 		struct build_each items[BUILD_EACH];
 		size_t count;
 	} each;
+	struct {
+		struct build_deal items[BUILD_EACH];
+		size_t count;
+	} deals;
 	struct build_pace pace;
 	struct build_limiters limiters;
 	double event_cost_ns,
@@ -165,8 +178,11 @@ uint32_t build_find_dealt(
 void build_add_dealt(
 	struct build *build, const struct build_state *like, uint32_t barrier, uint32_t queue);
 
-/* lead.c: what one of several threads does alone before a barrier becomes a step's lead. Before the groups are found. 0 or -ENOMEM. */
-int build_leads_find(struct build_trace *trace);
+/* lead.c: what one of several threads does alone before a barrier becomes a step's lead. Before the groups are found. */
+void build_leads_find(struct build_trace *trace, const struct build_arrivals *all);
+
+/* deal.c: what threads took of a round's work, unseen, becomes pieces. Before the groups are found; after the leads. */
+void build_deals_find(struct build *build, const struct build_arrivals *all);
 
 /* batch.c: CPU time that grows with the items of a batch becomes that of each item. Before the groups are found. 0 or -ENOMEM. */
 int build_batches_find(struct build *build);

@@ -130,12 +130,59 @@ static void what_one_does_alone_is_not_shared(void **state)
 	check_lead(by_first);
 }
 
+enum { DEALT_ROUNDS = 40, ROUND_NS = 900000 };
+
+/* In each round they take parts of the same work that differ each time; or each does what it likes. */
+static struct model *deal(bool is_dealt)
+{
+	struct script s = begin(THREADS);
+	uint64_t seed = 7;
+	for (uint32_t round = 0; round < DEALT_ROUNDS; round++) {
+		uint64_t left = ROUND_NS;
+		for (uint32_t i = 1; i <= THREADS; i++) {
+			seed = seed * 6364136223846793005U + 1442695040888963407U;
+			uint64_t part = ROUND_NS / 6 + (seed >> 33) % (ROUND_NS / 3);
+			part = is_dealt && i == THREADS ? left : part;
+			work(&s, i, part);
+			left -= part;
+		}
+		s.now_ns += ROUND_NS / THREADS;
+		meet(&s, MEETING);
+	}
+	return finish(&s, THREADS);
+}
+
+static void what_is_taken_unseen_is_dealt_out(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *model = deal(true);
+	const struct model_fragment *take = fragment_of(model, 1, MODEL_TRY_GET);
+	assert_non_null(take);
+	const struct model_object *queue = &model->objects[take->object];
+	assert_int_not_equal(queue->refilled_by, MODEL_NONE);
+	double pieces = value_with(model, &queue->initial, 2 * THREADS);
+	const struct model_fragment *piece = &model->groups[1].fragments[take->edges[0].to];
+	assert_true(fabs(pieces * piece->cpu.a.value / (ROUND_NS * 1e-9) - 1) < 0.01);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known && fabs(fit.simulated_s / fit.measured_s - 1) < 0.1);
+}
+
+static void what_differs_by_itself_is_not_dealt_out(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *model = deal(false);
+	assert_null(fragment_of(model, 1, MODEL_TRY_GET));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_taken_in_rounds_is_dealt_out_in_each),
 		cmocka_unit_test(what_one_of_them_does_one_of_more_does),
 		cmocka_unit_test(what_one_does_alone_is_not_shared),
+		cmocka_unit_test(what_is_taken_unseen_is_dealt_out),
+		cmocka_unit_test(what_differs_by_itself_is_not_dealt_out),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
