@@ -15,9 +15,12 @@ static int collect(const struct build_trace *trace, struct build_arrivals *all)
 		for (size_t j = 0; j < trace->threads[i].step_count && code >= 0; j++) {
 			struct build_step *step = &trace->threads[i].steps[j];
 			uint64_t *place, *round;
-			if (step->op != STEP_ARRIVE)
+			bool exits = step->op == STEP_EXIT;
+			if (step->op != STEP_ARRIVE && !exits)
 				continue;
-			code = map_add(&places, step->object, step->site, places.count, &place);
+			code = map_add(&places, exits ? BUILD_NONE : step->object,
+				exits ? trace->threads[i].routine : step->site, places.count,
+				&place);
 			if (code >= 0)
 				code = map_add(&rounds, *place, i, 0, &round);
 			if (code >= 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Arrivals at barriers, by place (a barrier and a call site) and round: the i-th arrivals of all threads there are one round.
+ * Arrivals at barriers, by place (a barrier and a call site) and round: the i-th arrivals of all threads there are one round. So are the exits
+ * of threads with the same start routine.
  *
  *	for (size_t i = 0, to; i < all.count; i = to) {
  *		to = arrivals_place_end(&all, i);

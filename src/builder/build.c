@@ -483,6 +483,7 @@ static int find_in_rounds(struct build *build)
 		return code;
 	build_leads_find(&build->trace, &arrivals);
 	build_deals_find(build, &arrivals);
+	build_rounds_level(&arrivals);
 	return 0;
 }
 

@@ -2,7 +2,8 @@
 /*
  * Work that threads take from a common stock, by atomics that no recording shows (an OpenMP loop with a dynamic schedule), between two openings
  * of a barrier. What each of them took differs from round to round, and what all took together does not: were they independent, the variance of
- * the sum would be the sum of their variances. In the model they take pieces, tickets of a queue that is full again when the barrier
+ * the sum would be the sum of their variances. Of fewer rounds, and of threads that work until they exit, it is seen in that they came to the end
+ * together, though one had done much more than another. In the model they take pieces, tickets of a queue that is full again when the barrier
  * opens, so that they come to its end together, however many there are, and whoever has a core.
  *
  *	--> take a piece --> piece --> take a piece
@@ -11,6 +12,7 @@
 #include "builder/emit.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 /*
@@ -24,20 +26,28 @@ enum { TEAM_MAX = 64 };
 
 struct sums {
 	double rounds, of_all, squares_of_all; /* of each round's sum */
+	double cpu_ranges, end_ranges; /* between the least and the most of a round */
 	double own_sum[TEAM_MAX], own_squares[TEAM_MAX]; /* of each thread */
 };
 
 static void add_round(struct sums *sums, const struct build_arrival *arrivals, size_t team)
 {
-	double all = 0;
+	double all = 0, least = INFINITY, most = 0, first = INFINITY, last = 0;
 	for (size_t i = 0; i < team; i++) {
 		double cpu = (double)arrivals[i].step->cpu_ns;
+		double end = (double)arrivals[i].step->begin_ns;
+		least = fmin(least, cpu);
+		most = fmax(most, cpu);
+		first = fmin(first, end);
+		last = fmax(last, end);
 		sums->own_sum[i] += cpu;
 		sums->own_squares[i] += cpu * cpu;
 		all += cpu;
 	}
 	sums->of_all += all;
 	sums->squares_of_all += all * all;
+	sums->cpu_ranges += most - least;
+	sums->end_ranges += last - first;
 	sums->rounds++;
 }
 
@@ -48,9 +58,12 @@ static double variance(double sum, double squares, double count)
 
 static bool is_dealt(const struct sums *sums, size_t team)
 {
-	double own = 0;
-	if (sums->rounds < DEAL_ROUNDS)
+	double own = 0, work = sums->of_all / (double)team;
+	if (sums->rounds < 1)
 		return false;
+	if (sums->rounds < DEAL_ROUNDS)
+		return sums->cpu_ranges > least_spread * work &&
+		       sums->end_ranges < dealt_variance * sums->cpu_ranges;
 	for (size_t i = 0; i < team; i++)
 		own += variance(sums->own_sum[i], sums->own_squares[i], sums->rounds);
 	double of_all = variance(sums->of_all, sums->squares_of_all, sums->rounds);
@@ -59,7 +72,7 @@ static bool is_dealt(const struct sums *sums, size_t team)
 	       of_all < dealt_variance * own;
 }
 
-/* The arrivals of one place; several threads, whose rounds are whole but for the last. */
+/* The arrivals of one place; several threads, in the rounds in which all were there. */
 static void judge_place(
 	struct build *build, const struct build_arrivals *all, size_t from, size_t to)
 {
@@ -76,8 +89,14 @@ static void judge_place(
 	pieces = round_ns / pieces < least_piece_ns ? round_ns / least_piece_ns : pieces;
 	if (pieces < (double)team)
 		return;
-	build->deals.items[build->deals.count++] = (struct build_deal){ all->items[from].step->site,
-		all->items[from].step->object, (uint32_t)team, round_ns / pieces, pieces };
+	const struct build_arrival *first = &all->items[from];
+	build->deals.items[build->deals.count++] =
+		(struct build_deal){ .is_life = first->step->op == STEP_EXIT,
+			.routine = build->trace.threads[first->thread].routine,
+			.site = first->step->site,
+			.object = first->step->object,
+			.piece_ns = round_ns / pieces,
+			.pieces = pieces };
 	for (size_t i = from; i < to; i++)
 		all->items[i].step->cpu_ns = 0;
 }
@@ -90,12 +109,17 @@ void build_deals_find(struct build *build, const struct build_arrivals *all)
 	}
 }
 
-static const struct build_deal *deal_of(const struct build *build, const struct build_state *state)
+static const struct build_deal *deal_of(const struct emitter *e, const struct build_state *state)
 {
-	for (size_t i = 0; i < build->deals.count; i++)
-		if (build->deals.items[i].site == state->site &&
-			build->deals.items[i].object == state->object)
-			return &build->deals.items[i];
+	const struct build *build = e->build;
+	uint64_t routine = build->trace.threads[e->group->threads[0]].routine;
+	for (size_t i = 0; i < build->deals.count; i++) {
+		const struct build_deal *deal = &build->deals.items[i];
+		if (deal->is_life ? state->op == STEP_EXIT && deal->routine == routine
+				  : state->op == STEP_ARRIVE && deal->site == state->site &&
+					    deal->object == state->object)
+			return deal;
+	}
 	return NULL;
 }
 
@@ -110,7 +134,8 @@ static int deal_queue(struct emitter *e, const struct build_state *state,
 	if (code < 0)
 		return code;
 	struct model_object *queue = &build->model->objects[*ret];
-	queue->refilled_by = build->objects[state->object];
+	if (!deal->is_life)
+		queue->refilled_by = build->objects[state->object];
 	queue->initial.value = deal->pieces;
 	build_add_dealt(build, state, state->object, *ret);
 	AUTO_FREE char *pieces = NULL;
@@ -151,8 +176,7 @@ int emit_deals(struct emitter *e)
 	int code = 0;
 	for (size_t i = 0; i < e->graph->state_count && code == 0; i++) {
 		const struct build_state *state = &e->graph->states[i];
-		bool arrives = state->visits > 0 && state->op == STEP_ARRIVE;
-		const struct build_deal *deal = arrives ? deal_of(e->build, state) : NULL;
+		const struct build_deal *deal = state->visits > 0 ? deal_of(e, state) : NULL;
 		if (deal)
 			code = add_deal(e, state, deal);
 	}

@@ -47,9 +47,9 @@ struct build_each {
 
 /* Work before an arrival at a barrier that threads take piece by piece in each round (deal.c). */
 struct build_deal {
-	uint64_t site;
+	bool is_life; /* until threads with that routine exit */
+	uint64_t routine, site;
 	uint32_t object;
-	uint32_t threads;
 	double piece_ns, pieces; /* of a round, of all threads */
 };
 
@@ -180,6 +180,9 @@ void build_add_dealt(
 
 /* lead.c: what one of several threads does alone before a barrier becomes a step's lead. Before the groups are found. */
 void build_leads_find(struct build_trace *trace, const struct build_arrivals *all);
+
+/* level.c: rounds of different sizes, of which only the sum counts, get the same. After the deals, which are no arrivals' any more. */
+void build_rounds_level(const struct build_arrivals *all);
 
 /* deal.c: what threads took of a round's work, unseen, becomes pieces. Before the groups are found; after the leads. */
 void build_deals_find(struct build *build, const struct build_arrivals *all);

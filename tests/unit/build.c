@@ -211,9 +211,11 @@ static struct model *rounds(double factor)
 {
 	struct script s = begin(4);
 	for (int i = 0; i < 12; i++)
-		for (uint32_t tid = 1; tid <= 4; tid++) {
-			work(&s, tid,
-				(uint64_t)(90000 * (tid == 1 ? factor : 1)) + (uint64_t)i * 100);
+		for (uint32_t k = 0; k < 4; k++) {
+			uint32_t tid = 4 - k;
+			double times = tid == 1 ? factor : 1;
+			work(&s, tid, (uint64_t)(90000 * times) + (uint64_t)i * 100);
+			s.now_ns += k == 0 ? 90000 : (uint64_t)(90000 * (times - 1));
 			arrive(&s, tid);
 		}
 	return finish(&s, 4);

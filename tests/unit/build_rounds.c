@@ -175,6 +175,43 @@ static void what_differs_by_itself_is_not_dealt_out(void **state)
 	assert_null(fragment_of(model, 1, MODEL_TRY_GET));
 }
 
+/* All work alike in a round, ten times as long in the first as in the last. */
+static void rounds_may_be_of_different_sizes(void **state)
+{
+	(void)state;
+	struct script s = begin(THREADS);
+	for (uint64_t round = 0; round < DEALT_ROUNDS; round++) {
+		uint64_t ns = 100000 - round * 90000 / DEALT_ROUNDS;
+		for (uint32_t i = 1; i <= THREADS; i++)
+			work(&s, i, ns + i * 100);
+		s.now_ns += ns;
+		meet(&s, MEETING);
+	}
+	AUTO(model) struct model *model = finish(&s, THREADS);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known && fabs(fit.simulated_s / fit.measured_s - 1) < 0.1);
+}
+
+/* Once in their lives; one had a core for itself and took twice as much, and they end together. */
+static void who_ends_together_took_from_a_common_stock(void **state)
+{
+	(void)state;
+	struct script s = begin(THREADS);
+	s.now_ns += 600000;
+	work(&s, 1, 600000);
+	for (uint32_t i = 2; i <= THREADS; i++)
+		work(&s, i, 300000);
+	AUTO(model) struct model *model = finish(&s, THREADS);
+	const struct model_fragment *take = fragment_of(model, 1, MODEL_TRY_GET);
+	assert_non_null(take);
+	const struct model_object *queue = &model->objects[take->object];
+	assert_int_equal(queue->refilled_by, MODEL_NONE);
+	const struct model_fragment *piece = &model->groups[1].fragments[take->edges[0].to];
+	double pieces = value_with(model, &queue->initial, 2 * THREADS);
+	assert_true(fabs(pieces * piece->cpu.a.value / 1200e-6 - 1) < 0.01);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +220,8 @@ int main(void)
 		cmocka_unit_test(what_one_does_alone_is_not_shared),
 		cmocka_unit_test(what_is_taken_unseen_is_dealt_out),
 		cmocka_unit_test(what_differs_by_itself_is_not_dealt_out),
+		cmocka_unit_test(rounds_may_be_of_different_sizes),
+		cmocka_unit_test(who_ends_together_took_from_a_common_stock),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
