@@ -166,7 +166,7 @@ static bool is_refused_put(
 	return cond->capacity > 0 && meaning_is_refused(r->meaning, lock->section);
 }
 
-static uint32_t taken_by(const struct rewrite *r, const struct build_step *lock, uint32_t cond)
+static uint32_t items_of(const struct rewrite *r, const struct build_step *lock, uint32_t cond)
 {
 	uint64_t taken = meaning_taken(r->meaning, cond, lock->section);
 	return taken < 1 ? 1 : taken > UINT32_MAX ? UINT32_MAX : (uint32_t)taken;
@@ -192,7 +192,7 @@ static int rewrite_part(struct rewrite *r, struct build_step *lock, const struct
 	case MEANING_ENTERS:
 		step.op = STEP_GET;
 		step.count = cond->kind == MEANING_QUEUE   ? cond->get_items
-			     : cond->kind == MEANING_DRAIN ? taken_by(r, lock, part->cond)
+			     : cond->kind == MEANING_DRAIN ? items_of(r, lock, part->cond)
 							   : 1;
 		if (meaning_is_refused(r->meaning, lock->section) || cond->kind == MEANING_GATE)
 			step.flags |= STEP_REFUSED;
@@ -205,6 +205,11 @@ static int rewrite_part(struct rewrite *r, struct build_step *lock, const struct
 	case MEANING_PUTS:
 		step.op = STEP_PUT;
 		step.count = cond->put_items;
+		if (!cond->puts_taken)
+			break;
+		if (meaning_taken(r->meaning, part->cond, lock->section) == 0)
+			return 0;
+		step.count = items_of(r, lock, part->cond);
 		break;
 	case MEANING_CLOSES:
 	case MEANING_OPENS:

@@ -26,10 +26,10 @@ static double share(const struct drain *d)
 	return judge_share(d->decisions, d->explained, d->waits, d->waits_explained);
 }
 
-static int note_taken(const struct judge *judge, const struct meaning_entry *entry, uint64_t taken)
+int judge_note_items(const struct judge *judge, uint64_t section, uint64_t items)
 {
 	uint64_t *slot;
-	int code = map_add(&judge->m->taken, judge->cond, entry->section, taken, &slot);
+	int code = map_add(&judge->m->taken, judge->cond, section, items, &slot);
 	return code < 0 ? code : 0;
 }
 
@@ -63,7 +63,7 @@ static int play(const struct judge *judge, struct drain *d, bool keeps)
 		uint64_t taken = items < d->most ? items : d->most;
 		d->reached += items > d->most;
 		items -= taken;
-		if (keeps && note_taken(judge, entry, taken) < 0)
+		if (keeps && judge_note_items(judge, entry->section, taken) < 0)
 			return -ENOMEM;
 		if (keeps && taken == 0 && is_closed)
 			meaning_mark_refused(judge->m, entry->section);

@@ -19,6 +19,7 @@
  *		the capacity). Room and items are two such conditions with S and W exchanged.
  *		Sections that put once, after all others, may close it instead; or it is closed for
  *		those who get by the last put.
+ *		Sections of one type that put several items, or none, put as many as they signal.
  *	latch	a queue of which one section gets many: it waits until all have come
  *	barrier	S and W are the same: the last of n to come wakes the others; of two, now one, now the
  *		other; every section of them waits or wakes
@@ -76,8 +77,8 @@ struct meaning_cond {
 	bool is_seen; /* some section waited: else inferred from equal counts of puts and gets */
 	uint32_t put_items, get_items; /* queue: of one section */
 	uint64_t most; /* drain: items of one section; 0: all */
-	bool puts_taken; /* queue: the room of a drain, of which a section makes as much as it took items: see meaning_taken() */
-	uint32_t taken_of; /* that drain */
+	bool puts_taken; /* queue: sections put different numbers of items, see meaning_taken(): as many as they signal, or as much room as they took items */
+	uint32_t taken_of; /* room: the drain; else itself */
 	uint64_t
 		capacity; /* queue: items at which sections that came to put were refused, see meaning_is_refused(); 0: none was */
 	uint32_t participants; /* barrier */
@@ -179,7 +180,7 @@ void meaning_forget(struct meaning *meaning, uint32_t cond);
  */
 bool meaning_is_refused(const struct meaning *meaning, uint64_t section);
 
-/* Items that this section (see meaning_is_refused()) took of a drain; of the room of one, that it made. */
+/* Items that this section (see meaning_is_refused()) took of a drain; of a queue with puts_taken, that it put. */
 uint64_t meaning_taken(const struct meaning *meaning, uint32_t cond, uint64_t section);
 
 #endif

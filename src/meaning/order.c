@@ -15,6 +15,7 @@
 struct progress {
 	uint64_t section; /* plus one */
 	bool has_signalled, has_waited, has_waited_here, is_over;
+	uint32_t signals;
 	struct meaning_entry *given; /* where it gave; NULL: not yet */
 };
 
@@ -73,15 +74,19 @@ static void note_order(const struct judge *judge, struct progress *threads)
 		bool is_time = entry->what == ENTRY_END ||
 			       (is_wait(entry) && judge->is_first[entry->type] == ORDER_FIRST);
 		progress->has_signalled |= is_signal(judge, entry);
+		progress->signals += is_signal(judge, entry) && entry->what == ENTRY_SIGNAL;
 		progress->has_waited_here |=
 			entry->what == ENTRY_WAIT && entry->subject == judge->cond;
 		entry->gives = is_time && !progress->given;
 		entry->tells = false;
+		entry->signals = 0;
 		entry->has_waited = progress->has_waited_here;
 		if (entry->gives)
 			progress->given = entry;
-		if (progress->given)
-			progress->given->tells = progress->has_signalled;
+		if (!progress->given)
+			continue;
+		progress->given->tells = progress->has_signalled;
+		progress->given->signals = progress->signals;
 	}
 }
 

@@ -18,6 +18,7 @@ struct meaning_entry {
 	bool has_signalled; /* END: some condition */
 	/* Of the condition that is judged, see judge_order(): what the section puts is there from here on, and it
 	   signals that; END: the section has waited for it. */
+	uint32_t signals; /* to one each, in the section, where it gives */
 	bool gives, tells, has_waited, begins; /* begins: the section's first entry */
 	uint64_t next; /* END: the site of what the thread did next, and what that was */
 };
@@ -120,6 +121,8 @@ int judge_generations(const struct judge *judge, double least);
 int judge_drain(const struct judge *judge, const struct meaning_use *use);
 /* The share of decisions that this would explain; roles change. 0 or -ENOMEM. */
 int judge_drain_share(const struct judge *judge, const struct meaning_use *use, double *ret);
+/* What a section took of, or put into, the judged condition's queue: see meaning_taken(). 0 or -ENOMEM. */
+int judge_note_items(const struct judge *judge, uint64_t section, uint64_t items);
 /* The room of such a queue, when all others are judged: what gets from it makes as much room as it took. */
 int judge_room_of_drain(const struct judge *judge, const struct meaning_use *use);
 int judge_barrier(const struct judge *judge);

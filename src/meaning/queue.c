@@ -19,6 +19,7 @@ struct hypothesis {
 	uint64_t closing_put; /* after so many puts it is closed; 0: not by that */
 	bool is_closed;
 	bool must_tell; /* who signals nothing found no room, and puts nothing */
+	bool by_signals; /* each signal is an item; who signals nothing puts nothing */
 	uint64_t capacity; /* of the room, if it is known */
 	int64_t most, left; /* items */
 };
@@ -33,7 +34,14 @@ static enum role role_at(
 	const struct judge *judge, const struct hypothesis *h, const struct meaning_entry *entry)
 {
 	enum role role = judge_role_at(judge, entry);
-	return role == ROLE_PUT && h->must_tell && !entry->tells ? ROLE_NONE : role;
+	bool must_tell = h->must_tell || h->by_signals;
+	return role == ROLE_PUT && must_tell && !entry->tells ? ROLE_NONE : role;
+}
+
+/* Items of an entry that puts; who tells everybody puts one. */
+static uint32_t items_of(const struct hypothesis *h, const struct meaning_entry *entry)
+{
+	return h->by_signals && entry->signals > 0 ? entry->signals : h->put_items;
 }
 
 static bool is_refused_put(
@@ -52,7 +60,7 @@ static int find_first(const struct judge *judge, struct hypothesis *h)
 	for (size_t i = 0; i < judge->mutex->count && code >= 0; i++) {
 		const struct meaning_entry *entry = &judge->mutex->log[i];
 		enum role role = role_at(judge, h, entry);
-		b += role == ROLE_PUT ? (int64_t)h->put_items : 0;
+		b += role == ROLE_PUT ? (int64_t)items_of(h, entry) : 0;
 		b -= role == ROLE_GET && !entry->is_timed_out ? (int64_t)h->get_items : 0;
 		if (entry->what == ENTRY_WAIT && entry->subject == judge->cond) {
 			uint64_t *count;
@@ -100,7 +108,7 @@ static void play(const struct judge *judge, struct hypothesis *h, bool marks)
 		case ROLE_NONE:
 			break;
 		case ROLE_PUT:
-			items += h->put_items;
+			items += items_of(h, entry);
 			h->most = items > h->most ? items : h->most;
 			/* Who waits for this is told: else it waits for more. */
 			h->decisions += waiting > 0 && !is_enough && !entry->tells &&
@@ -146,6 +154,19 @@ static int try_queue(
 	return 0;
 }
 
+/* Sections of one type may put several, or none: as many as they signal. */
+static int try_signals(const struct judge *judge, struct hypothesis *best)
+{
+	struct hypothesis h = { .put_items = 1, .get_items = 1, .by_signals = true };
+	int code = find_first(judge, &h);
+	if (code < 0 || h.first > 0)
+		return code;
+	play(judge, &h, false);
+	if (share(&h) > share(best))
+		*best = h;
+	return 0;
+}
+
 /* Items of one put that what came before the first wait after it says: that wait found none left. 0: nothing does. */
 static int find_batch(const struct judge *judge, uint32_t *ret)
 {
@@ -186,7 +207,9 @@ static int try_counts(const struct judge *judge, struct hypothesis *best)
 	uint32_t batch = 0;
 	if (code == 0 && puts < gets && share(best) < MEANING_EXPLAINED)
 		code = find_batch(judge, &batch);
-	return code == 0 && batch >= 2 ? try_queue(judge, batch, 1, best) : code;
+	if (code == 0 && batch >= 2)
+		code = try_queue(judge, batch, 1, best);
+	return code == 0 && share(best) < MEANING_EXPLAINED ? try_signals(judge, best) : code;
 }
 
 void judge_set_roles(const struct judge *judge, const struct meaning_use *use)
@@ -197,6 +220,21 @@ void judge_set_roles(const struct judge *judge, const struct meaning_use *use)
 		judge->roles[use->signallers[i]] = ROLE_PUT;
 	for (size_t i = 0; i < use->waiter_count; i++)
 		judge->roles[use->waiters[i]] = ROLE_GET;
+}
+
+/* What each section put. */
+static int note_signals(const struct judge *judge, const struct hypothesis *h)
+{
+	struct meaning_cond *cond = &judge->m->conds[judge->cond];
+	cond->puts_taken = true;
+	cond->taken_of = judge->cond;
+	for (size_t i = 0; i < judge->mutex->count; i++) {
+		const struct meaning_entry *entry = &judge->mutex->log[i];
+		if (role_at(judge, h, entry) == ROLE_PUT &&
+			judge_note_items(judge, entry->section, items_of(h, entry)) < 0)
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 static int accept_queue(const struct judge *judge, struct hypothesis *h)
@@ -216,6 +254,8 @@ static int accept_queue(const struct judge *judge, struct hypothesis *h)
 	cond->is_closed = h->is_closed;
 	cond->closing_put = h->closing_put;
 	cond->capacity = h->capacity;
+	if (h->by_signals && note_signals(judge, h) < 0)
+		return -ENOMEM;
 	return judge_add_parts(judge, roles);
 }
 

@@ -680,6 +680,37 @@ static void the_room_of_batches_is_what_they_took(void **state)
 	meaning_free(s.meaning);
 }
 
+/* Each task that is done makes none, one or two more, and signals each: sections of one type. */
+static void sections_may_put_as_many_as_they_signal(void **state)
+{
+	(void)state;
+	struct script s = begin();
+	uint64_t items = 0, seed = 5;
+	for (int i = 0; i < 200; i++) {
+		lock(&s, 2, GET_SITE);
+		if (items == 0) {
+			wait_begin(&s, 2, HAS_ITEM);
+			lock_and_signal(&s, 1, PUT_SITE, HAS_ITEM);
+			items++;
+			wait_end(&s, 2, HAS_ITEM, 0);
+		}
+		items--;
+		unlock(&s, 2);
+		seed = seed * 6364136223846793005U + 1442695040888963407U;
+		lock(&s, 1, PUT_SITE);
+		for (uint64_t k = (seed >> 33) % 3; k > 0; k--, items++)
+			signal_one(&s, 1, HAS_ITEM);
+		unlock(&s, 1);
+	}
+	const struct meaning_cond *cond = finish(&s, HAS_ITEM);
+	assert_int_equal(cond->kind, MEANING_QUEUE);
+	assert_int_equal(cond->initial, 0);
+	assert_true(cond->consistency == 1);
+	assert_int_equal(
+		sum_taken(s.meaning, meaning_find_cond(s.meaning, 1, HAS_ITEM)), 200 + items);
+	meaning_free(s.meaning);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -701,6 +732,7 @@ int main(void)
 		cmocka_unit_test(a_meaning_can_be_forgotten),
 		cmocka_unit_test(a_get_may_take_several_up_to_a_limit),
 		cmocka_unit_test(a_get_may_take_all),
+		cmocka_unit_test(sections_may_put_as_many_as_they_signal),
 		cmocka_unit_test(the_room_of_batches_is_what_they_took),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
