@@ -34,13 +34,82 @@ struct places {
 	struct map seen; /* by object, and place */
 	struct map first; /* an object, by place */
 	struct map are_common; /* places where two threads take the same object */
+	/* Of places with few objects: an object's number there, a thread's last one, plus one, and how often which came after which. */
+	struct map numbers, last, pairs;
 };
+
+/* Two numbers below CLASS_LEAST as one. */
+static uint64_t pair_key(uint64_t place, uint64_t from, uint64_t to)
+{
+	return place * (CLASS_LEAST * CLASS_LEAST) + from * CLASS_LEAST + to;
+}
+
+static uint64_t place_hash(const struct build_step *step, uint64_t key)
+{
+	return step->site * 0x9e3779b97f4a7c15U ^ key;
+}
+
+/* Which of a place's few objects a thread takes after which. */
+static int count_pairs(struct places *places, const struct build_trace *trace,
+	const struct build_step *step, uint32_t scope, size_t thread)
+{
+	uint64_t key = place_key(trace, step, scope), place = place_hash(step, key);
+	uint64_t *number, *last, *pairs, objects = *map_find(&places->count, step->site, key);
+	if (objects < 2 || objects > CLASS_LEAST)
+		return 0;
+	int code = map_add(&places->numbers, step->object, place, UINT64_MAX, &number);
+	if (code > 0) {
+		uint64_t *next;
+		code = map_add(&places->numbers, UINT64_MAX, place, 0, &next);
+		number = map_find(&places->numbers, step->object, place);
+		if (code >= 0)
+			*number = (*next)++;
+	}
+	if (code >= 0)
+		code = map_add(&places->last, place, thread, 0, &last);
+	if (code < 0)
+		return code;
+	uint64_t before = *last, now = *map_find(&places->numbers, step->object, place);
+	*last = now + 1;
+	if (before == 0)
+		return 0;
+	code = map_add(&places->pairs, pair_key(place, before - 1, now), 0, 0, &pairs);
+	if (code >= 0)
+		++*pairs;
+	return code < 0 ? code : 0;
+}
+
+/* Whether each of a place's few objects is taken whatever was taken there before: then only how often counts. */
+static bool is_random(const struct places *places, uint64_t place, uint64_t objects)
+{
+	enum { EACH_LEAST = 5 }; /* pairs that are expected */
+	static const double significant_deviations = 3; /* as in graph.c */
+	double rows[CLASS_LEAST] = { 0 }, columns[CLASS_LEAST] = { 0 }, sum = 0, squared = 0;
+	double table[CLASS_LEAST][CLASS_LEAST] = { { 0 } };
+	for (uint64_t i = 0; i < objects; i++)
+		for (uint64_t j = 0; j < objects; j++) {
+			const uint64_t *pairs = map_find(&places->pairs, pair_key(place, i, j), 0);
+			table[i][j] = pairs ? (double)*pairs : 0;
+			rows[i] += table[i][j];
+			columns[j] += table[i][j];
+			sum += table[i][j];
+		}
+	for (uint64_t i = 0; i < objects; i++)
+		for (uint64_t j = 0; j < objects; j++) {
+			double expected = rows[i] * columns[j] / sum;
+			if (!(expected >= EACH_LEAST))
+				return false;
+			squared += (table[i][j] - expected) * (table[i][j] - expected) / expected;
+		}
+	double degrees = (double)((objects - 1) * (objects - 1));
+	return squared <= degrees + significant_deviations * sqrt(2 * degrees);
+}
 
 static int count_step(const struct build_trace *trace, struct places *places,
 	const struct build_step *step, uint32_t scope, size_t thread)
 {
 	uint64_t *count, *seen, *first, key = place_key(trace, step, scope);
-	uint64_t place = step->site * 0x9e3779b97f4a7c15U ^ key;
+	uint64_t place = place_hash(step, key);
 	int code = map_add(&places->seen, step->object, place, thread, &seen);
 	if (code == 0 && *seen != thread)
 		code = map_add(&places->are_common, step->site, key, 1, &first);
@@ -71,7 +140,10 @@ static void join_step(const struct places *places, struct build_trace *trace,
 	uint64_t key = place_key(trace, step, scope);
 	bool are_common = map_find(&places->are_common, step->site, key);
 	uint64_t count = *map_find(&places->count, step->site, key);
-	if ((joins_many && count > CLASS_LEAST) || (count == threads && threads > 1 && !are_common))
+	bool are_many = joins_many && count > CLASS_LEAST;
+	bool are_drawn = joins_many && !are_many && count > 1 &&
+			 is_random(places, place_hash(step, key), count);
+	if (are_many || are_drawn || (count == threads && threads > 1 && !are_common))
 		join(trace, (uint32_t)*map_find(&places->first, step->site, key), step->object);
 }
 
@@ -79,8 +151,10 @@ static void join_step(const struct places *places, struct build_trace *trace,
  * Locks count for a group, queues for each thread that takes from them; of either each thread of a group may have
  * its own.
  */
+enum pass { PASS_COUNT, PASS_PAIRS, PASS_JOIN, PASSES };
+
 static int visit(const struct build_groups *groups, struct places *places,
-	struct build_trace *trace, size_t thread, bool joins)
+	struct build_trace *trace, size_t thread, enum pass pass)
 {
 	int code = 0;
 	uint32_t group = groups->of_thread[thread];
@@ -91,13 +165,15 @@ static int visit(const struct build_groups *groups, struct places *places,
 		bool is_queue = is_get(trace, step);
 		if (!is_queue && !is_lock(trace, step))
 			continue;
-		if (joins)
+		if (pass == PASS_JOIN)
 			join_step(places, trace, step, group, threads, !is_queue);
-		else
+		else if (pass == PASS_COUNT)
 			code = count_step(trace, places, step, group, thread);
-		if (is_queue && joins)
+		else if (!is_queue)
+			code = count_pairs(places, trace, step, group, thread);
+		if (is_queue && pass == PASS_JOIN)
 			join_step(places, trace, step, own, 1, true);
-		else if (is_queue && code == 0)
+		else if (is_queue && pass == PASS_COUNT && code == 0)
 			code = count_step(trace, places, step, own, thread);
 	}
 	return code;
@@ -158,13 +234,16 @@ int build_classes_find(struct build_trace *trace, const struct build_groups *gro
 {
 	struct places places = { 0 };
 	int code = 0;
-	for (int pass = 0; pass < 2 && code == 0; pass++)
+	for (int pass = 0; pass < PASSES && code == 0; pass++)
 		for (size_t i = 0; i < trace->thread_count && code == 0; i++)
-			code = visit(groups, &places, trace, i, pass == 1);
+			code = visit(groups, &places, trace, i, (enum pass)pass);
 	map_release(&places.count);
 	map_release(&places.seen);
 	map_release(&places.first);
 	map_release(&places.are_common);
+	map_release(&places.numbers);
+	map_release(&places.last);
+	map_release(&places.pairs);
 	/* Each object directly below the first of its class, for who asks often. */
 	for (uint32_t i = 0; i < trace->object_count; i++)
 		trace->objects[i].class = build_class_of(trace, i);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Locks of one class: more than CLASS_LEAST different ones that threads of a group take at one call site
+ * Locks of one class: more than CLASS_LEAST different ones, or fewer of which each is taken whatever the thread took there before, that threads of a group take at one call site
  * (a lock for each bucket of a table), or there each thread its own (that of a queue which others fill). In the model they are one lock of several instances, of which each
  * locking draws one. Those that are taken more often than chance explains have shares of their own; the others, that are
  * taken about equally often, collide as often as

@@ -139,12 +139,12 @@ static int op_of_release(const struct event *event)
 	}
 }
 
-static void add_wait(struct build_trace *trace, uint32_t index, const struct event *event)
+static int add_wait(struct build_trace *trace, uint32_t index, const struct event *event)
 {
 	struct build_live *live = &trace->live[index];
 	int op = op_of_pass(event);
 	if (op < 0)
-		return; /* the mutex of a condition: part of the wait that is open */
+		return 0; /* the mutex of a condition: part of the wait that is open */
 	live->step = begin_step(&trace->threads[index], live, event, (enum step_op)op);
 	live->is_waiting = true;
 	live->is_told = false;
@@ -153,6 +153,7 @@ static void add_wait(struct build_trace *trace, uint32_t index, const struct eve
 		live->step.count = (uint32_t)event->value;
 	if (op == STEP_JOIN)
 		live->step.object = build_find_thread(trace, event->pid, event->value);
+	return op == STEP_ARRIVE ? build_trace_object(trace, event, &live->step.object) : 0;
 }
 
 /* CPU time between a WAIT and its PASS: the system's, and what the clock had not counted before. */
@@ -460,8 +461,7 @@ static int add_of_thread(struct build_trace *trace, uint32_t index, const struct
 			return 0; /* the rest when the recording ends */
 		return add_plain(trace, index, event, STEP_EXIT);
 	case EVENT_WAIT:
-		add_wait(trace, index, event);
-		return 0;
+		return add_wait(trace, index, event);
 	case EVENT_PASS:
 		if (event->what == WHAT_IO && !live->is_waiting)
 			return add_descriptor(trace, index, event);
@@ -549,6 +549,33 @@ static int add_event(void *context, const struct event *event, struct err *err)
 	return code < 0 ? err_set(err, code, "out of memory") : 0;
 }
 
+/* Whether somebody arrived at a barrier since, and went on. */
+static bool has_opened_since(const struct build_trace *trace, const struct build_step *arrival)
+{
+	for (size_t i = 0; i < trace->thread_count; i++) {
+		const struct build_thread *thread = &trace->threads[i];
+		for (size_t j = thread->step_count; j-- > 0;) {
+			const struct build_step *step = &thread->steps[j];
+			if (step->begin_ns < arrival->begin_ns)
+				break;
+			if (step->op == STEP_ARRIVE && step->object == arrival->object)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Who is let go from a barrier by the last one, and then cut off by the end of its process, has arrived. */
+static int add_last_arrival(struct build_trace *trace, uint32_t index)
+{
+	const struct build_live *live = &trace->live[index];
+	if (!live->is_waiting || live->step.op != STEP_ARRIVE ||
+		!has_opened_since(trace, &live->step))
+		return 0;
+	struct build_step step = live->step;
+	return add_step(trace, index, &step);
+}
+
 static int finish(void *context, uint64_t end_ns, struct err *err)
 {
 	struct build_trace *trace = context;
@@ -558,7 +585,9 @@ static int finish(void *context, uint64_t end_ns, struct err *err)
 		const struct build_live *live = &trace->live[i];
 		if (!trace->threads[i].has_exited)
 			trace->threads[i].end_ns = live->is_waiting ? live->step.begin_ns : end_ns;
-		code = add_last_unlock(trace, i);
+		code = add_last_arrival(trace, i);
+		if (code == 0)
+			code = add_last_unlock(trace, i);
 	}
 	return code < 0 ? err_set(err, code, "out of memory") : 0;
 }

@@ -278,6 +278,23 @@ static void the_last_of_a_pool_may_leave_another_way(void **state)
 	assert_int_equal(tickets, 1);
 }
 
+/* The last one to come lets a thread go, which the end of the program then cuts off before it goes on. */
+static void who_is_cut_off_at_an_open_barrier_has_arrived(void **state)
+{
+	(void)state;
+	struct script s = begin_team();
+	work(&s, 1, 80000);
+	op(&s, 1, EVENT_WAIT, WHAT_BARRIER, 200, 8);
+	work(&s, MAIN, 100000);
+	s.now_ns += 100000;
+	meet(&s, MAIN, 8, MAIN);
+	AUTO(model) struct model *model = finish(&s, 1);
+	assert_non_null(fragment_of(model, 1, MODEL_ARRIVE));
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,6 +307,7 @@ int main(void)
 		cmocka_unit_test(who_gets_what_others_make_has_as_much_work_as_they_make),
 		cmocka_unit_test(kinds_of_a_team_meet_in_one_barrier),
 		cmocka_unit_test(the_last_of_a_pool_may_leave_another_way),
+		cmocka_unit_test(who_is_cut_off_at_an_open_barrier_has_arrived),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
