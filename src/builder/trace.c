@@ -549,14 +549,14 @@ static int add_event(void *context, const struct event *event, struct err *err)
 	return code < 0 ? err_set(err, code, "out of memory") : 0;
 }
 
-/* Whether somebody arrived at a barrier since, and went on. */
+/* Whether somebody went on from a barrier since. */
 static bool has_opened_since(const struct build_trace *trace, const struct build_step *arrival)
 {
 	for (size_t i = 0; i < trace->thread_count; i++) {
 		const struct build_thread *thread = &trace->threads[i];
 		for (size_t j = thread->step_count; j-- > 0;) {
 			const struct build_step *step = &thread->steps[j];
-			if (step->begin_ns < arrival->begin_ns)
+			if (step->begin_ns + step->waited_ns < arrival->begin_ns)
 				break;
 			if (step->op == STEP_ARRIVE && step->object == arrival->object)
 				return true;

@@ -295,6 +295,35 @@ static void who_is_cut_off_at_an_open_barrier_has_arrived(void **state)
 	assert_true(fit.is_known);
 }
 
+/* Waits for tasks, as often as each thread happened to: nobody is told to have ended them. */
+static void who_waits_for_tasks_meets_nobody(void **state)
+{
+	(void)state;
+	struct script s = begin_team();
+	for (int i = 0; i < 9; i++) {
+		uint32_t tid = i < 6 ? 1 : MAIN;
+		work(&s, tid, 80000);
+		op(&s, tid, EVENT_WAIT, WHAT_BARRIER, 201, 12);
+		send(&s, (struct event){ .tid = tid,
+				 .kind = EVENT_PASS,
+				 .what = WHAT_BARRIER,
+				 .object = 201,
+				 .site = 12,
+				 .flags = EVENT_WAITED });
+	}
+	s.now_ns += 500000;
+	meet(&s, 1, 8, MAIN);
+	meet(&s, MAIN, 8, MAIN);
+	AUTO(model) struct model *model = finish(&s, 1);
+	size_t barriers = 0;
+	for (size_t i = 0; i < model->object_count; i++)
+		barriers += model->objects[i].kind == MODEL_BARRIER;
+	assert_int_equal(barriers, 1);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known && fabs(fit.simulated_cpu_s / 720e-6 - 1) < 0.05);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,6 +337,7 @@ int main(void)
 		cmocka_unit_test(kinds_of_a_team_meet_in_one_barrier),
 		cmocka_unit_test(the_last_of_a_pool_may_leave_another_way),
 		cmocka_unit_test(who_is_cut_off_at_an_open_barrier_has_arrived),
+		cmocka_unit_test(who_waits_for_tasks_meets_nobody),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
