@@ -152,6 +152,56 @@ static const char *team_size(const struct build *build, uint32_t group, uint32_t
 	return pool ? build->model->parameters[pool->parameter].name : NULL;
 }
 
+/* Mean CPU time of a group before the same operation at the same call site; 0: none. */
+static double cpu_like(const struct build *build, uint32_t group, const struct build_state *like)
+{
+	double sum = 0, visits = 0;
+	for (size_t i = 0; i < build->graphs[group].state_count; i++) {
+		const struct build_state *state = &build->graphs[group].states[i];
+		if (state->visits == 0 || state->op != like->op || state->site != like->site ||
+			state->object != like->object)
+			continue;
+		sum += mean_cpu(&build->graphs[group], state) * (double)state->visits;
+		visits += (double)state->visits;
+	}
+	return visits > 0 ? sum / visits : 0;
+}
+
+/*
+ * Who starts a team, the first of it, may have less to do than the others (the short rows of a triangle): `part` of what each would have
+ * if all had as much; 1: as good as the others, or more.
+ */
+static double part_of_first(const struct build *build, uint32_t group,
+	const struct build_state *state, double pools, double recorded)
+{
+	const double alike = 0.95;
+	const struct build_pool *team = build_pool_of(build->pools, &build->groups, group);
+	if (!team || team->starter == BUILD_NONE)
+		return 1;
+	for (size_t i = 0; i < build->groups.count; i++)
+		if (&build->pools[i] != team && build->pools[i].parameter != BUILD_NONE &&
+			build->pools[i].starter == team->starter)
+			return 1; /* several kinds: whose the rest is, is not known */
+	double first = cpu_like(build, team->starter, state);
+	if (!(first > 0) || first > alike * pools)
+		return 1;
+	return first * recorded / (first + (recorded - 1) * pools);
+}
+
+/*
+ * With n threads the first one's part is off 1 by (1 - 1/n) times as much as with any number, as in a triangle, and that of
+ * the others such that all of them together do as much as before.
+ */
+static int skew(char **ret, bool is_first, double part, double recorded, const char *threads)
+{
+	double off = (part - 1) * recorded / (recorded - 1);
+	double others = (recorded - part) / (recorded - 1);
+	int length =
+		is_first ? asprintf(ret, " * (1 + %.6g * (1 - 1 / %s)) / %.6g", off, threads, part)
+			 : asprintf(ret, " * (1 - %.6g / %s) / %.6g", off, threads, others);
+	return length < 0 ? -ENOMEM : 0;
+}
+
 /* Who starts a team does work of its own before its share of the team's. */
 static int share_round(struct build *build, uint32_t group, const struct build_state *state,
 	uint32_t barrier, struct model_dist *cpu)
@@ -160,22 +210,25 @@ static int share_round(struct build *build, uint32_t group, const struct build_s
 	const char *formula = team_size(build, group, barrier);
 	double mean = mean_cpu(&build->graphs[group], state), pools = pool_cpu(build, state),
 	       recorded;
+	const struct model_value size = { .formula = formula };
+	if (!formula || model_evaluate(model, &size, MODEL_NUMBER, NULL, &recorded, NULL) < 0)
+		return 0;
 	bool is_pool = build->pools[group].parameter != BUILD_NONE;
 	bool is_starter = !is_pool && build_pool_of(build->pools, &build->groups, group);
+	double part = recorded > 1 ? part_of_first(build, group, state, pools, recorded) : 1;
 	bool is_equal = mean > pools / 2 && (mean < pools * 2 || is_starter);
-	if (!formula || (!is_pool && !is_equal))
+	if (!is_pool && !is_equal && part == 1)
 		return 0;
-	const struct model_value size = { .formula = formula };
-	if (model_evaluate(model, &size, MODEL_NUMBER, NULL, &recorded, NULL) < 0)
-		return 0;
-	double own = is_starter && mean > pools ? 1 - pools / mean : 0;
+	double own = is_starter && part == 1 && mean > pools ? 1 - pools / mean : 0;
 	build->guessed_shares++;
-	AUTO_FREE char *threads = NULL, *work = NULL;
+	AUTO_FREE char *threads = NULL, *work = NULL, *skewed = NULL;
 	if (asprintf(&threads, "(%s)", formula) < 0 ||
-		build_common_work(build, (1 - own) * recorded, threads, recorded, &work) < 0)
+		build_common_work(build, (1 - own) * recorded, threads, recorded, &work) < 0 ||
+		(part < 1 && skew(&skewed, !is_pool, part, recorded, threads) < 0))
 		return -ENOMEM;
 	return own > 0 ? build_formula(model, &cpu->scale, "%.6g + %s / %s", own, work, threads)
-		       : build_formula(model, &cpu->scale, "%s / %s", work, threads);
+		       : build_formula(model, &cpu->scale, "%s / %s%s", work, threads,
+				 skewed ? skewed : "");
 }
 
 /* CPU time of what each thread does once; 0 for other states. */

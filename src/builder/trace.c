@@ -147,6 +147,7 @@ static int add_wait(struct build_trace *trace, uint32_t index, const struct even
 		return 0; /* the mutex of a condition: part of the wait that is open */
 	live->step = begin_step(&trace->threads[index], live, event, (enum step_op)op);
 	live->is_waiting = true;
+	live->spins = event->flags & EVENT_SPINS;
 	live->is_told = false;
 	live->wait_cpu_ns = event->cpu_ns;
 	if (op == STEP_IO)
@@ -251,7 +252,8 @@ static int add_pass(struct build_trace *trace, uint32_t index, const struct even
 		step.waited_ns = until > step.begin_ns ? until - step.begin_ns : 0;
 		step.is_late = event->woken_ns == 0;
 		step.flags |= STEP_WAITED;
-		if (trace->threads[index].has_cpu && event->cpu_ns > live->wait_cpu_ns)
+		if (trace->threads[index].has_cpu && !live->spins &&
+			event->cpu_ns > live->wait_cpu_ns)
 			code = add_wait_cost(trace, &step, event->cpu_ns - live->wait_cpu_ns);
 	}
 	step.flags |= event->flags & EVENT_TIMED_OUT ? STEP_REFUSED : 0;

@@ -10,6 +10,7 @@ struct build_live {
 	uint64_t last_ns, last_cpu_ns; /* end of the step before */
 	struct build_step step; /* that it waits in */
 	bool is_waiting;
+	bool spins; /* while it waits: that takes CPU time, and is no work */
 	bool is_told; /* somebody woke it from its wait at a futex, whose step says so */
 	uint64_t wait_cpu_ns; /* at its WAIT */
 	uint64_t preempted_ns; /* when it lost its core, 0: it has one */

@@ -324,6 +324,63 @@ static void who_waits_for_tasks_meets_nobody(void **state)
 	assert_true(fit.is_known && fabs(fit.simulated_cpu_s / 720e-6 - 1) < 0.05);
 }
 
+/* The first one has a quarter of what the other has: alone it would have all. */
+static void the_first_of_a_team_may_have_less_than_the_others(void **state)
+{
+	(void)state;
+	struct script s = begin_team();
+	for (int i = 0; i < 20; i++) {
+		work(&s, MAIN, 20000);
+		work(&s, 1, 80000);
+		s.now_ns += 80000;
+		meet(&s, MAIN, 8, MAIN);
+		meet(&s, 1, 8, MAIN);
+	}
+	AUTO(model) struct model *model = finish(&s, 1);
+	const struct model_fragment *first = fragment_of(model, 0, MODEL_ARRIVE);
+	const struct model_fragment *second = fragment_of(model, 1, MODEL_ARRIVE);
+	assert_non_null(first);
+	assert_non_null(second);
+	assert_true(fabs(20 * threads_with(model, &first->cpu.scale, 1) - 100) < 0.5);
+	assert_true(fabs(threads_with(model, &first->cpu.scale, 2) - 1) < 0.01);
+	for (double threads = 2; threads <= 16; threads *= 2) {
+		double all = 20 * threads_with(model, &first->cpu.scale, threads) +
+			     (threads - 1) * 80 * threads_with(model, &second->cpu.scale, threads);
+		assert_true(fabs(all - 100) < 0.5);
+	}
+}
+
+/* A runtime that spins: its CPU time in a barrier is no work. */
+static void who_spins_in_a_barrier_does_not_work(void **state)
+{
+	(void)state;
+	struct script s = begin_team();
+	for (int i = 0; i < 20; i++) {
+		work(&s, 1, 80000);
+		send(&s, (struct event){ .tid = 1,
+				 .kind = EVENT_WAIT,
+				 .what = WHAT_BARRIER,
+				 .object = 200,
+				 .site = 8,
+				 .flags = EVENT_SPINS });
+		work(&s, MAIN, 400000);
+		work(&s, 1, 320000);
+		s.now_ns += 400000;
+		meet(&s, MAIN, 8, MAIN);
+		send(&s, (struct event){ .tid = 1,
+				 .kind = EVENT_PASS,
+				 .what = WHAT_BARRIER,
+				 .object = 200,
+				 .site = 8,
+				 .flags = EVENT_WAITED,
+				 .value = MAIN });
+	}
+	AUTO(model) struct model *model = finish(&s, 1);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known && fabs(fit.simulated_cpu_s / (20 * 480e-6) - 1) < 0.02);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -338,6 +395,8 @@ int main(void)
 		cmocka_unit_test(the_last_of_a_pool_may_leave_another_way),
 		cmocka_unit_test(who_is_cut_off_at_an_open_barrier_has_arrived),
 		cmocka_unit_test(who_waits_for_tasks_meets_nobody),
+		cmocka_unit_test(the_first_of_a_team_may_have_less_than_the_others),
+		cmocka_unit_test(who_spins_in_a_barrier_does_not_work),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
