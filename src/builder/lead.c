@@ -17,9 +17,10 @@
 /*
  * Exponential times would make one of two arrivals so long in two rounds of five, in nine of ten as good as never; LEAD_ROUNDS is
  * enough for that, and fewer are no loop. Leads that all together are less than a hundredth of the program's CPU time are left as they are. One
- * thread that leads in all rounds is of another kind (outlier.h), unless the others do as good as nothing there.
+ * thread that leads in all rounds, of ONE_ROUNDS or more, is of another kind (outlier.h), unless the others do as good as nothing there or it is one of
+ * OpenMP's, which loops give more to do.
  */
-enum { LEAD = 4, ALONE = 20, LEAD_ROUNDS = 8, LEAD_OF = 100 };
+enum { LEAD = 4, ALONE = 20, LEAD_ROUNDS = 8, ONE_ROUNDS = 3, LEAD_OF = 100 };
 static const double led_share = 0.9;
 
 /* A round as its longest arrival sees it. */
@@ -83,8 +84,11 @@ static bool are_led(
 		alone += led.is_alone;
 		whole++;
 	}
-	bool is_anyone = has_alike && (!is_one || (double)alone >= led_share * (double)whole);
-	return whole >= LEAD_ROUNDS && is_anyone && (double)whole >= led_share * (double)rounds &&
+	const struct build_thread *one = leader == BUILD_NONE ? NULL : &trace->threads[leader];
+	bool is_any = !is_one || (double)alone >= led_share * (double)whole ||
+		      (one && build_is_openmp(trace, one->pid, one->spawn_site));
+	return whole >= (is_one ? ONE_ROUNDS : LEAD_ROUNDS) && is_any && has_alike &&
+	       (double)whole >= led_share * (double)rounds &&
 	       (double)clear >= led_share * (double)whole &&
 	       leads_ns * LEAD_OF >= (double)build_trace_cpu_ns(trace);
 }

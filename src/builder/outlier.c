@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "builder/outlier.h"
 
+#include "builder/pool.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -128,7 +130,11 @@ int build_groups_part(const struct build_trace *trace, struct build_groups *grou
 			code = part(groups, i, starter);
 		if (code < 0)
 			return code;
-		size_t left = groups->items[i].count / 3;
+		const struct build_thread *first = &trace->threads[groups->items[i].threads[0]];
+		/* Of a team of OpenMP's the loop makes them so, not the thread: see lead.c. */
+		size_t left = build_is_openmp(trace, first->pid, first->spawn_site)
+				      ? 0
+				      : groups->items[i].count / 3;
 		while (left-- > 0 && groups->items[i].first_count == 0) {
 			code = part_outlier(trace, groups, i);
 			if (code <= 0)

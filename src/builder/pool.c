@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether code belongs to the runtime of GCC, LLVM or Intel. */
-static bool is_openmp(const struct build_trace *trace, uint32_t pid, uint64_t site)
+bool build_is_openmp(const struct build_trace *trace, uint32_t pid, uint64_t site)
 {
 	static const char *const names[] = { "libgomp.so", "libomp.so", "libiomp5.so" };
 	const struct build_module *module = build_find_module(trace, pid, site);
@@ -52,7 +51,7 @@ static void find_pool(const struct build_trace *trace, const struct build_groups
 	if (ret->waves == 0)
 		return;
 	ret->is_alike = threads->has_starter;
-	if (ret->waves == 1 && (ret->is_alike || is_openmp(trace, first->pid, first->spawn_site))) {
+	if (ret->waves == 1 && (ret->is_alike || build_is_openmp(trace, first->pid, first->spawn_site))) {
 		ret->starter = groups->of_thread[first->parent];
 		ret->size++;
 	}

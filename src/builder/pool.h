@@ -22,6 +22,9 @@ struct build_pool {
 int build_pools_find(const struct build_trace *trace, const struct build_groups *groups,
 	struct model *model, struct build_pool **ret);
 
+/* Whether code belongs to the OpenMP runtime of GCC, LLVM or Intel. */
+bool build_is_openmp(const struct build_trace *trace, uint32_t pid, uint64_t site);
+
 /* The pool in which a group works: its own, or the team that its thread starts; NULL: none. */
 const struct build_pool *build_pool_of(
 	const struct build_pool *pools, const struct build_groups *groups, uint32_t group);

@@ -189,16 +189,17 @@ static double part_of_first(const struct build *build, uint32_t group,
 }
 
 /*
- * With n threads the first one's part is off 1 by (1 - 1/n) times as much as with any number, as in a triangle, and that of
- * the others such that all of them together do as much as before.
+ * With n threads the first one's part is 1 / (1 + q (n - 1) / (m - 1)), which it was with m: of a triangle 1 / n. The others' is such that all of
+ * them together do as much as before.
  */
 static int skew(char **ret, bool is_first, double part, double recorded, const char *threads)
 {
-	double off = (part - 1) * recorded / (recorded - 1);
-	double others = (recorded - part) / (recorded - 1);
-	int length =
-		is_first ? asprintf(ret, " * (1 + %.6g * (1 - 1 / %s)) / %.6g", off, threads, part)
-			 : asprintf(ret, " * (1 - %.6g / %s) / %.6g", off, threads, others);
+	double rest = recorded - 1, q = 1 / part - 1;
+	double others = (rest + q * recorded) / (rest + q * rest);
+	int length = is_first ? asprintf(ret, " / (1 + %.6g * (%s - 1)) / %.6g", q / rest, threads,
+					part)
+			      : asprintf(ret, " * (%.6g + %s) / (%.6g + %s) / %.6g", rest / q,
+					threads, rest / q - 1, threads, others);
 	return length < 0 ? -ENOMEM : 0;
 }
 
