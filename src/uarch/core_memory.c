@@ -11,6 +11,7 @@
 enum {
 	LONG_AGO = -1000000,
 	INTERVALS = 8, /* of which a mean is taken */
+	STREAMS_MEASURED = 4, /* by machine/memory_speed.c */
 };
 
 static struct core_shared unseen(uint16_t name)
@@ -25,17 +26,16 @@ static double cycles(const struct processor *processor, double ns)
 	return ns * processor->frequency_hz / 1e9;
 }
 
-/* No faster than so many bytes a second; 0: no limit. */
-static void set_rate(
-	struct core_service *service, const struct processor *processor, double bytes_per_s)
+/* Cycles from one line to the next at so many bytes a second; 0: no limit. */
+static double gap_of(const struct processor *processor, double bytes_per_s)
 {
-	double gap =
-		bytes_per_s > 0 ? PROFILE_LINE_BYTES * processor->frequency_hz / bytes_per_s : 0;
-	if (service->level_gap < gap)
-		service->level_gap = gap;
+	return bytes_per_s > 0 ? PROFILE_LINE_BYTES * processor->frequency_hz / bytes_per_s : 0;
 }
 
-/* How far apart prefetched lines are that come through `missed` levels. */
+/*
+ * How far apart prefetched lines are that come through `missed` levels. What a core was measured to stream from there, of STREAMS_MEASURED arrays side by
+ * side, counts, whatever its prefetcher is taken to ask for ahead: that it did.
+ */
 static void set_gaps(struct core_memory *memory, struct core_service *service)
 {
 	const struct processor *processor = memory->processor;
@@ -44,16 +44,21 @@ static void set_gaps(struct core_memory *memory, struct core_service *service)
 	for (uint32_t level = from; level <= outermost; level++)
 		if (memory->room[level] && (!room || memory->room[level] < room))
 			room = memory->room[level];
-	double latency = (double)service->latency;
+	double latency = (double)service->latency, measured = 0;
 	uint32_t distance = processor->prefetch_distance ? processor->prefetch_distance : 1;
 	service->stream_gap = latency / distance;
 	service->level_gap = room ? latency / room : 0;
-	if (service->component == CORE_MEMORY) {
-		set_rate(service, processor, processor->memory_bytes_per_s);
-		set_rate(service, processor, processor->core_bytes_per_s);
-	} else if (service->component != CORE_COHERENCE) {
-		set_rate(service, processor, processor->levels[service->missed].bytes_per_s);
+	if (service->component == CORE_MEMORY)
+		measured = gap_of(processor, processor->core_bytes_per_s);
+	else if (service->component != CORE_COHERENCE)
+		measured = gap_of(processor, processor->levels[service->missed].bytes_per_s);
+	if (measured > 0) {
+		service->level_gap = measured;
+		service->stream_gap = fmin(service->stream_gap, STREAMS_MEASURED * measured);
 	}
+	if (service->component == CORE_MEMORY)
+		service->level_gap = fmax(service->level_gap,
+			gap_of(processor, processor->memory_bytes_per_s));
 }
 
 static void set_service(struct core_memory *memory, uint32_t index, double latency, uint32_t missed,
