@@ -240,7 +240,7 @@ static double item_ns_before(const struct build *build, const struct build_state
 /* each item: loop { one }, then what it led to */
 static int add_each(struct emitter *e, const struct build_state *state, double item_ns)
 {
-	uint32_t then = e->fragments[state - e->graph->states], each, one;
+	uint32_t then = e->fragments[state - e->graph->states], each = 0, one = 0;
 	int code = emit_add_fragment(e, "each item", &each);
 	if (code == 0)
 		code = emit_add_fragment(e, "one item", &one);

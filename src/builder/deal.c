@@ -150,7 +150,8 @@ static int deal_queue(struct emitter *e, const struct build_state *state,
 static int add_deal(
 	struct emitter *e, const struct build_state *state, const struct build_deal *deal)
 {
-	uint32_t arrive = e->fragments[state - e->graph->states], take, piece, queue = MODEL_NONE;
+	uint32_t arrive = e->fragments[state - e->graph->states], take = 0, piece = 0;
+	uint32_t queue = MODEL_NONE;
 	int code = deal_queue(e, state, deal, &queue);
 	if (code == 0)
 		code = emit_add_fragment(e, "take a piece", &take);

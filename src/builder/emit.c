@@ -210,7 +210,7 @@ static int add_laws(struct emitter *e, const struct build_state *state, uint32_t
 		*to = index;
 	}
 	if (code == 0 && has_ends) {
-		uint32_t index;
+		uint32_t index = 0;
 		code = add_loop(e, state, &index);
 		if (code == 0)
 			code = emit_end(e, state, &ends, *to, index);
@@ -313,7 +313,7 @@ static int count_repeats(
 static int repeat_get(struct emitter *e, uint32_t state_index)
 {
 	const struct build_state *state = &e->graph->states[state_index];
-	uint32_t index = e->fragments[state_index], loop, again;
+	uint32_t index = e->fragments[state_index], loop = 0, again = 0;
 	if (state->op != STEP_GET || state->count < 2 ||
 		build_is_batch_get(&e->build->trace, state))
 		return 0;

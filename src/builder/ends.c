@@ -73,7 +73,7 @@ int emit_end(struct emitter *e, const struct build_state *state, const struct em
 	uint32_t body, uint32_t index)
 {
 	struct build_law law;
-	uint32_t draw, end = e->fragments[ends->others->to];
+	uint32_t draw = 0, end = e->fragments[ends->others->to];
 	int code = merge(ends, &law);
 	if (code == 0)
 		code = emit_loop(e, state, &law, body, index);

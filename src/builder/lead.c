@@ -153,7 +153,8 @@ static int lead_queue(struct emitter *e, const struct build_state *state, uint32
 
 static int add_lead(struct emitter *e, const struct build_state *state, size_t count)
 {
-	uint32_t arrive = e->fragments[state - e->graph->states], take, alone, queue = MODEL_NONE;
+	uint32_t arrive = e->fragments[state - e->graph->states], take = 0, alone = 0;
+	uint32_t queue = MODEL_NONE;
 	AUTO_FREE double *values = calloc(count, sizeof *values);
 	int code = values ? lead_queue(e, state, &queue) : -ENOMEM;
 	if (code == 0)
