@@ -188,6 +188,14 @@ static const char *after(const char *text, const char *word)
 	return strncmp(text, word, length) == 0 && text[length] == ' ' ? text + length + 1 : NULL;
 }
 
+/* "exponetial 1 ms": a word before a number; formulas have none. */
+static size_t unknown_word(const char *text)
+{
+	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+	size_t space = strspn(text + length, " \t");
+	return length > 0 && space > 0 && strchr("0123456789.", text[length + space]) ? length : 0;
+}
+
 static int read_dist_text(
 	const struct reader *r, unsigned line, const char *text, struct model_dist *ret)
 {
@@ -204,6 +212,13 @@ static int read_dist_text(
 		ret->kind = MODEL_ERLANG;
 		return read_two(r, line, rest, " of ", MODEL_NUMBER, &ret->b, &ret->a);
 	}
+	size_t word = unknown_word(text);
+	if (word > 0)
+		return reader_fail(r, line,
+			"'%.*s' is no distribution: a time, or 'exponential MEAN', 'uniform A to "
+			"B', "
+			"'erlang K of MEAN', or a list of quantiles",
+			(int)(word < 40 ? word : 40), text);
 	ret->kind = MODEL_FIXED;
 	return read_value(r, line, text, MODEL_TIME, &ret->a);
 }
