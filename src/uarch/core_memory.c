@@ -57,8 +57,8 @@ static void set_gaps(struct core_memory *memory, struct core_service *service)
 		service->stream_gap = fmin(service->stream_gap, STREAMS_MEASURED * measured);
 	}
 	if (service->component == CORE_MEMORY)
-		service->level_gap = fmax(service->level_gap,
-			gap_of(processor, processor->memory_bytes_per_s));
+		service->level_gap =
+			fmax(service->level_gap, gap_of(processor, processor->memory_bytes_per_s));
 }
 
 static void set_service(struct core_memory *memory, uint32_t index, double latency, uint32_t missed,
