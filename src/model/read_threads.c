@@ -184,7 +184,12 @@ static int read_up_to(
 	if (!node)
 		return 0;
 	fragment->takes_all = node->text && strcmp(node->text, "all") == 0;
-	return fragment->takes_all ? 0 : reader_value_node(r, node, MODEL_NUMBER, &fragment->up_to);
+	if (fragment->takes_all)
+		return 0;
+	int code = reader_value_node(r, node, MODEL_NUMBER, &fragment->up_to);
+	if (code == 0 && !fragment->up_to.formula && !(fragment->up_to.value >= 1))
+		code = reader_fail(r, node->line, "'up_to' is at least 1, or 'all'");
+	return code;
 }
 
 /* `times` of a loop: a count, or "taken", or "taken - N". */
