@@ -51,7 +51,8 @@ static void find_pool(const struct build_trace *trace, const struct build_groups
 	if (ret->waves == 0)
 		return;
 	ret->is_alike = threads->has_starter;
-	if (ret->waves == 1 && (ret->is_alike || build_is_openmp(trace, first->pid, first->spawn_site))) {
+	if (ret->waves == 1 &&
+		(ret->is_alike || build_is_openmp(trace, first->pid, first->spawn_site))) {
 		ret->starter = groups->of_thread[first->parent];
 		ret->size++;
 	}

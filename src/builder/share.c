@@ -196,10 +196,10 @@ static int skew(char **ret, bool is_first, double part, double recorded, const c
 {
 	double rest = recorded - 1, q = 1 / part - 1;
 	double others = (rest + q * recorded) / (rest + q * rest);
-	int length = is_first ? asprintf(ret, " / (1 + %.6g * (%s - 1)) / %.6g", q / rest, threads,
-					part)
-			      : asprintf(ret, " * (%.6g + %s) / (%.6g + %s) / %.6g", rest / q,
-					threads, rest / q - 1, threads, others);
+	int length =
+		is_first ? asprintf(ret, " / (1 + %.6g * (%s - 1)) / %.6g", q / rest, threads, part)
+			 : asprintf(ret, " * (%.6g + %s) / (%.6g + %s) / %.6g", rest / q, threads,
+				   rest / q - 1, threads, others);
 	return length < 0 ? -ENOMEM : 0;
 }
 
