@@ -85,6 +85,7 @@ static void end_step(struct build_live *live, const struct event *event)
 		live->last_cpu_ns = event->cpu_ns;
 	live->lost_ns = 0;
 	live->woken = 0;
+	live->woken_ns = 0;
 	live->is_waiting = false;
 }
 
@@ -248,9 +249,10 @@ static int add_pass(struct build_trace *trace, uint32_t index, const struct even
 	if (event->what == WHAT_FUTEX && live->is_waiting)
 		end_wait_at_futex(trace, live, &named, &step);
 	if (live->is_waiting) {
-		uint64_t until = event->woken_ns ? event->woken_ns : event->time_ns;
+		uint64_t woken_ns = event->woken_ns ? event->woken_ns : live->woken_ns;
+		uint64_t until = woken_ns ? woken_ns : event->time_ns;
 		step.waited_ns = until > step.begin_ns ? until - step.begin_ns : 0;
-		step.is_late = event->woken_ns == 0;
+		step.is_late = woken_ns == 0;
 		step.flags |= STEP_WAITED;
 		if (trace->threads[index].has_cpu && !live->spins &&
 			event->cpu_ns > live->wait_cpu_ns)
@@ -529,6 +531,8 @@ static int add_event(void *context, const struct event *event, struct err *err)
 		index = build_find_thread(trace, event->pid, event->tid);
 		if (index != BUILD_NONE && event->what == WHAT_FUTEX)
 			code = add_wake(trace, index, event);
+		else if (index != BUILD_NONE && trace->live[index].is_waiting)
+			trace->live[index].woken_ns = event->time_ns;
 	} else if (event->kind == EVENT_SAMPLE) {
 		index = build_find_thread(trace, event->pid, event->tid);
 		code = build_spins_add(

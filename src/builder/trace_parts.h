@@ -13,6 +13,7 @@ struct build_live {
 	bool spins; /* while it waits: that takes CPU time, and is no work */
 	bool is_told; /* somebody woke it from its wait at a futex, whose step says so */
 	uint64_t wait_cpu_ns; /* at its WAIT */
+	uint64_t woken_ns; /* the last time in its wait that the kernel told of, 0: none */
 	uint64_t preempted_ns; /* when it lost its core, 0: it has one */
 	uint64_t lost_ns; /* without a core since the step before */
 	uint32_t region; /* innermost that it is in */

@@ -289,6 +289,28 @@ static void requests_are_known_from_the_kernel(void **state)
 	assert_int_equal((int)size_of(model, &model->objects[read->object]), 1);
 }
 
+/* The kernel says when a read woke its thread, which runs sooner or later: it waited for that read. */
+static void who_runs_late_waited_for_its_request(void **state)
+{
+	enum { TURNS = 40, LATE_NS = 30000, SOONER_NS = 2000 };
+	(void)state;
+	struct script s = begin(0);
+	for (uint64_t i = 1; i <= TURNS; i++) {
+		wait_for_file(&s, MAIN, EVENT_WAIT, 5);
+		served(&s, MAIN, i, 0, SERVICE_NS);
+		uint64_t cpu_ns = s.cpu_ns[MAIN];
+		op(&s, MAIN, EVENT_WOKEN, WHAT_IO, 0, 0);
+		s.cpu_ns[MAIN] = cpu_ns;
+		s.now_ns += i % 4 > 0 ? LATE_NS : SOONER_NS;
+		wait_for_file(&s, MAIN, EVENT_PASS, 5);
+		work(&s, MAIN, 3000);
+	}
+	AUTO(model) struct model *model = finish(&s, 0);
+	assert_non_null(disk_fragment(model, "read", false));
+	assert_null(disk_fragment(model, "read", true));
+	assert_null(fragment_of(model, 0, MODEL_SLEEP));
+}
+
 /* Nothing was asked of a disk: calls on files are part of the code around them. */
 static void calls_that_found_all_in_the_cache_are_no_requests(void **state)
 {
@@ -341,6 +363,7 @@ int main(void)
 		cmocka_unit_test(a_device_is_told_from_its_queue),
 		cmocka_unit_test(who_overtakes_was_served_at_the_same_time),
 		cmocka_unit_test(requests_are_known_from_the_kernel),
+		cmocka_unit_test(who_runs_late_waited_for_its_request),
 		cmocka_unit_test(calls_that_found_all_in_the_cache_are_no_requests),
 		cmocka_unit_test(parts_that_overlap_are_waited_for_once),
 	};
