@@ -85,11 +85,17 @@ void core_ports_start(
 	for (unsigned p = 0; p < PORTS && ports->binds; p++)
 		rank[p] = p;
 	memset(ports->bound, 0, sizeof(ports->bound));
+	memset(ports->recent, 0, sizeof(ports->recent));
+	memset(ports->used, 0, sizeof(ports->used));
+	ports->uses = 0;
 	ports->fresh_count = 0;
+	ports->port_room = ports->sees_all ? processor->port_queue : 0;
 	for (unsigned u = 0; u < CORE_UNITS; u++) {
 		struct core_port_unit *unit = &ports->units[u];
 		uint32_t mask = ports_of(processor, u);
-		*unit = (struct core_port_unit){ .interval = 1 };
+		bool is_memory = u >= CORE_LOADS && u != CORE_COMPARES;
+		*unit = (struct core_port_unit){ .interval = 1,
+			.by_queue = !ports->sees_all || is_memory || is_vector(u) };
 		for (unsigned p = 0; p < PORTS; p++)
 			if (mask >> p & 1)
 				unit->ports |= UINT64_C(1) << rank[p];
@@ -145,11 +151,23 @@ static int64_t enter_vector_queue(struct core_ports *ports)
 	return ports->vector_at;
 }
 
+/* An operation in quarters; what has no other port counts less. */
+static uint32_t weight_of(uint64_t among)
+{
+	return among & (among - 1) ? 4 : 3;
+}
+
 /* What was bound in the cycle that ends. */
 static void settle_bound(struct core_ports *ports)
 {
-	for (uint32_t i = 0; i < ports->fresh_count; i++)
+	if (ports->fresh_count == 0)
+		return;
+	memcpy(ports->recent[1], ports->recent[0], sizeof(ports->recent[0]));
+	memset(ports->recent[0], 0, sizeof(ports->recent[0]));
+	for (uint32_t i = 0; i < ports->fresh_count; i++) {
 		ports->bound[ports->fresh[i].port]++;
+		ports->recent[0][ports->fresh[i].port] += weight_of(ports->fresh[i].ports);
+	}
 	ports->fresh_count = 0;
 }
 
@@ -214,19 +232,32 @@ static int64_t book_interval(struct core_ports *ports, struct core_port_unit *un
 	return end;
 }
 
-/* The port that renaming chooses, as a mask. */
-static uint64_t bind_port(struct core_ports *ports, uint64_t among)
+/* How much a port of a unit has to do, as renaming sees it; no two have as much. */
+static uint64_t load_of(
+	const struct core_ports *ports, const struct core_port_unit *unit, unsigned port)
 {
-	uint32_t least = UINT32_MAX;
+	uint64_t count = 0, weight = ports->recent[0][port] + ports->recent[1][port] / 2;
+	for (uint32_t i = 0; i < ports->fresh_count; i++) {
+		const struct core_bound *fresh = &ports->fresh[i];
+		if (fresh->port != port || (!ports->sees_all && fresh->ports != unit->ports))
+			continue;
+		count++;
+		weight += weight_of(fresh->ports);
+	}
+	return unit->by_queue ? (ports->bound[port] + count) * PORTS + (PORTS - 1 - port)
+			      : (weight << 48) + ports->used[port];
+}
+
+/* The port that renaming chooses, as a mask. */
+static uint64_t bind_port(const struct core_ports *ports, const struct core_port_unit *unit)
+{
+	uint64_t least = UINT64_MAX;
 	unsigned best = 0;
-	for (uint64_t left = among; left; left &= left - 1) {
+	for (uint64_t left = unit->ports; left; left &= left - 1) {
 		unsigned port = (unsigned)__builtin_ctzll(left);
-		uint32_t waiting = ports->bound[port];
-		for (uint32_t i = 0; i < ports->fresh_count; i++)
-			waiting += ports->fresh[i].port == port &&
-				   (ports->sees_all || ports->fresh[i].ports == among);
-		if (waiting <= least) {
-			least = waiting;
+		uint64_t load = load_of(ports, unit, port);
+		if (load < least) {
+			least = load;
 			best = port;
 		}
 	}
@@ -237,8 +268,9 @@ static void remember_bound(struct core_ports *ports, uint64_t among, uint64_t po
 {
 	if (ports->fresh_count == CORE_BOUND_MAX)
 		settle_bound(ports);
-	ports->fresh[ports->fresh_count++] =
-		(struct core_bound){ among, (unsigned)__builtin_ctzll(port) };
+	unsigned number = (unsigned)__builtin_ctzll(port);
+	ports->fresh[ports->fresh_count++] = (struct core_bound){ among, number };
+	ports->used[number] = ++ports->uses;
 }
 
 static int64_t book_ring(struct core_ports *ports, struct core_port_unit *unit, int64_t ready)
@@ -262,7 +294,7 @@ static int64_t book_ring(struct core_ports *ports, struct core_port_unit *unit, 
 static int64_t book_bound(
 	struct core_ports *ports, const struct core_port_unit *unit, int64_t ready)
 {
-	uint64_t port = bind_port(ports, unit->ports);
+	uint64_t port = bind_port(ports, unit);
 	struct core_port_unit alone = { .ports = port, .interval = unit->interval };
 	int64_t at = unit->interval > 1 ? book_interval(ports, &alone, ready)
 					: book_ring(ports, &alone, ready);
@@ -271,10 +303,23 @@ static int64_t book_bound(
 	return at;
 }
 
+/* Whether the port that an operation would be bound to has room in its queue. */
+static bool port_has_room(const struct core_ports *ports, const struct core_port_unit *unit)
+{
+	if (ports->port_room == 0 || unit->by_queue)
+		return true;
+	unsigned port = (unsigned)__builtin_ctzll(bind_port(ports, unit));
+	uint32_t waiting = ports->bound[port];
+	for (uint32_t i = 0; i < ports->fresh_count; i++)
+		waiting += ports->fresh[i].port == port;
+	return waiting < ports->port_room;
+}
+
 bool core_ports_have_room(const struct core_ports *ports, unsigned unit)
 {
 	unsigned queue = ports->queue_of[unit];
-	return !ports->units[unit].ports || ports->waiting[queue] < ports->room[queue];
+	return !ports->units[unit].ports || (ports->waiting[queue] < ports->room[queue] &&
+						    port_has_room(ports, &ports->units[unit]));
 }
 
 int64_t core_ports_book(struct core_ports *ports, unsigned index, int64_t ready)

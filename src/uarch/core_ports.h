@@ -11,7 +11,8 @@
  * Where the processor `binds`, a micro-operation has its port from when it is dispatched: of its ports the one for which the
  * fewest waited at the end of the cycle before, counted with those of its own kind that were bound in this cycle; the
  * highest of several. So renaming decides in Intel's cores (Abel and Reineke, "uiCA", ICS 2022, section 4.1). Where it is 2, all that
- * were bound in this cycle are counted, as loops on a Zen 4 tell (docs/models/core.md).
+ * were bound in this cycle are counted; integers go where the fewest went of late, whatever waits there, and wait in front
+ * of their port, in a queue of `port_queue` (loops on a Zen 4: docs/models/core.md).
  */
 #ifndef UARCH_CORE_PORTS_H
 #define UARCH_CORE_PORTS_H
@@ -23,6 +24,7 @@ enum { CORE_RING = 4096, CORE_FAR_MAX = 8192, CORE_ISSUE_QUEUES = 3, CORE_BOUND_
 struct core_port_unit {
 	uint64_t ports; /* in order of how little others need them; 0: needs none */
 	uint32_t interval;
+	bool by_queue; /* renaming looks at what waits, not at what it did of late */
 	int64_t full_from, full_to; /* cycles in which all its ports are taken */
 };
 
@@ -36,6 +38,12 @@ struct core_ports {
 	struct core_port_unit units[CORE_UNITS];
 	bool binds;
 	bool sees_all; /* also what others were bound to in the same cycle */
+	uint32_t
+		port_room; /* of each port, of those not on vector registers; 0: no limit of its own */
+	uint32_t recent
+		[2]
+		[PROCESSOR_PORTS_MAX]; /* bound in the last cycle that bound any, and in the one before */
+	uint64_t used[PROCESSOR_PORTS_MAX], uses; /* number of the last that was bound */
 	uint32_t bound[PROCESSOR_PORTS_MAX]; /* not issued at `now`, of the cycles before */
 	struct core_bound fresh[CORE_BOUND_MAX];
 	uint32_t fresh_count;

@@ -100,7 +100,9 @@ struct processor {
 	 * but for the ports; 0: each is one of its own. */
 	uint32_t fuses;
 	uint32_t
-		binds; /* 1: a micro-operation has its port from when it is dispatched; 0: when it issues */
+		binds; /* 1, 2: a micro-operation has its port from when it is dispatched; 0: when it issues */
+	uint32_t
+		port_queue; /* with 2: entries of the queue before each port; 0: no limit of its own */
 	uint32_t in_order; /* 1: nothing issues before what is older has; 0: what is ready does */
 	uint32_t rob, issue_queue, load_queue, store_queue; /* entries */
 	uint32_t
