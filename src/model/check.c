@@ -366,26 +366,48 @@ static int check_hardware(const struct check *c)
 	return code;
 }
 
+/* All values but those of the parameters themselves. */
+static int check_values(const struct check *c)
+{
+	const struct model *model = c->model;
+	int code = 0;
+	for (size_t i = 0; code == 0 && i < model->object_count; i++)
+		code = check_object(c, i);
+	for (size_t i = 0; code == 0 && i < model->source_count; i++)
+		code = check_source(c, i);
+	if (code == 0)
+		code = check_hardware(c);
+	double duration;
+	if (code == 0)
+		code = check_value(c, 0, &model->duration, MODEL_TIME, &duration);
+	if (code == 0 && !(duration >= 0 && duration <= MODEL_TIME_MAX_S))
+		code = check_fail(c, 0, "'duration' is from 0 to %d s", MODEL_TIME_MAX_S);
+	if (code == 0)
+		code = check_time(c, 0, &model->way, &duration);
+	return code < 0 ? code : check_threads(c);
+}
+
 int model_check_at(const struct model *model, const double *parameters, struct err *err)
 {
 	const struct check c = { .model = model, .parameters = parameters, .err = err };
 	int code = 0;
 	for (size_t i = 0; code == 0 && i < model->parameter_count; i++)
 		code = check_parameter(&c, i);
-	for (size_t i = 0; code == 0 && i < model->object_count; i++)
-		code = check_object(&c, i);
-	for (size_t i = 0; code == 0 && i < model->source_count; i++)
-		code = check_source(&c, i);
-	if (code == 0)
-		code = check_hardware(&c);
-	double duration;
-	if (code == 0)
-		code = check_value(&c, 0, &model->duration, MODEL_TIME, &duration);
-	if (code == 0 && !(duration >= 0 && duration <= MODEL_TIME_MAX_S))
-		code = check_fail(&c, 0, "'duration' is from 0 to %d s", MODEL_TIME_MAX_S);
-	if (code == 0)
-		code = check_time(&c, 0, &model->way, &duration);
-	return code < 0 ? code : check_threads(&c);
+	return code < 0 ? code : check_values(&c);
+}
+
+int model_uses(const struct model *model, uint32_t parameter)
+{
+	struct err unused = { "" };
+	AUTO_FREE double *parameters = calloc(model->parameter_count, sizeof *parameters);
+	if (!parameters)
+		return -ENOMEM;
+	for (size_t i = 0; i < model->parameter_count; i++)
+		parameters[i] = model->parameters[i].value;
+	parameters[parameter] = NAN; /* no formula is finite then that has it */
+	const struct check c = { .model = model, .parameters = parameters, .err = &unused };
+	int code = check_values(&c);
+	return code == -ENOMEM ? code : code < 0;
 }
 
 int model_check(const struct model *model, struct err *err)

@@ -340,6 +340,9 @@ const char *model_op_word(enum model_op op);
 int model_check(const struct model *model, struct err *err);
 int model_check_at(const struct model *model, const double *parameters, struct err *err);
 
+/* Whether anything depends on a parameter of a model that is good: 0, 1, -ENOMEM. */
+int model_uses(const struct model *model, uint32_t parameter);
+
 /*
  * A value with the given values of all parameters (NULL: the defaults). 0; -EINVAL: not a formula, an
  * unknown name, a wrong unit, not finite. `unit`: what it must measure.

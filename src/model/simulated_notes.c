@@ -232,6 +232,22 @@ static int add_failures(struct simulated *simulated)
 		simulated->count, simulated->settings[first].error);
 }
 
+/* What was set for nothing. */
+static int add_unused(struct simulated *simulated)
+{
+	int code = 0;
+	for (size_t i = 0; code == 0 && i < simulated->grid->axis_count; i++) {
+		uint32_t parameter = simulated->grid->axes[i].parameter;
+		int uses = model_uses(simulated->model, parameter);
+		code = uses != 0 ? uses
+				 : add_note(simulated,
+					   "'%s' was set, and nothing in the model depends on it.",
+					   simulated->model->parameters[parameter].name);
+		code = code < 0 ? code : 0;
+	}
+	return code;
+}
+
 int simulated_add_notes(struct simulated *simulated)
 {
 	static const struct {
@@ -264,6 +280,8 @@ int simulated_add_notes(struct simulated *simulated)
 	};
 	const struct model_recorded *recorded = &simulated->model->recorded;
 	int code = add_failures(simulated);
+	if (code == 0)
+		code = add_unused(simulated);
 	for (size_t i = 0; code == 0 && i < sizeof notes / sizeof *notes; i++)
 		code = add_note_on(simulated, notes[i].fact, 0, notes[i].text);
 	for (size_t i = 0; code == 0 && i < simulated->model->object_count; i++)

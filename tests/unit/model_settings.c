@@ -151,6 +151,32 @@ static void leaving_what_was_recorded_is_said(void **state)
 }
 
 /* Eight items of four: each thread may be lent one more, and the engine's own. */
+static void what_nothing_depends_on_is_known(void **state)
+{
+	(void)state;
+	AUTO(model)
+	struct model *model = parse(
+		"corecast_model: 1\n"
+		"parameters: { workers: 2, idle: 3, near: 40%, service: 1 ms, room: 4, other: 2 }\n"
+		"queues: { q: { capacity: room * 2 } }\n"
+		"threads: { w: { count: workers, fragments: {\n"
+		"  put: { cpu: service, put: q, next: { get: near, put: 1 - near } },\n"
+		"  get: { cpu: 1 ms, get: q, next: put } } } }\n"
+		"duration: 1 s\n");
+	for (uint32_t i = 0; i < model->parameter_count; i++) {
+		const char *name = model->parameters[i].name;
+		bool is_unused = strcmp(name, "idle") == 0 || strcmp(name, "other") == 0;
+		assert_int_equal(model_uses(model, i), !is_unused);
+	}
+	AUTO_RELEASE(grid) struct grid grid = { 0 };
+	assert_int_equal(grid_add(&grid, model, "idle=1,2", NULL), 0);
+	struct simulated_runs runs = { 0 };
+	AUTO(simulated) struct simulated *simulated = simulate(model, &grid, NULL, &runs);
+	assert_true(says(simulated, "'idle' was set, and nothing"));
+	free(runs.rows);
+	free(runs.runs);
+}
+
 static void help_from_a_standstill_is_said(void **state)
 {
 	(void)state;
@@ -228,6 +254,7 @@ int main(void)
 		cmocka_unit_test(values_are_read_as_people_write_them),
 		cmocka_unit_test(the_first_axis_changes_slowest),
 		cmocka_unit_test(leaving_what_was_recorded_is_said),
+		cmocka_unit_test(what_nothing_depends_on_is_known),
 		cmocka_unit_test(help_from_a_standstill_is_said),
 		cmocka_unit_test(goals_choose_among_what_does_not_grow),
 		cmocka_unit_test(wrong_goals_are_refused),
