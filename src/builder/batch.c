@@ -258,6 +258,92 @@ static int add_each(struct emitter *e, const struct build_state *state, double i
 	return code < 0 ? code : emit_only_edge(e, each, then);
 }
 
+/* The first turn, apart from the others: it has what is done for the batch. */
+struct first_turn {
+	const struct build_state *state;
+	uint32_t fork; /* fragment that decides whether others follow */
+};
+
+static bool goes_to(const struct model_fragment *fragment, uint32_t to)
+{
+	for (uint32_t i = 0; i < fragment->edge_count; i++)
+		if (fragment->edges[i].to == to)
+			return true;
+	return fragment->op == MODEL_LOOP && fragment->body == to;
+}
+
+/* The only one that does, but for one; MODEL_NONE: several do, or none. */
+static uint32_t only_one_to(const struct model_group *group, uint32_t to, uint32_t but)
+{
+	uint32_t ret = MODEL_NONE;
+	for (uint32_t i = 0; i < group->fragment_count; i++) {
+		if (i == but || !goes_to(&group->fragments[i], to))
+			continue;
+		if (ret != MODEL_NONE)
+			return MODEL_NONE;
+		ret = i;
+	}
+	return ret;
+}
+
+/* Goes to the turns of a loop or on where that does, by draws or as often as counted, and nobody else goes to the turns. */
+static bool find_first_turn(const struct emitter *e, uint32_t loop, struct first_turn *ret)
+{
+	const struct model_group *group = &e->model->groups[e->index];
+	const struct model_fragment *turns = &group->fragments[loop];
+	uint32_t before = only_one_to(group, turns->body, loop);
+	if (before == MODEL_NONE || !goes_to(&group->fragments[before], turns->edges[0].to))
+		return false;
+	bool is_drawn = group->fragments[before].op != MODEL_LOOP;
+	if (is_drawn && group->fragments[before].edge_count != 2)
+		return false;
+	uint32_t first = is_drawn ? before : only_one_to(group, before, turns->body);
+	*ret = (struct first_turn){ .fork = before };
+	for (size_t i = 0; i < e->graph->state_count; i++)
+		if (e->graph->states[i].visits > 0 && e->fragments[i] == first)
+			ret->state = &e->graph->states[i];
+	return ret->state != NULL;
+}
+
+/* Whether the other turns follow if and only if there are so many items or more. */
+static bool follow_by_items(
+	const struct emitter *e, const struct build_state *state, uint32_t body, uint32_t least)
+{
+	const struct build_graph *graph = e->graph;
+	uint64_t batches = 0, alike = 0;
+	for (size_t i = 0; i < state->visits; i++) {
+		size_t at = graph->order[state->first + i];
+		uint32_t taken = taken_before(e, at);
+		bool is_last = at + 1 == graph->visit_count ||
+			       graph->visits[at + 1].thread != graph->visits[at].thread;
+		if (is_last || taken == 0)
+			continue;
+		batches++;
+		alike += (e->fragments[graph->visits[at + 1].state] == body) == (taken >= least);
+	}
+	return batches >= BATCHES_MIN && (double)alike >= alike_share * (double)batches;
+}
+
+/* A first turn apart from the others is one of the loop's, and is not drawn. */
+static int join_first_turn(struct emitter *e, uint32_t loop)
+{
+	struct first_turn first;
+	const struct model_fragment *turns = emit_fragment(e, loop);
+	if (turns->op != MODEL_LOOP || !turns->by_taken || turns->less < 2 ||
+		turns->edge_count != 1 || !find_first_turn(e, loop, &first) ||
+		!follow_by_items(e, first.state, turns->body, turns->less))
+		return 0;
+	emit_fragment(e, loop)->less--;
+	struct model_fragment *fork = emit_fragment(e, first.fork);
+	if (fork->op == MODEL_LOOP) { /* nothing is left to do there */
+		fork->op = MODEL_COMPUTE;
+		fork->body = MODEL_NONE;
+		fork->count = (struct model_count){ 0 };
+		fork->draws = (struct model_value){ 0 };
+	}
+	return emit_only_edge(e, first.fork, loop);
+}
+
 int emit_batches(struct emitter *e)
 {
 	int code = 0;
@@ -267,5 +353,8 @@ int emit_batches(struct emitter *e)
 		if (item_ns > 0)
 			code = add_each(e, state, item_ns);
 	}
+	uint32_t count = e->model->groups[e->index].fragment_count;
+	for (uint32_t i = 0; i < count && code == 0; i++)
+		code = join_first_turn(e, i);
 	return code;
 }

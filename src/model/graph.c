@@ -30,7 +30,9 @@ struct walker {
 	uint32_t part;
 	uint64_t left; /* repetitions of the operation still to come */
 	uint64_t taken; /* items, by its last get */
-	uint64_t request;
+	uint64_t request; /* that it is busy with */
+	uint64_t *others; /* that came with it in one get, in that order */
+	size_t other_first, other_count, other_capacity;
 	uint64_t since_ns, part_since_ns; /* of the fragment, of the part */
 	uint64_t *loops; /* passes still to come, of each loop of the group */
 	struct held_locks held;
@@ -191,6 +193,32 @@ static bool begin_request(struct graph *graph, struct walker *walker, struct sim
 	return true;
 }
 
+/* It is done with a request, and goes on to the next that it took with it. */
+static void leave_request(struct walker *walker)
+{
+	bool has_more = walker->other_first < walker->other_count;
+	walker->request = has_more ? walker->others[walker->other_first++] : (uint64_t)NO_REQUEST;
+}
+
+/* What a get brought. Requests that were left over from the one before are forgotten. */
+static int take_request(struct graph *graph, struct walker *walker, bool is_first, uint64_t request)
+{
+	if (is_first) {
+		graph->forgotten += walker->request != NO_REQUEST;
+		graph->forgotten += walker->other_count - walker->other_first;
+		walker->other_first = walker->other_count = 0;
+	}
+	if (is_first || walker->request == NO_REQUEST) {
+		walker->request = request;
+		return 0;
+	}
+	if (mem_grow(&walker->others, &walker->other_capacity, walker->other_count + 1,
+		    sizeof *walker->others) < 0)
+		return -ENOMEM;
+	walker->others[walker->other_count++] = request;
+	return 0;
+}
+
 static void end_request(struct graph *graph, struct walker *walker, int status, struct sim_op *ret)
 {
 	ret->item = walker->request;
@@ -199,7 +227,7 @@ static void end_request(struct graph *graph, struct walker *walker, int status, 
 		uint64_t begin_ns = walker->request & ~OWN_REQUEST;
 		graph_count_end(graph, graph_seconds(sim_now(graph->sim) - begin_ns), status);
 	}
-	walker->request = NO_REQUEST;
+	leave_request(walker);
 }
 
 /* The last of the threads of that group that this one has spawned and not joined. False: none. */
@@ -302,7 +330,7 @@ static int keep_spawned(struct walker *walker, uint32_t group, uint32_t tid)
 static int hand_on(struct graph *graph, struct walker *walker, uint32_t tid)
 {
 	uint64_t request = walker->request, *slot;
-	walker->request = NO_REQUEST;
+	leave_request(walker);
 	if (request == NO_REQUEST)
 		return 0;
 	if (tid <= graph->walker_count && graph->walkers[tid - 1].is_ready) {
@@ -331,18 +359,17 @@ static int take_result(struct graph *graph, struct walker *walker,
 		return 0;
 	}
 	if ((fragment->op == MODEL_GET || fragment->op == MODEL_TRY_GET) &&
-		last->item != NO_REQUEST) {
-		graph->forgotten += walker->request != NO_REQUEST;
-		walker->request = last->item;
-	}
+		last->item != NO_REQUEST)
+		code = take_request(graph, walker,
+			fragment->op == MODEL_TRY_GET || walker->taken == 0, last->item);
 	if (fragment->op == MODEL_GET)
 		walker->left = ++walker->taken < fragment->most ? 2 : 0;
-	if (fragment->op == MODEL_SPAWN && walker->left > 0)
+	if (code == 0 && fragment->op == MODEL_SPAWN && walker->left > 0)
 		code = keep_spawned(walker, fragment->object, (uint32_t)last->item);
 	if (code == 0 && fragment->hands_on)
 		code = hand_on(graph, walker, (uint32_t)last->item);
 	if ((fragment->op == MODEL_PUT || fragment->op == MODEL_TRY_PUT) && !fragment->is_plain)
-		walker->request = NO_REQUEST;
+		leave_request(walker);
 	if (fragment->op == MODEL_JOIN && walker->left > 0)
 		walker->phase = PHASE_OPERATE;
 	else if (walker->left > 1) {
@@ -564,7 +591,8 @@ void graph_free(struct graph *graph)
 	if (!graph)
 		return;
 	for (size_t i = 0; i < graph->walker_count; i++)
-		free(graph->walkers[i].spawned), held_release(&graph->walkers[i].held);
+		free(graph->walkers[i].spawned), free(graph->walkers[i].others),
+			held_release(&graph->walkers[i].held);
 	sim_free(graph->sim);
 	map_release(&graph->restarts);
 	map_release(&graph->handed_on);

@@ -188,7 +188,6 @@ static void a_program_with_a_serial_part_obeys_amdahl(void **state)
 	}
 }
 
-/* Clients that measured 150 us at a program that answers in 100 us, and saw it away for 1050 us: they think for 1 ms. */
 /* Ten items in batches: each costs 10 ms, and 1 ms for each item. */
 static void a_batch_takes_what_there_is(void **state)
 {
@@ -217,6 +216,26 @@ static void a_batch_takes_what_there_is(void **state)
 	}
 }
 
+/*
+ * A request each millisecond, and 10 ms for all that there are: ten at once, which waited for 1 to 10 ms.
+ */
+static void all_requests_of_a_batch_end(void **state)
+{
+	(void)state;
+	AUTO(model)
+	struct model *model =
+		parse("corecast_model: 1\nqueues: { q: {} }\n"
+		      "sources: { s: { every: 1 ms, queue: q } }\n"
+		      "threads: { w: { count: 1, fragments: { take: { get: q, up_to: all },\n"
+		      "  serve: { sleep: 10 ms }, done: { do: end_request },\n"
+		      "  more: { loop: done, times: taken - 1, next: take } } } }\n");
+	AUTO_FREE double *row = run_with(model, (struct sample_options){ .requests = 5000 });
+	const double *sample = row + sample_at(model);
+	assert_true(fabs(sample[SAMPLE_ENDED] / sample[SAMPLE_RUN_S] / 1000 - 1) < 0.01);
+	assert_true(fabs(sample[SAMPLE_RESPONSE_S] / 0.0155 - 1) < 0.01);
+}
+
+/* Clients that measured 150 us at a program that answers in 100 us, and saw it away for 1050 us: they think for 1 ms. */
 static void what_clients_measure_tells_the_way_to_them(void **state)
 {
 	(void)state;
@@ -340,6 +359,7 @@ int main(void)
 		cmocka_unit_test(clients_that_think_follow_mean_value_analysis),
 		cmocka_unit_test(a_program_with_a_serial_part_obeys_amdahl),
 		cmocka_unit_test(a_batch_takes_what_there_is),
+		cmocka_unit_test(all_requests_of_a_batch_end),
 		cmocka_unit_test(what_clients_measure_tells_the_way_to_them),
 		cmocka_unit_test(warming_up_is_found),
 		cmocka_unit_test(intervals_hold_the_mean_95_times_of_100),
