@@ -92,21 +92,55 @@ static void count_turns(
 	}
 }
 
+static bool are_of_items(const struct turns *turns)
+{
+	return turns->batches >= BATCHES_MIN && turns->least < turns->most && turns->less >= 0 &&
+	       (double)turns->alike >= alike_share * (double)turns->batches;
+}
+
+/* Makes a fragment the loop that ends with the state `end`. */
+static int set_turns(
+	struct emitter *e, const struct turns *turns, uint32_t end, uint32_t body, uint32_t index)
+{
+	struct model_fragment *fragment = emit_fragment(e, index);
+	fragment->op = MODEL_LOOP;
+	fragment->body = body;
+	fragment->by_taken = true;
+	fragment->less = (uint32_t)turns->less;
+	return emit_only_edge(e, index, e->fragments[end]);
+}
+
 int emit_turns_of_batch(struct emitter *e, const struct build_state *state,
 	const struct build_law *law, uint32_t body, uint32_t index)
 {
 	struct turns turns = { 0 };
 	count_turns(e, state, law->to, &turns);
-	if (turns.batches < BATCHES_MIN || turns.least == turns.most || turns.less < 0 ||
-		(double)turns.alike < alike_share * (double)turns.batches)
+	if (!are_of_items(&turns))
 		return 0;
-	struct model_fragment *fragment = emit_fragment(e, index);
-	fragment->op = MODEL_LOOP;
-	fragment->body = body;
-	fragment->by_taken = true;
-	fragment->less = (uint32_t)turns.less;
-	int code = emit_only_edge(e, index, e->fragments[law->to]);
+	int code = set_turns(e, &turns, law->to, body, index);
 	return code < 0 ? code : 1;
+}
+
+/* The same of a state with two ways that are drawn, as if turns were geometrically distributed. */
+static int count_drawn_turns(struct emitter *e, const struct build_state *state)
+{
+	uint32_t from = e->fragments[state - e->graph->states], index;
+	if (state->edge_count != 2 || emit_fragment(e, from)->edge_count != 2)
+		return 0;
+	for (size_t i = 0; i < 2; i++) {
+		uint32_t end = state->edges[i].to, other = state->edges[1 - i].to;
+		struct turns turns = { 0 };
+		if (end >= e->graph->state_count || other >= e->graph->state_count)
+			return 0;
+		count_turns(e, state, end, &turns);
+		if (!are_of_items(&turns))
+			continue;
+		int code = emit_add_fragment(e, "each of the batch", &index);
+		if (code == 0)
+			code = set_turns(e, &turns, end, e->fragments[other], index);
+		return code < 0 ? code : emit_only_edge(e, from, index);
+	}
+	return 0;
 }
 
 /* CPU time of each item. */
@@ -350,7 +384,9 @@ int emit_batches(struct emitter *e)
 	for (size_t i = 0; i < e->graph->state_count && code == 0; i++) {
 		const struct build_state *state = &e->graph->states[i];
 		double item_ns = state->visits > 0 ? item_ns_before(e->build, state) : 0;
-		if (item_ns > 0)
+		if (state->visits > 0)
+			code = count_drawn_turns(e, state);
+		if (code == 0 && item_ns > 0)
 			code = add_each(e, state, item_ns);
 	}
 	uint32_t count = e->model->groups[e->index].fragment_count;
