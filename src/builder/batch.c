@@ -50,13 +50,27 @@ int emit_batch_get(
 
 /* Turns of a loop. */
 
-/* Items that the thread had taken last before a visit; 0: no such get. */
-static uint32_t taken_before(const struct emitter *e, size_t visit)
+int emit_find_batches(const struct emitter *e, uint32_t **ret_taken)
 {
-	const struct build_visit *visits = e->graph->visits;
-	for (size_t i = visit + 1; i-- > 0 && visits[i].thread == visits[visit].thread;)
-		if (is_batch_step(&e->build->trace, visits[i].step))
-			return visits[i].step->flags & STEP_REFUSED ? 0 : visits[i].step->count;
+	const struct build_graph *graph = e->graph;
+	bool has_batches = false;
+	*ret_taken = NULL;
+	for (size_t i = 0; i < graph->visit_count && !has_batches; i++)
+		has_batches = is_batch_step(&e->build->trace, graph->visits[i].step);
+	if (!has_batches)
+		return 0;
+	*ret_taken = calloc(graph->visit_count, sizeof **ret_taken);
+	if (!*ret_taken)
+		return -ENOMEM;
+	uint32_t taken = 0;
+	for (size_t i = 0; i < graph->visit_count; i++) {
+		const struct build_step *step = graph->visits[i].step;
+		if (is_batch_step(&e->build->trace, step))
+			taken = step->flags & STEP_REFUSED ? 0 : step->count;
+		(*ret_taken)[i] = taken;
+		if (build_is_last_visit(graph, i))
+			taken = 0;
+	}
 	return 0;
 }
 
@@ -74,10 +88,9 @@ static void count_turns(
 	int64_t turns = 0;
 	for (size_t i = 0; i < state->visits; i++) {
 		size_t at = graph->order[state->first + i];
-		bool is_last = at + 1 == graph->visit_count ||
-			       graph->visits[at + 1].thread != graph->visits[at].thread;
+		bool is_last = build_is_last_visit(graph, at);
 		bool ends = !is_last && graph->visits[at + 1].state == end;
-		uint32_t taken = ends ? taken_before(e, at) : 0;
+		uint32_t taken = ends ? e->taken[at] : 0;
 		turns = is_last ? 0 : turns + !ends;
 		if (!ends || taken == 0)
 			continue;
@@ -114,7 +127,8 @@ int emit_turns_of_batch(struct emitter *e, const struct build_state *state,
 	const struct build_law *law, uint32_t body, uint32_t index)
 {
 	struct turns turns = { 0 };
-	count_turns(e, state, law->to, &turns);
+	if (e->taken)
+		count_turns(e, state, law->to, &turns);
 	if (!are_of_items(&turns))
 		return 0;
 	int code = set_turns(e, &turns, law->to, body, index);
@@ -347,9 +361,8 @@ static bool follow_by_items(
 	uint64_t batches = 0, alike = 0;
 	for (size_t i = 0; i < state->visits; i++) {
 		size_t at = graph->order[state->first + i];
-		uint32_t taken = taken_before(e, at);
-		bool is_last = at + 1 == graph->visit_count ||
-			       graph->visits[at + 1].thread != graph->visits[at].thread;
+		uint32_t taken = e->taken[at];
+		bool is_last = build_is_last_visit(graph, at);
 		if (is_last || taken == 0)
 			continue;
 		batches++;
@@ -384,13 +397,13 @@ int emit_batches(struct emitter *e)
 	for (size_t i = 0; i < e->graph->state_count && code == 0; i++) {
 		const struct build_state *state = &e->graph->states[i];
 		double item_ns = state->visits > 0 ? item_ns_before(e->build, state) : 0;
-		if (state->visits > 0)
+		if (e->taken && state->visits > 0)
 			code = count_drawn_turns(e, state);
 		if (code == 0 && item_ns > 0)
 			code = add_each(e, state, item_ns);
 	}
 	uint32_t count = e->model->groups[e->index].fragment_count;
-	for (uint32_t i = 0; i < count && code == 0; i++)
+	for (uint32_t i = 0; e->taken && i < count && code == 0; i++)
 		code = join_first_turn(e, i);
 	return code;
 }

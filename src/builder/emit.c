@@ -426,7 +426,9 @@ int build_emit_group(struct build *build, uint32_t group)
 		.has_flow = has_flow(graph) };
 	e.is_batch = build->requests.begun == 0;
 	e.is_plan = e.is_batch && e.group->count == 1 && !e.pool;
-	int code = fragments ? 0 : -ENOMEM;
+	AUTO_FREE uint32_t *taken = NULL;
+	int code = fragments ? emit_find_batches(&e, &taken) : -ENOMEM;
+	e.taken = taken;
 	for (uint32_t i = 0; i < graph->state_count && code == 0; i++)
 		if (graph->states[i].visits > 0)
 			code = emit_state(&e, i);

@@ -28,6 +28,8 @@ struct emitter {
 	struct build_work work;
 	const struct build_pool *pool; /* in which its threads work, or NULL */
 	uint32_t *fragments; /* of each state */
+	const uint32_t
+		*taken; /* by each visit, items by the last get of a batch; NULL: there is none */
 	bool is_main;
 	bool is_taker; /* they take requests from outside */
 	bool has_flow; /* its threads put, get or wait for items */
@@ -69,6 +71,9 @@ void emit_redirect(const struct emitter *e, uint32_t from, uint32_t to);
 bool build_is_batch_get(const struct build_trace *trace, const struct build_state *state);
 int emit_batch_get(
 	struct emitter *e, const struct build_state *state, struct model_fragment *fragment);
+
+/* batch.c: what e->taken is to be; free it afterwards. 0 or -ENOMEM. */
+int emit_find_batches(const struct emitter *e, uint32_t **ret_taken);
 
 /*
  * batch.c: makes the fragment `index` the law's loop if it has as many turns as the thread's last get took items. 1: it has, 0: it has not,

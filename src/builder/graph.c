@@ -216,12 +216,6 @@ static int add_phases(struct build_graph *graph, size_t threads)
 		       : code;
 }
 
-static bool is_last(const struct build_graph *graph, size_t visit)
-{
-	return visit + 1 == graph->visit_count ||
-	       graph->visits[visit + 1].thread != graph->visits[visit].thread;
-}
-
 static bool is_first(const struct build_graph *graph, size_t visit)
 {
 	return visit == 0 || graph->visits[visit - 1].thread != graph->visits[visit].thread;
@@ -330,7 +324,7 @@ static int split_round(struct build_graph *graph, struct way *ways, bool *ret_ch
 	size_t count = graph->visit_count;
 	for (size_t i = 0; i < count; i++) {
 		const struct build_visit *visit = &graph->visits[i];
-		bool ends = is_last(graph, i);
+		bool ends = build_is_last_visit(graph, i);
 		ways[i] = (struct way){ .state = visit->state,
 			.before = is_first(graph, i) ? (uint32_t)FROM_START : visit[-1].state,
 			.after = ends ? (uint32_t)STATE_END : visit[1].symbol,
@@ -420,7 +414,7 @@ static int connect(struct build_graph *graph)
 		const struct build_visit *visit = &graph->visits[i];
 		struct build_state *state = &graph->states[visit->state];
 		bool is_refused = is_refusal(visit->step);
-		uint32_t to = is_last(graph, i) ? (uint32_t)STATE_END : visit[1].state;
+		uint32_t to = build_is_last_visit(graph, i) ? (uint32_t)STATE_END : visit[1].state;
 		state->is_refused_at_times |= is_refused;
 		code = is_refused ? add_edge(&state->refused_edges, &state->refused_count,
 					    &state->refused_capacity, to)

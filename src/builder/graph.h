@@ -75,6 +75,13 @@ static inline bool is_refusal(const struct build_step *step)
 	       step->flags & STEP_REFUSED;
 }
 
+/* Of its thread. */
+static inline bool build_is_last_visit(const struct build_graph *graph, size_t visit)
+{
+	return visit + 1 == graph->visit_count ||
+	       graph->visits[visit + 1].thread != graph->visits[visit].thread;
+}
+
 void build_graph_release(struct build_graph *graph);
 
 /* 0 or -ENOMEM. */

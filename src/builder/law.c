@@ -48,7 +48,7 @@ bool build_takes_one_of_all(const struct build_graph *graph, const struct build_
 	for (size_t i = 0; i < state->visits; i++) {
 		size_t at = graph->order[state->first + i];
 		const struct build_visit *visit = &graph->visits[at];
-		bool is_last = at + 1 == graph->visit_count || visit[1].thread != visit->thread;
+		bool is_last = build_is_last_visit(graph, at);
 		taken += !is_last && visit[1].state == to;
 	}
 	if (rounds * threads != state->visits || taken != rounds)
@@ -62,7 +62,7 @@ bool build_takes_one_of_all(const struct build_graph *graph, const struct build_
 			i == 0 ||
 			graph->visits[graph->order[state->first + i - 1]].thread != visit->thread;
 		round = is_first ? 0 : round + 1;
-		bool is_last = at + 1 == graph->visit_count || visit[1].thread != visit->thread;
+		bool is_last = build_is_last_visit(graph, at);
 		if (round >= rounds || is_last)
 			return false;
 		if (visit[1].state != to || round >= ONE_OF_ALL_ROUNDS)
@@ -107,7 +107,7 @@ static int choices_collect(
 		size_t at = graph->order[state->first + i];
 		const struct build_visit *visit = &graph->visits[at];
 		bool is_refused = is_refusal(visit->step);
-		bool is_last = at + 1 == graph->visit_count || visit[1].thread != visit->thread;
+		bool is_last = build_is_last_visit(graph, at);
 		if (is_refused || is_last)
 			continue;
 		ret->to[ret->count] = visit[1].state;

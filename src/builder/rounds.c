@@ -145,8 +145,7 @@ static void count_turns(const struct emitter *e, const struct build_state *like,
 		for (size_t j = 0; j < state->visits; j++) {
 			size_t at = graph->order[state->first + j];
 			const struct build_visit *visit = &graph->visits[at];
-			bool is_last =
-				at + 1 == graph->visit_count || visit[1].thread != visit->thread;
+			bool is_last = build_is_last_visit(graph, at);
 			turns[visit->thread] += !is_last && visit[1].state != end;
 		}
 	}

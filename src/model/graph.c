@@ -586,13 +586,19 @@ int graph_new(const struct graph_options *options, struct graph **ret, struct er
 	return code;
 }
 
+static void release_walker(struct walker *walker)
+{
+	free(walker->spawned);
+	free(walker->others);
+	held_release(&walker->held);
+}
+
 void graph_free(struct graph *graph)
 {
 	if (!graph)
 		return;
 	for (size_t i = 0; i < graph->walker_count; i++)
-		free(graph->walkers[i].spawned), free(graph->walkers[i].others),
-			held_release(&graph->walkers[i].held);
+		release_walker(&graph->walkers[i]);
 	sim_free(graph->sim);
 	map_release(&graph->restarts);
 	map_release(&graph->handed_on);

@@ -83,11 +83,10 @@ static void add_answer(struct strbuf *out, const struct predict_answer *answer)
 				: 1,
 			worst->processor.name);
 	/* docs/models/rppm.md: bench/rppm, bench/predict_time. */
-	strbuf_add(out,
-		". The range is what the profile leaves open. Beyond it the model was off by 5% "
-		"in "
-		"the mean where a simulator of the processor checked it, by 15 to 24% where a real "
-		"one did.\n");
+	strbuf_add(out, ". The range is what the profile leaves open. ");
+	strbuf_add(out, "Beyond it the model was off by 5% in the mean ");
+	strbuf_add(out, "where a simulator of the processor checked it, ");
+	strbuf_add(out, "by 15 to 24% where a real one did.\n");
 }
 
 /* What the profile lacks. */

@@ -59,6 +59,11 @@ static bool is_vector(unsigned unit)
 	}
 }
 
+static bool is_memory(unsigned unit)
+{
+	return unit >= CORE_LOADS && unit != CORE_COMPARES;
+}
+
 static void start_queues(struct core_ports *ports, const struct processor *processor)
 {
 	ports->room[QUEUE] = processor->issue_queue;
@@ -68,8 +73,7 @@ static void start_queues(struct core_ports *ports, const struct processor *proce
 	ports->vector_inside = 0;
 	ports->vector_at = 0;
 	for (unsigned u = 0; u < CORE_UNITS; u++) {
-		bool is_memory = u >= CORE_LOADS && u != CORE_COMPARES;
-		ports->queue_of[u] = is_memory && processor->memory_queue > 0      ? MEMORY_QUEUE
+		ports->queue_of[u] = is_memory(u) && processor->memory_queue > 0   ? MEMORY_QUEUE
 				     : is_vector(u) && processor->vector_queue > 0 ? VECTOR_QUEUE
 										   : QUEUE;
 	}
@@ -93,9 +97,8 @@ void core_ports_start(
 	for (unsigned u = 0; u < CORE_UNITS; u++) {
 		struct core_port_unit *unit = &ports->units[u];
 		uint32_t mask = ports_of(processor, u);
-		bool is_memory = u >= CORE_LOADS && u != CORE_COMPARES;
 		*unit = (struct core_port_unit){ .interval = 1,
-			.by_queue = !ports->sees_all || is_memory || is_vector(u) };
+			.by_queue = !ports->sees_all || is_memory(u) || is_vector(u) };
 		for (unsigned p = 0; p < PORTS; p++)
 			if (mask >> p & 1)
 				unit->ports |= UINT64_C(1) << rank[p];
@@ -306,7 +309,7 @@ static int64_t book_bound(
 /* Whether the port that an operation would be bound to has room in its queue. */
 static bool port_has_room(const struct core_ports *ports, const struct core_port_unit *unit)
 {
-	if (ports->port_room == 0 || unit->by_queue)
+	if (unit->by_queue || ports->waiting[QUEUE] < ports->port_room || ports->port_room == 0)
 		return true;
 	unsigned port = (unsigned)__builtin_ctzll(bind_port(ports, unit));
 	uint32_t waiting = ports->bound[port];
