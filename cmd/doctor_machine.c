@@ -263,6 +263,9 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	take_own(told, speed->wake_cost_ns, "threads.wake_cost", &p->wake_cost_ns);
 	take_own(told, speed->doze_ns, "threads.doze", &p->doze_ns);
 	take_own(told, memory->fault_ns, "threads.fault", &p->fault_ns);
+	p->sibling_busy = floor(speed->sibling_busy * 100 + 0.5) / 100;
+	if (p->sibling_busy > 0)
+		tell(&told->measured, "threads.sibling_busy");
 	p->power = (struct power){ 0 };
 	/* Behind a hypervisor caches that are not ours may seem slower than memory. */
 	double last = cache_latency_cycles(&p->levels[p->level_count - 1], p);
@@ -334,6 +337,7 @@ static void print(
 			"%.0f%% of the time "
 			"the other hardware threads of these cores, which this machine does not "
 			"show; the file says so. "
+			"Predictions take the latter to be as busy again (sibling_busy). "
 			"Measure again when it is idle",
 			speed->rounds, speed->others, speed->shared * 100);
 		print_line("Disturbed", line.text ? line.text : "by others");

@@ -21,7 +21,7 @@ enum { LIMIT_MIB = 4096 };
 /* By enum core_component, then waiting. */
 static const char *const names[PREDICT_PARTS] = { "modelled_core", "modelled_branch",
 	"modelled_icache", "modelled_l2", "modelled_llc", "modelled_memory", "modelled_coherence",
-	"modelled_tlb", "modelled_system", "modelled_sync" };
+	"modelled_tlb", "modelled_system", "modelled_sibling", "modelled_sync" };
 
 /* What the program prints belongs to the measured runs. */
 static int silence(int saved[2], struct err *err)

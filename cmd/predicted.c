@@ -144,11 +144,29 @@ static int draw_all(struct predicted *predicted, struct predict_run *run, uint32
 	return 0;
 }
 
+/* The same without those who use the cores' other hardware threads. */
+static int predict_alone(struct predicted *predicted, const struct predict_run *run,
+	struct predict_point *point, struct err *err)
+{
+	AUTO_RELEASE(prediction) struct prediction alone = { 0 };
+	struct processor processor = point->processor; /* borrows its texts */
+	struct predict_run again = *run;
+	if (processor.sibling_busy == 0)
+		return 0;
+	processor.sibling_busy = 0;
+	again.processor = &processor;
+	int code = rppm_run(predicted->rppm, &again, &alone, err);
+	point->alone_ns = alone.ns;
+	return code;
+}
+
 static int predict_drawn(struct predicted *predicted, struct predict_run *run,
 	uint32_t replications, struct predict_point *point, struct err *err)
 {
 	run->seed = 0;
 	int code = replications > 1 ? draw_all(predicted, run, replications, point, err) : 0;
+	if (code == 0)
+		code = predict_alone(predicted, run, point, err);
 	return code < 0 ? code : predict_whole(predicted, run, point, err);
 }
 

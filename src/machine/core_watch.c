@@ -98,7 +98,7 @@ void core_watch_free(struct core_watch *watch)
 	free(watch);
 }
 
-/* Of what was counted: all, their mean, and the bin below which nine tenths are, in the same unit. */
+/* Of what was counted: all, their mean, and the bin below which all but a fiftieth are, in the same unit. */
 struct sum {
 	uint64_t looks;
 	double mean;
@@ -114,7 +114,7 @@ static struct sum sum_up(const atomic_uint_fast64_t *bins)
 	}
 	sum.mean /= sum.looks ? (double)sum.looks : 1;
 	uint64_t below = 0;
-	while (sum.most < BINS - 1 && (below += atomic_load(&bins[sum.most])) * 10 < sum.looks * 9)
+	while (sum.most < BINS - 1 && (below += atomic_load(&bins[sum.most])) * 50 < sum.looks * 49)
 		sum.most++;
 	return sum;
 }
@@ -125,6 +125,13 @@ static uint64_t count_shared(const struct watched *core, unsigned most)
 	for (unsigned i = 0; i < CORE_WIDTH_SHARED * most; i++)
 		shared += atomic_load(&core->widths[i]);
 	return shared;
+}
+
+static double taken(const struct sum *widths, const struct sum *clocks)
+{
+	double most = (double)widths->most * clocks->most;
+	double part = most > 0 ? 2 * (1 - widths->mean * clocks->mean / most) : 0;
+	return part < 0 ? 0 : part > 1 ? 1 : part;
 }
 
 struct core_sharing core_watch_seen(const struct core_watch *watch)
@@ -140,6 +147,7 @@ struct core_sharing core_watch_seen(const struct core_watch *watch)
 		seen.most_width += looks * widths.most / BINS * WIDTH_MOST;
 		seen.most_hz += looks * clocks.most / BINS * HZ_MOST;
 		seen.shared += (double)count_shared(watch->cores[i], widths.most);
+		seen.taken += looks * taken(&widths, &clocks);
 	}
 	double looks = seen.looks ? (double)seen.looks : 1;
 	seen.width /= looks;
@@ -147,5 +155,6 @@ struct core_sharing core_watch_seen(const struct core_watch *watch)
 	seen.most_width /= looks;
 	seen.most_hz /= looks;
 	seen.shared /= looks;
+	seen.taken /= looks;
 	return seen;
 }

@@ -16,8 +16,10 @@ struct core_sharing {
 	uint64_t looks; /* 0: nothing can be said, and the rest is 0 */
 	double width, hz; /* means over all looks; width in additions a cycle */
 	double most_width,
-		most_hz; /* of each core, what nine tenths of its looks were below; their mean */
-	double shared; /* looks that saw less than CORE_WIDTH_SHARED of their core's most: 0 .. 1. Too low if it was never alone */
+		most_hz; /* of each core, what all but a fiftieth of its looks were below; their mean */
+	/* Of each core's own most, so that both are too low if it was never alone: 0 .. 1. */
+	double shared; /* looks that saw less than CORE_WIDTH_SHARED of it */
+	double taken; /* additions a second that were not had, of the half that a hardware thread gives up to one that wants as much */
 };
 
 /* Of `shared`: below it others take no more than the kernel's own work does. */

@@ -254,6 +254,9 @@ struct machine_speed machine_speed_better(
 
 int machine_speed_measure(const struct machine *machine, struct machine_speed *ret, struct err *err)
 {
+	AUTO(core_watch) struct core_watch *watch = NULL;
+	if (!machine_shows_smt(&machine->topology))
+		watch = core_watch_new();
 	struct memory_speed levels = { 0 };
 	int code = memory_levels_measure(machine, &levels, err);
 	if (code < 0)
@@ -263,6 +266,8 @@ int machine_speed_measure(const struct machine *machine, struct machine_speed *r
 		struct machine_speed again = measure_round(machine, &levels);
 		speed = machine_speed_better(&speed, &again);
 	}
+	struct core_sharing seen = core_watch_seen(watch);
+	speed.sibling_busy = seen.shared >= CORE_SHARING_NOTABLE ? seen.taken : 0;
 	*ret = speed;
 	return 0;
 }

@@ -12,6 +12,8 @@ struct predict_point {
 	struct prediction prediction;
 	uint64_t low_ns,
 		high_ns; /* least and most of predictions that are as good; this is the middle one */
+	uint64_t
+		alone_ns; /* if nobody used the cores' other hardware threads; 0: the processor has no such neighbours */
 	struct results *results; /* of the predicted timeline */
 };
 

@@ -60,6 +60,7 @@ static json_t *point_json(const struct predict_answer *answer, const struct pred
 	object = json_with(object, "predicted_s", seconds(p->ns));
 	object = json_with(object, "low_s", seconds(point->low_ns));
 	object = json_with(object, "high_s", seconds(point->high_ns));
+	object = json_with(object, "alone_s", seconds(point->alone_ns ? point->alone_ns : p->ns));
 	object = json_with(object, "instructions", json_number(p->instructions));
 	object = json_with(object, "cpi", stack_json(p->stack));
 	object = json_with(object, "memory_bytes", json_number(p->memory_bytes));

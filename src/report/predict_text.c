@@ -12,7 +12,7 @@
 enum { NAME = 18, CORES = 6, TIME = 10, SPAN = 22, CPI = 7, THREADS_SHOWN = 16 };
 
 /* Letters tell the parts apart without colour. */
-static const char letters[PREDICT_PARTS] = "#bi23mctx.";
+static const char letters[PREDICT_PARTS] = "#bi23mctxo.";
 
 static void add_sentences(
 	struct strbuf *out, const struct predict_answer *answer, const struct text_style *style)

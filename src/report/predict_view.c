@@ -145,6 +145,22 @@ static void add_kernel(struct strbuf *out, const struct predict_answer *answer)
 	}
 }
 
+/* Whoever compares with a quiet minute should compare with this. */
+static void add_alone(struct strbuf *out, const struct predict_answer *answer)
+{
+	for (size_t i = 0; i < answer->point_count; i++) {
+		const struct predict_point *point = &answer->points[i];
+		if (point->alone_ns > 0)
+			strbuf_addf(out,
+				"%s: others used %.0f%% of what they can of the cores' other "
+				"hardware threads when it was measured (its file's sibling_busy), "
+				"and are taken to do so again. Without them the program would take "
+				"%s.\n",
+				point->processor.name, 100 * point->processor.sibling_busy,
+				seconds(point->alone_ns).text);
+	}
+}
+
 static void add_doubts(struct strbuf *out, const struct predict_answer *answer)
 {
 	const struct prediction *p = &answer->points[0].prediction;
@@ -187,6 +203,7 @@ static void add_doubts(struct strbuf *out, const struct predict_answer *answer)
 void predict_add_findings(struct strbuf *out, const struct predict_answer *answer)
 {
 	add_answer(out, answer);
+	add_alone(out, answer);
 	add_doubts(out, answer);
 }
 

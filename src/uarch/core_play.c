@@ -66,6 +66,7 @@ const char *core_component_name(enum core_component component)
 		[CORE_COHERENCE] = "coherence",
 		[CORE_TLB] = "tlb",
 		[CORE_SYSTEM] = "system",
+		[CORE_SIBLING] = "sibling",
 	};
 	return component < CORE_COMPONENTS ? names[component] : "unknown";
 }

@@ -169,7 +169,7 @@ int rppm_run(
 	AUTO_FREE struct class_curve *curves = calloc(prediction.class_count + 1, sizeof *curves);
 	if (!curves)
 		return err_set(err, -ENOMEM, "out of memory");
-	code = predict_classes(rppm, run->processor, curves, &prediction, err);
+	code = predict_classes_beside(rppm, run->processor, curves, &prediction, err);
 	if (code == 0)
 		code = settle_memory(rppm, run, curves, &prediction, err);
 	prediction.has_pages = statstack_has_pages(rppm->statstack);

@@ -375,6 +375,7 @@ int predict_classes_queued(struct rppm *rppm, const struct processor *processor,
 		input.memory_cycles = memory_cycles + curves[i].queue_cycles;
 		code = play_class(rppm, core, i, processor, &input, class);
 		class->queue_cycles = curves[i].queue_cycles;
+		predict_add_sibling(processor, &curves[i], class);
 	}
 	if (code < 0)
 		return err_set(err, code, "out of memory");

@@ -38,12 +38,20 @@ struct class_curve {
 	double cpi[2]; /* at memory's latency, and at PREDICT_LOADED times of it */
 	double queue_cycles; /* that is taken, on top of the former */
 	double cpi_now; /* with that, by the line between the two */
+	double sibling[2]; /* times as long as alone at either latency: predict_sibling.c */
 };
 enum { PREDICT_LOADED = 4 };
 
 int predict_classes_prepare(struct rppm *rppm, uint64_t seed, struct err *err);
 int predict_classes(struct rppm *rppm, const struct processor *processor,
 	struct class_curve *curves, struct prediction *prediction, struct err *err);
+/* predict_sibling.c: the same on cores whose other hardware threads others use for a part of the time. */
+int predict_classes_beside(struct rppm *rppm, const struct processor *processor,
+	struct class_curve *curves, struct prediction *prediction, struct err *err);
+/* Adds to what a class took alone at a latency of memory longer by its queue_cycles. */
+void predict_add_sibling(const struct processor *processor, const struct class_curve *curve,
+	struct predicted_class *class);
+
 /* Again for classes whose queue_cycles have changed. */
 int predict_classes_queued(struct rppm *rppm, const struct processor *processor,
 	struct class_curve *curves, struct prediction *prediction, struct err *err);

@@ -54,6 +54,41 @@ void processor_settle(struct processor *processor)
 		processor->level_count++;
 }
 
+static uint32_t half(uint32_t value)
+{
+	return value - value / 2; /* what there is stays */
+}
+
+static void halve_cache(struct cache *cache)
+{
+	cache->bytes_per_s /= 2; /* of one core */
+	if (cache->shared_by > 1)
+		return;
+	cache->bytes -= cache->bytes / 2;
+	cache->ways = half(cache->ways);
+	cache->misses = half(cache->misses);
+}
+
+void processor_halve(const struct processor *processor, struct processor *ret)
+{
+	*ret = *processor;
+	uint32_t *const parts[] = { &ret->dispatch_width, &ret->rob, &ret->issue_queue,
+		&ret->memory_queue, &ret->vector_queue, &ret->vector_backlog, &ret->port_queue,
+		&ret->load_queue, &ret->store_queue, &ret->tlb.entries, &ret->tlb.ways,
+		&ret->tlb.second_entries, &ret->tlb.second_ways, &ret->tlb.walks,
+		&ret->targets.entries, &ret->targets.second_entries };
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		*parts[i] = half(*parts[i]);
+	for (unsigned i = 0; i < CODE_CLASSES; i++)
+		if (ret->units[i].interval == 1 && ret->units[i].latency > 0)
+			ret->units[i].interval = 2;
+	ret->core_bytes_per_s /= 2;
+	halve_cache(&ret->instruction);
+	for (uint32_t i = 0; i < ret->level_count; i++)
+		halve_cache(&ret->levels[i]);
+	ret->sibling_busy = 0;
+}
+
 static int mismatch(const char **ret_field, const char *field, struct err *err, const char *why)
 {
 	*ret_field = field;

@@ -148,6 +148,7 @@ struct processor {
 	double wake_cost_ns; /* of that, what the thread that lets it go is busy with */
 	double doze_ns; /* who waits for no longer has not slept: it goes on at once, at no cost */
 	double fault_ns; /* of the first touch of a page of fresh memory; 0: not counted */
+	double sibling_busy; /* share of the time that the other hardware thread of each core has somebody else's work */
 	struct power power;
 };
 
@@ -163,6 +164,12 @@ void processor_release(struct processor *processor);
 
 /* Writes it as a machine file; the stream's errors are the caller's to see. */
 void processor_write(const struct processor *processor, FILE *out);
+
+/*
+ * What a thread has of a core while its other hardware thread is at work, too: half of the window, of what is dispatched and of
+ * each pipelined port, and of the caches and tables that are the core's own. Borrows the texts: *ret is not released.
+ */
+void processor_halve(const struct processor *processor, struct processor *ret);
 
 /* From the core, of a hit in this level. */
 double cache_latency_cycles(const struct cache *cache, const struct processor *processor);

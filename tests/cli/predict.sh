@@ -25,7 +25,8 @@ for machine, ghz in zip(d["machines"], (2.5, 5)):
     # Main waits for the workers, worker-1 for worker-2.
     assert threads["main"]["cpi"]["sync"] > threads["worker-1"]["cpi"]["sync"] > threads["worker-2"]["cpi"]["sync"] - 0.01
     assert set(machine["cpi"]) == {"base", "branch", "icache", "l2", "llc", "memory", "coherence", "tlb",
-        "system", "sync"}
+        "system", "sibling", "sync"}
+    assert machine["alone_s"] == machine["predicted_s"] and machine["cpi"]["sibling"] == 0
 print([m["name"] for m in d["machines"]], [m["cores"] for m in d["machines"]])
 END
 
@@ -54,6 +55,17 @@ grep -q '</html>' out.html
 echo "--- a machine of one's own"
 sed 's/^cores: .*/cores: 3/; s/^name: .*/name: mine/' "$CORECAST_SOURCE/machines/base.yaml" >mine.yaml
 "$CORECAST" predict app.ccp -m mine.yaml | grep -o "on mine, 3 cores"
+
+echo "--- neighbours on its hardware threads"
+sed 's/^threads:/&\n  sibling_busy: 50%/' mine.yaml >beside.yaml
+"$CORECAST" predict app.ccp -m mine.yaml -m beside.yaml --json >json
+python3 - <<'END'
+import json
+alone, beside = json.load(open("json"))["machines"]
+assert beside["alone_s"] == alone["predicted_s"] < beside["predicted_s"] <= 1.4 * alone["predicted_s"]
+assert 0 < beside["cpi"]["sibling"] < beside["cpi"]["base"]
+END
+"$CORECAST" predict app.ccp -m beside.yaml | grep -o "others used 50% of what they can"
 
 echo "--- what is refused"
 refused() {

@@ -140,6 +140,7 @@ static void watched_cores_are_seen(void **state)
 		seen = core_watch_seen(watch);
 	assert_true(seen.width > 0 && seen.hz > 0);
 	assert_true(seen.shared >= 0 && seen.shared <= 1);
+	assert_true(seen.taken >= 0 && seen.taken <= 1);
 }
 
 static void without_a_watch_nothing_is_seen(void **state)

@@ -231,6 +231,45 @@ static void the_kernel_takes_its_time_where_a_machine_has_one(void **state)
 	prediction_release(&p);
 }
 
+/* Work that is as wide as the core takes twice its cycles on half of one: half of the time at either pace. */
+static void neighbours_take_half_of_the_core_in_their_time(void **state)
+{
+	(void)state;
+	struct script s;
+	make_fork_join(&s, false, false);
+	AUTO(rppm) struct rppm *rppm = load(&s);
+	struct processor machine = two_wide();
+	machine.sibling_busy = 0.5;
+	struct prediction p = predict(rppm, &machine);
+	assert_near((double)p.ns, 5e6 / 4 * 4 / 3, 0.01);
+	assert_near(p.threads[2].stack[CORE_BASE], 0.5, 0.01);
+	assert_near(p.threads[2].stack[CORE_SIBLING], 0.5 / 3, 0.01);
+	assert_near(p.threads[2].cpi, 2.0 / 3, 0.01);
+	prediction_release(&p);
+}
+
+/* Loads that all wait for memory's bandwidth: who has half a core waits as long. */
+static void neighbours_add_to_what_waits_for_memory(void **state)
+{
+	(void)state;
+	struct script s;
+	make_fork_join(&s, true, true);
+	AUTO(rppm) struct rppm *rppm = load(&s);
+	struct processor machine = two_wide();
+	machine.memory_bytes_per_s = 1e9;
+	struct prediction alone = predict(rppm, &machine);
+	machine.sibling_busy = 1;
+	struct prediction beside = predict(rppm, &machine);
+	assert_true(beside.ns >= alone.ns && (double)beside.ns < 1.1 * (double)alone.ns);
+	const struct predicted_thread *thread = &beside.threads[2];
+	double sum = 0;
+	for (unsigned i = 0; i < PREDICT_PARTS; i++)
+		sum += thread->stack[i];
+	assert_near(sum, thread->cpi, 1e-6);
+	prediction_release(&alone);
+	prediction_release(&beside);
+}
+
 static void a_class_without_traces_takes_what_another_threads_takes(void **state)
 {
 	(void)state;
@@ -344,6 +383,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_longest_chain_is_the_time),
 		cmocka_unit_test(the_kernel_takes_its_time_where_a_machine_has_one),
+		cmocka_unit_test(neighbours_take_half_of_the_core_in_their_time),
+		cmocka_unit_test(neighbours_add_to_what_waits_for_memory),
 		cmocka_unit_test(a_class_without_traces_takes_what_another_threads_takes),
 		cmocka_unit_test(bandwidth_is_shared),
 		cmocka_unit_test(work_of_no_class_is_told),

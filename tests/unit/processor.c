@@ -228,6 +228,25 @@ static void fields_are_set_by_name(void **state)
 	assert_null(machine_field_find("size"));
 }
 
+static void half_a_core_has_half_of_what_is_its_own(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(processor) struct processor p = { 0 };
+	AUTO_FREE char *text = read_machine("sapphire-rapids");
+	assert_int_equal(processor_parse("m", text, strlen(text), &p, NULL), 0);
+	p.sibling_busy = 0.7;
+	struct processor half; /* borrows */
+	processor_halve(&p, &half);
+	assert_int_equal(half.dispatch_width * 2, p.dispatch_width);
+	assert_int_equal(half.rob * 2, p.rob);
+	assert_int_equal(half.levels[0].bytes * 2, p.levels[0].bytes);
+	assert_int_equal(half.levels[2].bytes, p.levels[2].bytes); /* of several cores */
+	assert_int_equal(half.levels[0].latency, p.levels[0].latency);
+	assert_int_equal(half.units[CODE_ALU].interval, 2);
+	assert_int_equal(half.units[CODE_DIVIDE].interval, p.units[CODE_DIVIDE].interval);
+	assert_true(half.sibling_busy == 0 && half.memory_ns == p.memory_ns);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +256,7 @@ int main(void)
 		cmocka_unit_test(machines_are_written_as_they_were_read),
 		cmocka_unit_test(the_papers_five_have_the_same_peak),
 		cmocka_unit_test(fields_are_set_by_name),
+		cmocka_unit_test(half_a_core_has_half_of_what_is_its_own),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
