@@ -38,7 +38,7 @@ struct class_curve {
 	double cpi[2]; /* at memory's latency, and at PREDICT_LOADED times of it */
 	double queue_cycles; /* that is taken, on top of the former */
 	double cpi_now; /* with that, by the line between the two */
-	double sibling[2]; /* times as long as alone at either latency: predict_sibling.c */
+	double alone[2]; /* cpi[] without neighbours: predict_sibling.c */
 };
 enum { PREDICT_LOADED = 4 };
 

@@ -26,9 +26,10 @@ void predict_add_sibling(const struct processor *processor, const struct class_c
 	struct predicted_class *class)
 {
 	double step = (PREDICT_LOADED - 1) * processor->memory_ns * processor->frequency_hz / 1e9;
-	if (processor->sibling_busy > 0)
-		add(class, curve->sibling[0] + (curve->sibling[1] - curve->sibling[0]) *
-						       curve->queue_cycles / step);
+	double part = curve->queue_cycles / step;
+	double alone = curve->alone[0] + (curve->alone[1] - curve->alone[0]) * part;
+	if (processor->sibling_busy > 0 && alone > 0)
+		add(class, (curve->cpi[0] + (curve->cpi[1] - curve->cpi[0]) * part) / alone);
 }
 
 int predict_classes_beside(struct rppm *rppm, const struct processor *processor,
@@ -52,8 +53,8 @@ int predict_classes_beside(struct rppm *rppm, const struct processor *processor,
 		struct predicted_class *class = &prediction->classes[i];
 		struct class_curve *curve = &curves[i];
 		for (unsigned k = 0; k < 2; k++) {
-			curve->sibling[k] = slowdown(curve->cpi[k], slow[i].cpi[k], busy);
-			curve->cpi[k] *= curve->sibling[k];
+			curve->alone[k] = curve->cpi[k];
+			curve->cpi[k] *= slowdown(curve->cpi[k], slow[i].cpi[k], busy);
 		}
 		curve->cpi_now = curve->cpi[0];
 		add(class, slowdown(class->cpi, halved.classes[i].cpi, busy));
