@@ -376,6 +376,10 @@ static int add_counted(struct build *build)
 		{ build->channels.told_waits, "waits at conditions whose meaning was not found",
 			": they wait for the signals of those who ended them, as often as recorded",
 			"" },
+		{ build->channels.left_out, "conditions at which all who came waited",
+			": what is counted there seems to be counted elsewhere, too, where nothing "
+			"was seen; nobody waits for them in the model",
+			"" },
 		{ build->channels.guessed_capacities, "queues that were never full",
 			": how many items they hold is a guess, that of a queue used from the same "
 			"code",
@@ -495,12 +499,13 @@ static int make(struct build *build, struct err *err)
 	build_tickers_find(&build->trace);
 	if (code == 0)
 		code = build_give_back_cut(&build->trace);
-	if (build->opts.by_signals)
+	if (build->opts.conds == BUILD_BY_SIGNALS)
 		forget_meanings(build);
 	leave_out_waking(build);
 	build_take_off(build);
 	if (code == 0)
-		code = build_steps_by_meaning(&build->trace, build->meaning, &build->channels);
+		code = build_steps_by_meaning(
+			&build->trace, build->meaning, &build->opts, &build->channels);
 	if (code == 0)
 		code = build_semaphores_by_use(&build->trace);
 	if (code == 0)
@@ -510,6 +515,8 @@ static int make(struct build *build, struct err *err)
 	leave_out_switches(build); /* before waits for requests become gets of a queue */
 	if (code == 0)
 		code = build_requests_find(&build->trace, &build->requests);
+	if (code == 0 && build->requests.arrivals != BUILD_NONE)
+		build_leave_out_shutdown(&build->trace);
 	if (code == 0)
 		build->has_limit = build_limits_find(&build->trace);
 	build_leave_out_own_signals(&build->trace);
@@ -570,4 +577,9 @@ int build_model(struct build *build, struct model **ret, struct err *err)
 	if (code == 0)
 		*ret = TAKE(build->model);
 	return code;
+}
+
+uint32_t build_slow_paths(const struct build *build)
+{
+	return build->channels.slow_paths;
 }

@@ -29,13 +29,25 @@ struct build_place {
 	uint32_t line;
 };
 
+/* What conditions are made of. */
+enum build_conds {
+	BUILD_BY_MEANING,
+	/*
+	 * Without one at which everybody who came to get something had to wait, as if what is counted there was counted, and
+	 * mostly found, without the mutex (an atomic counter of idle threads): its waits and signals are only the rest of that.
+	 */
+	BUILD_WITHOUT_SLOW_PATH,
+	BUILD_BY_SIGNALS, /* they have no meaning: who waits for one waits for the signals of others (told.h) */
+};
+
 struct build_opts {
 	const char *name; /* of the model; borrowed until build_free() */
 	uint32_t cores; /* that the run had; 0: not known */
 	struct trace_wakes wakes; /* of the recorded machine, where the events do not tell */
 	struct trace_others others; /* what others had of its cores; of no length: not known */
 	double took_s; /* that the same run takes without a recorder; 0: not known */
-	bool by_signals; /* conditions have no meaning: who waits for one waits for the signals of others (told.h) */
+	enum build_conds conds;
+	uint32_t slow_path; /* that is left out: from 0, below build_slow_paths() */
 	bool is_forced; /* a model also of a recording in which locks were not seen: waits at them sleep */
 	/* May be NULL: then code and objects have numbers. */
 	struct build_place (*find)(void *context, const char *module, uint64_t address);
@@ -57,5 +69,8 @@ struct event_sink build_sink(struct build *build);
  * to build from (no threads, or, unless forced, a recording from the kernel, which does not see locks); -ENOMEM.
  */
 int build_model(struct build *build, struct model **ret, struct err *err);
+
+/* Afterwards: conditions of the kind that BUILD_WITHOUT_SLOW_PATH leaves out. */
+uint32_t build_slow_paths(const struct build *build);
 
 #endif

@@ -16,6 +16,7 @@
 #include "builder/pool.h"
 #include "builder/requests.h"
 #include "builder/semaphores.h"
+#include "builder/shutdown.h"
 #include "builder/signals.h"
 #include "builder/steps.h"
 #include "builder/tasks.h"

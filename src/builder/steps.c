@@ -84,8 +84,24 @@ static uint32_t find_room(const struct meaning *meaning, size_t items)
 	return BUILD_NONE;
 }
 
-static int make_channels(
-	struct build_trace *trace, const struct meaning *meaning, struct build_channels *ret)
+/* Nobody who came found anything. */
+static bool is_slow_path(const struct meaning *meaning, size_t cond)
+{
+	size_t count, conds;
+	const struct meaning_section *sections = meaning_sections(meaning, &count);
+	uint64_t gets = 0;
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < sections[i].part_count; j++)
+			if (sections[i].parts[j].cond == cond &&
+				sections[i].parts[j].role == MEANING_GETS)
+				gets += sections[i].executions;
+	const struct meaning_cond *of = &meaning_conds(meaning, &conds)[cond];
+	return of->kind == MEANING_QUEUE && gets > 0 &&
+	       (double)of->waits >= MEANING_EXPLAINED * (double)gets;
+}
+
+static int make_channels(struct build_trace *trace, const struct meaning *meaning,
+	const struct build_opts *opts, struct build_channels *ret)
 {
 	const struct meaning_cond *conds = meaning_conds(meaning, &ret->count);
 	ret->items = calloc(ret->count + 1, sizeof *ret->items);
@@ -119,6 +135,11 @@ static int make_channels(
 		channel->is_barrier = conds[i].kind == MEANING_BARRIER;
 		if (is_room[i] || (!is_queue && !channel->is_barrier))
 			continue;
+		if (is_slow_path(meaning, i) && ret->slow_paths++ == opts->slow_path &&
+			opts->conds == BUILD_WITHOUT_SLOW_PATH) {
+			ret->left_out++;
+			continue;
+		}
 		channel->initial = conds[i].initial;
 		channel->participants = conds[i].participants;
 		if (build_channel_add_object(trace, &conds[i],
@@ -306,6 +327,24 @@ static bool skips_try(struct rewrite *r, const struct meaning_section *section)
 	return is_refused;
 }
 
+/* Whether it is a section in which the thread waited in vain, and got nothing: all of it is left out. */
+static bool skips_vain(struct rewrite *r, const struct meaning_section *section)
+{
+	const struct build_step *steps = r->thread->steps;
+	size_t end = r->at;
+	if (!section || !meaning_is_vain(r->meaning, steps[r->at].section))
+		return false;
+	while (end < r->thread->step_count &&
+		!(steps[end].op == STEP_UNLOCK && steps[end].object == steps[r->at].object))
+		end++;
+	if (end == r->thread->step_count)
+		return false;
+	for (; r->at < end; r->at++)
+		r->cpu_ns += steps[r->at].cpu_ns;
+	r->cpu_ns += steps[end].cpu_ns;
+	return true;
+}
+
 static int rewrite_lock(struct rewrite *r, struct build_step step)
 {
 	const struct build_object *mutex = &r->trace->objects[step.object];
@@ -313,7 +352,7 @@ static int rewrite_lock(struct rewrite *r, struct build_step step)
 		mutex->what == WHAT_MUTEX
 			? meaning_find(r->meaning, mutex->pid, mutex->address, step.site)
 			: NULL;
-	if (section && skips_try(r, section))
+	if (section && (skips_try(r, section) || skips_vain(r, section)))
 		return 0;
 	if (section && rewrite_marks(r, &step, section) < 0)
 		return -ENOMEM;
@@ -448,10 +487,10 @@ static int rewrite_thread(struct rewrite *r)
 	return 0;
 }
 
-int build_steps_by_meaning(
-	struct build_trace *trace, const struct meaning *meaning, struct build_channels *ret)
+int build_steps_by_meaning(struct build_trace *trace, const struct meaning *meaning,
+	const struct build_opts *opts, struct build_channels *ret)
 {
-	int code = make_channels(trace, meaning, ret);
+	int code = make_channels(trace, meaning, opts, ret);
 	AUTO_FREE bool *are_known = calloc(ret->count + 1, sizeof *are_known);
 	if (!are_known)
 		return -ENOMEM;

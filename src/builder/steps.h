@@ -14,6 +14,7 @@
 #ifndef BUILDER_STEPS_H
 #define BUILDER_STEPS_H
 
+#include "builder/build.h"
 #include "builder/trace.h"
 #include "meaning/meaning.h"
 
@@ -37,6 +38,8 @@ struct build_channels {
 	uint64_t
 		guessed_capacities; /* nobody waited for room: another queue's, used from the same code */
 	uint64_t failed_tries;
+	uint32_t slow_paths; /* conditions at which all who came waited */
+	uint64_t left_out; /* of these */
 };
 
 void build_channels_release(struct build_channels *channels);
@@ -46,7 +49,7 @@ int build_channel_add_object(
 	struct build_trace *trace, const struct meaning_cond *cond, uint8_t what, uint32_t *ret);
 
 /* Changes the steps of all threads. 0 or -ENOMEM. */
-int build_steps_by_meaning(
-	struct build_trace *trace, const struct meaning *meaning, struct build_channels *ret);
+int build_steps_by_meaning(struct build_trace *trace, const struct meaning *meaning,
+	const struct build_opts *opts, struct build_channels *ret);
 
 #endif

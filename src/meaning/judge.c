@@ -133,9 +133,10 @@ static int judge_by_siblings(struct judge *judge)
 int meaning_judge(struct meaning *meaning)
 {
 	meaning->refused = calloc(meaning->section_count / 8 + 1, 1);
+	meaning->vain = calloc(meaning->section_count / 8 + 1, 1);
 	AUTO_FREE uint8_t *roles = calloc(meaning->type_count + 1, 1);
 	AUTO_FREE uint8_t *is_first = calloc(meaning->type_count + 1, 1);
-	if (!meaning->refused || !roles || !is_first)
+	if (!meaning->refused || !meaning->vain || !roles || !is_first)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < meaning->cond_count; i++) {
 		struct judge judge = {

@@ -43,6 +43,7 @@ void meaning_free(struct meaning *meaning)
 	free(meaning->uses);
 	free(meaning->needs);
 	free(meaning->refused);
+	free(meaning->vain);
 	map_release(&meaning->type_index);
 	map_release(&meaning->mutex_index);
 	map_release(&meaning->thread_index);
@@ -369,10 +370,19 @@ bool meaning_is_exempt(
 	return given;
 }
 
+static bool is_set(const struct meaning *meaning, const uint8_t *bits, uint64_t section)
+{
+	return section < meaning->section_count && bits && (bits[section / 8] >> (section % 8) & 1);
+}
+
 bool meaning_is_refused(const struct meaning *meaning, uint64_t section)
 {
-	return section < meaning->section_count && meaning->refused &&
-	       (meaning->refused[section / 8] >> (section % 8) & 1);
+	return is_set(meaning, meaning->refused, section);
+}
+
+bool meaning_is_vain(const struct meaning *meaning, uint64_t section)
+{
+	return is_set(meaning, meaning->vain, section);
 }
 
 void meaning_mark_refused(struct meaning *meaning, uint64_t section)

@@ -180,6 +180,12 @@ void meaning_forget(struct meaning *meaning, uint32_t cond);
  */
 bool meaning_is_refused(const struct meaning *meaning, uint64_t section);
 
+/*
+ * Did it come to get, wait once, and go on with nothing since another one had come between? Such sections do not wait again
+ * themselves: their thread comes back. It is as if this one had not been.
+ */
+bool meaning_is_vain(const struct meaning *meaning, uint64_t section);
+
 /* Items that this section (see meaning_is_refused()) took of a drain; of a queue with puts_taken, that it put. */
 uint64_t meaning_taken(const struct meaning *meaning, uint32_t cond, uint64_t section);
 

@@ -67,7 +67,7 @@ struct meaning {
 	size_t need_count, need_capacity;
 	struct map exempt; /* condition, section -> sections of other types counted when it ended */
 	uint64_t section_count;
-	uint8_t *refused; /* a bit for each section */
+	uint8_t *refused, *vain; /* a bit for each section */
 	struct map taken; /* of drains: condition, section -> items */
 };
 

@@ -19,6 +19,7 @@ struct hypothesis {
 	uint64_t closing_put; /* after so many puts it is closed; 0: not by that */
 	bool is_closed;
 	bool must_tell; /* who signals nothing found no room, and puts nothing */
+	bool once; /* who has waited and finds nothing goes on with nothing */
 	bool by_signals; /* each signal is an item; who signals nothing puts nothing */
 	uint64_t capacity; /* of the room, if it is known */
 	int64_t most, left; /* items */
@@ -81,6 +82,17 @@ static void mark_refused(const struct judge *judge, const struct meaning_entry *
 		meaning_mark_refused(judge->m, entry->section);
 }
 
+static void mark_vain(const struct judge *judge, const struct meaning_entry *entry, bool marks)
+{
+	if (marks)
+		judge->m->vain[entry->section / 8] |= (uint8_t)(1 << entry->section % 8);
+}
+
+static bool is_vain(const struct hypothesis *h, const struct meaning_entry *entry, int64_t items)
+{
+	return h->once && entry->has_waited && items < (int64_t)h->get_items && !h->is_closed;
+}
+
 /* Counts the decisions that the hypothesis explains; marks those refused if asked. */
 static void play(const struct judge *judge, struct hypothesis *h, bool marks)
 {
@@ -125,6 +137,10 @@ static void play(const struct judge *judge, struct hypothesis *h, bool marks)
 				break;
 			}
 			h->decisions++;
+			if (is_vain(h, entry, items)) {
+				mark_vain(judge, entry, marks);
+				break;
+			}
 			h->explained += is_enough || h->is_closed;
 			if (is_enough || !h->is_closed)
 				items -= h->get_items;
@@ -152,6 +168,15 @@ static int try_queue(
 		return 0;
 	*best = h;
 	return 0;
+}
+
+/* One item each, of a queue that is empty at first, whose sections wait once. */
+static void try_once(const struct judge *judge, struct hypothesis *best)
+{
+	struct hypothesis h = { .put_items = 1, .get_items = 1, .once = true };
+	play(judge, &h, false);
+	if (share(&h) > share(best))
+		*best = h;
 }
 
 /* Sections of one type may put several, or none: as many as they signal. */
@@ -198,6 +223,8 @@ static int try_counts(const struct judge *judge, struct hypothesis *best)
 {
 	uint64_t puts = judge_executions(judge, ROLE_PUT), gets = judge_executions(judge, ROLE_GET);
 	int code = try_queue(judge, 1, 1, best);
+	if (code == 0 && share(best) < MEANING_EXPLAINED)
+		try_once(judge, best);
 	if (code < 0 || share(best) >= MEANING_EXPLAINED || puts == 0 || gets == 0)
 		return code;
 	uint64_t each = puts > gets ? (puts + gets / 2) / gets : (gets + puts / 2) / puts;

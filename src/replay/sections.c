@@ -67,7 +67,9 @@ int replay_section_begin(struct replay *replay, struct load_thread *thread, stru
 	hold->decisions = thread->count;
 	for (size_t i = 0; hold->section && i < hold->section->part_count; i++) {
 		const struct meaning_part *part = &hold->section->parts[i];
-		if (!is_decision((uint8_t)part->role))
+		if (!is_decision((uint8_t)part->role) ||
+			(part->role == MEANING_GETS &&
+				meaning_is_vain(replay->opts.meaning, number)))
 			continue;
 		if (push_part(replay, thread, hold, part, STEP_DECIDE) < 0)
 			return -ENOMEM;

@@ -53,10 +53,10 @@ static void wait_and_tell(struct script *s, uint32_t turns, uint64_t woken_after
 }
 
 /* A queue, in which the consumer waits for each item. */
-static struct model *consumer(bool by_signals)
+static struct model *consumer(enum build_conds conds)
 {
-	struct script s = begin_with(
-		&(struct build_opts){ .name = "test", .cores = 4, .by_signals = by_signals }, 1);
+	struct script s =
+		begin_with(&(struct build_opts){ .name = "test", .cores = 4, .conds = conds }, 1);
 	for (int i = 0; i < ROUNDS; i++)
 		wait_and_tell(&s, 0, 0);
 	return finish(&s, 1);
@@ -65,8 +65,8 @@ static struct model *consumer(bool by_signals)
 static void a_meaning_can_be_left_aside(void **state)
 {
 	(void)state;
-	AUTO(model) struct model *by_meaning = consumer(false);
-	AUTO(model) struct model *by_signals = consumer(true);
+	AUTO(model) struct model *by_meaning = consumer(BUILD_BY_MEANING);
+	AUTO(model) struct model *by_signals = consumer(BUILD_BY_SIGNALS);
 	const struct model_fragment *get = fragment_of(by_meaning, 0, MODEL_GET);
 	assert_non_null(get);
 	assert_false(by_meaning->objects[get->object].are_signals);
