@@ -97,6 +97,45 @@ static void few_requests_over_connections_are_part_of_them(void **state)
 	assert_int_equal(model->recorded.descriptors, 20);
 }
 
+static void pause_for(struct script *s, uint32_t tid, uint64_t ns)
+{
+	op(s, tid, EVENT_WAIT, WHAT_SLEEP, 0, 40);
+	s->now_ns += ns;
+	op(s, tid, EVENT_PASS, WHAT_SLEEP, 0, 40);
+}
+
+/* A server that looks now and then whether it shall end, and then takes its time for that. */
+static void how_a_server_ends_is_no_part_of_serving(void **state)
+{
+	(void)state;
+	struct script s = begin(1);
+	for (uint64_t i = 1; i <= 60; i++) {
+		wait_for_input(&s, 1);
+		s.now_ns += 40000 + i % 7 * 20000;
+		op(&s, 1, EVENT_PASS, WHAT_IO, 0, 30);
+		request(&s, 1, EVENT_REQUEST_BEGIN, 5, i, 0);
+		work(&s, 1, 9000);
+		s.now_ns += 9000;
+		request(&s, 1, EVENT_REQUEST_END, 5, i, 0);
+		if (i % 12 == 0)
+			pause_for(&s, MAIN, 1000);
+	}
+	wait_for_input(&s, 1);
+	pause_for(&s, MAIN, 1000);
+	pause_for(&s, MAIN, 50000000);
+	locked(&s, MAIN, OTHER_LOCK, 60);
+	op(&s, 1, EVENT_PASS, WHAT_IO, 0, 30);
+	locked(&s, 1, OTHER_LOCK, 70);
+	AUTO(model) struct model *model = finish(&s, 1);
+	assert_int_equal(model->source_count, 1);
+	for (size_t i = 0; i < model->group_count; i++)
+		assert_null(fragment_of(model, i, MODEL_LOCK));
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known && fit.is_open);
+	assert_true(fabs(fit.simulated_per_s / fit.measured_per_s - 1) < 0.15);
+}
+
 /* Connections that are let in by fours, when descriptors are free again. */
 static void who_waited_for_descriptors_came_at_random(void **state)
 {
@@ -307,6 +346,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_over_connections_have_clients_that_think),
+		cmocka_unit_test(how_a_server_ends_is_no_part_of_serving),
 		cmocka_unit_test(few_requests_over_connections_are_part_of_them),
 		cmocka_unit_test(who_waited_for_descriptors_came_at_random),
 		cmocka_unit_test(a_thread_for_each_request_gets_it),

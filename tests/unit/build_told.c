@@ -78,6 +78,17 @@ static void a_meaning_can_be_left_aside(void **state)
 	assert_true(fit.is_known);
 }
 
+/* Of somebody who waits now and then, and always when he comes: perhaps he looked before, where nobody sees it. */
+static void a_slow_path_can_be_left_out(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *without = consumer(BUILD_WITHOUT_SLOW_PATH);
+	assert_null(fragment_of(without, 0, MODEL_GET));
+	assert_null(fragment_of(without, 1, MODEL_PUT));
+	assert_null(fragment_of(without, 0, MODEL_SLEEP));
+	assert_true(has_note(without, "at which all who came waited (1)"));
+}
+
 static struct model *told(uint64_t woken_after_ns)
 {
 	struct script s = begin(1);
@@ -299,6 +310,7 @@ int main(void)
 		cmocka_unit_test(who_is_told_waits_for_that),
 		cmocka_unit_test(other_waits_sleep),
 		cmocka_unit_test(a_meaning_can_be_left_aside),
+		cmocka_unit_test(a_slow_path_can_be_left_out),
 		cmocka_unit_test(who_is_woken_at_a_futex_waits_for_that),
 		cmocka_unit_test(a_capacity_that_was_not_seen_is_said_to_be_a_guess),
 		cmocka_unit_test(spinning_outside_of_what_is_recorded_is_told),

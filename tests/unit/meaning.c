@@ -546,6 +546,55 @@ static void what_explains_no_wait_explains_nothing(void **state)
 	meaning_free(s.meaning);
 }
 
+/*
+ * Two take items, each of which wakes one; one takes what the other was woken for, which does not look again in the same
+ * section, but comes back. Returns the number of the section that waited in vain.
+ */
+static uint64_t take_what_another_was_woken_for(struct script *s, uint64_t *sections)
+{
+	lock(s, 2, GET_SITE);
+	uint64_t vain = (*sections)++;
+	wait_begin(s, 2, HAS_ITEM);
+	lock_and_signal(s, 1, PUT_SITE, HAS_ITEM);
+	lock(s, 3, GET_SITE);
+	unlock(s, 3);
+	*sections += 2;
+	wait_end(s, 2, HAS_ITEM, 0);
+	unlock(s, 2);
+	return vain;
+}
+
+static void take_after_waiting(struct script *s, uint32_t tid, uint64_t *sections)
+{
+	lock(s, tid, GET_SITE);
+	wait_begin(s, tid, HAS_ITEM);
+	lock_and_signal(s, 1, PUT_SITE, HAS_ITEM);
+	wait_end(s, tid, HAS_ITEM, 0);
+	unlock(s, tid);
+	*sections += 2;
+}
+
+static void who_waits_once_may_have_waited_in_vain(void **state)
+{
+	(void)state;
+	struct script s = begin();
+	uint64_t sections = 0, vain[3];
+	for (int i = 0; i < 3; i++) {
+		for (uint32_t k = 0; k < 40; k++)
+			take_after_waiting(&s, 2 + k % 2, &sections);
+		vain[i] = take_what_another_was_woken_for(&s, &sections);
+	}
+	take_after_waiting(&s, 2, &sections);
+	const struct meaning_cond *cond = finish(&s, HAS_ITEM);
+	assert_int_equal(cond->kind, MEANING_QUEUE);
+	assert_int_equal(cond->initial, 0);
+	assert_int_equal(role_of(&s, GET_SITE, HAS_ITEM), MEANING_GETS);
+	for (uint64_t i = 0; i < sections; i++)
+		assert_int_equal(meaning_is_vain(s.meaning, i),
+			i == vain[0] || i == vain[1] || i == vain[2]);
+	meaning_free(s.meaning);
+}
+
 static void a_meaning_can_be_forgotten(void **state)
 {
 	(void)state;
@@ -729,6 +778,7 @@ int main(void)
 		cmocka_unit_test(a_condition_may_have_two_mutexes),
 		cmocka_unit_test(a_wait_that_timed_out_is_no_evidence),
 		cmocka_unit_test(what_explains_no_wait_explains_nothing),
+		cmocka_unit_test(who_waits_once_may_have_waited_in_vain),
 		cmocka_unit_test(a_meaning_can_be_forgotten),
 		cmocka_unit_test(a_get_may_take_several_up_to_a_limit),
 		cmocka_unit_test(a_get_may_take_all),
