@@ -16,7 +16,7 @@ grep nowhere stderr >/dev/null
 # Main marks alone while all others wait: of four cores three are idle then, of two one.
 "$CORECAST" measure --stalls modelled -n 2-6 -r 2 -o runs.csv -- \
 	"$CORECAST_BUILD/examples/bottlenecks/serial" -t '{n}' -s 0.02 >summary 2>stderr
-columns=core,branch,icache,l2,llc,memory,coherence,tlb,system,sync
+columns=core,branch,icache,l2,llc,memory,coherence,tlb,system,sibling,sync
 grep '^threads,' runs.csv | grep -o 'stall:.*' | sed 's/stall:modelled_//g' | grep -x "$columns" >/dev/null
 grep -v '^#' runs.csv | awk -F, '
 	NR == 1 { for (i = 1; i <= NF; i++) place[$i] = i; next }
@@ -24,7 +24,7 @@ grep -v '^#' runs.csv | awk -F, '
 		sync = $place["stall:modelled_sync"]; core = $place["stall:modelled_core"]
 		if (($1 in seen) && seen[$1] != sync) { print "repeats differ at " $1; exit 1 }
 		seen[$1] = sync; work[$1] = core
-		for (i = place["stall:modelled_core"]; i < place["stall:modelled_core"] + 10; i++)
+		for (i = place["stall:modelled_core"]; i < place["stall:modelled_core"] + 11; i++)
 			if ($i !~ /^[0-9.e+]+$/) { print "not a number: " $i; exit 1 }
 	}
 	END {
