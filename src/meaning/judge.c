@@ -27,6 +27,9 @@ static int judge_cond(struct judge *judge)
 	cond->kind = cond->waits > 0 ? MEANING_UNKNOWN : MEANING_UNUSED;
 	if (!index || use->signaller_count == 0)
 		return 0;
+	/* Sections that wait, tell others, and wait again: none of them is one decision. */
+	if ((double)use->turns > (1 - MEANING_EXPLAINED) * (double)cond->waits)
+		return 0;
 	judge->mutex = &m->mutexes[*index];
 	judge_set_roles(judge, use);
 	int code = judge_order(judge);

@@ -201,6 +201,8 @@ static int cond_wait(struct meaning *m, struct meaning_thread *thread, const str
 		log_add(m, mutex, entry) < 0)
 		return -ENOMEM;
 	m->conds[cond].waits++;
+	use->turns += open->wait > 0 && open->has_told;
+	open->has_told = false;
 	open->wait = m->mutexes[mutex].count;
 	open->is_timed_out = false;
 	return 0;
@@ -237,7 +239,7 @@ static int cond_signal(struct meaning *m, struct meaning_thread *thread, const s
 		section = &thread->open[thread->open_count - 1];
 	if (section->mutex == UINT32_MAX || !thread->has_locked)
 		return 0;
-	section->has_signalled = true;
+	section->has_signalled = section->has_told = true;
 	if (section->end > 0)
 		m->mutexes[section->mutex].log[section->end - 1].has_signalled = true;
 	struct meaning_use *use = &m->uses[cond];

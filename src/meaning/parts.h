@@ -34,6 +34,7 @@ struct meaning_open {
 	size_t wait; /* the last one in the mutex's log, plus 1 */
 	bool is_timed_out, has_signalled;
 	size_t end; /* its END in the mutex's log, plus 1 */
+	bool has_told; /* since its last wait: it has signalled some condition */
 };
 
 struct meaning_thread {
@@ -50,6 +51,8 @@ struct meaning_use {
 	uint32_t *waiters, *signallers;
 	size_t waiter_count, waiter_capacity, signaller_count, signaller_capacity;
 	uint64_t signals; /* that were no broadcasts */
+	uint64_t
+		turns; /* waits in sections that have waited before and told others something since */
 };
 
 struct meaning {

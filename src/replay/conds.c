@@ -14,7 +14,7 @@ static void note(uint32_t *first, bool *are_several, uint32_t index)
 
 /*
  * It was woken, looked, and waits again in the same section: what it waits for was not what that signal told of, which on
- * other cores it need not wait for.
+ * other cores it need not wait for. But who told others something in between had done something (a turn of its own).
  */
 static void forget_vain_wait(struct load_thread *thread, struct load_hold *hold, uint32_t object)
 {
@@ -102,11 +102,14 @@ int conds_resolve(struct replay *replay, uint32_t index, uint64_t woken_ns)
 int conds_signal(struct replay *replay, uint32_t index, uint32_t object, const struct event *event)
 {
 	struct load_object *cond = &replay->objects[object];
+	struct load_thread *thread = &replay->threads[index];
+	for (size_t i = 0; i < thread->hold_count; i++)
+		thread->holds[i].ordered_wait = 0;
 	if (cond->meaning != UINT32_MAX &&
 		!section_waits_by_order(
 			replay, object)) /* the section that it belongs to provides */
 		return 0;
-	struct step *step = load_push(&replay->threads[index], STEP_SIGNAL);
+	struct step *step = load_push(thread, STEP_SIGNAL);
 	if (!step)
 		return -ENOMEM;
 	step->object = object;

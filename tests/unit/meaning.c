@@ -595,6 +595,28 @@ static void who_waits_once_may_have_waited_in_vain(void **state)
 	meaning_free(s.meaning);
 }
 
+/* Two take turns, each in one section that lasts: they wait, tell the other one, and wait again. */
+static void sections_of_several_turns_have_no_meaning(void **state)
+{
+	(void)state;
+	struct script s = begin();
+	lock(&s, 1, GET_SITE);
+	wait_begin(&s, 1, HAS_ITEM);
+	lock(&s, 2, GET_SITE);
+	for (uint32_t i = 0; i < 40; i++) {
+		uint32_t mine = 2 - i % 2, other = 3 - mine;
+		signal_one(&s, mine, HAS_ITEM);
+		wait_begin(&s, mine, HAS_ITEM);
+		wait_end(&s, other, HAS_ITEM, 0);
+	}
+	signal_one(&s, 2, HAS_ITEM);
+	unlock(&s, 2);
+	wait_end(&s, 1, HAS_ITEM, 0);
+	unlock(&s, 1);
+	assert_int_equal(finish(&s, HAS_ITEM)->kind, MEANING_UNKNOWN);
+	meaning_free(s.meaning);
+}
+
 static void a_meaning_can_be_forgotten(void **state)
 {
 	(void)state;
@@ -779,6 +801,7 @@ int main(void)
 		cmocka_unit_test(a_wait_that_timed_out_is_no_evidence),
 		cmocka_unit_test(what_explains_no_wait_explains_nothing),
 		cmocka_unit_test(who_waits_once_may_have_waited_in_vain),
+		cmocka_unit_test(sections_of_several_turns_have_no_meaning),
 		cmocka_unit_test(a_meaning_can_be_forgotten),
 		cmocka_unit_test(a_get_may_take_several_up_to_a_limit),
 		cmocka_unit_test(a_get_may_take_all),
