@@ -136,10 +136,8 @@ static int make_channels(struct build_trace *trace, const struct meaning *meanin
 		if (is_room[i] || (!is_queue && !channel->is_barrier))
 			continue;
 		if (is_slow_path(meaning, i) && ret->slow_paths++ == opts->slow_path &&
-			opts->conds == BUILD_WITHOUT_SLOW_PATH) {
-			ret->left_out++;
+			opts->conds == BUILD_WITHOUT_SLOW_PATH)
 			continue;
-		}
 		channel->initial = conds[i].initial;
 		channel->participants = conds[i].participants;
 		if (build_channel_add_object(trace, &conds[i],
@@ -203,6 +201,8 @@ static int rewrite_part(struct rewrite *r, struct build_step *lock, const struct
 	if (channel->object == BUILD_NONE || only_stops(r, cond))
 		return 0;
 	if (part->role == MEANING_PUTS && is_refused_put(r, lock, cond))
+		return 0;
+	if (part->role == MEANING_GETS && meaning_is_vain(r->meaning, lock->section))
 		return 0;
 	step.object = channel->object;
 	step.count = 1;
@@ -303,6 +303,14 @@ static int turn_of(const struct meaning_part *part)
 	return part->is_first ? 0 : 2;
 }
 
+/* Goes on behind the old step `last`: only the CPU time remains of what is before. */
+static void leave_out_to(struct rewrite *r, size_t last)
+{
+	for (; r->at < last; r->at++)
+		r->cpu_ns += r->thread->steps[r->at].cpu_ns;
+	r->cpu_ns += r->thread->steps[last].cpu_ns;
+}
+
 /*
  * Whether the thread finds no room, sleeps and tries again: that it waits for room, of which it hears a part of a pause late. The
  * section and the sleep are left out.
@@ -321,27 +329,24 @@ static bool skips_try(struct rewrite *r, const struct meaning_section *section)
 	for (size_t i = 0; i < section->part_count; i++)
 		is_refused |= section->parts[i].role == MEANING_PUTS &&
 			      is_refused_put(r, &steps[0], &conds[section->parts[i].cond]);
-	for (size_t i = 0; is_refused && i < 3; i++)
-		r->cpu_ns += steps[i].cpu_ns;
-	r->at += is_refused ? 2 : 0;
+	if (is_refused)
+		leave_out_to(r, r->at + 2);
 	return is_refused;
 }
 
-/* Whether it is a section in which the thread waited in vain, and got nothing: all of it is left out. */
+/* Whether all that the thread does in the section is to wait in vain: it is left out. */
 static bool skips_vain(struct rewrite *r, const struct meaning_section *section)
 {
 	const struct build_step *steps = r->thread->steps;
-	size_t end = r->at;
-	if (!section || !meaning_is_vain(r->meaning, steps[r->at].section))
+	size_t end = r->at + 1;
+	if (!has_role(section, MEANING_GETS) || !meaning_is_vain(r->meaning, steps[r->at].section))
 		return false;
-	while (end < r->thread->step_count &&
-		!(steps[end].op == STEP_UNLOCK && steps[end].object == steps[r->at].object))
+	while (end < r->thread->step_count && steps[end].op == STEP_COND_WAIT)
 		end++;
-	if (end == r->thread->step_count)
+	if (end == r->thread->step_count || steps[end].op != STEP_UNLOCK ||
+		steps[end].object != steps[r->at].object)
 		return false;
-	for (; r->at < end; r->at++)
-		r->cpu_ns += steps[r->at].cpu_ns;
-	r->cpu_ns += steps[end].cpu_ns;
+	leave_out_to(r, end);
 	return true;
 }
 

@@ -39,7 +39,6 @@ struct build_channels {
 		guessed_capacities; /* nobody waited for room: another queue's, used from the same code */
 	uint64_t failed_tries;
 	uint32_t slow_paths; /* conditions at which all who came waited */
-	uint64_t left_out; /* of these */
 };
 
 void build_channels_release(struct build_channels *channels);

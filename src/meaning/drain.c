@@ -66,7 +66,7 @@ static int play(const struct judge *judge, struct drain *d, bool keeps)
 		if (keeps && judge_note_items(judge, entry->section, taken) < 0)
 			return -ENOMEM;
 		if (keeps && taken == 0 && is_closed)
-			meaning_mark_refused(judge->m, entry->section);
+			meaning_mark(judge->m->refused, entry->section);
 	}
 	return 0;
 }

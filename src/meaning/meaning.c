@@ -387,9 +387,9 @@ bool meaning_is_vain(const struct meaning *meaning, uint64_t section)
 	return is_set(meaning, meaning->vain, section);
 }
 
-void meaning_mark_refused(struct meaning *meaning, uint64_t section)
+void meaning_mark(uint8_t *bits, uint64_t section)
 {
-	meaning->refused[section / 8] |= (uint8_t)(1 << section % 8);
+	bits[section / 8] |= (uint8_t)(1 << section % 8);
 }
 
 uint64_t meaning_taken(const struct meaning *meaning, uint32_t cond, uint64_t section)

@@ -104,7 +104,8 @@ double judge_share(
 /* Whether nobody of the other types that put comes after it; it is the last to put, or closes the queue. */
 bool judge_comes_last(const struct judge *judge, uint32_t type);
 /* This section went on without what it came for. */
-void meaning_mark_refused(struct meaning *meaning, uint64_t section);
+/* Of meaning.refused, or meaning.vain. */
+void meaning_mark(uint8_t *bits, uint64_t section);
 /* Who waits gets, who signals puts. */
 void judge_set_roles(const struct judge *judge, const struct meaning_use *use);
 /* Of all sections of that role. */

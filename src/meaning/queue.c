@@ -76,16 +76,11 @@ static int find_first(const struct judge *judge, struct hypothesis *h)
 	return code < 0 ? code : 0;
 }
 
-static void mark_refused(const struct judge *judge, const struct meaning_entry *entry, bool marks)
+/* In meaning.refused or .vain. */
+static void mark(uint8_t *bits, const struct meaning_entry *entry, bool marks)
 {
 	if (marks)
-		meaning_mark_refused(judge->m, entry->section);
-}
-
-static void mark_vain(const struct judge *judge, const struct meaning_entry *entry, bool marks)
-{
-	if (marks)
-		judge->m->vain[entry->section / 8] |= (uint8_t)(1 << entry->section % 8);
+		meaning_mark(bits, entry->section);
 }
 
 static bool is_vain(const struct hypothesis *h, const struct meaning_entry *entry, int64_t items)
@@ -107,7 +102,7 @@ static void play(const struct judge *judge, struct hypothesis *h, bool marks)
 		if (is_refused_put(judge, h, entry)) {
 			h->decisions++;
 			h->explained += items >= (int64_t)h->capacity;
-			mark_refused(judge, entry, marks);
+			mark(judge->m->refused, entry, marks);
 		}
 		if (entry->what == ENTRY_WAIT && entry->subject == judge->cond) {
 			h->decisions++;
@@ -133,19 +128,19 @@ static void play(const struct judge *judge, struct hypothesis *h, bool marks)
 		case ROLE_GET:
 			waiting -= entry->has_waited && waiting > 0;
 			if (!is_enough && entry->is_timed_out) {
-				mark_refused(judge, entry, marks);
+				mark(judge->m->refused, entry, marks);
 				break;
 			}
 			h->decisions++;
 			if (is_vain(h, entry, items)) {
-				mark_vain(judge, entry, marks);
+				mark(judge->m->vain, entry, marks);
 				break;
 			}
 			h->explained += is_enough || h->is_closed;
 			if (is_enough || !h->is_closed)
 				items -= h->get_items;
 			else
-				mark_refused(judge, entry, marks);
+				mark(judge->m->refused, entry, marks);
 			break;
 		}
 	}
@@ -466,7 +461,7 @@ static void play_tries(const struct judge *judge, uint64_t way_on, struct hypoth
 					 : entry->next != way_on;
 		items -= !is_empty;
 		if (is_empty)
-			mark_refused(judge, entry, marks);
+			mark(judge->m->refused, entry, marks);
 	}
 }
 

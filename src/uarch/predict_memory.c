@@ -53,8 +53,7 @@ struct demand {
 static double demand_at(const struct demand *d, double wait_ns)
 {
 	double part = wait_ns / d->step_ns;
-	double cpi = d->cpi[0] + (d->cpi[1] - d->cpi[0]) * part;
-	double own = rate(d->processor, d->lines, cpi), others = 0;
+	double own = rate(d->processor, d->lines, predict_line_at(d->cpi, part)), others = 0;
 	if (d->others[0] > 0 && d->others[1] > 0)
 		others = 1 / (1 / d->others[0] + (1 / d->others[1] - 1 / d->others[0]) * part);
 	return own + others;
@@ -110,7 +109,7 @@ static double queued_cpi(const struct processor *processor, double lines,
 			.step_ns = (PREDICT_LOADED - 1) * processor->memory_ns };
 		double part = settle_wait(&demand) / demand.step_ns;
 		all_ns += level->own_ns;
-		done += level->own_ns / (curve->cpi[0] + (curve->cpi[1] - curve->cpi[0]) * part);
+		done += level->own_ns / predict_line_at(curve->cpi, part);
 	}
 	return done > 0 ? all_ns / done : curve->cpi[0];
 }

@@ -42,6 +42,12 @@ struct class_curve {
 };
 enum { PREDICT_LOADED = 4 };
 
+/* On the line between the two: `part` 0 is the first, 1 the second. */
+static inline double predict_line_at(const double of[2], double part)
+{
+	return of[0] + (of[1] - of[0]) * part;
+}
+
 int predict_classes_prepare(struct rppm *rppm, uint64_t seed, struct err *err);
 int predict_classes(struct rppm *rppm, const struct processor *processor,
 	struct class_curve *curves, struct prediction *prediction, struct err *err);

@@ -27,9 +27,9 @@ void predict_add_sibling(const struct processor *processor, const struct class_c
 {
 	double step = (PREDICT_LOADED - 1) * processor->memory_ns * processor->frequency_hz / 1e9;
 	double part = curve->queue_cycles / step;
-	double alone = curve->alone[0] + (curve->alone[1] - curve->alone[0]) * part;
+	double alone = predict_line_at(curve->alone, part);
 	if (processor->sibling_busy > 0 && alone > 0)
-		add(class, (curve->cpi[0] + (curve->cpi[1] - curve->cpi[0]) * part) / alone);
+		add(class, predict_line_at(curve->cpi, part) / alone);
 }
 
 int predict_classes_beside(struct rppm *rppm, const struct processor *processor,
