@@ -31,7 +31,7 @@ static const char *const skipped[] = { "predictor", "fuses", "binds", "memory.pr
 /* Less of them is better; of the others more. */
 static const char *const costs[] = { "latency", "front_end", "store_forward", "store_blocked",
 	"second_latency", "walk", "delay", "second_delay", "transfer", "lock", "wake", "wake_cost",
-	"fault" };
+	"switch", "fault" };
 
 struct subject {
 	const char *name;

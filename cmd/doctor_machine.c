@@ -262,6 +262,7 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	take(told, speed->wake_ns, "threads.wake", 1, &p->wake_ns);
 	take_own(told, speed->wake_cost_ns, "threads.wake_cost", &p->wake_cost_ns);
 	take_own(told, speed->doze_ns, "threads.doze", &p->doze_ns);
+	take_own(told, speed->switch_ns, "threads.switch", &p->switch_ns);
 	take_own(told, memory->fault_ns, "threads.fault", &p->fault_ns);
 	p->sibling_busy = floor(speed->sibling_busy * 100 + 0.5) / 100;
 	if (p->sibling_busy > 0)

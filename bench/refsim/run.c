@@ -136,6 +136,7 @@ int refrun(const struct refrun_input *input, const struct event_sink *sink,
 		.wake_ns = (uint64_t)processor->wake_ns,
 		.wake_cost_ns = (uint64_t)processor->wake_cost_ns,
 		.doze_ns = (uint64_t)processor->doze_ns,
+		.switch_ns = (uint64_t)processor->switch_ns,
 		.transfer_ns = (uint64_t)processor->transfer_ns,
 	};
 	int code = input->threads > REPLAY_CORES_MAX

@@ -188,6 +188,8 @@ static struct machine_speed measure_once(
 		(void)pthread_join(thread, NULL); /* it ends by itself */
 	if (machine->usable > 1)
 		measure_wakes(&speed);
+	for (int i = 0; i < WAKES; i++)
+		speed.switch_ns = least(speed.switch_ns, switch_probe_measure());
 	return speed;
 }
 
@@ -236,6 +238,7 @@ struct machine_speed machine_speed_better(
 	better.wake_ns = least(a->wake_ns, b->wake_ns);
 	better.wake_cost_ns = least(a->wake_cost_ns, b->wake_cost_ns);
 	better.doze_ns = least(a->doze_ns, b->doze_ns);
+	better.switch_ns = least(a->switch_ns, b->switch_ns);
 	struct memory_speed *memory = &better.memory;
 	for (unsigned i = 0; i < MEMORY_PAGED; i++) {
 		memory->paged[i].small_ns =

@@ -22,6 +22,7 @@ struct machine_speed {
 	double locked_miss_ns; /* locked_speed.h */
 	double lock_ns; /* of a free mutex's lock and unlock, in a process of several threads */
 	double transfer_ns; /* of a line that another core has written */
+	double switch_ns; /* wake_probe.h: of a hand-over between two threads of one processor */
 	double wake_ns, wake_cost_ns,
 		doze_ns; /* wake_probe.h: until a thread that slept runs, what that costs its waker, how long one has to wait to sleep */
 	/* Of the round that was disturbed least: */

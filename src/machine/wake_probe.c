@@ -142,6 +142,63 @@ static uint32_t futex_look_ns(void)
 	return median(looks_ns, ROUNDS);
 }
 
+enum { SWITCHES = 20, GROUPS = 60 };
+
+struct turns {
+	int cpu;
+	sem_t go[2];
+	bool are_together;
+	double groups_ns[GROUPS];
+};
+
+static void *answer_turns(void *context)
+{
+	struct turns *turns = context;
+	turns->are_together = pin_to(turns->cpu);
+	for (int i = 0; i < SWITCHES * GROUPS; i++) {
+		await(&turns->go[1]);
+		(void)sem_post(&turns->go[0]); /* it cannot overflow */
+	}
+	return NULL;
+}
+
+static void *take_turns(void *context)
+{
+	struct turns *turns = context;
+	pthread_t thread;
+	if (!pin_to(turns->cpu) || pthread_create(&thread, NULL, answer_turns, turns) != 0)
+		return NULL;
+	for (int group = 0; group < GROUPS; group++) {
+		uint64_t began_ns = clock_now_ns(CLOCK_MONOTONIC);
+		for (int i = 0; i < SWITCHES; i++) {
+			(void)sem_post(&turns->go[1]); /* as above */
+			await(&turns->go[0]);
+		}
+		turns->groups_ns[group] = (double)(clock_now_ns(CLOCK_MONOTONIC) - began_ns);
+	}
+	(void)pthread_join(thread, NULL); /* it ends by itself */
+	return NULL;
+}
+
+double switch_probe_measure(void)
+{
+	struct probe probe = { 0 };
+	struct turns turns = { 0 };
+	pthread_t thread;
+	(void)choose(&probe); /* one processor is enough */
+	turns.cpu = probe.cpus[0];
+	if (sem_init(&turns.go[0], 0, 0) < 0 || sem_init(&turns.go[1], 0, 0) < 0)
+		return 0;
+	if (pthread_create(&thread, NULL, take_turns, &turns) == 0)
+		(void)pthread_join(thread, NULL); /* it ends by itself */
+	(void)sem_destroy(&turns.go[0]);
+	(void)sem_destroy(&turns.go[1]);
+	if (!turns.are_together)
+		return 0;
+	order_doubles(turns.groups_ns, GROUPS);
+	return turns.groups_ns[GROUPS / 2] / (2 * SWITCHES);
+}
+
 struct wake_probe wake_probe_measure(void)
 {
 	struct probe probe = { 0 };

@@ -19,4 +19,10 @@ struct wake_probe {
 /* On the first processors that this process may use, or, where that is one only, on another that is online. */
 struct wake_probe wake_probe_measure(void);
 
+/*
+ * From one thread's letting another one go, and waiting, until that one runs on the same processor, ns, calls included: a
+ * median. Takes some 3 ms. 0: not known.
+ */
+double switch_probe_measure(void);
+
 #endif

@@ -125,6 +125,7 @@ static const struct machine_field fields[] = {
 	{ "threads", "wake", MACHINE_NS, AT(wake_ns), MACHINE_DOUBLE, 0, 1e9, true },
 	{ "threads", "wake_cost", MACHINE_NS, AT(wake_cost_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "doze", MACHINE_NS, AT(doze_ns), MACHINE_DOUBLE, 0, 1e9, false },
+	{ "threads", "switch", MACHINE_NS, AT(switch_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "fault", MACHINE_NS, AT(fault_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "sibling_busy", MACHINE_SHARE, AT(sibling_busy), MACHINE_DOUBLE, 0, 1, false },
 	{ "power", "static", MACHINE_WATT, AT(power.static_w), MACHINE_DOUBLE, 0, 1e4, true },

@@ -263,6 +263,7 @@ static int play_all(
 		.wake_ns = (uint64_t)processor->wake_ns,
 		.wake_cost_ns = (uint64_t)processor->wake_cost_ns,
 		.doze_ns = (uint64_t)processor->doze_ns,
+		.switch_ns = (uint64_t)processor->switch_ns,
 		.transfer_ns = (uint64_t)processor->transfer_ns,
 		.times = times };
 	int code = replay_run(rppm->replay, &replay, &prediction->ns, err);

@@ -147,6 +147,7 @@ struct processor {
 	double wake_ns; /* from letting a thread go to its running again */
 	double wake_cost_ns; /* of that, what the thread that lets it go is busy with */
 	double doze_ns; /* who waits for no longer has not slept: it goes on at once, at no cost */
+	double switch_ns; /* of a hand-over from one thread to another one on the same core; 0: not counted */
 	double fault_ns; /* of the first touch of a page of fresh memory; 0: not counted */
 	double sibling_busy; /* share of the time that the other hardware thread of each core has somebody else's work */
 	struct power power;

@@ -17,6 +17,7 @@ static void of_two_rounds_each_figure_is_the_better_one(void **state)
 		.lock_ns = 10,
 		.transfer_ns = 100,
 		.wake_ns = 0,
+		.switch_ns = 1500,
 		.front = { .mispredicted_ns = 6, .line_ns = 0.1 },
 		.others = 0.5,
 		.rounds = 1,
@@ -29,6 +30,7 @@ static void of_two_rounds_each_figure_is_the_better_one(void **state)
 		.wake_ns = 3000,
 		.wake_cost_ns = 900,
 		.doze_ns = 200,
+		.switch_ns = 1400,
 		.front = { .mispredicted_ns = 5, .line_ns = 0.3 },
 		.others = 0.2,
 		.shared = 0.1,
@@ -40,6 +42,7 @@ static void of_two_rounds_each_figure_is_the_better_one(void **state)
 	assert_true(better.locked_miss_ns == 2);
 	assert_true(better.wake_ns == 3000 && better.wake_cost_ns == 900 &&
 		    better.doze_ns == 200); /* what was not measured is no better */
+	assert_true(better.switch_ns == 1400);
 	assert_true(better.memory.core_bytes_per_s == 9e9 && better.memory.fault_ns == 900);
 	assert_true(
 		better.memory.paged[0].small_ns == 150 && better.memory.paged[0].huge_ns == 100);
@@ -93,8 +96,10 @@ static void wake_ups_are_measured_at_real_time_priority_too(void **state)
 		skip();
 	for (int i = 0; i < TRIES && probe.latency_ns == 0; i++)
 		probe = wake_probe_measure();
+	double switch_ns = switch_probe_measure();
 	assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &usual), 0);
 	assert_true(probe.latency_ns > 0);
+	assert_true(switch_ns > 0);
 }
 
 int main(void)

@@ -106,6 +106,21 @@ static void waking_takes_its_time_from_both_unless_one_dozed(void **state)
 	assert_int_equal(ns, work_ns);
 }
 
+/* a is first on the core when main waits, main when a has ended; let go, it runs beside a on a core that was its own. */
+static void a_core_that_changes_its_thread_takes_the_time_of_a_switch(void **state)
+{
+	(void)state;
+	enum { SWITCH = 70 };
+	AUTO(replay) struct replay *replay = load_stretches(woken);
+	struct clocked clocked = { .chunk = UINT64_MAX };
+	uint64_t ns = 0, work_ns = 500 * 2 + 3000 * 10;
+	struct replay_run run = {
+		.cores = 1, .duration = take_time, .duration_context = &clocked, .switch_ns = SWITCH
+	};
+	assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
+	assert_int_equal(ns, work_ns + 3 * SWITCH);
+}
+
 /* Two regions of main and a, and a barrier in the first; a has 1,000 units until each meeting, main 100. more: a thread that meets nobody. */
 #define THIRD                                                                                      \
 	"0,b,0,start,,,,main,\n10,b,10,wait,barrier,x,1,,spins\n10,b,10,pass,barrier,x,1,,"        \
@@ -424,6 +439,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_takes_the_time_that_it_is_told),
 		cmocka_unit_test(waking_takes_its_time_from_both_unless_one_dozed),
+		cmocka_unit_test(a_core_that_changes_its_thread_takes_the_time_of_a_switch),
 		cmocka_unit_test(who_waits_in_a_runtime_that_spins_is_not_asleep),
 		cmocka_unit_test(what_a_creator_had_done_is_what_its_clock_said),
 		cmocka_unit_test(work_between_what_others_tell_is_shared_by_time),
