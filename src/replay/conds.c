@@ -65,6 +65,7 @@ int conds_wait(struct replay *replay, uint32_t index, uint32_t object, const str
 	if (!hold)
 		return 0;
 	step->other = mutex;
+	replay->objects[object].has_turns |= hold->told == object + 1;
 	forget_vain_wait(thread, hold, object);
 	note(&replay->objects[object].waiter, &replay->objects[object].has_waiters, index);
 	replay->objects[mutex].guards_condition = true;
@@ -103,8 +104,11 @@ int conds_signal(struct replay *replay, uint32_t index, uint32_t object, const s
 {
 	struct load_object *cond = &replay->objects[object];
 	struct load_thread *thread = &replay->threads[index];
-	for (size_t i = 0; i < thread->hold_count; i++)
-		thread->holds[i].ordered_wait = 0;
+	for (size_t i = 0; i < thread->hold_count; i++) {
+		struct load_hold *hold = &thread->holds[i];
+		hold->told = hold->ordered_wait ? object + 1 : hold->told;
+		hold->ordered_wait = 0;
+	}
 	if (cond->meaning != UINT32_MAX &&
 		!section_waits_by_order(
 			replay, object)) /* the section that it belongs to provides */

@@ -122,13 +122,14 @@ int play_put(struct player *player, uint32_t index, const struct step *step, str
 
 /*
  * In the recorded order: until that signal was given. Where several threads wait and several signal it may have been another
- * one's: then it is guessed that it need not be waited for.
+ * one's: then it is guessed that it need not be waited for, but where each signals for the next one to have its turn.
  */
 int play_await_signal(
 	struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
 {
 	const struct load_object *object = &player->replay->objects[step->object];
-	if (player->guesses_no_order && object->has_waiters && object->has_signallers)
+	if (player->guesses_no_order && object->has_waiters && object->has_signallers &&
+		!object->has_turns)
 		return PLAY_DONE;
 	const uint8_t *signals = player->conds[step->object].signals;
 	if (signals && signals[step->amount / 8] >> step->amount % 8 & 1)

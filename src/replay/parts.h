@@ -87,6 +87,7 @@ struct load_hold {
 	uint64_t site;
 	const struct meaning_section *section; /* NULL: nothing is known of it */
 	size_t ordered_wait; /* the step of its last wait by recorded order, plus one; 0: none */
+	uint32_t told; /* the condition that it signalled after such a wait, plus one; 0: none */
 	size_t decisions; /* its first STEP_DECIDE, and how many there are */
 	size_t decision_count;
 	bool has_waited;
@@ -215,6 +216,7 @@ struct load_object {
 	uint64_t signals; /* condition: so far */
 	uint32_t waiter, signaller; /* condition: the first of them, plus one; 0: none */
 	bool has_waiters, has_signallers; /* several */
+	bool has_turns; /* condition: threads wait for it, signal it, and wait for it again in one section */
 	uint64_t last_signal_ns;
 	size_t unresolved; /* condition: waits whose signal is still to come: index plus one */
 };

@@ -353,6 +353,60 @@ static void what_was_taken_was_there(void **state)
 	release(&f);
 }
 
+static int count_waits(void *context, const struct event *event, struct err *err)
+{
+	uint32_t *waits = context;
+	(void)err;
+	*waits += event->kind == EVENT_WAIT && event->what == WHAT_COND;
+	return 0;
+}
+
+/* x and y work for 10 ms each by turns in one section, which they leave only when they wait. */
+static void turns_within_a_section_keep_their_order_on_any_cores(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD "0,x,start,,,,,\n"
+					"0,y,start,,,,,\n"
+					"0,x,pass,mutex,m,1,,\n"
+					"0,y,wait,mutex,m,2,,\n"
+					"10000000,x,release,cond,c,1,,all\n"
+					"10000000,x,release,mutex,m,1,,implicit\n"
+					"10000000,x,wait,cond,c,1,m,\n"
+					"10000000,y,pass,mutex,m,2,x,waited\n"
+					"20000000,y,release,cond,c,2,,all\n"
+					"20000000,y,release,mutex,m,2,,implicit\n"
+					"20000000,y,wait,cond,c,2,m,\n"
+					"20000000,x,pass,cond,c,1,y,waited\n"
+					"20000000,x,pass,mutex,m,1,,implicit\n"
+					"30000000,x,release,cond,c,1,,all\n"
+					"30000000,x,release,mutex,m,1,,implicit\n"
+					"30000000,x,wait,cond,c,1,m,\n"
+					"30000000,y,pass,cond,c,2,x,waited\n"
+					"30000000,y,pass,mutex,m,2,,implicit\n"
+					"40000000,y,release,cond,c,2,,all\n"
+					"40000000,y,release,mutex,m,2,,\n"
+					"40000000,y,exit,,,,,\n"
+					"40000000,x,pass,cond,c,1,y,waited\n"
+					"40000000,x,pass,mutex,m,1,,implicit\n"
+					"50000000,x,release,mutex,m,1,,\n"
+					"50000000,x,exit,,,,,\n";
+	struct replay_opts opts = { .cores = 2 };
+	struct fixture f = { 0 };
+	assert_int_equal(replay_new(&opts, &f.replay, NULL), 0);
+	struct event_sink sink = replay_sink(f.replay);
+	feed(text, &sink);
+	for (uint32_t cores = 1; cores <= 8; cores *= 2) {
+		uint64_t ns;
+		uint32_t waits = 0;
+		struct event_sink waits_sink = { .context = &waits, .event = count_waits };
+		struct replay_run run = { .cores = cores, .sink = &waits_sink };
+		assert_int_equal(replay_run(f.replay, &run, &ns, NULL), 0);
+		assert_in_range(ns, 49900000, 50100000);
+		assert_int_equal(waits, 3);
+	}
+	release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -361,6 +415,7 @@ int main(void)
 		cmocka_unit_test(what_was_taken_was_there),
 		cmocka_unit_test(ordered_sections_keep_their_order),
 		cmocka_unit_test(whether_an_unknown_order_is_needed_is_guessed),
+		cmocka_unit_test(turns_within_a_section_keep_their_order_on_any_cores),
 		cmocka_unit_test(a_turn_is_over_where_a_condition_is_waited_for),
 		cmocka_unit_test(a_deadlock_is_told_in_the_recordings_names),
 		cmocka_unit_test(a_replay_settles_for_the_recorded_order),
