@@ -25,9 +25,12 @@ enum {
 	/* Beside the two readings of the clock; by bench/preload_overhead and bench/record_overhead. */
 	PAIR_NS = 18,
 	WAIT_NS = 60,
+	MARK_NS = 50,
 	SKIP_NS = 2,
 	/* So large a part of the budget the readings of the CPU clock take before waits are estimated. */
 	READINGS_PART = 4,
+	MARKS_PART =
+		4, /* and so large a part may be what is told of calls whose wait is not recorded */
 	IDLE_PART = 5,
 	MOSTLY = 10, /* who works for less than this part of the time mostly waits */
 };
@@ -97,7 +100,7 @@ static struct budget_mark mark(void)
 	uint32_t here = budget->slice_pairs > 0 ? budget->slice_pairs - budget->slice
 						: limits.burst - budget->burst;
 	return (struct budget_mark){ self.lane.last_ns, self.cpu_ns, budget->pairs + here,
-		budget->waits, self.cpu.readings };
+		budget->waits, self.cpu.readings, budget->marks };
 }
 
 static void begin_burst(void)
@@ -128,6 +131,7 @@ static uint32_t varied(uint64_t pairs)
 struct spent {
 	uint64_t pairs, pairs_ns, waits_ns, allowed_ns;
 	uint64_t readings_ns; /* part of waits_ns */
+	uint64_t marks_ns; /* not part of them */
 };
 
 static struct spent spent_since(const struct budget_mark *since)
@@ -138,6 +142,10 @@ static struct spent spent_since(const struct budget_mark *since)
 	spent.readings_ns = (uint64_t)(here.readings - since->readings) * limits.cpu_clock_ns;
 	spent.waits_ns = (uint64_t)(here.waits - since->waits) * (2 * limits.clock_ns + WAIT_NS) +
 			 spent.readings_ns;
+	/* Who tells of none had one for each wait, at most. */
+	uint64_t marks =
+		self.budget.is_silent ? here.waits - since->waits : here.marks - since->marks;
+	spent.marks_ns = marks * (limits.clock_ns + MARK_NS);
 	uint64_t took_ns = here.cpu_ns - since->cpu_ns, own_ns = spent.pairs_ns + spent.waits_ns;
 	if (took_ns > own_ns)
 		spent.allowed_ns = (took_ns - own_ns) * limits.ppm / MILLION;
@@ -182,6 +190,7 @@ void budget_look(void)
 	budget->is_over = is_more && !draws(&budget->look_mark, own_ns - spent.allowed_ns);
 	budget->reads_much = limits.ppm > 0 && is_more == budget->is_over &&
 			     spent.readings_ns > spent.allowed_ns / READINGS_PART;
+	budget->is_silent = budget->is_over && spent.marks_ns > spent.allowed_ns / MARKS_PART;
 	budget->look_mark = mark();
 	budget->look_waits = least(2 * budget->look_waits, BUDGET_WAITS);
 }

@@ -38,7 +38,7 @@ struct held_lock {
 /* What a thread had done by then. */
 struct budget_mark {
 	uint64_t time_ns, cpu_ns, pairs;
-	uint32_t waits, readings;
+	uint32_t waits, readings, marks;
 };
 
 struct budget {
@@ -50,12 +50,14 @@ struct budget {
 		owner; /* the thread's number, if it may take mutexes itself (plain_mutex.h); else 0 */
 	bool is_on;
 	bool is_over; /* pairs and waits would take more than the budget, when last looked at */
+	bool is_silent; /* so would telling of requests, and of what is handed over */
 	bool reads_much; /* the CPU clock's readings alone would take much of it */
 	struct held_lock held[BUDGET_HELD];
 	uint32_t slice_pairs; /* what slice was */
 	uint32_t gap; /* left behind the slice */
 	uint32_t burst; /* free locks to be recorded before the next gap */
 	uint32_t look_waits; /* until the next look */
+	uint32_t marks; /* requests and hand-overs that were told of, so far */
 	uint32_t turn; /* of waits whose CPU time is read or estimated */
 	uint64_t pairs; /* before this burst or slice */
 	struct budget_mark burst_mark,

@@ -142,6 +142,22 @@ static enum blocking find_out(int fd)
 	return blocking;
 }
 
+static inline bool may_be_passage(int fd)
+{
+	return __atomic_load_n(&descriptors[fd].passage, __ATOMIC_RELAXED) != PASSAGE_NONE;
+}
+
+/*
+ * Requests come and go over it, or what threads hand to one another: that is told of calls, too, whose wait is left out,
+ * but for those who would do little else.
+ */
+static inline bool is_told_of(int fd)
+{
+	return !self.budget.is_silent &&
+	       (may_be_passage(fd) ||
+		       __atomic_load_n(&descriptors[fd].connection, __ATOMIC_RELAXED));
+}
+
 enum { CALLS = 1024 }; /* between two looks at the descriptor in question: two system calls */
 
 /*
@@ -161,12 +177,13 @@ static bool is_left_out(int fd)
 	return true;
 }
 
-/* The same, when that is certain at a glance: calls nothing, so that the interposer needs no frame for that way. */
+/* The same, when that and that nothing is told are certain at a glance: calls nothing, so that the interposer needs no frame. */
 static inline bool is_surely_left_out(int fd)
 {
 	struct budget *budget = &self.budget;
 	if (!budget->is_over || (unsigned)fd >= DESCRIPTORS_MAX || budget->waits % CALLS == 0 ||
-		__atomic_load_n(&descriptors[fd].blocking, __ATOMIC_RELAXED) != BLOCKING_NEVER)
+		__atomic_load_n(&descriptors[fd].blocking, __ATOMIC_RELAXED) != BLOCKING_NEVER ||
+		is_told_of(fd))
 		return false;
 	budget->waits++;
 	return true;
@@ -267,11 +284,18 @@ static void was_written(int fd, ssize_t bytes, uint64_t asked_ns, const void *ca
 	static __attribute__((noinline))                                                           \
 	ssize_t name##_and_tell(const void *site, const void *frame, __VA_ARGS__)                  \
 	{                                                                                          \
-		if (is_left_out(fd) || (!is_tracing() && !is_live()))                              \
+		bool is_no_wait = is_left_out(fd);                                                 \
+		if ((is_no_wait && !is_told_of(fd)) || (!is_tracing() && !is_live()))              \
 			return real()->name arguments;                                             \
 		const void *caller = callers_of(site, frame);                                      \
 		ssize_t bytes_done;                                                                \
 		uint64_t asked_ns;                                                                 \
+		if (is_no_wait) {                                                                  \
+			asked_ns = may_be_passage(fd) ? clock_ns() : 0;                            \
+			bytes_done = real()->name arguments;                                       \
+			done(fd, bytes_done, asked_ns, caller);                                    \
+			return bytes_done;                                                         \
+		}                                                                                  \
 		{                                                                                  \
 			WAIT_FROM(SINK_IO, (const void *)(intptr_t)fd, caller);                    \
 			if (is_tracing() && (io) != TRACE_IO_UNKNOWN)                              \

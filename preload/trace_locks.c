@@ -145,6 +145,7 @@ void trace_request(
 {
 	if (!enter())
 		return;
+	self.budget.marks++;
 	put(now(), (struct head){ (uint8_t)kind, TRACE_IO, (uint16_t)flags }, (uint64_t)fd, caller,
 		number);
 	leave();
@@ -155,6 +156,7 @@ void trace_mark_past(uint64_t time_ns, enum trace_kind kind, enum trace_what wha
 {
 	if (!enter())
 		return;
+	self.budget.marks++;
 	put(time_ns, (struct head){ (uint8_t)kind, (uint8_t)what, 0 }, object, caller, value);
 	leave();
 }

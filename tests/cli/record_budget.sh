@@ -51,6 +51,13 @@ jq -e '.free_locks + .left_out == 400002 and .free_locks < 200000' budget.cct.js
 record idle.cct 5% 4000 16
 jq -e '.free_locks == 4002 and .left_out == 0' idle.cct.json >/dev/null
 
+# Requests, and what is handed over, are told of calls, too, whose wait is left out, where that is little of what is done.
+program=$CORECAST_BUILD/tests/programs/unblocked
+record unblocked.cct 5% 3000
+jq -e '.events | map(select(.what == "queue" and .event == "release")) | length == 3000' unblocked.cct.json >/dev/null
+jq -e '.events | map(select(.event == "request_begin" and .flags == ["implicit"])) | length == 3000' unblocked.cct.json >/dev/null
+jq -e '.events | map(select(.event == "request_end")) | length == 3000' unblocked.cct.json >/dev/null
+
 # 3 of each 12 are recorded, each for three more.
 cat >weights.csv <<'END'
 time_ns,tid,event,what,object,site,value
