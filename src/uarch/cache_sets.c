@@ -119,3 +119,34 @@ void cache_sets_misses(const struct cache_sets *cache, double population, const 
 		low = high;
 	}
 }
+
+/* Of one of the sets. */
+static double miss_in_set(const struct cache_sets *cache, bool is_small, double own, double rest)
+{
+	if (own >= cache->ways)
+		return 1;
+	uint32_t left = cache->ways - (uint32_t)own;
+	return is_small ? rest / cache->sets >= left
+			: binomial_tail((uint64_t)rest, left, 1 / cache->sets);
+}
+
+static double miss_walking(
+	const struct cache_sets *cache, bool is_small, double sets, double own, double rest)
+{
+	double in_set = (own + 1) / sets - 1;
+	double least = in_set > 0 ? floor(in_set) : 0, larger = in_set > 0 ? in_set - least : 0;
+	return (1 - larger) * miss_in_set(cache, is_small, least, rest) +
+	       larger * miss_in_set(cache, is_small, least + 1, rest);
+}
+
+void cache_sets_misses_walking(const struct cache_sets *cache, double population, double sets,
+	const double *own, const double *rest, unsigned count, float *ret)
+{
+	bool is_small = population < cache->lines + 1;
+	double low = count > 0 ? miss_walking(cache, is_small, sets, own[0], rest[0]) : 0;
+	for (unsigned i = 0; i < count; i++) {
+		double high = miss_walking(cache, is_small, sets, own[i + 1], rest[i + 1]);
+		ret[i] = (float)((low + high) / 2);
+		low = high;
+	}
+}

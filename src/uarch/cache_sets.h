@@ -33,4 +33,11 @@ void cache_sets_init(struct cache_sets *cache, double lines, uint32_t ways);
 void cache_sets_misses(const struct cache_sets *cache, double population, const double *at,
 	unsigned count, float *ret);
 
+/*
+ * The same of who walks through `sets` of a cache's sets, the access's among them: of the other lines in between own[i] fill these
+ * evenly, and rest[i] fall into any, or, where the whole population has room, evenly into all.
+ */
+void cache_sets_misses_walking(const struct cache_sets *cache, double population, double sets,
+	const double *own, const double *rest, unsigned count, float *ret);
+
 #endif

@@ -195,7 +195,8 @@ static int fill(struct statstack *statstack, const struct profile *profile)
 	for (size_t i = 0; i < profile->class_count; i++)
 		class_written(&statstack->classes[i], &profile->classes[i]);
 	codes_fill(statstack, profile);
-	return statstack_curves(statstack, profile, samples);
+	int status = statstack_curves(statstack, profile, samples);
+	return status < 0 ? status : statstack_walks(statstack, profile, accesses);
 }
 
 int statstack_new(const struct profile *profile, struct statstack **ret, struct err *err)
@@ -223,6 +224,7 @@ void statstack_free(struct statstack *statstack)
 	free(statstack->classes);
 	free(statstack->codes);
 	free(statstack->rows);
+	free(statstack->walks);
 	free(statstack);
 }
 

@@ -15,9 +15,11 @@ struct bin_misses {
 /* A level as the threads see it. */
 struct level {
 	bool is_shared, is_unified;
+	bool is_invaded; /* others bring lines, too */
 	double foreign; /* share of the other threads that use another one of its kind */
 	double lifetime_ns;
 	struct cache_sets cache;
+	struct cache_sets parts[WALK_KINDS]; /* the sets that a walk uses: see walk_misses() */
 	const struct lines_curve *curve; /* of one class's data, as the next two */
 	struct bin_misses data, fetch;
 };
@@ -165,7 +167,8 @@ static void level_misses(
 						   : CURVE_DATA;
 	level->curve = &curves[data];
 	double foreign = foreign_lines(level, access_ns, threads);
-	if (foreign > 0)
+	level->is_invaded = foreign > 0;
+	if (level->is_invaded)
 		misses_fill_beside(&level->data, &level->cache, level->curve, foreign);
 	else
 		misses_fill(&level->data, &level->cache, level->curve);
@@ -267,17 +270,78 @@ static void ask_tlbs(struct statstack_odds *ret, const struct scratch *scratch,
 		ret->untranslated[1] = ret->untranslated[0];
 }
 
-static void ask_code(struct statstack_odds *ret, const struct scratch *scratch,
-	const struct class_reuse *class, const struct code_reuse *code,
+/* Lines of a page: where a kernel places pages, who walks in steps of pages comes to any of their places. */
+enum { PAGE_SETS = PROFILE_PAGE_BYTES / PROFILE_LINE_BYTES, PAGE_BITS = 6 };
+
+/*
+ * Of the sets a walk by steps of 2^k lines uses one in 2^k, and its own lines fall into these alone: evenly, or, where the kernel's
+ * pages are in between, as in a cache of as many sets. Others' lines, and its own of before it came to these sets, fall into any.
+ */
+static void walk_misses(struct level *level, const struct walk *walk, unsigned k, bool has_kernel,
+	struct bin_misses *ret)
+{
+	const struct cache_sets *cache = &level->cache;
+	bool is_random = has_kernel && cache->sets > PAGE_SETS;
+	unsigned bits = is_random && k > PAGE_BITS ? PAGE_BITS : k;
+	double sets = cache->sets / (double)(UINT64_C(1) << bits);
+	if (sets < 1)
+		sets = 1;
+	double own[REUSE_BINS], rest[REUSE_BINS];
+	for (unsigned bin = 0; bin < REUSE_BINS; bin++) {
+		double all = level->curve->at[bin];
+		own[bin] =
+			walk->lines[bin] < walk->together[k] ? walk->lines[bin] : walk->together[k];
+		if (own[bin] > all)
+			own[bin] = all;
+		rest[bin] = all - own[bin];
+	}
+	ret->at[REUSE_INFINITE] = 1;
+	if (!is_random) {
+		cache_sets_misses_walking(
+			cache, level->curve->population, sets, own, rest, REUSE_INFINITE, ret->at);
+		return;
+	}
+	struct lines_curve curve = { .population = cache->lines * REUSE_BINS };
+	cache_sets_init(&level->parts[k], sets * cache->ways, cache->ways);
+	for (unsigned bin = 0; bin < REUSE_BINS; bin++)
+		curve.at[bin] = own[bin] + rest[bin] * sets / cache->sets;
+	misses_fill(ret, &level->parts[k], &curve);
+}
+
+/* Of an instruction's accesses, those that miss a private level. */
+static double misses_of_code(const struct statstack *statstack, struct level *level,
+	bool has_kernel, const struct code_reuse *code, const struct reuse_row *rows)
+{
+	if (code->walk == 0 || level->cache.sets <= 1 || level->is_invaded)
+		return sum_rows(rows, code->private_rows, &level->data);
+	const struct walk *walk = &statstack->walks[code->walk - 1];
+	struct bin_misses sum = { 0 };
+	for (unsigned k = 0; k < WALK_KINDS; k++) {
+		const double close = walk->share[WALK_CLOSE][k], far = walk->share[WALK_FAR][k];
+		if (close <= 0 && far <= 0)
+			continue;
+		struct bin_misses misses = level->data;
+		if (k > 0)
+			walk_misses(level, walk, k, has_kernel, &misses);
+		for (unsigned bin = 0; bin < REUSE_BINS; bin++)
+			sum.at[bin] += (float)(walk->lines[bin] < WALK_NEAR ? close : far) *
+				       misses.at[bin];
+	}
+	return sum_rows(rows, code->private_rows, &sum);
+}
+
+static void ask_code(const struct statstack *statstack, struct statstack_odds *ret,
+	struct scratch *scratch, const struct class_reuse *class, const struct code_reuse *code,
 	const struct reuse_row *rows)
 {
 	*ret = (struct statstack_odds){ 0 };
 	const struct reuse_row *global = rows + code->private_rows;
 	double returning = code->infinite_private - code->infinite_global;
 	for (unsigned i = 0; i < scratch->level_count; i++) {
-		const struct level *level = &scratch->levels[i];
+		struct level *level = &scratch->levels[i];
 		if (!level->is_shared)
-			ret->beyond[i] = sum_rows(rows, code->private_rows, &level->data);
+			ret->beyond[i] =
+				misses_of_code(statstack, level, scratch->has_kernel, code, rows);
 		else
 			ret->beyond[i] = with_foreign(level,
 				sum_rows(global, code->global_rows, &level->data), returning);
@@ -381,7 +445,7 @@ static void ask_class(const struct statstack *statstack, struct scratch *scratch
 	for (size_t i = class->first_code; i < class->first_code + class->code_count; i++) {
 		const struct code_reuse *code = &statstack->codes[i];
 		struct statstack_odds *odds = &answer->codes[i];
-		ask_code(odds, scratch, class, code, &statstack->rows[code->first_row]);
+		ask_code(statstack, odds, scratch, class, code, &statstack->rows[code->first_row]);
 		add_odds(&ret->access, odds, code->accesses);
 		accesses += code->accesses;
 		if (!code->is_load)

@@ -22,8 +22,7 @@ double reuse_edge(unsigned bin)
 	return last + (last - (double)reuse_bin_least(REUSE_INFINITE - 2));
 }
 
-/* The sum over the distances i of each finite bin of P(d > i), distances being even within a bin. */
-static void bin_tails(const double *share, double *ret)
+void reuse_tails(const double *share, double *ret)
 {
 	double from_here = share[REUSE_INFINITE];
 	for (unsigned bin = REUSE_INFINITE; bin-- > 0;) {
@@ -36,7 +35,7 @@ static void bin_tails(const double *share, double *ret)
 /* Classes whose accesses lie between those of one another: of a thread, or all. */
 struct company {
 	double share[REUSE_BINS]; /* of its accesses */
-	double tails[REUSE_BINS]; /* bin_tails, by weights that depend on the distance */
+	double tails[REUSE_BINS]; /* reuse_tails, by weights that depend on the distance */
 	double weight[REUSE_BINS];
 	double accesses;
 	double lines; /* that it ever meets */
@@ -72,7 +71,7 @@ static void company_add(struct company *company, const struct profile_class *cla
 	if (accesses <= 0)
 		return;
 	double tails[REUSE_BINS] = { 0 };
-	bin_tails(share, tails);
+	reuse_tails(share, tails);
 	for (unsigned bin = 0; bin < REUSE_INFINITE; bin++) {
 		double middle = (reuse_edge(bin) + reuse_edge(bin + 1)) / (2 * threads);
 		double weight = accesses / length * (middle < length ? middle : length);
@@ -118,7 +117,7 @@ static void curve_fill(struct lines_curve *curve, const double *share, double le
 	const struct company *company)
 {
 	double tails[REUSE_BINS] = { 0 }, lines = 0;
-	bin_tails(share, tails);
+	reuse_tails(share, tails);
 	for (unsigned bin = 0; bin < REUSE_INFINITE; bin++) {
 		double middle = (reuse_edge(bin) + reuse_edge(bin + 1)) / 2;
 		double own = middle < length ? 1 - middle / length : 0;

@@ -37,7 +37,23 @@ struct code_reuse {
 	uint32_t private_rows, global_rows, page_rows; /* in this order */
 	double infinite_private, infinite_global; /* share of accesses */
 	double accesses;
+	uint32_t walk; /* index in statstack.walks, plus one; 0: its lines fall into any sets */
 	bool is_load;
+};
+
+/* Steps that are multiples of 2^k lines, k below this: see statstack_walks.c. Larger ones count as the largest. */
+enum { WALK_KINDS = 17, WALK_NEAR = 64 };
+
+/* Accesses that come back within WALK_NEAR lines of the instruction's own, and others. */
+enum walk_range { WALK_CLOSE, WALK_FAR, WALK_RANGES };
+
+struct walk {
+	double share
+		[WALK_RANGES]
+		[WALK_KINDS]; /* of the instruction's accesses of a range, by k; each sums to 1 */
+	double together
+		[WALK_KINDS]; /* lines that it meets until a smaller step leaves their sets */
+	double lines[REUSE_BINS]; /* S(r) of its own accesses alone, in those of the thread */
 };
 
 struct reuse_row {
@@ -55,10 +71,19 @@ struct statstack {
 	size_t code_count;
 	struct reuse_row *rows;
 	size_t row_count;
+	struct walk *walks;
+	size_t walk_count;
 };
 
 /* As reuse_bin_least, with an end for the last finite bin. */
 double reuse_edge(unsigned bin);
+
+/* The sum over the distances i of each finite bin of P(d > i), distances being even within a bin. */
+void reuse_tails(const double *share, double *ret);
+
+/* Finds the instructions that walk: 0 or -ENOMEM. `thread_accesses`: of each thread's classes. */
+int statstack_walks(
+	struct statstack *statstack, const struct profile *profile, const double *thread_accesses);
 
 /* Fills the curves of all classes from their shares: 0 or -ENOMEM. `samples`: PROFILE_SCOPES for each class. */
 int statstack_curves(

@@ -37,7 +37,12 @@ struct stream {
 	struct statstack_answer answer;
 	uint32_t threads;
 	double tolerance;
+	struct micro_op *
+		ops; /* of one in TRACED times TRACE accesses so many are kept, as micro-traces of class 0 */
+	size_t accesses;
 };
+
+enum { TRACE = 300, TRACED = 20, TRACES_MAX = 2000 };
 
 static void begin(struct stream *stream, uint32_t threads, uint32_t classes, uint32_t codes)
 {
@@ -54,14 +59,37 @@ static struct refcache_found touch(
 	struct stream *stream, uint32_t thread, uint32_t code, uint64_t address, bool is_write)
 {
 	assert_int_equal(exact_reuse_access(stream->reuse, thread, code, address, is_write), 0);
+	size_t at = stream->accesses / TRACE;
+	if (stream->ops && at % TRACED == 0 && at / TRACED < TRACES_MAX)
+		stream->ops[at / TRACED * TRACE + stream->accesses % TRACE] =
+			(struct micro_op){ .address = address, .code = code };
+	stream->accesses++;
 	return refcache_access(
 		stream->caches, thread, address, is_write ? REFCACHE_WRITE : REFCACHE_READ);
+}
+
+/* The profile's from now on. */
+static void give_traces(struct stream *stream)
+{
+	struct profile *profile = &stream->profile;
+	profile->micro_count = stream->accesses / TRACE / TRACED;
+	profile->micro_count =
+		profile->micro_count < TRACES_MAX ? profile->micro_count : TRACES_MAX;
+	profile->micro = calloc(profile->micro_count + 1, sizeof(*profile->micro));
+	assert_non_null(profile->micro);
+	profile->micro_ops = stream->ops;
+	for (size_t i = 0; i < profile->micro_count; i++)
+		profile->micro[i] = (struct micro_trace){
+			.count = TRACE, .ops = &stream->ops[i * TRACE], .weight = TRACE * TRACED
+		};
 }
 
 static void answer(struct stream *stream)
 {
 	struct err err;
 	assert_int_equal(exact_reuse_profile(stream->reuse, &stream->profile), 0);
+	if (stream->ops)
+		give_traces(stream);
 	assert_int_equal(statstack_new(&stream->profile, &stream->statstack, &err), 0);
 	assert_int_equal(statstack_answer_init(&stream->answer, stream->statstack), 0);
 	statstack_ask(stream->statstack, stream->processor, &stream->answer);
@@ -225,6 +253,56 @@ static void a_matrix_product_by_instruction(void **state)
 			(double)missed[code] / (double)made[code], 0.04, "of one instruction");
 	}
 	assert_int_equal(statstack_find(stream.statstack, 0, 3), -ENOENT);
+	end(&stream);
+}
+
+/* A matrix is copied column by column; its rows are `row` numbers apart. */
+static void walk_columns(unsigned side, unsigned row, double tolerance, const char *name)
+{
+	enum { ROUNDS = 3, TO = 1 << 24 };
+	struct stream stream = { .tolerance = tolerance,
+		.ops = calloc((size_t)TRACE * TRACES_MAX, sizeof(*stream.ops)) };
+	assert_non_null(stream.ops);
+	begin(&stream, 1, 1, 2);
+	exact_reuse_enter(stream.reuse, 0, 0);
+	for (unsigned i = 0; i < ROUNDS * side; i++)
+		for (unsigned k = 0; k < side; k++) {
+			(void)touch(&stream, 0, 0, ((uint64_t)k * row + i % side) * 8, false);
+			(void)touch(
+				&stream, 0, 1, TO + ((uint64_t)(i % side) * side + k) * 8, true);
+		}
+	answer(&stream);
+	compare(&stream, name);
+	end(&stream);
+}
+
+/* All lines of a column are in one or two sets of the first level, and in few of the second. */
+static void columns_of_rows_a_power_of_two_apart_use_few_sets(void **state)
+{
+	(void)state;
+	walk_columns(256, 256, 0.01, "256 rows");
+	walk_columns(400, 512, 0.02, "400 rows");
+	walk_columns(256, 264, 0.03, "256 rows that are spread");
+}
+
+/* Few lines, which are far apart in few sets, again and again, then many side by side: the former stay. */
+static void who_goes_around_among_a_few_lines_is_not_far_away(void **state)
+{
+	(void)state;
+	enum { FEW = 4, MANY = 400, ROUNDS = 100, TURNS = 400, APART = 64 };
+	struct stream stream = { .tolerance = 0.02,
+		.ops = calloc((size_t)TRACE * TRACES_MAX, sizeof(*stream.ops)) };
+	assert_non_null(stream.ops);
+	begin(&stream, 1, 1, 2);
+	exact_reuse_enter(stream.reuse, 0, 0);
+	for (uint64_t round = 0; round < ROUNDS; round++) {
+		for (uint64_t i = 0; i < TURNS * FEW; i++)
+			(void)touch(&stream, 0, 0, i % FEW * APART * LINE, false);
+		for (uint64_t i = 0; i < 2 * MANY; i++)
+			(void)touch(&stream, 0, 0, i % MANY * LINE, false);
+	}
+	answer(&stream);
+	compare(&stream, "few lines, then many");
 	end(&stream);
 }
 
@@ -519,6 +597,8 @@ int main(void)
 		cmocka_unit_test(random_accesses_hit_as_much_as_fits),
 		cmocka_unit_test(lines_with_a_lifetime_are_gone_after_it),
 		cmocka_unit_test(a_matrix_product_by_instruction),
+		cmocka_unit_test(columns_of_rows_a_power_of_two_apart_use_few_sets),
+		cmocka_unit_test(who_goes_around_among_a_few_lines_is_not_far_away),
 		cmocka_unit_test(stretches_are_filled_by_what_runs_between),
 		cmocka_unit_test(threads_share_the_last_level),
 		cmocka_unit_test(clusters_share_a_level),
