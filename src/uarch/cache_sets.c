@@ -2,7 +2,6 @@
 #include "uarch/cache_sets.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 /* Times the capacity, from which on a population is large: chance differs by less than a sixteenth. */
 enum { LARGE = 8 };
@@ -39,22 +38,62 @@ static double binomial_tail(uint64_t n, uint32_t ways, double p)
 	return below < 1 ? 1 - below : 0;
 }
 
-void cache_sets_init(struct cache_sets *cache, double lines, uint32_t ways)
+/* Where any line makes room: so many times the ways are in one set as good as without end. */
+enum { ANY_SURE = 6, ANY_WAYS_MAX = 64 };
+
+/* Misses of n + 1 lines of a set that are accessed alike, any of which makes room. */
+static double miss_of_set(uint64_t others, uint32_t ways)
+{
+	enum { ROUNDS = 60 };
+	double miss = 1, stays = log1p(-1.0 / ways) * ((double)others + 0.5);
+	if (others < ways)
+		return 0;
+	for (int i = 0; i < ROUNDS; i++)
+		miss = -expm1(stays * miss);
+	return miss;
+}
+
+/* `of_set`: miss_of_set() of up to `most` lines. */
+static double miss_of_sets(const double *of_set, uint64_t most, uint64_t lines, double p)
+{
+	most = lines < most ? lines : most;
+	double odds = p / (1 - p), term = power(1 - p, lines), sum = 0, left = 1;
+	for (uint64_t n = 0; n <= most; n++) {
+		sum += term * of_set[n];
+		left -= term;
+		term *= odds * (double)(lines - n) / (double)(n + 1);
+	}
+	return left > 0 ? sum + left : sum;
+}
+
+/* How many times the capacity is as good as without end: ten standard deviations above the mean, or where any line makes room. */
+static double sure_lines(const struct cache_sets *cache)
+{
+	return cache->is_lru ? cache->sets * (cache->ways + 10 * (sqrt(cache->ways) + 1))
+			     : ANY_SURE * cache->lines;
+}
+
+void cache_sets_init(struct cache_sets *cache, double lines, uint32_t ways, bool is_lru)
 {
 	/* Design spaces ask for the same caches again and again. */
-	if (lines > 0 && cache->lines == lines && cache->ways == ways)
+	if (lines > 0 && cache->lines == lines && cache->ways == ways && cache->is_lru == is_lru)
 		return;
-	*cache = (struct cache_sets){ .lines = lines, .sets = 1, .ways = ways, .sure = lines };
+	*cache = (struct cache_sets){
+		.lines = lines, .sets = 1, .ways = ways, .is_lru = is_lru, .sure = lines
+	};
 	if (ways == 0 || lines < 2.0 * ways)
 		return;
-	/* Ten standard deviations above the mean, at which `ways` are as good as always there. */
 	cache->sets = lines / ways;
-	cache->sure = cache->sets * (ways + 10 * (sqrt(ways) + 1));
-	cache->step = floor(cache->sure / (CACHE_SETS_POINTS - 1)) + 1;
+	cache->step = floor(sure_lines(cache) / (CACHE_SETS_POINTS - 1)) + 1;
 	cache->sure = cache->step * (CACHE_SETS_POINTS - 1);
+	double of_set[ANY_SURE * ANY_WAYS_MAX + 1];
+	uint64_t most = ANY_SURE * (uint64_t)(ways < ANY_WAYS_MAX ? ways : ANY_WAYS_MAX);
+	for (uint64_t n = 0; n <= most && !is_lru; n++)
+		of_set[n] = miss_of_set(n, ways);
 	for (unsigned i = 1; i < CACHE_SETS_POINTS; i++) {
-		cache->random[i] =
-			binomial_tail((uint64_t)(cache->step * i), ways, 1 / cache->sets);
+		uint64_t others = (uint64_t)(cache->step * i);
+		cache->random[i] = is_lru ? binomial_tail(others, ways, 1 / cache->sets)
+					  : miss_of_sets(of_set, most, others, 1 / cache->sets);
 		if (cache->random[i] < negligible)
 			cache->never = cache->step * i;
 	}
@@ -104,8 +143,8 @@ void cache_sets_misses(const struct cache_sets *cache, double population, const 
 		misses_full(cache, at, count, ret);
 		return;
 	}
-	bool is_large = population >= LARGE * cache->lines;
-	bool is_small = population < cache->lines + 1;
+	bool is_large = !cache->is_lru || population >= LARGE * cache->lines;
+	bool is_small = cache->is_lru && population < cache->lines + 1;
 	unsigned i = 0;
 	for (; i < count && (is_small || at[i + 1] <= cache->never); i++)
 		ret[i] = 0;

@@ -14,7 +14,9 @@
 enum { UNITS_MAX = 6 };
 
 /* Words are kept in enumerations. */
-static_assert(sizeof(enum predictor_kind) == 4 && sizeof(enum prefetch_kind) == 4, "MACHINE_U32");
+static_assert(sizeof(enum predictor_kind) == 4 && sizeof(enum prefetch_kind) == 4 &&
+		      sizeof(enum replacement_kind) == 4,
+	"MACHINE_U32");
 
 /* The first unit is the one of struct processor. */
 static const struct quantity {
@@ -41,6 +43,7 @@ static const struct quantity {
 	[MACHINE_VOLT] = { true, { { "V", 1 }, { "mV", 1e-3 } } },
 	[MACHINE_PREDICTOR] = { .words = predictor_names, .word_count = PREDICTOR_KINDS },
 	[MACHINE_PREFETCH] = { .words = prefetch_names, .word_count = PREFETCH_KINDS },
+	[MACHINE_REPLACEMENT] = { .words = replacement_names, .word_count = REPLACEMENT_KINDS },
 };
 
 /* Bounds are those of what makes sense to a model, far beyond what is built. */
@@ -54,6 +57,8 @@ static const struct quantity {
 		{ name, "misses", MACHINE_COUNT, AT(at.misses), MACHINE_U32, 0, 65536, false },    \
 		{ name, "bandwidth", MACHINE_BYTES_PER_S, AT(at.bytes_per_s), MACHINE_DOUBLE, 1e3, \
 			1e15, false },                                                             \
+		{ name, "replacement", MACHINE_REPLACEMENT, AT(at.replacement), MACHINE_U32, 0,    \
+			REPLACEMENT_KINDS - 1, false },                                            \
 	{                                                                                          \
 		name, "lifetime", MACHINE_NS, AT(at.lifetime_ns), MACHINE_DOUBLE, 1, 1e12, false   \
 	}

@@ -31,6 +31,7 @@ enum machine_quantity {
 	MACHINE_VOLT,
 	MACHINE_PREDICTOR, /* words: predictor_names, prefetch_names */
 	MACHINE_PREFETCH,
+	MACHINE_REPLACEMENT, /* replacement_names */
 };
 
 enum { MACHINE_SECTIONS = 11 };

@@ -16,6 +16,11 @@ const char *const predictor_names[PREDICTOR_KINDS] = {
 	[PREDICTOR_PERFECT] = "perfect",
 };
 
+const char *const replacement_names[REPLACEMENT_KINDS] = {
+	[REPLACEMENT_LRU] = "lru",
+	[REPLACEMENT_RANDOM] = "random",
+};
+
 const char *const prefetch_names[PREFETCH_KINDS] = {
 	[PREFETCH_NONE] = "none",
 	[PREFETCH_STRIDE] = "stride",

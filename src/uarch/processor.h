@@ -15,6 +15,14 @@
 
 enum { PROCESSOR_LEVELS_MAX = 4, PROCESSOR_PORTS_MAX = 32, PROCESSOR_VOLTAGES_MAX = 32 };
 
+/* Which line of a set makes room. */
+enum replacement_kind {
+	REPLACEMENT_LRU,
+	REPLACEMENT_RANDOM,
+	REPLACEMENT_KINDS,
+};
+extern const char *const replacement_names[REPLACEMENT_KINDS];
+
 struct cache {
 	uint64_t bytes; /* of one */
 	uint32_t ways; /* 0: fully associative */
@@ -24,6 +32,7 @@ struct cache {
 	uint32_t
 		misses; /* outstanding at a time (MSHRs); 0: as many as there are loads in flight */
 	double bytes_per_s; /* that one core streams from it; 0: as its latency allows */
+	enum replacement_kind replacement; /* of data in private levels; all else is as with LRU */
 	double lifetime_ns; /* of a line that is left alone: others take its place; 0: nobody does */
 };
 

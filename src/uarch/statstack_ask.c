@@ -84,8 +84,8 @@ static void level_init(
 	level->is_shared = sharers > 1;
 	level->lifetime_ns = cache->lifetime_ns;
 	level->foreign = threads > 1 ? (threads - sharers) / (threads - 1) : 0;
-	cache_sets_init(
-		&level->cache, cache_lines(cache) * (level->is_shared ? others : 1), cache->ways);
+	cache_sets_init(&level->cache, cache_lines(cache) * (level->is_shared ? others : 1),
+		cache->ways, level->is_shared || cache->replacement == REPLACEMENT_LRU);
 }
 
 static void scratch_init(struct scratch *scratch, const struct processor *processor,
@@ -104,20 +104,20 @@ static void scratch_init(struct scratch *scratch, const struct processor *proces
 			private_lines = cache_lines(cache);
 	}
 	cache_sets_init(&scratch->instruction, cache_lines(&processor->instruction),
-		processor->instruction.ways);
+		processor->instruction.ways, true);
 	const struct tlb *tlb = &processor->tlb;
 	scratch->tlb_count = !tlb->entries || !statstack->has_pages ? 0
 			     : tlb->second_entries                  ? 2
 								    : 1;
-	cache_sets_init(&scratch->tlbs[0], tlb->entries, tlb->ways);
-	cache_sets_init(&scratch->tlbs[1], tlb->second_entries, tlb->second_ways);
+	cache_sets_init(&scratch->tlbs[0], tlb->entries, tlb->ways, true);
+	cache_sets_init(&scratch->tlbs[1], tlb->second_entries, tlb->second_ways, true);
 	const struct targets *targets = &processor->targets;
 	scratch->target_levels = !targets->entries ? 0 : targets->second_entries ? 2 : 1;
-	cache_sets_init(&scratch->targets[0], targets->entries, 0);
-	cache_sets_init(&scratch->targets[1], targets->second_entries, 0);
+	cache_sets_init(&scratch->targets[0], targets->entries, 0, true);
+	cache_sets_init(&scratch->targets[1], targets->second_entries, 0, true);
 	scratch->has_kernel = processor->fault_ns > 0 && statstack->has_pages;
 	scratch->has_others = threads > 1;
-	cache_sets_init(&scratch->holders, private_lines * threads, 0);
+	cache_sets_init(&scratch->holders, private_lines * threads, 0, true);
 }
 
 static void misses_fill(
@@ -281,7 +281,7 @@ static void walk_misses(struct level *level, const struct walk *walk, unsigned k
 	struct bin_misses *ret)
 {
 	const struct cache_sets *cache = &level->cache;
-	bool is_random = has_kernel && cache->sets > PAGE_SETS;
+	bool is_random = !cache->is_lru || (has_kernel && cache->sets > PAGE_SETS);
 	unsigned bits = is_random && k > PAGE_BITS ? PAGE_BITS : k;
 	double sets = cache->sets / (double)(UINT64_C(1) << bits);
 	if (sets < 1)
@@ -302,7 +302,7 @@ static void walk_misses(struct level *level, const struct walk *walk, unsigned k
 		return;
 	}
 	struct lines_curve curve = { .population = cache->lines * REUSE_BINS };
-	cache_sets_init(&level->parts[k], sets * cache->ways, cache->ways);
+	cache_sets_init(&level->parts[k], sets * cache->ways, cache->ways, cache->is_lru);
 	for (unsigned bin = 0; bin < REUSE_BINS; bin++)
 		curve.at[bin] = own[bin] + rest[bin] * sets / cache->sets;
 	misses_fill(ret, &level->parts[k], &curve);
