@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "builder/parts.h"
+#include "builder/patience.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -499,6 +500,7 @@ static int make(struct build *build, struct err *err)
 	if (code == 0)
 		code = build_pipes_find(&build->trace);
 	build_tickers_find(&build->trace);
+	build_patience_find(&build->trace);
 	if (code == 0)
 		code = build_give_back_cut(&build->trace);
 	if (build->opts.conds == BUILD_BY_SIGNALS)

@@ -31,6 +31,7 @@ static void wait_begins(struct script *s, uint32_t tid)
 			.value = LOCK });
 }
 
+/* told_ns 0: its time is over. */
 static void wait_ends(struct script *s, uint32_t tid, uint64_t told_ns)
 {
 	send(s, (struct event){ .tid = tid,
@@ -38,7 +39,7 @@ static void wait_ends(struct script *s, uint32_t tid, uint64_t told_ns)
 			.what = WHAT_COND,
 			.object = CONDITION,
 			.site = 22,
-			.flags = EVENT_WAITED,
+			.flags = (uint16_t)(EVENT_WAITED | (told_ns ? 0 : EVENT_TIMED_OUT)),
 			.woken_ns = told_ns });
 	send(s, (struct event){ .tid = tid,
 			.kind = EVENT_PASS,
@@ -66,6 +67,33 @@ static void wait_and_tell(struct script *s, uint32_t turns, uint64_t woken_after
 		turn(s, TELLER, 30);
 	uint64_t told_ns = tell(s);
 	wait_ends(s, MAIN, told_ns + woken_after_ns);
+}
+
+/* Main waits twice or more, until it is told; in between it shows that it is there, or only looks. */
+static struct model *wait_again(bool shows)
+{
+	struct script s = begin_with(&(struct build_opts){ .name = "test", .cores = 4 }, 1);
+	for (int i = 0; i < ROUNDS; i++) {
+		for (int k = 0; k <= i % 3; k++) {
+			wait_begins(&s, MAIN);
+			work(&s, TELLER, 10000000);
+			wait_ends(&s, MAIN, 0);
+			if (shows)
+				op(&s, MAIN, EVENT_RELEASE, WHAT_SEM, 900, 40);
+		}
+		wait_and_tell(&s, 0, 0);
+	}
+	return finish(&s, 1);
+}
+
+static void a_wait_that_is_begun_again_lasts_until_it_is_told(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *patient = wait_again(false);
+	AUTO(model) struct model *busy = wait_again(true);
+	assert_null(fragment_of(patient, 0, MODEL_SLEEP));
+	assert_non_null(fragment_of(patient, 0, MODEL_GET));
+	assert_non_null(fragment_of(busy, 0, MODEL_SLEEP));
 }
 
 /* A queue, in which the consumer waits for each item. */
@@ -350,6 +378,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_is_told_waits_for_that),
 		cmocka_unit_test(other_waits_sleep),
+		cmocka_unit_test(a_wait_that_is_begun_again_lasts_until_it_is_told),
 		cmocka_unit_test(a_meaning_can_be_left_aside),
 		cmocka_unit_test(a_slow_path_can_be_left_out),
 		cmocka_unit_test(who_waited_in_vain_waited_for_the_signal_all_the_same),
