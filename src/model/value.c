@@ -128,13 +128,18 @@ static int read_named(struct formula *f, struct term *ret)
 	return 0;
 }
 
+static bool is_sign(char c)
+{
+	return c == '-' || c == '+';
+}
+
 static int read_number(struct formula *f, struct term *ret)
 {
 	char text[64];
 	size_t length = 0;
 	while (is_digit(*f->at) || *f->at == '.' ||
-		((*f->at == 'e' || *f->at == 'E') && (is_digit(f->at[1]) || f->at[1] == '-')) ||
-		(*f->at == '-' && length && (text[length - 1] | 0x20) == 'e')) {
+		((*f->at == 'e' || *f->at == 'E') && (is_digit(f->at[1]) || is_sign(f->at[1]))) ||
+		(is_sign(*f->at) && length && (text[length - 1] | 0x20) == 'e')) {
 		if (length == sizeof text - 1)
 			return fail(f, "a number is too long");
 		text[length++] = *f->at++;

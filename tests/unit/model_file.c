@@ -278,6 +278,7 @@ static void formulas_know_their_units(void **state)
 		{ "4.3 us", MODEL_TIME, 4.3e-6 },
 		{ "2 min + 1 s", MODEL_TIME, 121 },
 		{ "70 /s", MODEL_RATE, 70 },
+		{ "3e+06 /s", MODEL_RATE, 3e6 }, /* as it is written */
 		{ "1 / (10 ms)", MODEL_RATE, 100 },
 		{ "1 s / 4 ms", MODEL_NUMBER, 250 },
 		{ "-(2 - 5) * 1e2", MODEL_NUMBER, 300 },
@@ -289,6 +290,7 @@ static void formulas_know_their_units(void **state)
 		{ "(1", MODEL_NUMBER, NAN },
 		{ "1 2", MODEL_NUMBER, NAN },
 		{ "1.2.3", MODEL_NUMBER, NAN },
+		{ "1e+", MODEL_NUMBER, NAN },
 		{ "1 s * 1 s", MODEL_TIME, NAN },
 		{ "1e308 * 1e308", MODEL_NUMBER, NAN },
 		{ "70 /s + 1 s", MODEL_TIME, NAN },
@@ -322,6 +324,7 @@ static void times_are_written_in_the_unit_that_suits(void **state)
 		{ 0.25, MODEL_TIME, "250 ms" },
 		{ 120, MODEL_TIME, "120 s" },
 		{ 70, MODEL_RATE, "70 /s" },
+		{ 3e6, MODEL_RATE, "3e+06 /s" },
 		{ 1024, MODEL_NUMBER, "1024" },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
