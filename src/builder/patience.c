@@ -11,11 +11,6 @@ static bool is_silent(const struct build_step *step)
 	       ((step->op == STEP_LOCK || step->op == STEP_UNLOCK) && step->waited_ns == 0);
 }
 
-static bool has_run_out(const struct build_step *step)
-{
-	return step->op == STEP_COND_WAIT && step->flags & STEP_REFUSED;
-}
-
 /* The wait that begins the one at `at` again; 0: none does. */
 static size_t find_again(const struct build_thread *thread, size_t at)
 {
@@ -34,11 +29,14 @@ static size_t find_again(const struct build_thread *thread, size_t at)
 	return 0;
 }
 
-/* The wait in which one that has run out ends when it is told; 0: never. */
-static size_t find_told(const struct build_thread *thread, size_t at)
+/* The last of the waits that begin this one again. */
+static size_t find_last(const struct build_thread *thread, size_t at)
 {
-	while (at > 0 && has_run_out(&thread->steps[at]))
-		at = find_again(thread, at);
+	size_t again = at;
+	while (again > 0 && build_has_timed_out(&thread->steps[at])) {
+		again = find_again(thread, at);
+		at = again > 0 ? again : at;
+	}
 	return at;
 }
 
@@ -47,11 +45,15 @@ static void find_of(struct build_thread *thread)
 	struct build_rewrite rewrite = { .thread = thread };
 	for (size_t i = 0; i < thread->step_count; i++) {
 		const struct build_step first = thread->steps[i];
-		size_t told = i > 0 && has_run_out(&first) ? find_told(thread, i) : 0;
-		for (; i < told; i++)
-			rewrite_leave_out(&rewrite, thread->steps[i]);
+		size_t last = find_last(thread, i);
+		bool is_told = !build_has_timed_out(&thread->steps[last]);
+		for (; i < last; i++)
+			if (is_told)
+				rewrite_leave_out(&rewrite, thread->steps[i]);
+			else
+				rewrite_keep(&rewrite, thread->steps[i]);
 		struct build_step step = thread->steps[i];
-		if (told > 0) {
+		if (is_told) {
 			step.waited_ns += step.begin_ns - first.begin_ns;
 			step.begin_ns = first.begin_ns;
 		}

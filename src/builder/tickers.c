@@ -7,8 +7,7 @@ enum { END_PART = 20 };
 /* What ends by itself, after a time. */
 static bool is_pause(const struct build_step *step)
 {
-	return step->op == STEP_SLEEP ||
-	       (step->op == STEP_COND_WAIT && (step->flags & STEP_REFUSED) > 0);
+	return step->op == STEP_SLEEP || build_has_timed_out(step);
 }
 
 static const struct build_step *last_pause(const struct build_thread *thread)

@@ -213,6 +213,12 @@ static inline bool build_has_blocked(const struct build_step *step)
 	return step->count != EVENT_IO_FILE || step->waited_ns > step->section + CALLED_NS;
 }
 
+/* A wait for a condition that nobody ended. */
+static inline bool build_has_timed_out(const struct build_step *step)
+{
+	return step->op == STEP_COND_WAIT && step->flags & STEP_REFUSED;
+}
+
 /*
  * A thread's steps written again, in their place, some left out: their CPU time goes to the next that is kept.
  *

@@ -39,8 +39,8 @@ static bool pin_to(int cpu)
 	return sched_setaffinity(0, sizeof one, &one) == 0;
 }
 
-/* The second one is the third where there are more: neighbours in number may share a core. */
-static bool choose(struct probe *probe)
+/* The second one is the third where there are more: neighbours in number may share a core. False: there is only one. */
+static bool choose(int ret_cpus[2])
 {
 	cpu_set_t allowed;
 	int count = 0, found[3] = { 0 };
@@ -51,8 +51,8 @@ static bool choose(struct probe *probe)
 			found[count++] = i;
 	if (count == 1 && sysconf(_SC_NPROCESSORS_ONLN) > 1)
 		found[count++] = found[0] == 0;
-	probe->cpus[0] = found[0];
-	probe->cpus[1] = found[count - 1];
+	ret_cpus[0] = found[0];
+	ret_cpus[1] = found[count - 1];
 	return count > 1;
 }
 
@@ -182,11 +182,10 @@ static void *take_turns(void *context)
 
 double switch_probe_measure(void)
 {
-	struct probe probe = { 0 };
-	struct turns turns = { 0 };
+	int cpus[2] = { 0 };
 	pthread_t thread;
-	(void)choose(&probe); /* one processor is enough */
-	turns.cpu = probe.cpus[0];
+	(void)choose(cpus); /* one processor is enough */
+	struct turns turns = { .cpu = cpus[0] };
 	if (sem_init(&turns.go[0], 0, 0) < 0 || sem_init(&turns.go[1], 0, 0) < 0)
 		return 0;
 	if (pthread_create(&thread, NULL, take_turns, &turns) == 0)
@@ -203,7 +202,7 @@ struct wake_probe wake_probe_measure(void)
 {
 	struct probe probe = { 0 };
 	pthread_t thread;
-	if (!choose(&probe) || sem_init(&probe.there, 0, 0) < 0 ||
+	if (!choose(probe.cpus) || sem_init(&probe.there, 0, 0) < 0 ||
 		sem_init(&probe.is_ready, 0, 0) < 0)
 		return (struct wake_probe){ 0 };
 	if (pthread_create(&thread, NULL, waker, &probe) == 0)

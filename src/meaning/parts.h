@@ -103,8 +103,7 @@ double judge_share(
 	uint64_t decisions, uint64_t explained, uint64_t waits, uint64_t waits_explained);
 /* Whether nobody of the other types that put comes after it; it is the last to put, or closes the queue. */
 bool judge_comes_last(const struct judge *judge, uint32_t type);
-/* This section went on without what it came for. */
-/* Of meaning.refused, or meaning.vain. */
+/* This section went on without what it came for, or came in vain: in meaning.refused, meaning.vain. */
 void meaning_mark(uint8_t *bits, uint64_t section);
 /* Who waits gets, who signals puts. */
 void judge_set_roles(const struct judge *judge, const struct meaning_use *use);

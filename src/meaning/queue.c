@@ -76,7 +76,6 @@ static int find_first(const struct judge *judge, struct hypothesis *h)
 	return code < 0 ? code : 0;
 }
 
-/* In meaning.refused or .vain. */
 static void mark(uint8_t *bits, const struct meaning_entry *entry, bool marks)
 {
 	if (marks)

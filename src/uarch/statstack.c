@@ -44,7 +44,7 @@ static double concurrent_threads(const struct profile *profile, double *accesses
 	double sum = 0, squares = 0;
 	for (size_t i = 0; i < profile->class_count; i++) {
 		const struct profile_class *class = &profile->classes[i];
-		accesses[class->thread] += (double)class->loads + (double)class->stores;
+		accesses[class->thread] += class_accesses(class, PROFILE_PRIVATE);
 	}
 	for (size_t i = 0; i < profile->thread_count; i++) {
 		sum += accesses[i];
@@ -112,7 +112,7 @@ static void class_shares(
 /* Of lines that somebody else had before this thread met them anew, how many were written by another since. */
 static void class_written(struct class_reuse *reuse, const struct profile_class *class)
 {
-	double accesses = (double)class->loads + (double)class->stores;
+	double accesses = class_accesses(class, PROFILE_PRIVATE);
 	double first = (double)class->first_touches;
 	double again = accesses * reuse->share[PROFILE_PRIVATE][REUSE_INFINITE] - first;
 	double others = first - (double)class->first_touches_global;

@@ -4,6 +4,7 @@
 #include "uarch/statstack.h"
 #include "uarch/statstack_parts.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -12,6 +13,10 @@ struct bin_misses {
 	float at[REUSE_BINS];
 };
 
+/* Lines of a page: where a kernel places pages, who walks in steps of pages comes to any of their places. */
+enum { PAGE_BITS = 6, PAGE_SETS = 1 << PAGE_BITS };
+static_assert(PAGE_SETS == PROFILE_PAGE_BYTES / PROFILE_LINE_BYTES, "lines of a page");
+
 /* A level as the threads see it. */
 struct level {
 	bool is_shared, is_unified;
@@ -19,7 +24,8 @@ struct level {
 	double foreign; /* share of the other threads that use another one of its kind */
 	double lifetime_ns;
 	struct cache_sets cache;
-	struct cache_sets parts[WALK_KINDS]; /* the sets that a walk uses: see walk_misses() */
+	struct cache_sets
+		parts[PAGE_BITS + 1]; /* one in 2^k of the sets, by k: see walk_misses() */
 	const struct lines_curve *curve; /* of one class's data, as the next two */
 	struct bin_misses data, fetch;
 };
@@ -270,9 +276,6 @@ static void ask_tlbs(struct statstack_odds *ret, const struct scratch *scratch,
 		ret->untranslated[1] = ret->untranslated[0];
 }
 
-/* Lines of a page: where a kernel places pages, who walks in steps of pages comes to any of their places. */
-enum { PAGE_SETS = PROFILE_PAGE_BYTES / PROFILE_LINE_BYTES, PAGE_BITS = 6 };
-
 /*
  * Of the sets a walk by steps of 2^k lines uses one in 2^k, and its own lines fall into these alone: evenly, or, where the kernel's
  * pages are in between, as in a cache of as many sets. Others' lines, and its own of before it came to these sets, fall into any.
@@ -302,10 +305,10 @@ static void walk_misses(struct level *level, const struct walk *walk, unsigned k
 		return;
 	}
 	struct lines_curve curve = { .population = cache->lines * REUSE_BINS };
-	cache_sets_init(&level->parts[k], sets * cache->ways, cache->ways, cache->is_lru);
+	cache_sets_init(&level->parts[bits], sets * cache->ways, cache->ways, cache->is_lru);
 	for (unsigned bin = 0; bin < REUSE_BINS; bin++)
 		curve.at[bin] = own[bin] + rest[bin] * sets / cache->sets;
-	misses_fill(ret, &level->parts[k], &curve);
+	misses_fill(ret, &level->parts[bits], &curve);
 }
 
 /* Of an instruction's accesses, those that miss a private level. */

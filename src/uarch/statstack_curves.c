@@ -41,7 +41,7 @@ struct company {
 	double lines; /* that it ever meets */
 };
 
-static double class_accesses(const struct profile_class *class, enum profile_scope scope)
+double class_accesses(const struct profile_class *class, enum profile_scope scope)
 {
 	return scope == PROFILE_FETCH ? (double)class->fetches
 				      : (double)class->loads + (double)class->stores;
@@ -57,7 +57,7 @@ static double scope_lines(
 					 : share[REUSE_INFINITE] * (double)class->fetches;
 }
 
-static double stretch_accesses(const struct profile_class *class, enum profile_scope scope)
+double stretch_accesses(const struct profile_class *class, enum profile_scope scope)
 {
 	double accesses = class_accesses(class, scope);
 	return class->stretches > 0 ? accesses / (double)class->stretches : accesses;

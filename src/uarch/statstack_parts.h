@@ -78,6 +78,11 @@ struct statstack {
 /* As reuse_bin_least, with an end for the last finite bin. */
 double reuse_edge(unsigned bin);
 
+/* Of data, or of lines of instructions. */
+double class_accesses(const struct profile_class *class, enum profile_scope scope);
+/* The same of one stretch of the class. */
+double stretch_accesses(const struct profile_class *class, enum profile_scope scope);
+
 /* The sum over the distances i of each finite bin of P(d > i), distances being even within a bin. */
 void reuse_tails(const double *share, double *ret);
 

@@ -10,6 +10,7 @@
  * One that goes around among a few lines has other steps than one that goes on: accesses that come back within WALK_NEAR
  * lines have shares of their own.
  */
+#include "base/mem.h"
 #include "uarch/statstack_parts.h"
 
 #include <errno.h>
@@ -33,8 +34,8 @@ struct walker {
 	bool comes_back;
 	double weight; /* of the trace */
 	uint32_t open[WALK_KINDS]; /* accesses to lines that are new in the trace */
-	/* Accesses while steps are of a kind; steps from there, and those of them that are of a smaller kind. */
-	double seen[WALK_RANGES][WALK_KINDS], gone_on[WALK_KINDS], left[WALK_KINDS];
+	/* Accesses while steps are of a kind; steps from there that are of a smaller one. */
+	double seen[WALK_RANGES][WALK_KINDS], left[WALK_KINDS];
 };
 
 static unsigned least_bits(const struct walker *walker)
@@ -72,7 +73,6 @@ static void step_on(struct walker *walker, uint64_t line)
 	unsigned bits = (unsigned)__builtin_ctzll(line - walker->line);
 	if (walker->steps >= STEPS_LEAST) {
 		unsigned kind = least_bits(walker);
-		walker->gone_on[kind] += walker->weight;
 		walker->left[kind] += bits < kind ? walker->weight : 0;
 	}
 	bool comes_back = is_near(walker, line);
@@ -160,6 +160,7 @@ static void lines_together(struct walk *walk, const struct walker *walker, doubl
 		walk->together[k] = walk->lines[REUSE_INFINITE];
 		if (walker->left[k] <= 0)
 			continue;
+		/* To the end of the bin: a mean says that some stay longer. */
 		double seen = walker->seen[WALK_CLOSE][k] + walker->seen[WALK_FAR][k];
 		double stays = seen / walker->left[k] / accesses;
 		unsigned bin = stays < 1e15 ? reuse_bin((uint64_t)stays) : REUSE_INFINITE - 1;
@@ -167,9 +168,12 @@ static void lines_together(struct walk *walk, const struct walker *walker, doubl
 	}
 }
 
-/* In the thread's own accesses, of which those of its class are `within`. Returns the instruction's share in its class. */
-static double own_lines(const struct statstack *statstack, const struct code_reuse *code,
-	const struct profile_class *class, double within, double ret[REUSE_BINS])
+/*
+ * In the thread's own accesses, of which those of its class are `within`; the instruction's are the part `part` of its class's,
+ * whose stretches have `length`.
+ */
+static void own_lines(const struct statstack *statstack, const struct code_reuse *code,
+	double within, double part, double length, double ret[REUSE_BINS])
 {
 	double share[REUSE_BINS] = { 0 }, tails[REUSE_BINS] = { 0 }, lines = 0;
 	for (uint32_t i = 0; i < code->private_rows; i++) {
@@ -177,9 +181,6 @@ static double own_lines(const struct statstack *statstack, const struct code_reu
 		share[row->bin] += (double)row->share;
 	}
 	reuse_tails(share, tails);
-	double accesses = (double)class->loads + (double)class->stores;
-	double length = class->stretches > 0 ? accesses / (double)class->stretches : accesses;
-	double part = accesses > code->accesses ? code->accesses / accesses : 1;
 	for (unsigned bin = 0; bin < REUSE_INFINITE; bin++) {
 		double middle = (reuse_edge(bin) + reuse_edge(bin + 1)) / 2;
 		double here = middle < length ? 1 - middle / length : 0;
@@ -187,30 +188,27 @@ static double own_lines(const struct statstack *statstack, const struct code_reu
 		lines += part * (here + (1 - here) * within) * tails[bin];
 	}
 	ret[REUSE_INFINITE] = lines;
-	return part;
 }
 
 static int walks_add(struct statstack *statstack, const struct profile *profile,
 	const struct walker *walkers, const double *thread_accesses)
 {
-	size_t count = 0;
-	struct walk found = { 0 };
-	for (size_t i = 0; i < statstack->code_count; i++)
-		count += find_shares(&walkers[i], &found);
-	statstack->walks = calloc(count + 1, sizeof(*statstack->walks));
-	if (!statstack->walks)
-		return -ENOMEM;
+	size_t capacity = 0;
+	struct walk walk = { 0 };
 	for (size_t i = 0; i < statstack->code_count; i++) {
 		struct code_reuse *code = &statstack->codes[i];
 		const struct profile_class *class = &profile->classes[code->class];
-		if (!find_shares(&walkers[i], &found))
+		if (!find_shares(&walkers[i], &walk))
 			continue;
-		double all = thread_accesses[class->thread];
-		double accesses = (double)class->loads + (double)class->stores;
-		double part = own_lines(
-			statstack, code, class, all > accesses ? accesses / all : 1, found.lines);
-		lines_together(&found, &walkers[i], part);
-		statstack->walks[statstack->walk_count] = found;
+		double accesses = class_accesses(class, PROFILE_PRIVATE);
+		double part = accesses > code->accesses ? code->accesses / accesses : 1;
+		own_lines(statstack, code, accesses / thread_accesses[class->thread], part,
+			stretch_accesses(class, PROFILE_PRIVATE), walk.lines);
+		lines_together(&walk, &walkers[i], part);
+		if (mem_grow(&statstack->walks, &capacity, statstack->walk_count + 1,
+			    sizeof(*statstack->walks)) < 0)
+			return -ENOMEM;
+		statstack->walks[statstack->walk_count] = walk;
 		code->walk = (uint32_t)++statstack->walk_count;
 	}
 	return 0;

@@ -407,11 +407,7 @@ static void unknown_conditions_keep_their_order(void **state)
 	(void)state;
 	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
 	add_queue(&text);
-	struct replay_opts opts = { .cores = 2 };
-	struct fixture f = { 0 };
-	assert_int_equal(replay_new(&opts, &f.replay, NULL), 0);
-	struct event_sink sink = replay_sink(f.replay);
-	feed(text.text, &sink);
+	struct fixture f = load_as_recorded(text.text, 2);
 	struct replay_facts facts;
 	replay_facts(f.replay, &facts);
 	assert_int_equal(facts.conditions, 8);

@@ -43,6 +43,17 @@ static inline struct fixture load(const char *text, uint32_t cores)
 	return f;
 }
 
+/* Nothing is known of its conditions. */
+static inline struct fixture load_as_recorded(const char *text, uint32_t cores)
+{
+	struct fixture f = { 0 };
+	struct replay_opts opts = { .cores = cores };
+	assert_int_equal(replay_new(&opts, &f.replay, NULL), 0);
+	struct event_sink sink = replay_sink(f.replay);
+	feed(text, &sink);
+	return f;
+}
+
 static inline void release(struct fixture *f)
 {
 	replay_free(f->replay);

@@ -263,11 +263,7 @@ static void whether_an_unknown_order_is_needed_is_guessed(void **state)
 					"20000000,y,pass,mutex,m,2,,implicit\n"
 					"20000000,y,release,mutex,m,2,,\n"
 					"30000000,y,exit,,,,,\n";
-	struct replay_opts opts = { .cores = 2 };
-	struct fixture f = { 0 };
-	assert_int_equal(replay_new(&opts, &f.replay, NULL), 0);
-	struct event_sink sink = replay_sink(f.replay);
-	feed(text, &sink);
+	struct fixture f = load_as_recorded(text, 2);
 	static const struct {
 		uint32_t cores;
 		uint64_t seed, least_ns, most_ns;
@@ -390,11 +386,7 @@ static void turns_within_a_section_keep_their_order_on_any_cores(void **state)
 					"40000000,x,pass,mutex,m,1,,implicit\n"
 					"50000000,x,release,mutex,m,1,,\n"
 					"50000000,x,exit,,,,,\n";
-	struct replay_opts opts = { .cores = 2 };
-	struct fixture f = { 0 };
-	assert_int_equal(replay_new(&opts, &f.replay, NULL), 0);
-	struct event_sink sink = replay_sink(f.replay);
-	feed(text, &sink);
+	struct fixture f = load_as_recorded(text, 2);
 	for (uint32_t cores = 1; cores <= 8; cores *= 2) {
 		uint64_t ns;
 		uint32_t waits = 0;

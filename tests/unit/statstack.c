@@ -7,7 +7,6 @@
 #include "base/rng.h"
 #include "bench/refsim/exact_reuse.h"
 #include "bench/refsim/refcache.h"
-#include "uarch/cache_sets.h"
 #include "uarch/statstack.h"
 
 #include <errno.h>
@@ -424,83 +423,6 @@ static void code_that_does_not_fit_misses(void **state)
 	end(&stream);
 }
 
-static void sets_miss_as_the_binomial_says(void **state)
-{
-	(void)state;
-	struct cache_sets cache = { 0 };
-	double at[200];
-	float miss[200];
-	for (unsigned i = 0; i < 200; i++)
-		at[i] = i;
-	cache_sets_init(&cache, 64, 1, true);
-	cache_sets_misses(&cache, 1e6, at, 199, miss);
-	for (unsigned i = 0; i < 199; i++)
-		assert_near(miss[i], 1 - pow(63.0 / 64, i + 0.5), 0.01, "direct mapped");
-	/* 72 of 520 lines are in the 8 of 64 sets that have 9 lines for 8 ways. */
-	cache_sets_init(&cache, 512, 8, true);
-	cache_sets_misses(&cache, 520, (double[]){ 519, 519 }, 1, miss);
-	assert_near(miss[0], 72.0 / 520, 1e-6, "a loop over 520 lines");
-	cache_sets_misses(&cache, 510, (double[]){ 509, 509 }, 1, miss);
-	assert_true(miss[0] == 0);
-}
-
-/* Loops over lines that lie anywhere, in no order, in a cache in which any line of a set makes room. */
-static void sets_in_which_any_line_makes_room_miss_less_than_lru(void **state)
-{
-	(void)state;
-	enum {
-		SETS = 128,
-		WAYS = 8,
-		LINES = SETS * WAYS,
-		MOST = 2 * LINES,
-		ROUNDS = 60,
-		EMPTY = MOST
-	};
-	static const unsigned counts[] = { LINES / 2, LINES * 3 / 4, LINES, LINES * 5 / 4, MOST };
-	struct cache_sets cache = { 0 };
-	struct rng rng;
-	rng_init(&rng, 5);
-	cache_sets_init(&cache, LINES, WAYS, false);
-	for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
-		static unsigned sets[MOST], held[SETS][WAYS];
-		double missed = 0, at[2] = { counts[i] - 1, counts[i] - 1 };
-		float odds;
-		for (unsigned k = 0; k < counts[i]; k++)
-			sets[k] = (unsigned)(rng_next(&rng) % SETS);
-		for (unsigned k = 0; k < LINES; k++)
-			held[k % SETS][k / SETS] = EMPTY;
-		for (unsigned k = 0; k < ROUNDS * counts[i]; k++) {
-			unsigned line = k % counts[i], way = 0, *set = held[sets[line]],
-				 room = WAYS;
-			while (way < WAYS && set[way] != line) {
-				room = set[way] == EMPTY ? way : room;
-				way++;
-			}
-			if (way < WAYS)
-				continue;
-			missed += k >= ROUNDS / 2 * counts[i];
-			set[room < WAYS ? room : rng_next(&rng) % WAYS] = line;
-		}
-		cache_sets_misses(&cache, counts[i], at, 1, &odds);
-		assert_near((double)odds, missed / (ROUNDS / 2 * counts[i]), 0.02, "any line");
-	}
-}
-
-static void full_caches_miss_from_their_size_on(void **state)
-{
-	(void)state;
-	struct cache_sets cache = { 0 };
-	float miss[1];
-	cache_sets_init(&cache, 512, 0, true);
-	cache_sets_misses(&cache, 1e6, (double[]){ 511, 511 }, 1, miss);
-	assert_true(miss[0] == 0);
-	cache_sets_misses(&cache, 1e6, (double[]){ 512, 512 }, 1, miss);
-	assert_true(miss[0] == 1);
-	cache_sets_misses(&cache, 1e6, (double[]){ 500, 524 }, 1, miss);
-	assert_near(miss[0], 0.5, 1e-6, "over the edge");
-}
-
-/* N pages at random: of E entries, 1 - E / N are not there. */
 /* One thread whose one class executes one instruction. */
 static struct profile one_instruction(struct profile_thread *thread, struct profile_class *class,
 	struct code *code, struct profile_reuse *rows, size_t row_count)
@@ -515,6 +437,7 @@ static struct profile one_instruction(struct profile_thread *thread, struct prof
 		.reuse_count = row_count };
 }
 
+/* N pages at random: of E entries, 1 - E / N are not there. */
 static void pages_at_random_are_translated_as_far_as_there_are_entries(void **state)
 {
 	(void)state;
@@ -631,11 +554,8 @@ static void rows_of_what_is_not_there_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sets_miss_as_the_binomial_says),
 		cmocka_unit_test(pages_at_random_are_translated_as_far_as_there_are_entries),
 		cmocka_unit_test(first_touches_find_what_the_kernel_has_left),
-		cmocka_unit_test(sets_in_which_any_line_makes_room_miss_less_than_lru),
-		cmocka_unit_test(full_caches_miss_from_their_size_on),
 		cmocka_unit_test(a_loop_misses_where_it_does_not_fit),
 		cmocka_unit_test(random_accesses_hit_as_much_as_fits),
 		cmocka_unit_test(lines_with_a_lifetime_are_gone_after_it),
