@@ -182,7 +182,7 @@ static void add_lane(struct block *block, unsigned lane, unsigned count)
 static void count_code(struct block *block, const struct raw_code *code)
 {
 	/* Repeated as often as the program finds out: its accesses are counted one by one. */
-	bool is_string = code->class == CODE_STRING;
+	bool is_string = code_is_string(code->class);
 	block->has_string |= is_string;
 	add_lane(block, code->class, 1);
 	add_lane(block, LANE_LOADS, !is_string && code->flags & CODE_LOAD);
@@ -239,7 +239,7 @@ static bool fill_block(struct block *block, const struct qemu_plugin_tb *tb)
 	block->ends_in_jump = last->class == CODE_JUMP && last->flags & CODE_INDIRECT &&
 			      !(last->flags & CODE_RETURN);
 	block->is_rare = block->has_string || block->new_lines;
-	block->is_string = block->count == 1 && last->class == CODE_STRING;
+	block->is_string = block->count == 1 && code_is_string(last->class);
 	return true;
 }
 

@@ -23,7 +23,7 @@ enum code_class {
 	CODE_JUMP, /* unconditional: direct, call, return; CODE_INDIRECT if the target is in a register or memory */
 	CODE_ATOMIC, /* locked read-modify-write, and xchg with memory */
 	CODE_FENCE,
-	CODE_STRING, /* rep movs, rep stos, ...: microcode */
+	CODE_STRING, /* rep movs, rep stos, ...: microcode; of more than bytes: CODE_STRING_WORDS */
 	CODE_SYSTEM, /* system call, cpuid, ... */
 	CODE_OTHER,
 	CODE_CONVERT, /* between integers and floating point, and between its precisions */
@@ -31,6 +31,7 @@ enum code_class {
 	CODE_DIVIDE_LONG,
 	CODE_FP_ROOT, /* square root; of single precision: CODE_FP_ROOT_SINGLE */
 	CODE_FP_ROOT_SINGLE,
+	CODE_STRING_WORDS,
 	CODE_CLASSES,
 };
 
@@ -52,5 +53,10 @@ enum code_registers {
 	CODE_REGISTER_X87 = 49, /* 49-56: x87, MMX, masks */
 	CODE_REGISTER_OTHER = 57,
 };
+
+static inline _Bool code_is_string(unsigned class)
+{
+	return class == CODE_STRING || class == CODE_STRING_WORDS;
+}
 
 #endif

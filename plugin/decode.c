@@ -373,6 +373,8 @@ static void add_memory(const ZydisDecodedOperand *operand, struct raw_code *code
 		code->flags |= CODE_CONDITIONAL;
 	unsigned bytes = operand->size / 8;
 	code->data_bytes = bytes < 255 ? (uint8_t)bytes : 255;
+	if (code->class == CODE_STRING && code->data_bytes > 1)
+		code->class = CODE_STRING_WORDS;
 }
 
 static void add_operands(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands,

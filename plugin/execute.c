@@ -297,7 +297,7 @@ void execute_translate(struct qemu_plugin_tb *tb, struct block *block)
 		if (!block_has_operand(block, i))
 			continue;
 		qemu_plugin_vcpu_mem_cb_t call = on_access;
-		if (block_code(block, i)->class == CODE_STRING)
+		if (code_is_string(block_code(block, i)->class))
 			call = on_string_access;
 		else if (i == first && access_tells)
 			call = on_block_access;

@@ -317,7 +317,7 @@ static bool starts_string(
 static int decode_instruction(struct core_decoder *decoder, struct instruction *now)
 {
 	const struct code *code = now->code;
-	bool is_string = code->class == CODE_STRING, is_new_string = false;
+	bool is_string = code_is_string(code->class), is_new_string = false;
 	int rc = 0;
 	if (!is_string)
 		decoder->string_code = CORE_NONE;

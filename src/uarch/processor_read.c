@@ -152,7 +152,8 @@ static int read_units(const struct reading *g)
 		enum code_class fine, coarse;
 	} finer[] = { { CODE_CONVERT, CODE_FP_ADD }, { CODE_FP_DIVIDE_SINGLE, CODE_FP_DIVIDE },
 		{ CODE_DIVIDE_LONG, CODE_DIVIDE }, { CODE_FP_ROOT, CODE_FP_DIVIDE },
-		{ CODE_FP_ROOT_SINGLE, CODE_FP_DIVIDE_SINGLE } };
+		{ CODE_FP_ROOT_SINGLE, CODE_FP_DIVIDE_SINGLE },
+		{ CODE_STRING_WORDS, CODE_STRING } };
 	for (size_t i = 0; i < ARRAY_SIZE(finer); i++)
 		if (!has[finer[i].fine])
 			g->processor->units[finer[i].fine] = g->processor->units[finer[i].coarse];

@@ -57,6 +57,7 @@ const char *code_class_name(enum code_class class)
 		[CODE_DIVIDE_LONG] = "divide_long",
 		[CODE_FP_ROOT] = "fp_root",
 		[CODE_FP_ROOT_SINGLE] = "fp_root_single",
+		[CODE_STRING_WORDS] = "string_words",
 	};
 	return class < CODE_CLASSES ? names[class] : "unknown";
 }

@@ -39,6 +39,19 @@ static void roots_have_classes_of_their_own_by_precision(void **state)
 	assert_classes(samples, sizeof(samples) / sizeof(*samples));
 }
 
+static void strings_of_words_are_a_class_of_their_own(void **state)
+{
+	(void)state;
+	static const struct sample samples[] = {
+		{ "\xf3\xa4", CODE_STRING }, /* rep movsb */
+		{ "\xf3\xaa", CODE_STRING }, /* rep stosb */
+		{ "\xf3\xa5", CODE_STRING_WORDS }, /* rep movsd */
+		{ "\xf3\x48\xa5", CODE_STRING_WORDS }, /* rep movsq */
+		{ "\xf3\x48\xab", CODE_STRING_WORDS }, /* rep stosq */
+	};
+	assert_classes(samples, sizeof(samples) / sizeof(*samples));
+}
+
 static void divisions_have_theirs_by_size(void **state)
 {
 	(void)state;
@@ -63,6 +76,7 @@ static void what_is_no_instruction_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(strings_of_words_are_a_class_of_their_own),
 		cmocka_unit_test(roots_have_classes_of_their_own_by_precision),
 		cmocka_unit_test(divisions_have_theirs_by_size),
 		cmocka_unit_test(what_is_no_instruction_is_told),
