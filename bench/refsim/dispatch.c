@@ -25,7 +25,8 @@ static struct entry *push(
 		.code = op->code,
 		.kind = (uint8_t)kind,
 		.class = code->class,
-		.is_vector = code_uses_vectors(code) };
+		.is_vector = code_uses_vectors(code),
+		.is_simple = code_is_simple_access(code) };
 	core->waiting[core->waiting_count++] = core->next++;
 	core->counts.operations++;
 	return entry;
@@ -77,8 +78,8 @@ static void push_store(
 		entry->sources[entry->source_count++] = data;
 	else
 		add_sources(core, entry, code->reads);
-	*store_at(core, core->store_count++) =
-		(struct store){ number, NEVER, op->address >> WORD_BITS };
+	*store_at(core, core->store_count++) = (struct store){ number, NEVER,
+		op->address >> WORD_BITS, code_is_simple_access(code) };
 }
 
 /* A push, pop, call or return: its new stack pointer does not wait for what it loads; front ends keep count of it. */

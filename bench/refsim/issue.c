@@ -32,7 +32,11 @@ static bool issue_load(struct refcore *core, struct entry *entry, uint64_t numbe
 		if (!is_done(core, store->number))
 			return false; /* its data is not there yet */
 		uint32_t forward = core->processor->store_forward;
-		entry->ready = core->clock + (forward > 0 ? forward : first->latency) + longer;
+		if (core->processor->renames_memory && entry->is_simple && store->is_simple)
+			entry->ready = core->clock;
+		else
+			entry->ready =
+				core->clock + (forward > 0 ? forward : first->latency) + longer;
 		entry->level = 0;
 		return true;
 	}

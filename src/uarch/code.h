@@ -36,6 +36,18 @@ static inline bool code_uses_vectors(const struct code *code)
 	return (code->reads | code->writes) & vectors;
 }
 
+/*
+ * Whether it only loads or stores (a load also with an operation on it) 4 or 8 bytes that are not a vector's, where no index
+ * is added to the address: accesses that renamed memory knows. An address of one register twice counts as without index.
+ */
+static inline bool code_is_simple_access(const struct code *code)
+{
+	bool is_either = !(code->flags & CODE_LOAD) != !(code->flags & CODE_STORE);
+	bool is_plain = code->class == CODE_MOVE || code->flags & CODE_LOAD;
+	return is_either && is_plain && (code->data_bytes == 4 || code->data_bytes == 8) &&
+	       !code_uses_vectors(code) && __builtin_popcountll(code->address_reads) <= 1;
+}
+
 const char *code_class_name(enum code_class class); /* "alu", "fp_add", ... */
 
 #endif

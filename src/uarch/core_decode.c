@@ -210,6 +210,12 @@ struct instruction {
 	uint8_t first; /* CORE_FIRST until the first micro-operation */
 };
 
+/* One of the trace at hand; `index`: into done[]. */
+static const struct core_uop *store_of(const struct core_decoder *decoder, uint16_t index)
+{
+	return &decoder->program->uops[decoder->trace->uop + index - CORE_REGISTERS];
+}
+
 static int decode_load(struct core_decoder *decoder, struct instruction *now)
 {
 	struct operands operands = { .count = 0 };
@@ -221,6 +227,9 @@ static int decode_load(struct core_decoder *decoder, struct instruction *now)
 	struct core_access *access = &decoder->program->accesses[now->access];
 	access->is_blocked = stored.is_blocked;
 	access->is_stored = stored.count > 0;
+	access->is_renamed =
+		stored.count == 1 && !stored.is_blocked && stored.stores[0] >= CORE_REGISTERS &&
+		store_of(decoder, stored.stores[0])->is_simple && code_is_simple_access(now->code);
 	if (is_plain_access(now->code) && now->code->flags & CODE_CONDITIONAL)
 		operands_of_registers(decoder, now->code->reads, &operands);
 	struct core_uop uop = { .access = now->access,
@@ -288,6 +297,7 @@ static int decode_store(struct core_decoder *decoder, struct instruction *now)
 		operand_add(&operands, now->load);
 	struct core_uop uop = { .access = now->access,
 		.unit = code_uses_vectors(now->code) ? CORE_VECTOR_STORES : CORE_STORES,
+		.is_simple = code_is_simple_access(now->code),
 		.flags = (uint8_t)(CORE_STORE | now->first) };
 	uint16_t index = 0;
 	now->first = 0;

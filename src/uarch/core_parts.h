@@ -52,6 +52,7 @@ struct core_uop {
 	float draw; /* mispredicted if below the ratio */
 	uint8_t operand_count : 4;
 	uint8_t is_next_line : 1; /* its instruction has bytes in a line that the one before it had not */
+	uint8_t is_simple : 1; /* a store as code_is_simple_access() */
 	uint8_t is_computed : 1; /* a jump whose target is not in the instruction: indirect, or a return */
 	uint8_t unit, flags;
 	uint8_t pair_unit; /* of CORE_PAIRED, where they are fused */
@@ -66,6 +67,7 @@ struct core_access {
 	uint8_t is_stream : 1; /* its address is one that a prefetcher expects */
 	uint8_t is_stored : 1; /* a load of what an older store of the traces writes */
 	uint8_t is_blocked : 1; /* a load that no one of these stores has all bytes of */
+	uint8_t is_renamed : 1; /* where memory is renamed: a load of what one such store wrote */
 	uint8_t is_first_page : 1; /* touch of its page in the trace */
 	uint8_t is_line_on : 1; /* its instruction came to its line from the line beside */
 	uint8_t is_line_cut : 1; /* nothing is known of where it came from: the trace begins there */

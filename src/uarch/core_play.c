@@ -288,7 +288,10 @@ static int64_t forward(
 	struct core *core, const struct core_access *access, int64_t at, int64_t left)
 {
 	core_memory_skip(&core->memory, access, at);
-	return access->is_blocked ? left + core->blocked_latency : at + core->forward_latency;
+	if (access->is_blocked)
+		return left + core->blocked_latency;
+	return access->is_renamed && core->processor.renames_memory ? at
+								    : at + core->forward_latency;
 }
 
 static int64_t execute(struct core *core, const struct core_uop *uop, const uint16_t *operands,

@@ -83,6 +83,7 @@ static const struct machine_field fields[] = {
 	{ "", "load_queue", MACHINE_COUNT, AT(load_queue), MACHINE_U32, 1, 65536, false },
 	{ "", "store_queue", MACHINE_COUNT, AT(store_queue), MACHINE_U32, 1, 65536, false },
 	{ "", "store_forward", MACHINE_COUNT, AT(store_forward), MACHINE_U32, 0, 1000, false },
+	{ "", "renames_memory", MACHINE_COUNT, AT(renames_memory), MACHINE_U32, 0, 1, false },
 	{ "", "vector_load", MACHINE_COUNT, AT(vector_load), MACHINE_U32, 0, 1000, false },
 	{ "", "locked_miss", MACHINE_COUNT, AT(locked_miss), MACHINE_U32, 0, 1000, false },
 	{ "", "store_blocked", MACHINE_COUNT, AT(store_blocked), MACHINE_U32, 0, 1000, false },

@@ -125,6 +125,8 @@ struct processor {
 	uint32_t
 		store_blocked; /* cycles until a load has its data that needs bytes of such a store and
 				  others, too, from when that has left; 0: as the first level */
+	uint32_t
+		renames_memory; /* 1: such a load takes no time if code_is_simple_access() holds for both */
 	uint32_t front_end; /* cycles to refill it after a misprediction */
 	uint32_t
 		fetch_ahead; /* instruction lines that are fetched down the predicted path before their
