@@ -176,11 +176,13 @@ static void take_caches(struct told *told, const struct machine *machine,
 }
 
 /*
- * In a set of S bytes on pages of P, at random, the TLB of E entries has a page with the probability E P / S: what small pages
- * cost more than huge ones is the rest of the walks.
+ * In a set of S bytes on pages of P, at random, the TLB of E entries has a page with the probability E P / S, and takes its
+ * second level's latency for it: what loads take longer beside that are walks.
  */
-static void take_walk(struct told *told, const struct memory_speed *speed, struct tlb *tlb)
+static void take_walk(
+	struct told *told, const struct memory_speed *speed, double hz, struct tlb *tlb)
 {
+	double second_ns = tlb->second_entries > 0 ? tlb->second_latency * 1e9 / hz : 0;
 	uint32_t entries = tlb->second_entries > 0 ? tlb->second_entries : tlb->entries;
 	double sum_ns = 0;
 	if (entries == 0)
@@ -189,7 +191,7 @@ static void take_walk(struct told *told, const struct memory_speed *speed, struc
 		double bytes = (double)speed->paged[i].bytes;
 		double missing = bytes > 0 ? 1 - (double)entries * PROFILE_PAGE_BYTES / bytes : 0;
 		if (missing > 0)
-			sum_ns += (speed->paged[i].small_ns - speed->paged[i].huge_ns) / missing;
+			sum_ns += (speed->paged[i].more_ns - (1 - missing) * second_ns) / missing;
 	}
 	take(told, sum_ns / MEMORY_PAGED, "tlb.walk", 1, &tlb->walk_ns);
 }
@@ -245,7 +247,7 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	tell(hz > 0 ? &told->measured : &told->assumed, "frequency");
 	const struct memory_speed *memory = &speed->memory;
 	take_caches(told, machine, memory, p);
-	take_walk(told, memory, &p->tlb);
+	take_walk(told, memory, p->frequency_hz, &p->tlb);
 	take_front_end(told, &speed->front, p->frequency_hz, p);
 	take_locked_miss(told, speed->locked_miss_ns, p);
 	take(told, memory->levels.memory_ns, "memory.latency", 1, &p->memory_ns);

@@ -241,10 +241,8 @@ struct machine_speed machine_speed_better(
 	better.switch_ns = least(a->switch_ns, b->switch_ns);
 	struct memory_speed *memory = &better.memory;
 	for (unsigned i = 0; i < MEMORY_PAGED; i++) {
-		memory->paged[i].small_ns =
-			least(a->memory.paged[i].small_ns, b->memory.paged[i].small_ns);
-		memory->paged[i].huge_ns =
-			least(a->memory.paged[i].huge_ns, b->memory.paged[i].huge_ns);
+		memory->paged[i].more_ns =
+			least(a->memory.paged[i].more_ns, b->memory.paged[i].more_ns);
 	}
 	memory->level_bytes_per_s = most(a->memory.level_bytes_per_s, b->memory.level_bytes_per_s);
 	memory->core_bytes_per_s = most(a->memory.core_bytes_per_s, b->memory.core_bytes_per_s);

@@ -20,10 +20,10 @@ struct memory_speed {
 	double level_bytes_per_s; /* that one core streams from the last level */
 	double core_bytes_per_s; /* that one core streams from memory */
 	double bytes_per_s; /* that all usable cores together do, on huge pages */
-	/* Loads at random in a set that the TLB has no place for, with small pages and with huge ones; 0 without huge ones. */
+	/* What loads at random in a set of small pages take longer for it, so many that the TLB has no place for them. */
 	struct {
 		uint64_t bytes;
-		double small_ns, huge_ns;
+		double more_ns;
 	} paged[MEMORY_PAGED];
 	double fault_ns; /* of the first touch of 4 KiB of fresh memory */
 };

@@ -21,8 +21,7 @@ static void of_two_rounds_each_figure_is_the_better_one(void **state)
 		.front = { .mispredicted_ns = 6, .line_ns = 0.1 },
 		.others = 0.5,
 		.rounds = 1,
-		.memory = {
-			.core_bytes_per_s = 8e9, .fault_ns = 900, .paged = { { 64, 150, 100 } } } };
+		.memory = { .core_bytes_per_s = 8e9, .fault_ns = 900, .paged = { { 64, 50 } } } };
 	const struct machine_speed b = { .hz = 2.9e9,
 		.locked_miss_ns = 3,
 		.lock_ns = 12,
@@ -35,8 +34,7 @@ static void of_two_rounds_each_figure_is_the_better_one(void **state)
 		.others = 0.2,
 		.shared = 0.1,
 		.rounds = 2,
-		.memory = {
-			.core_bytes_per_s = 9e9, .fault_ns = 0, .paged = { { 64, 160, 101 } } } };
+		.memory = { .core_bytes_per_s = 9e9, .fault_ns = 0, .paged = { { 64, 60 } } } };
 	struct machine_speed better = machine_speed_better(&a, &b);
 	assert_true(better.hz == 3e9 && better.lock_ns == 10 && better.transfer_ns == 60);
 	assert_true(better.locked_miss_ns == 2);
@@ -44,8 +42,7 @@ static void of_two_rounds_each_figure_is_the_better_one(void **state)
 		    better.doze_ns == 200); /* what was not measured is no better */
 	assert_true(better.switch_ns == 1400);
 	assert_true(better.memory.core_bytes_per_s == 9e9 && better.memory.fault_ns == 900);
-	assert_true(
-		better.memory.paged[0].small_ns == 150 && better.memory.paged[0].huge_ns == 100);
+	assert_true(better.memory.paged[0].more_ns == 50);
 	/* Two loops fit one another: both are of the quieter round. */
 	assert_true(better.front.mispredicted_ns == 5 && better.front.line_ns == 0.3);
 	assert_true(better.others == 0.2 && better.shared == 0.1);
