@@ -4,6 +4,7 @@
  * pops do not make a chain of the stack pointer: front ends keep count of it.
  */
 #include "base/mem.h"
+#include "uarch/core_detours.h"
 #include "uarch/core_jumps.h"
 #include "uarch/core_parts.h"
 #include "uarch/core_streams.h"
@@ -28,6 +29,7 @@ struct core_decoder {
 	uint32_t class;
 	uint32_t string_code, string_bytes; /* the string instruction under way */
 	struct core_jumps jumps; /* of the class */
+	struct core_detour_map detours;
 	uint32_t jump_uop, jump_code; /* an indirect jump whose target is the next instruction */
 	bool has_taken; /* the instruction before was a taken branch or jump */
 	uint64_t code_end; /* the address behind the instruction before; 0: none */
@@ -60,6 +62,7 @@ void core_decoder_free(struct core_decoder *decoder)
 	map_release(&decoder->slots);
 	core_words_release(&decoder->words);
 	core_jumps_release(&decoder->jumps);
+	core_detour_map_release(&decoder->detours);
 	core_streams_release(&decoder->streams);
 	free(decoder);
 }
@@ -372,12 +375,22 @@ static int follow_jump(struct core_decoder *decoder, uint32_t code)
 	return 0;
 }
 
-static void note_jump(struct core_decoder *decoder, const struct instruction *now)
+/* Of the instruction whose first micro-operation is `first`: the one that can be foretold wrongly, or CORE_NONE. */
+static uint32_t foretold_uop(const struct core_program *program, size_t first)
+{
+	for (size_t i = first; i < program->uop_count; i++)
+		if (program->uops[i].flags & (CORE_PREDICTED | CORE_INDIRECT))
+			return (uint32_t)i;
+	return CORE_NONE;
+}
+
+static void note_jump(
+	struct core_decoder *decoder, const struct instruction *now, uint32_t foretold)
 {
 	struct core_program *program = decoder->program;
 	decoder->has_taken = now->is_taken;
-	if (now->operation && program->uops[program->uop_count - 1].flags & CORE_INDIRECT) {
-		decoder->jump_uop = (uint32_t)program->uop_count - 1;
+	if (foretold != CORE_NONE && program->uops[foretold].flags & CORE_INDIRECT) {
+		decoder->jump_uop = foretold;
 		decoder->jump_code = now->code_index;
 		program->uops[decoder->jump_uop].draw = CORE_BY_LAST;
 	}
@@ -390,6 +403,19 @@ static bool enters_line(struct core_decoder *decoder, const struct code *code)
 	uint64_t from = code->address - (code->address == decoder->code_end);
 	decoder->code_end = end;
 	return (end - 1) / PROFILE_LINE_BYTES != from / PROFILE_LINE_BYTES;
+}
+
+/* Of the branch or jump at `index`, which was decoded last. */
+static int note_detour(struct core_decoder *decoder, const struct micro_trace *micro,
+	uint32_t count, uint32_t index)
+{
+	struct core_program *program = decoder->program;
+	int rc = mem_grow(&program->detours, &program->detour_capacity, program->detour_count + 1,
+		sizeof(*program->detours));
+	if (rc == 0)
+		program->detours[program->detour_count++] =
+			core_detours_find(&decoder->detours, micro, count, index, decoder->writer);
+	return rc;
 }
 
 static int start_trace(
@@ -412,6 +438,7 @@ static int start_trace(
 		decoder->writer[i] = (uint16_t)i;
 	decoder->trace = &program->traces[program->trace_count++];
 	*decoder->trace = (struct core_trace){ .uop = (uint32_t)program->uop_count,
+		.detour = program->detour_count,
 		.instructions = instructions };
 	return 0;
 }
@@ -436,6 +463,8 @@ static void end_trace(struct core_decoder *decoder, struct core_class *class)
 	struct core_trace *trace = decoder->trace;
 	for (unsigned i = 0; i < CORE_REGISTERS; i++)
 		trace->last_writer[i] = decoder->writer[i];
+	for (size_t i = trace->detour; i < program->detour_count; i++)
+		program->detours[i].resume = decoder->detours.uop_of[program->detours[i].resume];
 	core_words_end_trace(&decoder->words, trace->last_writer);
 	class->trace_count++;
 	class->instructions += trace->instructions;
@@ -458,6 +487,8 @@ int core_decode(struct core_decoder *decoder, const struct profile *profile,
 	int rc = start_trace(decoder, micro, count);
 	if (rc == 0)
 		rc = look_ahead(decoder, profile, micro);
+	if (rc == 0)
+		rc = core_detours_look(&decoder->detours, profile, micro, count);
 	for (uint32_t i = 0; rc == 0 && i < count; i++) {
 		const struct micro_op *op = &micro->ops[i];
 		const struct code *code = &profile->codes[op->code];
@@ -468,14 +499,18 @@ int core_decode(struct core_decoder *decoder, const struct profile *profile,
 			.access = CORE_NONE,
 			.first = CORE_FIRST };
 		size_t first = program->uop_count;
+		decoder->detours.uop_of[i] = (uint16_t)(first - decoder->trace->uop);
 		bool is_next_line = enters_line(decoder, code);
 		rc = follow_jump(decoder, op->code);
 		if (rc == 0)
 			rc = decode_instruction(decoder, &now);
 		if (rc == 0 && program->uop_count > first)
 			program->uops[first].is_next_line = is_next_line;
+		uint32_t foretold = rc == 0 ? foretold_uop(program, first) : CORE_NONE;
 		if (rc == 0)
-			note_jump(decoder, &now);
+			note_jump(decoder, &now, foretold);
+		if (foretold != CORE_NONE)
+			rc = note_detour(decoder, micro, count, i);
 		decoder->flags_uop = rc == 0 && sets_flags_for_branch(code)
 					     ? (uint32_t)program->uop_count - 1
 					     : CORE_NONE;

@@ -19,6 +19,7 @@ enum {
 	CORE_REGISTERS = 64 + CORE_WORDS,
 	CORE_TRACE_INSTRUCTIONS = 4096, /* the rest of a longer trace is left out */
 	CORE_OPERANDS_MAX = 12, /* of a micro-operation */
+	CORE_CHANGED = 8, /* registers that a detour may change */
 };
 #define CORE_NONE UINT32_MAX
 
@@ -75,8 +76,18 @@ struct core_access {
 	float page_draw;
 };
 
+/* What is known of where the path behind a misprediction comes back to the right one (core_detours.h). */
+struct core_detour {
+	uint32_t resume; /* micro-operation of the trace from which on both are one; 0: not known */
+	uint32_t delay; /* instructions of the wrong path before */
+	uint16_t changed
+		[CORE_CHANGED]; /* results, indices into done[], that the wrong path has overwritten */
+	uint16_t changed_count;
+};
+
 struct core_trace {
 	uint32_t uop, uop_count; /* in `uops` of the program */
+	size_t detour; /* of its first branch or indirect jump, in `detours` of the program */
 	uint32_t instructions, lines, pages;
 	double weight;
 	uint16_t last_writer[CORE_REGISTERS]; /* index into done[]; its own if it is not written */
@@ -113,6 +124,8 @@ struct core_program {
 	size_t uop_count, uop_capacity;
 	uint16_t *operands;
 	size_t operand_count, operand_capacity;
+	struct core_detour *detours; /* of each CORE_PREDICTED and CORE_INDIRECT, in order */
+	size_t detour_count, detour_capacity;
 	struct core_access *accesses;
 	size_t access_count, access_capacity;
 	struct core_slot *slots;

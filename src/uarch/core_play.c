@@ -6,6 +6,7 @@
  * chains and streams where their length happens to be, and then a larger window can take longer.
  */
 #include "base/mem.h"
+#include "uarch/core_detours.h"
 #include "uarch/core_memory.h"
 #include "uarch/core_ports.h"
 #include "uarch/core_queue.h"
@@ -26,7 +27,7 @@ struct core {
 	struct queue window, loads, stores;
 	int64_t *done;
 	int64_t *left; /* of stores, like done[]: when they have gone to the first level */
-	size_t done_capacity, left_capacity;
+	size_t done_capacity, left_capacity, early_capacity;
 	int64_t registers[CORE_REGISTERS], left_registers[CORE_REGISTERS];
 	int64_t issued_at; /* the youngest that has issued, where that is in order */
 	int64_t dispatch_at, commit_at, front_ready, drained_at, accesses_after;
@@ -51,6 +52,10 @@ struct core {
 	uint32_t instruction;
 	uint32_t ahead; /* instructions that the front end is ahead of dispatch; 0: none */
 	int64_t redirected_at; /* the front end began anew */
+	const struct core_detour *detour; /* of the next branch or indirect jump */
+	struct core_astray astray;
+	int64_t asks_at; /* when a detour issued the micro-operation at hand; INT64_MAX: none did */
+	int64_t came_at; /* what a load asked for then */
 	double stretches_each, stretch_debt; /* that end, per instruction */
 };
 
@@ -82,6 +87,7 @@ int core_new(const struct processor *processor, struct core **ret)
 	if (!core)
 		return -ENOMEM;
 	core->processor = *processor;
+	core->astray.width = processor->dispatch_width;
 	core_memory_init(&core->memory, &core->processor);
 	core->forward_latency =
 		processor->store_forward > 0 ? processor->store_forward : core->memory.hit_latency;
@@ -104,6 +110,7 @@ void core_free(struct core *core)
 	queue_release(&core->window);
 	queue_release(&core->loads);
 	queue_release(&core->stores);
+	free(core->astray.early);
 	free(core->done);
 	free(core->left);
 	free(core);
@@ -294,6 +301,25 @@ static int64_t forward(
 								    : at + core->forward_latency;
 }
 
+/* When a load has its data that issues at `at`; its line may have been asked for on a detour. */
+static int64_t load(struct core *core, const struct core_access *access, int64_t at,
+	enum core_component *ret_component)
+{
+	enum core_component line = CORE_BASE;
+	int64_t asks = core->asks_at < at ? core->asks_at : at;
+	int64_t translated = core_memory_translate(&core->memory, access, asks, ret_component);
+	int64_t done = core_memory_access(&core->memory, access, translated, &line);
+	if (line != CORE_BASE && done - translated > translated - asks)
+		*ret_component = line;
+	core->came_at = done;
+	int64_t hit = at + core->memory.hit_latency;
+	if (done > hit)
+		return done;
+	if (asks < at)
+		*ret_component = CORE_BASE;
+	return hit;
+}
+
 static int64_t execute(struct core *core, const struct core_uop *uop, const uint16_t *operands,
 	unsigned unit, const struct core_access *access, int64_t ready,
 	enum core_component *ret_component)
@@ -316,16 +342,11 @@ static int64_t execute(struct core *core, const struct core_uop *uop, const uint
 		if (left > at)
 			return forward(core, access, at, left) + longer;
 	}
+	if (uop->flags & CORE_LOAD)
+		return load(core, access, at, ret_component) + longer;
 	int64_t translated = at;
-	if (uop->flags & (CORE_LOAD | CORE_STORE))
+	if (uop->flags & CORE_STORE)
 		translated = core_memory_translate(&core->memory, access, at, ret_component);
-	if (uop->flags & CORE_LOAD) {
-		enum core_component line = CORE_BASE;
-		int64_t done = core_memory_access(&core->memory, access, translated, &line);
-		if (line != CORE_BASE && done - translated > translated - at)
-			*ret_component = line;
-		return done + longer;
-	}
 	if (uop->flags & CORE_STORE)
 		return translated;
 	unsigned does = unit == CORE_COMPARES ? uop->pair_unit : unit;
@@ -390,6 +411,39 @@ static void leave(struct core *core, const struct core_uop *uop, const struct co
 	*ret_left = uop->flags & CORE_STORE ? drain(core, access, committed) : 0;
 }
 
+/* The core goes wrong at a branch, and knows it at `done`. */
+static void go_astray(struct core *core, const struct core_detour *detour, size_t index,
+	int64_t dispatched, int64_t done)
+{
+	struct core_astray *astray = &core->astray;
+	uint32_t branch = (uint32_t)(index - CORE_REGISTERS);
+	if (!core->processor.detours)
+		return;
+	if (core_astray_left(astray, branch) >= done - dispatched)
+		core_astray_go_on(astray, detour, branch);
+	else
+		core_astray_start(astray, detour, branch, dispatched, done,
+			core->processor.rob - queue_kept(&core->window, dispatched));
+}
+
+/* When the result of the micro-operation at hand was there on the detour, if there is one. */
+static void note_astray(struct core *core, const struct core_uop *uop,
+	const struct core_access *access, unsigned unit, size_t index)
+{
+	int64_t issued = core->asks_at, *early = &core->astray.early[index];
+	unsigned does = unit == CORE_COMPARES ? uop->pair_unit : unit;
+	if (!core->astray.is_on)
+		return;
+	if (issued == INT64_MAX)
+		*early = INT64_MAX;
+	else if (uop->flags & CORE_LOAD)
+		*early = access->is_stored ? issued + core->forward_latency : core->came_at;
+	else if (uop->flags & CORE_STORE || does == CODE_NOP)
+		*early = issued;
+	else
+		*early = issued + core->processor.units[does].latency;
+}
+
 static void play_uop(struct core *core, const struct core_program *program,
 	const struct core_uop *uop, size_t index)
 {
@@ -410,16 +464,26 @@ static void play_uop(struct core *core, const struct core_program *program,
 	const uint16_t *operands = uop->operand_count > 0 ? &program->operands[uop->operand] : none;
 	int64_t ready = operands_ready(core, operands, uop->operand_count, dispatched + 1);
 	int64_t done = ready; /* a branch that rides has been executed by its compare */
+	core->asks_at = INT64_MAX;
+	if (core->astray.is_on && !(uop->flags & CORE_SERIAL))
+		core->asks_at = core_astray_issue(&core->astray, (uint32_t)(index - CORE_REGISTERS),
+			operands, uop->operand_count, core->done);
 	if (!rides || !(uop->flags & CORE_PREDICTED))
 		done = execute(core, uop, operands, unit, access, ready, &component);
 	core->done[index] = done;
+	note_astray(core, uop, access, unit, index);
 	int64_t committed = commit(core, dispatched, reason, done, component, !rides);
 	leave(core, uop, access, !rides, committed, &core->left[index]);
 	if (core->has_targets && uop->unit == CODE_JUMP)
 		take_branch(core, uop);
-	if ((uop->flags & CORE_PREDICTED && uop->draw < core->mispredicted) ||
-		(uop->flags & CORE_INDIRECT && uop->draw < core->jumps_mispredicted))
-		redirect(core, done + core->processor.front_end);
+	if (!(uop->flags & (CORE_PREDICTED | CORE_INDIRECT)))
+		return;
+	const struct core_detour *detour = core->detour++;
+	double odds = uop->flags & CORE_PREDICTED ? core->mispredicted : core->jumps_mispredicted;
+	if (uop->draw >= odds)
+		return;
+	redirect(core, done + core->processor.front_end);
+	go_astray(core, detour, index, dispatched, done);
 }
 
 /*
@@ -441,6 +505,8 @@ static void play_trace(
 	core_memory_start_trace(&core->memory, trace);
 	memcpy(core->done, core->registers, sizeof(core->registers));
 	memcpy(core->left, core->left_registers, sizeof(core->left_registers));
+	core->detour = program->detours + trace->detour;
+	core->astray.is_on = false;
 	for (uint32_t i = 0; i < trace->uop_count; i++)
 		play_uop(core, program, &program->uops[trace->uop + i], CORE_REGISTERS + i);
 	for (unsigned i = 0; i < CORE_REGISTERS; i++) {
@@ -502,6 +568,9 @@ static int start_class(struct core *core, const struct core_program *program,
 	if (rc == 0)
 		rc = mem_grow(&core->done, &core->done_capacity, CORE_REGISTERS + program->uops_max,
 			sizeof(*core->done));
+	if (rc == 0)
+		rc = mem_grow(&core->astray.early, &core->early_capacity,
+			CORE_REGISTERS + program->uops_max, sizeof(*core->astray.early));
 	if (rc == 0)
 		rc = mem_grow(&core->left, &core->left_capacity, CORE_REGISTERS + program->uops_max,
 			sizeof(*core->left));

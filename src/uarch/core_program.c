@@ -218,6 +218,7 @@ void core_program_free(struct core_program *program)
 	free(program->traces);
 	free(program->uops);
 	free(program->operands);
+	free(program->detours);
 	free(program->accesses);
 	free(program->slots);
 	free(program->slot_codes);

@@ -36,6 +36,20 @@ static inline void queue_start(struct queue *queue)
 	queue->next = 0;
 }
 
+/* How many places are not free at a cycle, of a queue whose users leave in order. */
+static inline uint32_t queue_kept(const struct queue *queue, int64_t at)
+{
+	uint32_t from = 0, to = queue->size;
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2, place = queue->next + middle;
+		if (queue->free_at[place < queue->size ? place : place - queue->size] <= at)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return queue->size - from;
+}
+
 static inline void queue_push(struct queue *queue, int64_t free_at, enum core_component component)
 {
 	queue->free_at[queue->next] = free_at;

@@ -88,6 +88,7 @@ static const struct machine_field fields[] = {
 	{ "", "locked_miss", MACHINE_COUNT, AT(locked_miss), MACHINE_U32, 0, 1000, false },
 	{ "", "store_blocked", MACHINE_COUNT, AT(store_blocked), MACHINE_U32, 0, 1000, false },
 	{ "", "front_end", MACHINE_COUNT, AT(front_end), MACHINE_U32, 0, 1000, true },
+	{ "", "detours", MACHINE_COUNT, AT(detours), MACHINE_U32, 0, 1, false },
 	{ "", "fetch_ahead", MACHINE_COUNT, AT(fetch_ahead), MACHINE_U32, 0, 256, false },
 	{ "", "predictor", MACHINE_PREDICTOR, AT(predictor), MACHINE_U32, 0, PREDICTOR_KINDS - 1,
 		true },

@@ -129,6 +129,9 @@ struct processor {
 		renames_memory; /* 1: such a load takes no time if code_is_simple_access() holds for both */
 	uint32_t front_end; /* cycles to refill it after a misprediction */
 	uint32_t
+		detours; /* 1: what a core does behind a misprediction counts where it fetches what the
+			    right path wants (core_detours.h) */
+	uint32_t
 		fetch_ahead; /* instruction lines that are fetched down the predicted path before their
 				 turn; 0: the front end asks for a line when it needs it */
 	enum predictor_kind predictor;

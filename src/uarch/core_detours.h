@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Detours: what a core does behind a branch that it foretold wrongly, until it knows. Where that path comes back to
+ * the right one before long, loads of the right path whose addresses do not depend on what the detour left out or changed are
+ * done early, and their lines are there, or on their way, when the core comes the right way (control independence: Rotenberg,
+ * Jacobson and Smith, HPCA 1999; wrong-path loads as prefetches: Pierce and Mudge, MICRO 1996).
+ *
+ * The wrong path is the one on which the traces have the same branch going the other way, or the jump going elsewhere; it meets
+ * the right one where both have the same instruction, the soonest.
+ */
+#ifndef UARCH_CORE_DETOURS_H
+#define UARCH_CORE_DETOURS_H
+
+#include "uarch/core_parts.h"
+
+#include <stdbool.h>
+
+/* What followed a branch that went one of its ways. */
+struct core_way {
+	const struct micro_op *ops;
+	uint32_t count;
+};
+
+/* The instructions of a path ahead, by code. */
+struct core_ahead {
+	uint32_t stamp; /* of the path */
+	uint32_t at;
+};
+
+/* What is known of code when traces are decoded. { 0 } knows nothing. */
+struct core_detour_map {
+	const struct profile *profile;
+	struct core_way (*ways)
+		[2]; /* by code: of a branch not taken, taken; of a jump its last two targets */
+	struct core_ahead *ahead; /* by code */
+	uint32_t stamp;
+	uint16_t uop_of[CORE_TRACE_INSTRUCTIONS + 1]; /* of the trace: an instruction's first */
+};
+
+/* Before the instructions of a trace are decoded. 0 or -ENOMEM. */
+int core_detours_look(struct core_detour_map *map, const struct profile *profile,
+	const struct micro_trace *micro, uint32_t count);
+
+/* Of the branch or jump at `index` of a trace: `writer` as the decoder's, before it; ->resume is an instruction's index. */
+struct core_detour core_detours_find(struct core_detour_map *map, const struct micro_trace *micro,
+	uint32_t count, uint32_t index, const uint16_t *writer);
+
+/* For AUTO_RELEASE(core_detour_map). */
+void core_detour_map_release(struct core_detour_map *map);
+
+/*
+ * One that is being played, of { 0 } none. A further branch that is foretold wrongly on it leads to a further detour: cores do
+ * not come back before the first one is known.
+ */
+struct core_astray {
+	bool is_on;
+	uint32_t branch,
+		resume; /* micro-operations of the trace: where it began; where both paths are one again */
+	int64_t lag; /* of a micro-operation's place on this path behind its place in the trace */
+	int64_t room; /* places on it that the window has */
+	int64_t from, until; /* cycles: its first is dispatched; the branch knows */
+	uint32_t width;
+	uint16_t changed[2 * CORE_CHANGED]; /* as in core_detour */
+	unsigned changed_count;
+	int64_t *
+		early; /* by index into done[], behind the branch: when a result was there; INT64_MAX: never */
+};
+
+/* `room`: of micro-operations that the window has a place for behind the branch. */
+void core_astray_start(struct core_astray *astray, const struct core_detour *detour,
+	uint32_t branch, int64_t dispatched, int64_t done, uint32_t room);
+
+/* How long it goes on behind that micro-operation, in cycles; 0: it does not come there. */
+int64_t core_astray_left(const struct core_astray *astray, uint32_t index);
+
+/* The branch at `index`, on it, is foretold wrongly, too. */
+void core_astray_go_on(
+	struct core_astray *astray, const struct core_detour *detour, uint32_t index);
+
+/* When the micro-operation `index` of the trace issued on the detour; INT64_MAX: it did not. */
+int64_t core_astray_issue(const struct core_astray *astray, uint32_t index,
+	const uint16_t *operands, unsigned count, const int64_t *done);
+
+#endif
