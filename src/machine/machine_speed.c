@@ -23,8 +23,8 @@
 /* Of each kind many short tries, so that some are not disturbed, however busy the machine is. */
 enum {
 	LINE = 64,
-	CHAIN = 50000, /* instructions of a try */
-	CHAINS = 400,
+	CHAIN = 10000, /* instructions of a try: some ten microseconds, in which nobody else need be there */
+	CHAINS = 10000, /* a tenth of a second */
 	LOCKS = 5000,
 	LOCK_TRIES = 100,
 	SWAPS = 20000, /* of a line between two cores */

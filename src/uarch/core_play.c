@@ -476,6 +476,9 @@ static void play_uop(struct core *core, const struct core_program *program,
 	leave(core, uop, access, !rides, committed, &core->left[index]);
 	if (core->has_targets && uop->unit == CODE_JUMP)
 		take_branch(core, uop);
+	/* Microcode comes through the front end by itself. */
+	if (code_is_string(uop->unit))
+		hold_front(core, dispatched + core->processor.units[uop->unit].interval, CORE_BASE);
 	if (!(uop->flags & (CORE_PREDICTED | CORE_INDIRECT)))
 		return;
 	const struct core_detour *detour = core->detour++;
