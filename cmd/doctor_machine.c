@@ -217,7 +217,9 @@ static void take_front_end(
 		return;
 	double line_cycles = speed->line_ns * hz / 1e9;
 	p->targets.next_line = line_cycles < least ? (uint32_t)(line_cycles + 0.5) : 0;
-	tell(&told->measured, "targets.next_line");
+	double split_cycles = speed->split_ns * hz / 1e9;
+	p->targets.split_branch = split_cycles < least ? (uint32_t)(split_cycles + 0.5) : 0;
+	tell(&told->measured, "targets.next_line and split_branch");
 }
 
 /* As measured if it is less than a miss of the second level: what the model plays without is nothing. */

@@ -13,7 +13,8 @@ struct front_speed {
 	   the first level) until instructions behind it are dispatched. */
 	double mispredicted_ns;
 	double line_ns; /* what a round of a short loop costs more whose code begins in one line of 64 bytes and ends in the next */
-	bool has_line; /* it is known how to measure line_ns here */
+	double split_ns; /* what it costs more than that if the branch, with the comparison that is one with it, has bytes in both */
+	bool has_line; /* it is known how to measure these here */
 };
 
 /* What could not be measured is 0. */

@@ -24,7 +24,7 @@
 enum {
 	LINE = 64,
 	CHAIN = 10000, /* instructions of a try: some ten microseconds, in which nobody else need be there */
-	CHAINS = 10000, /* a tenth of a second */
+	CHAINS = 30000, /* a third of a second */
 	LOCKS = 5000,
 	LOCK_TRIES = 100,
 	SWAPS = 20000, /* of a line between two cores */

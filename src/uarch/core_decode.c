@@ -34,6 +34,7 @@ struct core_decoder {
 	bool has_taken; /* the instruction before was a taken branch or jump */
 	uint64_t code_end; /* the address behind the instruction before; 0: none */
 	uint32_t flags_uop; /* the one before, if it only set flags as fused compares do */
+	uint64_t flags_address; /* of its instruction */
 };
 
 int core_decoder_new(struct core_program *program, struct core_decoder **ret)
@@ -282,6 +283,9 @@ static int decode_operation(struct core_decoder *decoder, struct instruction *no
 		compare->flags |= CORE_PAIRED;
 		compare->pair_unit = uop.unit;
 	}
+	uint64_t begin = is_fused ? decoder->flags_address : code->address;
+	uop.is_split = begin / PROFILE_LINE_BYTES !=
+		       (code->address + (code->bytes ? code->bytes : 1) - 1) / PROFILE_LINE_BYTES;
 	if (is_fused || now->load)
 		uop.flags |= CORE_RIDES;
 	now->first = 0;
@@ -511,6 +515,7 @@ int core_decode(struct core_decoder *decoder, const struct profile *profile,
 			note_jump(decoder, &now, foretold);
 		if (foretold != CORE_NONE)
 			rc = note_detour(decoder, micro, count, i);
+		decoder->flags_address = code->address;
 		decoder->flags_uop = rc == 0 && sets_flags_for_branch(code)
 					     ? (uint32_t)program->uop_count - 1
 					     : CORE_NONE;

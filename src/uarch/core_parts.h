@@ -53,6 +53,7 @@ struct core_uop {
 	float draw; /* mispredicted if below the ratio */
 	uint8_t operand_count : 4;
 	uint8_t is_next_line : 1; /* its instruction has bytes in a line that the one before it had not */
+	uint8_t is_split : 1; /* a branch, with the comparison that is one with it, that has bytes in two lines */
 	uint8_t is_simple : 1; /* a store as code_is_simple_access() */
 	uint8_t is_computed : 1; /* a jump whose target is not in the instruction: indirect, or a return */
 	uint8_t unit, flags;

@@ -178,7 +178,8 @@ static void next_block(struct core *core, int64_t cycles)
 /* To the target in the cycle after the branch, or when the target comes. */
 static void take_branch(struct core *core, const struct core_uop *uop)
 {
-	next_block(core, (core->ahead > 0) + target_delay(core, uop->is_computed));
+	int64_t split = uop->is_split ? core->processor.targets.split_branch : 0;
+	next_block(core, (core->ahead > 0) + split + target_delay(core, uop->is_computed));
 }
 
 /* Misses of instruction lines come evenly: each holds the front end until it has what the next level takes. */

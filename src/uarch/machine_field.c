@@ -116,6 +116,8 @@ static const struct machine_field fields[] = {
 		false },
 	{ "targets", "computed_delay", MACHINE_COUNT, AT(targets.computed_delay), MACHINE_U32, 0,
 		1000, false },
+	{ "targets", "split_branch", MACHINE_COUNT, AT(targets.split_branch), MACHINE_U32, 0, 1000,
+		false },
 	{ "targets", "next_line", MACHINE_COUNT, AT(targets.next_line), MACHINE_U32, 0, 1000,
 		false },
 	{ "memory", "latency", MACHINE_NS, AT(memory_ns), MACHINE_DOUBLE, 0.1, 1e6, true },

@@ -58,6 +58,7 @@ struct targets {
 	uint32_t second_delay; /* cycles, of one that is in neither level */
 	uint32_t computed_delay; /* cycles, of an indirect jump or a return; 0: as `delay` */
 	uint32_t next_line; /* cycles until the next line's instructions; 0: with this one's */
+	uint32_t split_branch; /* cycles more, of a taken branch with bytes in two lines */
 };
 
 /* Units that execute a class of micro-operations. */

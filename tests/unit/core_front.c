@@ -212,6 +212,13 @@ static void a_loop_over_two_lines_takes_two_cycles(void **state)
 	assert_near(play(&script, &processor, at_hand, never_missed).cpi, 2 / 8., 0.005);
 	processor.targets.next_line = 0;
 	assert_near(play(&script, &processor, at_hand, never_missed).cpi, 1 / 8., 0.005);
+	/* The jump itself lies in one line, then in both. */
+	processor.targets.split_branch = 2;
+	assert_near(play(&script, &processor, at_hand, never_missed).cpi, 1 / 8., 0.005);
+	for (unsigned i = 0; i < 8; i++)
+		script.codes[i].address -= 32;
+	assert_near(play(&script, &processor, at_hand, never_missed).cpi, 3 / 8., 0.005);
+	processor.targets.split_branch = 0;
 	script.codes[7].flags = CODE_INDIRECT | CODE_RETURN;
 	processor.targets.computed_delay = 1;
 	assert_near(play(&script, &processor, at_hand, never_missed).cpi, 2 / 8., 0.005);
