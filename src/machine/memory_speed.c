@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/rng.h"
+#include "machine/memory_room.h"
 #include "machine/speed_clock.h"
 
 #include <errno.h>
@@ -18,19 +19,12 @@
 
 /* Of each kind several short tries, so that some are not disturbed. */
 enum {
-	LINE = 64,
-	PAGE = 4096,
-	HUGE_PAGE = 2 << 20,
-	STEPS = 4000, /* loads of a try: below a millisecond */
-	WARM_LOADS = 200000, /* at random: several times a private cache */
 	CHASES = 100,
 	CURVE_MAX = 48, /* sizes: two in an octave */
 	CURVE_ROUNDS = 20,
 	ALONE_TRIES = 4,
 	WAIT_ROUNDS = 20,
 	STREAMS = 4,
-	PAGED_TRIES = 13,
-	PAGED_WARMS = 8, /* times STEPS: each page of a set several times */
 	READERS_MAX = 256,
 	FAULT_BYTES = 8 << 20,
 	FAULT_TRIES = 5,
@@ -47,124 +41,15 @@ static const double READ_NS = 3e8;
 static const double waits_ns[] = { 0, 1e6, 1.6e6, 2.5e6, 4e6, 6.4e6, 10e6, 16e6, 25e6, 40e6, 64e6,
 	100e6, 160e6 };
 
-struct room {
-	char *at, *mapped;
-	size_t bytes, mapped_bytes;
-};
-
-static void room_release(struct room *room)
-{
-	if (room->mapped)
-		(void)munmap(room->mapped, room->mapped_bytes); /* it was mapped by us */
-	*room = (struct room){ 0 };
-}
-
-/* Zeros that have their pages. `advice`: of madvise(2), 0 for pages as anybody gets them. */
-static int room_map(struct room *room, size_t bytes, int advice)
-{
-	size_t mapped_bytes = bytes + HUGE_PAGE;
-	void *mapped = mmap(
-		NULL, mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (mapped == MAP_FAILED)
-		return -ENOMEM;
-	*room = (struct room){ .mapped = mapped, .bytes = bytes, .mapped_bytes = mapped_bytes };
-	room->at = room->mapped + (HUGE_PAGE - (uintptr_t)mapped % HUGE_PAGE) % HUGE_PAGE;
-	if (advice)
-		(void)madvise(room->at, bytes, advice); /* only advice */
-	memset(room->at, 0, bytes);
-	return 0;
-}
-
-/* Lines at random, the same ones for the same state (Knuth's linear congruential generator). */
-static size_t next_offset(uint64_t *state, uint64_t lines)
-{
-	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (size_t)((*state >> 32) * lines >> 32) * LINE;
-}
-
-/* One line of each page of a set at random, which is as good as any to the caches. */
-static double spread_ns(const struct room *room, size_t bytes, uint64_t *state)
-{
-	uint64_t at = 0, pages = bytes / PAGE;
-	double began_ns = speed_now_ns();
-	for (unsigned i = 0; i < STEPS; i++) {
-		uint64_t page = next_offset(state, pages) / LINE;
-		uint64_t line = page * UINT64_C(0x9e3779b97f4a7c15) >> 58;
-		at = *(volatile uint64_t *)(void *)(room->at + page * PAGE + line * LINE + at);
-	}
-	return (speed_now_ns() - began_ns) / STEPS;
-}
-
-/* Each load's address is known when the one before has brought its zero; what is added to it is worked out ahead. */
-static double walk_ns(const struct room *room, size_t bytes, uint64_t *state)
-{
-	uint64_t at = 0, lines = bytes / LINE;
-	double began_ns = speed_now_ns();
-	for (unsigned i = 0; i < STEPS; i++)
-		at = *(volatile uint64_t *)(void *)(room->at + next_offset(state, lines) + at);
-	return (speed_now_ns() - began_ns) / STEPS;
-}
-
-static void read_lines(const struct room *room, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i += LINE)
-		(void)*(volatile uint64_t *)(void *)(room->at + i);
-}
-
-/*
- * Puts a set into the caches as far as it fits: all its lines, which reaches a large cache soonest, then some at random,
- * since a small one may not keep what was read in order.
- */
-static void warm(const struct room *room, size_t bytes, uint64_t *state)
-{
-	size_t lines = bytes / LINE, count = 2 * lines < WARM_LOADS ? 2 * lines : WARM_LOADS;
-	read_lines(room, bytes);
-	for (size_t i = 0; i < count; i++)
-		(void)*(volatile uint64_t *)(void *)(room->at + next_offset(state, lines));
-}
-
-/* What the TLB adds to loads at random in a set: one line of each of its pages, less as many lines side by side. */
-static double translation_ns(const struct room *room, size_t bytes, uint64_t *state)
-{
-	double spread[PAGED_TRIES], dense[PAGED_TRIES];
-	size_t dense_bytes = bytes / PAGE * LINE;
-	for (unsigned try = 0; try < PAGED_TRIES; try++) {
-		for (unsigned warms = 0; warms < PAGED_WARMS; warms++)
-			(void)spread_ns(room, bytes, state);
-		spread[try] = spread_ns(room, bytes, state);
-		warm(room, dense_bytes, state);
-		dense[try] = walk_ns(room, dense_bytes, state);
-	}
-	order_doubles(spread, PAGED_TRIES);
-	order_doubles(dense, PAGED_TRIES);
-	double more_ns = spread[PAGED_TRIES / 4] - dense[PAGED_TRIES / 4];
-	return more_ns > 0 ? more_ns : 0;
-}
-
-/* Whether this processor lets programs do so. */
-static bool flush_line(void *at)
-{
-#if defined(__x86_64__)
-	__builtin_ia32_clflush(at);
-	return true;
-#elif defined(__aarch64__)
-	__asm__ volatile("dc civac, %0" : : "r"(at) : "memory");
-	return true;
-#else
-	(void)at;
-	return false;
-#endif
-}
-
 /* Of lines that no cache has, however large, in as much memory as a program may use. 0: cannot be said. */
 static double memory_ns(const struct room *room, uint64_t *state)
 {
-	uint64_t lines = ROOM_LEAST / LINE, ahead = *state;
-	for (unsigned i = 0; i < STEPS; i++)
-		if (!flush_line(room->at + next_offset(&ahead, lines)))
+	uint64_t lines = ROOM_LEAST / ROOM_LINE, ahead = *state;
+	for (unsigned i = 0; i < ROOM_STEPS; i++)
+		if (!room_flush(room->at + room_next(&ahead, lines)))
 			return 0;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return walk_ns(room, ROOM_LEAST, state);
+	return room_walk_ns(room, ROOM_LEAST, state);
 }
 
 /* A ring of all lines in random order (Sattolo): nothing but the loads. */
@@ -172,7 +57,7 @@ static double chase_ns(const struct room *room, size_t bytes)
 {
 	enum { LINES_MAX = 65536 };
 	static uint32_t order[LINES_MAX];
-	size_t lines = bytes / LINE < LINES_MAX ? bytes / LINE : LINES_MAX;
+	size_t lines = bytes / ROOM_LINE < LINES_MAX ? bytes / ROOM_LINE : LINES_MAX;
 	struct rng rng;
 	rng_init(&rng, 1);
 	for (size_t i = 0; i < lines; i++)
@@ -184,17 +69,17 @@ static double chase_ns(const struct room *room, size_t bytes)
 		order[other] = kept;
 	}
 	for (size_t i = 0; i < lines; i++)
-		*(void **)(void *)(room->at + (size_t)order[i] * LINE) =
-			room->at + (size_t)order[(i + 1) % lines] * LINE;
+		*(void **)(void *)(room->at + (size_t)order[i] * ROOM_LINE) =
+			room->at + (size_t)order[(i + 1) % lines] * ROOM_LINE;
 	double best_ns = 0, all_ns = speed_now_ns();
 	void *at = room->at;
 	while (speed_now_ns() - all_ns < NEAR_NS) {
 		double began_ns = speed_now_ns();
-		for (int k = 0; k < STEPS; k++)
+		for (int k = 0; k < ROOM_STEPS; k++)
 			at = *(void *volatile *)at;
-		best_ns = speed_least(best_ns, (speed_now_ns() - began_ns) / STEPS);
+		best_ns = speed_least(best_ns, (speed_now_ns() - began_ns) / ROOM_STEPS);
 	}
-	memset(room->at, 0, lines * LINE);
+	memset(room->at, 0, lines * ROOM_LINE);
 	return best_ns;
 }
 
@@ -226,40 +111,15 @@ static struct walked warm_walk(const struct room *room, size_t bytes, uint64_t *
 	for (unsigned try = 0; try < ALONE_TRIES && away_ns >= INTERRUPTED_NS; try++) {
 		double began_ns = speed_now_ns();
 		uint64_t own_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
-		warm(room, bytes, state);
+		room_warm(room, bytes, state);
 		double warm_ns = speed_now_ns() - began_ns;
-		walked.ns = walk_ns(room, bytes, state);
+		walked.ns = room_walk_ns(room, bytes, state);
 		double all_ns = speed_now_ns() - began_ns;
 		walked.age_ns = (warm_ns + all_ns) / 2;
 		own_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - own_ns;
 		away_ns = all_ns - (double)own_ns;
 	}
 	return walked;
-}
-
-/* What the TLB adds in sets of 4 KiB << OCTAVE_FIRST and twice as much each time. */
-enum { OCTAVE_FIRST = 4, OCTAVES = 11 };
-struct translations {
-	double ns[OCTAVES];
-};
-
-static void measure_translations(const struct room *room, uint64_t *state, struct translations *ret)
-{
-	for (unsigned i = 0; i < OCTAVES; i++)
-		ret->ns[i] = translation_ns(room, (size_t)PAGE << (OCTAVE_FIRST + i), state);
-}
-
-/* Linear in the logarithm in between, beyond both ends as there. */
-static double translations_at(const struct translations *translations, uint64_t bytes)
-{
-	double at = log2((double)bytes / PAGE) - OCTAVE_FIRST;
-	if (at <= 0)
-		return translations->ns[0];
-	if (at >= OCTAVES - 1)
-		return translations->ns[OCTAVES - 1];
-	unsigned i = (unsigned)at;
-	double part = at - i;
-	return (1 - part) * translations->ns[i] + part * translations->ns[i + 1];
 }
 
 struct curve {
@@ -278,7 +138,7 @@ static void measure_curve(const struct room *room, size_t least, uint64_t *state
 	double began_ns = speed_now_ns();
 	for (double bytes = (double)least; bytes <= (double)room->bytes * 1.001; bytes *= 1.4142135)
 		if (ret->count < CURVE_MAX - 1)
-			ret->bytes[ret->count++] = (uint64_t)bytes / LINE * LINE;
+			ret->bytes[ret->count++] = (uint64_t)bytes / ROOM_LINE * ROOM_LINE;
 	ret->bytes[ret->count++] = UINT64_MAX;
 	while (ret->rounds < CURVE_ROUNDS && speed_now_ns() - began_ns < CURVE_NS) {
 		unsigned i = 0, round = ret->rounds++;
@@ -311,8 +171,8 @@ static double age_at(struct curve *curve, uint64_t bytes)
 /* As often as a cache may want before it keeps what it saw. */
 static void settle(const struct room *room, size_t bytes, uint64_t *state)
 {
-	warm(room, bytes, state);
-	warm(room, bytes, state);
+	room_warm(room, bytes, state);
+	room_warm(room, bytes, state);
 }
 
 /*
@@ -323,14 +183,15 @@ static void settle(const struct room *room, size_t bytes, uint64_t *state)
 static void bring_twice(const struct room *room, size_t bytes, uint64_t *state)
 {
 	enum { STRIDE = 1000003 }; /* a prime number: all lines, if it divides their number not */
-	size_t lines = bytes / LINE;
+	size_t lines = bytes / ROOM_LINE;
 	(void)state;
 	for (size_t i = 0; i < lines; i++)
-		(void)flush_line(room->at + i * LINE);
+		(void)room_flush(room->at + i * ROOM_LINE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (unsigned pass = 0; pass < 2; pass++)
 		for (size_t i = 0; i < lines; i++)
-			(void)*(volatile uint64_t *)(void *)(room->at + i * STRIDE % lines * LINE);
+			(void)*(volatile uint64_t *)(void *)(room->at +
+							     i * STRIDE % lines * ROOM_LINE);
 }
 
 typedef void bring_lines(const struct room *room, size_t bytes, uint64_t *state);
@@ -345,7 +206,7 @@ static double one_lifetime(
 		double began_ns = speed_now_ns();
 		while (speed_now_ns() - began_ns < waits_ns[i])
 			continue; /* at work, or the core's clock would fall */
-		ns[i] = walk_ns(room, bytes, state);
+		ns[i] = room_walk_ns(room, bytes, state);
 		lifetime_ns = memory_curve_lifetime(waits_ns, ns, i + 1, far_ns);
 	}
 	return lifetime_ns > 0 ? lifetime_ns : INFINITY;
@@ -393,15 +254,15 @@ static int measure_levels(const struct machine *machine, const struct room *room
 	double far_ns = settled_ns(curve, curve->count - 1);
 	/* Without memory's own point where it cannot be measured. */
 	unsigned count = far_ns > 0 ? curve->count : curve->count - 1;
-	struct translations translations;
-	measure_translations(room, state, &translations);
-	far_ns -= translations_at(&translations, ROOM_LEAST);
+	struct room_translations translations;
+	room_translations(room, state, &translations);
+	far_ns -= room_translation_at(&translations, ROOM_LEAST);
 	for (unsigned i = 0; i < count; i++) {
 		/* What takes longer than a load from memory is not in a cache. */
 		bool is_far = curve->bytes[i] == UINT64_MAX;
 		double ns = is_far ? far_ns
 				   : settled_ns(curve, i) -
-					     translations_at(&translations, curve->bytes[i]);
+					     room_translation_at(&translations, curve->bytes[i]);
 		double most_ns = count == curve->count && far_ns > 0 ? far_ns : ns;
 		points[i].bytes = curve->bytes[i];
 		points[i].ns = (ns < most_ns ? ns : most_ns) - (added_ns > 0 ? added_ns : 0);
@@ -428,7 +289,7 @@ static void measure_paged(struct memory_speed *ret, uint64_t *state)
 		return;
 	for (unsigned i = 0; i < MEMORY_PAGED; i++) {
 		ret->paged[i].bytes = PAGED_BYTES >> i;
-		ret->paged[i].more_ns = translation_ns(&room, PAGED_BYTES >> i, state);
+		ret->paged[i].more_ns = room_translation_ns(&room, PAGED_BYTES >> i, state);
 	}
 }
 
@@ -438,7 +299,7 @@ static void read_streams(const struct room *room)
 	const uint64_t *words = (const uint64_t *)(const void *)room->at;
 	size_t count = room->bytes / sizeof *words / STREAMS;
 	uint64_t sum = 0;
-	for (size_t i = 0; i < count; i += LINE / sizeof *words)
+	for (size_t i = 0; i < count; i += ROOM_LINE / sizeof *words)
 		for (size_t k = 0; k < STREAMS; k++)
 			sum += words[k * count + i];
 	/* It may have changed for all the compiler knows, so that it is read, and read again. */
@@ -450,7 +311,8 @@ static double stream_rate(size_t bytes)
 {
 	AUTO_RELEASE(room) struct room room = { 0 };
 	/* Not four arrays at the same place of their page. */
-	if (room_map(&room, bytes / PAGE * PAGE + STREAMS * (PAGE / 4 + LINE), 0) < 0)
+	if (room_map(&room, bytes / ROOM_PAGE * ROOM_PAGE + STREAMS * (ROOM_PAGE / 4 + ROOM_LINE),
+		    0) < 0)
 		return 0;
 	double best_ns = 0, all_ns = speed_now_ns();
 	for (int i = 0; i < CHASES && speed_now_ns() - all_ns < KIND_NS / 2; i++) {
@@ -528,9 +390,10 @@ static double measure_fault(void)
 		if (fresh == MAP_FAILED)
 			return 0;
 		double began_ns = speed_now_ns();
-		for (size_t i = 0; i < FAULT_BYTES; i += PAGE)
+		for (size_t i = 0; i < FAULT_BYTES; i += ROOM_PAGE)
 			fresh[i] = 1;
-		best_ns = speed_least(best_ns, (speed_now_ns() - began_ns) * PAGE / FAULT_BYTES);
+		best_ns =
+			speed_least(best_ns, (speed_now_ns() - began_ns) * ROOM_PAGE / FAULT_BYTES);
 		(void)munmap((void *)fresh, FAULT_BYTES); /* it was mapped by us */
 	}
 	return best_ns;
