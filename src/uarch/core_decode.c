@@ -468,7 +468,7 @@ static void end_trace(struct core_decoder *decoder, struct core_class *class)
 	for (unsigned i = 0; i < CORE_REGISTERS; i++)
 		trace->last_writer[i] = decoder->writer[i];
 	for (size_t i = trace->detour; i < program->detour_count; i++)
-		program->detours[i].resume = decoder->detours.uop_of[program->detours[i].resume];
+		core_detours_settle(&decoder->detours, &program->detours[i]);
 	core_words_end_trace(&decoder->words, trace->last_writer);
 	class->trace_count++;
 	class->instructions += trace->instructions;
@@ -522,6 +522,7 @@ int core_decode(struct core_decoder *decoder, const struct profile *profile,
 	}
 	if (rc != 0)
 		return rc;
+	decoder->detours.uop_of[count] = (uint16_t)decoder->trace->uop_count;
 	end_trace(decoder, &program->classes[micro->class]);
 	return 0;
 }

@@ -5,7 +5,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { LOOK = 128 }; /* instructions ahead on each path: some of a large window are older */
+enum {
+	LOOK = 128, /* instructions ahead on each path: some of a large window are older */
+	SHARED_MAX = 64,
+};
 
 void core_detour_map_release(struct core_detour_map *map)
 {
@@ -100,6 +103,39 @@ static bool note_changed(struct core_detour *detour, uint64_t writes, const uint
 	return true;
 }
 
+static bool does_the_same(const struct code *a, const struct code *b)
+{
+	return a->class == b->class && a->flags == b->flags && a->bytes == b->bytes &&
+	       a->reads == b->reads && a->writes == b->writes &&
+	       a->address_reads == b->address_reads && a->data_bytes == b->data_bytes;
+}
+
+/*
+ * What both paths do before they meet: of the right one's first instructions those that the wrong one has, too, in this order.
+ * *ret_writes: what the others of the wrong one write.
+ */
+static uint64_t find_shared(const struct core_detour_map *map, const struct micro_op *right,
+	uint32_t right_count, const struct micro_op *wrong, uint32_t wrong_count,
+	uint64_t *ret_writes)
+{
+	uint64_t shared = 0;
+	uint32_t next = 0, end = right_count < SHARED_MAX ? right_count : SHARED_MAX;
+	*ret_writes = 0;
+	for (uint32_t i = 0; i < wrong_count; i++) {
+		const struct code *code = code_of(map, &wrong[i]);
+		uint32_t k = next;
+		while (k < end && !does_the_same(code, code_of(map, &right[k])))
+			k++;
+		if (k < end) {
+			shared |= UINT64_C(1) << k;
+			next = k + 1;
+		} else {
+			*ret_writes |= code->writes;
+		}
+	}
+	return shared;
+}
+
 struct core_detour core_detours_find(struct core_detour_map *map, const struct micro_trace *micro,
 	uint32_t count, uint32_t index, const uint16_t *writer)
 {
@@ -117,13 +153,27 @@ struct core_detour core_detours_find(struct core_detour_map *map, const struct m
 	look_ahead(map, op + 1, count - index - 1);
 	if (way->count == 0 || !find_meeting(map, way, &on_way, &ahead))
 		return detour;
-	for (uint32_t i = 0; i < on_way; i++)
-		writes |= code_of(map, &way->ops[i])->writes;
+	detour.shared = find_shared(map, op + 1, ahead, way->ops, on_way, &writes);
 	if (!note_changed(&detour, writes, writer))
 		return detour;
 	detour.delay = on_way;
+	detour.after = index + 1;
 	detour.resume = index + 1 + ahead;
 	return detour;
+}
+
+void core_detours_settle(const struct core_detour_map *map, struct core_detour *detour)
+{
+	uint32_t first = map->uop_of[detour->after];
+	uint64_t shared = 0;
+	for (uint64_t left = detour->shared; left; left &= left - 1) {
+		const uint16_t *uop = &map->uop_of[detour->after + __builtin_ctzll(left)];
+		for (uint32_t i = uop[0]; i < uop[1] && i - first < SHARED_MAX; i++)
+			shared |= UINT64_C(1) << (i - first);
+	}
+	detour->shared = shared;
+	detour->after = first;
+	detour->resume = map->uop_of[detour->resume];
 }
 
 static void add_changed(struct core_astray *astray, const struct core_detour *detour)
@@ -142,7 +192,7 @@ void core_astray_start(struct core_astray *astray, const struct core_detour *det
 {
 	astray->is_on = detour->resume > 0 && done > dispatched;
 	astray->branch = branch;
-	astray->resume = detour->resume;
+	astray->detour = detour;
 	astray->lag = (int64_t)detour->delay - detour->resume;
 	astray->room = room;
 	astray->from = dispatched + 1;
@@ -151,15 +201,25 @@ void core_astray_start(struct core_astray *astray, const struct core_detour *det
 	add_changed(astray, detour);
 }
 
-/* The cycle in which it is dispatched there. */
+/* The cycle in which it is dispatched there; the first ones, as soon as it begins. */
 static int64_t comes_at(const struct core_astray *astray, uint32_t index)
 {
-	return astray->from + (index + astray->lag) / astray->width;
+	int64_t place = index + astray->lag;
+	return astray->from + (place > 0 ? place : 0) / astray->width;
+}
+
+/* Whether both paths have it. */
+static bool has_uop(const struct core_astray *astray, uint32_t index)
+{
+	const struct core_detour *detour = astray->detour;
+	uint32_t place = index - detour->after;
+	return index >= detour->resume ||
+	       (index >= detour->after && place < SHARED_MAX && detour->shared >> place & 1);
 }
 
 int64_t core_astray_left(const struct core_astray *astray, uint32_t index)
 {
-	if (!astray->is_on || index < astray->resume || index + astray->lag > astray->room)
+	if (!astray->is_on || !has_uop(astray, index) || index + astray->lag > astray->room)
 		return 0;
 	int64_t left = astray->until - comes_at(astray, index);
 	return left > 0 ? left : 0;
@@ -169,7 +229,7 @@ void core_astray_go_on(struct core_astray *astray, const struct core_detour *det
 {
 	astray->is_on = detour->resume > 0;
 	astray->lag += (int64_t)index + detour->delay - detour->resume;
-	astray->resume = detour->resume;
+	astray->detour = detour;
 	add_changed(astray, detour);
 }
 

@@ -6,7 +6,8 @@
  * Jacobson and Smith, HPCA 1999; wrong-path loads as prefetches: Pierce and Mudge, MICRO 1996).
  *
  * The wrong path is the one on which the traces have the same branch going the other way, or the jump going elsewhere; it meets
- * the right one where both have the same instruction, the soonest.
+ * the right one where both have the same instruction, the soonest. Before, both may do the same in other places: compilers
+ * copy the end of a loop to each of the ways that lead there.
  */
 #ifndef UARCH_CORE_DETOURS_H
 #define UARCH_CORE_DETOURS_H
@@ -41,9 +42,14 @@ struct core_detour_map {
 int core_detours_look(struct core_detour_map *map, const struct profile *profile,
 	const struct micro_trace *micro, uint32_t count);
 
-/* Of the branch or jump at `index` of a trace: `writer` as the decoder's, before it; ->resume is an instruction's index. */
+/*
+ * Of the branch or jump at `index` of a trace; `writer` as the decoder's, before it. Of instructions: ->resume and ->after are indices of
+ * them in the trace, a bit of ->shared is one of them. core_detours_settle() makes them micro-operations when uop_of is known.
+ */
 struct core_detour core_detours_find(struct core_detour_map *map, const struct micro_trace *micro,
 	uint32_t count, uint32_t index, const uint16_t *writer);
+
+void core_detours_settle(const struct core_detour_map *map, struct core_detour *detour);
 
 /* For AUTO_RELEASE(core_detour_map). */
 void core_detour_map_release(struct core_detour_map *map);
@@ -54,8 +60,8 @@ void core_detour_map_release(struct core_detour_map *map);
  */
 struct core_astray {
 	bool is_on;
-	uint32_t branch,
-		resume; /* micro-operations of the trace: where it began; where both paths are one again */
+	uint32_t branch; /* micro-operation of the trace where it began */
+	const struct core_detour *detour; /* the last that it took */
 	int64_t lag; /* of a micro-operation's place on this path behind its place in the trace */
 	int64_t room; /* places on it that the window has */
 	int64_t from, until; /* cycles: its first is dispatched; the branch knows */

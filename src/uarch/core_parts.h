@@ -80,6 +80,8 @@ struct core_access {
 /* What is known of where the path behind a misprediction comes back to the right one (core_detours.h). */
 struct core_detour {
 	uint32_t resume; /* micro-operation of the trace from which on both are one; 0: not known */
+	uint32_t after; /* micro-operation behind the branch */
+	uint64_t shared; /* bit n: the wrong path does after + n, too */
 	uint32_t delay; /* instructions of the wrong path before */
 	uint16_t changed
 		[CORE_CHANGED]; /* results, indices into done[], that the wrong path has overwritten */
