@@ -599,7 +599,8 @@ static int start_class(struct core *core, const struct core_program *program,
 	if (class->branch_share >= 0 && class->branches_played > 0)
 		core->mispredicted *= class->branch_share / class->branches_played;
 	core->jumps_mispredicted = jumps_mispredicted(core, class, input);
-	core->stretches_each = input->stretch > 0 ? 1 / input->stretch : 0;
+	bool drains = input->stretch > 0 && !core->processor.overlap;
+	core->stretches_each = drains ? 1 / input->stretch : 0;
 	core->stretch_debt = 0;
 	start_fetch(core, input);
 	return 0;

@@ -131,6 +131,7 @@ static const struct machine_field fields[] = {
 	{ "memory", "prefetch_distance", MACHINE_COUNT, AT(prefetch_distance), MACHINE_U32, 0, 1024,
 		false },
 	{ "threads", "lock", MACHINE_NUMBER, AT(lock_cycles), MACHINE_DOUBLE, 0, 1e6, true },
+	{ "threads", "overlap", MACHINE_COUNT, AT(overlap), MACHINE_U32, 0, 1, false },
 	{ "threads", "wake", MACHINE_NS, AT(wake_ns), MACHINE_DOUBLE, 0, 1e9, true },
 	{ "threads", "wake_cost", MACHINE_NS, AT(wake_cost_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "doze", MACHINE_NS, AT(doze_ns), MACHINE_DOUBLE, 0, 1e9, false },

@@ -159,6 +159,7 @@ struct processor {
 	enum prefetch_kind prefetch;
 	uint32_t prefetch_distance; /* lines ahead */
 	double lock_cycles; /* of a free lock's acquisition and release, atomics included */
+	uint32_t overlap; /* 1: what is behind them begins before all that is older is done */
 	double wake_ns; /* from letting a thread go to its running again */
 	double wake_cost_ns; /* of that, what the thread that lets it go is busy with */
 	double doze_ns; /* who waits for no longer has not slept: it goes on at once, at no cost */

@@ -102,6 +102,9 @@ static void a_stretch_ends_when_all_of_it_is_done(void **state)
 	assert_near(endless, 1. / 8, 0.01);
 	struct core_input input = { .stretch = OPS };
 	assert_near(play(&script, &processor, input, never_missed).cpi, endless + 50. / OPS, 0.01);
+	processor.overlap = 1;
+	assert_near(play(&script, &processor, input, never_missed).cpi, endless, 0.01);
+	processor.overlap = 0;
 	input.stretch = 4 * OPS; /* none ends in the two traces that are played */
 	assert_near(play(&script, &processor, input, never_missed).cpi, endless, 0.01);
 }
