@@ -509,7 +509,7 @@ static void play_trace(
 	core_memory_start_trace(&core->memory, trace);
 	memcpy(core->done, core->registers, sizeof(core->registers));
 	memcpy(core->left, core->left_registers, sizeof(core->left_registers));
-	core->detour = program->detours + trace->detour;
+	core->detour = program->detours ? &program->detours[trace->detour] : NULL;
 	core->astray.is_on = false;
 	for (uint32_t i = 0; i < trace->uop_count; i++)
 		play_uop(core, program, &program->uops[trace->uop + i], CORE_REGISTERS + i);
