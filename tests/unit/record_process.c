@@ -140,12 +140,12 @@ static uint64_t asking_ns(void)
 	return least_ns;
 }
 
-/* The kernel likes to give the core away when it is asked, and then nobody gets the lock. */
-static void who_kept_its_core_asks_for_no_time_in_a_lock(void **state)
+/* What another machine on this one's cores does can spoil a recording, or two; a recorder that is wrong is so in all. */
+enum { RECORDINGS = 6 };
+
+/* The shortest time for which a lock was held in one recording. */
+static uint64_t least_held_ns(void)
 {
-	(void)state;
-	if (!knows_who_kept_its_core())
-		skip();
 	AUTO_RELEASE(trace) struct trace trace = { 0 };
 	record("tests/programs/events", "brief", &trace);
 	uint64_t least_ns = UINT64_MAX;
@@ -157,17 +157,24 @@ static void who_kept_its_core_asks_for_no_time_in_a_lock(void **state)
 		uint64_t held_ns = after(&trace, event)->time_ns - event->time_ns;
 		least_ns = held_ns < least_ns ? held_ns : least_ns;
 	}
-	if (least_ns >= asking_ns())
-		fail_msg("held for %" PRIu64 " ns, asking takes %" PRIu64, least_ns, asking_ns());
+	return least_ns;
 }
 
-/*
- * All of its sections do the same, also those at whose end a thread's clock is read and it loses its core. A few may
- * have the time in which the machine under this one did something else.
- */
-static void cpu_time_in_a_section_stays_there(void **state)
+/* The kernel likes to give the core away when it is asked, and then nobody gets the lock. */
+static void who_kept_its_core_asks_for_no_time_in_a_lock(void **state)
 {
 	(void)state;
+	if (!knows_who_kept_its_core())
+		skip();
+	for (unsigned i = 0; i < RECORDINGS; i++)
+		if (least_held_ns() < asking_ns())
+			return;
+	fail_msg("held for %" PRIu64 " ns, asking takes %" PRIu64, least_held_ns(), asking_ns());
+}
+
+/* Of the CPU times in the sections of one recording the least, and the lower quartile. */
+static void measure_sections(uint64_t *ret_least_ns, uint64_t *ret_quartile_ns)
+{
 	AUTO_RELEASE(trace) struct trace trace = { 0 };
 	record("tests/programs/events", "one_core", &trace);
 	AUTO_FREE uint64_t *held_ns = calloc(trace.count, sizeof *held_ns);
@@ -183,9 +190,24 @@ static void cpu_time_in_a_section_stays_there(void **state)
 	}
 	assert_true(count > 0);
 	qsort(held_ns, count, sizeof *held_ns, by_size);
-	/* Cores change their speed, also as machines beside this one do, but not that much. */
-	if (held_ns[0] <= held_ns[count / 4] / 4)
-		fail_msg("%" PRIu64 " ns of %" PRIu64 " ns", held_ns[0], held_ns[count / 4]);
+	*ret_least_ns = held_ns[0];
+	*ret_quartile_ns = held_ns[count / 4];
+}
+
+/*
+ * All of its sections do the same, also those at whose end a thread's clock is read and it loses its core. Cores change
+ * their speed, also as machines beside this one do, but not that much.
+ */
+static void cpu_time_in_a_section_stays_there(void **state)
+{
+	(void)state;
+	uint64_t least_ns = 0, quartile_ns = 0;
+	for (unsigned i = 0; i < RECORDINGS; i++) {
+		measure_sections(&least_ns, &quartile_ns);
+		if (least_ns > quartile_ns / 4)
+			return;
+	}
+	fail_msg("%" PRIu64 " ns of %" PRIu64 " ns", least_ns, quartile_ns);
 }
 
 static uint64_t last_cpu_ns(const struct trace *trace, uint32_t tid)
