@@ -7,6 +7,7 @@
  */
 #include "base/mem.h"
 #include "uarch/core_detours.h"
+#include "uarch/core_front.h"
 #include "uarch/core_memory.h"
 #include "uarch/core_ports.h"
 #include "uarch/core_queue.h"
@@ -16,13 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	FETCHED_MAX = 1024, /* instructions that the front end may be ahead */
-};
-
 struct core {
 	struct processor processor;
 	struct core_memory memory;
+	struct core_front front;
 	struct core_ports ports;
 	struct queue window, loads, stores;
 	int64_t *done;
@@ -30,28 +28,17 @@ struct core {
 	size_t done_capacity, left_capacity, early_capacity;
 	int64_t registers[CORE_REGISTERS], left_registers[CORE_REGISTERS];
 	int64_t issued_at; /* the youngest that has issued, where that is in order */
-	int64_t dispatch_at, commit_at, front_ready, drained_at, accesses_after;
+	int64_t dispatch_at, commit_at, drained_at, accesses_after;
 	uint32_t dispatched, committed; /* in these cycles */
 	uint64_t uops; /* dispatched since the start */
 	uint32_t drained_line; /* of the last store, in its trace */
 	bool stores_in_pairs, is_pair;
 	int64_t forward_latency; /* of a load that a store gives its data to */
 	int64_t blocked_latency; /* of one that a store has some of its bytes, from when that has left */
-	enum core_component front_reason, drain_reason;
-	double fetch_debt[PROCESSOR_LEVELS_MAX];
+	enum core_component drain_reason;
 	int64_t stack[CORE_COMPONENTS];
 	double mispredicted; /* of the branches played */
 	double jumps_mispredicted; /* of the indirect ones that are no returns */
-	double fetch_misses[PROCESSOR_LEVELS_MAX]; /* per instruction, that level n + 1 serves */
-	double fetch_latency[PROCESSOR_LEVELS_MAX];
-	bool has_fetch_misses;
-	bool has_targets; /* those of taken branches may come late */
-	int64_t block_at; /* the front end has the block of instructions behind the last taken branch */
-	double targets_late[2], target_debt[2]; /* per instruction, that a level has not */
-	int64_t passed_at[FETCHED_MAX]; /* cycles: of the last instructions, in a ring */
-	uint32_t instruction;
-	uint32_t ahead; /* instructions that the front end is ahead of dispatch; 0: none */
-	int64_t redirected_at; /* the front end began anew */
 	const struct core_detour *detour; /* of the next branch or indirect jump */
 	struct core_astray astray;
 	int64_t asks_at; /* when a detour issued the micro-operation at hand; INT64_MAX: none did */
@@ -116,97 +103,15 @@ void core_free(struct core *core)
 	free(core);
 }
 
-/* Holds the front end until `ready`, if it is not held for longer already. */
-static void hold_front(struct core *core, int64_t ready, enum core_component reason)
-{
-	if (ready <= core->front_ready)
-		return;
-	core->front_ready = ready;
-	core->front_reason = reason;
-}
-
-static void redirect(struct core *core, int64_t ready)
-{
-	core->redirected_at = ready;
-	hold_front(core, ready, CORE_BRANCH);
-}
-
-/*
- * When the line of the instruction at hand is asked for: when the front end needs it; or, where it runs ahead, when it came
- * upon it: after it had begun anew, and had got rid of a line so far before this one.
- */
-static int64_t fetch_start(const struct core *core)
-{
-	if (core->ahead == 0)
-		return core->front_ready > core->dispatch_at ? core->front_ready
-							     : core->dispatch_at;
-	int64_t passed = core->passed_at[(core->instruction - core->ahead) % FETCHED_MAX];
-	return passed > core->redirected_at ? passed : core->redirected_at;
-}
-
-/* Cycles until the front end goes on behind a taken branch. Targets that are not in a level come evenly. */
-static int64_t target_delay(struct core *core, bool is_computed)
-{
-	const struct targets *targets = &core->processor.targets;
-	int64_t delay = !is_computed                  ? 0
-			: targets->computed_delay > 0 ? targets->computed_delay
-						      : targets->delay;
-	if (core->target_debt[0] >= 1) {
-		core->target_debt[0] -= 1;
-		delay = targets->delay;
-	}
-	if (core->target_debt[1] >= 1) {
-		core->target_debt[1] -= 1;
-		delay = targets->second_delay;
-	}
-	return delay;
-}
-
-/*
- * The front end goes on to another block of instructions so many cycles after it came to this one; ahead of dispatch, if it
- * runs ahead, so that a queue of blocks hides that where instructions take longer to be done.
- */
-static void next_block(struct core *core, int64_t cycles)
-{
-	int64_t found = fetch_start(core);
-	if (core->ahead > 0 && core->block_at > found)
-		found = core->block_at;
-	core->block_at = found + cycles;
-	hold_front(core, core->block_at, CORE_BRANCH);
-}
-
-/* To the target in the cycle after the branch, or when the target comes. */
-static void take_branch(struct core *core, const struct core_uop *uop)
-{
-	int64_t split = uop->is_split ? core->processor.targets.split_branch : 0;
-	next_block(core, (core->ahead > 0) + split + target_delay(core, uop->is_computed));
-}
-
-/* Misses of instruction lines come evenly: each holds the front end until it has what the next level takes. */
-static void fetch_instruction(struct core *core)
-{
-	core->passed_at[++core->instruction % FETCHED_MAX] = core->dispatch_at;
-	for (unsigned i = 0; i < 2; i++)
-		core->target_debt[i] += core->targets_late[i];
-	for (uint32_t i = 0; i < core->processor.level_count; i++) {
-		core->fetch_debt[i] += core->fetch_misses[i];
-		if (core->fetch_debt[i] < 1)
-			continue;
-		core->fetch_debt[i] -= 1;
-		hold_front(core, fetch_start(core) + (int64_t)(core->fetch_latency[i] + 0.5),
-			CORE_ICACHE);
-	}
-}
-
 /* In order, as soon as there is a place in all queues that it goes through. */
 static int64_t dispatch(struct core *core, const struct core_uop *uop, unsigned unit,
 	bool takes_place, enum core_component *ret_reason)
 {
 	int64_t at = core->dispatch_at;
 	*ret_reason = CORE_BASE;
-	if (core->front_ready > at) {
-		at = core->front_ready;
-		*ret_reason = core->front_reason;
+	if (core->front.ready > at) {
+		at = core->front.ready;
+		*ret_reason = core->front.reason;
 	}
 	if (takes_place && core->window.free_at[core->window.next] > at)
 		at = core->window.free_at[core->window.next];
@@ -278,7 +183,7 @@ static int64_t execute_serial(struct core *core, const struct core_uop *uop,
 	if (uop->unit != CODE_ATOMIC)
 		core->accesses_after = done;
 	if (uop->unit == CODE_SYSTEM)
-		hold_front(core, done, CORE_BASE);
+		core_front_hold(&core->front, done, CORE_BASE);
 	return done;
 }
 
@@ -456,10 +361,10 @@ static void play_uop(struct core *core, const struct core_program *program,
 	unsigned unit = !is_paired                      ? uop->unit
 			: core->processor.compare_ports ? CORE_COMPARES
 							: uop->pair_unit;
-	if (uop->flags & CORE_FIRST && (core->has_fetch_misses || core->has_targets))
-		fetch_instruction(core);
-	if (uop->is_next_line && core->ahead > 0 && core->processor.targets.next_line > 0)
-		next_block(core, core->processor.targets.next_line);
+	if (uop->flags & CORE_FIRST)
+		core_front_fetch(&core->front, core->dispatch_at);
+	if (uop->is_next_line)
+		core_front_next_line(&core->front, core->dispatch_at);
 	int64_t dispatched = dispatch(core, uop, unit, !rides, &reason);
 	static const uint16_t none[1];
 	const uint16_t *operands = uop->operand_count > 0 ? &program->operands[uop->operand] : none;
@@ -475,18 +380,19 @@ static void play_uop(struct core *core, const struct core_program *program,
 	note_astray(core, uop, access, unit, index);
 	int64_t committed = commit(core, dispatched, reason, done, component, !rides);
 	leave(core, uop, access, !rides, committed, &core->left[index]);
-	if (core->has_targets && uop->unit == CODE_JUMP)
-		take_branch(core, uop);
+	if (uop->unit == CODE_JUMP)
+		core_front_take_branch(&core->front, uop, core->dispatch_at);
 	/* Microcode comes through the front end by itself. */
 	if (code_is_string(uop->unit))
-		hold_front(core, dispatched + core->processor.units[uop->unit].interval, CORE_BASE);
+		core_front_hold(&core->front,
+			dispatched + core->processor.units[uop->unit].interval, CORE_BASE);
 	if (!(uop->flags & (CORE_PREDICTED | CORE_INDIRECT)))
 		return;
 	const struct core_detour *detour = core->detour++;
 	double odds = uop->flags & CORE_PREDICTED ? core->mispredicted : core->jumps_mispredicted;
 	if (uop->draw >= odds)
 		return;
-	redirect(core, done + core->processor.front_end);
+	core_front_redirect(&core->front, done + core->processor.front_end);
 	go_astray(core, detour, index, dispatched, done);
 }
 
@@ -500,7 +406,7 @@ static void end_stretches(struct core *core, const struct core_trace *trace)
 	if (core->stretch_debt < 1)
 		return;
 	core->stretch_debt -= floor(core->stretch_debt);
-	hold_front(core, core->commit_at, CORE_BASE);
+	core_front_hold(&core->front, core->commit_at, CORE_BASE);
 }
 
 static void play_trace(
@@ -518,39 +424,6 @@ static void play_trace(
 		core->left_registers[i] = core->left[trace->last_writer[i]];
 	}
 	end_stretches(core, trace);
-}
-
-static void start_fetch(struct core *core, const struct core_input *input)
-{
-	const struct processor *processor = &core->processor;
-	core->has_fetch_misses = input->fetch_beyond[0] > 0;
-	/* What lies between a line and one so far before it, and the instruction after which that was come upon. */
-	double ahead = processor->fetch_ahead > 0 && input->fetches > 0
-			       ? processor->fetch_ahead / input->fetches + 1
-			       : 0;
-	core->ahead = ahead < FETCHED_MAX ? (uint32_t)ahead : FETCHED_MAX - 1;
-	core->instruction = 0;
-	core->redirected_at = 0;
-	memset(core->passed_at, 0, sizeof(core->passed_at));
-	core->has_targets = processor->targets.entries > 0;
-	core->block_at = 0;
-	for (unsigned i = 0; i < 2; i++) {
-		core->targets_late[i] =
-			input->targets_late[i] - (i == 0 ? input->targets_late[1] : 0);
-		core->target_debt[i] = 0;
-	}
-	for (uint32_t i = 0; i < processor->level_count; i++) {
-		bool is_last = i + 1 == processor->level_count;
-		double beyond = is_last ? 0 : input->fetch_beyond[i + 1];
-		core->fetch_misses[i] = input->fetch_beyond[i] - beyond;
-		core->fetch_debt[i] = 0.5;
-		core->fetch_latency[i] =
-			is_last ? (double)core->memory.services[CORE_FROM_MEMORY].latency
-				: (double)core->memory
-					  .services[CORE_FROM_LEVEL + processor->level_count - 2 -
-						    i]
-					  .latency;
-	}
 }
 
 /* What the class's profile says, or its traces, if they have seen more of them: a few jumps are mostly new ones. */
@@ -588,7 +461,7 @@ static int start_class(struct core *core, const struct core_program *program,
 	memset(core->left_registers, 0, sizeof(core->left_registers));
 	for (unsigned i = 0; i < CORE_COMPONENTS; i++)
 		core->stack[i] = 0;
-	core->dispatch_at = core->commit_at = core->front_ready = core->drained_at = 0;
+	core->dispatch_at = core->commit_at = core->drained_at = 0;
 	core->accesses_after = core->issued_at = 0;
 	core->dispatched = core->committed = 0;
 	core->uops = 0;
@@ -602,7 +475,7 @@ static int start_class(struct core *core, const struct core_program *program,
 	bool drains = input->stretch > 0 && !core->processor.overlap;
 	core->stretches_each = drains ? 1 / input->stretch : 0;
 	core->stretch_debt = 0;
-	start_fetch(core, input);
+	core_front_start(&core->front, &core->processor, input, &core->memory);
 	return 0;
 }
 
