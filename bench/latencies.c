@@ -61,6 +61,18 @@ LOOP(forward_part, FORWARD, "mov %%al, 8(%%rsi)\nmov 8(%%rsi), %%rax\nimul %%rbx
 
 LOOP(taken_branch, THREES, "cmp %%rbx, %%r8\njne 9f\n.p2align 5\n9:")
 
+LOOP(short_block, THREES, ".rept 10\nnopl 8(%%rax)\n.endr\njmp 9f\n9:")
+LOOP(long_block, THREES, ".rept 13\nnopl 8(%%rax)\n.endr\njmp 9f\n9:")
+LOOP(longer_block, THREES, ".rept 20\nnopl 8(%%rax)\n.endr\njmp 9f\n9:")
+
+LOOP(move_if_equal, THREES, "cmp %%rbx, %%rax\ncmove %%r8, %%rax")
+LOOP(move_if_less, THREES, "cmp %%rbx, %%rax\ncmovl %%r8, %%rax")
+LOOP(address_of_two, THREES, "lea (%%rax, %%rbx), %%rax")
+LOOP(address_of_three, THREES, "lea 8(%%rax, %%rbx), %%rax")
+LOOP(cross, THREES, "movq %%rax, %%xmm0\nmovq %%xmm0, %%rax")
+LOOP(bit_count, THREES, "popcnt %%rax, %%rax")
+LOOP(convert, THREES, "pxor %%xmm0, %%xmm0\ncvtsi2sd %%rax, %%xmm0\ncvttsd2si %%xmm0, %%rax")
+
 /* A linear congruential generator (Knuth's MMIX), a chain of 4 cycles, whose sign nobody foretells. */
 #define GENERATOR                                                                                  \
 	"movabs $6364136223846793005, %%rdi\nmovabs $1442695040888963407, %%rdx\nmov $1, %%eax"
@@ -112,6 +124,16 @@ int main(void)
 		{ "4 bytes forwarded, multiply: chain", forward_half },
 		{ "8 bytes of which 1 was stored", forward_part },
 		{ "compare and branch 32 bytes ahead", taken_branch },
+		{ "10 nop and jump", short_block },
+		{ "13 nop and jump", long_block },
+		{ "20 nop and jump", longer_block },
+		{ "compare, move if equal: chain", move_if_equal },
+		{ "compare, move if less: chain", move_if_less },
+		{ "address of two parts: chain", address_of_two },
+		{ "address of three parts: chain", address_of_three },
+		{ "to a vector register and back: chain", cross },
+		{ "popcnt: chain", bit_count },
+		{ "to a double and back: chain", convert },
 		{ "generator, branch by its sign", random_branch },
 	};
 	double cycle = ticks(imul_chain) / IMUL_CYCLES;

@@ -83,7 +83,9 @@ static void make_codes(struct program *program, const struct character *characte
 	for (size_t i = 0; i < CODES; i++) {
 		struct code *code = &program->codes[i];
 		*code = (struct code){ .address = 0x400000 + 4 * i, .bytes = 4 };
-		code->class = pick_class(character, rng, &code->flags);
+		uint8_t flags = 0;
+		code->class = pick_class(character, rng, &flags);
+		code->flags = flags;
 		bool is_fp = code->class >= CODE_FP_ADD && code->class <= CODE_FP_DIVIDE;
 		bool is_fp_access = code->flags && rng_below(rng, 100) < character->fp;
 		unsigned base = is_fp || is_fp_access ? VECTOR_REGISTER : 0;

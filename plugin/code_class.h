@@ -9,7 +9,7 @@
 enum code_class {
 	CODE_MOVE, /* register moves; with CODE_LOAD or CODE_STORE: a plain load or store */
 	CODE_NOP, /* also what is done at renaming: zeroing idioms */
-	CODE_ALU, /* integer add, logic, compare, lea */
+	CODE_ALU, /* integer add, logic, compare, lea of two parts, conditional moves by one flag */
 	CODE_SHIFT,
 	CODE_MULTIPLY,
 	CODE_DIVIDE, /* of 64 bits: CODE_DIVIDE_LONG */
@@ -18,7 +18,7 @@ enum code_class {
 	CODE_FP_FMA,
 	CODE_FP_DIVIDE, /* of single precision: CODE_FP_DIVIDE_SINGLE */
 	CODE_VECTOR, /* integer SIMD */
-	CODE_SHUFFLE, /* SIMD permutes, moves between register files */
+	CODE_SHUFFLE, /* SIMD permutes */
 	CODE_BRANCH, /* conditional */
 	CODE_JUMP, /* unconditional: direct, call, return; CODE_INDIRECT if the target is in a register or memory */
 	CODE_ATOMIC, /* locked read-modify-write, and xchg with memory */
@@ -32,6 +32,10 @@ enum code_class {
 	CODE_FP_ROOT, /* square root; of single precision: CODE_FP_ROOT_SINGLE */
 	CODE_FP_ROOT_SINGLE,
 	CODE_STRING_WORDS,
+	CODE_LEA, /* of three parts: base, index and displacement */
+	CODE_SELECT, /* conditional moves by two flags or more: of signed "less", unsigned "not above", and their like */
+	CODE_BIT_COUNT, /* popcnt, tzcnt, bsf, ... */
+	CODE_CROSS, /* moves from general registers to those of vectors, and back */
 	CODE_CLASSES,
 };
 
@@ -44,6 +48,7 @@ enum code_flags {
 	CODE_WIDE = 32, /* 256-bit vectors */
 	CODE_WIDEST = 64, /* 512-bit vectors */
 	CODE_CONDITIONAL = 128, /* a move or store that may not happen: it reads its target */
+	CODE_SCALED = 256, /* the address of its memory operand has an index that is multiplied */
 };
 
 /* Bits of register masks. */

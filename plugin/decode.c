@@ -118,12 +118,12 @@ static const struct prefix general_names[] = {
 	{ "shlx", CODE_SHIFT },
 	{ "shrx", CODE_SHIFT },
 	{ "rorx", CODE_SHIFT },
+	{ "popcnt", CODE_BIT_COUNT },
+	{ "lzcnt", CODE_BIT_COUNT },
+	{ "tzcnt", CODE_BIT_COUNT },
+	{ "bsf", CODE_BIT_COUNT },
+	{ "bsr", CODE_BIT_COUNT },
 	/* As long as a multiplication, in the same unit. */
-	{ "popcnt", CODE_MULTIPLY },
-	{ "lzcnt", CODE_MULTIPLY },
-	{ "tzcnt", CODE_MULTIPLY },
-	{ "bsf", CODE_MULTIPLY },
-	{ "bsr", CODE_MULTIPLY },
 	{ "crc32", CODE_MULTIPLY },
 	{ "pdep", CODE_MULTIPLY },
 	{ "pext", CODE_MULTIPLY },
@@ -215,12 +215,33 @@ static enum code_class vector_class(
 		general |= operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 			   register_bit(operands[i].reg.value) < CODE_REGISTER_FLAGS;
 	}
-	return general ? CODE_SHUFFLE : CODE_MOVE;
+	return general ? CODE_CROSS : CODE_MOVE;
 }
 
-static enum code_class by_width(const ZydisDecodedInstruction *insn, enum code_class class)
+/* Instructions of one name that take unlike long by what their operands are. */
+static enum code_class general_class(
+	const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands, const char *name)
 {
-	return class == CODE_DIVIDE && insn->operand_width == 64 ? CODE_DIVIDE_LONG : class;
+	enum code_class class = find_prefix(general_names, name);
+	if (class == CODE_DIVIDE && insn->operand_width == 64)
+		return CODE_DIVIDE_LONG;
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_LEA: {
+		const ZydisDecodedOperandMem *address = &operands[1].mem;
+		bool has_three = address->base != ZYDIS_REGISTER_NONE &&
+				 address->index != ZYDIS_REGISTER_NONE && address->disp.value != 0;
+		return has_three ? CODE_LEA : class;
+	}
+	case ZYDIS_MNEMONIC_CMOVBE:
+	case ZYDIS_MNEMONIC_CMOVNBE:
+	case ZYDIS_MNEMONIC_CMOVL:
+	case ZYDIS_MNEMONIC_CMOVNL:
+	case ZYDIS_MNEMONIC_CMOVLE:
+	case ZYDIS_MNEMONIC_CMOVNLE:
+		return CODE_SELECT;
+	default:
+		return class;
+	}
 }
 
 static enum code_class classify(
@@ -269,7 +290,7 @@ static enum code_class classify(
 			return vector_class(insn, operands, name);
 		if (name[0] == 'v')
 			return find_prefix(vector_names, name + 1);
-		return by_width(insn, find_prefix(general_names, name));
+		return general_class(insn, operands, name);
 	}
 }
 
@@ -364,6 +385,8 @@ static void add_memory(const ZydisDecodedOperand *operand, struct raw_code *code
 		return;
 	}
 	code->address_reads |= mask;
+	if (operand->mem.index != ZYDIS_REGISTER_NONE && operand->mem.scale > 1)
+		code->flags |= CODE_SCALED;
 	if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
 		code->flags |= CODE_LOAD;
 	if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)

@@ -17,7 +17,7 @@
 
 #define RAW_MAGIC UINT64_C(0x0077617263636363) /* "ccccraw" */
 
-enum { RAW_VERSION = 6, RAW_MIX = 32, RAW_HISTORIES = 15 };
+enum { RAW_VERSION = 7, RAW_MIX = 32, RAW_HISTORIES = 15 };
 
 enum raw_kind {
 	RAW_CODE = 1, /* one raw_code: the next index, from 0 */
@@ -48,8 +48,8 @@ struct raw_record {
 /* As struct code of src/uarch/code.h. */
 struct raw_code {
 	uint64_t address, reads, address_reads, writes;
-	uint8_t class, flags, bytes, data_bytes;
-	uint32_t reserved;
+	uint8_t class, bytes, data_bytes, reserved;
+	uint16_t flags, more_reserved;
 };
 
 /*

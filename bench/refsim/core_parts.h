@@ -29,7 +29,7 @@ struct entry {
 	uint8_t level; /* that a load came from */
 	bool is_mispredicted, is_load_too; /* is_load_too: an atomic operation */
 	bool is_vector; /* what it loads or stores is of a vector register */
-	bool is_simple; /* as code_is_simple_access() */
+	uint8_t renaming; /* code_renaming() */
 	bool is_asked; /* its line is on its way */
 	uint64_t line_ready;
 };
@@ -38,7 +38,7 @@ struct store {
 	uint64_t number; /* of its micro-operation */
 	uint64_t drained; /* cycle at which it has left; NEVER: not retired */
 	uint64_t word;
-	bool is_simple; /* as in struct entry */
+	uint8_t renaming; /* as in struct entry */
 };
 
 struct refcore {

@@ -26,7 +26,7 @@ static struct entry *push(
 		.kind = (uint8_t)kind,
 		.class = code->class,
 		.is_vector = code_uses_vectors(code),
-		.is_simple = code_is_simple_access(code) };
+		.renaming = (uint8_t)code_renaming(code) };
 	core->waiting[core->waiting_count++] = core->next++;
 	core->counts.operations++;
 	return entry;
@@ -79,7 +79,7 @@ static void push_store(
 	else
 		add_sources(core, entry, code->reads);
 	*store_at(core, core->store_count++) = (struct store){ number, NEVER,
-		op->address >> WORD_BITS, code_is_simple_access(code) };
+		op->address >> WORD_BITS, (uint8_t)code_renaming(code) };
 }
 
 /* A push, pop, call or return: its new stack pointer does not wait for what it loads; front ends keep count of it. */

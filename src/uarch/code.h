@@ -22,10 +22,10 @@ struct code {
 	uint64_t address_reads; /* registers read for the memory address */
 	uint64_t writes;
 	uint8_t class; /* enum code_class */
-	uint8_t flags;
 	uint8_t bytes; /* of the instruction */
 	uint8_t data_bytes; /* of its memory operand; 0: none */
-	uint32_t reserved;
+	uint8_t reserved;
+	uint16_t flags, more_reserved;
 };
 
 /* Whether what it loads or stores is of a vector register. */
@@ -37,15 +37,18 @@ static inline bool code_uses_vectors(const struct code *code)
 }
 
 /*
- * Whether it only loads or stores (a load also with an operation on it) 4 or 8 bytes that are not a vector's, where no index
- * is added to the address: accesses that renamed memory knows. An address of one register twice counts as without index.
+ * What a core must be able to do to rename the memory of this access: 0, none can; 1: it loads (also with an operation on it)
+ * or stores 4 or 8 bytes that are not a vector's, and no index is added to the address; 2: it does both, or has an index. An
+ * address of one register twice counts as without index.
  */
-static inline bool code_is_simple_access(const struct code *code)
+static inline unsigned code_renaming(const struct code *code)
 {
-	bool is_either = !(code->flags & CODE_LOAD) != !(code->flags & CODE_STORE);
 	bool is_plain = code->class == CODE_MOVE || code->flags & CODE_LOAD;
-	return is_either && is_plain && (code->data_bytes == 4 || code->data_bytes == 8) &&
-	       !code_uses_vectors(code) && __builtin_popcountll(code->address_reads) <= 1;
+	if (!is_plain || (code->data_bytes != 4 && code->data_bytes != 8) ||
+		code_uses_vectors(code))
+		return 0;
+	bool is_either = !(code->flags & CODE_LOAD) != !(code->flags & CODE_STORE);
+	return is_either && __builtin_popcountll(code->address_reads) <= 1 ? 1 : 2;
 }
 
 const char *code_class_name(enum code_class class); /* "alu", "fp_add", ... */

@@ -15,6 +15,8 @@
 
 enum {
 	STACK_POINTER = 4,
+	TIMES_SURE =
+		3, /* that a load's data came from so many stores back: what a counter of two bits tells */
 	STRING_BYTES = 32, /* that a string instruction moves with one load and one store */
 };
 
@@ -33,6 +35,7 @@ struct core_decoder {
 	uint32_t jump_uop, jump_code; /* an indirect jump whose target is the next instruction */
 	bool has_taken; /* the instruction before was a taken branch or jump */
 	uint64_t code_end; /* the address behind the instruction before; 0: none */
+	uint64_t block, block_before; /* where the last taken branches led to */
 	uint32_t flags_uop; /* the one before, if it only set flags as fused compares do */
 	uint64_t flags_address; /* of its instruction */
 };
@@ -108,9 +111,11 @@ static int add_access(
 		return rc;
 	struct core_access *access = &program->accesses[program->access_count];
 	uint64_t name = address / PROFILE_LINE_BYTES * UINT64_C(0x9e3779b97f4a7c15) >> 48;
-	*access = (struct core_access){
-		.slot = slot, .line = (uint32_t)*line, .name = (uint16_t)name, .is_first = rc == 1
-	};
+	*access = (struct core_access){ .slot = slot,
+		.line = (uint32_t)*line,
+		.name = (uint16_t)name,
+		.set = address / PROFILE_LINE_BYTES % CORE_SETS,
+		.is_first = rc == 1 };
 	if (rc == 1)
 		trace->lines++;
 	uint64_t *page = NULL;
@@ -214,10 +219,43 @@ struct instruction {
 	uint8_t first; /* CORE_FIRST until the first micro-operation */
 };
 
+static struct core_slot *slot_of(const struct core_decoder *decoder, uint32_t access)
+{
+	const struct core_program *program = decoder->program;
+	return &program->slots[program->classes[decoder->class].slot +
+			       program->accesses[access].slot];
+}
+
 /* One of the trace at hand; `index`: into done[]. */
 static const struct core_uop *store_of(const struct core_decoder *decoder, uint16_t index)
 {
 	return &decoder->program->uops[decoder->trace->uop + index - CORE_REGISTERS];
+}
+
+/*
+ * Cores rename memory by which of the stores before it a load got its data from the last time: one that gets it now from so
+ * many stores back, now from so many, they do not foretell. One that they do foretell, and wrongly, waits for that store.
+ * `store`: where the data is from, or 0.
+ */
+static void foretell_store(
+	struct core_decoder *decoder, const struct instruction *now, uint16_t store)
+{
+	struct core_access *access = &decoder->program->accesses[now->access];
+	struct core_slot *slot = slot_of(decoder, now->access);
+	size_t back = store >= CORE_REGISTERS ? core_words_back(&decoder->words, store) : 0;
+	if (slot->renaming == 0)
+		return;
+	if (back != slot->stores_back && slot->times >= TIMES_SURE)
+		access->expected = core_words_ago(&decoder->words, slot->stores_back);
+	bool is_steady = back > 0 && (slot->stores_back == 0 || slot->stores_back == back);
+	slot->times = !is_steady ? 0 : slot->times < TIMES_SURE ? slot->times + 1 : TIMES_SURE;
+	if (back > 0 && back <= UINT16_MAX)
+		slot->stores_back = (uint16_t)back;
+	if (!is_steady)
+		return;
+	uint8_t other = slot_of(decoder, store_of(decoder, store)->access)->renaming;
+	if (other > 0)
+		access->renaming = (other > slot->renaming ? other : slot->renaming) & 3;
 }
 
 static int decode_load(struct core_decoder *decoder, struct instruction *now)
@@ -231,13 +269,13 @@ static int decode_load(struct core_decoder *decoder, struct instruction *now)
 	struct core_access *access = &decoder->program->accesses[now->access];
 	access->is_blocked = stored.is_blocked;
 	access->is_stored = stored.count > 0;
-	access->is_renamed =
-		stored.count == 1 && !stored.is_blocked && stored.stores[0] >= CORE_REGISTERS &&
-		store_of(decoder, stored.stores[0])->is_simple && code_is_simple_access(now->code);
+	if (stored.count < 2 && !stored.is_blocked)
+		foretell_store(decoder, now, stored.count == 1 ? stored.stores[0] : 0);
 	if (is_plain_access(now->code) && now->code->flags & CODE_CONDITIONAL)
 		operands_of_registers(decoder, now->code->reads, &operands);
 	struct core_uop uop = { .access = now->access,
 		.unit = code_uses_vectors(now->code) ? CORE_VECTOR_LOADS : CORE_LOADS,
+		.is_scaled = (now->code->flags & CODE_SCALED) != 0,
 		.flags = (uint8_t)(CORE_LOAD | now->first) };
 	now->first = 0;
 	return add_uop(decoder, uop, &operands, &now->load);
@@ -304,7 +342,6 @@ static int decode_store(struct core_decoder *decoder, struct instruction *now)
 		operand_add(&operands, now->load);
 	struct core_uop uop = { .access = now->access,
 		.unit = code_uses_vectors(now->code) ? CORE_VECTOR_STORES : CORE_STORES,
-		.is_simple = code_is_simple_access(now->code),
 		.flags = (uint8_t)(CORE_STORE | now->first) };
 	uint16_t index = 0;
 	now->first = 0;
@@ -343,6 +380,8 @@ static int decode_instruction(struct core_decoder *decoder, struct instruction *
 	uint8_t memory = now->address ? code->flags & (CODE_LOAD | CODE_STORE) : 0;
 	if (memory)
 		rc = add_access(decoder, now->code_index, now->address, &now->access);
+	if (rc == 0 && memory)
+		slot_of(decoder, now->access)->renaming = (uint8_t)code_renaming(code);
 	if (rc == 0 && memory & CODE_LOAD && !is_serial(code))
 		rc = decode_load(decoder, now);
 	bool has_operation = !is_plain_access(code) && (!is_string || is_new_string);
@@ -409,6 +448,17 @@ static bool enters_line(struct core_decoder *decoder, const struct code *code)
 	return (end - 1) / PROFILE_LINE_BYTES != from / PROFILE_LINE_BYTES;
 }
 
+/* Behind a jump or taken branch; `jump`: the last micro-operation. A block is what lies between two of them. */
+static void end_block(struct core_decoder *decoder, const struct code *code, struct core_uop *jump)
+{
+	uint64_t bytes = code->address + (code->bytes ? code->bytes : 1) - decoder->block;
+	if (decoder->block == decoder->block_before && jump->unit == CODE_JUMP) {
+		uint64_t windows = (bytes + PROFILE_LINE_BYTES - 1) / PROFILE_LINE_BYTES;
+		jump->windows = windows < UINT8_MAX ? (uint8_t)windows : UINT8_MAX;
+	}
+	decoder->block_before = decoder->block;
+}
+
 /* Of the branch or jump at `index`, which was decoded last. */
 static int note_detour(struct core_decoder *decoder, const struct micro_trace *micro,
 	uint32_t count, uint32_t index)
@@ -437,6 +487,7 @@ static int start_trace(
 	decoder->class = micro->class;
 	decoder->string_code = decoder->flags_uop = decoder->jump_uop = CORE_NONE;
 	decoder->has_taken = false;
+	decoder->block_before = 0;
 	decoder->code_end = 0;
 	for (unsigned i = 0; i < CORE_REGISTERS; i++)
 		decoder->writer[i] = (uint16_t)i;
@@ -505,11 +556,15 @@ int core_decode(struct core_decoder *decoder, const struct profile *profile,
 		size_t first = program->uop_count;
 		decoder->detours.uop_of[i] = (uint16_t)(first - decoder->trace->uop);
 		bool is_next_line = enters_line(decoder, code);
+		if (decoder->has_taken || i == 0)
+			decoder->block = code->address;
 		rc = follow_jump(decoder, op->code);
 		if (rc == 0)
 			rc = decode_instruction(decoder, &now);
 		if (rc == 0 && program->uop_count > first)
 			program->uops[first].is_next_line = is_next_line;
+		if (rc == 0 && program->uop_count > first && now.is_taken)
+			end_block(decoder, code, &program->uops[program->uop_count - 1]);
 		uint32_t foretold = rc == 0 ? foretold_uop(program, first) : CORE_NONE;
 		if (rc == 0)
 			note_jump(decoder, &now, foretold);

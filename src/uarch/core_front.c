@@ -112,13 +112,31 @@ static int64_t target_delay(struct core_front *front, bool is_computed)
 	return delay;
 }
 
-/* To the target in the cycle after the branch, or when the target comes. */
+/* Cycles more that the block took which the branch ends: of long ones that repeat there is one on its way at a time. */
+static int64_t block_delay(struct core_front *front, const struct core_uop *uop, uint64_t uops)
+{
+	const struct targets *targets = &front->processor->targets;
+	uint64_t length = uops - front->block_from;
+	front->block_from = uops;
+	if (front->ahead == 0 || targets->short_block == 0 || uop->windows == 0 ||
+		length <= targets->short_block)
+		return 0;
+	front->taken = targets->taken; /* it has its cycles to itself */
+	return (int64_t)targets->long_block + uop->windows - 1;
+}
+
+/*
+ * To the target in the cycle after the branch, or after the last branch that it follows in a cycle; or when the target comes.
+ */
 void core_front_take_branch(
-	struct core_front *front, const struct core_uop *uop, int64_t dispatch_at)
+	struct core_front *front, const struct core_uop *uop, int64_t dispatch_at, uint64_t uops)
 {
 	if (!front->has_targets)
 		return;
-	int64_t split = uop->is_split ? front->processor->targets.split_branch : 0;
-	next_block(front, dispatch_at,
-		(front->ahead > 0) + split + target_delay(front, uop->is_computed));
+	int64_t delay = uop->is_split ? front->processor->targets.split_branch : 0;
+	delay += target_delay(front, uop->is_computed) + block_delay(front, uop, uops);
+	bool ends_cycle = front->ahead > 0 && ++front->taken >= front->processor->targets.taken;
+	if (ends_cycle)
+		front->taken = 0;
+	next_block(front, dispatch_at, delay + ends_cycle);
 }

@@ -25,6 +25,8 @@ struct core_front {
 	bool has_fetch_misses;
 	bool has_targets; /* those of taken branches may come late */
 	int64_t block_at; /* it has the block of instructions behind the last taken branch */
+	uint32_t taken; /* branches followed in that cycle */
+	uint64_t block_from; /* micro-operations before the block at hand */
 	double targets_late[2], target_debt[2]; /* per instruction, that a level has not */
 	int64_t passed_at[CORE_FETCHED_MAX]; /* cycles: of the last instructions, in a ring */
 	uint32_t instruction;
@@ -48,8 +50,8 @@ void core_front_fetch(struct core_front *front, int64_t dispatch_at);
 /* The next instruction has bytes in a line of 64 that the one before it had not. */
 void core_front_next_line(struct core_front *front, int64_t dispatch_at);
 
-/* Behind a jump or taken branch. */
+/* Behind a jump or taken branch; `uops`: dispatched until now. */
 void core_front_take_branch(
-	struct core_front *front, const struct core_uop *uop, int64_t dispatch_at);
+	struct core_front *front, const struct core_uop *uop, int64_t dispatch_at, uint64_t uops);
 
 #endif

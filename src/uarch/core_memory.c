@@ -101,6 +101,10 @@ void core_memory_init(struct core_memory *memory, const struct processor *proces
 	memory->walk_latency[CORE_WALK] = (int64_t)(walk + 0.5);
 	memory->walk_latency[CORE_SECOND_TLB] = processor->tlb.second_latency;
 	memory->walks = processor->tlb.walks <= CORE_MISSES_MAX ? processor->tlb.walks : 0;
+	const struct cache *first = &processor->levels[0];
+	uint64_t sets = first->ways > 0 ? first->bytes / PROFILE_LINE_BYTES / first->ways : 1;
+	while (sets >> 1 > memory->set_mask && memory->set_mask < CORE_SETS - 1)
+		memory->set_mask = (uint8_t)(2 * memory->set_mask + 1);
 }
 
 void core_memory_release(struct core_memory *memory)
@@ -196,6 +200,7 @@ int core_memory_start(struct core_memory *memory, const struct core_program *pro
 	}
 	memset(memory->busy_until, 0, sizeof(memory->busy_until));
 	memset(memory->level_fill, 0, sizeof(memory->level_fill));
+	memset(memory->set_fill, 0, sizeof(memory->set_fill));
 	for (uint32_t i = 0; i < CORE_SHARED_LINES; i++)
 		memory->shared[i] = unseen(0);
 	memset(memory->walkers, 0, sizeof(memory->walkers));
@@ -335,10 +340,11 @@ static void see_shared(struct core_memory *memory, const struct core_access *acc
 /*
  * Since the line came the last time, others have written it: half way on average. It has to have come to each of them
  * before it comes back. What is asked for while it comes is served by that coming: all stores that wait for a line
- * are done when it is there, before it goes on. A load that started before a store that is older asked found it here.
+ * are done when it is there, before it goes on. A load that started before a store that is older asked found it here. An access that
+ * asked at `asked` is served from `start` on.
  */
 static void fetch_shared(struct core_memory *memory, const struct core_access *access,
-	const struct core_service *service, int64_t start, struct core_line *line)
+	const struct core_service *service, int64_t asked, int64_t start, struct core_line *line)
 {
 	struct core_shared *shared = take_shared(memory, access);
 	double passed = (double)memory->thresholds[access->slot].passed;
@@ -349,7 +355,8 @@ static void fetch_shared(struct core_memory *memory, const struct core_access *a
 		int64_t gone = shared->fill + (start - shared->fill) / 2 +
 			       (int64_t)(passed * (double)service->latency);
 		int64_t fill = fetch(memory, service, start);
-		shared->asked = start;
+		shared->asked = asked;
+		shared->served = 1;
 		shared->fill = fill > gone + service->latency ? fill : gone + service->latency;
 		double came = (double)(shared->fill - start);
 		shared->is_wanted =
@@ -392,22 +399,52 @@ static bool has_gone(struct core_memory *memory, const struct core_access *acces
 	return shared && (shared->passed > 0 || (shared->is_wanted && start > shared->fill));
 }
 
+/*
+ * Lines that come into one set of the first level come one after the other, and those of lines that further levels have not, too, mostly
+ * into one of theirs.
+ */
+static int64_t fill_set(struct core_memory *memory, const struct core_access *access,
+	const struct core_service *service, int64_t fill)
+{
+	uint32_t gap = 0;
+	for (uint32_t level = 0; level < service->missed; level++)
+		if (memory->processor->levels[level].same_set > gap)
+			gap = memory->processor->levels[level].same_set;
+	int64_t *last = &memory->set_fill[access->set & memory->set_mask];
+	*last = fill > *last + gap ? fill : *last + gap;
+	return *last;
+}
+
+/* When the line can be asked for again of which others take their turn although this access waits for it; 0: they do not. */
+static int64_t next_turn(
+	struct core_memory *memory, const struct core_access *access, int64_t start)
+{
+	struct core_shared *shared = find_shared(memory, access);
+	uint32_t stay = memory->processor->stay;
+	if (stay == 0 || !shared || !shared->is_wanted || start > shared->fill)
+		return 0;
+	return ++shared->served > stay ? shared->fill + 1 : 0;
+}
+
 int64_t core_memory_access(struct core_memory *memory, const struct core_access *access,
 	int64_t start, enum core_component *ret_component)
 {
 	struct core_line *line = &memory->lines[access->line];
 	uint32_t s = service_of(memory, access);
 	see_shared(memory, access, start);
-	if (s != CORE_FROM_MEMORY && has_gone(memory, access, start))
+	int64_t turn = next_turn(memory, access, start);
+	if (turn > 0 || (s != CORE_FROM_MEMORY && has_gone(memory, access, start)))
 		s = CORE_FROM_CORE;
 	if (s < memory->service_count) {
 		const struct core_service *service = &memory->services[s];
 		bool is_ahead = access->is_stream && memory->processor->prefetch == PREFETCH_STRIDE;
 		if (s == CORE_FROM_CORE)
-			fetch_shared(memory, access, service, start, line);
+			fetch_shared(memory, access, service, start, turn > 0 ? turn : start, line);
 		else
 			line->fill = is_ahead ? fetch_stream(memory, access, s, start)
 					      : fetch(memory, service, start);
+		if (s != CORE_FROM_CORE && memory->processor->levels[0].same_set > 0)
+			line->fill = fill_set(memory, access, service, line->fill);
 		line->latency = service->latency;
 		line->component = service->component;
 		memory->lines_fetched += s == CORE_FROM_MEMORY;

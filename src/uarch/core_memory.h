@@ -52,6 +52,7 @@ struct core_shared {
 	int64_t asked, fill;
 	uint16_t name; /* its hash */
 	float passed; /* they have taken it, and nothing here has asked for it since: as in core_thresholds; 0: not */
+	uint32_t served; /* of what waited for it, since it came */
 	bool is_wanted; /* they asked for it while it came: then it is gone as soon as it was here */
 	int64_t seen; /* the last access by an instruction that finds it gone at times */
 	double interval; /* between two of those, of late */
@@ -76,6 +77,8 @@ struct core_memory {
 	uint32_t room[PROCESSOR_LEVELS_MAX]; /* 0: no limit */
 	int64_t busy_until[PROCESSOR_LEVELS_MAX][CORE_MISSES_MAX];
 	double level_fill[CORE_SERVICES];
+	int64_t set_fill[CORE_SETS]; /* when the last line came into a set of the first level */
+	uint8_t set_mask; /* of its sets */
 	struct core_thresholds *thresholds; /* by slot */
 	double *stream_fill; /* by slot */
 	size_t slot_capacity, stream_capacity;

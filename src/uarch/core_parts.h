@@ -19,6 +19,7 @@ enum {
 	CORE_REGISTERS = 64 + CORE_WORDS,
 	CORE_TRACE_INSTRUCTIONS = 4096, /* the rest of a longer trace is left out */
 	CORE_OPERANDS_MAX = 12, /* of a micro-operation */
+	CORE_SETS = 64, /* of a first level that pages of 4 KiB are translated beside */
 	CORE_CHANGED = 8, /* registers that a detour may change */
 };
 #define CORE_NONE UINT32_MAX
@@ -54,10 +55,14 @@ struct core_uop {
 	uint8_t operand_count : 4;
 	uint8_t is_next_line : 1; /* its instruction has bytes in a line that the one before it had not */
 	uint8_t is_split : 1; /* a branch, with the comparison that is one with it, that has bytes in two lines */
-	uint8_t is_simple : 1; /* a store as code_is_simple_access() */
+	uint8_t is_scaled : 1; /* a load with CODE_SCALED */
 	uint8_t is_computed : 1; /* a jump whose target is not in the instruction: indirect, or a return */
 	uint8_t unit, flags;
-	uint8_t pair_unit; /* of CORE_PAIRED, where they are fused */
+	union {
+		uint8_t pair_unit; /* of CORE_PAIRED, where they are fused */
+		uint8_t windows; /* of a jump that ends the same block as the jump before: how often it has 64
+				    bytes, 255 at most; 0: of another jump */
+	};
 };
 
 struct core_access {
@@ -65,11 +70,15 @@ struct core_access {
 	uint32_t line; /* in the trace */
 	float draw; /* in [0, 1) */
 	uint16_t name; /* of its line, in all traces: a hash */
+	uint8_t set; /* of a first level of CORE_SETS */
+	uint16_t
+		expected; /* of a load, where memory is renamed by distance: the store that it would have its data
+			      from if it were as the last times, and has not; index into done[]; 0: none */
 	uint8_t is_first : 1; /* touch of its line in the trace */
 	uint8_t is_stream : 1; /* its address is one that a prefetcher expects */
 	uint8_t is_stored : 1; /* a load of what an older store of the traces writes */
 	uint8_t is_blocked : 1; /* a load that no one of these stores has all bytes of */
-	uint8_t is_renamed : 1; /* where memory is renamed: a load of what one such store wrote */
+	uint8_t renaming : 2; /* of a load of what one store wrote: code_renaming(), the more of both; 0: not */
 	uint8_t is_first_page : 1; /* touch of its page in the trace */
 	uint8_t is_line_on : 1; /* its instruction came to its line from the line beside */
 	uint8_t is_line_cut : 1; /* nothing is known of where it came from: the trace begins there */
@@ -103,6 +112,9 @@ struct core_slot {
 		page_firsts; /* in the class's traces: all, first touches of lines, of pages */
 	size_t trace; /* the last one to have it, plus 1 */
 	bool is_common; /* several have it */
+	uint8_t renaming; /* code_renaming() */
+	uint16_t stores_back; /* to the one that it got its data from the last time; 0: not known */
+	uint16_t times; /* that it was so many, one after the other */
 	uint32_t line_changes, lines_up, lines_down; /* goings on to another line, to one beside */
 };
 

@@ -34,6 +34,8 @@ struct core {
 	uint32_t drained_line; /* of the last store, in its trace */
 	bool stores_in_pairs, is_pair;
 	int64_t forward_latency; /* of a load that a store gives its data to */
+	uint32_t slots[CORE_UNITS]; /* of what is dispatched and committed in a cycle */
+	uint32_t sooner[CORE_UNITS]; /* cycles, of a result for another operation of the class */
 	int64_t blocked_latency; /* of one that a store has some of its bytes, from when that has left */
 	enum core_component drain_reason;
 	int64_t stack[CORE_COMPONENTS];
@@ -80,6 +82,15 @@ int core_new(const struct processor *processor, struct core **ret)
 		processor->store_forward > 0 ? processor->store_forward : core->memory.hit_latency;
 	core->blocked_latency =
 		processor->store_blocked > 0 ? processor->store_blocked : core->memory.hit_latency;
+	for (unsigned i = 0; i < CORE_UNITS; i++)
+		core->slots[i] = 1;
+	for (unsigned i = 0; i < CODE_CLASSES; i++) {
+		const struct unit *unit = &processor->units[i];
+		if (unit->chained > 0)
+			core->sooner[i] = unit->latency - unit->chained;
+		if (unit->slots > 0)
+			core->slots[i] = unit->slots;
+	}
 	core->stores_in_pairs = __builtin_popcount(processor->store_ports) > 1;
 	if (queue_init(&core->window, processor->rob) != 0 ||
 		queue_init(&core->loads, processor->load_queue) != 0 ||
@@ -105,7 +116,7 @@ void core_free(struct core *core)
 
 /* In order, as soon as there is a place in all queues that it goes through. */
 static int64_t dispatch(struct core *core, const struct core_uop *uop, unsigned unit,
-	bool takes_place, enum core_component *ret_reason)
+	uint32_t places, enum core_component *ret_reason)
 {
 	int64_t at = core->dispatch_at;
 	*ret_reason = CORE_BASE;
@@ -113,7 +124,7 @@ static int64_t dispatch(struct core *core, const struct core_uop *uop, unsigned 
 		at = core->front.ready;
 		*ret_reason = core->front.reason;
 	}
-	if (takes_place && core->window.free_at[core->window.next] > at)
+	if (places > 0 && core->window.free_at[core->window.next] > at)
 		at = core->window.free_at[core->window.next];
 	if (uop->flags & CORE_LOAD && core->loads.free_at[core->loads.next] > at)
 		at = core->loads.free_at[core->loads.next];
@@ -121,25 +132,31 @@ static int64_t dispatch(struct core *core, const struct core_uop *uop, unsigned 
 		at = core->stores.free_at[core->stores.next];
 		*ret_reason = core->stores.component[core->stores.next];
 	}
-	if (at == core->dispatch_at && takes_place &&
-		core->dispatched >= core->processor.dispatch_width)
+	if (at == core->dispatch_at && core->dispatched > 0 && places > 0 &&
+		core->dispatched + places > core->processor.dispatch_width)
 		at++;
 	core_ports_advance(&core->ports, at);
 	while (!core_ports_have_room(&core->ports, unit))
 		core_ports_advance(&core->ports, ++at);
 	if (at > core->dispatch_at)
 		core->dispatched = 0;
-	core->dispatched += takes_place;
-	core->uops += takes_place;
+	core->dispatched += places;
+	core->uops += places;
 	core->dispatch_at = at;
 	return at;
 }
 
-static int64_t operands_ready(
-	const struct core *core, const uint16_t *operands, unsigned count, int64_t ready)
+/* `first`: of the trace. Operations of one class may get results of one another sooner than others do. */
+static int64_t operands_ready(const struct core *core, const struct core_uop *first,
+	const struct core_uop *uop, const uint16_t *operands, int64_t ready)
 {
-	for (unsigned i = 0; i < count; i++) {
-		int64_t done = core->done[operands[i]];
+	int64_t sooner = core->sooner[uop->unit];
+	for (unsigned i = 0; i < uop->operand_count; i++) {
+		uint16_t operand = operands[i];
+		int64_t done = core->done[operand];
+		if (sooner > 0 && operand >= CORE_REGISTERS &&
+			first[operand - CORE_REGISTERS].unit == uop->unit)
+			done -= sooner;
 		ready = done > ready ? done : ready;
 	}
 	return ready;
@@ -203,8 +220,9 @@ static int64_t forward(
 	core_memory_skip(&core->memory, access, at);
 	if (access->is_blocked)
 		return left + core->blocked_latency;
-	return access->is_renamed && core->processor.renames_memory ? at
-								    : at + core->forward_latency;
+	bool is_renamed =
+		access->renaming > 0 && access->renaming <= core->processor.renames_memory;
+	return is_renamed ? at : at + core->forward_latency;
 }
 
 /* When a load has its data that issues at `at`; its line may have been asked for on a detour. */
@@ -241,7 +259,9 @@ static int64_t execute(struct core *core, const struct core_uop *uop, const uint
 	if (uop->flags & CORE_LOAD && core->accesses_after > ready)
 		ready = core->accesses_after;
 	int64_t at = core_ports_book(&core->ports, unit, ready);
-	int64_t longer = unit == CORE_VECTOR_LOADS ? core->processor.vector_load : 0;
+	int64_t longer = unit == CORE_VECTOR_LOADS ? core->processor.vector_load
+			 : uop->is_scaled          ? core->processor.scaled_load
+						   : 0;
 	core->issued_at = at;
 	if (uop->flags & CORE_LOAD && access->is_stored) {
 		int64_t left = stores_left(core, operands, uop->operand_count);
@@ -264,14 +284,15 @@ static int64_t execute(struct core *core, const struct core_uop *uop, const uint
  * waited for: its operands are older and have committed.
  */
 static int64_t commit(struct core *core, int64_t dispatched, enum core_component reason,
-	int64_t done, enum core_component component, bool takes_place)
+	int64_t done, enum core_component component, uint32_t places)
 {
 	int64_t from = core->commit_at, at = done > from ? done : from;
-	if (at == from && takes_place && core->committed >= core->processor.retire_width)
+	if (at == from && core->committed > 0 && places > 0 &&
+		core->committed + places > core->processor.retire_width)
 		at++;
 	if (at > from)
 		core->committed = 0;
-	core->committed += takes_place;
+	core->committed += places;
 	core->commit_at = at;
 	int64_t held = dispatched + 1 < at ? dispatched + 1 : at;
 	if (reason != CORE_BASE && held > from) {
@@ -365,10 +386,15 @@ static void play_uop(struct core *core, const struct core_program *program,
 		core_front_fetch(&core->front, core->dispatch_at);
 	if (uop->is_next_line)
 		core_front_next_line(&core->front, core->dispatch_at);
-	int64_t dispatched = dispatch(core, uop, unit, !rides, &reason);
+	uint32_t places = rides ? 0 : core->slots[uop->unit];
+	int64_t dispatched = dispatch(core, uop, unit, places, &reason);
 	static const uint16_t none[1];
 	const uint16_t *operands = uop->operand_count > 0 ? &program->operands[uop->operand] : none;
-	int64_t ready = operands_ready(core, operands, uop->operand_count, dispatched + 1);
+	const struct core_uop *first = uop - (index - CORE_REGISTERS);
+	int64_t ready = operands_ready(core, first, uop, operands, dispatched + 1);
+	if (access && access->expected && core->processor.renames_memory > 1 &&
+		core->done[access->expected] > ready && uop->flags & CORE_LOAD)
+		ready = core->done[access->expected];
 	int64_t done = ready; /* a branch that rides has been executed by its compare */
 	core->asks_at = INT64_MAX;
 	if (core->astray.is_on && !(uop->flags & CORE_SERIAL))
@@ -378,10 +404,10 @@ static void play_uop(struct core *core, const struct core_program *program,
 		done = execute(core, uop, operands, unit, access, ready, &component);
 	core->done[index] = done;
 	note_astray(core, uop, access, unit, index);
-	int64_t committed = commit(core, dispatched, reason, done, component, !rides);
+	int64_t committed = commit(core, dispatched, reason, done, component, places);
 	leave(core, uop, access, !rides, committed, &core->left[index]);
 	if (uop->unit == CODE_JUMP)
-		core_front_take_branch(&core->front, uop, core->dispatch_at);
+		core_front_take_branch(&core->front, uop, core->dispatch_at, core->uops);
 	/* Microcode comes through the front end by itself. */
 	if (code_is_string(uop->unit))
 		core_front_hold(&core->front,

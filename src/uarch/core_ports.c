@@ -53,6 +53,7 @@ static bool is_vector(unsigned unit)
 	case CODE_CONVERT:
 	case CODE_VECTOR:
 	case CODE_SHUFFLE:
+	case CODE_CROSS:
 		return true;
 	default:
 		return false;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "uarch/core_words.h"
 
+#include "base/mem.h"
+
+#include <stdlib.h>
+
 enum {
 	FIRST_WORD = CORE_REGISTERS - CORE_WORDS, /* in done[] */
 	WORD_BYTES = 8, /* in which stores are looked up by later loads */
@@ -11,6 +15,7 @@ void core_words_start_trace(struct core_words *words, bool is_other_class)
 	map_release(&words->stores);
 	map_release(&words->written);
 	words->stores = words->written = (struct map){ 0 };
+	words->order_count = 0;
 	if (is_other_class)
 		words->carried_count = 0;
 }
@@ -19,6 +24,7 @@ void core_words_release(struct core_words *words)
 {
 	map_release(&words->stores);
 	map_release(&words->written);
+	free(words->order);
 }
 
 /* The words of an access, from the first on. */
@@ -131,6 +137,11 @@ void core_words_load(
 int core_words_store(struct core_words *words, uint64_t address, unsigned bytes, uint16_t index)
 {
 	uint64_t first = address / WORD_BYTES, count = word_count(address, bytes);
+	int grown = mem_grow(&words->order, &words->order_capacity, words->order_count + 1,
+		sizeof(*words->order));
+	if (grown != 0)
+		return grown;
+	words->order[words->order_count++] = index;
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t *packed = NULL;
 		int rc = map_add(&words->stores, first + i, 0, 0, &packed);
@@ -147,6 +158,24 @@ int core_words_store(struct core_words *words, uint64_t address, unsigned bytes,
 		*packed = word_pack(stores);
 	}
 	return 0;
+}
+
+size_t core_words_back(const struct core_words *words, uint16_t index)
+{
+	size_t from = 0, to = words->order_count;
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+		if (words->order[middle] < index)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return words->order_count - from;
+}
+
+uint16_t core_words_ago(const struct core_words *words, size_t back)
+{
+	return back > 0 && back <= words->order_count ? words->order[words->order_count - back] : 0;
 }
 
 void core_words_end_trace(const struct core_words *words, uint16_t *last_writer)

@@ -11,6 +11,8 @@
 struct core_words {
 	struct map stores; /* of the trace, by word: the last two, packed */
 	struct map written; /* words that the trace stores to, now or later */
+	uint16_t *order; /* the trace's stores, as they came: indices into done[] */
+	size_t order_count, order_capacity;
 	uint64_t carried[CORE_WORDS]; /* of the class: words whose times carry over */
 	uint32_t carried_count;
 };
@@ -33,6 +35,12 @@ void core_words_load(
 
 /* `index`: into done[]. 0 or -ENOMEM. */
 int core_words_store(struct core_words *words, uint64_t address, unsigned bytes, uint16_t index);
+
+/* How many stores ago that was whose index is given, which core_words_load() told: 1 for the last. */
+size_t core_words_back(const struct core_words *words, uint16_t index);
+
+/* The store so many ago, or 0: the trace had not so many. */
+uint16_t core_words_ago(const struct core_words *words, size_t back);
 
 /* Into core_trace.last_writer: who wrote the words last whose times carry over. */
 void core_words_end_trace(const struct core_words *words, uint16_t *last_writer);

@@ -215,8 +215,13 @@ static void write_units(const struct processor *processor, FILE *out)
 	fputs("units:\n", out);
 	for (unsigned i = 0; i < CODE_CLASSES; i++) {
 		const struct unit *unit = &processor->units[i];
-		fprintf(out, "  %s: { latency: %u, interval: %u, ports: ",
-			code_class_name((enum code_class)i), unit->latency, unit->interval);
+		fprintf(out, "  %s: { latency: %u, ", code_class_name((enum code_class)i),
+			unit->latency);
+		if (unit->chained > 0)
+			fprintf(out, "chained: %u, ", unit->chained);
+		if (unit->slots > 0)
+			fprintf(out, "slots: %u, ", unit->slots);
+		fprintf(out, "interval: %u, ports: ", unit->interval);
 		write_ports(out, unit->ports);
 		fputs(" }\n", out);
 	}

@@ -33,6 +33,7 @@ struct cache {
 		misses; /* outstanding at a time (MSHRs); 0: as many as there are loads in flight */
 	double bytes_per_s; /* that one core streams from it; 0: as its latency allows */
 	enum replacement_kind replacement; /* of data in private levels; all else is as with LRU */
+	uint32_t same_set; /* cycles between two lines that come into one set; 0: none of its own */
 	double lifetime_ns; /* of a line that is left alone: others take its place; 0: nobody does */
 };
 
@@ -59,6 +60,11 @@ struct targets {
 	uint32_t computed_delay; /* cycles, of an indirect jump or a return; 0: as `delay` */
 	uint32_t next_line; /* cycles until the next line's instructions; 0: with this one's */
 	uint32_t split_branch; /* cycles more, of a taken branch with bytes in two lines */
+	uint32_t taken; /* branches that are followed in a cycle; 0: one */
+	uint32_t
+		short_block; /* micro-operations of a loop that takes its cycle only; 0: any number */
+	uint32_t
+		long_block; /* cycles more that a longer one takes, beside one for each 64 bytes of it */
 };
 
 /* Units that execute a class of micro-operations. */
@@ -66,6 +72,8 @@ struct unit {
 	uint32_t latency; /* cycles; 0: done at renaming, takes no port */
 	uint32_t interval; /* cycles between two operations of one port; 1: pipelined */
 	uint32_t ports; /* bit n: port n can */
+	uint32_t chained; /* `latency` to another operation of the class; 0: no other */
+	uint32_t slots; /* of a cycle's width, at both ends of the pipeline; 0: one */
 };
 
 enum predictor_kind {
@@ -127,7 +135,7 @@ struct processor {
 		store_blocked; /* cycles until a load has its data that needs bytes of such a store and
 				  others, too, from when that has left; 0: as the first level */
 	uint32_t
-		renames_memory; /* 1: such a load takes no time if code_is_simple_access() holds for both */
+		renames_memory; /* such a load takes no time if code_renaming() of both is from 1 to this */
 	uint32_t front_end; /* cycles to refill it after a misprediction */
 	uint32_t
 		detours; /* 1: what a core does behind a misprediction counts where it fetches what the
@@ -146,6 +154,8 @@ struct processor {
 	uint32_t
 		compare_ports; /* of a compare that is one with its branch; 0: those of the branch */
 	uint32_t vector_load; /* cycles that a load of a vector register takes longer */
+	uint32_t
+		scaled_load; /* the same of another one whose address has an index that is multiplied */
 	uint32_t locked_miss; /* of a locked operation whose line the first level has not */
 	uint32_t port_count;
 	struct cache instruction; /* first level */
@@ -156,6 +166,9 @@ struct processor {
 	double memory_bytes_per_s; /* all cores; 0: not limited */
 	double core_bytes_per_s; /* that one core streams from memory; 0: as its latency allows */
 	double transfer_ns; /* of a line that another core has written and not given back */
+	uint32_t
+		stay; /* of the accesses that wait for such a line, how many are served before it goes on to who waits for it elsewhere;
+			  0: all */
 	enum prefetch_kind prefetch;
 	uint32_t prefetch_distance; /* lines ahead */
 	double lock_cycles; /* of a free lock's acquisition and release, atomics included */
@@ -164,7 +177,7 @@ struct processor {
 	double wake_cost_ns; /* of that, what the thread that lets it go is busy with */
 	double doze_ns; /* who waits for no longer has not slept: it goes on at once, at no cost */
 	double switch_ns; /* of a hand-over from one thread to another one on the same core; 0: not counted */
-	double fault_ns; /* of the first touch of a page of fresh memory; 0: not counted */
+	double fault_ns; /* of the first touch of a page of fresh memory, and of giving it back; 0: not counted */
 	double sibling_busy; /* share of the time that the other hardware thread of each core has somebody else's work */
 	struct power power;
 };

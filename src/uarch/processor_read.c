@@ -122,6 +122,15 @@ static int read_unit(const struct reading *g, const struct yaml_entry *entry)
 	if (code == 0)
 		code = read_cycles(g, entry->node, entry->key, "latency", 0, &unit->latency);
 	if (code == 0)
+		code = read_cycles(g, entry->node, entry->key, "chained", 1, &unit->chained);
+	if (code == 0 && unit->chained > unit->latency)
+		return reader_fail(&g->r, entry->line,
+			"an operation behind another one would wait longer than others, in "
+			"'units.%s.chained'",
+			entry->key);
+	if (code == 0)
+		code = read_cycles(g, entry->node, entry->key, "slots", 1, &unit->slots);
+	if (code == 0)
 		code = read_cycles(g, entry->node, entry->key, "interval", 1, &unit->interval);
 	const struct yaml_node *ports = reader_take(entry->node, "ports");
 	char name[64];
@@ -152,8 +161,9 @@ static int read_units(const struct reading *g)
 		enum code_class fine, coarse;
 	} finer[] = { { CODE_CONVERT, CODE_FP_ADD }, { CODE_FP_DIVIDE_SINGLE, CODE_FP_DIVIDE },
 		{ CODE_DIVIDE_LONG, CODE_DIVIDE }, { CODE_FP_ROOT, CODE_FP_DIVIDE },
-		{ CODE_FP_ROOT_SINGLE, CODE_FP_DIVIDE_SINGLE },
-		{ CODE_STRING_WORDS, CODE_STRING } };
+		{ CODE_FP_ROOT_SINGLE, CODE_FP_DIVIDE_SINGLE }, { CODE_STRING_WORDS, CODE_STRING },
+		{ CODE_LEA, CODE_ALU }, { CODE_SELECT, CODE_ALU },
+		{ CODE_BIT_COUNT, CODE_MULTIPLY }, { CODE_CROSS, CODE_SHUFFLE } };
 	for (size_t i = 0; i < ARRAY_SIZE(finer); i++)
 		if (!has[finer[i].fine])
 			g->processor->units[finer[i].fine] = g->processor->units[finer[i].coarse];

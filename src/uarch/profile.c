@@ -58,6 +58,10 @@ const char *code_class_name(enum code_class class)
 		[CODE_FP_ROOT] = "fp_root",
 		[CODE_FP_ROOT_SINGLE] = "fp_root_single",
 		[CODE_STRING_WORDS] = "string_words",
+		[CODE_LEA] = "lea",
+		[CODE_SELECT] = "select",
+		[CODE_BIT_COUNT] = "bit_count",
+		[CODE_CROSS] = "cross",
 	};
 	return class < CODE_CLASSES ? names[class] : "unknown";
 }

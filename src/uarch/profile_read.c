@@ -327,7 +327,7 @@ static int take_code(struct reading *reading, sqlite3_stmt *row, struct err *err
 	profile->codes[profile->code_count++] = (struct code){
 		.address = number(row, 1),
 		.class = (uint8_t) class,
-		.flags = (uint8_t)number(row, 3),
+		.flags = (uint16_t)number(row, 3),
 		.bytes = (uint8_t)number(row, 4),
 		.data_bytes = (uint8_t)number(row, 5),
 		.reads = number(row, 6),

@@ -187,6 +187,49 @@ static void a_target_that_comes_late_holds_what_follows(void **state)
 	assert_near(play(&script, &processor, late, never_missed).cpi, 7 / 8., 0.005);
 }
 
+/* Jumps only: one, or as many as it follows in a cycle. A late target is late either way. */
+static void several_taken_branches_are_followed_in_a_cycle(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_JUMP } } };
+	struct processor processor = eight_wide();
+	processor.fetch_ahead = 12;
+	processor.targets = (struct targets){ .entries = 256, .delay = 3 };
+	const struct core_input at_hand = { .fetches = 1 },
+				late = { .fetches = 1, .targets_late = { 1, 0 } };
+	assert_near(play(&script, &processor, at_hand, never_missed).cpi, 1, 0.005);
+	processor.targets.taken = 2;
+	assert_near(play(&script, &processor, at_hand, never_missed).cpi, 1 / 2., 0.005);
+	assert_near(play(&script, &processor, late, never_missed).cpi, 3 + 1 / 2., 0.02);
+}
+
+/* Eight operations, the last a jump to the first: a loop. Then a second one between, of others. */
+static void long_loops_have_the_front_end_to_themselves(void **state)
+{
+	(void)state;
+	struct script script = { 0 };
+	for (unsigned i = 0; i < 16; i++)
+		script.codes[i] = (struct code){ .class = i % 8 < 7 ? CODE_ALU : CODE_JUMP,
+			.address = 4096 + 8 * i,
+			.bytes = 8,
+			.writes = i % 8 < 7 ? BIT(i) : 0 };
+	repeat(&script, 8);
+	for (unsigned i = 7; i < OPS; i += 8)
+		script.ops[i].taken = 1;
+	struct processor processor = eight_wide();
+	processor.fetch_ahead = 12;
+	processor.targets =
+		(struct targets){ .entries = 256, .delay = 3, .short_block = 8, .long_block = 2 };
+	const struct core_input at_hand = { .fetches = 1 / 8. };
+	assert_near(play(&script, &processor, at_hand, never_missed).cpi, 1 / 8., 0.005);
+	processor.targets.short_block = 7; /* and 64 bytes */
+	assert_near(play(&script, &processor, at_hand, never_missed).cpi, (2 + 1) / 8., 0.01);
+	script.codes[7].bytes = 9;
+	assert_near(play(&script, &processor, at_hand, never_missed).cpi, (2 + 2) / 8., 0.01);
+	repeat(&script, 16);
+	assert_near(play(&script, &processor, at_hand, never_missed).cpi, 1 / 8., 0.005);
+}
+
 /* Eight operations of eight bytes in one line, or from the middle of one line to that of the next, and the last jumps. */
 static void a_loop_over_two_lines_takes_two_cycles(void **state)
 {
@@ -230,6 +273,8 @@ int main(void)
 		cmocka_unit_test(a_misprediction_costs_resolution_and_refill),
 		cmocka_unit_test(mispredictions_fall_on_branches_that_vary),
 		cmocka_unit_test(jumps_are_foretold_by_the_path),
+		cmocka_unit_test(long_loops_have_the_front_end_to_themselves),
+		cmocka_unit_test(several_taken_branches_are_followed_in_a_cycle),
 		cmocka_unit_test(a_loop_over_two_lines_takes_two_cycles),
 		cmocka_unit_test(mispredictions_are_counted_by_the_class),
 		cmocka_unit_test(mispredictions_are_as_many_as_traces_stand_for),

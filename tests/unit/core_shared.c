@@ -30,6 +30,19 @@ static void stores_that_wait_for_a_shared_line_leave_together(void **state)
 	assert_true(result.stack[CORE_COHERENCE] > 0.9 * result.cpi);
 }
 
+static void a_line_that_others_want_serves_so_many(void **state)
+{
+	(void)state;
+	struct script script = stores_to_a_line();
+	struct processor processor = eight_wide();
+	processor.transfer_ns = TRANSFER;
+	processor.store_queue = STORES;
+	processor.stay = 5;
+	struct core_odds odds = { .beyond = { 0.5, 0.5, 0 }, .transfer = 0.5 };
+	struct core_result result = play(&script, &processor, (struct core_input){ 0 }, odds);
+	assert_near(result.cpi, 2. * TRANSFER / processor.stay, 0.1);
+}
+
 static void a_line_goes_to_each_of_its_writers_before_it_comes_back(void **state)
 {
 	(void)state;
@@ -165,6 +178,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stores_that_wait_for_a_shared_line_leave_together),
+		cmocka_unit_test(a_line_that_others_want_serves_so_many),
 		cmocka_unit_test(a_line_goes_to_each_of_its_writers_before_it_comes_back),
 		cmocka_unit_test(a_store_queue_hides_what_fits_into_it_while_the_line_is_away),
 		cmocka_unit_test(an_atomic_operation_on_a_shared_line_waits_for_it),

@@ -80,9 +80,65 @@ static void renamed_memory_takes_no_time(void **state)
 	assert_near(play_hits(&script, &processor).cpi, 1 / 3., 0.02);
 	script.codes[1].address_reads |= BIT(2);
 	assert_near(play_hits(&script, &processor).cpi, (20 + 1) / 3., 0.05);
+	processor.renames_memory = 2; /* with an index, too */
+	assert_near(play_hits(&script, &processor).cpi, 1 / 3., 0.02);
 	script.codes[1].address_reads = BIT(1);
 	script.codes[0].data_bytes = script.codes[1].data_bytes = 2;
 	assert_near(play_hits(&script, &processor).cpi, (20 + 1) / 3., 0.05);
+}
+
+/* It is added to where it is. */
+static void renamed_memory_is_added_to(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_ALU,
+					 .flags = CODE_LOAD | CODE_STORE,
+					 .data_bytes = 8,
+					 .address_reads = BIT(1) } } };
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = 4096;
+	struct processor processor = eight_wide();
+	processor.store_forward = 20;
+	processor.renames_memory = 1;
+	assert_near(play_hits(&script, &processor).cpi, 20 + 1, 0.05);
+	processor.renames_memory = 2;
+	assert_near(play_hits(&script, &processor).cpi, 1, 0.05);
+}
+
+/*
+ * Rows of eight elements, each from the one before, the first from nowhere: a core that expects its data from the last store, too, waits
+ * for that.
+ */
+static void a_load_waits_for_the_store_that_it_always_had_its_data_from(void **state)
+{
+	(void)state;
+	enum { ROW = 8, EACH = 3 };
+	struct script script = {
+		.codes = { { .class = CODE_MOVE,
+				   .flags = CODE_LOAD,
+				   .data_bytes = 8,
+				   .address_reads = BIT(1),
+				   .writes = BIT(0) },
+			{ .class = CODE_MULTIPLY, .reads = BIT(0), .writes = BIT(0) },
+			{ .class = CODE_MOVE,
+				.flags = CODE_STORE,
+				.data_bytes = 8,
+				.reads = BIT(0),
+				.address_reads = BIT(1) } }
+	};
+	repeat(&script, EACH);
+	for (unsigned i = 0; i < OPS; i++) {
+		uint64_t element = i / EACH + i / EACH / ROW; /* a place before each row */
+		script.ops[i].address = i % EACH == 0   ? 8192 + 8 * element
+					: i % EACH == 2 ? 8200 + 8 * element
+							: 0;
+	}
+	struct processor processor = eight_wide();
+	processor.units[CODE_MULTIPLY].latency = 6;
+	processor.renames_memory = 1;
+	assert_true(play_hits(&script, &processor).cpi < 1);
+	processor.renames_memory = 2;
+	assert_near(play_hits(&script, &processor).cpi, 6. / EACH, 0.3);
 }
 
 static void the_last_address_is_one_like_others(void **state)
@@ -156,6 +212,8 @@ int main(void)
 		cmocka_unit_test(a_load_gets_what_a_store_before_it_wrote),
 		cmocka_unit_test(a_load_waits_for_a_store_of_some_of_its_bytes),
 		cmocka_unit_test(renamed_memory_takes_no_time),
+		cmocka_unit_test(renamed_memory_is_added_to),
+		cmocka_unit_test(a_load_waits_for_the_store_that_it_always_had_its_data_from),
 		cmocka_unit_test(the_last_address_is_one_like_others),
 		cmocka_unit_test(stores_that_miss_fill_their_queue),
 		cmocka_unit_test(a_chain_through_memory_goes_on_in_the_next_trace),

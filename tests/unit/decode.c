@@ -52,6 +52,25 @@ static void strings_of_words_are_a_class_of_their_own(void **state)
 	assert_classes(samples, sizeof(samples) / sizeof(*samples));
 }
 
+static void what_takes_longer_by_its_operands_has_a_class_of_its_own(void **state)
+{
+	(void)state;
+	static const struct sample samples[] = {
+		{ "\x48\x8d\x04\x18", CODE_ALU }, /* lea rax, [rax + rbx] */
+		{ "\x48\x8d\x40\x08", CODE_ALU }, /* lea rax, [rax + 8] */
+		{ "\x48\x8d\x44\x18\x08", CODE_LEA }, /* lea rax, [rax + rbx + 8] */
+		{ "\x48\x0f\x44\xc2", CODE_ALU }, /* cmove rax, rdx */
+		{ "\x48\x0f\x42\xc2", CODE_ALU }, /* cmovb */
+		{ "\x48\x0f\x4c\xc2", CODE_SELECT }, /* cmovl */
+		{ "\x48\x0f\x47\xc2", CODE_SELECT }, /* cmova */
+		{ "\xf3\x48\x0f\xb8\xc0", CODE_BIT_COUNT }, /* popcnt rax, rax */
+		{ "\x66\x48\x0f\x6e\xc0", CODE_CROSS }, /* movq xmm0, rax */
+		{ "\x66\x48\x0f\x7e\xc0", CODE_CROSS }, /* movq rax, xmm0 */
+		{ "\xf3\x0f\x7e\xc1", CODE_MOVE }, /* movq xmm0, xmm1 */
+	};
+	assert_classes(samples, sizeof(samples) / sizeof(*samples));
+}
+
 static void divisions_have_theirs_by_size(void **state)
 {
 	(void)state;
@@ -78,6 +97,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(strings_of_words_are_a_class_of_their_own),
 		cmocka_unit_test(roots_have_classes_of_their_own_by_precision),
+		cmocka_unit_test(what_takes_longer_by_its_operands_has_a_class_of_its_own),
 		cmocka_unit_test(divisions_have_theirs_by_size),
 		cmocka_unit_test(what_is_no_instruction_is_told),
 	};

@@ -172,7 +172,7 @@ static char *read_machine(const char *name)
 }
 
 static const char *const machines[] = { "smallest", "small", "base", "big", "biggest", "icelake-sp",
-	"sapphire-rapids", "granite-rapids", "zen3", "zen4", "neoverse-n1", "neoverse-v1",
+	"sapphire-rapids", "granite-rapids", "zen3", "zen4", "zen5", "neoverse-n1", "neoverse-v1",
 	"generic" };
 
 static void machines_are_written_as_they_were_read(void **state)
