@@ -31,6 +31,7 @@ static const struct {
 	{ "AuthenticAMD", 0x19, 0x10, 0x1f, "zen4" },
 	{ "AuthenticAMD", 0x19, 0x20, 0x5f, "zen3" },
 	{ "AuthenticAMD", 0x19, 0x60, 0xaf, "zen4" },
+	{ "AuthenticAMD", 0x1a, 0x00, 0xff, "zen5" },
 	{ "Arm", 0, 0xd0c, 0xd0c, "neoverse-n1" },
 	{ "Arm", 0, 0xd40, 0xd40, "neoverse-v1" },
 };
@@ -234,6 +235,21 @@ static void take_locked_miss(struct told *told, double ns, struct processor *p)
 	tell(&told->measured, "locked_miss");
 }
 
+/* Of lines into one set, if that is more than what lines take anyway and no more than one after the other. */
+static void take_same_set(
+	struct told *told, double ns, unsigned level, const char *name, struct processor *p)
+{
+	static const double least = 3;
+	double cycles = ns * p->frequency_hz / 1e9;
+	if (level + 1 >= p->level_count || ns <= 0 ||
+		cycles > cache_latency_cycles(&p->levels[level + 1], p)) {
+		tell(&told->assumed, name);
+		return;
+	}
+	p->levels[level].same_set = cycles < least ? 0 : (uint32_t)(cycles + 0.5);
+	tell(&told->measured, name);
+}
+
 static int fill(const struct machine *machine, const struct machine_speed *speed, struct told *told,
 	struct processor *p)
 {
@@ -252,6 +268,8 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	take_walk(told, memory, p->frequency_hz, &p->tlb);
 	take_front_end(told, &speed->front, p->frequency_hz, p);
 	take_locked_miss(told, speed->locked_miss_ns, p);
+	take_same_set(told, speed->sets.first_ns, 0, "l1.same_set", p);
+	take_same_set(told, speed->sets.second_ns, 1, "l2.same_set", p);
 	take(told, memory->levels.memory_ns, "memory.latency", 1, &p->memory_ns);
 	/* Few cores reach less than all of the processor's, however undisturbed. */
 	if (memory->bytes_per_s > 0)
@@ -262,6 +280,10 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 		tell(&told->measured, "memory.core_bandwidth");
 	}
 	take(told, speed->transfer_ns, "memory.transfer", 1, &p->transfer_ns);
+	if (speed->transfer_ns > 0) {
+		p->stay = (uint32_t)(speed->stay + 0.5);
+		tell(&told->measured, "memory.stay");
+	}
 	take(told, speed->lock_ns, "threads.lock", p->frequency_hz / 1e9, &p->lock_cycles);
 	take(told, speed->wake_ns, "threads.wake", 1, &p->wake_ns);
 	take_own(told, speed->wake_cost_ns, "threads.wake_cost", &p->wake_cost_ns);

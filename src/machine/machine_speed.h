@@ -12,6 +12,7 @@
 #include "machine/front_speed.h"
 #include "machine/machine.h"
 #include "machine/memory_speed.h"
+#include "machine/set_speed.h"
 
 #include <stdbool.h>
 
@@ -20,8 +21,10 @@ struct machine_speed {
 	struct memory_speed memory;
 	struct front_speed front;
 	double locked_miss_ns; /* locked_speed.h */
+	struct set_speed sets;
 	double lock_ns; /* of a free mutex's lock and unlock, in a process of several threads */
 	double transfer_ns; /* of a line that another core has written */
+	double stay; /* additions to it that a core does before it goes on to another one that adds to it, too; 0: as many as wait */
 	double switch_ns; /* wake_probe.h: of a hand-over between two threads of one processor */
 	double wake_ns, wake_cost_ns,
 		doze_ns; /* wake_probe.h: until a thread that slept runs, what that costs its waker, how long one has to wait to sleep */

@@ -25,7 +25,7 @@ struct memory_speed {
 		uint64_t bytes;
 		double more_ns;
 	} paged[MEMORY_PAGED];
-	double fault_ns; /* of the first touch of 4 KiB of fresh memory */
+	double fault_ns; /* of the first touch of 4 KiB of fresh memory, and of giving it back */
 };
 
 /* Levels and their lifetime, up to three seconds of many short rounds. 0 or -ENOMEM. */
