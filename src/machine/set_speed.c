@@ -18,14 +18,15 @@ enum {
 static double loads_ns(const struct room *room, unsigned lines)
 {
 	double best_ns = 0;
+	unsigned rounds = LOADS / lines;
 	for (unsigned i = 0; i < TRIES; i++) {
 		double began_ns = speed_now_ns();
-		for (unsigned n = 0; n < LOADS / lines; n++)
+		for (unsigned n = 0; n < rounds; n++)
 			for (unsigned line = 0; line < lines; line++)
 				(void)*(volatile const char *)(room->at + (size_t)line * ROOM_PAGE);
 		best_ns = speed_least(best_ns, speed_now_ns() - began_ns);
 	}
-	return best_ns / (double)(LOADS / lines * lines);
+	return best_ns / rounds / lines;
 }
 
 struct set_speed set_speed_measure(void)
