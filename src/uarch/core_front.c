@@ -94,13 +94,22 @@ void core_front_next_line(struct core_front *front, int64_t dispatch_at)
 		next_block(front, dispatch_at, front->processor->targets.next_line);
 }
 
+/* Of one whose target is at hand. */
+static int64_t least_delay(const struct targets *targets, const struct core_uop *uop)
+{
+	bool is_return = uop->is_computed && !(uop->flags & CORE_INDIRECT);
+	if (is_return && targets->return_delay > 0)
+		return targets->return_delay;
+	if (uop->is_computed)
+		return targets->computed_delay > 0 ? targets->computed_delay : targets->delay;
+	return 0;
+}
+
 /* Cycles until it goes on behind a taken branch. Targets that are not in a level come evenly. */
-static int64_t target_delay(struct core_front *front, bool is_computed)
+static int64_t target_delay(struct core_front *front, const struct core_uop *uop)
 {
 	const struct targets *targets = &front->processor->targets;
-	int64_t delay = !is_computed                  ? 0
-			: targets->computed_delay > 0 ? targets->computed_delay
-						      : targets->delay;
+	int64_t delay = least_delay(targets, uop);
 	if (front->target_debt[0] >= 1) {
 		front->target_debt[0] -= 1;
 		delay = targets->delay;
@@ -134,7 +143,7 @@ void core_front_take_branch(
 	if (!front->has_targets)
 		return;
 	int64_t delay = uop->is_split ? front->processor->targets.split_branch : 0;
-	delay += target_delay(front, uop->is_computed) + block_delay(front, uop, uops);
+	delay += target_delay(front, uop) + block_delay(front, uop, uops);
 	bool ends_cycle = front->ahead > 0 && ++front->taken >= front->processor->targets.taken;
 	if (ends_cycle)
 		front->taken = 0;

@@ -119,6 +119,8 @@ static const struct machine_field fields[] = {
 		false },
 	{ "targets", "computed_delay", MACHINE_COUNT, AT(targets.computed_delay), MACHINE_U32, 0,
 		1000, false },
+	{ "targets", "return_delay", MACHINE_COUNT, AT(targets.return_delay), MACHINE_U32, 0, 1000,
+		false },
 	{ "targets", "split_branch", MACHINE_COUNT, AT(targets.split_branch), MACHINE_U32, 0, 1000,
 		false },
 	{ "targets", "taken", MACHINE_COUNT, AT(targets.taken), MACHINE_U32, 0, 64, false },

@@ -265,6 +265,10 @@ static void a_loop_over_two_lines_takes_two_cycles(void **state)
 	script.codes[7].flags = CODE_INDIRECT | CODE_RETURN;
 	processor.targets.computed_delay = 1;
 	assert_near(play(&script, &processor, at_hand, never_missed).cpi, 2 / 8., 0.005);
+	processor.targets.return_delay = 2;
+	assert_near(play(&script, &processor, at_hand, never_missed).cpi, 3 / 8., 0.005);
+	script.codes[7].flags = CODE_INDIRECT; /* some are foretold wrongly */
+	assert_near(play(&script, &processor, at_hand, never_missed).cpi, 2 / 8., 0.1);
 }
 
 int main(void)
