@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,6 +18,9 @@
 
 enum {
 	PACE_TURN = 10000,
+	/* A turn takes ten microseconds or more; a pause takes far longer than it should where waking up is slow. */
+	BRIEF_NS = 50000,
+	BRIEF_LOOKS = 32, /* at the processor's pause between two looks at the other one's line */
 	PAUSE_NS = 20000,
 	STUCK_NS = 20000000, /* so long without progress is not waited for, */
 	CROWDED_NS = 500000000, /* or so long where it only has no core */
@@ -48,12 +52,16 @@ static atomic_uint_fast64_t unpaced; /* instructions */
 static pthread_mutex_t futex_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t futex_waits;
 static uint64_t begin_ns;
+static unsigned cores; /* that the process may use */
 static bool is_on;
 
 void pace_init(void)
 {
 	is_on = true;
 	begin_ns = kernel_clock_ns(CLOCK_MONOTONIC);
+	cpu_set_t allowed;
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0)
+		cores = (unsigned)CPU_COUNT(&allowed);
 }
 
 /* None while a virtual cpu is made. */
@@ -199,6 +207,7 @@ static bool is_far_behind(uint64_t progress, uint64_t mine)
 struct field {
 	const struct vcpu *last; /* of those that are waited for; NULL: nobody */
 	uint64_t progress; /* its */
+	unsigned count; /* that do not wait */
 	bool is_torn; /* somebody who does not wait is far behind all the same */
 };
 
@@ -210,6 +219,7 @@ static struct field look_around(const struct vcpu *vcpu, uint64_t mine)
 		uint64_t progress = progress_of(other);
 		if (other == vcpu || !pace_runs(other))
 			continue;
+		field.count++;
 		field.is_torn |= counts(other) && is_far_behind(progress, mine);
 		if (runs(other, progress) && (!field.last || is_behind(progress, field.progress))) {
 			field.last = other;
@@ -292,10 +302,34 @@ static bool is_in_vain(const struct vcpu *other, struct wait *wait, uint64_t now
 	return now >= wait->until || spins(other, wait, now);
 }
 
-/* Until it has moved; or it does not. */
-static void wait_for(const struct vcpu *other, uint64_t progress)
+static void relax(void)
+{
+	for (unsigned i = 0; i < BRIEF_LOOKS; i++)
+#if defined(__x86_64__)
+		__builtin_ia32_pause();
+#else
+		atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+/* Whether it has moved soon, as one that has a core does. */
+static bool moves_soon(const struct vcpu *other, uint64_t progress)
+{
+	uint64_t until = kernel_clock_ns(CLOCK_MONOTONIC) + BRIEF_NS;
+	while (progress_of(other) == progress && runs(other, progress)) {
+		if (kernel_clock_ns(CLOCK_MONOTONIC) >= until)
+			return false;
+		relax();
+	}
+	return true;
+}
+
+/* Until it has moved; or it does not. Where all have a core, sleep would take longer than a turn. */
+static void wait_for(const struct vcpu *other, uint64_t progress, bool has_core)
 {
 	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	if (has_core && moves_soon(other, progress))
+		return;
 	uint64_t now = kernel_clock_ns(CLOCK_MONOTONIC);
 	struct wait wait = { now, now + STUCK_NS, now + SPIN_LOOK_NS, 0 };
 	while (progress_of(other) == progress && runs(other, progress)) {
@@ -320,7 +354,7 @@ uint64_t pace_look(const struct vcpu *vcpu)
 	struct field field = look_around(vcpu, mine);
 	while (field.last && is_far_behind(field.progress, mine) &&
 		may_lose(kernel_clock_ns(CLOCK_MONOTONIC))) {
-		wait_for(field.last, field.progress);
+		wait_for(field.last, field.progress, field.count < cores);
 		field = look_around(vcpu, mine);
 	}
 	move_on(field.last && is_behind(field.progress, mine) ? field.progress : mine);
