@@ -20,7 +20,7 @@ enum {
 	PACE_TURN = 10000,
 	/* A turn takes ten microseconds or more; a pause takes far longer than it should where waking up is slow. */
 	BRIEF_NS = 50000,
-	BRIEF_LOOKS = 32, /* at the processor's pause between two looks at the other one's line */
+	BRIEF_PAUSES = 32, /* of the processor, between two looks at the other one's line */
 	PAUSE_NS = 20000,
 	STUCK_NS = 20000000, /* so long without progress is not waited for, */
 	CROWDED_NS = 500000000, /* or so long where it only has no core */
@@ -304,7 +304,7 @@ static bool is_in_vain(const struct vcpu *other, struct wait *wait, uint64_t now
 
 static void relax(void)
 {
-	for (unsigned i = 0; i < BRIEF_LOOKS; i++)
+	for (unsigned i = 0; i < BRIEF_PAUSES; i++)
 #if defined(__x86_64__)
 		__builtin_ia32_pause();
 #else

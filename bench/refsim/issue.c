@@ -32,9 +32,8 @@ static bool issue_load(struct refcore *core, struct entry *entry, uint64_t numbe
 		if (!is_done(core, store->number))
 			return false; /* its data is not there yet */
 		uint32_t forward = core->processor->store_forward;
-		uint32_t renames = core->processor->renames_memory;
-		if (entry->renaming > 0 && entry->renaming <= renames && store->renaming > 0 &&
-			store->renaming <= renames)
+		unsigned renaming = code_renaming_of_both(store->renaming, entry->renaming);
+		if (renaming > 0 && renaming <= core->processor->renames_memory)
 			entry->ready = core->clock;
 		else
 			entry->ready =

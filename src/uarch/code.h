@@ -51,6 +51,14 @@ static inline unsigned code_renaming(const struct code *code)
 	return is_either && __builtin_popcountll(code->address_reads) <= 1 ? 1 : 2;
 }
 
+/* Of a load that gets what a store wrote: the more of both; 0 if one of them cannot be renamed. */
+static inline unsigned code_renaming_of_both(unsigned store, unsigned load)
+{
+	if (store == 0 || load == 0)
+		return 0;
+	return store > load ? store : load;
+}
+
 const char *code_class_name(enum code_class class); /* "alu", "fp_add", ... */
 
 #endif

@@ -253,9 +253,8 @@ static void foretell_store(
 		slot->stores_back = (uint16_t)back;
 	if (!is_steady)
 		return;
-	uint8_t other = slot_of(decoder, store_of(decoder, store)->access)->renaming;
-	if (other > 0)
-		access->renaming = (other > slot->renaming ? other : slot->renaming) & 3;
+	unsigned of_store = slot_of(decoder, store_of(decoder, store)->access)->renaming;
+	access->renaming = code_renaming_of_both(of_store, slot->renaming) & 3;
 }
 
 static int decode_load(struct core_decoder *decoder, struct instruction *now)

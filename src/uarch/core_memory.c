@@ -419,9 +419,9 @@ static int64_t fill_set(struct core_memory *memory, const struct core_access *ac
 static int64_t next_turn(
 	struct core_memory *memory, const struct core_access *access, int64_t start)
 {
-	struct core_shared *shared = find_shared(memory, access);
 	uint32_t stay = memory->processor->stay;
-	if (stay == 0 || !shared || !shared->is_wanted || start > shared->fill)
+	struct core_shared *shared = stay > 0 ? find_shared(memory, access) : NULL;
+	if (!shared || !shared->is_wanted || start > shared->fill)
 		return 0;
 	return ++shared->served > stay ? shared->fill + 1 : 0;
 }

@@ -244,6 +244,18 @@ static int64_t load(struct core *core, const struct core_access *access, int64_t
 	return hit;
 }
 
+/* Behind fences, and where memory is renamed by distance behind the store that it is expected to need. */
+static int64_t load_may_issue(
+	const struct core *core, const struct core_access *access, int64_t ready)
+{
+	if (core->accesses_after > ready)
+		ready = core->accesses_after;
+	if (access->expected && core->processor.renames_memory > 1 &&
+		core->done[access->expected] > ready)
+		ready = core->done[access->expected];
+	return ready;
+}
+
 static int64_t execute(struct core *core, const struct core_uop *uop, const uint16_t *operands,
 	unsigned unit, const struct core_access *access, int64_t ready,
 	enum core_component *ret_component)
@@ -256,8 +268,8 @@ static int64_t execute(struct core *core, const struct core_uop *uop, const uint
 		core->issued_at = done - core->processor.units[uop->unit].latency;
 		return done;
 	}
-	if (uop->flags & CORE_LOAD && core->accesses_after > ready)
-		ready = core->accesses_after;
+	if (uop->flags & CORE_LOAD)
+		ready = load_may_issue(core, access, ready);
 	int64_t at = core_ports_book(&core->ports, unit, ready);
 	int64_t longer = unit == CORE_VECTOR_LOADS ? core->processor.vector_load
 			 : uop->is_scaled          ? core->processor.scaled_load
@@ -392,9 +404,6 @@ static void play_uop(struct core *core, const struct core_program *program,
 	const uint16_t *operands = uop->operand_count > 0 ? &program->operands[uop->operand] : none;
 	const struct core_uop *first = uop - (index - CORE_REGISTERS);
 	int64_t ready = operands_ready(core, first, uop, operands, dispatched + 1);
-	if (access && access->expected && core->processor.renames_memory > 1 &&
-		core->done[access->expected] > ready && uop->flags & CORE_LOAD)
-		ready = core->done[access->expected];
 	int64_t done = ready; /* a branch that rides has been executed by its compare */
 	core->asks_at = INT64_MAX;
 	if (core->astray.is_on && !(uop->flags & CORE_SERIAL))
