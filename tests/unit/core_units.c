@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The core model on what single operations take: renaming, slots, chains of a class, addresses, lines of one set. */
+#include "core_script.h"
+
+static void a_move_at_renaming_costs_nothing_but_its_place(void **state)
+{
+	(void)state;
+	struct script script = {
+		.codes = { { .class = CODE_ALU, .reads = BIT(1), .writes = BIT(0) },
+			{ .class = CODE_MOVE, .reads = BIT(0), .writes = BIT(1) } }
+	};
+	repeat(&script, 2);
+	struct processor processor = eight_wide();
+	assert_near(play_hits(&script, &processor).cpi, 2 / 2., 0.01);
+	processor.units[CODE_MOVE].latency = 0;
+	assert_near(play_hits(&script, &processor).cpi, 1 / 2., 0.01);
+}
+
+static void an_operation_of_two_slots_takes_two_places(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_ALU, .writes = BIT(0) } } };
+	struct processor processor = eight_wide();
+	assert_near(play_hits(&script, &processor).cpi, 1 / 8., 0.005);
+	processor.units[CODE_ALU].slots = 2;
+	assert_near(play_hits(&script, &processor).cpi, 2 / 8., 0.005);
+}
+
+/* Each leads to the next. */
+static void addresses_with_multiplied_indices_take_longer(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_MOVE,
+					 .flags = CODE_LOAD | CODE_SCALED,
+					 .data_bytes = 8,
+					 .address_reads = BIT(0) | BIT(1),
+					 .writes = BIT(0) } } };
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = 4096;
+	struct processor processor = eight_wide();
+	assert_near(play_hits(&script, &processor).cpi, 4, 0.01);
+	processor.scaled_load = 3;
+	assert_near(play_hits(&script, &processor).cpi, 4 + 3, 0.01);
+}
+
+/* A page apart, or a page and a line; the second level has all, or the third. */
+static void lines_of_one_set_come_one_after_the_other(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_MOVE,
+					 .flags = CODE_LOAD,
+					 .data_bytes = 8,
+					 .writes = BIT(0) } } };
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = 4096 * (1 + (uint64_t)i);
+	struct processor processor = eight_wide();
+	const struct core_odds second = { .beyond = { 1, 0, 0 } },
+			       third = { .beyond = { 1, 1, 0 } };
+	const struct core_input input = { 0 };
+	processor.levels[0].same_set = 6;
+	processor.levels[1].same_set = 11;
+	assert_near(play(&script, &processor, input, second).cpi, 6, 0.1);
+	assert_near(play(&script, &processor, input, third).cpi, 11, 0.1);
+	processor.levels[0].same_set = 0;
+	assert_near(play(&script, &processor, input, third).cpi, 11, 0.1);
+	assert_true(play(&script, &processor, input, second).cpi < 1);
+	processor.levels[0].same_set = 6;
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address += LINE * (uint64_t)i;
+	assert_true(play(&script, &processor, input, second).cpi < 1);
+}
+
+/* A chain of additions, of which another kind's operation sees the whole latency. */
+static void operations_of_a_class_follow_one_another_sooner(void **state)
+{
+	(void)state;
+	struct script script = {
+		.codes = { { .class = CODE_FP_ADD, .reads = BIT(0), .writes = BIT(0) },
+			{ .class = CODE_FP_ADD, .reads = BIT(0), .writes = BIT(0) } }
+	};
+	repeat(&script, 2);
+	struct processor processor = eight_wide();
+	processor.units[CODE_FP_ADD].latency = 5;
+	assert_near(play_hits(&script, &processor).cpi, 5, 0.01);
+	processor.units[CODE_FP_ADD].chained = 2;
+	assert_near(play_hits(&script, &processor).cpi, 2, 0.01);
+	script.codes[1].class = CODE_ALU;
+	assert_near(play_hits(&script, &processor).cpi, (5 + 1) / 2., 0.01);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_move_at_renaming_costs_nothing_but_its_place),
+		cmocka_unit_test(an_operation_of_two_slots_takes_two_places),
+		cmocka_unit_test(addresses_with_multiplied_indices_take_longer),
+		cmocka_unit_test(lines_of_one_set_come_one_after_the_other),
+		cmocka_unit_test(operations_of_a_class_follow_one_another_sooner),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
