@@ -61,6 +61,21 @@ static void set_gaps(struct core_memory *memory, struct core_service *service)
 			fmax(service->level_gap, gap_of(processor, processor->memory_bytes_per_s));
 }
 
+/*
+ * Lines that come into one set of the first level come one after the other, and those that further levels have not, too, mostly into one
+ * of theirs. Lines that other cores have go by their own rules.
+ */
+static uint32_t set_gap_of(const struct processor *processor, const struct core_service *service)
+{
+	uint32_t gap = 0;
+	if (service->component == CORE_COHERENCE)
+		return 0;
+	for (uint32_t level = 0; level < service->missed; level++)
+		if (processor->levels[level].same_set > gap)
+			gap = processor->levels[level].same_set;
+	return gap;
+}
+
 static void set_service(struct core_memory *memory, uint32_t index, double latency, uint32_t missed,
 	enum core_component component)
 {
@@ -71,6 +86,7 @@ static void set_service(struct core_memory *memory, uint32_t index, double laten
 	if (service->latency < memory->hit_latency)
 		service->latency = memory->hit_latency;
 	set_gaps(memory, service);
+	service->set_gap = set_gap_of(memory->processor, service);
 }
 
 static void set_services(struct core_memory *memory, double memory_cycles)
@@ -399,19 +415,11 @@ static bool has_gone(struct core_memory *memory, const struct core_access *acces
 	return shared && (shared->passed > 0 || (shared->is_wanted && start > shared->fill));
 }
 
-/*
- * Lines that come into one set of the first level come one after the other, and those of lines that further levels have not, too, mostly
- * into one of theirs.
- */
 static int64_t fill_set(struct core_memory *memory, const struct core_access *access,
 	const struct core_service *service, int64_t fill)
 {
-	uint32_t gap = 0;
-	for (uint32_t level = 0; level < service->missed; level++)
-		if (memory->processor->levels[level].same_set > gap)
-			gap = memory->processor->levels[level].same_set;
 	int64_t *last = &memory->set_fill[access->set & memory->set_mask];
-	*last = fill > *last + gap ? fill : *last + gap;
+	*last = fill > *last + service->set_gap ? fill : *last + service->set_gap;
 	return *last;
 }
 
@@ -443,7 +451,7 @@ int64_t core_memory_access(struct core_memory *memory, const struct core_access 
 		else
 			line->fill = is_ahead ? fetch_stream(memory, access, s, start)
 					      : fetch(memory, service, start);
-		if (s != CORE_FROM_CORE && memory->processor->levels[0].same_set > 0)
+		if (service->set_gap > 0)
 			line->fill = fill_set(memory, access, service, line->fill);
 		line->latency = service->latency;
 		line->component = service->component;

@@ -32,6 +32,7 @@ struct core_service {
 	enum core_component component;
 	double stream_gap; /* cycles between two lines of a stream */
 	double level_gap; /* between two prefetched lines of all streams */
+	uint32_t set_gap; /* between two lines that come into one set of the first level; 0: none */
 };
 
 /* draw < odds[s] for the first such s: service s; for none: the first level has it. */
