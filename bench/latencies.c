@@ -8,22 +8,31 @@
 #include <stdio.h>
 #include <x86intrin.h>
 
-enum { ITERATIONS = 5000, ROUNDS = 300, IMUL_CYCLES = 3, TIMES = 10 };
+enum {
+	ITERATIONS = 5000,
+	ROUNDS = 300,
+	IMUL_CYCLES = 3,
+	TIMES = 10,
+	SHORT_ROUNDS = ITERATIONS * TIMES
+};
 
 #define TEN(x) x "\n" x "\n" x "\n" x "\n" x "\n" x "\n" x "\n" x "\n" x "\n" x "\n"
 
-/* ITERATIONS times ten of `body`; registers and eight words at rsi are free to use. */
-#define LOOP(name, init, body)                                                                     \
+/* So many rounds of `body`; registers but rcx and eight words at rsi are free to use. */
+#define LOOP_OF(name, init, rounds, body)                                                          \
 	static void name(void)                                                                     \
 	{                                                                                          \
 		static uint64_t words[64] __attribute__((aligned(64)));                            \
-		asm volatile(init                                                                  \
-			     "\nmov %0, %%rcx\n.p2align 6\n1:\n" TEN(body) "dec %%rcx\njnz 1b"     \
+		asm volatile(init "\nmov %0, %%rcx\n.p2align 6\n1:\n" body "dec %%rcx\njnz 1b"     \
 			     :                                                                     \
-			     : "i"(ITERATIONS), "S"(words)                                         \
+			     : "i"(rounds), "S"(words)                                             \
 			     : "rax", "rbx", "rcx", "rdx", "rdi", "r8", "xmm0", "xmm1", "memory",  \
 			     "cc");                                                                \
 	}
+
+/* ITERATIONS times ten of `body`; or as many rounds of one. */
+#define LOOP(name, init, body) LOOP_OF(name, init, ITERATIONS, TEN(body))
+#define SHORT_LOOP(name, init, body) LOOP_OF(name, init, SHORT_ROUNDS, body "\n")
 
 #define THREES "mov $3, %%ebx\ncvtsi2sd %%ebx, %%xmm1\ncvtsi2sd %%ebx, %%xmm0\nmov $-1, %%r8"
 #define SINGLE THREES "\ncvtsi2ss %%ebx, %%xmm1\ncvtsi2ss %%ebx, %%xmm0"
@@ -61,9 +70,11 @@ LOOP(forward_part, FORWARD, "mov %%al, 8(%%rsi)\nmov 8(%%rsi), %%rax\nimul %%rbx
 
 LOOP(taken_branch, THREES, "cmp %%rbx, %%r8\njne 9f\n.p2align 5\n9:")
 
-LOOP(short_block, THREES, ".rept 10\nnopl 8(%%rax)\n.endr\njmp 9f\n9:")
-LOOP(long_block, THREES, ".rept 13\nnopl 8(%%rax)\n.endr\njmp 9f\n9:")
-LOOP(longer_block, THREES, ".rept 20\nnopl 8(%%rax)\n.endr\njmp 9f\n9:")
+LOOP(blocks, THREES, ".rept 20\nnopl 8(%%rax)\n.endr\njmp 9f\n9:")
+SHORT_LOOP(short_loop, THREES, ".rept 11\nnopl 8(%%rax)\n.endr")
+SHORT_LOOP(long_loop, THREES, ".rept 13\nnopl 8(%%rax)\n.endr")
+SHORT_LOOP(longer_loop, THREES, ".rept 20\nnopl 8(%%rax)\n.endr")
+SHORT_LOOP(call_and_return, THREES, "call 8f\njmp 9f\n8: ret\n9:")
 
 LOOP(move_if_equal, THREES, "cmp %%rbx, %%rax\ncmove %%r8, %%rax")
 LOOP(move_if_less, THREES, "cmp %%rbx, %%rax\ncmovl %%r8, %%rax")
@@ -124,9 +135,11 @@ int main(void)
 		{ "4 bytes forwarded, multiply: chain", forward_half },
 		{ "8 bytes of which 1 was stored", forward_part },
 		{ "compare and branch 32 bytes ahead", taken_branch },
-		{ "10 nop and jump", short_block },
-		{ "13 nop and jump", long_block },
-		{ "20 nop and jump", longer_block },
+		{ "20 nop and jump, ten in turn", blocks },
+		{ "loop of 11 nop", short_loop },
+		{ "loop of 13 nop", long_loop },
+		{ "loop of 20 nop", longer_loop },
+		{ "loop of call, return and jump", call_and_return },
 		{ "compare, move if equal: chain", move_if_equal },
 		{ "compare, move if less: chain", move_if_less },
 		{ "address of two parts: chain", address_of_two },
