@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -25,6 +26,7 @@ enum {
 	LINE = 64,
 	CHAIN = 10000, /* instructions of a try: some ten microseconds, in which nobody else need be there */
 	CHAINS = 30000, /* a third of a second */
+	WINDOW = 1000, /* of them: some ticks of any system */
 	SHARED_WORDS = 4, /* half a line */
 	ADDITIONS = 2000, /* of a try */
 	ADD_TRIES = 300,
@@ -38,6 +40,7 @@ enum { ROUNDS_MAX = 3 };
 /* Busy processors: more than the system's own work and the watch take. */
 static const double OTHERS_NOTABLE = 0.1;
 
+static const double SLICE_NS = 0.5e6; /* what is longer is somebody's turn, no interrupt */
 static const double MOST_NS =
 	0.5e9; /* for the tries of each kind, or others on the machine make it long */
 
@@ -48,15 +51,40 @@ static double lower_tenth(double *values, size_t count)
 	return values[count / 10];
 }
 
-/* A core does not keep one clock: the fastest of many short tries is a twentieth above what programs get. */
-static double measure_hz(void)
+/* Of these tries, each of which takes free_ns: not the clock's own changes, and not what schedulers give to others. */
+static double interrupted_share(const double *tries_ns, double free_ns)
 {
-	static double tries_ns[CHAINS];
+	double all_ns = 0, lost_ns = 0;
+	for (unsigned i = 0; i < WINDOW; i++) {
+		double more_ns = tries_ns[i] - free_ns;
+		if (more_ns > SLICE_NS)
+			continue;
+		all_ns += tries_ns[i];
+		if (more_ns > free_ns / 5)
+			lost_ns += more_ns;
+	}
+	return all_ns > 0 ? lost_ns / all_ns : 0;
+}
+
+/*
+ * A core does not keep one clock: the fastest of many short tries is a twentieth above what programs get. Of windows of
+ * tries the median is what is lost by interrupts, of the kernel or below it.
+ */
+static void measure_clock(struct machine_speed *ret)
+{
+	static double tries_ns[CHAINS], sorted_ns[CHAINS];
+	double shares[CHAINS / WINDOW];
 	double all_ns = speed_now_ns();
-	size_t count = 0;
+	size_t count = 0, windows = 0;
 	while (count < CHAINS && speed_now_ns() - all_ns < MOST_NS)
 		tries_ns[count++] = chain_run_ns(CHAIN);
-	return CHAIN_CYCLES * (double)CHAIN / lower_tenth(tries_ns, count) * 1e9;
+	memcpy(sorted_ns, tries_ns, count * sizeof *tries_ns);
+	double free_ns = lower_tenth(sorted_ns, count);
+	ret->hz = CHAIN_CYCLES * (double)CHAIN / free_ns * 1e9;
+	for (; windows < count / WINDOW; windows++)
+		shares[windows] = interrupted_share(&tries_ns[windows * WINDOW], free_ns);
+	order_doubles(shares, windows);
+	ret->interrupted = windows > 0 ? shares[windows / 2] : 0;
 }
 
 /* Two threads, each on a core of its own. */
@@ -235,7 +263,8 @@ static void measure_pair(const struct machine *machine, struct machine_speed *re
 static struct machine_speed measure_once(
 	const struct machine *machine, const struct memory_speed *levels)
 {
-	struct machine_speed speed = { .hz = measure_hz(), .memory = *levels, .rounds = 1 };
+	struct machine_speed speed = { .memory = *levels, .rounds = 1 };
+	measure_clock(&speed);
 	measure_pair(machine, &speed);
 	memory_rates_measure(machine, &speed.memory);
 	measure_pair(machine, &speed);
@@ -290,6 +319,7 @@ struct machine_speed machine_speed_better(
 	bool is_first = a->others + a->shared <= b->others + b->shared;
 	struct machine_speed better = is_first ? *a : *b;
 	better.hz = most(a->hz, b->hz);
+	better.interrupted = fmin(a->interrupted, b->interrupted); /* 0 is a figure */
 	better.locked_miss_ns = least(a->locked_miss_ns, b->locked_miss_ns);
 	better.sets.first_ns = least(a->sets.first_ns, b->sets.first_ns);
 	better.sets.second_ns = least(a->sets.second_ns, b->sets.second_ns);

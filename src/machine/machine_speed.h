@@ -18,6 +18,7 @@
 
 struct machine_speed {
 	double hz; /* of a core at work: by a chain of multiplications whose latency in cycles is known */
+	double interrupted; /* share of the time that it has something else to do, for less than a scheduler's turn: 0 .. 1 */
 	struct memory_speed memory;
 	struct front_speed front;
 	double locked_miss_ns; /* locked_speed.h */

@@ -194,13 +194,21 @@ static double fault_cycles(const struct profile_class *class, const struct proce
 	       processor->frequency_hz / 1e9;
 }
 
+/* Cycles per instruction of such a share of the time that the core has something else to do, for each that is the program's. */
+static double interrupted_cycles(const struct processor *processor)
+{
+	return processor->interrupted / (1 - processor->interrupted);
+}
+
 /* Of the kernel, cycles per instruction: as long as it took where the program was profiled. */
 static double kernel_cycles(const struct profile_class *class, const struct processor *processor)
 {
 	if (processor->fault_ns == 0)
 		return 0;
-	return fault_cycles(class, processor) +
-	       share(class->system_ns, class->instructions) * processor->frequency_hz / 1e9;
+	double cycles =
+		fault_cycles(class, processor) +
+		share(class->system_ns, class->instructions) * processor->frequency_hz / 1e9;
+	return cycles * (1 + interrupted_cycles(processor));
 }
 
 static int play_class(struct rppm *rppm, struct core *core, size_t index,
@@ -214,7 +222,8 @@ static int play_class(struct rppm *rppm, struct core *core, size_t index,
 	ret->cpi = result.cpi;
 	ret->uops = result.uops;
 	memcpy(ret->stack, result.stack, sizeof ret->stack);
-	ret->stack[CORE_SYSTEM] = kernel_cycles(&rppm->profile->classes[index], processor);
+	ret->stack[CORE_SYSTEM] = kernel_cycles(&rppm->profile->classes[index], processor) +
+				  result.cpi * interrupted_cycles(processor);
 	ret->cpi += ret->stack[CORE_SYSTEM];
 	return 0;
 }
@@ -236,10 +245,8 @@ static int play_curve(struct rppm *rppm, struct core *core, size_t index,
 }
 
 /* What the kernel takes is the class's own, also where its instructions take as long as those of others. */
-static void set_kernel(const struct profile_class *class, const struct processor *processor,
-	struct class_curve *curve, struct predicted_class *ret)
+static void add_kernel(double more, struct class_curve *curve, struct predicted_class *ret)
 {
-	double more = kernel_cycles(class, processor) - ret->stack[CORE_SYSTEM];
 	ret->stack[CORE_SYSTEM] += more;
 	ret->cpi += more;
 	curve->cpi[0] += more;
@@ -254,13 +261,14 @@ static void fill_others(const struct rppm *rppm, const struct processor *process
 	const struct profile *profile = rppm->profile;
 	struct predicted_class mean = { 0 };
 	struct class_curve curve = { 0 };
-	double weight = 0;
+	double weight = 0, mean_kernel = 0;
 	for (size_t i = 0; i < profile->class_count; i++) {
 		const struct predicted_class *class = &prediction->classes[i];
 		double instructions = (double)profile->classes[i].instructions;
 		if (rppm->classes[i].like != i)
 			continue;
 		weight += instructions;
+		mean_kernel += instructions * kernel_cycles(&profile->classes[i], processor);
 		mean.cpi += instructions * class->cpi;
 		mean.uops += instructions * class->uops;
 		mean.mispredicted += instructions * class->mispredicted;
@@ -275,7 +283,7 @@ static void fill_others(const struct rppm *rppm, const struct processor *process
 		curve.cpi_now += instructions * curves[i].cpi_now;
 	}
 	double *const sums[] = { &mean.cpi, &mean.uops, &mean.mispredicted, &mean.memory_lines,
-		&mean.queue_cycles, &curve.cpi[0], &curve.cpi[1], &curve.cpi_now };
+		&mean.queue_cycles, &curve.cpi[0], &curve.cpi[1], &curve.cpi_now, &mean_kernel };
 	double scale = weight > 0 ? 1 / weight : 0;
 	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
 		*sums[i] *= scale;
@@ -290,7 +298,11 @@ static void fill_others(const struct rppm *rppm, const struct processor *process
 		prediction->classes[i] = like == SIZE_MAX ? mean : prediction->classes[like];
 		prediction->classes[i].is_own = false;
 		curves[i] = like == SIZE_MAX ? curve : curves[like];
-		set_kernel(&profile->classes[i], processor, &curves[i], &prediction->classes[i]);
+		double kernel = like == SIZE_MAX
+					? mean_kernel
+					: kernel_cycles(&profile->classes[like], processor);
+		add_kernel(kernel_cycles(&profile->classes[i], processor) - kernel, &curves[i],
+			&prediction->classes[i]);
 	}
 	prediction->classes[profile->class_count] = mean; /* of work of no class */
 	double all = 0;

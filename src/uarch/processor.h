@@ -179,6 +179,7 @@ struct processor {
 	double doze_ns; /* who waits for no longer has not slept: it goes on at once, at no cost */
 	double switch_ns; /* of a hand-over from one thread to another one on the same core; 0: not counted */
 	double fault_ns; /* of the first touch of a page of fresh memory, and of giving it back; 0: not counted */
+	double interrupted; /* share of the time that a core at work has something else to do: interrupts, its hypervisor */
 	double sibling_busy; /* share of the time that the other hardware thread of each core has somebody else's work */
 	struct power power;
 };

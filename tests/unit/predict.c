@@ -248,6 +248,22 @@ static void neighbours_take_half_of_the_core_in_their_time(void **state)
 	prediction_release(&p);
 }
 
+/* A fifth of the time: what took four parts takes five. */
+static void interrupts_make_all_longer(void **state)
+{
+	(void)state;
+	struct script s;
+	make_fork_join(&s, false, false);
+	AUTO(rppm) struct rppm *rppm = load(&s);
+	struct processor machine = two_wide();
+	machine.interrupted = 0.2;
+	struct prediction p = predict(rppm, &machine);
+	assert_near((double)p.ns, 5e6 / 4 * 5 / 4, 0.01);
+	assert_near(p.threads[2].stack[CORE_BASE], 0.5, 0.01);
+	assert_near(p.threads[2].stack[CORE_SYSTEM], 0.125, 0.01);
+	prediction_release(&p);
+}
+
 /* Loads that all wait for memory's bandwidth: who has half a core waits as long. */
 static void neighbours_add_to_what_waits_for_memory(void **state)
 {
@@ -384,6 +400,7 @@ int main(void)
 		cmocka_unit_test(the_longest_chain_is_the_time),
 		cmocka_unit_test(the_kernel_takes_its_time_where_a_machine_has_one),
 		cmocka_unit_test(neighbours_take_half_of_the_core_in_their_time),
+		cmocka_unit_test(interrupts_make_all_longer),
 		cmocka_unit_test(neighbours_add_to_what_waits_for_memory),
 		cmocka_unit_test(a_class_without_traces_takes_what_another_threads_takes),
 		cmocka_unit_test(bandwidth_is_shared),
