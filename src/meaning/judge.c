@@ -24,6 +24,7 @@ static int judge_cond(struct judge *judge)
 	find_mutex(judge, use);
 	const uint64_t *index =
 		cond->mutex ? map_find(&m->mutex_index, cond->pid, cond->mutex) : NULL;
+	cond->tells_in_vain = use->again > 0 && 4 * use->again >= cond->waits;
 	cond->kind = cond->waits > 0 ? MEANING_UNKNOWN : MEANING_UNUSED;
 	if (!index || use->signaller_count == 0)
 		return 0;

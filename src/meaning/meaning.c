@@ -181,6 +181,13 @@ static int use_add(uint32_t **list, size_t *count, size_t *capacity, uint32_t ty
 	return 0;
 }
 
+static bool waited_last_for(const struct meaning *m, const struct meaning_open *open, uint32_t cond)
+{
+	const struct meaning_entry *log = m->mutexes[open->mutex].log;
+	return open->wait > 0 && log[open->wait - 1].what == ENTRY_WAIT &&
+	       log[open->wait - 1].subject == cond;
+}
+
 static int cond_wait(struct meaning *m, struct meaning_thread *thread, const struct event *event)
 {
 	uint32_t cond = 0, mutex = 0;
@@ -202,6 +209,7 @@ static int cond_wait(struct meaning *m, struct meaning_thread *thread, const str
 		return -ENOMEM;
 	m->conds[cond].waits++;
 	use->turns += open->wait > 0 && open->has_told;
+	use->again += !open->has_told && waited_last_for(m, open, cond);
 	open->has_told = false;
 	open->wait = m->mutexes[mutex].count;
 	open->is_timed_out = false;

@@ -84,6 +84,7 @@ struct meaning_cond {
 	uint32_t participants; /* barrier */
 	bool is_closed; /* queue: by the sections with MEANING_CLOSES, or */
 	uint64_t closing_put; /* by this one, from 1: nobody waits after the last; 0: not so */
+	bool tells_in_vain; /* those who give tell each time, and wake who waits for more; else only when it is enough */
 	bool is_partial; /* progress: not all types of sections that wait have needs */
 };
 

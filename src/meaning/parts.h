@@ -52,6 +52,8 @@ struct meaning_use {
 	size_t waiter_count, waiter_capacity, signaller_count, signaller_capacity;
 	uint64_t signals; /* that were no broadcasts */
 	uint64_t
+		again; /* waits of sections that had waited for it before and told nobody anything since */
+	uint64_t
 		turns; /* waits in sections that have waited before and told others something since */
 };
 

@@ -104,7 +104,7 @@ int play_put(struct player *player, uint32_t index, const struct step *step, str
 		return progress_count(player, index, step, op);
 	const struct meaning_cond *meaning = meaning_of(player, step->object);
 	struct play_cond *cond = &player->conds[step->object];
-	bool is_for_all = true;
+	bool is_for_all = true, is_enough = true;
 	if (step->class == MEANING_PUTS) {
 		cond->items +=
 			meaning->puts_taken ? (int64_t)step->amount : (int64_t)meaning->put_items;
@@ -112,11 +112,16 @@ int play_put(struct player *player, uint32_t index, const struct step *step, str
 		is_for_all = cond->is_closed || meaning->put_items > 1 || meaning->get_items > 1 ||
 			     meaning->puts_taken || cond->refused_waiting > 0 ||
 			     deal_is_over(player, step->object);
+		is_enough = cond->is_closed || cond->refused_waiting > 0 ||
+			    !meaning->is_initial_known || cond->items >= meaning->get_items ||
+			    deal_is_over(player, step->object);
 	} else if (step->class == MEANING_CLOSES) {
 		cond->is_closed = true;
 	} else {
 		cond->opened++;
 	}
+	if (!is_enough && !meaning->tells_in_vain)
+		return PLAY_DONE;
 	return play_op(op, is_for_all ? SIM_BROADCAST : SIM_SIGNAL, player->numbers[step->object]);
 }
 

@@ -169,6 +169,20 @@ bool progress_may_go_on(const struct player *player, uint32_t index, const struc
 	return true;
 }
 
+/* Whether somebody who waits there has waited for long enough now. */
+static bool lets_go(const struct player *player, uint32_t object)
+{
+	for (uint32_t i = 0; i < player->replay->thread_count; i++) {
+		if (player->threads[i].awaited_with == 0)
+			continue;
+		const struct step *step = player_step(player, i);
+		if (step && step->kind == STEP_DECIDE && step->object == object &&
+			progress_may_go_on(player, i, step))
+			return true;
+	}
+	return false;
+}
+
 int progress_count(
 	struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
 {
@@ -185,5 +199,9 @@ int progress_count(
 		return PLAY_DONE;
 	if (count(counts, cond, UINT32_MAX, 0) < 0)
 		return -ENOMEM;
-	return play_op(op, SIM_BROADCAST, player->numbers[step->object]);
+	size_t conds;
+	bool tells = meaning_conds(player->replay->opts.meaning, &conds)[cond].tells_in_vain;
+	return tells || lets_go(player, step->object)
+		       ? play_op(op, SIM_BROADCAST, player->numbers[step->object])
+		       : PLAY_DONE;
 }

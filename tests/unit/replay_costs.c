@@ -248,6 +248,60 @@ static void who_was_late_behind_others_is_less_so_on_more_cores(void **state)
 	assert_memory_equal(parts, replay.woken.parts_ns, sizeof parts);
 }
 
+static int count_woken(void *context, const struct event *event, struct err *err)
+{
+	uint32_t *woken = context;
+	(void)err;
+	*woken += event->kind == EVENT_WOKEN && event->what == WHAT_COND;
+	return 0;
+}
+
+/* main waits until a has come four times; who is told each time is woken each time, else when it is enough. */
+static uint32_t wakes_of_a_latch(bool tells_in_vain)
+{
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	strbuf_add(&text, HEAD "0,main,start,,,,,\n0,a,start,,,,,\n");
+	for (int i = 0; i < 4; i++) {
+		int us = i * 100;
+		strbuf_addf(&text, "%d000,main,pass,mutex,m,7,,\n", us + 1);
+		for (int k = 1; k <= 4; k++) {
+			bool tells = tells_in_vain || k == 4;
+			int at = us + 10 * k;
+			if (k == 1 || tells_in_vain)
+				strbuf_addf(&text,
+					"%d000,main,release,mutex,m,7,,implicit\n"
+					"%d000,main,wait,cond,c,7,m,\n",
+					at, at);
+			strbuf_addf(&text, "%d000,a,pass,mutex,m,9,,\n", at + 1);
+			if (tells)
+				strbuf_addf(&text, "%d000,a,release,cond,c,9,,\n", at + 2);
+			strbuf_addf(&text, "%d000,a,release,mutex,m,9,,\n", at + 3);
+			if (tells)
+				strbuf_addf(&text,
+					"%d000,main,pass,cond,c,7,a,waited\n"
+					"%d000,main,pass,mutex,m,7,,implicit\n",
+					at + 4, at + 4);
+		}
+		strbuf_addf(&text, "%d000,main,release,mutex,m,7,,\n", us + 50);
+	}
+	strbuf_add(&text, "900000,a,exit,,,,,\n900000,main,exit,,,,,\n");
+	struct fixture f = load(text.text, 2);
+	uint32_t woken = 0;
+	uint64_t ns = 0;
+	struct event_sink sink = { .context = &woken, .event = count_woken };
+	struct replay_run run = { .cores = 2, .sink = &sink };
+	assert_int_equal(replay_run(f.replay, &run, &ns, NULL), 0);
+	release(&f);
+	return woken;
+}
+
+static void who_waits_for_four_is_woken_as_often_as_it_is_told(void **state)
+{
+	(void)state;
+	assert_int_equal(wakes_of_a_latch(false), 4);
+	assert_int_equal(wakes_of_a_latch(true), 16);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +314,7 @@ int main(void)
 		cmocka_unit_test(who_comes_late_waited_for_others_where_they_were_seen),
 		cmocka_unit_test(waiting_for_the_first_core_is_no_work),
 		cmocka_unit_test(who_was_late_behind_others_is_less_so_on_more_cores),
+		cmocka_unit_test(who_waits_for_four_is_woken_as_often_as_it_is_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
