@@ -250,6 +250,18 @@ static void take_same_set(
 	tell(&told->measured, name);
 }
 
+/* Cores that are halted, or at work. What a woken thread interrupts loses that, and the core two switches. */
+static void take_waking(struct told *told, const struct machine_speed *speed, struct processor *p)
+{
+	const struct interrupt_probe *interrupt = &speed->interrupt;
+	take_own(told, speed->halt.after_ns, "threads.halt", &p->halt_ns);
+	take_own(told, speed->halt.latency_ns, "threads.halted_wake", &p->halted_wake_ns);
+	take_own(told, speed->halt.cost_ns, "threads.halted_wake_cost", &p->halted_wake_cost_ns);
+	take_own(told, fmax(interrupt->lost_ns - 2 * speed->switch_ns, 0), "threads.interrupt",
+		&p->interrupt_ns);
+	take_own(told, interrupt->cost_ns, "threads.interrupt_cost", &p->interrupt_cost_ns);
+}
+
 static int fill(const struct machine *machine, const struct machine_speed *speed, struct told *told,
 	struct processor *p)
 {
@@ -289,6 +301,7 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	take_own(told, speed->wake_cost_ns, "threads.wake_cost", &p->wake_cost_ns);
 	take_own(told, speed->doze_ns, "threads.doze", &p->doze_ns);
 	take_own(told, speed->switch_ns, "threads.switch", &p->switch_ns);
+	take_waking(told, speed, p);
 	take_own(told, memory->fault_ns, "threads.fault", &p->fault_ns);
 	p->interrupted = floor(speed->interrupted * 1000 + 0.5) / 1000;
 	tell(&told->measured, "threads.interrupted");

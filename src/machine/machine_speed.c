@@ -8,7 +8,6 @@
 #include "machine/core_watch.h"
 #include "machine/locked_speed.h"
 #include "machine/speed_clock.h"
-#include "machine/wake_probe.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -34,6 +33,7 @@ enum {
 	LOCK_TRIES = 100,
 	SWAPS = 20000, /* of a line between two cores */
 	WAKES = 20, /* probes */
+	INTERRUPTS = 5,
 };
 
 enum { ROUNDS_MAX = 3 };
@@ -227,6 +227,12 @@ static void measure_wakes(struct machine_speed *ret)
 		ret->wake_cost_ns = least(ret->wake_cost_ns, probe.cost_ns);
 		ret->doze_ns = least(ret->doze_ns, probe.doze_ns);
 	}
+	ret->halt = halt_probe_measure();
+	for (int i = 0; i < INTERRUPTS; i++) {
+		struct interrupt_probe probe = interrupt_probe_measure();
+		ret->interrupt.cost_ns = (uint32_t)least(ret->interrupt.cost_ns, probe.cost_ns);
+		ret->interrupt.lost_ns = (uint32_t)least(ret->interrupt.lost_ns, probe.lost_ns);
+	}
 }
 
 /* The calling thread is pinned in a child of its own, so that the process stays as it was. */
@@ -331,6 +337,8 @@ struct machine_speed machine_speed_better(
 	better.wake_cost_ns = least(a->wake_cost_ns, b->wake_cost_ns);
 	better.doze_ns = least(a->doze_ns, b->doze_ns);
 	better.switch_ns = least(a->switch_ns, b->switch_ns);
+	better.interrupt.cost_ns = (uint32_t)least(a->interrupt.cost_ns, b->interrupt.cost_ns);
+	better.interrupt.lost_ns = (uint32_t)least(a->interrupt.lost_ns, b->interrupt.lost_ns);
 	struct memory_speed *memory = &better.memory;
 	for (unsigned i = 0; i < MEMORY_PAGED; i++) {
 		memory->paged[i].more_ns =

@@ -13,6 +13,7 @@
 #include "machine/machine.h"
 #include "machine/memory_speed.h"
 #include "machine/set_speed.h"
+#include "machine/wake_probe.h"
 
 #include <stdbool.h>
 
@@ -29,6 +30,8 @@ struct machine_speed {
 	double switch_ns; /* wake_probe.h: of a hand-over between two threads of one processor */
 	double wake_ns, wake_cost_ns,
 		doze_ns; /* wake_probe.h: until a thread that slept runs, what that costs its waker, how long one has to wait to sleep */
+	struct interrupt_probe interrupt;
+	struct halt_probe halt; /* of the quieter round */
 	/* Of the round that was disturbed least: */
 	double others; /* processors that other work kept busy meanwhile; 0 where the system does not say */
 	double shared; /* how often the hidden other hardware threads of the cores were at work (core_watch.h): 0 .. 1 */

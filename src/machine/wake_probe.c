@@ -16,10 +16,19 @@
 
 enum {
 	ROUNDS = 150,
-	ROUNDS_LEAST = 50,
 	WORK_NS = 10000, /* between two wake-ups: time to fall asleep */
 	MOST_NS = 20000000,
+	LONG_ROUNDS = 31, /* between which a core may idle until it is halted: */
+	LONG_LEAST_NS = 20000,
+	LONG_MOST_NS = 2560000,
+	LONG_STEPS = 8,
+	BUSY_NS =
+		40000, /* the same for a core at work, which the work is to have again in between */
+	GAP_NS = 1000, /* more between two looks at the clock than the looks take */
 };
+
+/* A halted core takes so many times as long as one that is not. */
+static const double HALTED = 1.5;
 
 struct probe {
 	int cpus[2];
@@ -27,8 +36,11 @@ struct probe {
 	_Atomic uint64_t ran_ns; /* when the woken thread did; 0: not yet */
 	atomic_bool is_over;
 	bool is_apart; /* the woken thread is where it should be */
-	uint32_t rounds;
-	uint32_t costs_ns[ROUNDS], latencies_ns[ROUNDS];
+	bool is_busy; /* its core is at work meanwhile */
+	_Atomic uint64_t lost_ns; /* by that work */
+	uint64_t work_ns; /* between two wake-ups */
+	uint32_t rounds_most, rounds;
+	uint32_t costs_ns[ROUNDS], latencies_ns[ROUNDS], losses_ns[ROUNDS];
 };
 
 static bool pin_to(int cpu)
@@ -88,19 +100,45 @@ static void work(uint64_t ns)
 		continue;
 }
 
+/* Work beside which the other thread sleeps: notes how long it has not had the core. */
+static void *worker(void *context)
+{
+	struct probe *probe = context;
+	(void)pin_to(probe->cpus[1]); /* as that thread's */
+	(void)sem_post(&probe->is_ready); /* it cannot overflow */
+	uint64_t last_ns = clock_now_ns(CLOCK_MONOTONIC);
+	while (!atomic_load(&probe->is_over)) {
+		uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+		if (now_ns - last_ns > GAP_NS)
+			atomic_fetch_add(&probe->lost_ns, now_ns - last_ns);
+		last_ns = now_ns;
+	}
+	return NULL;
+}
+
 static void wake_rounds(struct probe *probe)
 {
-	uint64_t end_ns = clock_now_ns(CLOCK_MONOTONIC) + MOST_NS, began_ns = 0;
-	while (probe->rounds < ROUNDS && began_ns < end_ns) {
+	uint64_t end_ns =
+		clock_now_ns(CLOCK_MONOTONIC) + MOST_NS + 2 * probe->work_ns * probe->rounds_most;
+	uint64_t began_ns = 0, lost_ns = 0;
+	while (probe->rounds < probe->rounds_most && began_ns < end_ns) {
 		uint64_t ran_ns = 0;
-		work(WORK_NS);
+		work(probe->work_ns);
+		uint64_t lost_now_ns = atomic_load(&probe->lost_ns);
+		if (probe->rounds > 0)
+			probe->losses_ns[probe->rounds - 1] = in_ns(lost_now_ns - lost_ns);
+		lost_ns = lost_now_ns;
 		atomic_store(&probe->ran_ns, 0);
 		began_ns = clock_now_ns(CLOCK_MONOTONIC);
 		(void)sem_post(&probe->there); /* it cannot overflow */
 		uint64_t posted_ns = clock_now_ns(CLOCK_MONOTONIC);
-		while ((ran_ns = atomic_load(&probe->ran_ns)) == 0)
-			if (clock_now_ns(CLOCK_MONOTONIC) > end_ns)
+		while ((ran_ns = atomic_load(&probe->ran_ns)) == 0) {
+			bool is_late = clock_now_ns(CLOCK_MONOTONIC) > end_ns;
+			if (is_late && probe->is_busy)
+				return; /* at a real-time priority that work makes no room */
+			if (is_late)
 				(void)sched_yield(); /* it cannot fail */
+		}
 		probe->costs_ns[probe->rounds] = in_ns(posted_ns - began_ns);
 		probe->latencies_ns[probe->rounds++] =
 			in_ns(ran_ns > began_ns ? ran_ns - began_ns : 0);
@@ -111,16 +149,21 @@ static void wake_rounds(struct probe *probe)
 static void *waker(void *context)
 {
 	struct probe *probe = context;
-	pthread_t thread;
+	pthread_t thread, busy;
 	bool is_pinned = pin_to(probe->cpus[0]);
 	if (pthread_create(&thread, NULL, sleeper, probe) != 0)
 		return NULL;
 	await(&probe->is_ready); /* it begins on this processor, which at a real-time priority is not shared */
-	if (is_pinned)
+	bool is_busy = probe->is_busy && pthread_create(&busy, NULL, worker, probe) == 0;
+	if (is_busy)
+		await(&probe->is_ready);
+	if (is_pinned && is_busy == probe->is_busy)
 		wake_rounds(probe);
 	atomic_store(&probe->is_over, true);
 	(void)sem_post(&probe->there); /* as above */
-	(void)pthread_join(thread, NULL); /* it ends by itself */
+	(void)pthread_join(thread, NULL); /* both end by themselves */
+	if (is_busy)
+		(void)pthread_join(busy, NULL);
 	return NULL;
 }
 
@@ -198,22 +241,62 @@ double switch_probe_measure(void)
 	return turns.groups_ns[GROUPS / 2] / (2 * SWITCHES);
 }
 
+/* False: there is only one processor, or others kept them busy. */
+static bool run(struct probe *probe)
+{
+	pthread_t thread;
+	if (!choose(probe->cpus) || sem_init(&probe->there, 0, 0) < 0 ||
+		sem_init(&probe->is_ready, 0, 0) < 0)
+		return false;
+	if (pthread_create(&thread, NULL, waker, probe) == 0)
+		(void)pthread_join(thread, NULL); /* it ends by itself */
+	(void)sem_destroy(&probe->there);
+	(void)sem_destroy(&probe->is_ready);
+	return probe->rounds >= probe->rounds_most / 3 && probe->rounds > 1 && probe->is_apart;
+}
+
 struct wake_probe wake_probe_measure(void)
 {
-	struct probe probe = { 0 };
-	pthread_t thread;
-	if (!choose(probe.cpus) || sem_init(&probe.there, 0, 0) < 0 ||
-		sem_init(&probe.is_ready, 0, 0) < 0)
-		return (struct wake_probe){ 0 };
-	if (pthread_create(&thread, NULL, waker, &probe) == 0)
-		(void)pthread_join(thread, NULL); /* it ends by itself */
-	(void)sem_destroy(&probe.there);
-	(void)sem_destroy(&probe.is_ready);
-	if (probe.rounds < ROUNDS_LEAST || !probe.is_apart)
+	struct probe probe = { .work_ns = WORK_NS, .rounds_most = ROUNDS };
+	if (!run(&probe))
 		return (struct wake_probe){ 0 };
 	return (struct wake_probe){
 		.cost_ns = median(probe.costs_ns, probe.rounds),
 		.latency_ns = median(probe.latencies_ns, probe.rounds),
 		.doze_ns = futex_look_ns(),
+	};
+}
+
+struct halt_probe halt_probe_measure(void)
+{
+	uint32_t costs_ns[LONG_STEPS], latencies_ns[LONG_STEPS];
+	uint64_t idle_ns = LONG_LEAST_NS;
+	for (uint32_t i = 0; i < LONG_STEPS; i++, idle_ns *= 2) {
+		struct probe probe = { .work_ns = idle_ns, .rounds_most = LONG_ROUNDS };
+		if (!run(&probe))
+			return (struct halt_probe){ 0 };
+		costs_ns[i] = median(probe.costs_ns, probe.rounds);
+		latencies_ns[i] = median(probe.latencies_ns, probe.rounds);
+	}
+	uint32_t cost_ns = costs_ns[LONG_STEPS - 1], latency_ns = latencies_ns[LONG_STEPS - 1];
+	if (latency_ns < HALTED * latencies_ns[0])
+		return (struct halt_probe){ 0 };
+	uint32_t first =
+		LONG_STEPS - 1; /* of those that are all nearer to the last than to the first */
+	while (first > 1 && latencies_ns[first - 1] > (latencies_ns[0] + latency_ns) / 2)
+		first--;
+	return (struct halt_probe){ .after_ns = (uint32_t)LONG_LEAST_NS * 3 / 4 << first,
+		.cost_ns = cost_ns,
+		.latency_ns = latency_ns };
+}
+
+struct interrupt_probe interrupt_probe_measure(void)
+{
+	struct probe probe = { .work_ns = BUSY_NS, .rounds_most = ROUNDS, .is_busy = true };
+	if (!run(&probe))
+		return (struct interrupt_probe){ 0 };
+	return (struct interrupt_probe){
+		.cost_ns = median(probe.costs_ns, probe.rounds),
+		.lost_ns = median(probe.losses_ns, probe.rounds - 1),
 	};
 }

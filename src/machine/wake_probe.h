@@ -19,6 +19,20 @@ struct wake_probe {
 /* On the first processors that this process may use, or, where that is one only, on another that is online. */
 struct wake_probe wake_probe_measure(void);
 
+/* The same where the other processor has idled for long. 0: it does not halt, or nothing is known. Takes 0.2 s. */
+struct halt_probe {
+	uint32_t after_ns; /* that it has idled: within a third, as times were tried that double */
+	uint32_t cost_ns, latency_ns; /* as of wake_probe */
+};
+struct halt_probe halt_probe_measure(void);
+
+/* Where another thread is at work there, which makes room for the woken one. Medians, ns; 0: nothing is known. Takes 20 ms. */
+struct interrupt_probe {
+	uint32_t cost_ns; /* that the waker is in the call */
+	uint32_t lost_ns; /* that the other thread loses, two switches included */
+};
+struct interrupt_probe interrupt_probe_measure(void);
+
 /*
  * From one thread's letting another one go, and waiting, until that one runs on the same processor, ns, calls included: a
  * median. Takes some 3 ms. 0: not known.

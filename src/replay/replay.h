@@ -153,6 +153,8 @@ struct replay_run {
 	   wake-up to running, the CPU time that it costs the waker, and how long one has to have waited for either
 	   (struct sim_options); a switch. Of the machine that it is played on. */
 	uint64_t operation_ns, wake_ns, wake_cost_ns, doze_ns, switch_ns;
+	uint64_t halt_ns, halted_wake_ns, halted_wake_cost_ns, interrupt_ns,
+		interrupt_cost_ns; /* sim_options */
 	uint64_t
 		transfer_ns; /* what acquiring costs more when another thread was the last to do so */
 	struct replay_time *

@@ -363,6 +363,11 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 		.doze_ns = is_work ? player->run->doze_ns : player->replay->opts.wakes.doze_ns,
 		.wake_cost_ns = is_work ? player->run->wake_cost_ns : facts->wake_cost_ns,
 		.switch_ns = is_work ? player->run->switch_ns : facts->block_ns,
+		.halt_ns = is_work ? player->run->halt_ns : 0,
+		.halted_wake_ns = player->run->halted_wake_ns,
+		.halted_wake_cost_ns = player->run->halted_wake_cost_ns,
+		.interrupt_ns = is_work ? player->run->interrupt_ns : 0,
+		.interrupt_cost_ns = is_work ? player->run->interrupt_cost_ns : 0,
 		.others = is_work ? 0 : others_of(facts, cores),
 		.wakes_in_place = !is_work && wakes_in_place != (guess & 1),
 		.sink = is_work && !player->sink ? NULL : &sink };

@@ -219,7 +219,7 @@ struct cpu {
 	uint64_t waited_since_ns; /* since when somebody waits */
 	uint32_t kept; /* of those in `ready`: sleepers with debts */
 	uint32_t refused; /* how often an idle cpu found nobody here that it would take */
-	uint64_t busy_since_ns, busy_ns;
+	uint64_t busy_since_ns, busy_ns, idle_since_ns;
 	uint32_t *sets; /* of cores that it is in: indices of affinities */
 	size_t set_count, set_capacity;
 };
@@ -374,6 +374,8 @@ int cores_affinity(struct sim *sim, const uint64_t *cores, uint32_t *ret);
 int cores_enter(struct sim *sim, struct sim_thread *thread); /* runnable, wants a core */
 /* Whether a thread that is woken has to wake a core up first; else it waits, or takes a busy one. */
 bool cores_wakes_up(const struct sim *sim, const struct sim_thread *thread);
+/* Of one that does: whether that core has idled for so long that it is halted. */
+bool cores_is_halted(const struct sim *sim, const struct sim_thread *thread);
 int cores_leave(struct sim *sim, struct sim_thread *thread); /* gives it back, to wait or exit */
 int cores_yield(struct sim *sim, struct sim_thread *thread); /* OP_DONE: it may stay */
 /* Work done since it began to compute at the present speed. */

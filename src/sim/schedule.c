@@ -84,6 +84,7 @@ static int pick(struct sim *sim, uint32_t number)
 		return sim->siblings > 1 ? cores_share(sim, cpu->core) : 0;
 	bit_set(sim->idle, number);
 	sim->idle_count++;
+	cpu->idle_since_ns = sim->now_ns;
 	return sim->siblings > 1 ? cores_share(sim, cpu->core) : 0;
 }
 
@@ -188,18 +189,31 @@ static int preempt(struct sim *sim, struct sim_thread *thread)
 	return pick(sim, cpu);
 }
 
+/* A thread has just been given a core: by another one's, whose thread woke it? */
+static void interrupt(struct sim *sim, struct sim_thread *woken)
+{
+	struct sim_thread *waker = woken->waker ? thread_of(sim, woken->waker) : NULL;
+	if (woken->cpu == SIM_NONE || !waker || waker->state != THREAD_RUNNING)
+		return;
+	woken->switch_left += (double)(int64_t)sim->options.interrupt_ns;
+	waker->switch_left += (double)(int64_t)sim->options.interrupt_cost_ns;
+}
+
 /* Fair: a thread that was woken, and waits, may take its cpu from the one that has it. */
-static int preempt_for(struct sim *sim, const struct sim_thread *woken)
+static int preempt_for(struct sim *sim, struct sim_thread *woken)
 {
 	if (sim->cpus[woken->queue].is_taken)
 		return 0;
 	struct sim_thread *running = thread_of(sim, sim->cpus[woken->queue].thread);
 	if (!fair_preempts(sim, woken))
 		return 0;
-	if (running->is_computing)
-		return preempt(sim, running);
-	running->must_yield = true;
-	return 0;
+	if (!running->is_computing) {
+		running->must_yield = true;
+		return 0;
+	}
+	int code = preempt(sim, running);
+	interrupt(sim, woken);
+	return code;
 }
 
 int cores_enter(struct sim *sim, struct sim_thread *thread)
@@ -227,6 +241,14 @@ int cores_enter(struct sim *sim, struct sim_thread *thread)
 		emit(sim, thread, EVENT_PREEMPT, &(struct subject){ 0 });
 	int code = wait_for_cpu(sim, thread, cpu);
 	return code < 0 || !is_fair ? code : preempt_for(sim, thread);
+}
+
+bool cores_is_halted(const struct sim *sim, const struct sim_thread *thread)
+{
+	if (sim->options.halt_ns == 0 || sim->cpu_count == 0)
+		return false;
+	uint32_t cpu = find_idle(sim, thread);
+	return cpu != SIM_NONE && sim->now_ns - sim->cpus[cpu].idle_since_ns > sim->options.halt_ns;
 }
 
 bool cores_wakes_up(const struct sim *sim, const struct sim_thread *thread)
@@ -306,6 +328,7 @@ int cores_return(struct sim *sim, uint32_t number)
 	sim->cpus[number].is_taken = false;
 	bit_set(sim->idle, number);
 	sim->idle_count++;
+	sim->cpus[number].idle_since_ns = sim->now_ns;
 	uint32_t tid = take_next(sim, number);
 	return tid ? give(sim, number, thread_of(sim, tid), true) : 0;
 }

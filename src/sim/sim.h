@@ -154,6 +154,11 @@ struct sim_options {
 		doze_ns; /* who is woken so soon after it began to wait was not asleep yet: neither */
 	uint64_t
 		wake_cost_ns; /* CPU time that it costs the thread that wakes one which has to wake up a core */
+	/* Of a core that has idled for longer, 0: never, which is asleep itself: instead of `wake` and wake_cost_ns. */
+	uint64_t halt_ns, halted_wake_ns, halted_wake_cost_ns;
+	/* Fair: a thread is woken from one core that takes another one from the thread that runs there: what that core loses before the
+	   woken thread runs, and what the thread that woke it does. */
+	uint64_t interrupt_ns, interrupt_cost_ns;
 	double others; /* fair: so many cores other programs have, in turns: see others.c. 0: none */
 	uint64_t stop_ns; /* simulated time at which it ends; 0: when all threads have exited */
 	uint64_t event_limit; /* -E2BIG beyond; 0: none */

@@ -80,15 +80,19 @@ int wake(struct sim *sim, uint32_t tid, uint32_t waker)
 {
 	struct sim_thread *thread = thread_of(sim, tid);
 	thread->waker = waker;
-	const struct sim_dist *takes = &sim->options.wake;
-	if ((takes->kind == SIM_FIXED && takes->a == 0) || sim->now_ns < thread->sleeps_ns ||
-		!cores_wakes_up(sim, thread))
+	const struct sim_options *options = &sim->options;
+	if ((options->wake.kind == SIM_FIXED && options->wake.a == 0) ||
+		sim->now_ns < thread->sleeps_ns || !cores_wakes_up(sim, thread))
 		return wake_now(sim, thread);
+	bool is_halted = cores_is_halted(sim, thread);
+	uint64_t cost_ns = is_halted ? options->halted_wake_cost_ns : options->wake_cost_ns;
+	uint64_t takes_ns =
+		is_halted ? options->halted_wake_ns : sim_draw(&options->wake, &sim->rng);
 	if (waker > 0 && thread_of(sim, waker)->state == THREAD_RUNNING)
-		thread_of(sim, waker)->switch_left += (double)(int64_t)sim->options.wake_cost_ns;
+		thread_of(sim, waker)->switch_left += (double)(int64_t)cost_ns;
 	sim->waking++;
 	thread_set_state(sim, thread, THREAD_WAKING);
-	return timer_set(sim, thread->timer, sim->now_ns + sim_draw(takes, &sim->rng));
+	return timer_set(sim, thread->timer, sim->now_ns + takes_ns);
 }
 
 int wake_first(struct sim *sim, struct waiters *list, uint32_t waker)

@@ -264,6 +264,11 @@ static int play_all(
 		.wake_cost_ns = (uint64_t)processor->wake_cost_ns,
 		.doze_ns = (uint64_t)processor->doze_ns,
 		.switch_ns = (uint64_t)processor->switch_ns,
+		.halt_ns = (uint64_t)processor->halt_ns,
+		.halted_wake_ns = (uint64_t)processor->halted_wake_ns,
+		.halted_wake_cost_ns = (uint64_t)processor->halted_wake_cost_ns,
+		.interrupt_ns = (uint64_t)processor->interrupt_ns,
+		.interrupt_cost_ns = (uint64_t)processor->interrupt_cost_ns,
 		.transfer_ns = (uint64_t)processor->transfer_ns,
 		.times = times };
 	int code = replay_run(rppm->replay, &replay, &prediction->ns, err);

@@ -178,6 +178,11 @@ struct processor {
 	double wake_cost_ns; /* of that, what the thread that lets it go is busy with */
 	double doze_ns; /* who waits for no longer has not slept: it goes on at once, at no cost */
 	double switch_ns; /* of a hand-over from one thread to another one on the same core; 0: not counted */
+	double halt_ns; /* a core that idles for longer is halted; 0: never */
+	double halted_wake_ns,
+		halted_wake_cost_ns; /* wake_ns and wake_cost_ns of a thread that such a core gets */
+	double interrupt_ns; /* that a core at work loses when another one wakes a thread that takes it; 0: not counted */
+	double interrupt_cost_ns; /* that the thread that woke it is busy with */
 	double fault_ns; /* of the first touch of a page of fresh memory, and of giving it back; 0: not counted */
 	double interrupted; /* share of the time that a core at work has something else to do: interrupts, its hypervisor */
 	double sibling_busy; /* share of the time that the other hardware thread of each core has somebody else's work */

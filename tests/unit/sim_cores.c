@@ -113,6 +113,51 @@ static void who_wakes_pays_for_it(void **state)
 	sim_free(t.sim);
 }
 
+static void a_core_that_has_idled_for_long_takes_longer(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { OP(SEM_WAIT, 0), OP(SEM_WAIT, 0), COMPUTE(10), EXIT };
+	static const struct sim_op b[] = { COMPUTE(20), OP(SEM_POST, 0), COMPUTE(200),
+		OP(SEM_POST, 0), COMPUTE(10), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ .wake.a = 50,
+				.wake_cost_ns = 7,
+				.halt_ns = 100,
+				.halted_wake_ns = 300,
+				.halted_wake_cost_ns = 30,
+				.cores = 2 });
+	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
+	trial_run(&t, THREADS(a, b));
+	/* Woken at 20, the core idling since 0; then at 227, since 70. */
+	assert_int_equal(t.script.times[1][0], 20 + 50);
+	assert_int_equal(t.script.times[2][2], 20 + 7 + 200);
+	assert_int_equal(t.script.times[1][1], 227 + 300);
+	assert_int_equal(t.script.times[2][4], 227 + 30 + 10);
+	sim_free(t.sim);
+}
+
+static void a_core_at_work_is_interrupted_from_another_one(void **state)
+{
+	(void)state;
+	/* b waits for half a slice of a's, which it is owed, and then for c, on the other core. */
+	static const struct sim_op a[] = { COMPUTE(1000), EXIT };
+	static const struct sim_op b[] = { COMPUTE(10), OP(SEM_WAIT, 0), COMPUTE(10), EXIT };
+	static const struct sim_op c[] = { COMPUTE(100), OP(SEM_POST, 0), COMPUTE(10), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ .interrupt_ns = 40,
+				.interrupt_cost_ns = 30,
+				.cores = 2,
+				.quantum = { SIM_FIXED, .a = 50 } });
+	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
+	trial_run(&t, THREADS(a, c, b));
+	assert_int_equal(t.script.times[3][0], 25 + 10);
+	assert_int_equal(t.script.times[3][2], 100 + 40 + 10);
+	assert_int_equal(t.script.times[2][2], 100 + 30 + 10);
+	/* It goes on at 140 on c's core. */
+	assert_int_equal(t.script.times[1][0], 1000 + 10 + 40);
+	sim_free(t.sim);
+}
+
 static void who_spins_at_an_object_is_asleep_later(void **state)
 {
 	(void)state;
@@ -265,6 +310,8 @@ int main(void)
 		cmocka_unit_test(who_spins_is_preempted_and_goes_on),
 		cmocka_unit_test(being_woken_takes_its_time),
 		cmocka_unit_test(who_wakes_pays_for_it),
+		cmocka_unit_test(a_core_that_has_idled_for_long_takes_longer),
+		cmocka_unit_test(a_core_at_work_is_interrupted_from_another_one),
 		cmocka_unit_test(who_spins_at_an_object_is_asleep_later),
 		cmocka_unit_test(an_idle_core_takes_a_thread_that_never_ran),
 		cmocka_unit_test(woken_threads_may_stay_where_they_were),
