@@ -80,6 +80,17 @@ LOOP(move_if_equal, THREES, "cmp %%rbx, %%rax\ncmove %%r8, %%rax")
 LOOP(move_if_less, THREES, "cmp %%rbx, %%rax\ncmovl %%r8, %%rax")
 LOOP(address_of_two, THREES, "lea (%%rax, %%rbx), %%rax")
 LOOP(address_of_three, THREES, "lea 8(%%rax, %%rbx), %%rax")
+LOOP(pair, THREES,
+	"lea 8(%%rbx), %%rax\nadd %%rbx, %%rax\nlea 8(%%rbx), %%rdi\nadd %%rbx, %%rdi\n"
+	"lea 8(%%rbx), %%rdx\nadd %%rbx, %%rdx")
+LOOP(multiply_and_test, THREES,
+	"imul $3, %%rbx, %%rax\ntest %%rbx, %%rbx\nimul $3, %%rbx, %%rdi\ntest %%rbx, %%rbx\n"
+	"imul $3, %%rbx, %%rdx\ntest %%rbx, %%rbx")
+LOOP(multiply_and_shift, THREES,
+	"imul $3, %%rbx, %%rax\nbt $3, %%rbx\nimul $3, %%rbx, %%rdi\nbt $3, %%rbx\n"
+	"imul $3, %%rbx, %%rdx\nbt $3, %%rbx")
+LOOP(to_doubles, THREES,
+	"pxor %%xmm0, %%xmm0\ncvtsi2sd %%rbx, %%xmm0\npxor %%xmm1, %%xmm1\ncvtsi2sd %%rbx, %%xmm1")
 LOOP(cross, THREES, "movq %%rax, %%xmm0\nmovq %%xmm0, %%rax")
 LOOP(bit_count, THREES, "popcnt %%rax, %%rax")
 LOOP(convert, THREES, "pxor %%xmm0, %%xmm0\ncvtsi2sd %%rax, %%xmm0\ncvttsd2si %%xmm0, %%rax")
@@ -144,6 +155,10 @@ int main(void)
 		{ "compare, move if less: chain", move_if_less },
 		{ "address of two parts: chain", address_of_two },
 		{ "address of three parts: chain", address_of_three },
+		{ "three additions, one behind each", pair },
+		{ "three multiplications and three tests", multiply_and_test },
+		{ "three multiplications and three bit tests", multiply_and_shift },
+		{ "two conversions to a double", to_doubles },
 		{ "to a vector register and back: chain", cross },
 		{ "popcnt: chain", bit_count },
 		{ "to a double and back: chain", convert },

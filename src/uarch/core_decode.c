@@ -350,6 +350,24 @@ static int decode_store(struct core_decoder *decoder, struct instruction *now)
 				 &decoder->words, now->address, now->code->data_bytes, index);
 }
 
+/* A conversion of what is in a register of another kind, which takes a micro-operation to come across. */
+static bool crosses(const struct code *code)
+{
+	uint64_t below = UINT64_C(1) << CODE_REGISTER_VECTOR;
+	return code->class == CODE_CONVERT && code->reads & (below - 1) && code_uses_vectors(code);
+}
+
+/* Its time is in the conversion's latency. */
+static int decode_crossing(struct core_decoder *decoder, struct instruction *now)
+{
+	struct operands operands = { .count = 0 };
+	struct core_uop uop = { .access = CORE_NONE, .unit = CODE_CROSS, .flags = now->first };
+	uint16_t index = 0;
+	operands_of_registers(decoder, now->code->reads, &operands);
+	now->first = 0;
+	return add_uop(decoder, uop, &operands, &index);
+}
+
 /* One of a string instruction's repetitions; most ride with the ones before. False: nothing is to be done. */
 static bool starts_string(
 	struct core_decoder *decoder, const struct instruction *now, bool *ret_is_new)
@@ -383,6 +401,8 @@ static int decode_instruction(struct core_decoder *decoder, struct instruction *
 		slot_of(decoder, now->access)->renaming = (uint8_t)code_renaming(code);
 	if (rc == 0 && memory & CODE_LOAD && !is_serial(code))
 		rc = decode_load(decoder, now);
+	if (rc == 0 && crosses(code))
+		rc = decode_crossing(decoder, now);
 	bool has_operation = !is_plain_access(code) && (!is_string || is_new_string);
 	if (rc == 0 && (has_operation || (!memory && !is_string)))
 		rc = decode_operation(decoder, now);

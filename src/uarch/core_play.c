@@ -25,7 +25,9 @@ struct core {
 	struct queue window, loads, stores;
 	int64_t *done;
 	int64_t *left; /* of stores, like done[]: when they have gone to the first level */
-	size_t done_capacity, left_capacity, early_capacity;
+	/* Like done[]: when one whose operands were there as it was dispatched would be done if no port were taken; else 0. */
+	int64_t *foreseen;
+	size_t done_capacity, left_capacity, early_capacity, foreseen_capacity;
 	int64_t registers[CORE_REGISTERS], left_registers[CORE_REGISTERS];
 	int64_t issued_at; /* the youngest that has issued, where that is in order */
 	int64_t dispatch_at, commit_at, drained_at, accesses_after;
@@ -111,6 +113,7 @@ void core_free(struct core *core)
 	free(core->astray.early);
 	free(core->done);
 	free(core->left);
+	free(core->foreseen);
 	free(core);
 }
 
@@ -383,6 +386,27 @@ static void note_astray(struct core *core, const struct core_uop *uop,
 		*early = issued + core->processor.units[does].latency;
 }
 
+/*
+ * Started by when its operands were foreseen: where those come later, as their ports were taken, it takes a port in vain
+ * and is started again.
+ */
+static void replay(struct core *core, const struct core_uop *uop, const uint16_t *operands,
+	unsigned unit, size_t index, int64_t dispatched, int64_t ready)
+{
+	bool is_alu = unit < CODE_CLASSES && !(uop->flags & CORE_SERIAL);
+	int64_t latency = uop->flags & CORE_LOAD ? core->memory.hit_latency
+			  : is_alu               ? core->processor.units[unit].latency
+						 : 0;
+	core->foreseen[index] = latency > 0 && ready == dispatched + 1 ? ready + latency : 0;
+	for (unsigned i = 0; is_alu && i < uop->operand_count; i++) {
+		int64_t foreseen = operands[i] < CORE_REGISTERS ? 0 : core->foreseen[operands[i]];
+		if (foreseen <= dispatched || core->done[operands[i]] <= foreseen)
+			continue;
+		core_ports_replay(&core->ports, unit, foreseen);
+		break;
+	}
+}
+
 static void play_uop(struct core *core, const struct core_program *program,
 	const struct core_uop *uop, size_t index)
 {
@@ -404,6 +428,8 @@ static void play_uop(struct core *core, const struct core_program *program,
 	const uint16_t *operands = uop->operand_count > 0 ? &program->operands[uop->operand] : none;
 	const struct core_uop *first = uop - (index - CORE_REGISTERS);
 	int64_t ready = operands_ready(core, first, uop, operands, dispatched + 1);
+	if (core->processor.replays)
+		replay(core, uop, operands, unit, index, dispatched, ready);
 	int64_t done = ready; /* a branch that rides has been executed by its compare */
 	core->asks_at = INT64_MAX;
 	if (core->astray.is_on && !(uop->flags & CORE_SERIAL))
@@ -486,6 +512,9 @@ static int start_class(struct core *core, const struct core_program *program,
 	if (rc == 0)
 		rc = mem_grow(&core->left, &core->left_capacity, CORE_REGISTERS + program->uops_max,
 			sizeof(*core->left));
+	if (rc == 0)
+		rc = mem_grow(&core->foreseen, &core->foreseen_capacity,
+			CORE_REGISTERS + program->uops_max, sizeof(*core->foreseen));
 	if (rc != 0)
 		return rc;
 	core_ports_start(&core->ports, &core->processor, class->units);

@@ -100,9 +100,11 @@ void core_ports_start(
 		uint32_t mask = ports_of(processor, u);
 		*unit = (struct core_port_unit){ .interval = 1,
 			.by_queue = !ports->sees_all || is_memory(u) || is_vector(u) };
-		for (unsigned p = 0; p < PORTS; p++)
-			if (mask >> p & 1)
-				unit->ports |= UINT64_C(1) << rank[p];
+		uint32_t blocks = u < CODE_CLASSES && mask ? processor->units[u].blocks : 0;
+		for (unsigned p = 0; p < PORTS; p++) {
+			unit->ports |= (uint64_t)(mask >> p & 1) << rank[p];
+			unit->blocks |= (uint64_t)(blocks >> p & 1) << rank[p];
+		}
 		if (u < CODE_CLASSES && processor->units[u].interval > 1)
 			unit->interval = processor->units[u].interval;
 	}
@@ -112,6 +114,7 @@ void core_ports_start(
 	ports->far_count = 0;
 	ports->far_least = INT64_MAX;
 	memset(ports->taken, 0, sizeof(ports->taken));
+	memset(ports->has_blocked, 0, sizeof(ports->has_blocked));
 	memset(ports->issued, 0, sizeof(ports->issued));
 }
 
@@ -196,6 +199,7 @@ void core_ports_advance(struct core_ports *ports, int64_t now)
 		if (ports->binds)
 			release_bound(ports, ports->taken[t & MASK] & UINT32_MAX);
 		ports->taken[t & MASK] = 0;
+		ports->has_blocked[t & MASK] = false;
 	}
 	ports->now = now;
 	if (ports->vector_at < now)
@@ -326,6 +330,34 @@ bool core_ports_have_room(const struct core_ports *ports, unsigned unit)
 						    port_has_room(ports, &ports->units[unit]));
 }
 
+static int64_t book_any(struct core_ports *ports, struct core_port_unit *unit, int64_t ready)
+{
+	return ports->binds         ? book_bound(ports, unit, ready)
+	       : unit->interval > 1 ? book_interval(ports, unit, ready)
+				    : book_ring(ports, unit, ready);
+}
+
+/* What starts at a cycle, with all others that do so there, keeps one more port from starting anything for a cycle. */
+static void block(struct core_ports *ports, const struct core_port_unit *unit, int64_t at)
+{
+	struct core_port_unit blocked = { .ports = unit->blocks, .interval = 1 };
+	if (!unit->blocks || ports->has_blocked[at & MASK] || at + 1 >= ports->now + CORE_RING)
+		return;
+	ports->has_blocked[at & MASK] = true;
+	(void)book_any(ports, &blocked, at);
+}
+
+void core_ports_replay(struct core_ports *ports, unsigned index, int64_t ready)
+{
+	struct core_port_unit *unit = &ports->units[index];
+	if (!unit->ports || unit->interval > 1 || ports->queue_of[index] != QUEUE)
+		return;
+	int64_t at = ready > ports->now ? ready : ports->now + 1;
+	if (at + 1 >= ports->now + CORE_RING)
+		return;
+	(void)book_any(ports, unit, at);
+}
+
 int64_t core_ports_book(struct core_ports *ports, unsigned index, int64_t ready)
 {
 	struct core_port_unit *unit = &ports->units[index];
@@ -338,9 +370,8 @@ int64_t core_ports_book(struct core_ports *ports, unsigned index, int64_t ready)
 	}
 	int64_t at = ready;
 	if (ready + (int64_t)unit->interval < ports->now + CORE_RING)
-		at = ports->binds         ? book_bound(ports, unit, ready)
-		     : unit->interval > 1 ? book_interval(ports, unit, ready)
-					  : book_ring(ports, unit, ready);
+		at = book_any(ports, unit, ready);
+	block(ports, unit, at);
 	ports->waiting[queue]++;
 	if (at < ports->now + CORE_RING) {
 		ports->issued[at & MASK][queue]++;

@@ -23,6 +23,7 @@ enum { CORE_RING = 4096, CORE_FAR_MAX = 8192, CORE_ISSUE_QUEUES = 3, CORE_BOUND_
 
 struct core_port_unit {
 	uint64_t ports; /* in order of how little others need them; 0: needs none */
+	uint64_t blocks; /* likewise: struct unit's */
 	uint32_t interval;
 	bool by_queue; /* renaming looks at what waits, not at what it did of late */
 	int64_t full_from, full_to; /* cycles in which all its ports are taken */
@@ -56,6 +57,7 @@ struct core_ports {
 	uint32_t far_count; /* issue behind the ring's end, where ports are plenty */
 	int64_t far_least;
 	uint64_t taken[CORE_RING];
+	bool has_blocked[CORE_RING]; /* what starts there has kept a port from starting anything */
 	uint16_t issued[CORE_RING][CORE_ISSUE_QUEUES];
 	int64_t far[CORE_FAR_MAX]; /* cycle * CORE_ISSUE_QUEUES + queue */
 };
@@ -69,6 +71,9 @@ bool core_ports_have_room(const struct core_ports *ports, unsigned unit);
 
 /* Forgets the cycles before `now`, which never falls. */
 void core_ports_advance(struct core_ports *ports, int64_t now);
+
+/* One that is started at a cycle and has to be again: its slot. */
+void core_ports_replay(struct core_ports *ports, unsigned unit, int64_t ready);
 
 /* When a micro-operation that is ready at a cycle after ports->now issues; it counts as waiting until then. */
 int64_t core_ports_book(struct core_ports *ports, unsigned unit, int64_t ready);

@@ -223,6 +223,10 @@ static void write_units(const struct processor *processor, FILE *out)
 			fprintf(out, "slots: %u, ", unit->slots);
 		fprintf(out, "interval: %u, ports: ", unit->interval);
 		write_ports(out, unit->ports);
+		if (unit->blocks > 0) {
+			fputs(", blocks: ", out);
+			write_ports(out, unit->blocks);
+		}
 		fputs(" }\n", out);
 	}
 }

@@ -75,6 +75,8 @@ struct unit {
 	uint32_t ports; /* bit n: port n can */
 	uint32_t chained; /* `latency` to another operation of the class; 0: no other */
 	uint32_t slots; /* of a cycle's width, at both ends of the pipeline; 0: one */
+	uint32_t
+		blocks; /* bit n: port n may be the one that starts nothing, for a cycle in which the class starts any */
 };
 
 enum predictor_kind {
@@ -118,6 +120,8 @@ struct processor {
 	/* 1: a load and the operation on it, and a compare and the branch behind it, are one micro-operation
 	 * but for the ports; 0: each is one of its own. */
 	uint32_t fuses;
+	uint32_t
+		replays; /* 1: what waits for an operation is started by when that was foreseen to be done */
 	uint32_t
 		binds; /* 1, 2: a micro-operation has its port from when it is dispatched; 0: when it issues */
 	uint32_t

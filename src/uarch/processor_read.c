@@ -132,12 +132,17 @@ static int read_unit(const struct reading *g, const struct yaml_entry *entry)
 		code = read_cycles(g, entry->node, entry->key, "slots", 1, &unit->slots);
 	if (code == 0)
 		code = read_cycles(g, entry->node, entry->key, "interval", 1, &unit->interval);
-	const struct yaml_node *ports = reader_take(entry->node, "ports");
-	char name[64];
-	(void)snprintf(
-		name, sizeof name, "units.%s.ports", entry->key); /* a class's name is short */
-	if (code == 0 && ports)
-		code = read_ports(g, ports, name, &unit->ports);
+	const struct {
+		const char *key;
+		uint32_t *ret;
+	} lists[] = { { "ports", &unit->ports }, { "blocks", &unit->blocks } };
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		const struct yaml_node *ports = reader_take(entry->node, lists[i].key);
+		char name[64]; /* a class's name is short */
+		(void)snprintf(name, sizeof name, "units.%s.%s", entry->key, lists[i].key);
+		if (code == 0 && ports)
+			code = read_ports(g, ports, name, lists[i].ret);
+	}
 	return code < 0 ? code : reader_finish(&g->r, entry->node, "a unit");
 }
 

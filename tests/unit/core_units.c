@@ -88,6 +88,60 @@ static void operations_of_a_class_follow_one_another_sooner(void **state)
 	assert_near(play_hits(&script, &processor).cpi, (5 + 1) / 2., 0.01);
 }
 
+/* Four ports: two multiplications and six others at once, of which one that starts in a cycle keeps a port from more. */
+static void some_operations_keep_a_port_from_others(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_MULTIPLY, .writes = BIT(0) },
+					 { .class = CODE_ALU, .writes = BIT(1) } } };
+	repeat(&script, 2);
+	for (unsigned binds = 0; binds < 3; binds++) {
+		struct processor processor = eight_wide();
+		processor.binds = binds;
+		processor.units[CODE_MULTIPLY].ports = 3;
+		processor.units[CODE_ALU].ports = 0xf;
+		assert_near(play_hits(&script, &processor).cpi, 1 / 4., 0.01);
+		/* Two of each, and one port in vain: five in four. */
+		processor.units[CODE_MULTIPLY].blocks = 0xc;
+		double cpi = play_hits(&script, &processor).cpi;
+		assert_true(cpi > 1 / 3.5 && cpi < 1 / 3.);
+	}
+}
+
+/* Pairs of which the second waits for the first, which ports are short for: each second one takes two. */
+static void what_was_started_too_soon_is_started_again(void **state)
+{
+	(void)state;
+	struct script script = {
+		.codes = { { .class = CODE_ALU, .writes = BIT(0) },
+			{ .class = CODE_ALU, .reads = BIT(0), .writes = BIT(1) } }
+	};
+	repeat(&script, 2);
+	struct processor processor = eight_wide();
+	processor.replays = 1;
+	assert_near(play_hits(&script, &processor).cpi, 1 / 8., 0.01); /* ports for all */
+	processor.units[CODE_ALU].ports = 0xf;
+	assert_near(play_hits(&script, &processor).cpi, 3 / 2. / 4, 0.01);
+	processor.replays = 0;
+	assert_near(play_hits(&script, &processor).cpi, 1 / 4., 0.01);
+}
+
+/* One from a general register takes a port of those that lead across, too; one from memory or a vector does not. */
+static void conversions_come_across(void **state)
+{
+	(void)state;
+	enum { VECTOR = CODE_REGISTER_VECTOR };
+	struct script script = {
+		.codes = { { .class = CODE_CONVERT, .reads = BIT(0), .writes = BIT(VECTOR) } }
+	};
+	struct processor processor = eight_wide();
+	processor.units[CODE_CONVERT].ports = 3;
+	processor.units[CODE_CROSS].ports = 4;
+	assert_near(play_hits(&script, &processor).cpi, 1, 0.01);
+	script.codes[0].reads = BIT(VECTOR + 1);
+	assert_near(play_hits(&script, &processor).cpi, 1 / 2., 0.01);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -96,6 +150,9 @@ int main(void)
 		cmocka_unit_test(addresses_with_multiplied_indices_take_longer),
 		cmocka_unit_test(lines_of_one_set_come_one_after_the_other),
 		cmocka_unit_test(operations_of_a_class_follow_one_another_sooner),
+		cmocka_unit_test(some_operations_keep_a_port_from_others),
+		cmocka_unit_test(what_was_started_too_soon_is_started_again),
+		cmocka_unit_test(conversions_come_across),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
