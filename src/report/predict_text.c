@@ -11,6 +11,9 @@
 
 enum { NAME = 18, CORES = 6, TIME = 10, SPAN = 22, CPI = 7, THREADS_SHOWN = 16 };
 
+/* Of all threads' cycles: who has less does not set the scale. */
+static const double LITTLE = 0.01;
+
 /* Letters tell the parts apart without colour. */
 static const char letters[PREDICT_PARTS] = "#bi23mctxo.";
 
@@ -66,7 +69,7 @@ static void add_part(
 		strbuf_add(out, "\033[0m");
 }
 
-/* A name, its cycles per instruction, and a bar of what they go to; `most` fills the line. */
+/* A name, its cycles per instruction, and a bar of what they go to; `most` fills the line, and what is more is cut off. */
 static void add_bar(struct strbuf *out, const struct text_style *style, const char *name,
 	const double stack[PREDICT_PARTS], double most)
 {
@@ -74,6 +77,8 @@ static void add_bar(struct strbuf *out, const struct text_style *style, const ch
 	double sum = 0, cpi = 0;
 	for (unsigned k = 0; k < PREDICT_PARTS; k++)
 		cpi += stack[k];
+	bool is_cut = most > 0 && cpi > most;
+	room -= is_cut;
 	text_add_left(out, name, NAME);
 	text_add_right(out, number_format(cpi).text, CPI);
 	strbuf_add(out, " ");
@@ -83,6 +88,7 @@ static void add_bar(struct strbuf *out, const struct text_style *style, const ch
 		add_part(out, style, k, until > end ? until - end : 0);
 		end = until > end ? until : end;
 	}
+	strbuf_add(out, is_cut ? ">" : "");
 	text_trim(out);
 	strbuf_add(out, "\n");
 }
@@ -113,14 +119,26 @@ static void add_machines(
 			answer->points[i].prediction.stack, most);
 }
 
-/* Threads that mostly wait have a high CPI: bars are of what they would be without. */
+/* Cycles of a thread's instructions, without its waiting. */
+static double busy_cycles(const struct predicted_thread *thread)
+{
+	return (thread->cpi - thread->stack[PREDICT_SYNC]) * (double)thread->instructions;
+}
+
+/*
+ * Threads that mostly wait have a high CPI: bars are of what they would be without. So have those of a few system calls
+ * and hardly any instruction beside: theirs are cut off.
+ */
 static void add_threads(
 	struct strbuf *out, const struct predict_answer *answer, const struct text_style *style)
 {
 	const struct prediction *p = &answer->points[0].prediction;
-	double most = 0;
+	double most = 0, busy = 0;
 	for (size_t i = 0; i < p->thread_count; i++)
-		most = fmax(most, p->threads[i].cpi - p->threads[i].stack[PREDICT_SYNC]);
+		busy += busy_cycles(&p->threads[i]);
+	for (size_t i = 0; i < p->thread_count; i++)
+		if (busy_cycles(&p->threads[i]) >= LITTLE * busy)
+			most = fmax(most, p->threads[i].cpi - p->threads[i].stack[PREDICT_SYNC]);
 	most = fmax(2 * most, predict_most_cpi(answer));
 	add_bars_head(out, style, "thread");
 	for (size_t i = 0; i < p->thread_count && i < THREADS_SHOWN; i++) {
