@@ -350,18 +350,18 @@ static int decode_store(struct core_decoder *decoder, struct instruction *now)
 				 &decoder->words, now->address, now->code->data_bytes, index);
 }
 
-/* A conversion of what is in a register of another kind, which takes a micro-operation to come across. */
+/* A conversion from a general register to a vector's. */
 static bool crosses(const struct code *code)
 {
 	uint64_t below = UINT64_C(1) << CODE_REGISTER_VECTOR;
 	return code->class == CODE_CONVERT && code->reads & (below - 1) && code_uses_vectors(code);
 }
 
-/* Its time is in the conversion's latency. */
+/* To come across may take a micro-operation, whose time is in the conversion's latency. */
 static int decode_crossing(struct core_decoder *decoder, struct instruction *now)
 {
 	struct operands operands = { .count = 0 };
-	struct core_uop uop = { .access = CORE_NONE, .unit = CODE_CROSS, .flags = now->first };
+	struct core_uop uop = { .access = CORE_NONE, .unit = CORE_CROSSINGS, .flags = now->first };
 	uint16_t index = 0;
 	operands_of_registers(decoder, now->code->reads, &operands);
 	now->first = 0;

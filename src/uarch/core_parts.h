@@ -31,6 +31,7 @@ enum core_unit {
 	CORE_VECTOR_LOADS,
 	CORE_VECTOR_STORES,
 	CORE_COMPARES, /* that are one with their branch, where they have ports of their own */
+	CORE_CROSSINGS, /* beside conversions of general registers, where these are two micro-operations */
 	CORE_UNITS
 };
 

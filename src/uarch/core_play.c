@@ -93,6 +93,7 @@ int core_new(const struct processor *processor, struct core **ret)
 		if (unit->slots > 0)
 			core->slots[i] = unit->slots;
 	}
+	core->slots[CORE_CROSSINGS] = processor->crossings;
 	core->stores_in_pairs = __builtin_popcount(processor->store_ports) > 1;
 	if (queue_init(&core->window, processor->rob) != 0 ||
 		queue_init(&core->loads, processor->load_queue) != 0 ||
@@ -291,7 +292,9 @@ static int64_t execute(struct core *core, const struct core_uop *uop, const uint
 	if (uop->flags & CORE_STORE)
 		return translated;
 	unsigned does = unit == CORE_COMPARES ? uop->pair_unit : unit;
-	return does == CODE_NOP ? at : at + core->processor.units[does].latency;
+	return does == CODE_NOP || does == CORE_CROSSINGS
+		       ? at
+		       : at + core->processor.units[does].latency;
 }
 
 /*
@@ -380,7 +383,7 @@ static void note_astray(struct core *core, const struct core_uop *uop,
 		*early = INT64_MAX;
 	else if (uop->flags & CORE_LOAD)
 		*early = access->is_stored ? issued + core->forward_latency : core->came_at;
-	else if (uop->flags & CORE_STORE || does == CODE_NOP)
+	else if (uop->flags & CORE_STORE || does == CODE_NOP || does == CORE_CROSSINGS)
 		*early = issued;
 	else
 		*early = issued + core->processor.units[does].latency;
@@ -440,7 +443,7 @@ static void play_uop(struct core *core, const struct core_program *program,
 	core->done[index] = done;
 	note_astray(core, uop, access, unit, index);
 	int64_t committed = commit(core, dispatched, reason, done, component, places);
-	leave(core, uop, access, !rides, committed, &core->left[index]);
+	leave(core, uop, access, places > 0, committed, &core->left[index]);
 	if (uop->unit == CODE_JUMP)
 		core_front_take_branch(&core->front, uop, core->dispatch_at, core->uops);
 	/* Microcode comes through the front end by itself. */

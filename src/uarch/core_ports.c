@@ -17,6 +17,8 @@ static uint32_t ports_of(const struct processor *processor, unsigned unit)
 		return processor->store_ports;
 	if (unit == CORE_COMPARES)
 		return processor->compare_ports;
+	if (unit == CORE_CROSSINGS)
+		return processor->crossings ? processor->units[CODE_CROSS].ports : 0;
 	bool is_renamed = unit == CODE_NOP || processor->units[unit].latency == 0;
 	return is_renamed ? 0 : processor->units[unit].ports;
 }
@@ -54,6 +56,7 @@ static bool is_vector(unsigned unit)
 	case CODE_VECTOR:
 	case CODE_SHUFFLE:
 	case CODE_CROSS:
+	case CORE_CROSSINGS:
 		return true;
 	default:
 		return false;
@@ -62,7 +65,7 @@ static bool is_vector(unsigned unit)
 
 static bool is_memory(unsigned unit)
 {
-	return unit >= CORE_LOADS && unit != CORE_COMPARES;
+	return unit >= CORE_LOADS && unit <= CORE_VECTOR_STORES;
 }
 
 static void start_queues(struct core_ports *ports, const struct processor *processor)

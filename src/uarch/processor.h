@@ -121,6 +121,8 @@ struct processor {
 	 * but for the ports; 0: each is one of its own. */
 	uint32_t fuses;
 	uint32_t
+		crossings; /* 1: a conversion from a general register takes an operation of CODE_CROSS, too */
+	uint32_t
 		replays; /* 1: what waits for an operation is started by when that was foreseen to be done */
 	uint32_t
 		binds; /* 1, 2: a micro-operation has its port from when it is dispatched; 0: when it issues */

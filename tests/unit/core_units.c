@@ -137,6 +137,8 @@ static void conversions_come_across(void **state)
 	struct processor processor = eight_wide();
 	processor.units[CODE_CONVERT].ports = 3;
 	processor.units[CODE_CROSS].ports = 4;
+	assert_near(play_hits(&script, &processor).cpi, 1 / 2., 0.01);
+	processor.crossings = 1;
 	assert_near(play_hits(&script, &processor).cpi, 1, 0.01);
 	script.codes[0].reads = BIT(VECTOR + 1);
 	assert_near(play_hits(&script, &processor).cpi, 1 / 2., 0.01);
