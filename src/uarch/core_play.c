@@ -275,6 +275,8 @@ static int64_t execute(struct core *core, const struct core_uop *uop, const uint
 	if (uop->flags & CORE_LOAD)
 		ready = load_may_issue(core, access, ready);
 	int64_t at = core_ports_book(&core->ports, unit, ready);
+	if (unit == CORE_STORES && core->processor.store_data)
+		core_ports_book_beside(&core->ports, CODE_ALU, ready);
 	int64_t longer = unit == CORE_VECTOR_LOADS ? core->processor.vector_load
 			 : uop->is_scaled          ? core->processor.scaled_load
 						   : 0;
@@ -321,12 +323,13 @@ static int64_t commit(struct core *core, int64_t dispatched, enum core_component
 	return at;
 }
 
-/* After commit stores go to the first level in order, one in a cycle, or two to one line where two ports store. */
+/* After commit stores go to the first level in order, one in a cycle, or two where two ports store: to one line, or any. */
 static int64_t drain(struct core *core, const struct core_access *access, int64_t committed)
 {
 	enum core_component component = CORE_BASE;
 	int64_t line = core_memory_access(&core->memory, access, committed, &component);
-	bool joins = core->stores_in_pairs && !core->is_pair && access->line == core->drained_line;
+	bool is_beside = core->processor.store_lines > 1 || access->line == core->drained_line;
+	bool joins = core->stores_in_pairs && !core->is_pair && is_beside;
 	int64_t next = core->drained_at + !joins;
 	int64_t at = committed + 1 > next ? committed + 1 : next;
 	if (component != CORE_BASE && line > at)
@@ -405,7 +408,7 @@ static void replay(struct core *core, const struct core_uop *uop, const uint16_t
 		int64_t foreseen = operands[i] < CORE_REGISTERS ? 0 : core->foreseen[operands[i]];
 		if (foreseen <= dispatched || core->done[operands[i]] <= foreseen)
 			continue;
-		core_ports_replay(&core->ports, unit, foreseen);
+		core_ports_book_beside(&core->ports, unit, foreseen);
 		break;
 	}
 }

@@ -350,7 +350,7 @@ static void block(struct core_ports *ports, const struct core_port_unit *unit, i
 	(void)book_any(ports, &blocked, at);
 }
 
-void core_ports_replay(struct core_ports *ports, unsigned index, int64_t ready)
+void core_ports_book_beside(struct core_ports *ports, unsigned index, int64_t ready)
 {
 	struct core_port_unit *unit = &ports->units[index];
 	if (!unit->ports || unit->interval > 1 || ports->queue_of[index] != QUEUE)

@@ -72,8 +72,8 @@ bool core_ports_have_room(const struct core_ports *ports, unsigned unit);
 /* Forgets the cycles before `now`, which never falls. */
 void core_ports_advance(struct core_ports *ports, int64_t now);
 
-/* One that is started at a cycle and has to be again: its slot. */
-void core_ports_replay(struct core_ports *ports, unsigned unit, int64_t ready);
+/* A port of the unit, beside a micro-operation that is booked itself, from the first cycle from `ready` on in which one is free. */
+void core_ports_book_beside(struct core_ports *ports, unsigned unit, int64_t ready);
 
 /* When a micro-operation that is ready at a cycle after ports->now issues; it counts as waiting until then. */
 int64_t core_ports_book(struct core_ports *ports, unsigned unit, int64_t ready);

@@ -73,6 +73,8 @@ static const struct machine_field fields[] = {
 	{ "", "retire_width", MACHINE_COUNT, AT(retire_width), MACHINE_U32, 1, 64, false },
 	{ "", "fuses", MACHINE_COUNT, AT(fuses), MACHINE_U32, 0, 1, false },
 	{ "", "binds", MACHINE_COUNT, AT(binds), MACHINE_U32, 0, 2, false },
+	{ "", "store_data", MACHINE_COUNT, AT(store_data), MACHINE_U32, 0, 1, false },
+	{ "", "store_lines", MACHINE_COUNT, AT(store_lines), MACHINE_U32, 0, 2, false },
 	{ "", "crossings", MACHINE_COUNT, AT(crossings), MACHINE_U32, 0, 1, false },
 	{ "", "replays", MACHINE_COUNT, AT(replays), MACHINE_U32, 0, 1, false },
 	{ "", "port_queue", MACHINE_COUNT, AT(port_queue), MACHINE_U32, 0, 65536, false },

@@ -120,6 +120,9 @@ struct processor {
 	/* 1: a load and the operation on it, and a compare and the branch behind it, are one micro-operation
 	 * but for the ports; 0: each is one of its own. */
 	uint32_t fuses;
+	uint32_t store_data; /* 1: what a general register stores comes by a port of CODE_ALU */
+	uint32_t
+		store_lines; /* 2: two stores go to the first level in a cycle whatever their lines; else to one line */
 	uint32_t
 		crossings; /* 1: a conversion from a general register takes an operation of CODE_CROSS, too */
 	uint32_t

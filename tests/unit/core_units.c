@@ -144,6 +144,45 @@ static void conversions_come_across(void **state)
 	assert_near(play_hits(&script, &processor).cpi, 1 / 2., 0.01);
 }
 
+/* Two stores and two additions, for which there are two ports. */
+static void what_is_stored_may_come_by_a_port_of_additions(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_MOVE,
+						    .flags = CODE_STORE,
+						    .data_bytes = 8,
+						    .reads = BIT(0) },
+					 { .class = CODE_ALU, .writes = BIT(1) } } };
+	repeat(&script, 2);
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = i % 2 == 0 ? 4096 : 0;
+	struct processor processor = eight_wide();
+	processor.units[CODE_ALU].ports = 3;
+	double without = play_hits(&script, &processor).cpi;
+	processor.store_data = 1;
+	assert_near(play_hits(&script, &processor).cpi, 1 / 2., 0.01);
+	assert_true(without < 0.4);
+	script.codes[0].reads = BIT(CODE_REGISTER_VECTOR);
+	assert_near(play_hits(&script, &processor).cpi, without, 0.01);
+}
+
+/* Stores to two lines in turn, by two ports. */
+static void two_stores_go_to_one_line_at_once_or_to_any(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_MOVE,
+					 .flags = CODE_STORE,
+					 .data_bytes = 8,
+					 .reads = BIT(0) } } };
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = 4096 + LINE * (i % 2);
+	struct processor processor = eight_wide();
+	processor.store_ports = 3;
+	assert_near(play_hits(&script, &processor).cpi, 1, 0.01);
+	processor.store_lines = 2;
+	assert_near(play_hits(&script, &processor).cpi, 1 / 2., 0.01);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -155,6 +194,8 @@ int main(void)
 		cmocka_unit_test(some_operations_keep_a_port_from_others),
 		cmocka_unit_test(what_was_started_too_soon_is_started_again),
 		cmocka_unit_test(conversions_come_across),
+		cmocka_unit_test(two_stores_go_to_one_line_at_once_or_to_any),
+		cmocka_unit_test(what_is_stored_may_come_by_a_port_of_additions),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
