@@ -302,6 +302,8 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	take_own(told, speed->doze_ns, "threads.doze", &p->doze_ns);
 	take_own(told, speed->switch_ns, "threads.switch", &p->switch_ns);
 	take_waking(told, speed, p);
+	take_own(told, speed->start.exec_ns, "threads.exec", &p->exec_ns);
+	take_own(told, speed->start.library_ns, "threads.library", &p->library_ns);
 	take_own(told, memory->fault_ns, "threads.fault", &p->fault_ns);
 	p->interrupted = floor(speed->interrupted * 1000 + 0.5) / 1000;
 	tell(&told->measured, "threads.interrupted");

@@ -369,6 +369,7 @@ int machine_speed_measure(const struct machine *machine, struct machine_speed *r
 	}
 	struct core_sharing seen = core_watch_seen(watch);
 	speed.sibling_busy = seen.shared >= CORE_SHARING_NOTABLE ? seen.taken : 0;
+	speed.start = start_probe_measure("/proc/self/exe"); /* which others would seem to do */
 	*ret = speed;
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include "machine/machine.h"
 #include "machine/memory_speed.h"
 #include "machine/set_speed.h"
+#include "machine/start_probe.h"
 #include "machine/wake_probe.h"
 
 #include <stdbool.h>
@@ -30,6 +31,7 @@ struct machine_speed {
 	double switch_ns; /* wake_probe.h: of a hand-over between two threads of one processor */
 	double wake_ns, wake_cost_ns,
 		doze_ns; /* wake_probe.h: until a thread that slept runs, what that costs its waker, how long one has to wait to sleep */
+	struct start_probe start; /* not of a round */
 	struct interrupt_probe interrupt;
 	struct halt_probe halt; /* of the quieter round */
 	/* Of the round that was disturbed least: */

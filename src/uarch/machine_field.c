@@ -158,6 +158,8 @@ static const struct machine_field fields[] = {
 	{ "threads", "interrupt", MACHINE_NS, AT(interrupt_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "interrupt_cost", MACHINE_NS, AT(interrupt_cost_ns), MACHINE_DOUBLE, 0, 1e9,
 		false },
+	{ "threads", "exec", MACHINE_NS, AT(exec_ns), MACHINE_DOUBLE, 0, 1e10, false },
+	{ "threads", "library", MACHINE_NS, AT(library_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "fault", MACHINE_NS, AT(fault_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "interrupted", MACHINE_SHARE, AT(interrupted), MACHINE_DOUBLE, 0, 0.9, false },
 	{ "threads", "sibling_busy", MACHINE_SHARE, AT(sibling_busy), MACHINE_DOUBLE, 0, 1, false },

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "uarch/predict_parts.h"
 
+#include "base/path.h"
 #include "preload/profile_page.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *predict_part_name(unsigned part)
 {
@@ -91,9 +93,31 @@ void rppm_free(struct rppm *rppm)
 	free(rppm);
 }
 
+/* The program and its libraries, but for the recorder. */
+static bool is_module(const struct event *event)
+{
+	static const char ours[] = "libcorecast-";
+	return event->kind == EVENT_NAME && event->what == WHAT_MODULE && event->text &&
+	       strncmp(path_file_name(event->text), ours, sizeof ours - 1) != 0;
+}
+
+static int see_event(void *context, const struct event *event, struct err *err)
+{
+	struct rppm *rppm = context;
+	rppm->modules += is_module(event);
+	return sink_event(&rppm->sink, event, err);
+}
+
+static int finish(void *context, uint64_t end_ns, struct err *err)
+{
+	const struct rppm *rppm = context;
+	return sink_finish(&rppm->sink, end_ns, err);
+}
+
 struct event_sink rppm_sink(struct rppm *rppm)
 {
-	return replay_sink(rppm->replay);
+	rppm->sink = replay_sink(rppm->replay);
+	return (struct event_sink){ .context = rppm, .event = see_event, .finish = finish };
 }
 
 bool rppm_stuck(const struct rppm *rppm, size_t n, uint32_t *ret_meaning)

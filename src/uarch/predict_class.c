@@ -4,6 +4,7 @@
  * their entropy, both played through the core with its micro-traces. A class without micro-traces takes what
  * the class of another thread takes that begins in the same place, else the mean.
  */
+#include "preload/profile_page.h"
 #include "uarch/branches.h"
 #include "uarch/predict_parts.h"
 
@@ -200,8 +201,21 @@ static double interrupted_cycles(const struct processor *processor)
 	return processor->interrupted / (1 - processor->interrupted);
 }
 
-/* Of the kernel, cycles per instruction: as long as it took where the program was profiled. */
-static double kernel_cycles(const struct profile_class *class, const struct processor *processor)
+/* Per instruction of what the first thread does until its first event, which begins behind it: the process is started. */
+static double start_cycles(const struct rppm *rppm, const struct profile_class *class,
+	const struct processor *processor)
+{
+	if (class->thread != 0 || class->stretch != PROFILE_START)
+		return 0;
+	double libraries = rppm->modules > 0 ? rppm->modules - 1 : 0; /* one is the program */
+	double ns = processor->exec_ns + libraries * processor->library_ns;
+	return class->instructions > 0
+		       ? ns * processor->frequency_hz / 1e9 / (double)class->instructions
+		       : 0;
+}
+
+/* Of the kernel's calls and faults, cycles per instruction: as long as they took where the program was profiled. */
+static double call_cycles(const struct profile_class *class, const struct processor *processor)
 {
 	if (processor->fault_ns == 0)
 		return 0;
@@ -209,6 +223,13 @@ static double kernel_cycles(const struct profile_class *class, const struct proc
 		fault_cycles(class, processor) +
 		share(class->system_ns, class->instructions) * processor->frequency_hz / 1e9;
 	return cycles * (1 + interrupted_cycles(processor));
+}
+
+static double kernel_cycles(
+	const struct rppm *rppm, size_t index, const struct processor *processor)
+{
+	const struct profile_class *class = &rppm->profile->classes[index];
+	return call_cycles(class, processor) + start_cycles(rppm, class, processor);
 }
 
 static int play_class(struct rppm *rppm, struct core *core, size_t index,
@@ -222,8 +243,8 @@ static int play_class(struct rppm *rppm, struct core *core, size_t index,
 	ret->cpi = result.cpi;
 	ret->uops = result.uops;
 	memcpy(ret->stack, result.stack, sizeof ret->stack);
-	ret->stack[CORE_SYSTEM] = kernel_cycles(&rppm->profile->classes[index], processor) +
-				  result.cpi * interrupted_cycles(processor);
+	ret->stack[CORE_SYSTEM] =
+		kernel_cycles(rppm, index, processor) + result.cpi * interrupted_cycles(processor);
 	ret->cpi += ret->stack[CORE_SYSTEM];
 	return 0;
 }
@@ -268,7 +289,7 @@ static void fill_others(const struct rppm *rppm, const struct processor *process
 		if (rppm->classes[i].like != i)
 			continue;
 		weight += instructions;
-		mean_kernel += instructions * kernel_cycles(&profile->classes[i], processor);
+		mean_kernel += instructions * kernel_cycles(rppm, i, processor);
 		mean.cpi += instructions * class->cpi;
 		mean.uops += instructions * class->uops;
 		mean.mispredicted += instructions * class->mispredicted;
@@ -298,10 +319,9 @@ static void fill_others(const struct rppm *rppm, const struct processor *process
 		prediction->classes[i] = like == SIZE_MAX ? mean : prediction->classes[like];
 		prediction->classes[i].is_own = false;
 		curves[i] = like == SIZE_MAX ? curve : curves[like];
-		double kernel = like == SIZE_MAX
-					? mean_kernel
-					: kernel_cycles(&profile->classes[like], processor);
-		add_kernel(kernel_cycles(&profile->classes[i], processor) - kernel, &curves[i],
+		double kernel =
+			like == SIZE_MAX ? mean_kernel : kernel_cycles(rppm, like, processor);
+		add_kernel(kernel_cycles(rppm, i, processor) - kernel, &curves[i],
 			&prediction->classes[i]);
 	}
 	prediction->classes[profile->class_count] = mean; /* of work of no class */

@@ -25,7 +25,9 @@ struct rppm {
 	ptrdiff_t *slots; /* of all classes: index of statstack_find(), negative: none */
 	struct core_odds *odds; /* by slot, of the processor at hand */
 	double written_back; /* of the lines that are written, on it: the others are in the last cache at the end */
+	uint32_t modules; /* the program's and its libraries' files */
 	/* While the timeline is loaded. */
+	struct event_sink sink; /* the replay's */
 	struct map threads; /* pid, tid -> profile's thread, the last that was seen to start */
 	uint16_t *stretches; /* by profile's thread: what it is in */
 };

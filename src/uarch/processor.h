@@ -192,6 +192,8 @@ struct processor {
 		halted_wake_cost_ns; /* wake_ns and wake_cost_ns of a thread that such a core gets */
 	double interrupt_ns; /* that a core at work loses when another one wakes a thread that takes it; 0: not counted */
 	double interrupt_cost_ns; /* that the thread that woke it is busy with */
+	double exec_ns; /* from a process's start to its first instruction, and its end, on top of what its libraries take; 0: not counted */
+	double library_ns; /* that each of those takes to be there */
 	double fault_ns; /* of the first touch of a page of fresh memory, and of giving it back; 0: not counted */
 	double interrupted; /* share of the time that a core at work has something else to do: interrupts, its hypervisor */
 	double sibling_busy; /* share of the time that the other hardware thread of each core has somebody else's work */

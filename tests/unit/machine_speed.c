@@ -104,6 +104,17 @@ static void wake_ups_are_measured_at_real_time_priority_too(void **state)
 	assert_true(switch_ns > 0);
 }
 
+/* `true` stands for the program that has more. */
+static void starting_a_process_takes_its_time(void **state)
+{
+	(void)state;
+	struct start_probe probe = start_probe_measure("true");
+	assert_true(probe.exec_ns > 0 && probe.exec_ns < 1e10);
+	assert_true(probe.library_ns >= 0 && probe.library_ns < 1e10);
+	probe = start_probe_measure("/nonexistent");
+	assert_true(probe.library_ns == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -111,6 +122,7 @@ int main(void)
 		cmocka_unit_test(a_measurement_beside_others_is_disturbed),
 		cmocka_unit_test(a_locked_operation_that_misses_takes_less_than_memory),
 		cmocka_unit_test(bandwidth_is_measured_at_real_time_priority_too),
+		cmocka_unit_test(starting_a_process_takes_its_time),
 		cmocka_unit_test(wake_ups_are_measured_at_real_time_priority_too),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

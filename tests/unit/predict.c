@@ -248,6 +248,35 @@ static void neighbours_take_half_of_the_core_in_their_time(void **state)
 	prediction_release(&p);
 }
 
+/* Main alone, whose file needs two others; the recorder's does not count. */
+static void a_process_is_started_with_its_libraries(void **state)
+{
+	(void)state;
+	static const char timeline[] =
+		"time_ns,tid,cpu_ns,event,what,object,value,text\n"
+		"0,main,,name,module,0x1000,0x2000,\"/bin/program\"\n"
+		"0,main,,name,module,0x3000,0x4000,\"/lib/libm.so.6\"\n"
+		"0,main,,name,module,0x5000,0x6000,\"/lib/preload/libcorecast-sync.so\"\n"
+		"0,main,,name,module,0x7000,0x8000,\"/lib/libc.so.6\"\n"
+		"0,main,0,start,,,,\n"
+		"9000,main,1000000,exit,,,,\n";
+	struct script s;
+	begin(&s, timeline);
+	add_thread(&s, TID);
+	add_class(&s, 0, PROFILE_START, 1000000, false, true);
+	AUTO(rppm) struct rppm *rppm = load(&s);
+	struct processor machine = two_wide();
+	struct prediction p = predict(rppm, &machine);
+	assert_near((double)p.ns, 1e6 / 4, 0.01);
+	prediction_release(&p);
+	machine.exec_ns = 40000;
+	machine.library_ns = 5000;
+	p = predict(rppm, &machine);
+	assert_near((double)p.ns, 1e6 / 4 + 40000 + 2 * 5000, 0.01);
+	assert_near(p.threads[0].stack[CORE_SYSTEM], 50000 * 2 / 1e6, 0.01);
+	prediction_release(&p);
+}
+
 /* A fifth of the time: what took four parts takes five. */
 static void interrupts_make_all_longer(void **state)
 {
@@ -400,6 +429,7 @@ int main(void)
 		cmocka_unit_test(the_longest_chain_is_the_time),
 		cmocka_unit_test(the_kernel_takes_its_time_where_a_machine_has_one),
 		cmocka_unit_test(neighbours_take_half_of_the_core_in_their_time),
+		cmocka_unit_test(a_process_is_started_with_its_libraries),
 		cmocka_unit_test(interrupts_make_all_longer),
 		cmocka_unit_test(neighbours_add_to_what_waits_for_memory),
 		cmocka_unit_test(a_class_without_traces_takes_what_another_threads_takes),
