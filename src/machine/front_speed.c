@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "machine/speed_clock.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,6 @@ enum {
 	SLICES = 40 * (OUTCOMES / SLICE),
 	DISTURBED = 10, /* one slice in so many has nobody else on its core */
 	ROUNDS = 2000, /* of a loop */
-	LOOPS = 400,
 };
 
 static const double MOST_NS = 0.2e9; /* for the tries of each kind */
@@ -109,25 +109,34 @@ static void loop_of_split_branch(void)
 }
 #endif
 
-static double round_ns(void (*loop)(void))
+enum { IN_LINE, OVER_LINES, SPLIT, KINDS };
+
+/* A round of each, ns: by turns, for so long that others who have the core's other half leave some of them alone. */
+static void measure_rounds(double ret_ns[KINDS])
 {
-	double best_ns = 0, all_ns = speed_now_ns();
-	for (unsigned i = 0; i < LOOPS && speed_now_ns() - all_ns < MOST_NS; i++) {
-		double began_ns = speed_now_ns();
-		loop();
-		best_ns = speed_least(best_ns, speed_now_ns() - began_ns);
-	}
-	return best_ns / ROUNDS;
+	static void (*const loops[KINDS])(void) = {
+		[IN_LINE] = loop_in_line,
+		[OVER_LINES] = loop_over_lines,
+		[SPLIT] = loop_of_split_branch,
+	};
+	double best_ns[KINDS] = { 0 }, all_ns = speed_now_ns();
+	while (HAS_LOOPS && speed_now_ns() - all_ns < MOST_NS)
+		for (unsigned k = 0; k < KINDS; k++) {
+			double began_ns = speed_now_ns();
+			loops[k]();
+			best_ns[k] = speed_least(best_ns[k], speed_now_ns() - began_ns);
+		}
+	for (unsigned k = 0; k < KINDS; k++)
+		ret_ns[k] = best_ns[k] / ROUNDS;
 }
 
 struct front_speed front_speed_measure(void)
 {
 	struct front_speed speed = { .mispredicted_ns = measure_mispredicted_ns() };
+	double rounds_ns[KINDS];
+	measure_rounds(rounds_ns);
 	speed.has_line = HAS_LOOPS;
-	double over_ns = round_ns(loop_over_lines);
-	double line_ns = over_ns - round_ns(loop_in_line);
-	double split_ns = round_ns(loop_of_split_branch) - over_ns;
-	speed.line_ns = line_ns > 0 ? line_ns : 0;
-	speed.split_ns = split_ns > 0 ? split_ns : 0;
+	speed.line_ns = fmax(rounds_ns[OVER_LINES] - rounds_ns[IN_LINE], 0);
+	speed.split_ns = fmax(rounds_ns[SPLIT] - rounds_ns[OVER_LINES], 0);
 	return speed;
 }

@@ -86,7 +86,7 @@ static void add_answer(struct strbuf *out, const struct predict_answer *answer)
 	strbuf_add(out, ". The range is what the profile leaves open. ");
 	strbuf_add(out, "Beyond it the model was off by 5% in the mean ");
 	strbuf_add(out, "where a simulator of the processor checked it, ");
-	strbuf_add(out, "by 14 to 30% where a real one did.\n");
+	strbuf_add(out, "by 11 to 30% where a real one did.\n");
 }
 
 /* What the profile lacks. */

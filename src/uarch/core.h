@@ -31,7 +31,7 @@ enum core_component {
 	CORE_MEMORY,
 	CORE_COHERENCE, /* ... by another core, which had written the line */
 	CORE_TLB, /* translation of an address, where that takes longer than the line */
-	CORE_SYSTEM, /* page faults: not the core's, but whoever knows of them adds them */
+	CORE_SYSTEM, /* page faults, interrupts and so on: not the core's, but whoever knows of them adds them */
 	CORE_SIBLING, /* somebody else's work on the other hardware thread: likewise */
 	CORE_COMPONENTS,
 };
