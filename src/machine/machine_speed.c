@@ -218,6 +218,15 @@ static double least(double a, double b)
 	return a > 0 && b > 0 ? speed_least(a, b) : most(a, b);
 }
 
+static struct interrupt_probe interrupt_better(
+	const struct interrupt_probe *a, const struct interrupt_probe *b)
+{
+	return (struct interrupt_probe){
+		.cost_ns = (uint32_t)least(a->cost_ns, b->cost_ns),
+		.lost_ns = (uint32_t)least(a->lost_ns, b->lost_ns),
+	};
+}
+
 /* 0: it was never alone. */
 static void measure_wakes(struct machine_speed *ret)
 {
@@ -230,8 +239,7 @@ static void measure_wakes(struct machine_speed *ret)
 	ret->halt = halt_probe_measure();
 	for (int i = 0; i < INTERRUPTS; i++) {
 		struct interrupt_probe probe = interrupt_probe_measure();
-		ret->interrupt.cost_ns = (uint32_t)least(ret->interrupt.cost_ns, probe.cost_ns);
-		ret->interrupt.lost_ns = (uint32_t)least(ret->interrupt.lost_ns, probe.lost_ns);
+		ret->interrupt = interrupt_better(&ret->interrupt, &probe);
 	}
 }
 
@@ -337,8 +345,7 @@ struct machine_speed machine_speed_better(
 	better.wake_cost_ns = least(a->wake_cost_ns, b->wake_cost_ns);
 	better.doze_ns = least(a->doze_ns, b->doze_ns);
 	better.switch_ns = least(a->switch_ns, b->switch_ns);
-	better.interrupt.cost_ns = (uint32_t)least(a->interrupt.cost_ns, b->interrupt.cost_ns);
-	better.interrupt.lost_ns = (uint32_t)least(a->interrupt.lost_ns, b->interrupt.lost_ns);
+	better.interrupt = interrupt_better(&a->interrupt, &b->interrupt);
 	struct memory_speed *memory = &better.memory;
 	for (unsigned i = 0; i < MEMORY_PAGED; i++) {
 		memory->paged[i].more_ns =

@@ -109,12 +109,11 @@ int play_put(struct player *player, uint32_t index, const struct step *step, str
 		cond->items +=
 			meaning->puts_taken ? (int64_t)step->amount : (int64_t)meaning->put_items;
 		cond->is_closed |= ++cond->puts == meaning->closing_put;
-		is_for_all = cond->is_closed || meaning->put_items > 1 || meaning->get_items > 1 ||
-			     meaning->puts_taken || cond->refused_waiting > 0 ||
-			     deal_is_over(player, step->object);
-		is_enough = cond->is_closed || cond->refused_waiting > 0 ||
-			    !meaning->is_initial_known || cond->items >= meaning->get_items ||
+		bool ends = cond->is_closed || cond->refused_waiting > 0 ||
 			    deal_is_over(player, step->object);
+		is_for_all = ends || meaning->put_items > 1 || meaning->get_items > 1 ||
+			     meaning->puts_taken;
+		is_enough = ends || !meaning->is_initial_known || cond->items >= meaning->get_items;
 	} else if (step->class == MEANING_CLOSES) {
 		cond->is_closed = true;
 	} else {

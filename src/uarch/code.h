@@ -36,6 +36,13 @@ static inline bool code_uses_vectors(const struct code *code)
 	return (code->reads | code->writes) & vectors;
 }
 
+/* A conversion from a general register to a vector's. */
+static inline bool code_crosses(const struct code *code)
+{
+	uint64_t general = (UINT64_C(1) << CODE_REGISTER_VECTOR) - 1;
+	return code->class == CODE_CONVERT && code->reads & general && code_uses_vectors(code);
+}
+
 /*
  * What a core must be able to do to rename the memory of this access: 0, none can; 1: it loads (also with an operation on it)
  * or stores 4 or 8 bytes that are not a vector's, and no index is added to the address; 2: it does both, or has an index. An

@@ -350,13 +350,6 @@ static int decode_store(struct core_decoder *decoder, struct instruction *now)
 				 &decoder->words, now->address, now->code->data_bytes, index);
 }
 
-/* A conversion from a general register to a vector's. */
-static bool crosses(const struct code *code)
-{
-	uint64_t below = UINT64_C(1) << CODE_REGISTER_VECTOR;
-	return code->class == CODE_CONVERT && code->reads & (below - 1) && code_uses_vectors(code);
-}
-
 /* To come across may take a micro-operation, whose time is in the conversion's latency. */
 static int decode_crossing(struct core_decoder *decoder, struct instruction *now)
 {
@@ -401,7 +394,7 @@ static int decode_instruction(struct core_decoder *decoder, struct instruction *
 		slot_of(decoder, now->access)->renaming = (uint8_t)code_renaming(code);
 	if (rc == 0 && memory & CODE_LOAD && !is_serial(code))
 		rc = decode_load(decoder, now);
-	if (rc == 0 && crosses(code))
+	if (rc == 0 && code_crosses(code))
 		rc = decode_crossing(decoder, now);
 	bool has_operation = !is_plain_access(code) && (!is_string || is_new_string);
 	if (rc == 0 && (has_operation || (!memory && !is_string)))

@@ -260,6 +260,13 @@ static int64_t load_may_issue(
 	return ready;
 }
 
+/* From the issue of what accesses no memory to its result. */
+static int64_t result_latency(const struct core *core, const struct core_uop *uop, unsigned unit)
+{
+	unsigned does = unit == CORE_COMPARES ? uop->pair_unit : unit;
+	return does == CODE_NOP || does == CORE_CROSSINGS ? 0 : core->processor.units[does].latency;
+}
+
 static int64_t execute(struct core *core, const struct core_uop *uop, const uint16_t *operands,
 	unsigned unit, const struct core_access *access, int64_t ready,
 	enum core_component *ret_component)
@@ -293,10 +300,7 @@ static int64_t execute(struct core *core, const struct core_uop *uop, const uint
 		translated = core_memory_translate(&core->memory, access, at, ret_component);
 	if (uop->flags & CORE_STORE)
 		return translated;
-	unsigned does = unit == CORE_COMPARES ? uop->pair_unit : unit;
-	return does == CODE_NOP || does == CORE_CROSSINGS
-		       ? at
-		       : at + core->processor.units[does].latency;
+	return at + result_latency(core, uop, unit);
 }
 
 /*
@@ -379,23 +383,19 @@ static void note_astray(struct core *core, const struct core_uop *uop,
 	const struct core_access *access, unsigned unit, size_t index)
 {
 	int64_t issued = core->asks_at, *early = &core->astray.early[index];
-	unsigned does = unit == CORE_COMPARES ? uop->pair_unit : unit;
 	if (!core->astray.is_on)
 		return;
 	if (issued == INT64_MAX)
 		*early = INT64_MAX;
 	else if (uop->flags & CORE_LOAD)
 		*early = access->is_stored ? issued + core->forward_latency : core->came_at;
-	else if (uop->flags & CORE_STORE || does == CODE_NOP || does == CORE_CROSSINGS)
+	else if (uop->flags & CORE_STORE)
 		*early = issued;
 	else
-		*early = issued + core->processor.units[does].latency;
+		*early = issued + result_latency(core, uop, unit);
 }
 
-/*
- * Started by when its operands were foreseen: where those come later, as their ports were taken, it takes a port in vain
- * and is started again.
- */
+/* Started by when its operands were foreseen: where ports were taken and those come later, it takes a port in vain. */
 static void replay(struct core *core, const struct core_uop *uop, const uint16_t *operands,
 	unsigned unit, size_t index, int64_t dispatched, int64_t ready)
 {
@@ -509,18 +509,16 @@ static int start_class(struct core *core, const struct core_program *program,
 	const struct core_class *class, const struct core_input *input)
 {
 	int rc = core_memory_start(&core->memory, program, class, input);
-	if (rc == 0)
-		rc = mem_grow(&core->done, &core->done_capacity, CORE_REGISTERS + program->uops_max,
-			sizeof(*core->done));
-	if (rc == 0)
-		rc = mem_grow(&core->astray.early, &core->early_capacity,
-			CORE_REGISTERS + program->uops_max, sizeof(*core->astray.early));
-	if (rc == 0)
-		rc = mem_grow(&core->left, &core->left_capacity, CORE_REGISTERS + program->uops_max,
-			sizeof(*core->left));
-	if (rc == 0)
-		rc = mem_grow(&core->foreseen, &core->foreseen_capacity,
-			CORE_REGISTERS + program->uops_max, sizeof(*core->foreseen));
+	const struct {
+		int64_t **list;
+		size_t *capacity;
+	} results[] = { { &core->done, &core->done_capacity },
+		{ &core->astray.early, &core->early_capacity },
+		{ &core->left, &core->left_capacity },
+		{ &core->foreseen, &core->foreseen_capacity } };
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(results); i++)
+		rc = mem_grow(results[i].list, results[i].capacity,
+			CORE_REGISTERS + program->uops_max, sizeof(**results[i].list));
 	if (rc != 0)
 		return rc;
 	core_ports_start(&core->ports, &core->processor, class->units);
