@@ -434,14 +434,15 @@ static void play_uop(struct core *core, const struct core_program *program,
 	const uint16_t *operands = uop->operand_count > 0 ? &program->operands[uop->operand] : none;
 	const struct core_uop *first = uop - (index - CORE_REGISTERS);
 	int64_t ready = operands_ready(core, first, uop, operands, dispatched + 1);
-	if (core->processor.replays)
+	bool is_executed = !rides || !(uop->flags & CORE_PREDICTED);
+	if (is_executed && core->processor.replays)
 		replay(core, uop, operands, unit, index, dispatched, ready);
 	int64_t done = ready; /* a branch that rides has been executed by its compare */
 	core->asks_at = INT64_MAX;
 	if (core->astray.is_on && !(uop->flags & CORE_SERIAL))
 		core->asks_at = core_astray_issue(&core->astray, (uint32_t)(index - CORE_REGISTERS),
 			operands, uop->operand_count, core->done);
-	if (!rides || !(uop->flags & CORE_PREDICTED))
+	if (is_executed)
 		done = execute(core, uop, operands, unit, access, ready, &component);
 	core->done[index] = done;
 	note_astray(core, uop, access, unit, index);
