@@ -186,15 +186,19 @@ static void take_walk(
 	double second_ns = tlb->second_entries > 0 ? tlb->second_latency * 1e9 / hz : 0;
 	uint32_t entries = tlb->second_entries > 0 ? tlb->second_entries : tlb->entries;
 	double sum_ns = 0;
+	unsigned count = 0;
 	if (entries == 0)
 		return;
 	for (unsigned i = 0; i < MEMORY_PAGED; i++) {
 		double bytes = (double)speed->paged[i].bytes;
 		double missing = bytes > 0 ? 1 - (double)entries * PROFILE_PAGE_BYTES / bytes : 0;
-		if (missing > 0)
-			sum_ns += (speed->paged[i].more_ns - (1 - missing) * second_ns) / missing;
+		if (missing <= 0)
+			continue;
+		sum_ns += (speed->paged[i].more_ns - (1 - missing) * second_ns) / missing;
+		count++;
 	}
-	take(told, sum_ns / MEMORY_PAGED, "tlb.walk", 1, &tlb->walk_ns);
+	if (count > 0)
+		take(told, sum_ns / count, "tlb.walk", 1, &tlb->walk_ns);
 }
 
 /*

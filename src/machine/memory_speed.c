@@ -26,6 +26,7 @@ enum {
 	WAIT_ROUNDS = 20,
 	STREAMS = 4,
 	READERS_MAX = 256,
+	FAR_BYTES = 1024, /* of memory for each line that is read from memory */
 	FAULT_BYTES = 8 << 20,
 	FAULT_TRIES = 5,
 };
@@ -41,15 +42,30 @@ static const double READ_NS = 3e8;
 static const double waits_ns[] = { 0, 1e6, 1.6e6, 2.5e6, 4e6, 6.4e6, 10e6, 16e6, 25e6, 40e6, 64e6,
 	100e6, 160e6 };
 
-/* Of lines that no cache has, however large, in as much memory as a program may use. 0: cannot be said. */
+/*
+ * Of lines that no cache has, however large: taken out of all of them first, one in each kilobyte, so that who fetches neighbours
+ * brings none of the others, and in so few pages that any TLB has them. 0: cannot be said.
+ */
 static double memory_ns(const struct room *room, uint64_t *state)
 {
-	uint64_t lines = ROOM_LEAST / ROOM_LINE, ahead = *state;
-	for (unsigned i = 0; i < ROOM_STEPS; i++)
-		if (!room_flush(room->at + room_next(&ahead, lines)))
+	static uint32_t order[ROOM_STEPS];
+	struct rng rng;
+	rng_init(&rng, (*state)++);
+	for (uint32_t i = 0; i < ROOM_STEPS; i++) {
+		uint32_t other = (uint32_t)rng_below(&rng, i + 1);
+		order[i] = order[other];
+		order[other] = i * (FAR_BYTES / ROOM_LINE) +
+			       (uint32_t)rng_below(&rng, FAR_BYTES / ROOM_LINE);
+	}
+	for (uint32_t i = 0; i < ROOM_STEPS; i++)
+		if (!room_flush(room->at + (size_t)order[i] * ROOM_LINE))
 			return 0;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return room_walk_ns(room, ROOM_LEAST, state);
+	uint64_t at = 0;
+	double began_ns = speed_now_ns();
+	for (uint32_t i = 0; i < ROOM_STEPS; i++)
+		at = *(volatile uint64_t *)(void *)(room->at + (size_t)order[i] * ROOM_LINE + at);
+	return (speed_now_ns() - began_ns) / ROOM_STEPS;
 }
 
 /* A ring of all lines in random order (Sattolo): nothing but the loads. */
@@ -151,21 +167,21 @@ static void measure_curve(const struct room *room, size_t least, uint64_t *state
 	}
 }
 
-/* The lower quartile: others mostly make loads longer, but the very least has been lucky with what was in the cache. */
+/* The middle: what others do to loads they do to those of programs, too. */
 static double settled_ns(struct curve *curve, unsigned i)
 {
 	order_doubles(curve->tries[i], curve->rounds);
-	return curve->tries[i][curve->rounds / 4];
+	return curve->tries[i][curve->rounds / 2];
 }
 
-/* How old the lines of the largest set up to that size were when it was walked through: the lower quartile, too. */
+/* How old the lines of the largest set up to that size were when it was walked through: the middle, too. */
 static double age_at(struct curve *curve, uint64_t bytes)
 {
 	unsigned i = 0;
 	while (i + 2 < curve->count && curve->bytes[i + 1] <= bytes)
 		i++;
 	order_doubles(curve->ages_ns[i], curve->rounds);
-	return curve->ages_ns[i][curve->rounds / 4];
+	return curve->ages_ns[i][curve->rounds / 2];
 }
 
 /* As often as a cache may want before it keeps what it saw. */
@@ -256,7 +272,7 @@ static int measure_levels(const struct machine *machine, const struct room *room
 	unsigned count = far_ns > 0 ? curve->count : curve->count - 1;
 	struct room_translations translations;
 	room_translations(room, state, &translations);
-	far_ns -= room_translation_at(&translations, ROOM_LEAST);
+	far_ns -= room_translation_at(&translations, (uint64_t)ROOM_STEPS * FAR_BYTES);
 	for (unsigned i = 0; i < count; i++) {
 		/* What takes longer than a load from memory is not in a cache. */
 		bool is_far = curve->bytes[i] == UINT64_MAX;
