@@ -40,7 +40,9 @@ static void note_way(
 	struct core_way ways[2], const struct code *code, bool is_taken, struct core_way way)
 {
 	if (code->class == CODE_BRANCH) {
-		ways[is_taken] = way;
+		/* Not one that a trace soon ends. */
+		if (way.count >= LOOK || way.count >= ways[is_taken].count)
+			ways[is_taken] = way;
 		return;
 	}
 	if (!goes_as(&ways[0], way.ops))
@@ -187,25 +189,11 @@ static void add_changed(struct core_astray *astray, const struct core_detour *de
 	}
 }
 
-void core_astray_start(struct core_astray *astray, const struct core_detour *detour,
-	uint32_t branch, int64_t dispatched, int64_t done, uint32_t room)
-{
-	astray->is_on = detour->resume > 0 && done > dispatched;
-	astray->branch = branch;
-	astray->detour = detour;
-	astray->lag = (int64_t)detour->delay - detour->resume;
-	astray->room = room;
-	astray->from = dispatched + 1;
-	astray->until = done;
-	astray->changed_count = 0;
-	add_changed(astray, detour);
-}
-
 /* The cycle in which it is dispatched there; the first ones, as soon as it begins. */
-static int64_t comes_at(const struct core_astray *astray, uint32_t index)
+static int64_t comes_at(const struct core_astray *astray, uint32_t width, uint32_t index)
 {
 	int64_t place = index + astray->lag;
-	return astray->from + (place > 0 ? place : 0) / astray->width;
+	return astray->from + (place > 0 ? place : 0) / width;
 }
 
 /* Whether both paths have it. */
@@ -217,20 +205,58 @@ static bool has_uop(const struct core_astray *astray, uint32_t index)
 	       (index >= detour->after && place < SHARED_MAX && detour->shared >> place & 1);
 }
 
-int64_t core_astray_left(const struct core_astray *astray, uint32_t index)
+/* How long it goes on behind that micro-operation, in cycles; 0: it does not come there. */
+static int64_t left_behind(const struct core_astray *astray, uint32_t width, uint32_t index)
 {
 	if (!astray->is_on || !has_uop(astray, index) || index + astray->lag > astray->room)
 		return 0;
-	int64_t left = astray->until - comes_at(astray, index);
+	int64_t left = astray->until - comes_at(astray, width, index);
 	return left > 0 ? left : 0;
 }
 
-void core_astray_go_on(struct core_astray *astray, const struct core_detour *detour, uint32_t index)
+static void go_on(struct core_astray *astray, const struct core_detour *detour, uint32_t index)
 {
 	astray->is_on = detour->resume > 0;
 	astray->lag += (int64_t)index + detour->delay - detour->resume;
 	astray->detour = detour;
 	add_changed(astray, detour);
+}
+
+void core_astrays_end(struct core_astrays *astrays)
+{
+	for (unsigned i = 0; i < CORE_ASTRAYS; i++)
+		astrays->list[i].is_on = false;
+}
+
+void core_astrays_begin(struct core_astrays *astrays, const struct core_detour *detour,
+	uint32_t branch, int64_t dispatched, int64_t done, uint32_t room)
+{
+	struct core_astray *shortest = NULL;
+	int64_t least = detour->resume > 0 ? done - dispatched : 0;
+	for (unsigned i = 0; i < CORE_ASTRAYS; i++) {
+		struct core_astray *astray = &astrays->list[i];
+		if (left_behind(astray, astrays->width, branch) > 0)
+			go_on(astray, detour, branch);
+		/* Where it is back on the right path, or where it is there with the branch. */
+		uint32_t resume = astray->is_on ? astray->detour->resume : 0;
+		int64_t left =
+			left_behind(astray, astrays->width, branch > resume ? branch : resume);
+		if (left >= least)
+			continue;
+		least = left;
+		shortest = astray;
+	}
+	if (!shortest)
+		return;
+	shortest->is_on = true;
+	shortest->branch = branch;
+	shortest->detour = detour;
+	shortest->lag = (int64_t)detour->delay - detour->resume;
+	shortest->room = room;
+	shortest->from = dispatched + 1;
+	shortest->until = done;
+	shortest->changed_count = 0;
+	add_changed(shortest, detour);
 }
 
 static bool is_changed(const struct core_astray *astray, uint16_t operand)
@@ -241,13 +267,13 @@ static bool is_changed(const struct core_astray *astray, uint16_t operand)
 	return false;
 }
 
-int64_t core_astray_issue(const struct core_astray *astray, uint32_t index,
-	const uint16_t *operands, unsigned count, const int64_t *done)
+static int64_t issue(const struct core_astray *astray, uint32_t width, const struct core_uop *uop,
+	uint32_t index, const uint16_t *operands, const int64_t *done)
 {
-	if (core_astray_left(astray, index) == 0)
+	if (left_behind(astray, width, index) == 0 || uop->flags & CORE_SERIAL)
 		return INT64_MAX;
-	int64_t at = comes_at(astray, index) + 1;
-	for (unsigned i = 0; i < count; i++) {
+	int64_t at = comes_at(astray, width, index) + 1;
+	for (unsigned i = 0; i < uop->operand_count; i++) {
 		uint16_t operand = operands[i];
 		if (is_changed(astray, operand))
 			return INT64_MAX;
@@ -256,4 +282,16 @@ int64_t core_astray_issue(const struct core_astray *astray, uint32_t index,
 		at = ready > at ? ready : at;
 	}
 	return at < astray->until ? at : INT64_MAX;
+}
+
+int64_t core_astrays_issue(struct core_astrays *astrays, const struct core_uop *uop, uint32_t index,
+	const uint16_t *operands, const int64_t *done)
+{
+	int64_t first = INT64_MAX;
+	for (unsigned i = 0; i < CORE_ASTRAYS; i++) {
+		struct core_astray *astray = &astrays->list[i];
+		astray->issued = issue(astray, astrays->width, uop, index, operands, done);
+		first = astray->issued < first ? astray->issued : first;
+	}
+	return first;
 }

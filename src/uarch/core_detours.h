@@ -54,10 +54,7 @@ void core_detours_settle(const struct core_detour_map *map, struct core_detour *
 /* For AUTO_RELEASE(core_detour_map). */
 void core_detour_map_release(struct core_detour_map *map);
 
-/*
- * One that is being played, of { 0 } none. A further branch that is foretold wrongly on it leads to a further detour: cores do
- * not come back before the first one is known.
- */
+/* One that is being played; { 0 } is none. */
 struct core_astray {
 	bool is_on;
 	uint32_t branch; /* micro-operation of the trace where it began */
@@ -65,26 +62,35 @@ struct core_astray {
 	int64_t lag; /* of a micro-operation's place on this path behind its place in the trace */
 	int64_t room; /* places on it that the window has */
 	int64_t from, until; /* cycles: its first is dispatched; the branch knows */
-	uint32_t width;
 	uint16_t changed[2 * CORE_CHANGED]; /* as in core_detour */
 	unsigned changed_count;
+	int64_t issued; /* when it issued the micro-operation at hand; INT64_MAX: it did not */
 	int64_t *
 		early; /* by index into done[], behind the branch: when a result was there; INT64_MAX: never */
 };
 
-/* `room`: of micro-operations that the window has a place for behind the branch. */
-void core_astray_start(struct core_astray *astray, const struct core_detour *detour,
+/*
+ * Those that have left something behind for what is played, the farthest. Cores do not come back from one before its branch is known: a
+ * further one that is foretold wrongly on it leads farther. On the right path each such branch begins one of its own.
+ */
+enum { CORE_ASTRAYS = 2 };
+struct core_astrays {
+	struct core_astray list[CORE_ASTRAYS];
+	uint32_t width; /* of dispatch */
+};
+
+/* A trace begins, which none has seen anything of. */
+void core_astrays_end(struct core_astrays *astrays);
+
+/*
+ * The branch at micro-operation `branch`, dispatched and done in these cycles, is foretold wrongly; behind it the window has room for so
+ * many.
+ */
+void core_astrays_begin(struct core_astrays *astrays, const struct core_detour *detour,
 	uint32_t branch, int64_t dispatched, int64_t done, uint32_t room);
 
-/* How long it goes on behind that micro-operation, in cycles; 0: it does not come there. */
-int64_t core_astray_left(const struct core_astray *astray, uint32_t index);
-
-/* The branch at `index`, on it, is foretold wrongly, too. */
-void core_astray_go_on(
-	struct core_astray *astray, const struct core_detour *detour, uint32_t index);
-
-/* When the micro-operation `index` of the trace issued on the detour; INT64_MAX: it did not. */
-int64_t core_astray_issue(const struct core_astray *astray, uint32_t index,
-	const uint16_t *operands, unsigned count, const int64_t *done);
+/* When the first of them issued the micro-operation `index` of the trace; INT64_MAX: none did. */
+int64_t core_astrays_issue(struct core_astrays *astrays, const struct core_uop *uop, uint32_t index,
+	const uint16_t *operands, const int64_t *done);
 
 #endif

@@ -27,7 +27,7 @@ struct core {
 	int64_t *left; /* of stores, like done[]: when they have gone to the first level */
 	/* Like done[]: when one whose operands were there as it was dispatched would be done if no port were taken; else 0. */
 	int64_t *foreseen;
-	size_t done_capacity, left_capacity, early_capacity, foreseen_capacity;
+	size_t done_capacity, left_capacity, foreseen_capacity, early_capacities[CORE_ASTRAYS];
 	int64_t registers[CORE_REGISTERS], left_registers[CORE_REGISTERS];
 	int64_t issued_at; /* the youngest that has issued, where that is in order */
 	int64_t dispatch_at, commit_at, drained_at, accesses_after;
@@ -44,7 +44,7 @@ struct core {
 	double mispredicted; /* of the branches played */
 	double jumps_mispredicted; /* of the indirect ones that are no returns */
 	const struct core_detour *detour; /* of the next branch or indirect jump */
-	struct core_astray astray;
+	struct core_astrays astrays;
 	int64_t asks_at; /* when a detour issued the micro-operation at hand; INT64_MAX: none did */
 	int64_t came_at; /* what a load asked for then */
 	double stretches_each, stretch_debt; /* that end, per instruction */
@@ -78,7 +78,7 @@ int core_new(const struct processor *processor, struct core **ret)
 	if (!core)
 		return -ENOMEM;
 	core->processor = *processor;
-	core->astray.width = processor->dispatch_width;
+	core->astrays.width = processor->dispatch_width;
 	core_memory_init(&core->memory, &core->processor);
 	core->forward_latency =
 		processor->store_forward > 0 ? processor->store_forward : core->memory.hit_latency;
@@ -111,7 +111,8 @@ void core_free(struct core *core)
 	queue_release(&core->window);
 	queue_release(&core->loads);
 	queue_release(&core->stores);
-	free(core->astray.early);
+	for (unsigned i = 0; i < CORE_ASTRAYS; i++)
+		free(core->astrays.list[i].early);
 	free(core->done);
 	free(core->left);
 	free(core->foreseen);
@@ -363,36 +364,29 @@ static void leave(struct core *core, const struct core_uop *uop, const struct co
 	*ret_left = uop->flags & CORE_STORE ? drain(core, access, committed) : 0;
 }
 
-/* The core goes wrong at a branch, and knows it at `done`. */
-static void go_astray(struct core *core, const struct core_detour *detour, size_t index,
-	int64_t dispatched, int64_t done)
+/* When the result of the micro-operation at hand was there on a detour that issued it. */
+static int64_t early_result(const struct core *core, const struct core_uop *uop,
+	const struct core_access *access, unsigned unit, int64_t issued)
 {
-	struct core_astray *astray = &core->astray;
-	uint32_t branch = (uint32_t)(index - CORE_REGISTERS);
-	if (!core->processor.detours)
-		return;
-	if (core_astray_left(astray, branch) >= done - dispatched)
-		core_astray_go_on(astray, detour, branch);
-	else
-		core_astray_start(astray, detour, branch, dispatched, done,
-			core->processor.rob - queue_kept(&core->window, dispatched));
+	int64_t hit = issued + core->memory.hit_latency;
+	if (uop->flags & CORE_LOAD && access->is_stored)
+		return issued + core->forward_latency;
+	if (uop->flags & CORE_LOAD)
+		return core->came_at > hit ? core->came_at : hit;
+	return uop->flags & CORE_STORE ? issued : issued + result_latency(core, uop, unit);
 }
 
-/* When the result of the micro-operation at hand was there on the detour, if there is one. */
 static void note_astray(struct core *core, const struct core_uop *uop,
 	const struct core_access *access, unsigned unit, size_t index)
 {
-	int64_t issued = core->asks_at, *early = &core->astray.early[index];
-	if (!core->astray.is_on)
-		return;
-	if (issued == INT64_MAX)
-		*early = INT64_MAX;
-	else if (uop->flags & CORE_LOAD)
-		*early = access->is_stored ? issued + core->forward_latency : core->came_at;
-	else if (uop->flags & CORE_STORE)
-		*early = issued;
-	else
-		*early = issued + result_latency(core, uop, unit);
+	for (unsigned i = 0; i < CORE_ASTRAYS; i++) {
+		struct core_astray *astray = &core->astrays.list[i];
+		if (astray->is_on)
+			astray->early[index] =
+				astray->issued == INT64_MAX
+					? INT64_MAX
+					: early_result(core, uop, access, unit, astray->issued);
+	}
 }
 
 /* Started by when its operands were foreseen: where ports were taken and those come later, it takes a port in vain. */
@@ -438,10 +432,8 @@ static void play_uop(struct core *core, const struct core_program *program,
 	if (is_executed && core->processor.replays)
 		replay(core, uop, operands, unit, index, dispatched, ready);
 	int64_t done = ready; /* a branch that rides has been executed by its compare */
-	core->asks_at = INT64_MAX;
-	if (core->astray.is_on && !(uop->flags & CORE_SERIAL))
-		core->asks_at = core_astray_issue(&core->astray, (uint32_t)(index - CORE_REGISTERS),
-			operands, uop->operand_count, core->done);
+	uint32_t place = (uint32_t)(index - CORE_REGISTERS);
+	core->asks_at = core_astrays_issue(&core->astrays, uop, place, operands, core->done);
 	if (is_executed)
 		done = execute(core, uop, operands, unit, access, ready, &component);
 	core->done[index] = done;
@@ -461,7 +453,9 @@ static void play_uop(struct core *core, const struct core_program *program,
 	if (uop->draw >= odds)
 		return;
 	core_front_redirect(&core->front, done + core->processor.front_end);
-	go_astray(core, detour, index, dispatched, done);
+	if (core->processor.detours)
+		core_astrays_begin(&core->astrays, detour, place, dispatched, done,
+			core->processor.rob - queue_kept(&core->window, dispatched));
 }
 
 /*
@@ -484,7 +478,7 @@ static void play_trace(
 	memcpy(core->done, core->registers, sizeof(core->registers));
 	memcpy(core->left, core->left_registers, sizeof(core->left_registers));
 	core->detour = program->detours ? &program->detours[trace->detour] : NULL;
-	core->astray.is_on = false;
+	core_astrays_end(&core->astrays);
 	for (uint32_t i = 0; i < trace->uop_count; i++)
 		play_uop(core, program, &program->uops[trace->uop + i], CORE_REGISTERS + i);
 	for (unsigned i = 0; i < CORE_REGISTERS; i++) {
@@ -514,12 +508,14 @@ static int start_class(struct core *core, const struct core_program *program,
 		int64_t **list;
 		size_t *capacity;
 	} results[] = { { &core->done, &core->done_capacity },
-		{ &core->astray.early, &core->early_capacity },
 		{ &core->left, &core->left_capacity },
 		{ &core->foreseen, &core->foreseen_capacity } };
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(results); i++)
 		rc = mem_grow(results[i].list, results[i].capacity,
 			CORE_REGISTERS + program->uops_max, sizeof(**results[i].list));
+	for (size_t i = 0; rc == 0 && i < CORE_ASTRAYS; i++)
+		rc = mem_grow(&core->astrays.list[i].early, &core->early_capacities[i],
+			CORE_REGISTERS + program->uops_max, sizeof(*core->astrays.list[i].early));
 	if (rc != 0)
 		return rc;
 	core_ports_start(&core->ports, &core->processor, class->units);
