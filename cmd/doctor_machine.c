@@ -328,10 +328,9 @@ static void tell_others(const struct machine_speed *speed, char *ret, size_t siz
 	*ret = '\0';
 	if (machine_speed_is_disturbed(speed))
 		(void)snprintf(ret, size,
-			"others kept %.1f processors busy and %.0f%% of the cores' hidden threads "
-			"in the quietest "
-			"of %u rounds, so that figures may be worse than the machine's; ",
-			speed->others, speed->shared * 100, speed->rounds); /* fits */
+			"others kept %.1f processors busy and %.0f%% of the cores' hidden threads, "
+			"so that figures may be worse than the machine's; ",
+			speed->others, speed->shared * 100); /* fits */
 }
 
 static int set_source(const struct machine *machine, const struct machine_speed *speed,
@@ -381,13 +380,13 @@ static void print(
 	if (machine_speed_is_disturbed(speed)) {
 		AUTO_RELEASE(strbuf) struct strbuf line = { 0 };
 		strbuf_addf(&line,
-			"in the quietest of %u rounds other work kept %.1f processors busy, and "
+			"in the middle of %u rounds other work kept %.1f processors busy, and "
 			"%.0f%% of the time "
 			"the other hardware threads of these cores, which this machine does not "
 			"show; the file says so. "
 			"Predictions take the latter to be as busy again (sibling_busy). "
 			"Measure again when it is idle",
-			speed->rounds, speed->others, speed->shared * 100);
+			MACHINE_ROUNDS, speed->others, speed->shared * 100);
 		print_line("Disturbed", line.text ? line.text : "by others");
 	} else if (machine->cpu.is_virtual)
 		print_line("This is a virtual machine",

@@ -17,6 +17,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,11 +33,11 @@ enum {
 	LOCKS = 5000,
 	LOCK_TRIES = 100,
 	SWAPS = 20000, /* of a line between two cores */
+	LOOKS = 3, /* at a pair of cores */
 	WAKES = 20, /* probes */
 	INTERRUPTS = 5,
 };
 
-enum { ROUNDS_MAX = 3 };
 /* Busy processors: more than the system's own work and the watch take. */
 static const double OTHERS_NOTABLE = 0.1;
 
@@ -207,24 +208,10 @@ static double lock_ns(pthread_mutex_t *mutex)
 	return best_ns;
 }
 
-static double most(double a, double b)
-{
-	return a > b ? a : b;
-}
-
 /* What was measured, 0 being nothing. */
 static double least(double a, double b)
 {
-	return a > 0 && b > 0 ? speed_least(a, b) : most(a, b);
-}
-
-static struct interrupt_probe interrupt_better(
-	const struct interrupt_probe *a, const struct interrupt_probe *b)
-{
-	return (struct interrupt_probe){
-		.cost_ns = (uint32_t)least(a->cost_ns, b->cost_ns),
-		.lost_ns = (uint32_t)least(a->lost_ns, b->lost_ns),
-	};
+	return a > 0 && b > 0 ? speed_least(a, b) : a > b ? a : b;
 }
 
 /* 0: it was never alone. */
@@ -239,59 +226,78 @@ static void measure_wakes(struct machine_speed *ret)
 	ret->halt = halt_probe_measure();
 	for (int i = 0; i < INTERRUPTS; i++) {
 		struct interrupt_probe probe = interrupt_probe_measure();
-		ret->interrupt = interrupt_better(&ret->interrupt, &probe);
+		ret->interrupt.cost_ns = least(ret->interrupt.cost_ns, probe.cost_ns);
+		ret->interrupt.lost_ns = least(ret->interrupt.lost_ns, probe.lost_ns);
 	}
 }
+
+/* Two cores of a virtual machine may be near one another now and far apart a second later: it is looked at several times. */
+struct looks {
+	struct look {
+		double transfer_ns, stay;
+	} list[LOOKS];
+	unsigned count;
+	double lock_ns;
+};
 
 /* The calling thread is pinned in a child of its own, so that the process stays as it was. */
 static void *ask(void *context)
 {
-	struct machine_speed *ret = context;
+	struct looks *looks = context;
+	struct look *look = &looks->list[looks->count];
 	struct pair pair = { .mutex = PTHREAD_MUTEX_INITIALIZER, .is_contended = true };
 	pthread_t thread;
 	(void)sem_init(&pair.done, 0, 0); /* these arguments are valid */
 	if (pthread_create(&thread, NULL, answer, &pair) != 0)
 		return NULL;
 	pin_to(0);
-	double transfer_ns = swap_lines(&pair), stay = additions_of_a_stay(&pair, transfer_ns);
-	if (ret->transfer_ns <= 0 || transfer_ns < ret->transfer_ns) {
-		ret->transfer_ns = transfer_ns;
-		ret->stay = stay;
-	}
+	look->transfer_ns = swap_lines(&pair);
+	look->stay = additions_of_a_stay(&pair, look->transfer_ns);
+	looks->count++;
 	/* The other thread waits meanwhile: with one thread the C library leaves the atomics out. */
-	ret->lock_ns = least(ret->lock_ns, lock_ns(&pair.mutex));
+	looks->lock_ns = least(looks->lock_ns, lock_ns(&pair.mutex));
 	(void)sem_post(&pair.done); /* it cannot overflow */
 	(void)pthread_join(thread, NULL); /* it ends by itself */
 	(void)sem_destroy(&pair.done);
 	return NULL;
 }
 
-/* Two cores of a virtual machine may be near one another now and far apart a second later: it is done several times. */
-static void measure_pair(const struct machine *machine, struct machine_speed *ret)
+static void look_at_pair(const struct machine *machine, struct looks *looks)
 {
 	pthread_t thread;
-	if (machine->usable > 1 && pthread_create(&thread, NULL, ask, ret) == 0)
+	if (machine->usable > 1 && pthread_create(&thread, NULL, ask, looks) == 0)
 		(void)pthread_join(thread, NULL); /* it ends by itself */
 }
 
-static struct machine_speed measure_once(
-	const struct machine *machine, const struct memory_speed *levels)
+static int compare_looks(const void *a, const void *b)
 {
-	struct machine_speed speed = { .memory = *levels, .rounds = 1 };
-	measure_clock(&speed);
-	measure_pair(machine, &speed);
-	memory_rates_measure(machine, &speed.memory);
-	measure_pair(machine, &speed);
-	speed.front = front_speed_measure();
-	speed.locked_miss_ns = locked_miss_measure(machine->topology.l1d_bytes);
-	speed.sets = set_speed_measure();
-	measure_pair(machine, &speed);
+	const struct look *x = a, *y = b;
+	return (x->transfer_ns > y->transfer_ns) - (x->transfer_ns < y->transfer_ns);
+}
+
+static int measure_once(const struct machine *machine, struct machine_speed *ret, struct err *err)
+{
+	struct looks looks = { .count = 0 };
+	int code = memory_levels_measure(machine, &ret->memory, err);
+	if (code < 0)
+		return code;
+	measure_clock(ret);
+	look_at_pair(machine, &looks);
+	memory_rates_measure(machine, &ret->memory);
+	look_at_pair(machine, &looks);
+	ret->front = front_speed_measure();
+	ret->locked_miss_ns = locked_miss_measure(machine->topology.l1d_bytes);
+	ret->sets = set_speed_measure();
 	if (machine->usable > 1)
-		measure_wakes(&speed);
+		measure_wakes(ret);
 	for (int i = 0; i < WAKES; i++)
-		speed.switch_ns = least(speed.switch_ns, switch_probe_measure());
-	measure_pair(machine, &speed);
-	return speed;
+		ret->switch_ns = least(ret->switch_ns, switch_probe_measure());
+	look_at_pair(machine, &looks);
+	qsort(looks.list, looks.count, sizeof *looks.list, compare_looks);
+	ret->transfer_ns = looks.list[looks.count / 2].transfer_ns;
+	ret->stay = looks.list[looks.count / 2].stay;
+	ret->lock_ns = looks.lock_ns;
+	return 0;
 }
 
 /* Busy processors since `before` that were not busy with this process, whose time since then is own_ns. */
@@ -306,8 +312,7 @@ static double busy_others(const struct busy_ticks *before, double wall_ns, doubl
 }
 
 /* And what others did meanwhile. */
-static struct machine_speed measure_round(
-	const struct machine *machine, const struct memory_speed *levels)
+static int measure_round(const struct machine *machine, struct machine_speed *ret, struct err *err)
 {
 	AUTO(core_watch) struct core_watch *watch = core_watch_new();
 	struct busy_ticks before;
@@ -315,11 +320,11 @@ static struct machine_speed measure_round(
 		before = (struct busy_ticks){ 0 };
 	double began_ns = speed_now_ns();
 	uint64_t own_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
-	struct machine_speed speed = measure_once(machine, levels);
+	int code = measure_once(machine, ret, err);
 	own_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID) - own_ns;
-	speed.others = busy_others(&before, speed_now_ns() - began_ns, (double)own_ns);
-	speed.shared = core_watch_seen(watch).shared;
-	return speed;
+	ret->others = busy_others(&before, speed_now_ns() - began_ns, (double)own_ns);
+	ret->shared = core_watch_seen(watch).shared;
+	return code;
 }
 
 bool machine_speed_is_disturbed(const struct machine_speed *speed)
@@ -327,56 +332,20 @@ bool machine_speed_is_disturbed(const struct machine_speed *speed)
 	return speed->others > OTHERS_NOTABLE || speed->shared >= CORE_SHARING_NOTABLE;
 }
 
-struct machine_speed machine_speed_better(
-	const struct machine_speed *a, const struct machine_speed *b)
-{
-	bool is_first = a->others + a->shared <= b->others + b->shared;
-	struct machine_speed better = is_first ? *a : *b;
-	better.hz = most(a->hz, b->hz);
-	better.interrupted = fmin(a->interrupted, b->interrupted); /* 0 is a figure */
-	better.locked_miss_ns = least(a->locked_miss_ns, b->locked_miss_ns);
-	better.sets.first_ns = least(a->sets.first_ns, b->sets.first_ns);
-	better.sets.second_ns = least(a->sets.second_ns, b->sets.second_ns);
-	better.lock_ns = least(a->lock_ns, b->lock_ns);
-	bool is_nearer = a->transfer_ns == least(a->transfer_ns, b->transfer_ns);
-	better.transfer_ns = is_nearer ? a->transfer_ns : b->transfer_ns;
-	better.stay = is_nearer ? a->stay : b->stay;
-	better.wake_ns = least(a->wake_ns, b->wake_ns);
-	better.wake_cost_ns = least(a->wake_cost_ns, b->wake_cost_ns);
-	better.doze_ns = least(a->doze_ns, b->doze_ns);
-	better.switch_ns = least(a->switch_ns, b->switch_ns);
-	better.interrupt = interrupt_better(&a->interrupt, &b->interrupt);
-	struct memory_speed *memory = &better.memory;
-	for (unsigned i = 0; i < MEMORY_PAGED; i++) {
-		memory->paged[i].more_ns =
-			least(a->memory.paged[i].more_ns, b->memory.paged[i].more_ns);
-	}
-	memory->level_bytes_per_s = most(a->memory.level_bytes_per_s, b->memory.level_bytes_per_s);
-	memory->core_bytes_per_s = most(a->memory.core_bytes_per_s, b->memory.core_bytes_per_s);
-	memory->bytes_per_s = most(a->memory.bytes_per_s, b->memory.bytes_per_s);
-	memory->fault_ns = least(a->memory.fault_ns, b->memory.fault_ns);
-	better.front.mispredicted_ns = least(a->front.mispredicted_ns, b->front.mispredicted_ns);
-	better.rounds = a->rounds + b->rounds;
-	return better;
-}
-
 int machine_speed_measure(const struct machine *machine, struct machine_speed *ret, struct err *err)
 {
 	AUTO(core_watch) struct core_watch *watch = NULL;
 	if (!machine_shows_smt(&machine->topology))
 		watch = core_watch_new();
-	struct memory_speed levels = { 0 };
-	int code = memory_levels_measure(machine, &levels, err);
-	if (code < 0)
-		return code;
-	struct machine_speed speed = measure_round(machine, &levels);
-	while (speed.rounds < ROUNDS_MAX && machine_speed_is_disturbed(&speed)) {
-		struct machine_speed again = measure_round(machine, &levels);
-		speed = machine_speed_better(&speed, &again);
+	struct machine_speed rounds[MACHINE_ROUNDS] = { 0 };
+	for (unsigned i = 0; i < MACHINE_ROUNDS; i++) {
+		int code = measure_round(machine, &rounds[i], err);
+		if (code < 0)
+			return code;
 	}
+	*ret = machine_speed_settle(rounds, MACHINE_ROUNDS);
 	struct core_sharing seen = core_watch_seen(watch);
-	speed.sibling_busy = seen.shared >= CORE_SHARING_NOTABLE ? seen.taken : 0;
-	speed.start = start_probe_measure("/proc/self/exe"); /* which others would seem to do */
-	*ret = speed;
+	ret->sibling_busy = seen.shared >= CORE_SHARING_NOTABLE ? seen.taken : 0;
+	ret->start = start_probe_measure("/proc/self/exe"); /* which others would seem to do */
 	return 0;
 }

@@ -33,22 +33,23 @@ struct machine_speed {
 		doze_ns; /* wake_probe.h: until a thread that slept runs, what that costs its waker, how long one has to wait to sleep */
 	struct start_probe start; /* not of a round */
 	struct interrupt_probe interrupt;
-	struct halt_probe halt; /* of the quieter round */
-	/* Of the round that was disturbed least: */
+	struct halt_probe halt;
 	double others; /* processors that other work kept busy meanwhile; 0 where the system does not say */
 	double shared; /* how often the hidden other hardware threads of the cores were at work (core_watch.h): 0 .. 1 */
-	unsigned rounds;
 	double sibling_busy; /* core_sharing.taken, all the time: 0 where hardware threads are not hidden */
 };
 
 /* Others took so much that figures may be theirs. */
 bool machine_speed_is_disturbed(const struct machine_speed *speed);
 
-/* Two measurements of one machine: of each figure the one that others' work touched less, which only makes slower. */
-struct machine_speed machine_speed_better(
-	const struct machine_speed *a, const struct machine_speed *b);
+/*
+ * Of 1 to MACHINE_ROUNDS measurements of one machine, each figure where it was measured: what is the core's own, which others only make
+ * slower, the best; what programs get beside others, the middle. What is not of a round is the first one's.
+ */
+enum { MACHINE_ROUNDS = 3 };
+struct machine_speed machine_speed_settle(struct machine_speed *rounds, unsigned count);
 
-/* 0 or -ENOMEM. A thread that cannot be made only leaves out what it was for. */
+/* Some 20 s: MACHINE_ROUNDS of them. 0 or -ENOMEM. A thread that cannot be made only leaves out what it was for. */
 int machine_speed_measure(
 	const struct machine *machine, struct machine_speed *ret, struct err *err);
 

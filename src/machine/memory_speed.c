@@ -36,7 +36,7 @@ static const size_t ROOM_LEAST = (size_t)64 << 20, ROOM_MOST = (size_t)512 << 20
 static const double KIND_NS = 0.5e9; /* not longer for each kind, however busy the machine is */
 static const double NEAR_NS =
 	0.1e9; /* others are at work for some hundredths of a second at a time */
-static const double CURVE_NS = 2e9, LIFETIME_NS = 1e9;
+static const double CURVE_NS = 1e9, LIFETIME_NS = 0.5e9;
 static const double INTERRUPTED_NS = 0.2e6; /* less than a turn of another program */
 static const double READ_NS = 3e8;
 static const double waits_ns[] = { 0, 1e6, 1.6e6, 2.5e6, 4e6, 6.4e6, 10e6, 16e6, 25e6, 40e6, 64e6,

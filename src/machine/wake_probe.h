@@ -21,15 +21,15 @@ struct wake_probe wake_probe_measure(void);
 
 /* The same where the other processor has idled for long. 0: it does not halt, or nothing is known. Takes 0.2 s. */
 struct halt_probe {
-	uint32_t after_ns; /* that it has idled: within a third, as times were tried that double */
-	uint32_t cost_ns, latency_ns; /* as of wake_probe */
+	double after_ns; /* that it has idled: within a third, as times were tried that double */
+	double cost_ns, latency_ns; /* as of wake_probe */
 };
 struct halt_probe halt_probe_measure(void);
 
 /* Where another thread is at work there, which makes room for the woken one. Medians, ns; 0: nothing is known. Takes 20 ms. */
 struct interrupt_probe {
-	uint32_t cost_ns; /* that the waker is in the call */
-	uint32_t lost_ns; /* that the other thread loses, two switches included */
+	double cost_ns; /* that the waker is in the call */
+	double lost_ns; /* that the other thread loses, two switches included */
 };
 struct interrupt_probe interrupt_probe_measure(void);
 

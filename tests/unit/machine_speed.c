@@ -9,48 +9,68 @@
 #include <sched.h>
 #include <unistd.h>
 
-static void of_two_rounds_each_figure_is_the_better_one(void **state)
+/* What others only make slower, the best; what programs meet beside them, the middle. */
+static void of_several_rounds_each_figure_is_the_one_of_its_kind(void **state)
 {
 	(void)state;
-	const struct machine_speed a = { .hz = 3e9,
-		.locked_miss_ns = 2,
-		.lock_ns = 10,
-		.transfer_ns = 100,
-		.wake_ns = 0,
-		.switch_ns = 1500,
-		.interrupt = { .cost_ns = 9000, .lost_ns = 8000 },
-		.front = { .mispredicted_ns = 6, .line_ns = 0.1 },
-		.others = 0.5,
-		.rounds = 1,
-		.memory = { .core_bytes_per_s = 8e9, .fault_ns = 900, .paged = { { 64, 50 } } } };
-	const struct machine_speed b = { .hz = 2.9e9,
-		.locked_miss_ns = 3,
-		.lock_ns = 12,
-		.transfer_ns = 60,
-		.wake_ns = 3000,
-		.wake_cost_ns = 900,
-		.doze_ns = 200,
-		.switch_ns = 1400,
-		.interrupt = { .cost_ns = 0, .lost_ns = 7000 },
-		.front = { .mispredicted_ns = 5, .line_ns = 0.3 },
-		.others = 0.2,
-		.shared = 0.1,
-		.rounds = 2,
-		.memory = { .core_bytes_per_s = 9e9, .fault_ns = 0, .paged = { { 64, 60 } } } };
-	struct machine_speed better = machine_speed_better(&a, &b);
-	assert_true(better.hz == 3e9 && better.lock_ns == 10 && better.transfer_ns == 60);
-	assert_true(better.locked_miss_ns == 2);
-	assert_true(better.wake_ns == 3000 && better.wake_cost_ns == 900 &&
-		    better.doze_ns == 200); /* what was not measured is no better */
-	assert_true(better.switch_ns == 1400);
-	assert_int_equal(better.interrupt.cost_ns, 9000);
-	assert_int_equal(better.interrupt.lost_ns, 7000);
-	assert_true(better.memory.core_bytes_per_s == 9e9 && better.memory.fault_ns == 900);
-	assert_true(better.memory.paged[0].more_ns == 50);
-	/* Two loops fit one another: both are of the quieter round. */
-	assert_true(better.front.mispredicted_ns == 5 && better.front.line_ns == 0.3);
-	assert_true(better.others == 0.2 && better.shared == 0.1);
-	assert_int_equal(better.rounds, 3);
+	struct machine_speed rounds[] = {
+		{ .hz = 3e9,
+			.locked_miss_ns = 2,
+			.lock_ns = 10,
+			.transfer_ns = 100,
+			.stay = 50,
+			.switch_ns = 1500,
+			.interrupt = { .cost_ns = 9000, .lost_ns = 8000 },
+			.front = { .mispredicted_ns = 6, .line_ns = 0.1, .split_ns = 1 },
+			.others = 0.5,
+			.memory = { .levels = { .bytes = { 32, 64, 128 }, .memory_ns = 90 },
+				.core_bytes_per_s = 8e9,
+				.fault_ns = 900,
+				.lifetime_ns = 0,
+				.paged = { { 64, 50 }, { 32, 20 } } } },
+		{ .hz = 2.9e9,
+			.interrupted = 0.1,
+			.locked_miss_ns = 3,
+			.lock_ns = 12,
+			.transfer_ns = 60,
+			.stay = 20,
+			.wake_ns = 3000,
+			.switch_ns = 1400,
+			.front = { .mispredicted_ns = 5, .line_ns = 0.3, .split_ns = 2 },
+			.others = 0.2,
+			.shared = 0.1,
+			.memory = { .levels = { .bytes = { 32, 64, 100 }, .memory_ns = 80 },
+				.core_bytes_per_s = 9e9,
+				.lifetime_ns = 5e6,
+				.paged = { { 64, 60 }, { 32, 25 } } } },
+		{ .hz = 2.5e9,
+			.interrupted = 0.3,
+			.lock_ns = 11,
+			.transfer_ns = 70,
+			.stay = 30,
+			.wake_ns = 4000,
+			.interrupt = { .cost_ns = 7000 },
+			.front = { .mispredicted_ns = 7, .line_ns = 0.2, .split_ns = 3 },
+			.memory = { .levels = { .bytes = { 32, 64, 90 }, .memory_ns = 150 },
+				.core_bytes_per_s = 4e9,
+				.lifetime_ns = 0,
+				.paged = { { 64, 90 }, { 32, 22 } } } },
+	};
+	struct machine_speed speed = machine_speed_settle(rounds, 3);
+	assert_true(speed.hz == 2.9e9 && speed.interrupted == 0.1);
+	assert_true(speed.locked_miss_ns == 2 && speed.lock_ns == 10 && speed.switch_ns == 1400);
+	assert_true(speed.transfer_ns == 70 && speed.stay == 30); /* of one round */
+	assert_true(speed.wake_ns == 3000); /* what was not measured is no figure */
+	assert_true(speed.interrupt.cost_ns == 7000 && speed.interrupt.lost_ns == 8000);
+	assert_true(speed.front.mispredicted_ns == 5);
+	assert_true(speed.front.line_ns == 0.2 && speed.front.split_ns == 3); /* of one round */
+	assert_true(speed.others == 0.2 && speed.shared == 0);
+	assert_int_equal(speed.memory.levels.bytes[2], 100);
+	assert_true(speed.memory.levels.memory_ns == 90);
+	assert_true(speed.memory.core_bytes_per_s == 8e9 && speed.memory.fault_ns == 900);
+	assert_true(speed.memory.lifetime_ns == 0); /* twice longer than was waited for */
+	assert_true(speed.memory.paged[0].more_ns == 60 && speed.memory.paged[1].more_ns == 22);
+	assert_int_equal(speed.memory.paged[0].bytes, 64);
 }
 
 static void a_measurement_beside_others_is_disturbed(void **state)
@@ -118,7 +138,7 @@ static void starting_a_process_takes_its_time(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_two_rounds_each_figure_is_the_better_one),
+		cmocka_unit_test(of_several_rounds_each_figure_is_the_one_of_its_kind),
 		cmocka_unit_test(a_measurement_beside_others_is_disturbed),
 		cmocka_unit_test(a_locked_operation_that_misses_takes_less_than_memory),
 		cmocka_unit_test(bandwidth_is_measured_at_real_time_priority_too),
