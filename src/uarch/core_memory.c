@@ -48,9 +48,9 @@ static void set_gaps(struct core_memory *memory, struct core_service *service)
 	uint32_t distance = processor->prefetch_distance ? processor->prefetch_distance : 1;
 	service->stream_gap = latency / distance;
 	service->level_gap = room ? latency / room : 0;
-	if (service->component == CORE_MEMORY)
+	if (service->component == CORE_MEMORY || service->component == CORE_COHERENCE)
 		measured = gap_of(processor, processor->core_bytes_per_s);
-	else if (service->component != CORE_COHERENCE)
+	else
 		measured = gap_of(processor, processor->levels[service->missed].bytes_per_s);
 	if (measured > 0) {
 		service->level_gap = measured;
@@ -434,8 +434,18 @@ static int64_t next_turn(
 	return ++shared->served > stay ? shared->fill + 1 : 0;
 }
 
+/* A store to a line that was read from another core, which keeps a copy until it is told. */
+static int64_t own_line(struct core_memory *memory, struct core_line *line, int64_t start)
+{
+	if (line->is_copy)
+		line->owned = fetch(memory, &memory->services[CORE_FROM_CORE],
+			line->fill > start ? line->fill : start);
+	line->is_copy = false;
+	return line->owned;
+}
+
 int64_t core_memory_access(struct core_memory *memory, const struct core_access *access,
-	int64_t start, enum core_component *ret_component)
+	bool for_store, int64_t start, enum core_component *ret_component)
 {
 	struct core_line *line = &memory->lines[access->line];
 	uint32_t s = service_of(memory, access);
@@ -445,16 +455,19 @@ int64_t core_memory_access(struct core_memory *memory, const struct core_access 
 		s = CORE_FROM_CORE;
 	if (s < memory->service_count) {
 		const struct core_service *service = &memory->services[s];
-		bool is_ahead = access->is_stream && memory->processor->prefetch == PREFETCH_STRIDE;
-		if (s == CORE_FROM_CORE)
+		bool is_ahead = access->is_stream && turn == 0 &&
+				memory->processor->prefetch == PREFETCH_STRIDE;
+		if (is_ahead)
+			line->fill = fetch_stream(memory, access, s, start);
+		else if (s == CORE_FROM_CORE)
 			fetch_shared(memory, access, service, start, turn > 0 ? turn : start, line);
 		else
-			line->fill = is_ahead ? fetch_stream(memory, access, s, start)
-					      : fetch(memory, service, start);
+			line->fill = fetch(memory, service, start);
 		if (service->set_gap > 0)
 			line->fill = fill_set(memory, access, service, line->fill);
 		line->latency = service->latency;
 		line->component = service->component;
+		line->is_copy = s == CORE_FROM_CORE && !for_store;
 		memory->lines_fetched += s == CORE_FROM_MEMORY;
 	}
 	int64_t hit = start + memory->hit_latency, fill = line->fill;
@@ -463,6 +476,8 @@ int64_t core_memory_access(struct core_memory *memory, const struct core_access 
 		fill = start < line->asked ? 0 : fill;
 	else if (fill > start + line->latency && s == memory->service_count)
 		fill = start + line->latency;
+	if (for_store && own_line(memory, line, start) > fill)
+		fill = line->owned;
 	*ret_component = fill > hit ? line->component : CORE_BASE;
 	return fill > hit ? fill : hit;
 }

@@ -45,7 +45,9 @@ struct core_thresholds {
 struct core_line {
 	int64_t fill, latency;
 	int64_t asked; /* if others write it: before, it was here */
+	int64_t owned; /* when no other core had it any more */
 	enum core_component component;
+	bool is_copy; /* another core has it, too */
 };
 
 /* A line that other cores write: when it was asked for the last time, and came. */
@@ -121,8 +123,11 @@ int64_t core_memory_translate(struct core_memory *memory, const struct core_acce
 /* A load got its data from a store that has not left: if others have the line, the next access has to ask for it. */
 void core_memory_skip(struct core_memory *memory, const struct core_access *access, int64_t start);
 
-/* When an access that starts at `start` has its line; *ret_component: who it waits for, CORE_BASE on a hit. */
+/*
+ * When an access that starts at `start` has its line, for a store alone: other cores' copies are gone. *ret_component: who it waits for,
+ * CORE_BASE on a hit.
+ */
 int64_t core_memory_access(struct core_memory *memory, const struct core_access *access,
-	int64_t start, enum core_component *ret_component);
+	bool for_store, int64_t start, enum core_component *ret_component);
 
 #endif

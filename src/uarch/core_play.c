@@ -190,7 +190,7 @@ static int64_t execute_serial(struct core *core, const struct core_uop *uop,
 	if (access && core_memory_is_taken(&core->memory, access, asked, ready))
 		asked = ready;
 	if (access)
-		line = core_memory_access(&core->memory, access, asked, &component);
+		line = core_memory_access(&core->memory, access, true, asked, &component);
 	int64_t longer = 0;
 	if (component != CORE_BASE && uop->unit == CODE_ATOMIC)
 		longer = core->processor.locked_miss;
@@ -237,7 +237,7 @@ static int64_t load(struct core *core, const struct core_access *access, int64_t
 	enum core_component line = CORE_BASE;
 	int64_t asks = core->asks_at < at ? core->asks_at : at;
 	int64_t translated = core_memory_translate(&core->memory, access, asks, ret_component);
-	int64_t done = core_memory_access(&core->memory, access, translated, &line);
+	int64_t done = core_memory_access(&core->memory, access, false, translated, &line);
 	if (line != CORE_BASE && done - translated > translated - asks)
 		*ret_component = line;
 	core->came_at = done;
@@ -332,7 +332,7 @@ static int64_t commit(struct core *core, int64_t dispatched, enum core_component
 static int64_t drain(struct core *core, const struct core_access *access, int64_t committed)
 {
 	enum core_component component = CORE_BASE;
-	int64_t line = core_memory_access(&core->memory, access, committed, &component);
+	int64_t line = core_memory_access(&core->memory, access, true, committed, &component);
 	bool is_beside = core->processor.store_lines > 1 || access->line == core->drained_line;
 	bool joins = core->stores_in_pairs && !core->is_pair && is_beside;
 	int64_t next = core->drained_at + !joins;

@@ -71,6 +71,27 @@ static void not_if_the_wrong_path_has_another_address(void **state)
 	assert_true(cpi_of(&script, &processor) < 0.25 * before);
 }
 
+/* Every other round has a further branch, on what has been loaded, that the wrong path does not have. */
+static void what_one_has_asked_for_another_does_not_take_back(void **state)
+{
+	(void)state;
+	struct script script = load_and_branch();
+	script.codes[2] = (struct code){ .class = CODE_BRANCH, .reads = BIT(0) };
+	for (unsigned i = 0; i < OPS; i++) {
+		static const uint32_t codes[] = { 0, 1, 0, 1, 2 };
+		script.ops[i] = (struct micro_op){ .code = codes[i % 5],
+			.taken = i % 5 == 1 || (i % 5 == 4 && i % 2),
+			.address =
+				codes[i % 5] == 0 ? LINE * (1 + (uint64_t)i * 7919 % 65536) : 0 };
+	}
+	struct processor processor = eight_wide();
+	assert_true(cpi_of(&script, &processor) > 2. / 5 * MEMORY);
+	processor.detours = 1;
+	/* Of five operations two loads, as hits, and three branches with their refills. */
+	double rounds = 2. / 5 * processor.rob, refills = 3. * (FRONT_END + 2) + 2 * 4;
+	assert_near(cpi_of(&script, &processor), refills / 5 + 2. / 5 * MEMORY / rounds, 0.15);
+}
+
 /* The branch goes one way only: nothing is known of the other. */
 static void nothing_is_made_up(void **state)
 {
@@ -113,6 +134,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loads_behind_are_done_early),
 		cmocka_unit_test(not_if_the_wrong_path_has_another_address),
+		cmocka_unit_test(what_one_has_asked_for_another_does_not_take_back),
 		cmocka_unit_test(nothing_is_made_up),
 		cmocka_unit_test(calls_come_back),
 	};

@@ -134,6 +134,61 @@ static void a_store_that_waits_for_its_line_gives_its_data_to_loads(void **state
 	assert_near(result.cpi, 10 / 2., 0.05);
 }
 
+static struct script loads_and_stores(unsigned stores)
+{
+	struct script script = { .codes = { { .class = CODE_MOVE,
+						    .flags = CODE_LOAD,
+						    .data_bytes = 8,
+						    .address_reads = BIT(1),
+						    .writes = BIT(1) },
+					 { .class = CODE_MOVE,
+						 .flags = CODE_STORE,
+						 .data_bytes = 8,
+						 .reads = BIT(2) } } };
+	repeat(&script, 1 + stores);
+	return script;
+}
+
+/* Others have written all of it. */
+static void lines_of_another_core_in_order_are_fetched_ahead(void **state)
+{
+	(void)state;
+	enum { DISTANCE = 10 };
+	struct script script = loads_and_stores(0);
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = LINE * (1 + (uint64_t)i);
+	struct processor processor = eight_wide();
+	processor.transfer_ns = TRANSFER;
+	processor.prefetch_distance = DISTANCE;
+	const struct core_odds odds = { .beyond = { 1, 1, 0 }, .transfer = 1 };
+	assert_near(play(&script, &processor, (struct core_input){ 0 }, odds).cpi, TRANSFER, 0.05);
+	processor.prefetch = PREFETCH_STRIDE;
+	assert_near(play(&script, &processor, (struct core_input){ 0 }, odds).cpi,
+		(double)TRANSFER / DISTANCE, 0.05);
+}
+
+/* Who has read a line asks again to write it; who has written it has it. */
+static void a_line_that_was_read_is_taken_from_the_other_core_to_be_written(void **state)
+{
+	(void)state;
+	enum { QUEUE = 4 };
+	struct script script = loads_and_stores(1);
+	script.codes[0].address_reads = BIT(3);
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = LINE * (1 + (uint64_t)(i / 2) * 7919 % 65536);
+	struct processor processor = eight_wide();
+	processor.transfer_ns = TRANSFER;
+	processor.store_queue = QUEUE;
+	const struct core_odds odds = { .beyond = { 1, 1, 0 }, .transfer = 1 };
+	double read = play(&script, &processor, (struct core_input){ 0 }, odds).cpi;
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].code = i % 2 ? 0 : 1;
+	double written = play(&script, &processor, (struct core_input){ 0 }, odds).cpi;
+	assert_near(written, (double)TRANSFER / QUEUE / 2, 0.05);
+	/* Loads of the next ones come ahead of stores. */
+	assert_true(read > 1.5 * written && read < 2.1 * written);
+}
+
 /* Others have written the line before each trace touches it ten times, and not while it does: it goes there and back once. */
 static void a_line_that_is_used_for_a_while_comes_once(void **state)
 {
@@ -183,6 +238,8 @@ int main(void)
 		cmocka_unit_test(a_store_queue_hides_what_fits_into_it_while_the_line_is_away),
 		cmocka_unit_test(an_atomic_operation_on_a_shared_line_waits_for_it),
 		cmocka_unit_test(a_store_that_waits_for_its_line_gives_its_data_to_loads),
+		cmocka_unit_test(lines_of_another_core_in_order_are_fetched_ahead),
+		cmocka_unit_test(a_line_that_was_read_is_taken_from_the_other_core_to_be_written),
 		cmocka_unit_test(a_line_that_is_used_for_a_while_comes_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
