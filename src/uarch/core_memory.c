@@ -434,6 +434,13 @@ static int64_t next_turn(
 	return ++shared->served > stay ? shared->fill + 1 : 0;
 }
 
+/* Used again and again, by others, too: such a line goes by the stores that wait for it (fetch_shared()). */
+static bool is_fought_for(struct core_memory *memory, const struct core_access *access)
+{
+	const struct core_shared *shared = find_shared(memory, access);
+	return shared && shared->interval > 0;
+}
+
 /* A store to a line that was read from another core, which keeps a copy until it is told. */
 static int64_t own_line(struct core_memory *memory, struct core_line *line, int64_t start)
 {
@@ -467,7 +474,7 @@ int64_t core_memory_access(struct core_memory *memory, const struct core_access 
 			line->fill = fill_set(memory, access, service, line->fill);
 		line->latency = service->latency;
 		line->component = service->component;
-		line->is_copy = s == CORE_FROM_CORE && !for_store;
+		line->is_copy = s == CORE_FROM_CORE && !for_store && !is_fought_for(memory, access);
 		memory->lines_fetched += s == CORE_FROM_MEMORY;
 	}
 	int64_t hit = start + memory->hit_latency, fill = line->fill;
