@@ -270,7 +270,8 @@ static bool is_changed(const struct core_astray *astray, uint16_t operand)
 static int64_t issue(const struct core_astray *astray, uint32_t width, const struct core_uop *uop,
 	uint32_t index, const uint16_t *operands, const int64_t *done)
 {
-	if (left_behind(astray, width, index) == 0 || uop->flags & CORE_SERIAL)
+	if (left_behind(astray, width, index) == 0 ||
+		(uop->flags & CORE_SERIAL && uop->unit != CODE_ATOMIC))
 		return INT64_MAX;
 	int64_t at = comes_at(astray, width, index) + 1;
 	for (unsigned i = 0; i < uop->operand_count; i++) {

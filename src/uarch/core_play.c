@@ -178,9 +178,9 @@ static int64_t execute_serial(struct core *core, const struct core_uop *uop,
 {
 	enum core_component component = CORE_BASE;
 	enum core_component translation = CORE_BASE;
-	int64_t asked = ready, line = 0;
+	int64_t asked = core->asks_at < ready ? core->asks_at : ready, line = 0;
 	if (access)
-		asked = core_memory_translate(&core->memory, access, ready, &translation);
+		asked = core_memory_translate(&core->memory, access, asked, &translation);
 	if (core->commit_at > ready)
 		ready = core->commit_at;
 	if (core->drained_at > ready) {

@@ -41,6 +41,19 @@ static void loads_behind_are_done_early(void **state)
 	assert_true(cpi > MEMORY / 8. / 2 && cpi < (round + MEMORY / 8.) / 2);
 }
 
+/* A locked operation is done in its turn only, but its line has been asked for. */
+static void lines_of_locked_operations_are_asked_for(void **state)
+{
+	(void)state;
+	struct script script = load_and_branch();
+	script.codes[0].class = CODE_ATOMIC;
+	script.codes[0].flags = CODE_LOAD | CODE_STORE;
+	struct processor processor = eight_wide();
+	assert_true(cpi_of(&script, &processor) > MEMORY / 2.);
+	processor.detours = 1;
+	assert_true(cpi_of(&script, &processor) < MEMORY / 4.);
+}
+
 /* Between the branch and where both ways meet, one of them has an addition. */
 static struct script branch_over_addition(uint64_t address_reads)
 {
@@ -133,6 +146,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loads_behind_are_done_early),
+		cmocka_unit_test(lines_of_locked_operations_are_asked_for),
 		cmocka_unit_test(not_if_the_wrong_path_has_another_address),
 		cmocka_unit_test(what_one_has_asked_for_another_does_not_take_back),
 		cmocka_unit_test(nothing_is_made_up),
