@@ -401,6 +401,8 @@ int doctor_measure_machine(const struct machine *machine, const char *path, stru
 	struct machine_speed speed = { 0 };
 	int code = machine_load(told.base, &processor, err);
 	if (code == 0)
+		fprintf(stderr, "Measuring in %d rounds, some 20 s.\n", MACHINE_ROUNDS);
+	if (code == 0)
 		code = machine_speed_measure(machine, &speed, err);
 	if (code < 0)
 		return code;

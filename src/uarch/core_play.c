@@ -381,11 +381,12 @@ static void note_astray(struct core *core, const struct core_uop *uop,
 {
 	for (unsigned i = 0; i < CORE_ASTRAYS; i++) {
 		struct core_astray *astray = &core->astrays.list[i];
-		if (astray->is_on)
-			astray->early[index] =
-				astray->issued == INT64_MAX
-					? INT64_MAX
-					: early_result(core, uop, access, unit, astray->issued);
+		int64_t early = INT64_MAX;
+		if (!astray->is_on)
+			continue;
+		if (astray->issued < INT64_MAX && !(uop->flags & CORE_SERIAL))
+			early = early_result(core, uop, access, unit, astray->issued);
+		astray->early[index] = early;
 	}
 }
 

@@ -52,6 +52,9 @@ static void lines_of_locked_operations_are_asked_for(void **state)
 	assert_true(cpi_of(&script, &processor) > MEMORY / 2.);
 	processor.detours = 1;
 	assert_true(cpi_of(&script, &processor) < MEMORY / 4.);
+	/* Where it leads nobody knows before. */
+	script.codes[0].address_reads = BIT(0);
+	assert_true(cpi_of(&script, &processor) > MEMORY / 2.);
 }
 
 /* Between the branch and where both ways meet, one of them has an addition. */
