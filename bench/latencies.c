@@ -55,6 +55,11 @@ LOOP(plain_load, THREES, "mov (%%rsi), %%rax")
 LOOP(plain_store, THREES, "mov %%rax, (%%rsi)")
 LOOP(vector_load, THREES, "movups (%%rsi), %%xmm0")
 LOOP(vector_store, THREES, "movups %%xmm0, (%%rsi)")
+LOOP(two_vector_loads, THREES,
+	"movsd (%%rsi), %%xmm0\nmovsd 64(%%rsi), %%xmm1\nmov 128(%%rsi), %%rax\nmov 192(%%rsi), "
+	"%%rax")
+LOOP(one_vector_load, THREES,
+	"movsd (%%rsi), %%xmm0\nmov 64(%%rsi), %%rax\nmov 128(%%rsi), %%rax\nmov 192(%%rsi), %%rax")
 LOOP(locked_add, THREES, "lock addq $1, (%%rsi)")
 LOOP(fence, THREES, "mfence")
 LOOP(memory_add, "xor %%edi, %%edi", "addq $1, (%%rsi, %%rdi, 8)")
@@ -137,6 +142,8 @@ int main(void)
 		{ "store", plain_store },
 		{ "load of a vector", vector_load },
 		{ "store of a vector", vector_store },
+		{ "two loads of vectors and two others", two_vector_loads },
+		{ "one and three", one_vector_load },
 		{ "atomic", locked_add },
 		{ "fence", fence },
 		{ "add to memory: chain", memory_add },

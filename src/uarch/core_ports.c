@@ -103,7 +103,10 @@ void core_ports_start(
 		uint32_t mask = ports_of(processor, u);
 		*unit = (struct core_port_unit){ .interval = 1,
 			.by_queue = !ports->sees_all || is_memory(u) || is_vector(u) };
-		uint32_t blocks = u < CODE_CLASSES && mask ? processor->units[u].blocks : 0;
+		unit->blocks_full = u == CORE_VECTOR_LOADS;
+		uint32_t blocks = unit->blocks_full          ? processor->vector_load_blocks
+				  : u < CODE_CLASSES && mask ? processor->units[u].blocks
+							     : 0;
 		for (unsigned p = 0; p < PORTS; p++) {
 			unit->ports |= (uint64_t)(mask >> p & 1) << rank[p];
 			unit->blocks |= (uint64_t)(blocks >> p & 1) << rank[p];
@@ -202,7 +205,7 @@ void core_ports_advance(struct core_ports *ports, int64_t now)
 		if (ports->binds)
 			release_bound(ports, ports->taken[t & MASK] & UINT32_MAX);
 		ports->taken[t & MASK] = 0;
-		ports->has_blocked[t & MASK] = false;
+		ports->has_blocked[t & MASK] = 0;
 	}
 	ports->now = now;
 	if (ports->vector_at < now)
@@ -344,9 +347,11 @@ static int64_t book_any(struct core_ports *ports, struct core_port_unit *unit, i
 static void block(struct core_ports *ports, const struct core_port_unit *unit, int64_t at)
 {
 	struct core_port_unit blocked = { .ports = unit->blocks, .interval = 1 };
-	if (!unit->blocks || ports->has_blocked[at & MASK] || at + 1 >= ports->now + CORE_RING)
+	if (!unit->blocks || ports->has_blocked[at & MASK] & unit->blocks ||
+		at + 1 >= ports->now + CORE_RING ||
+		(unit->blocks_full && unit->ports & ~ports->taken[at & MASK]))
 		return;
-	ports->has_blocked[at & MASK] = true;
+	ports->has_blocked[at & MASK] |= unit->blocks;
 	(void)book_any(ports, &blocked, at);
 }
 

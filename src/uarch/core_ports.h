@@ -23,8 +23,9 @@ enum { CORE_RING = 4096, CORE_FAR_MAX = 8192, CORE_ISSUE_QUEUES = 3, CORE_BOUND_
 
 struct core_port_unit {
 	uint64_t ports; /* in order of how little others need them; 0: needs none */
-	uint64_t blocks; /* likewise: struct unit's */
+	uint64_t blocks; /* likewise: struct unit's, or vector_load_blocks */
 	uint32_t interval;
+	bool blocks_full; /* only where all of its ports start something */
 	bool by_queue; /* renaming looks at what waits, not at what it did of late */
 	int64_t full_from, full_to; /* cycles in which all its ports are taken */
 };
@@ -57,7 +58,8 @@ struct core_ports {
 	uint32_t far_count; /* issue behind the ring's end, where ports are plenty */
 	int64_t far_least;
 	uint64_t taken[CORE_RING];
-	bool has_blocked[CORE_RING]; /* what starts there has kept a port from starting anything */
+	uint64_t has_blocked
+		[CORE_RING]; /* ports of which one was kept by what starts there from starting anything */
 	uint16_t issued[CORE_RING][CORE_ISSUE_QUEUES];
 	int64_t far[CORE_FAR_MAX]; /* cycle * CORE_ISSUE_QUEUES + queue */
 };

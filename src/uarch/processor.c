@@ -254,6 +254,7 @@ void processor_write(const struct processor *processor, FILE *out)
 	fputs("\n", out);
 	write_own_ports("vector_load_ports", processor->vector_load_ports, out);
 	write_own_ports("vector_store_ports", processor->vector_store_ports, out);
+	write_own_ports("vector_load_blocks", processor->vector_load_blocks, out);
 	write_own_ports("compare_ports", processor->compare_ports, out);
 	write_units(processor, out);
 	for (size_t i = 1; i < MACHINE_SECTIONS; i++)

@@ -162,6 +162,8 @@ struct processor {
 	uint32_t vector_load_ports,
 		vector_store_ports; /* the same of vector registers; 0: as the others */
 	uint32_t
+		vector_load_blocks; /* of these one starts nothing in a cycle in which all vector_load_ports do; 0: all may */
+	uint32_t
 		compare_ports; /* of a compare that is one with its branch; 0: those of the branch */
 	uint32_t vector_load; /* cycles that a load of a vector register takes longer */
 	uint32_t

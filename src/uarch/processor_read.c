@@ -266,6 +266,7 @@ static int read_parts(const struct reading *g)
 		{ "store_ports", true, &g->processor->store_ports },
 		{ "vector_load_ports", false, &g->processor->vector_load_ports },
 		{ "vector_store_ports", false, &g->processor->vector_store_ports },
+		{ "vector_load_blocks", false, &g->processor->vector_load_blocks },
 		{ "compare_ports", false, &g->processor->compare_ports },
 	};
 	for (size_t i = 0; code == 0 && i < ARRAY_SIZE(ports); i++)

@@ -107,6 +107,33 @@ static void loads_of_vectors_have_their_own_ports_and_latency(void **state)
 	assert_near(play_hits(&script, &processor).cpi, (4 + 3 + 1) / 2., 0.01);
 }
 
+/* Four loads of which so many are of vectors, on four ports, two of them for vectors. */
+static double four_loads(unsigned vectors, uint32_t blocks)
+{
+	struct script script = {
+		.codes = { { .class = CODE_MOVE, .flags = CODE_LOAD, .writes = BIT(1) },
+			{ .class = CODE_MOVE,
+				.flags = CODE_LOAD,
+				.writes = BIT(CODE_REGISTER_VECTOR) } }
+	};
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i] = (struct micro_op){ .code = i % 4 < vectors, .address = 4096 };
+	struct processor processor = eight_wide();
+	processor.load_ports = 15;
+	processor.vector_load_ports = 3;
+	processor.vector_load_blocks = blocks;
+	return 4 * play_hits(&script, &processor).cpi;
+}
+
+static void two_loads_of_vectors_leave_place_for_one_other(void **state)
+{
+	(void)state;
+	assert_near(four_loads(2, 0), 1, 0.02);
+	assert_near(four_loads(1, 12), 1, 0.02);
+	double both = four_loads(2, 12);
+	assert_true(both > 1.15 && both < 1.4);
+}
+
 static void stores_of_vectors_have_their_own_ports(void **state)
 {
 	(void)state;
@@ -209,6 +236,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_bound_spreads_over_ports),
 		cmocka_unit_test(loads_of_vectors_have_their_own_ports_and_latency),
+		cmocka_unit_test(two_loads_of_vectors_leave_place_for_one_other),
 		cmocka_unit_test(stores_of_vectors_have_their_own_ports),
 		cmocka_unit_test(what_is_bound_together_does_not_meet),
 		cmocka_unit_test(operations_go_where_the_fewest_went_of_late),

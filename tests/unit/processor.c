@@ -73,6 +73,7 @@ static void what_is_left_out_of_the_finer_figures_is_as_the_coarser(void **state
 	AUTO_RELEASE(processor) struct processor finer = { 0 };
 	AUTO_FREE char *coarse = changed("divide:", "fp_divide:");
 	AUTO_FREE char *fine = changed("units:\n", "vector_load_ports: [1]\nvector_load: 2\n"
+						   "vector_load_blocks: [0]\n"
 						   "locked_miss: 5\n"
 						   "compare_ports: [0]\nunits:\n"
 						   "  fp_divide: { interval: 5 }\n"
@@ -85,6 +86,7 @@ static void what_is_left_out_of_the_finer_figures_is_as_the_coarser(void **state
 	assert_int_equal(finer.units[CODE_FP_ROOT].interval, 9);
 	assert_int_equal(finer.units[CODE_FP_ROOT_SINGLE].interval, 5);
 	assert_int_equal(finer.vector_load_ports, 2);
+	assert_int_equal(finer.vector_load_blocks, 1);
 	assert_int_equal(finer.compare_ports, 1);
 	assert_int_equal(finer.vector_load, 2);
 	assert_int_equal(p.locked_miss, 0);
