@@ -47,7 +47,7 @@ bool machine_speed_is_disturbed(const struct machine_speed *speed);
  * slower, the best; what programs get beside others, the middle. What is not of a round is the first one's.
  */
 enum { MACHINE_ROUNDS = 3 };
-struct machine_speed machine_speed_settle(struct machine_speed *rounds, unsigned count);
+struct machine_speed machine_speed_settle(const struct machine_speed *rounds, unsigned count);
 
 /* Some 20 s: MACHINE_ROUNDS of them. 0 or -ENOMEM. A thread that cannot be made only leaves out what it was for. */
 int machine_speed_measure(

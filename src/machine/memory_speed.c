@@ -42,6 +42,21 @@ static const double READ_NS = 3e8;
 static const double waits_ns[] = { 0, 1e6, 1.6e6, 2.5e6, 4e6, 6.4e6, 10e6, 16e6, 25e6, 40e6, 64e6,
 	100e6, 160e6 };
 
+/* A ring of all numbers below `count` in random order (Sattolo). */
+static void shuffle(uint32_t *order, size_t count, uint64_t seed)
+{
+	struct rng rng;
+	rng_init(&rng, seed);
+	for (size_t i = 0; i < count; i++)
+		order[i] = (uint32_t)i;
+	for (size_t i = count; i-- > 1;) {
+		size_t other = rng_below(&rng, i);
+		uint32_t kept = order[i];
+		order[i] = order[other];
+		order[other] = kept;
+	}
+}
+
 /*
  * Of lines that no cache has, however large: taken out of all of them first, one in each kilobyte, so that who fetches neighbours
  * brings none of the others, and in so few pages that any TLB has them. 0: cannot be said.
@@ -49,41 +64,29 @@ static const double waits_ns[] = { 0, 1e6, 1.6e6, 2.5e6, 4e6, 6.4e6, 10e6, 16e6,
 static double memory_ns(const struct room *room, uint64_t *state)
 {
 	static uint32_t order[ROOM_STEPS];
-	struct rng rng;
-	rng_init(&rng, (*state)++);
+	uint64_t at = *state;
+	shuffle(order, ROOM_STEPS, (*state)++);
 	for (uint32_t i = 0; i < ROOM_STEPS; i++) {
-		uint32_t other = (uint32_t)rng_below(&rng, i + 1);
-		order[i] = order[other];
-		order[other] = i * (FAR_BYTES / ROOM_LINE) +
-			       (uint32_t)rng_below(&rng, FAR_BYTES / ROOM_LINE);
-	}
-	for (uint32_t i = 0; i < ROOM_STEPS; i++)
+		size_t line = room_next(&at, FAR_BYTES / ROOM_LINE) / ROOM_LINE;
+		order[i] = order[i] * (FAR_BYTES / ROOM_LINE) + (uint32_t)line;
 		if (!room_flush(room->at + (size_t)order[i] * ROOM_LINE))
 			return 0;
+	}
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	uint64_t at = 0;
 	double began_ns = speed_now_ns();
+	at = 0;
 	for (uint32_t i = 0; i < ROOM_STEPS; i++)
 		at = *(volatile uint64_t *)(void *)(room->at + (size_t)order[i] * ROOM_LINE + at);
 	return (speed_now_ns() - began_ns) / ROOM_STEPS;
 }
 
-/* A ring of all lines in random order (Sattolo): nothing but the loads. */
+/* A ring of all lines in random order: nothing but the loads. */
 static double chase_ns(const struct room *room, size_t bytes)
 {
 	enum { LINES_MAX = 65536 };
 	static uint32_t order[LINES_MAX];
 	size_t lines = bytes / ROOM_LINE < LINES_MAX ? bytes / ROOM_LINE : LINES_MAX;
-	struct rng rng;
-	rng_init(&rng, 1);
-	for (size_t i = 0; i < lines; i++)
-		order[i] = (uint32_t)i;
-	for (size_t i = lines; i-- > 1;) {
-		size_t other = rng_below(&rng, i);
-		uint32_t kept = order[i];
-		order[i] = order[other];
-		order[other] = kept;
-	}
+	shuffle(order, lines, 1);
 	for (size_t i = 0; i < lines; i++)
 		*(void **)(void *)(room->at + (size_t)order[i] * ROOM_LINE) =
 			room->at + (size_t)order[(i + 1) % lines] * ROOM_LINE;

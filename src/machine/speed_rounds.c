@@ -58,9 +58,14 @@ static const struct {
 
 static_assert(MEMORY_PAGED == 2 && MEMORY_LEVELS == 3, "each has its line");
 
-static double *figure_of(struct machine_speed *speed, size_t at)
+static double figure_of(const struct machine_speed *speed, size_t at)
 {
-	return (double *)(void *)((char *)speed + at);
+	return *(const double *)(const void *)((const char *)speed + at);
+}
+
+static void set_figure(struct machine_speed *speed, size_t at, double value)
+{
+	*(double *)(void *)((char *)speed + at) = value;
 }
 
 /* In order; of an even number the lower of the two in the middle, which was measured. */
@@ -71,12 +76,13 @@ static double pick(double *values, unsigned count, enum kind kind)
 	return isfinite(value) ? value : 0;
 }
 
-static double settle_figure(struct machine_speed *rounds, unsigned count, size_t at, enum kind kind)
+static double settle_figure(
+	const struct machine_speed *rounds, unsigned count, size_t at, enum kind kind)
 {
 	double values[MACHINE_ROUNDS];
 	unsigned known = 0;
 	for (unsigned i = 0; i < count; i++) {
-		double value = *figure_of(&rounds[i], at);
+		double value = figure_of(&rounds[i], at);
 		if (value == 0 && kind == OR_ENDLESS)
 			value = INFINITY;
 		if (value > 0 || kind == OR_NONE)
@@ -94,16 +100,17 @@ static uint64_t settle_bytes(const struct machine_speed *rounds, unsigned count,
 }
 
 /* The round that has the middle of a figure, for what belongs to it. */
-static const struct machine_speed *round_of(struct machine_speed *rounds, unsigned count, size_t at)
+static const struct machine_speed *round_of(
+	const struct machine_speed *rounds, unsigned count, size_t at)
 {
 	double value = settle_figure(rounds, count, at, BESIDE_OTHERS);
 	unsigned i = 0;
-	while (i + 1 < count && *figure_of(&rounds[i], at) != value)
+	while (i + 1 < count && figure_of(&rounds[i], at) != value)
 		i++;
 	return &rounds[i];
 }
 
-struct machine_speed machine_speed_settle(struct machine_speed *rounds, unsigned count)
+struct machine_speed machine_speed_settle(const struct machine_speed *rounds, unsigned count)
 {
 	struct machine_speed speed = rounds[0];
 	const struct machine_speed *pair = round_of(rounds, count, AT(transfer_ns));
@@ -113,7 +120,7 @@ struct machine_speed machine_speed_settle(struct machine_speed *rounds, unsigned
 	for (unsigned level = 0; level < MEMORY_LEVELS; level++)
 		speed.memory.levels.bytes[level] = settle_bytes(rounds, count, level);
 	for (size_t i = 0; i < ARRAY_SIZE(figures); i++)
-		*figure_of(&speed, figures[i].at) =
-			settle_figure(rounds, count, figures[i].at, figures[i].kind);
+		set_figure(&speed, figures[i].at,
+			settle_figure(rounds, count, figures[i].at, figures[i].kind));
 	return speed;
 }

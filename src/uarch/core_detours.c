@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "uarch/core_detours.h"
 
+#include "base/mem.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -220,6 +222,23 @@ static void go_on(struct core_astray *astray, const struct core_detour *detour, 
 	astray->lag += (int64_t)index + detour->delay - detour->resume;
 	astray->detour = detour;
 	add_changed(astray, detour);
+}
+
+int core_astrays_make_room(struct core_astrays *astrays, size_t count)
+{
+	int rc = 0;
+	for (unsigned i = 0; rc == 0 && i < CORE_ASTRAYS; i++) {
+		struct core_astray *astray = &astrays->list[i];
+		rc = mem_grow(
+			&astray->early, &astray->early_capacity, count, sizeof(*astray->early));
+	}
+	return rc;
+}
+
+void core_astrays_release(struct core_astrays *astrays)
+{
+	for (unsigned i = 0; i < CORE_ASTRAYS; i++)
+		free(astrays->list[i].early);
 }
 
 void core_astrays_end(struct core_astrays *astrays)

@@ -67,6 +67,7 @@ struct core_astray {
 	int64_t issued; /* when it issued the micro-operation at hand; INT64_MAX: it did not */
 	int64_t *
 		early; /* by index into done[], behind the branch: when a result was there; INT64_MAX: never */
+	size_t early_capacity;
 };
 
 /*
@@ -78,6 +79,10 @@ struct core_astrays {
 	struct core_astray list[CORE_ASTRAYS];
 	uint32_t width; /* of dispatch */
 };
+
+/* Before results of traces with indices below `count` into done[]: room for those of each. 0 or -ENOMEM. */
+int core_astrays_make_room(struct core_astrays *astrays, size_t count);
+void core_astrays_release(struct core_astrays *astrays);
 
 /* A trace begins, which none has seen anything of. */
 void core_astrays_end(struct core_astrays *astrays);

@@ -27,7 +27,7 @@ struct core {
 	int64_t *left; /* of stores, like done[]: when they have gone to the first level */
 	/* Like done[]: when one whose operands were there as it was dispatched would be done if no port were taken; else 0. */
 	int64_t *foreseen;
-	size_t done_capacity, left_capacity, foreseen_capacity, early_capacities[CORE_ASTRAYS];
+	size_t done_capacity, left_capacity, foreseen_capacity;
 	int64_t registers[CORE_REGISTERS], left_registers[CORE_REGISTERS];
 	int64_t issued_at; /* the youngest that has issued, where that is in order */
 	int64_t dispatch_at, commit_at, drained_at, accesses_after;
@@ -111,8 +111,7 @@ void core_free(struct core *core)
 	queue_release(&core->window);
 	queue_release(&core->loads);
 	queue_release(&core->stores);
-	for (unsigned i = 0; i < CORE_ASTRAYS; i++)
-		free(core->astrays.list[i].early);
+	core_astrays_release(&core->astrays);
 	free(core->done);
 	free(core->left);
 	free(core->foreseen);
@@ -514,9 +513,8 @@ static int start_class(struct core *core, const struct core_program *program,
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(results); i++)
 		rc = mem_grow(results[i].list, results[i].capacity,
 			CORE_REGISTERS + program->uops_max, sizeof(**results[i].list));
-	for (size_t i = 0; rc == 0 && i < CORE_ASTRAYS; i++)
-		rc = mem_grow(&core->astrays.list[i].early, &core->early_capacities[i],
-			CORE_REGISTERS + program->uops_max, sizeof(*core->astrays.list[i].early));
+	if (rc == 0)
+		rc = core_astrays_make_room(&core->astrays, CORE_REGISTERS + program->uops_max);
 	if (rc != 0)
 		return rc;
 	core_ports_start(&core->ports, &core->processor, class->units);

@@ -13,7 +13,7 @@
 static void of_several_rounds_each_figure_is_the_one_of_its_kind(void **state)
 {
 	(void)state;
-	struct machine_speed rounds[] = {
+	const struct machine_speed rounds[] = {
 		{ .hz = 3e9,
 			.locked_miss_ns = 2,
 			.lock_ns = 10,
