@@ -349,16 +349,6 @@ static int set_source(const struct machine *machine, const struct machine_speed 
 	return 0;
 }
 
-static int write_machine(const struct processor *p, const char *path, struct err *err)
-{
-	AUTO_RELEASE(outfile) struct outfile out = { 0 };
-	int code = outfile_open(&out, path, err);
-	if (code < 0)
-		return code;
-	processor_write(p, out.file);
-	return outfile_commit(&out, err);
-}
-
 static void print_line(const char *head, const char *text)
 {
 	AUTO_RELEASE(strbuf) struct strbuf line = { 0 }, wrapped = { 0 };
@@ -397,9 +387,12 @@ static void print(
 int doctor_measure_machine(const struct machine *machine, const char *path, struct err *err)
 {
 	AUTO_RELEASE(processor) struct processor processor = { 0 };
+	AUTO_RELEASE(outfile) struct outfile out = { 0 };
 	struct told told = { .base = nearest(machine) };
 	struct machine_speed speed = { 0 };
 	int code = machine_load(told.base, &processor, err);
+	if (code == 0)
+		code = outfile_open(&out, path, err); /* before it measures in vain */
 	if (code == 0)
 		fprintf(stderr, "Measuring in %d rounds, some 20 s.\n", MACHINE_ROUNDS);
 	if (code == 0)
@@ -409,8 +402,10 @@ int doctor_measure_machine(const struct machine *machine, const char *path, stru
 	if (fill(machine, &speed, &told, &processor) < 0 ||
 		set_source(machine, &speed, &told, &processor) < 0)
 		code = err_set(err, -ENOMEM, "out of memory");
-	if (code == 0)
-		code = write_machine(&processor, path, err);
+	if (code == 0) {
+		processor_write(&processor, out.file);
+		code = outfile_commit(&out, err);
+	}
 	if (code == 0)
 		print(&told, machine, &speed);
 	strbuf_release(&told.measured);
