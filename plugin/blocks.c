@@ -9,6 +9,7 @@
 
 #include "code_class.h"
 #include "decode.h"
+#include "groups.h"
 #include "hash.h"
 #include "line_set.h"
 #include "out.h"
@@ -26,11 +27,11 @@ enum {
 	INSTRUCTION_MAX = 15,
 	LINE_BITS = 6,
 	PAGE = 4096,
-	BLOCK_MAX = 512, /* the emulator's own limit */
 };
 
 struct code_entry {
 	struct raw_code code;
+	struct decoded_address operand;
 	uint8_t bytes[16]; /* as the emulator gives them */
 	uint8_t size; /* of those */
 	uint32_t next; /* index + 1 with the same hash */
@@ -126,17 +127,18 @@ static bool is_code(const struct code_entry *entry, const struct qemu_plugin_ins
 	       memcmp(entry->bytes, qemu_plugin_insn_data(insn), size) == 0;
 }
 
-static void decode_instruction(const struct qemu_plugin_insn *insn, struct raw_code *ret)
+static void decode_instruction(const struct qemu_plugin_insn *insn, struct code_entry *ret)
 {
 	uint64_t address = qemu_plugin_insn_vaddr(insn);
 	const void *bytes = qemu_plugin_insn_data(insn);
 	size_t size = qemu_plugin_insn_size(insn);
-	if (decode(address, bytes, size, ret))
+	decode_address(address, bytes, size, &ret->operand);
+	if (decode(address, bytes, size, &ret->code))
 		return;
 	/* QEMU 7.2 leaves out parts of what is on two pages: the program's memory has them. */
 	const void *memory = qemu_plugin_insn_haddr(insn);
 	bool is_cut = address % PAGE > PAGE - INSTRUCTION_MAX && memory;
-	if (!is_cut || !decode(address, memory, INSTRUCTION_MAX, ret))
+	if (!is_cut || !decode(address, memory, INSTRUCTION_MAX, &ret->code))
 		undecoded++;
 }
 
@@ -164,7 +166,7 @@ static uint32_t find_code(const struct qemu_plugin_insn *insn)
 		(!*chunk && !(*chunk = calloc(CHUNK, sizeof(**chunk)))))
 		return UINT32_MAX;
 	struct code_entry *entry = code_at(index);
-	decode_instruction(insn, &entry->code);
+	decode_instruction(insn, entry);
 	memcpy(entry->bytes, qemu_plugin_insn_data(insn), size);
 	entry->size = (uint8_t)size;
 	entry->next = *head;
@@ -191,24 +193,12 @@ static void count_code(struct block *block, const struct raw_code *code)
 	block->accesses += !is_string && has_operand(code);
 }
 
-/* Where a conditional jump may go; 0: the instruction is none. */
-static uint64_t branch_target(const struct qemu_plugin_insn *insn)
-{
-	const uint8_t *bytes = qemu_plugin_insn_data(insn);
-	size_t size = qemu_plugin_insn_size(insn);
-	uint64_t end = qemu_plugin_insn_vaddr(insn) + size;
-	int32_t far = 0;
-	if (size == 2 && bytes[0] >> 4 == 7)
-		return end + (uint64_t)(int8_t)bytes[1];
-	if (size != 6 || bytes[0] != 0x0f || bytes[1] >> 4 != 8)
-		return 0;
-	memcpy(&far, bytes + 2, sizeof(far));
-	return end + (uint64_t)far;
-}
-
 static bool fill_block(struct block *block, const struct qemu_plugin_tb *tb)
 {
+	const struct decoded_address *operands[BLOCK_PLACES];
 	block->count = (uint32_t)qemu_plugin_tb_n_insns(tb);
+	if (block->count > BLOCK_PLACES)
+		return false;
 	block->places = calloc(block->count, sizeof(*block->places));
 	if (!block->places)
 		return false;
@@ -219,16 +209,14 @@ static bool fill_block(struct block *block, const struct qemu_plugin_tb *tb)
 			return false;
 		block->places[i] =
 			(struct place){ block, code, (uint16_t)i, (uint16_t)block->accesses };
+		operands[i] = &code_at(code)->operand;
 		count_code(block, blocks_code(code));
 	}
+	groups_find(block, operands);
 	const struct raw_code *last = blocks_code(block->places[block->count - 1].code);
 	block->end = last->address + last->bytes;
 	block->first_line = block->address >> LINE_BITS;
 	block->last_line = (block->end - 1) >> LINE_BITS;
-	block->loops = !block->has_string && branch_target(qemu_plugin_tb_get_insn(
-						     tb, block->count - 1)) == block->address;
-	bool is_plain = block->first_line == block->last_line && !block->loops;
-	block->only_line = is_plain ? block->first_line : UINT64_MAX - 1;
 	block->line_words[0] = (uint8_t)(block->first_line / 64 % BLOCK_FILTER_WORDS);
 	block->line_words[1] = (uint8_t)(block->last_line / 64 % BLOCK_FILTER_WORDS);
 	for (uint64_t line = block->first_line; line <= block->last_line; line++) {
@@ -236,10 +224,11 @@ static bool fill_block(struct block *block, const struct qemu_plugin_tb *tb)
 		block->line_masks[line / 64 != block->first_line / 64] |= UINT64_C(1)
 									  << (line % 64);
 	}
+	bool is_plain = block->first_line == block->last_line && !block->new_lines;
+	block->only_line = is_plain ? block->first_line : UINT64_MAX - 1;
 	block->ends_in_branch = last->class == CODE_BRANCH;
 	block->ends_in_jump = last->class == CODE_JUMP && last->flags & CODE_INDIRECT &&
 			      !(last->flags & CODE_RETURN);
-	block->is_rare = block->has_string || block->new_lines;
 	block->is_string = block->count == 1 && code_is_string(last->class);
 	return true;
 }
@@ -265,8 +254,8 @@ void blocks_write_all(void)
 static void write_block(const struct block *block)
 {
 	struct trace_block head = { block->id, block->count };
-	uint32_t codes[BLOCK_MAX];
-	if (block->count > BLOCK_MAX)
+	uint32_t codes[BLOCK_PLACES];
+	if (block->count > BLOCK_PLACES)
 		return;
 	for (uint32_t i = 0; i < block->count; i++)
 		codes[i] = block->places[i].code;

@@ -22,34 +22,41 @@ enum { LANE_PARTS = RAW_MIX / 8 };
 /* Of filters of lines of instructions: each has 64 lines beside one another. */
 enum { BLOCK_FILTER_WORDS = 64 };
 
-/* An instruction in a block. */
+enum { BLOCK_PLACES = 512 /* the emulator's own limit */, PLACE_NONE = UINT16_MAX };
+
+/* An instruction in a block, and the group (groups.h) of its access. */
 struct place {
 	struct block *block;
 	uint32_t code;
 	uint16_t index; /* in the block */
 	uint16_t access; /* memory operands before it in the block */
+	uint16_t leader; /* place that the emulator tells the address of */
+	uint16_t next; /* place that is executed next of the group; PLACE_NONE: none */
+	int16_t delta; /* its address less that of the leader */
+	/* Of a leader: the first of the group, how far below and above its own the addresses are. */
+	uint16_t first;
+	int16_t low, high;
 };
 
+/* First two lines of memory with what each execution needs. */
 struct block {
 	lanes counts[LANE_PARTS];
-	uint64_t address, end; /* of the code */
+	uint32_t count; /* instructions */
+	uint32_t accesses; /* memory operands, without those of string instructions */
 	uint64_t first_line, last_line; /* of instructions */
-	/* The same, if all are in one; of other blocks, and those that loop, UINT64_MAX - 1. */
+	/* The same, if all are in one and that was fetched before; else UINT64_MAX - 1. */
 	uint64_t only_line;
 	uint64_t line_masks[2]; /* their bits in two words of a filter (fetch.h) */
 	uint8_t line_words[2];
-	uint32_t count; /* instructions */
-	uint32_t accesses; /* memory operands, without those of string instructions */
+	uint64_t address, end; /* of the code */
 	uint32_t id;
 	uint16_t new_lines; /* that no block before had; 0 once that has been counted */
 	bool ends_in_branch; /* conditional */
 	bool ends_in_jump; /* whose target is predicted: indirect, and no return */
-	bool loops; /* its last instruction may jump to its first */
 	bool has_string; /* one of its instructions is a string instruction */
-	bool is_rare; /* has_string, or new_lines */
 	bool is_string; /* a string instruction, alone: executed again for each element */
 	struct place *places;
-};
+} __attribute__((aligned(64)));
 
 /* Before all others. */
 extern const struct block blocks_none;

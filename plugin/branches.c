@@ -7,6 +7,7 @@
 #include "jumps.h"
 #include "out.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,12 @@ struct history {
 	uint8_t kib;
 };
 
+/*
+ * Windows of all threads. A thread is slower in one, and others wait for it (pace.h): who could have opened one, too, does so
+ * now.
+ */
+static atomic_uint windows_opened;
+
 static const struct history histories[RAW_HISTORIES] = RAW_HISTORY_TABLE;
 
 struct pattern {
@@ -63,6 +70,8 @@ struct branches {
 	uint64_t outcomes; /* in the table */
 	struct jumps jumps;
 	uint64_t warm_end, window_end, next_window; /* instructions of the thread */
+	uint64_t joins_from; /* the same: when a window is opened because another thread does */
+	uint32_t opened; /* windows of all threads, when it last looked */
 	bool in_window, is_warming;
 	double weight; /* of the window: as long as what it stands for, over its own length */
 };
@@ -243,11 +252,11 @@ static bool is_warming(const struct vcpu *vcpu)
 	return vcpu->thread->branches->is_warming && vcpu->sum->outcomes >= FIRST_OUTCOMES;
 }
 
-static void follow_jump(struct vcpu *vcpu, const struct block *next)
+static void follow_jump(struct vcpu *vcpu, const struct block *block, const struct block *next)
 {
 	struct sum *sum = vcpu->sum;
 	struct jump_foretold foretold =
-		jumps_follow(&vcpu->thread->branches->jumps, vcpu->previous->end, next->address);
+		jumps_follow(&vcpu->thread->branches->jumps, block->end, next->address);
 	if (is_warming(vcpu))
 		return;
 	sum->jumps++;
@@ -256,36 +265,91 @@ static void follow_jump(struct vcpu *vcpu, const struct block *next)
 		sum->missed_halves[RAW_PATH_TARGET + i] += foretold.by_path[i] ? 0 : 2;
 }
 
-void branches_block(struct vcpu *vcpu, const struct block *next)
+/* Patterns are all over a table that is larger than caches: their places are asked for AHEAD outcomes before they are visited. */
+enum { AHEAD = 8 };
+
+struct outcome {
+	uint64_t keys[RAW_PATTERNS];
+	uint32_t code;
+	bool is_taken;
+};
+
+struct outcomes {
+	struct outcome ring[AHEAD];
+	uint32_t added, visited;
+};
+
+static void ask_for(const struct branches *branches, const struct outcome *outcome)
 {
-	const struct block *previous = vcpu->previous;
+	for (unsigned i = 0; branches->table && i < RAW_PATTERNS; i++)
+		__builtin_prefetch(
+			&branches->table[hash_bits(outcome->keys[i] + 1, branches->bits)], 1);
+}
+
+static void visit_next(struct vcpu *vcpu, struct outcomes *outcomes)
+{
 	struct branches *branches = vcpu->thread->branches;
-	if (previous->ends_in_jump)
-		follow_jump(vcpu, next);
-	if (next->address != previous->end)
-		jumps_take(&branches->jumps, next->address);
-	if (!previous->ends_in_branch || !make_room(vcpu->thread))
+	const struct outcome *outcome = &outcomes->ring[outcomes->visited++ % AHEAD];
+	unsigned halves[RAW_PATTERNS];
+	if (!make_room(vcpu->thread))
 		return;
-	uint32_t code = previous->places[previous->count - 1].code;
+	for (unsigned i = 0; i < RAW_PATTERNS; i++)
+		halves[i] = visit(branches, outcome->keys[i], outcome->is_taken);
+	foresight_choose(
+		&branches->local[outcome->code].foresight, halves, vcpu->sum->missed_halves);
+	branches->outcomes++;
+	vcpu->sum->looked++;
+}
+
+static void add_outcome(
+	struct vcpu *vcpu, struct outcomes *outcomes, uint32_t code, uint64_t past, bool is_taken)
+{
+	struct branches *branches = vcpu->thread->branches;
+	if (outcomes->added - outcomes->visited == AHEAD)
+		visit_next(vcpu, outcomes);
+	struct outcome *outcome = &outcomes->ring[outcomes->added++ % AHEAD];
+	outcome->code = code;
+	outcome->is_taken = is_taken;
+	for (unsigned i = 0; i < RAW_PATTERNS; i++)
+		outcome->keys[i] = pattern_key(
+			vcpu->sum, code, i, histories[i].is_local ? past : branches->global);
+	ask_for(branches, outcome);
+	vcpu->sum->outcomes++;
+}
+
+static void follow_branch(
+	struct vcpu *vcpu, struct outcomes *outcomes, const struct block *block, bool is_taken)
+{
+	struct branches *branches = vcpu->thread->branches;
+	uint32_t code = block->places[block->count - 1].code;
 	struct branch *branch = find_branch(branches, code);
 	if (!branch)
 		return;
-	bool is_taken = next->address != previous->end;
-	if (branches->known >= LONGEST_HISTORY && !is_warming(vcpu)) {
-		unsigned halves[RAW_PATTERNS];
-		for (unsigned i = 0; i < RAW_PATTERNS; i++) {
-			uint64_t past = histories[i].is_local ? branch->past : branches->global;
-			halves[i] =
-				visit(branches, pattern_key(vcpu->sum, code, i, past), is_taken);
-		}
-		foresight_choose(&branch->foresight, halves, vcpu->sum->missed_halves);
-		branches->outcomes++;
-		vcpu->sum->outcomes++;
-		vcpu->sum->looked++;
-	}
+	if (branches->known >= LONGEST_HISTORY && !is_warming(vcpu))
+		add_outcome(vcpu, outcomes, code, branch->past, is_taken);
 	branches->known++;
 	branches->global = branches->global << 1 | is_taken;
 	branch->past = branch->past << 1 | is_taken;
+}
+
+void branches_follow(struct vcpu *vcpu, struct block *const *begin, struct block *const *end)
+{
+	struct branches *branches = vcpu->thread->branches;
+	struct outcomes outcomes = { .added = 0 };
+	const struct block *block = vcpu->previous;
+	for (struct block *const *at = begin; at < end; at++) {
+		const struct block *next = *at;
+		bool is_taken = next->address != block->end;
+		if (block->ends_in_jump)
+			follow_jump(vcpu, block, next);
+		if (is_taken)
+			jumps_take(&branches->jumps, next->address);
+		if (block->ends_in_branch)
+			follow_branch(vcpu, &outcomes, block, is_taken);
+		block = next;
+	}
+	while (outcomes.visited < outcomes.added)
+		visit_next(vcpu, &outcomes);
 }
 
 static void set_window(struct vcpu *vcpu, bool is_open)
@@ -317,7 +381,8 @@ static void open_window(struct thread *thread, uint64_t now)
 	branches->warm_end = now + (branches->window_end > 0 ? WARM_UP : 0);
 	branches->weight = 1 + (double)(branches->warm_end - branches->window_end) / (double)window;
 	branches->window_end = branches->warm_end + window;
-	branches->next_window = branches->window_end + gap / 2 + thread_random(thread) % gap;
+	branches->joins_from = branches->window_end + gap / 2;
+	branches->next_window = branches->joins_from + thread_random(thread) % gap;
 }
 
 uint64_t branches_look(struct vcpu *vcpu)
@@ -329,8 +394,14 @@ uint64_t branches_look(struct vcpu *vcpu)
 	struct branches *branches = thread->branches;
 	if (branches->in_window != (now < branches->window_end))
 		weigh(thread);
-	if (now >= branches->next_window)
+	uint32_t opened = atomic_load_explicit(&windows_opened, memory_order_relaxed);
+	bool joins = opened != branches->opened && now >= branches->joins_from;
+	if (now >= branches->next_window || joins) {
 		open_window(thread, now);
+		if (!joins)
+			opened = atomic_fetch_add(&windows_opened, 1) + 1;
+	}
+	branches->opened = opened;
 	branches->in_window = now < branches->window_end;
 	branches->is_warming = now < branches->warm_end;
 	set_window(vcpu, branches->in_window || vcpu->sum->outcomes < FIRST_OUTCOMES);

@@ -11,8 +11,8 @@
 /* Instructions until the thread is to be looked at again; opens and closes windows. After vcpu_settle(). */
 uint64_t branches_look(struct vcpu *vcpu);
 
-/* `next` is executed after vcpu->previous, in mode VCPU_BRANCHES. */
-void branches_block(struct vcpu *vcpu, const struct block *next);
+/* These blocks are executed after vcpu->previous, in mode VCPU_BRANCHES. */
+void branches_follow(struct vcpu *vcpu, struct block *const *begin, struct block *const *end);
 
 /* Writes the sums of what was seen, if there is enough of it or at the end, and begins anew. */
 void branches_write(struct thread *thread, bool is_end);

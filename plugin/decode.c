@@ -463,3 +463,99 @@ bool decode(uint64_t address, const void *bytes, size_t size, struct raw_code *r
 	}
 	return true;
 }
+
+static uint8_t register_of(ZydisRegister reg)
+{
+	int bit = register_bit(reg);
+	return bit >= 0 && bit < DECODED_REGISTERS ? (uint8_t)bit : DECODED_NONE;
+}
+
+static void add_address(uint64_t address, const ZydisDecodedInstruction *insn,
+	const ZydisDecodedOperand *operand, struct decoded_address *ret)
+{
+	const ZydisDecodedOperandMem *memory = &operand->mem;
+	bool is_relative = memory->base == ZYDIS_REGISTER_RIP;
+	ret->base = register_of(memory->base);
+	ret->index = register_of(memory->index);
+	ret->scale = memory->scale;
+	ret->segment = memory->segment == ZYDIS_REGISTER_FS   ? 1
+		       : memory->segment == ZYDIS_REGISTER_GS ? 2
+							      : 0;
+	ret->displacement = memory->disp.value;
+	if (is_relative)
+		ret->displacement += (int64_t)address + insn->length;
+	ret->is_known =
+		memory->type == ZYDIS_MEMOP_TYPE_MEM && insn->address_width == 64 &&
+		(is_relative || memory->base == ZYDIS_REGISTER_NONE || ret->base != DECODED_NONE) &&
+		(memory->index == ZYDIS_REGISTER_NONE || ret->index != DECODED_NONE);
+}
+
+static void add_move(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands,
+	struct decoded_address *ret)
+{
+	const ZydisDecodedOperand *from = &operands[1];
+	bool is_sum = insn->mnemonic == ZYDIS_MNEMONIC_ADD || insn->mnemonic == ZYDIS_MNEMONIC_SUB;
+	if (operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+		ZydisRegisterGetClass(operands[0].reg.value) != ZYDIS_REGCLASS_GPR64)
+		return;
+	bool is_moved = true;
+	if (is_sum && from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+		ret->move = insn->mnemonic == ZYDIS_MNEMONIC_ADD ? from->imm.value.s
+								 : -from->imm.value.s;
+	else if (insn->mnemonic == ZYDIS_MNEMONIC_INC || insn->mnemonic == ZYDIS_MNEMONIC_DEC)
+		ret->move = insn->mnemonic == ZYDIS_MNEMONIC_INC ? 1 : -1;
+	else if (insn->mnemonic == ZYDIS_MNEMONIC_LEA && from->mem.base == operands[0].reg.value &&
+		 insn->address_width == 64 && from->mem.index == ZYDIS_REGISTER_NONE)
+		ret->move = from->mem.disp.value;
+	else
+		is_moved = false;
+	if (is_moved)
+		ret->moved = register_of(operands[0].reg.value);
+}
+
+/* A push is to below the stack pointer, which comes down to it; a pop the reverse. */
+static void add_stack(const ZydisDecodedInstruction *insn, unsigned operands_in_memory,
+	const ZydisDecodedOperand *memory, struct decoded_address *ret)
+{
+	bool is_push =
+		insn->mnemonic == ZYDIS_MNEMONIC_PUSH || insn->mnemonic == ZYDIS_MNEMONIC_CALL;
+	bool is_pop = insn->mnemonic == ZYDIS_MNEMONIC_POP || insn->mnemonic == ZYDIS_MNEMONIC_RET;
+	if (!is_push && !is_pop)
+		return;
+	ret->is_known = operands_in_memory == 1 && memory->size == 64 &&
+			memory->mem.base == ZYDIS_REGISTER_RSP;
+	ret->base = register_of(ZYDIS_REGISTER_RSP);
+	ret->displacement = is_push ? -8 : 0;
+	if (!ret->is_known)
+		return;
+	ret->moved = ret->base;
+	ret->move = is_push ? -8 : 8;
+}
+
+void decode_address(
+	uint64_t address, const void *bytes, size_t size, struct decoded_address *ret_address)
+{
+	*ret_address = (struct decoded_address){
+		.base = DECODED_NONE, .index = DECODED_NONE, .moved = DECODED_NONE
+	};
+	ZydisDecoder decoder;
+	ZydisDecodedInstruction insn;
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	if (!ZYAN_SUCCESS(
+		    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
+		!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &insn, operands)))
+		return;
+	const ZydisDecodedOperand *memory = NULL;
+	unsigned in_memory = 0;
+	for (int i = 0; i < insn.operand_count; i++) {
+		if (operands[i].type != ZYDIS_OPERAND_TYPE_MEMORY)
+			continue;
+		memory = &operands[i];
+		in_memory++;
+	}
+	if (in_memory == 1)
+		add_address(address, &insn, memory, ret_address);
+	add_move(&insn, operands, ret_address);
+	if (memory)
+		add_stack(&insn, in_memory, memory, ret_address);
+}

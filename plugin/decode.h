@@ -12,4 +12,21 @@
  * bytes, if it is unknown. */
 bool decode(uint64_t address, const void *bytes, size_t size, struct raw_code *ret_code);
 
+enum {
+	DECODED_REGISTERS = 16,
+	DECODED_NONE = 16
+}; /* general registers, as bits of masks; none of them */
+
+/* What an instruction's address is made of, and what is known of the registers after it: enough to tell other addresses from. */
+struct decoded_address {
+	bool is_known; /* it has one memory operand, of which all of this is true */
+	uint8_t base, index, scale, segment; /* registers; segment: 0: the usual one */
+	uint8_t moved; /* register to which a constant is added, else not written */
+	int64_t displacement, move;
+};
+
+/* Of an instruction that decode() knows. */
+void decode_address(
+	uint64_t address, const void *bytes, size_t size, struct decoded_address *ret_address);
+
 #endif

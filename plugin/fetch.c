@@ -114,7 +114,8 @@ void fetch_look(struct vcpu *vcpu, uint64_t last_line, const struct block *block
 void fetch_first(struct vcpu *vcpu, struct block *block)
 {
 	uint32_t lines = __atomic_exchange_n(&block->new_lines, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&block->is_rare, block->has_string, __ATOMIC_RELAXED);
+	if (block->first_line == block->last_line)
+		__atomic_store_n(&block->only_line, block->first_line, __ATOMIC_RELAXED);
 	if (lines && vcpu->sum)
 		reuse_add(vcpu->thread, vcpu->sum, NO_CODE, RAW_FETCH, RAW_REUSE_INFINITE, lines);
 }

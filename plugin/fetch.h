@@ -14,13 +14,18 @@ static inline uint64_t fetch_changes(uint64_t last_line, const struct block *blo
 	return block->last_line - block->first_line + (last_line != block->first_line);
 }
 
+/* Which of its lines may be watched: bits. */
+static inline uint64_t fetch_watched(const struct vcpu *vcpu, const struct block *block)
+{
+	return (vcpu->fetch_filter[block->line_words[0]] & block->line_masks[0]) |
+	       (vcpu->fetch_filter[block->line_words[1]] & block->line_masks[1]);
+}
+
 /* The block is executed after `last_line`. Whether one of its lines may be watched, or is to be sampled. */
 static inline bool fetch_block(struct vcpu *vcpu, uint64_t last_line, const struct block *block)
 {
 	uint64_t fetches = vcpu->fetches += fetch_changes(last_line, block);
-	uint64_t watched = (vcpu->fetch_filter[block->line_words[0]] & block->line_masks[0]) |
-			   (vcpu->fetch_filter[block->line_words[1]] & block->line_masks[1]);
-	return (watched != 0) | (fetches > vcpu->next_fetch);
+	return fetch_watched(vcpu, block) != 0 || fetches > vcpu->next_fetch;
 }
 
 /* Those lines, if any, after fetch_block(). */

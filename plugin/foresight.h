@@ -14,7 +14,10 @@
 
 #include <stdbool.h>
 
-enum { FORESIGHT_MEMORY = 64 }; /* outcomes over which a choice forgets */
+enum {
+	FORESIGHT_MEMORY = 64, /* outcomes over which a choice forgets */
+	FORESIGHT_ONE = 1 << 16, /* half a miss */
+};
 
 /* Counter: 0 to 3, from 2 on it says taken; before its first visit anything. Half misses. */
 static inline unsigned foresight_count(uint32_t visits, unsigned *counter, bool is_taken)
@@ -33,7 +36,7 @@ static inline unsigned foresight_count(uint32_t visits, unsigned *counter, bool 
 
 /* Of a branch: by history, how much its counters missed of late. Zeroed at first. */
 struct foresight {
-	float missed[RAW_PATTERNS];
+	int32_t missed[RAW_PATTERNS];
 };
 
 static inline unsigned foresight_better(const struct foresight *branch, unsigned best, unsigned i)
@@ -57,7 +60,8 @@ static inline void foresight_choose(
 	ret[RAW_FAR_CHOICE] += halves[best];
 	for (unsigned i = 0; i < RAW_PATTERNS; i++) {
 		ret[i] += halves[i];
-		branch->missed[i] += ((float)halves[i] - branch->missed[i]) / FORESIGHT_MEMORY;
+		branch->missed[i] +=
+			((int32_t)halves[i] * FORESIGHT_ONE - branch->missed[i]) / FORESIGHT_MEMORY;
 	}
 }
 

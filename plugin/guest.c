@@ -5,6 +5,7 @@
 #include "out.h"
 #include "pace.h"
 #include "pages.h"
+#include "pending.h"
 #include "preload/kernel_clock.h"
 #include "record.h"
 #include "reuse.h"
@@ -95,6 +96,7 @@ void guest_add_vcpu(unsigned index)
 	vcpu->index = (uint16_t)index;
 	vcpu->slot = &vcpu->own;
 	vcpu->previous = &blocks_none;
+	pending_forget(vcpu);
 	if (page) /* the program's recorder will say when to begin */
 		vcpu->own.stretch = PROFILE_NOT_COUNTED;
 	vcpu->mode = VCPU_UNSTARTED;
@@ -141,6 +143,7 @@ static void end_thread(struct vcpu *vcpu)
 	vcpu->thread = NULL;
 	vcpu->sum = NULL;
 	vcpu->mode = VCPU_IGNORED;
+	pending_forget(vcpu);
 }
 
 void guest_end_thread(struct vcpu *vcpu)
@@ -163,7 +166,7 @@ static void forget_process(unsigned index)
 		vcpu_table[i].thread = NULL;
 		vcpu_table[i].sum = NULL;
 		vcpu_table[i].mode = VCPU_IGNORED;
-		vcpu_table[i].loop = NULL;
+		pending_forget(&vcpu_table[i]);
 		vcpu_look_no_more(&vcpu_table[i], LOOKS_RECORDER | LOOKS_SAMPLER);
 		vcpu_table[i].next_access = vcpu_table[i].next_fetch = UINT64_MAX;
 	}

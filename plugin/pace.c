@@ -20,7 +20,7 @@ enum {
 	PACE_TURN = 10000,
 	/* A turn takes ten microseconds or more; a pause takes far longer than it should where waking up is slow. */
 	BRIEF_NS = 50000,
-	BRIEF_PAUSES = 32, /* of the processor, between two looks at the other one's line */
+	BRIEF_PAUSES = 100, /* of the processor, between two looks at the other one's line */
 	PAUSE_NS = 20000,
 	STUCK_NS = 20000000, /* so long without progress is not waited for, */
 	CROWDED_NS = 500000000, /* or so long where it only has no core */
@@ -312,23 +312,31 @@ static void relax(void)
 #endif
 }
 
-/* Whether it has moved soon, as one that has a core does. */
-static bool moves_soon(const struct vcpu *other, uint64_t progress)
+/*
+ * Whether it comes to where it is not waited for, as one that has a core does; false once it does not move any more. Each look
+ * takes its progress' line from it, so that there are pauses in between.
+ */
+static bool moves_soon(const struct vcpu *other, uint64_t progress, uint64_t mine)
 {
 	uint64_t until = kernel_clock_ns(CLOCK_MONOTONIC) + BRIEF_NS;
-	while (progress_of(other) == progress && runs(other, progress)) {
-		if (kernel_clock_ns(CLOCK_MONOTONIC) >= until)
-			return false;
+	while (is_behind(progress + PACE_TURN / 2, mine) && runs(other, progress)) {
 		relax();
+		uint64_t before = progress;
+		progress = progress_of(other);
+		uint64_t now = kernel_clock_ns(CLOCK_MONOTONIC);
+		if (progress != before)
+			until = now + BRIEF_NS;
+		else if (now >= until)
+			return false;
 	}
 	return true;
 }
 
 /* Until it has moved; or it does not. Where all have a core, sleep would take longer than a turn. */
-static void wait_for(const struct vcpu *other, uint64_t progress, bool has_core)
+static void wait_for(const struct vcpu *other, uint64_t progress, uint64_t mine, bool has_core)
 {
 	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
-	if (has_core && moves_soon(other, progress))
+	if (has_core && moves_soon(other, progress, mine))
 		return;
 	uint64_t now = kernel_clock_ns(CLOCK_MONOTONIC);
 	struct wait wait = { now, now + STUCK_NS, now + SPIN_LOOK_NS, 0 };
@@ -354,7 +362,7 @@ uint64_t pace_look(const struct vcpu *vcpu)
 	struct field field = look_around(vcpu, mine);
 	while (field.last && is_far_behind(field.progress, mine) &&
 		may_lose(kernel_clock_ns(CLOCK_MONOTONIC))) {
-		wait_for(field.last, field.progress, field.count < cores);
+		wait_for(field.last, field.progress, mine, field.count < cores);
 		field = look_around(vcpu, mine);
 	}
 	move_on(field.last && is_behind(field.progress, mine) ? field.progress : mine);

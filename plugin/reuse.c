@@ -4,6 +4,7 @@
 #include "hash.h"
 #include "out.h"
 #include "pages.h"
+#include "reuse_table.h"
 #include "sharing.h"
 
 #include <pthread.h>
@@ -27,7 +28,7 @@ enum {
 	SELECT_FIRST_BITS = 6,
 	SELECT_LAST_BITS = 12,
 	SELECTED_MANY = 2048,
-	TABLE_FIRST_BITS = 8,
+	LOCK_FREE_STEPS = 16,
 	PAGE_WORDS =
 		1 << (REUSE_FILTER_BITS - 6), /* of the filter: a page's lines are one of them */
 	BUCKETS_PER_WORD = BUCKETS / PAGE_WORDS,
@@ -354,58 +355,6 @@ static void touch(struct vcpu *vcpu, const struct place *place, uint64_t line)
 	(void)pthread_mutex_unlock(&shared.lock);
 }
 
-static bool grow_table(struct reuse_table *table)
-{
-	if (table->entries && table->used * 2 < 1u << table->bits)
-		return true;
-	struct reuse_table larger = { .bits = table->entries ? table->bits + 1 : TABLE_FIRST_BITS,
-		.used = table->used };
-	larger.entries = calloc(1u << larger.bits, sizeof(*larger.entries));
-	if (!larger.entries)
-		return false;
-	for (uint32_t i = 0; table->entries && i < 1u << table->bits; i++) {
-		if (!table->entries[i].key)
-			continue;
-		uint32_t at = hash_bits(table->entries[i].key, larger.bits);
-		while (larger.entries[at].key)
-			at = (at + 1) & ((1u << larger.bits) - 1);
-		larger.entries[at] = table->entries[i];
-	}
-	free(table->entries);
-	*table = larger;
-	return true;
-}
-
-/* Of a table's key, which is never 0: bins are 8 bits, scopes 2, codes 28, sums 26; plus 1. */
-enum { CODE_MASK = 0xfffffff };
-
-static uint32_t code_of(uint64_t key)
-{
-	uint32_t code = (uint32_t)((key - 1) >> 10 & CODE_MASK);
-	return code == CODE_MASK ? UINT32_MAX : code;
-}
-
-static void table_add(struct reuse_table *table, struct sum *sum, uint32_t code,
-	enum raw_scope scope, unsigned bin, double weight)
-{
-	uint64_t key = (uint64_t)sum->index << 38 | (uint64_t)(code & CODE_MASK) << 10 |
-		       (uint64_t)scope << 8 | bin;
-	key++;
-	if (!grow_table(table))
-		return;
-	uint32_t at = hash_bits(key, table->bits);
-	while (table->entries[at].key && table->entries[at].key != key)
-		at = (at + 1) & ((1u << table->bits) - 1);
-	struct reuse_entry *entry = &table->entries[at];
-	if (!entry->key) {
-		table->used++;
-		entry->key = key;
-		entry->sum = sum;
-	}
-	entry->count += weight;
-	entry->samples++;
-}
-
 static uint64_t difference(uint64_t now, uint64_t then)
 {
 	return now > then ? now - then - 1 : 0;
@@ -441,7 +390,7 @@ static void meet_own(
 	if (odds > 0 && sharing_is_met(place->code))
 		note_writers(watch->weight, &shared_odds);
 	if (odds > 0)
-		table_add(&thread->taken, vcpu->sum, place->code, RAW_PRIVATE, bin,
+		reuse_table_add(&thread->taken, vcpu->sum, place->code, RAW_PRIVATE, bin,
 			watch->weight * odds);
 	reuse_add(thread, vcpu->sum, place->code, RAW_PRIVATE, bin, watch->weight * (1 - odds));
 }
@@ -490,6 +439,33 @@ static bool store_again(
 	return false;
 }
 
+/* A watch of another thread, which may wait for long, has seen all that this one can show it. */
+static bool has_seen(const struct watch *watch, const struct vcpu *vcpu, bool is_store)
+{
+	const struct thread *thread = __atomic_load_n(&watch->thread, __ATOMIC_RELAXED);
+	return thread && thread != vcpu->thread &&
+	       __atomic_load_n(&watch->global_done, __ATOMIC_RELAXED) &&
+	       (!is_store || __atomic_load_n(&watch->is_written, __ATOMIC_RELAXED));
+}
+
+/*
+ * Whether a watch wants to know of an access to the line, or that takes long to find out. Without the lock, which threads that
+ * come to one line all the time would take from one another; a watch that begins or ends meanwhile may be missed.
+ */
+static bool is_wanted(
+	const struct bucket *bucket, const struct vcpu *vcpu, uint64_t line, bool is_store)
+{
+	uint32_t at = __atomic_load_n(&bucket->first, __ATOMIC_RELAXED);
+	for (unsigned steps = 0; at && steps < LOCK_FREE_STEPS; steps++) {
+		const struct watch *watch = &watches[at - 1];
+		if (__atomic_load_n(&watch->line, __ATOMIC_RELAXED) == line &&
+			!has_seen(watch, vcpu, is_store))
+			return true;
+		at = __atomic_load_n(&watch->next, __ATOMIC_RELAXED);
+	}
+	return at != 0;
+}
+
 void reuse_access(struct vcpu *vcpu, const struct place *place, uint64_t line, uint64_t clock,
 	bool is_store, bool again)
 {
@@ -497,12 +473,14 @@ void reuse_access(struct vcpu *vcpu, const struct place *place, uint64_t line, u
 	struct bucket *bucket = bucket_of(hash);
 	if (!again && is_selected(hash))
 		touch(vcpu, place, line);
-	if (!bucket->first)
+	if (!is_wanted(bucket, vcpu, line, is_store))
 		return;
 	lock_bucket(bucket);
 	for (uint32_t *link = &bucket->first; *link;) {
 		struct watch *watch = &watches[*link - 1];
-		bool is_line = watch->line == line;
+		/* Accesses of a block come group by group (groups.h): some before who was sampled. */
+		bool is_line = watch->line == line &&
+			       (watch->thread != vcpu->thread || watch->clock <= clock);
 		bool is_over =
 			is_line && again && is_store && store_again(watch, vcpu, place, clock);
 		if (is_line && !again)
@@ -541,7 +519,7 @@ void reuse_end(struct vcpu *vcpu)
 void reuse_add(struct thread *thread, struct sum *sum, uint32_t code, enum raw_scope scope,
 	unsigned bin, double weight)
 {
-	table_add(&thread->reuse, sum, code, scope, bin, weight);
+	reuse_table_add(&thread->reuse, sum, code, scope, bin, weight);
 }
 
 /* Lines that others would have written meanwhile count as written where that is known to happen. */
@@ -553,11 +531,11 @@ static void settle_taken(struct thread *thread, bool is_end)
 		const struct reuse_entry *entry = &taken.entries[i];
 		if (!entry->key)
 			continue;
-		uint32_t code = code_of(entry->key);
+		uint32_t code = reuse_table_code(entry->key);
 		unsigned bin = (entry->key - 1) & 255;
 		bool is_met = sharing_is_met(code);
-		table_add(is_met || is_end ? &thread->reuse : &thread->taken, entry->sum, code,
-			RAW_PRIVATE, is_met ? RAW_REUSE_INFINITE : bin, entry->count);
+		reuse_table_add(is_met || is_end ? &thread->reuse : &thread->taken, entry->sum,
+			code, RAW_PRIVATE, is_met ? RAW_REUSE_INFINITE : bin, entry->count);
 	}
 	free(taken.entries);
 }
@@ -573,7 +551,7 @@ void reuse_write(struct thread *thread, bool is_end)
 		uint64_t key = entry->key - 1;
 		struct raw_reuse reuse = { .stretch = entry->sum->stretch,
 			.thread = thread->number,
-			.code = code_of(entry->key),
+			.code = reuse_table_code(entry->key),
 			.scope = key >> 8 & 3,
 			.bin = key & 255,
 			.samples = entry->samples,

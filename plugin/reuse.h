@@ -36,6 +36,15 @@ static inline bool reuse_filtered(uint64_t line)
 	return reuse_filter[word] >> (line & 63) & 1;
 }
 
+/* Whether one of the lines from the first address to the last may be, which are less than a page apart. */
+static inline bool reuse_any_filtered(uint64_t first, uint64_t last)
+{
+	uint64_t from = first >> REUSE_LINE_BITS, to = last >> REUSE_LINE_BITS;
+	uint64_t word = (from >> 6) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - REUSE_FILTER_BITS + 6);
+	uint64_t mask = (UINT64_C(2) << (to & 63)) - (UINT64_C(1) << (from & 63));
+	return (reuse_filter[word] & mask) || (from ^ to) >> 6;
+}
+
 /* Before anything else. */
 void reuse_init(void);
 

@@ -3,14 +3,12 @@
 
 #include "branches.h"
 #include "fetch.h"
-#include "loop.h"
 #include "pace.h"
 #include "record.h"
 #include "reuse.h"
 
 void stretch_leave(struct vcpu *vcpu)
 {
-	loop_leave(vcpu);
 	vcpu_settle(vcpu);
 	record_leave(vcpu);
 	reuse_leave(vcpu);

@@ -4,6 +4,7 @@
 #include "branches.h"
 #include "fetch.h"
 #include "out.h"
+#include "pending.h"
 #include "reuse.h"
 
 #include <math.h>
@@ -122,24 +123,10 @@ static void expand(struct sum *sum)
 	sum->pending_instructions = 0;
 }
 
-void loop_settle(struct vcpu *vcpu)
-{
-	const struct block *block = vcpu->loop;
-	uint32_t times = vcpu->loop_times - vcpu->loop_left;
-	if (!block || times == 0)
-		return;
-	for (unsigned i = 0; i < LANE_PARTS; i++)
-		vcpu->counts[i] += block->counts[i] * (uint16_t)times;
-	vcpu->slot->instructions += (uint64_t)times * block->count;
-	vcpu->slot->accesses += (uint64_t)times * block->accesses;
-	vcpu->fetches += times * fetch_changes(block->last_line, block);
-	vcpu->loop_times = vcpu->loop_left;
-}
-
 void vcpu_settle(struct vcpu *vcpu)
 {
 	struct sum *sum = vcpu->sum;
-	loop_settle(vcpu);
+	pending_settle(vcpu);
 	uint64_t instructions = vcpu->slot->instructions - vcpu->counted_instructions;
 	uint64_t accesses = vcpu->slot->accesses - vcpu->counted_accesses;
 	vcpu->counted_instructions = vcpu->slot->instructions;

@@ -134,8 +134,7 @@ enum vcpu_mode {
 	VCPU_IGNORED = 4, /* a process that is not profiled: only its clock goes on */
 	VCPU_RECORDS = 8, /* record.h sees each block */
 	VCPU_BRANCHES = 16, /* branches.h does */
-	VCPU_LOOPS = 32, /* loop.h counts */
-	VCPU_CALLED = 64, /* it is in a function that calls.h watches */
+	VCPU_CALLED = 32, /* it is in a function that calls.h watches */
 };
 
 /* Who wants to see each access, beside those of watched lines. */
@@ -148,12 +147,13 @@ struct vcpu {
 	lanes counts[LANE_PARTS]; /* not yet in `sum` */
 	struct profile_slot *slot; /* shared with the guest, or `own` */
 	uint64_t stretch; /* that is counted */
+	/* Blocks that are not yet counted (pending.h): their end, and the first whose accesses are not in the slot. */
+	struct block **pending_end, **pending_accesses;
+	uint64_t next_look; /* instructions of the slot, at which a block is looked at */
 	/* of the slot: when to attend to the thread, to sample an access; of `fetches` */
 	uint64_t next_instructions, next_access, next_fetch;
 	uint64_t fetches; /* of lines of instructions */
-	const struct block *previous; /* executed before; no_block: unknown */
-	const struct block *loop; /* NULL: none */
-	uint32_t loop_left, loop_times; /* until something is due; when last settled */
+	const struct block *previous; /* that was counted last; blocks_none: unknown */
 	uint32_t mode; /* enum vcpu_mode; 0: counts */
 	uint16_t index; /* of the virtual cpu */
 	int host_tid; /* of the thread that it runs in */
@@ -165,6 +165,9 @@ struct vcpu {
 	/* The access last looked at: what the emulator splits, and a store after a load, is one access. */
 	const struct place *last_place;
 	uint64_t last_line, last_clock;
+	/* The same of the leader of a group: others of the group come in between. */
+	const struct place *last_leader;
+	uint64_t last_leader_line, last_leader_clock;
 	/* Of a static program (calls.h): the guest's registers; where the watched call returns to; when it was created. */
 	const uint64_t *registers;
 	uint64_t returns_to;
@@ -179,18 +182,6 @@ struct vcpu {
 
 /* Its address is computed for each block and access. */
 static_assert(sizeof(struct vcpu) == 1024, "a power of 2");
-
-/* Whether the thread is to be attended to. */
-static inline bool vcpu_is_due(const struct vcpu *vcpu, uint64_t instructions, uint64_t accesses)
-{
-	return (accesses > vcpu->next_access) | (instructions >= vcpu->next_instructions);
-}
-
-/* Whether the block's execution is more than a count. */
-static inline bool vcpu_is_special(const struct vcpu *vcpu, const struct block *block)
-{
-	return (vcpu->slot->stretch != vcpu->stretch) | ((vcpu->mode | block->is_rare) != 0);
-}
 
 /* How many virtual cpus have `looks`: none, nearly always. */
 extern uint32_t vcpu_lookers;
@@ -237,9 +228,6 @@ void thread_free(struct thread *thread);
 
 /* The sum of a stretch, made if it is new. NULL without memory. */
 struct sum *thread_sum(struct thread *thread, uint64_t stretch);
-
-/* Counts what the virtual cpu's loop (loop.h) has executed since the last time. */
-void loop_settle(struct vcpu *vcpu);
 
 /* Adds what the virtual cpu has counted since the last time to its sum. */
 void vcpu_settle(struct vcpu *vcpu);

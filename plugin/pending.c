@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "pending.h"
+
+#include "branches.h"
+#include "fetch.h"
+
+#include <string.h>
+
+struct block *pending_blocks[VCPUS][PENDING_MOST + 1];
+
+/* In the order of execution, those that change to another line of instructions. */
+static __attribute__((noinline)) void follow_lines(
+	struct vcpu *vcpu, struct block **begin, struct block **end)
+{
+	const struct block *previous = vcpu->previous;
+	for (struct block **at = begin; at < end; at++) {
+		if (previous->last_line != (*at)->only_line) {
+			if ((*at)->new_lines)
+				fetch_first(vcpu, *at);
+			if (fetch_block(vcpu, previous->last_line, *at))
+				fetch_look(vcpu, previous->last_line, *at);
+		}
+		previous = *at;
+	}
+}
+
+void pending_settle_accesses(struct vcpu *vcpu)
+{
+	uint64_t accesses = 0;
+	for (struct block **at = vcpu->pending_accesses; at < vcpu->pending_end; at++)
+		accesses += (*at)->accesses;
+	vcpu->pending_accesses = vcpu->pending_end;
+	vcpu->slot->accesses += accesses;
+}
+
+/* Adds up what executions have in common; the lines one by one only if there is something about one of them. */
+static void add_up(struct vcpu *vcpu, struct block **begin, struct block **end)
+{
+	const struct block *previous = vcpu->previous;
+	lanes counts[LANE_PARTS];
+	memcpy(counts, vcpu->counts, sizeof(counts));
+	uint64_t fetches = vcpu->fetches, special = 0;
+	for (struct block **at = begin; at < end; at++) {
+		const struct block *block = *at;
+#pragma GCC unroll 8
+		for (unsigned i = 0; i < LANE_PARTS; i++)
+			counts[i] += block->counts[i];
+		if (previous->last_line != block->only_line) {
+			fetches += fetch_changes(previous->last_line, block);
+			special |= fetch_watched(vcpu, block) | block->new_lines;
+		}
+		previous = block;
+	}
+	memcpy(vcpu->counts, counts, sizeof(counts));
+	if (special || fetches > vcpu->next_fetch)
+		follow_lines(vcpu, begin, end);
+	else
+		vcpu->fetches = fetches;
+}
+
+void pending_settle(struct vcpu *vcpu)
+{
+	struct block **begin = pending_blocks[vcpu->index], **end = vcpu->pending_end;
+	if (begin == end)
+		return;
+	pending_settle_accesses(vcpu);
+	vcpu->pending_end = vcpu->pending_accesses = begin;
+	if (vcpu->mode & VCPU_BRANCHES && vcpu->sum)
+		branches_follow(vcpu, begin, end);
+	add_up(vcpu, begin, end);
+	vcpu->previous = end[-1];
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+void pending_plan(struct vcpu *vcpu)
+{
+	const struct profile_slot *slot = vcpu->slot;
+	bool is_due = vcpu->mode & ~(uint32_t)VCPU_BRANCHES || slot->accesses > vcpu->next_access ||
+		      slot->instructions >= vcpu->next_instructions;
+	/* An instruction has one access at most. */
+	uint64_t accesses = vcpu->next_access - slot->accesses;
+	uint64_t left = smaller(accesses, vcpu->next_instructions - slot->instructions);
+	vcpu->next_look = is_due ? 0 : slot->instructions + smaller(left, PENDING_MOST);
+}
