@@ -254,6 +254,20 @@ static void take_same_set(
 	tell(&told->measured, name);
 }
 
+/* Where lines come no slower than their instructions are done, that is no limit. */
+static void take_fetch_interval(struct told *told, double ns, double first_ns, unsigned level,
+	const char *name, struct processor *p)
+{
+	static const double most = 1000;
+	double cycles = ns * p->frequency_hz / 1e9;
+	if (level >= p->level_count || ns <= 0 || first_ns <= 0 || cycles > most) {
+		tell(&told->assumed, name);
+		return;
+	}
+	p->levels[level].fetch_interval = ns > 1.1 * first_ns ? (uint32_t)(cycles + 0.5) : 0;
+	tell(&told->measured, name);
+}
+
 /* Cores that are halted, or at work. What a woken thread interrupts loses that, and the core two switches. */
 static void take_waking(struct told *told, const struct machine_speed *speed, struct processor *p)
 {
@@ -284,6 +298,9 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	take_walk(told, memory, p->frequency_hz, &p->tlb);
 	take_front_end(told, &speed->front, p->frequency_hz, p);
 	take_locked_miss(told, speed->locked_miss_ns, p);
+	const struct fetch_speed *fetch = &speed->fetch;
+	take_fetch_interval(told, fetch->second_ns, fetch->first_ns, 1, "l2.fetch_interval", p);
+	take_fetch_interval(told, fetch->third_ns, fetch->first_ns, 2, "l3.fetch_interval", p);
 	take_same_set(told, speed->sets.first_ns, 0, "l1.same_set", p);
 	take_same_set(told, speed->sets.second_ns, 1, "l2.same_set", p);
 	take(told, memory->levels.memory_ns, "memory.latency", 1, &p->memory_ns);

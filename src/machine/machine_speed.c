@@ -286,6 +286,8 @@ static int measure_once(const struct machine *machine, struct machine_speed *ret
 	memory_rates_measure(machine, &ret->memory);
 	look_at_pair(machine, &looks);
 	ret->front = front_speed_measure();
+	ret->fetch = fetch_speed_measure(machine->topology.l1i_bytes, machine->topology.l2_bytes,
+		machine->topology.l3_bytes);
 	ret->locked_miss_ns = locked_miss_measure(machine->topology.l1d_bytes);
 	ret->sets = set_speed_measure();
 	if (machine->usable > 1)

@@ -9,6 +9,7 @@
 #define MACHINE_MACHINE_SPEED_H
 
 #include "base/err.h"
+#include "machine/fetch_speed.h"
 #include "machine/front_speed.h"
 #include "machine/machine.h"
 #include "machine/memory_speed.h"
@@ -23,6 +24,7 @@ struct machine_speed {
 	double interrupted; /* share of the time that it has something else to do, for less than a scheduler's turn: 0 .. 1 */
 	struct memory_speed memory;
 	struct front_speed front;
+	struct fetch_speed fetch;
 	double locked_miss_ns; /* locked_speed.h */
 	struct set_speed sets;
 	double lock_ns; /* of a free mutex's lock and unlock, in a process of several threads */

@@ -27,6 +27,7 @@ void core_front_start(struct core_front *front, const struct processor *processo
 		front->fetch_misses[i] = input->fetch_beyond[i] - beyond;
 		front->fetch_debt[i] = 0.5;
 		front->fetch_latency[i] = (double)memory->services[service].latency;
+		front->fetch_interval[i] = is_last ? 0 : processor->levels[i + 1].fetch_interval;
 	}
 }
 
@@ -56,7 +57,10 @@ static int64_t fetch_start(const struct core_front *front, int64_t dispatch_at)
 	return passed > front->redirected_at ? passed : front->redirected_at;
 }
 
-/* Misses of instruction lines come evenly: each holds the front end until it has what the next level takes. */
+/*
+ * Misses of instruction lines come evenly: each holds the front end until it has what the next level takes, and comes some
+ * cycles behind the one before, which a queue of blocks hides only until it is empty: behind a misprediction.
+ */
 void core_front_fetch(struct core_front *front, int64_t dispatch_at)
 {
 	if (!front->has_fetch_misses && !front->has_targets)
@@ -69,9 +73,12 @@ void core_front_fetch(struct core_front *front, int64_t dispatch_at)
 		if (front->fetch_debt[i] < 1)
 			continue;
 		front->fetch_debt[i] -= 1;
-		core_front_hold(front,
-			fetch_start(front, dispatch_at) + (int64_t)(front->fetch_latency[i] + 0.5),
-			CORE_ICACHE);
+		int64_t came =
+			fetch_start(front, dispatch_at) + (int64_t)(front->fetch_latency[i] + 0.5);
+		if (came < front->line_at + front->fetch_interval[i])
+			came = front->line_at + front->fetch_interval[i];
+		front->line_at = came;
+		core_front_hold(front, came, CORE_ICACHE);
 	}
 }
 

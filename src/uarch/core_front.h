@@ -22,6 +22,8 @@ struct core_front {
 	double fetch_misses[PROCESSOR_LEVELS_MAX]; /* per instruction, that level n + 1 serves */
 	double fetch_latency[PROCESSOR_LEVELS_MAX];
 	double fetch_debt[PROCESSOR_LEVELS_MAX];
+	int64_t fetch_interval[PROCESSOR_LEVELS_MAX]; /* cycles between two of those lines */
+	int64_t line_at; /* the last of them came */
 	bool has_fetch_misses;
 	bool has_targets; /* those of taken branches may come late */
 	int64_t block_at; /* it has the block of instructions behind the last taken branch */

@@ -155,6 +155,35 @@ static void a_front_end_that_runs_ahead_hides_misses_until_it_is_redirected(void
 	assert_near(play(&script, &processor, input, never_missed).cpi, resolved + 14 / 100., 0.05);
 }
 
+/* Every tenth instruction begins a line; chains that take longer hide that they come one by one, mispredictions show it. */
+static void lines_come_one_after_another(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_ALU },
+					 { .class = CODE_BRANCH, .reads = BIT(FLAGS) } } };
+	struct processor processor = eight_wide();
+	struct core_input input = { .fetches = 0.1, .fetch_beyond = { 0.1 } };
+	processor.fetch_ahead = 20;
+	processor.levels[1].fetch_interval = 5;
+	assert_near(play(&script, &processor, input, never_missed).cpi, 0.5, 0.02);
+	processor.levels[2].fetch_interval = 9; /* of other lines */
+	assert_near(play(&script, &processor, input, never_missed).cpi, 0.5, 0.02);
+	input.fetch_beyond[1] = 0.1;
+	assert_near(play(&script, &processor, input, never_missed).cpi, 0.9, 0.02);
+	input.fetch_beyond[1] = 0;
+	script.codes[0] = (struct code){ .class = CODE_ALU, .reads = BIT(0), .writes = BIT(0) };
+	assert_near(play(&script, &processor, input, never_missed).cpi, 1, 0.01);
+	/* A chain of a hundred cycles, and as many instructions whose lines take fifty behind the refill. */
+	for (unsigned i = 0; i < OPS; i += 100)
+		script.ops[i].code = 1;
+	processor.front_end = 100;
+	input.mispredicted = 1;
+	double exposed = play(&script, &processor, input, never_missed).cpi;
+	processor.levels[1].fetch_interval = 0;
+	double without = play(&script, &processor, input, never_missed).cpi;
+	assert_near(exposed - without, (10 * 5 - 100 / 8.) / 100, 0.1);
+}
+
 /* Seven operations and a jump. */
 static void a_target_that_comes_late_holds_what_follows(void **state)
 {
@@ -284,6 +313,7 @@ int main(void)
 		cmocka_unit_test(mispredictions_are_as_many_as_traces_stand_for),
 		cmocka_unit_test(instruction_misses_cost_their_latency),
 		cmocka_unit_test(a_front_end_that_runs_ahead_hides_misses_until_it_is_redirected),
+		cmocka_unit_test(lines_come_one_after_another),
 		cmocka_unit_test(a_target_that_comes_late_holds_what_follows),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

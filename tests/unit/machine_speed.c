@@ -22,6 +22,7 @@ static void of_several_rounds_each_figure_is_the_one_of_its_kind(void **state)
 			.switch_ns = 1500,
 			.interrupt = { .cost_ns = 9000, .lost_ns = 8000 },
 			.front = { .mispredicted_ns = 6, .line_ns = 0.1, .split_ns = 1 },
+			.fetch = { .second_ns = 2, .third_ns = 6 },
 			.others = 0.5,
 			.memory = { .levels = { .bytes = { 32, 64, 128 }, .memory_ns = 90 },
 				.core_bytes_per_s = 8e9,
@@ -37,6 +38,7 @@ static void of_several_rounds_each_figure_is_the_one_of_its_kind(void **state)
 			.wake_ns = 3000,
 			.switch_ns = 1400,
 			.front = { .mispredicted_ns = 5, .line_ns = 0.3, .split_ns = 2 },
+			.fetch = { .second_ns = 1.5, .third_ns = 5 },
 			.others = 0.2,
 			.shared = 0.1,
 			.memory = { .levels = { .bytes = { 32, 64, 100 }, .memory_ns = 80 },
@@ -51,6 +53,7 @@ static void of_several_rounds_each_figure_is_the_one_of_its_kind(void **state)
 			.wake_ns = 4000,
 			.interrupt = { .cost_ns = 7000 },
 			.front = { .mispredicted_ns = 7, .line_ns = 0.2, .split_ns = 3 },
+			.fetch = { .second_ns = 1.6, .third_ns = 4 },
 			.memory = { .levels = { .bytes = { 32, 64, 90 }, .memory_ns = 150 },
 				.core_bytes_per_s = 4e9,
 				.lifetime_ns = 0,
@@ -64,6 +67,7 @@ static void of_several_rounds_each_figure_is_the_one_of_its_kind(void **state)
 	assert_true(speed.interrupt.cost_ns == 7000 && speed.interrupt.lost_ns == 8000);
 	assert_true(speed.front.mispredicted_ns == 5);
 	assert_true(speed.front.line_ns == 0.2 && speed.front.split_ns == 3); /* of one round */
+	assert_true(speed.fetch.second_ns == 1.5 && speed.fetch.third_ns == 5);
 	assert_true(speed.others == 0.2 && speed.shared == 0);
 	assert_int_equal(speed.memory.levels.bytes[2], 100);
 	assert_true(speed.memory.levels.memory_ns == 90);
