@@ -33,7 +33,7 @@ static bool decode_instruction(const char *hex, uint64_t address, struct code *r
 		bytes[i] = (uint8_t)strtoul(digits, NULL, 16);
 	}
 	struct raw_code raw = { 0 };
-	if (size == 0 || size > INSTRUCTION_BYTES || !decode(address, bytes, size, &raw))
+	if (size == 0 || size > INSTRUCTION_BYTES || !decode(address, bytes, size, &raw, NULL))
 		return false;
 	*ret = profile_code(&raw);
 	return true;

@@ -89,13 +89,9 @@ bool block_has_operand(const struct block *block, uint32_t index)
 	return has_operand(block_code(block, index));
 }
 
-/* The emulator splits vectors. */
-bool block_makes_one_call(const struct block *block, uint32_t index)
+bool block_makes_calls(const struct block *block, uint32_t index)
 {
 	const struct raw_code *code = block_code(block, index);
-	bool is_either = !(code->flags & CODE_LOAD) != !(code->flags & CODE_STORE);
-	bool is_small = code->data_bytes == 1 || code->data_bytes == 2 || code->data_bytes == 4 ||
-			code->data_bytes == 8;
 	switch (code->class) {
 	case CODE_MOVE:
 	case CODE_ALU:
@@ -109,10 +105,23 @@ bool block_makes_one_call(const struct block *block, uint32_t index)
 	case CODE_FP_MULTIPLY:
 	case CODE_FP_DIVIDE:
 	case CODE_FP_ROOT:
-		return is_either && is_small && !(code->flags & CODE_CONDITIONAL);
+	case CODE_VECTOR:
+	case CODE_SHUFFLE:
+		return has_operand(code) && !(code->flags & CODE_CONDITIONAL);
 	default:
 		return false;
 	}
+}
+
+/* The emulator splits vectors. */
+bool block_makes_one_call(const struct block *block, uint32_t index)
+{
+	const struct raw_code *code = block_code(block, index);
+	bool is_either = !(code->flags & CODE_LOAD) != !(code->flags & CODE_STORE);
+	bool is_small = code->data_bytes == 1 || code->data_bytes == 2 || code->data_bytes == 4 ||
+			code->data_bytes == 8;
+	bool is_vector = code->class == CODE_VECTOR || code->class == CODE_SHUFFLE;
+	return block_makes_calls(block, index) && is_either && is_small && !is_vector;
 }
 
 uint64_t blocks_undecoded(void)
@@ -132,13 +141,12 @@ static void decode_instruction(const struct qemu_plugin_insn *insn, struct code_
 	uint64_t address = qemu_plugin_insn_vaddr(insn);
 	const void *bytes = qemu_plugin_insn_data(insn);
 	size_t size = qemu_plugin_insn_size(insn);
-	decode_address(address, bytes, size, &ret->operand);
-	if (decode(address, bytes, size, &ret->code))
+	if (decode(address, bytes, size, &ret->code, &ret->operand))
 		return;
 	/* QEMU 7.2 leaves out parts of what is on two pages: the program's memory has them. */
 	const void *memory = qemu_plugin_insn_haddr(insn);
 	bool is_cut = address % PAGE > PAGE - INSTRUCTION_MAX && memory;
-	if (!is_cut || !decode(address, memory, INSTRUCTION_MAX, &ret->code))
+	if (!is_cut || !decode(address, memory, INSTRUCTION_MAX, &ret->code, &ret->operand))
 		undecoded++;
 }
 

@@ -79,9 +79,10 @@ const struct block *blocks_get(uint32_t id);
 /* The instruction of a code's index. */
 const struct raw_code *blocks_code(uint32_t code);
 
-/* An instruction of a block; whether it accesses memory; whether each execution makes exactly one call of the emulator. */
+/* An instruction of a block; whether it accesses memory; whether each execution makes calls of the emulator for sure; exactly one. */
 const struct raw_code *block_code(const struct block *block, uint32_t index);
 bool block_has_operand(const struct block *block, uint32_t index);
+bool block_makes_calls(const struct block *block, uint32_t index);
 bool block_makes_one_call(const struct block *block, uint32_t index);
 
 /* Instructions that the decoder did not know. */

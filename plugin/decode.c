@@ -432,38 +432,6 @@ static void add_jump(const ZydisDecodedInstruction *insn, const ZydisDecodedOper
 		code->flags |= CODE_INDIRECT;
 }
 
-bool decode(uint64_t address, const void *bytes, size_t size, struct raw_code *ret_code)
-{
-	*ret_code = (struct raw_code){
-		.address = address, .class = CODE_OTHER, .bytes = (uint8_t)size
-	};
-	ZydisDecoder decoder;
-	ZydisDecodedInstruction insn;
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-	if (!ZYAN_SUCCESS(
-		    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
-		!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &insn, operands)))
-		return false;
-	ret_code->bytes = insn.length;
-	ret_code->class = (uint8_t)classify(&insn, operands);
-	add_operands(&insn, operands, ret_code);
-	if (ret_code->class == CODE_JUMP)
-		add_jump(&insn, operands, ret_code);
-	bool has_memory = ret_code->flags & (CODE_LOAD | CODE_STORE);
-	if (insn.attributes & ZYDIS_ATTRIB_HAS_LOCK ||
-		(insn.mnemonic == ZYDIS_MNEMONIC_XCHG && has_memory))
-		ret_code->class = CODE_ATOMIC;
-	if (insn.mnemonic == ZYDIS_MNEMONIC_MOVSX && has_memory)
-		ret_code->class = CODE_MOVE;
-	int idiom = independent(&insn, operands);
-	if (idiom) {
-		ret_code->reads = 0;
-		if (idiom == 2)
-			ret_code->class = CODE_NOP;
-	}
-	return true;
-}
-
 static uint8_t register_of(ZydisRegister reg)
 {
 	int bit = register_bit(reg);
@@ -514,29 +482,53 @@ static void add_move(const ZydisDecodedInstruction *insn, const ZydisDecodedOper
 }
 
 /* A push is to below the stack pointer, which comes down to it; a pop the reverse. */
-static void add_stack(const ZydisDecodedInstruction *insn, unsigned operands_in_memory,
-	const ZydisDecodedOperand *memory, struct decoded_address *ret)
+static void add_stack(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands,
+	const ZydisDecodedOperand *memory, bool is_one, struct decoded_address *ret)
 {
 	bool is_push =
 		insn->mnemonic == ZYDIS_MNEMONIC_PUSH || insn->mnemonic == ZYDIS_MNEMONIC_CALL;
 	bool is_pop = insn->mnemonic == ZYDIS_MNEMONIC_POP || insn->mnemonic == ZYDIS_MNEMONIC_RET;
 	if (!is_push && !is_pop)
 		return;
-	ret->is_known = operands_in_memory == 1 && memory->size == 64 &&
-			memory->mem.base == ZYDIS_REGISTER_RSP;
+	ret->is_known = is_one && memory->size == 64 && memory->mem.base == ZYDIS_REGISTER_RSP;
 	ret->base = register_of(ZYDIS_REGISTER_RSP);
 	ret->displacement = is_push ? -8 : 0;
-	if (!ret->is_known)
+	bool is_loaded = operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+			 operands[0].reg.value == ZYDIS_REGISTER_RSP;
+	if (!ret->is_known || is_loaded)
 		return;
 	ret->moved = ret->base;
 	ret->move = is_push ? -8 : 8;
 }
 
-void decode_address(
-	uint64_t address, const void *bytes, size_t size, struct decoded_address *ret_address)
+static void find_address(uint64_t address, const ZydisDecodedInstruction *insn,
+	const ZydisDecodedOperand *operands, struct decoded_address *ret)
 {
-	*ret_address = (struct decoded_address){
+	const ZydisDecodedOperand *memory = NULL;
+	unsigned in_memory = 0;
+	for (int i = 0; i < insn->operand_count; i++) {
+		if (operands[i].type != ZYDIS_OPERAND_TYPE_MEMORY)
+			continue;
+		memory = &operands[i];
+		in_memory++;
+	}
+	if (in_memory == 1)
+		add_address(address, insn, memory, ret);
+	add_move(insn, operands, ret);
+	if (memory)
+		add_stack(insn, operands, memory, in_memory == 1, ret);
+}
+
+bool decode(uint64_t address, const void *bytes, size_t size, struct raw_code *ret_code,
+	struct decoded_address *ret_address)
+{
+	const struct decoded_address none = {
 		.base = DECODED_NONE, .index = DECODED_NONE, .moved = DECODED_NONE
+	};
+	if (ret_address)
+		*ret_address = none;
+	*ret_code = (struct raw_code){
+		.address = address, .class = CODE_OTHER, .bytes = (uint8_t)size
 	};
 	ZydisDecoder decoder;
 	ZydisDecodedInstruction insn;
@@ -544,18 +536,25 @@ void decode_address(
 	if (!ZYAN_SUCCESS(
 		    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
 		!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &insn, operands)))
-		return;
-	const ZydisDecodedOperand *memory = NULL;
-	unsigned in_memory = 0;
-	for (int i = 0; i < insn.operand_count; i++) {
-		if (operands[i].type != ZYDIS_OPERAND_TYPE_MEMORY)
-			continue;
-		memory = &operands[i];
-		in_memory++;
+		return false;
+	ret_code->bytes = insn.length;
+	ret_code->class = (uint8_t)classify(&insn, operands);
+	add_operands(&insn, operands, ret_code);
+	if (ret_code->class == CODE_JUMP)
+		add_jump(&insn, operands, ret_code);
+	bool has_memory = ret_code->flags & (CODE_LOAD | CODE_STORE);
+	if (insn.attributes & ZYDIS_ATTRIB_HAS_LOCK ||
+		(insn.mnemonic == ZYDIS_MNEMONIC_XCHG && has_memory))
+		ret_code->class = CODE_ATOMIC;
+	if (insn.mnemonic == ZYDIS_MNEMONIC_MOVSX && has_memory)
+		ret_code->class = CODE_MOVE;
+	if (ret_address)
+		find_address(address, &insn, operands, ret_address);
+	int idiom = independent(&insn, operands);
+	if (idiom) {
+		ret_code->reads = 0;
+		if (idiom == 2)
+			ret_code->class = CODE_NOP;
 	}
-	if (in_memory == 1)
-		add_address(address, &insn, memory, ret_address);
-	add_move(&insn, operands, ret_address);
-	if (memory)
-		add_stack(&insn, in_memory, memory, ret_address);
+	return true;
 }

@@ -8,10 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Fills *ret_code with the instruction that bytes[0..size) at `address` begin with; false, and CODE_OTHER of all the
- * bytes, if it is unknown. */
-bool decode(uint64_t address, const void *bytes, size_t size, struct raw_code *ret_code);
-
 enum {
 	DECODED_REGISTERS = 16,
 	DECODED_NONE = 16
@@ -25,8 +21,9 @@ struct decoded_address {
 	int64_t displacement, move;
 };
 
-/* Of an instruction that decode() knows. */
-void decode_address(
-	uint64_t address, const void *bytes, size_t size, struct decoded_address *ret_address);
+/* Fills *ret_code, and *ret_address unless it is NULL, with the instruction that bytes[0..size) at `address` begin with; false, and
+ * CODE_OTHER of all the bytes, if it is unknown. */
+bool decode(uint64_t address, const void *bytes, size_t size, struct raw_code *ret_code,
+	struct decoded_address *ret_address);
 
 #endif

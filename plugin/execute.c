@@ -180,68 +180,61 @@ static __attribute__((noinline)) void look_at_group(
 			look_at_member(vcpu, &places[at], address + (uint64_t)places[at].delta);
 }
 
-static inline bool is_looked_at(uint64_t address)
+/* `is_alone`, a constant: the leader has nobody else in its group. */
+static inline __attribute__((always_inline)) void tell_access(struct vcpu *vcpu,
+	const struct place *leader, uint64_t address, qemu_plugin_meminfo_t info, bool is_alone)
 {
-	return __builtin_expect(reuse_filtered(address >> REUSE_LINE_BITS), 0) ||
-	       __builtin_expect(vcpu_lookers != 0, 0);
+	bool is_filtered = is_alone ? reuse_filtered(address >> REUSE_LINE_BITS)
+				    : reuse_any_filtered(address + (uint64_t)leader->low,
+					      address + (uint64_t)leader->high);
+	if (!__builtin_expect(is_filtered, 0) && !__builtin_expect(vcpu_lookers != 0, 0))
+		return;
+	if (is_alone)
+		look_at_access(vcpu, leader, address, qemu_plugin_mem_is_store(info));
+	else
+		look_at_group(vcpu, leader, address, qemu_plugin_mem_is_store(info));
 }
 
-/* Alone in its group. */
 static void on_access(unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
 {
-	if (is_looked_at(address))
-		look_at_access(&vcpu_table[index % VCPUS], userdata, address,
-			qemu_plugin_mem_is_store(info));
-}
-
-static inline bool is_group_looked_at(const struct place *leader, uint64_t address)
-{
-	return __builtin_expect(reuse_any_filtered(address + (uint64_t)leader->low,
-					address + (uint64_t)leader->high),
-		       0) ||
-	       __builtin_expect(vcpu_lookers != 0, 0);
+	tell_access(&vcpu_table[index % VCPUS], userdata, address, info, true);
 }
 
 static void on_group(unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
 {
-	if (is_group_looked_at(userdata, address))
-		look_at_group(&vcpu_table[index % VCPUS], userdata, address,
-			qemu_plugin_mem_is_store(info));
+	tell_access(&vcpu_table[index % VCPUS], userdata, address, info, false);
 }
 
 static __attribute__((noinline)) void look_at_both(
-	struct vcpu *vcpu, const struct place *place, uint64_t address, qemu_plugin_meminfo_t info)
+	struct vcpu *vcpu, const struct place *leader, uint64_t address, qemu_plugin_meminfo_t info)
 {
-	look_at_block(vcpu, place->block);
-	if (is_group_looked_at(place, address))
-		look_at_group(vcpu, place, address, qemu_plugin_mem_is_store(info));
+	look_at_block(vcpu, leader->block);
+	tell_access(vcpu, leader, address, info, false);
 }
 
 /* The first access of a block stands for the block's execution, too: one call less. */
-static void on_block_group(
-	unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
+static inline __attribute__((always_inline)) void first_access(unsigned index,
+	const struct place *leader, uint64_t address, qemu_plugin_meminfo_t info, bool is_alone)
 {
-	const struct place *leader = userdata;
 	if (__builtin_expect(index >= VCPUS, 0))
 		return;
 	struct vcpu *vcpu = &vcpu_table[index];
 	if (__builtin_expect(pending_add(vcpu, leader->block), 0))
 		look_at_both(vcpu, leader, address, info);
-	else if (is_group_looked_at(leader, address))
-		look_at_group(vcpu, leader, address, qemu_plugin_mem_is_store(info));
+	else
+		tell_access(vcpu, leader, address, info, is_alone);
 }
 
 static void on_block_access(
 	unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
 {
-	const struct place *place = userdata;
-	if (__builtin_expect(index >= VCPUS, 0))
-		return;
-	struct vcpu *vcpu = &vcpu_table[index];
-	if (__builtin_expect(pending_add(vcpu, place->block), 0))
-		look_at_both(vcpu, place, address, info);
-	else if (is_looked_at(address))
-		look_at_access(vcpu, place, address, qemu_plugin_mem_is_store(info));
+	first_access(index, userdata, address, info, true);
+}
+
+static void on_block_group(
+	unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
+{
+	first_access(index, userdata, address, info, false);
 }
 
 /* Of a string instruction, which may have any number: counted here, one for each line that it comes to. */

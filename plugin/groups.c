@@ -6,6 +6,7 @@
 enum {
 	/* Further apart, more accesses are looked at in vain. */
 	SPAN_MOST = 256,
+	BYTES_MOST = 32, /* of an access */
 	REGISTERS = DECODED_REGISTERS,
 };
 
@@ -37,37 +38,15 @@ static struct sum_address sum_of(
 static void execute(struct registers *registers, const struct raw_code *code,
 	const struct decoded_address *address)
 {
+	bool is_unknown = code->class == CODE_OTHER; /* may write anything */
 	for (unsigned i = 0; i < REGISTERS; i++) {
-		if (i == address->moved || !(code->writes >> i & 1))
+		if (i == address->moved || !(is_unknown || code->writes >> i & 1))
 			continue;
 		registers->versions[i]++;
 		registers->offsets[i] = 0;
 	}
 	if (address->moved < REGISTERS)
 		registers->offsets[address->moved] += address->move;
-}
-
-/* The emulator calls for each of these when it is executed, and at its address. */
-static bool is_plain(const struct raw_code *code)
-{
-	if (code->flags & CODE_CONDITIONAL || code->data_bytes > 32)
-		return false;
-	switch (code->class) {
-	case CODE_MOVE:
-	case CODE_ALU:
-	case CODE_SHIFT:
-	case CODE_MULTIPLY:
-	case CODE_BIT_COUNT:
-	case CODE_JUMP:
-	case CODE_VECTOR:
-	case CODE_SHUFFLE:
-	case CODE_FP_ADD:
-	case CODE_FP_MULTIPLY:
-	case CODE_FP_DIVIDE:
-		return true;
-	default:
-		return false;
-	}
 }
 
 struct group {
@@ -142,7 +121,8 @@ void groups_find(struct block *block, const struct decoded_address *const *addre
 		struct place *place = &block->places[i];
 		place->leader = place->first = (uint16_t)i;
 		place->next = PLACE_NONE;
-		if (block_has_operand(block, i) && is_plain(code) && addresses[i]->is_known)
+		bool is_plain = block_makes_calls(block, i) && code->data_bytes <= BYTES_MOST;
+		if (is_plain && addresses[i]->is_known)
 			join(&all, block->places, (uint16_t)i, sum_of(&registers, addresses[i]));
 		execute(&registers, code, addresses[i]);
 	}

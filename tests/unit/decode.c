@@ -16,7 +16,7 @@ static void assert_classes(const struct sample *samples, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		struct raw_code code;
 		size_t size = strlen(samples[i].bytes);
-		assert_true(decode(0x1000, samples[i].bytes, size, &code));
+		assert_true(decode(0x1000, samples[i].bytes, size, &code, NULL));
 		assert_int_equal(code.bytes, size);
 		if (code.class != samples[i].class)
 			fail_msg("sample %zu is of class %d, not %d", i, code.class,
@@ -87,7 +87,7 @@ static void what_is_no_instruction_is_told(void **state)
 {
 	(void)state;
 	struct raw_code code;
-	assert_false(decode(0x1000, "\x06", 1, &code)); /* push es */
+	assert_false(decode(0x1000, "\x06", 1, &code, NULL)); /* push es */
 	assert_int_equal(code.class, CODE_OTHER);
 	assert_int_equal(code.bytes, 1);
 }

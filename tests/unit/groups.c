@@ -19,14 +19,16 @@ const struct raw_code *block_code(const struct block *of, uint32_t index)
 	return &codes[of->places[index].code];
 }
 
-bool block_has_operand(const struct block *of, uint32_t index)
+bool block_makes_calls(const struct block *of, uint32_t index)
 {
-	return block_code(of, index)->flags & (CODE_LOAD | CODE_STORE);
+	uint8_t class = block_code(of, index)->class;
+	return block_code(of, index)->flags & (CODE_LOAD | CODE_STORE) && class != CODE_ATOMIC &&
+	       !code_is_string(class);
 }
 
 bool block_makes_one_call(const struct block *of, uint32_t index)
 {
-	return block_code(of, index)->data_bytes <= 8;
+	return block_makes_calls(of, index) && block_code(of, index)->data_bytes <= 8;
 }
 
 /* Machine code in hexadecimal, an instruction after the other, ends with NULL. */
@@ -40,8 +42,7 @@ static void find(const char *const *instructions)
 		size_t size = strlen(instructions[i]) / 2;
 		for (size_t at = 0; at < size; at++)
 			assert_int_equal(sscanf(&instructions[i][2 * at], "%2hhx", &bytes[at]), 1);
-		assert_true(decode(address, bytes, size, &codes[i]));
-		decode_address(address, bytes, size, &operands[i]);
+		(void)decode(address, bytes, size, &codes[i], &operands[i]); /* some nobody knows */
 		all[i] = &operands[i];
 		places[i] = (struct place){ .block = &block, .code = i, .index = (uint16_t)i };
 		address += size;
@@ -162,6 +163,18 @@ static void who_may_not_be_asked_for_is_alone(void **state)
 		assert_alone(i);
 }
 
+static void what_nobody_knows_may_write_anything(void **state)
+{
+	(void)state;
+	/* mov rax, [rdi]; push es, which is none here; mov rbx, [rdi]; pop rsp; mov rcx, [rsp]; mov rdx, [rsp+8] */
+	find((const char *const[]){
+		"488b07", "06", "488b1f", "5c", "488b0c24", "488b542408", NULL });
+	assert_alone(0);
+	assert_alone(2);
+	assert_alone(3);
+	assert_together(4, 5, 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +187,7 @@ int main(void)
 		cmocka_unit_test(what_is_in_the_code_has_an_address),
 		cmocka_unit_test(who_is_asked_for_once_leads),
 		cmocka_unit_test(who_may_not_be_asked_for_is_alone),
+		cmocka_unit_test(what_nobody_knows_may_write_anything),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
