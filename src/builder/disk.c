@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/sorted.h"
+#include "builder/disk_queue.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,6 +16,7 @@ struct request {
 	struct build_step *step; /* NULL: the kernel told of it */
 	double company; /* mean number in the device while it was there, itself included */
 	size_t overtaken; /* how many it left behind in the device that came before it */
+	double service_s; /* 0: not known from its queue */
 	uint8_t class;
 };
 
@@ -324,9 +326,33 @@ static int add_service(struct build_services *services, double service_s)
 static double service_of(const struct request *request, const struct build_disk *disk)
 {
 	double took_s = duration_s(request);
+	if (request->service_s > 0)
+		return request->service_s;
 	if (request->company > disk->parallel)
 		return took_s * disk->parallel / request->company;
 	return took_s > disk->latency_s ? took_s - disk->latency_s : 0;
+}
+
+static int compare_begins(const void *left, const void *right)
+{
+	const struct request *a = left, *b = right;
+	return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
+}
+
+/* Of servers side by side, which were busy. */
+static int find_services(struct requests *requests, struct build_disk *ret)
+{
+	AUTO_FREE struct build_served *served = calloc(requests->count, sizeof *served);
+	if (!served)
+		return -ENOMEM;
+	qsort(requests->items, requests->count, sizeof *requests->items, compare_begins);
+	for (size_t i = 0; i < requests->count; i++)
+		served[i] = (struct build_served){ .begin_ns = requests->items[i].begin_ns,
+			.end_ns = requests->items[i].end_ns };
+	int code = build_disk_unqueue(served, requests->count, ret->parallel, &ret->latency_s);
+	for (size_t i = 0; i < requests->count && code == 0; i++)
+		requests->items[i].service_s = served[i].service_s;
+	return code == -EDOM ? 0 : code;
 }
 
 static int add_disk(struct build_trace *trace, uint32_t *ret)
@@ -350,6 +376,8 @@ static int divide(struct requests *requests, struct build_disk *ret)
 	if (code < 0)
 		return code;
 	find_parallel(requests, ret);
+	if (ret->parallel > 1 && ret->latency_s == 0 && !ret->is_guessed)
+		code = find_services(requests, ret);
 	for (size_t i = 0; i < requests->count && code == 0; i++) {
 		const struct request *request = &requests->items[i];
 		code = add_service(&ret->services[request->class], service_of(request, ret));

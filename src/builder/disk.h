@@ -15,8 +15,8 @@
  * Requests in much company give S / P, those alone L + S. P is the ratio of the two, rounded down, and L
  * what is left, so that the rate of a busy device and the time of a lone request are both as seen (a
  * latency of S / P or more looks like another server). A device that was never seen with one
- * request, or that company never slowed, cannot tell: then L is 0, and P as many as were seen to be served side by side, since they
- * overtook each other.
+ * request, or that company never slowed, cannot tell: then P is as many as were seen to be served side by side, since they
+ * overtook each other, and L, if there was a queue, follows from who found a server free soon (disk_queue.h); else it is 0.
  *
  * With P = 1 services sum up to the time in which the device was busy, and the order of ends tells the order
  * in which it serves its queue.

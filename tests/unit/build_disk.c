@@ -137,8 +137,11 @@ static struct reader *next_served(
 	return ret;
 }
 
-/* A device that is always busy, with services of up to 200 us: so many servers, or (0) one that takes any of those that wait. */
-static void keep_busy(uint32_t servers, uint32_t count, struct moment *ret)
+/*
+ * A device that is always busy, with services of up to 200 us: so many servers, or (0) one that takes any of those that wait. Requests are
+ * on their way for `late_ns`; if that is anything, readers think now and then.
+ */
+static void keep_busy(uint32_t servers, uint32_t count, uint64_t late_ns, struct moment *ret)
 {
 	struct reader readers[READERS] = { 0 };
 	struct rng rng;
@@ -150,7 +153,8 @@ static void keep_busy(uint32_t servers, uint32_t count, struct moment *ret)
 	for (size_t ends = 0; ends < (size_t)READERS * READS; ends++) {
 		for (; served < count && served < (servers > 0 ? servers : 1); served++) {
 			struct reader *taken = next_served(readers, count, servers == 0, &rng);
-			uint64_t start_ns = now_ns > taken->begin_ns ? now_ns : taken->begin_ns;
+			uint64_t there_ns = taken->begin_ns + late_ns;
+			uint64_t start_ns = now_ns > there_ns ? now_ns : there_ns;
 			taken->end_ns = start_ns + 1 + rng_below(&rng, 2 * SERVICE_NS);
 		}
 		struct reader *first = NULL;
@@ -161,7 +165,8 @@ static void keep_busy(uint32_t servers, uint32_t count, struct moment *ret)
 		uint32_t tid = (uint32_t)(first - readers) + 1;
 		ret[2 * ends] = (struct moment){ first->begin_ns, tid, false };
 		ret[2 * ends + 1] = (struct moment){ now_ns, tid, true };
-		*first = (struct reader){ .begin_ns = now_ns + 1000 + rng_below(&rng, 5000) };
+		uint64_t most_ns = late_ns > 0 && ends % 4 == 0 ? 2 * SERVICE_NS : 5000;
+		*first = (struct reader){ .begin_ns = now_ns + 1000 + rng_below(&rng, most_ns) };
 		served--;
 	}
 	qsort(ret, (size_t)2 * READERS * READS, sizeof *ret, compare_moments);
@@ -177,7 +182,7 @@ static void who_overtakes_was_served_at_the_same_time(void **state)
 	} devices[] = { { 4, 4, 4, true }, { 4, 8, 4, false }, { 2, 8, 2, false },
 		{ 8, 3, 3, true }, { 1, 4, 1, true }, { 0, 4, 1, true }, { 0, 8, 1, true } };
 	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
-		keep_busy(devices[i].servers, devices[i].readers, moments);
+		keep_busy(devices[i].servers, devices[i].readers, 0, moments);
 		AUTO(model) struct model *model = model_of_moments(moments, ARRAY_SIZE(moments));
 		const struct model_fragment *read = fragment_of(model, 1, MODEL_IO);
 		assert_non_null(read);
@@ -188,9 +193,32 @@ static void who_overtakes_was_served_at_the_same_time(void **state)
 			disk->order, devices[i].servers > 0 ? SIM_DISK_FIFO : SIM_DISK_RANDOM);
 		const struct model_dist *service = &disk->classes[0].service;
 		double middle_s = service->quantiles[service->quantile_count / 2];
+		assert_true(disk->latency.value < 3e-6);
 		/* The drawn ones' are their waits', over their company. */
 		assert_true(
 			devices[i].servers == 0 || fabs(middle_s / (SERVICE_NS * 1e-9) - 1) < 0.15);
+	}
+}
+
+/* Nobody was ever alone there: who finds a server free soon tells what a request takes beside its service. */
+static void what_a_queue_hides_is_known_from_who_found_none(void **state)
+{
+	const uint64_t late_ns = 40000;
+	(void)state;
+	static struct moment moments[2 * READERS * READS];
+	for (uint32_t servers = 2; servers <= 4; servers += 2) {
+		keep_busy(servers, 2 * servers, late_ns, moments);
+		AUTO(model) struct model *model = model_of_moments(moments, ARRAY_SIZE(moments));
+		const struct model_fragment *read = fragment_of(model, 1, MODEL_IO);
+		assert_non_null(read);
+		const struct model_object *disk = &model->objects[read->object];
+		assert_int_equal((int)size_of(model, disk), (int)servers);
+		double late_s = (double)late_ns * 1e-9, known_s = disk->latency.value;
+		assert_true(known_s > 0.5 * late_s && known_s < 1.1 * late_s);
+		/* Uniform, as they were made: not evened out by the queue. */
+		const struct model_dist *service = &disk->classes[0].service;
+		double low_s = service->quantiles[service->quantile_count / 4];
+		assert_true(fabs(low_s / (SERVICE_NS * 1e-9) - 0.5) < 0.1);
 	}
 }
 
@@ -362,6 +390,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_device_is_told_from_its_queue),
 		cmocka_unit_test(who_overtakes_was_served_at_the_same_time),
+		cmocka_unit_test(what_a_queue_hides_is_known_from_who_found_none),
 		cmocka_unit_test(requests_are_known_from_the_kernel),
 		cmocka_unit_test(who_runs_late_waited_for_its_request),
 		cmocka_unit_test(calls_that_found_all_in_the_cache_are_no_requests),
