@@ -65,6 +65,7 @@ struct wakes {
 	size_t window_count, window_capacity;
 	uint64_t now_ns,
 		crowded_ns; /* crowded: when more were woken at once than cores were free */
+	uint64_t full_ns; /* when more threads had something to do than there are cores, last */
 	uint64_t usual_ns; /* of the samples, so far */
 	uint32_t active, spinners;
 	struct wakes_found found;
@@ -169,7 +170,9 @@ static void set_active(struct wakes *wakes, struct thread *thread, bool is_activ
 	thread->is_active = is_active;
 	if (is_active)
 		wakes->active++;
-	else
+	if (wakes->active > wakes->cores)
+		wakes->full_ns = wakes->now_ns;
+	if (!is_active)
 		wakes->active--;
 }
 
@@ -360,7 +363,9 @@ static int observe(struct wakes *wakes, const struct thread *thread)
 	/* It did not sleep: it asked again, or looked until it had what it waited for. */
 	bool kept_core = thread->has_cpu &&
 			 thread->cpu_ns - thread->wait_cpu_ns >= wakes->now_ns - thread->wait_ns;
-	if (kept_core || !thread->was_woken || !thread->had_core)
+	bool lost_core = wakes->active > wakes->cores || wakes->full_ns >= thread->woken_ns;
+	bool is_timer = thread->wait_what == WHAT_SLEEP;
+	if (kept_core || !thread->was_woken || !thread->had_core || lost_core || is_timer)
 		return 0;
 	uint64_t ns = wakes->now_ns - thread->woken_ns;
 	wakes->found.count[thread->was_last_core]++;

@@ -41,8 +41,8 @@ int wakes_add(struct wakes *wakes, const struct event *event, uint32_t *ret_woke
 struct wakes_found {
 	uint64_t
 		cost_ns; /* CPU time of who wakes; as the machine says where the events do not tell; 0: unknown */
-	uint64_t
-		latency_ns; /* from a wake-up to running, on a free core: median; 0: too few were seen */
+	/* From a wake-up by a thread to running, on a core that was free all the time: median; 0: too few were seen. */
+	uint64_t latency_ns;
 	double parts_ns
 		[WAKES_PARTS]; /* its quantiles without those that others disturbed, ascending */
 	uint64_t count[2], sum_ns[2]; /* of all of these; [1]: of the last free core */

@@ -130,6 +130,43 @@ static void what_was_woken_in_vain_counts(void **state)
 	assert_true(found.latency_ns > (WAKES - 1) * US && found.latency_ns < (WAKES + 1) * US);
 }
 
+/* b waits again and again, and runs 40 us after it could. c comes back from input 5 us after that, or never, and works for 20 us. */
+static uint64_t latency_of_late(const char *what, uint32_t cores, bool has_other)
+{
+	enum { TURNS = 50, TURN = 1000, LATE = 40 };
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	AUTO(wakes) struct wakes *all = NULL;
+	strbuf_add(
+		&text, WAKES_HEAD "0,b,start,,,,,,1,\n0,c,start,,,,,,1,\n1,c,wait,io,7,3,5,,2,\n");
+	for (uint64_t i = 1; i <= TURNS; i++) {
+		uint64_t t = i * TURN * US, woken = t + 500 * US, cpu = i * 30 * US;
+		strbuf_addf(&text, "%" PRIu64 ",b,wait,%s,m,2,,,%" PRIu64 ",\n", t, what, cpu);
+		strbuf_addf(&text, "%" PRIu64 ",b,woken,%s,m,,,,,\n", woken, what);
+		if (has_other) {
+			strbuf_addf(&text, "%" PRIu64 ",c,pass,io,7,3,,,%" PRIu64 ",waited\n",
+				woken + 5 * US, cpu);
+			strbuf_addf(&text, "%" PRIu64 ",c,wait,io,7,3,5,,%" PRIu64 ",\n",
+				woken + 25 * US, cpu + 20 * US);
+		}
+		strbuf_addf(&text, "%" PRIu64 ",b,pass,%s,m,2,,%" PRIu64 ",%" PRIu64 ",waited\n",
+			woken + LATE * US, what, woken, cpu + US);
+	}
+	assert_int_equal(strbuf_failed(&text), 0);
+	assert_int_equal(wakes_new(cores, &(struct trace_wakes){ 0 }, &all), 0);
+	feed(text.text, &(struct event_sink){ .context = all, .event = add_to });
+	return wakes_find(all).latency_ns;
+}
+
+static void only_who_has_a_core_all_the_time_tells(void **state)
+{
+	(void)state;
+	assert_int_equal(latency_of_late("cond", 1, false), 40 * US);
+	assert_int_equal(latency_of_late("cond", 1, true), 0);
+	assert_int_equal(latency_of_late("cond", 2, true), 40 * US);
+	/* A timer is late, whoever has the cores. */
+	assert_int_equal(latency_of_late("sleep", 2, false), 0);
+}
+
 static void a_replay_plays_it(void **state)
 {
 	(void)state;
@@ -214,6 +251,7 @@ int main(void)
 		cmocka_unit_test(the_cost_of_waking_is_found),
 		cmocka_unit_test(without_two_kinds_it_is_the_machines),
 		cmocka_unit_test(what_was_woken_in_vain_counts),
+		cmocka_unit_test(only_who_has_a_core_all_the_time_tells),
 		cmocka_unit_test(a_replay_plays_it),
 		cmocka_unit_test(who_spins_is_not_woken),
 		cmocka_unit_test(a_model_has_it_as_hardware),
