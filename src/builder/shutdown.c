@@ -13,11 +13,10 @@ static uint64_t last_end_ns(const struct build_trace *trace)
 	return last_ns;
 }
 
-/* It waits for another thread, and would for ever; a pause is over some time, and does not tell what comes then. */
+/* It waits for another thread, and would for ever; a pause is at least so long. */
 static bool waits_for_others(const struct build_step *step)
 {
-	return step->waited_ns > 0 && step->op != STEP_SLEEP && step->op != STEP_IO &&
-	       step->op != STEP_DISK;
+	return step->op != STEP_SLEEP && step->op != STEP_IO && step->op != STEP_DISK;
 }
 
 static void stop_at(struct build_thread *thread, uint64_t time_ns)
@@ -29,8 +28,9 @@ static void stop_at(struct build_thread *thread, uint64_t time_ns)
 	if (count == thread->step_count || thread->steps[count].op == STEP_EXIT)
 		return;
 	struct build_step *next = &thread->steps[count];
-	if (next->begin_ns <= time_ns && waits_for_others(next)) {
-		next->flags &= (uint8_t)~STEP_REFUSED; /* nobody closes it */
+	if (next->begin_ns <= time_ns && next->waited_ns > 0) {
+		if (waits_for_others(next))
+			next->flags &= (uint8_t)~STEP_REFUSED; /* nobody closes it */
 		count++;
 	}
 	thread->step_count = count;

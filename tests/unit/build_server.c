@@ -136,6 +136,35 @@ static void how_a_server_ends_is_no_part_of_serving(void **state)
 	assert_true(fabs(fit.simulated_per_s / fit.measured_per_s - 1) < 0.15);
 }
 
+/* Main does something sixteen times, and then waits for the signal to stop. */
+static void who_waits_for_the_end_does_nothing_meanwhile(void **state)
+{
+	(void)state;
+	struct script s = begin(1);
+	wait_for_input(&s, MAIN);
+	s.now_ns += 1000000;
+	op(&s, MAIN, EVENT_PASS, WHAT_IO, 0, 30);
+	for (int i = 0; i < 16; i++)
+		locked(&s, MAIN, OTHER_LOCK, 60);
+	wait_for_input(&s, MAIN);
+	for (uint64_t i = 1; i <= 60; i++) {
+		wait_for_input(&s, 1);
+		s.now_ns += 40000 + i % 7 * 20000;
+		op(&s, 1, EVENT_PASS, WHAT_IO, 0, 30);
+		request(&s, 1, EVENT_REQUEST_BEGIN, 5, i, 0);
+		work(&s, 1, 9000);
+		s.now_ns += 9000;
+		request(&s, 1, EVENT_REQUEST_END, 5, i, 0);
+	}
+	wait_for_input(&s, 1);
+	s.now_ns += 1000000;
+	op(&s, MAIN, EVENT_PASS, WHAT_IO, 0, 30);
+	AUTO(model) struct model *model = finish(&s, 1);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.simulated_cpu_s < 2 * fit.measured_cpu_s);
+}
+
 /* Connections that are let in by fours, when descriptors are free again. */
 static void who_waited_for_descriptors_came_at_random(void **state)
 {
@@ -347,6 +376,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_over_connections_have_clients_that_think),
 		cmocka_unit_test(how_a_server_ends_is_no_part_of_serving),
+		cmocka_unit_test(who_waits_for_the_end_does_nothing_meanwhile),
 		cmocka_unit_test(few_requests_over_connections_are_part_of_them),
 		cmocka_unit_test(who_waited_for_descriptors_came_at_random),
 		cmocka_unit_test(a_thread_for_each_request_gets_it),
