@@ -215,8 +215,11 @@ static bool fill_block(struct block *block, const struct qemu_plugin_tb *tb)
 		uint32_t code = find_code(qemu_plugin_tb_get_insn(tb, i));
 		if (code == UINT32_MAX)
 			return false;
-		block->places[i] =
-			(struct place){ block, code, (uint16_t)i, (uint16_t)block->accesses };
+		block->places[i] = (struct place){ .block = block,
+			.code = code,
+			.index = (uint16_t)i,
+			.access = (uint16_t)block->accesses,
+			.count = block->count };
 		operands[i] = &code_at(code)->operand;
 		count_code(block, blocks_code(code));
 	}

@@ -36,6 +36,7 @@ struct place {
 	/* Of a leader: the first of the group, how far below and above its own the addresses are. */
 	uint16_t first;
 	int16_t low, high;
+	uint32_t count; /* instructions of the block, for who has but the place at hand */
 };
 
 /* First two lines of memory with what each execution needs. */

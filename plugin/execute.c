@@ -70,7 +70,7 @@ static __attribute__((noinline)) void look_at_block(struct vcpu *vcpu, struct bl
 		calls_look(vcpu, block);
 	if ((vcpu->slot->stretch != vcpu->stretch || vcpu->mode) && !attend_before(vcpu, block))
 		return;
-	(void)pending_add(vcpu, block);
+	(void)pending_add(vcpu, block, block->count);
 	pending_settle(vcpu);
 	if (vcpu->slot->accesses > vcpu->next_access)
 		vcpu_look(vcpu, LOOKS_SAMPLER);
@@ -81,11 +81,12 @@ static __attribute__((noinline)) void look_at_block(struct vcpu *vcpu, struct bl
 
 static void on_block(unsigned index, void *userdata)
 {
+	struct block *block = userdata;
 	if (__builtin_expect(index >= VCPUS, 0))
 		return;
 	struct vcpu *vcpu = &vcpu_table[index];
-	if (__builtin_expect(pending_add(vcpu, userdata), 0))
-		look_at_block(vcpu, userdata);
+	if (__builtin_expect(pending_add(vcpu, block, block->count), 0))
+		look_at_block(vcpu, block);
 }
 
 /* Of a block with string instructions, which is executed again for each of their elements. */
@@ -99,7 +100,7 @@ static void on_string_block(unsigned index, void *userdata)
 		return;
 	vcpu->string_lines[0] = vcpu->string_lines[1] = UINT64_MAX;
 	vcpu->string_index = (uint16_t)(block->count - 1);
-	(void)pending_add(vcpu, block);
+	(void)pending_add(vcpu, block, block->count);
 	look_at_block(vcpu, block);
 }
 
@@ -219,7 +220,7 @@ static inline __attribute__((always_inline)) void first_access(unsigned index,
 	if (__builtin_expect(index >= VCPUS, 0))
 		return;
 	struct vcpu *vcpu = &vcpu_table[index];
-	if (__builtin_expect(pending_add(vcpu, leader->block), 0))
+	if (__builtin_expect(pending_add(vcpu, leader->block, leader->count), 0))
 		look_at_both(vcpu, leader, address, info);
 	else
 		tell_access(vcpu, leader, address, info, is_alone);

@@ -30,6 +30,7 @@ void pending_settle_accesses(struct vcpu *vcpu)
 	for (struct block **at = vcpu->pending_accesses; at < vcpu->pending_end; at++)
 		accesses += (*at)->accesses;
 	vcpu->pending_accesses = vcpu->pending_end;
+	vcpu->early_accesses += accesses;
 	vcpu->slot->accesses += accesses;
 }
 
@@ -39,12 +40,13 @@ static void add_up(struct vcpu *vcpu, struct block **begin, struct block **end)
 	const struct block *previous = vcpu->previous;
 	lanes counts[LANE_PARTS];
 	memcpy(counts, vcpu->counts, sizeof(counts));
-	uint64_t fetches = vcpu->fetches, special = 0;
+	uint64_t fetches = vcpu->fetches, accesses = 0, special = 0;
 	for (struct block **at = begin; at < end; at++) {
 		const struct block *block = *at;
 #pragma GCC unroll 8
 		for (unsigned i = 0; i < LANE_PARTS; i++)
 			counts[i] += block->counts[i];
+		accesses += block->accesses;
 		if (previous->last_line != block->only_line) {
 			fetches += fetch_changes(previous->last_line, block);
 			special |= fetch_watched(vcpu, block) | block->new_lines;
@@ -52,6 +54,8 @@ static void add_up(struct vcpu *vcpu, struct block **begin, struct block **end)
 		previous = block;
 	}
 	memcpy(vcpu->counts, counts, sizeof(counts));
+	vcpu->slot->accesses += accesses - vcpu->early_accesses;
+	vcpu->early_accesses = 0;
 	if (special || fetches > vcpu->next_fetch)
 		follow_lines(vcpu, begin, end);
 	else
@@ -63,7 +67,6 @@ void pending_settle(struct vcpu *vcpu)
 	struct block **begin = pending_blocks[vcpu->index], **end = vcpu->pending_end;
 	if (begin == end)
 		return;
-	pending_settle_accesses(vcpu);
 	vcpu->pending_end = vcpu->pending_accesses = begin;
 	if (vcpu->mode & VCPU_BRANCHES && vcpu->sum)
 		branches_follow(vcpu, begin, end);

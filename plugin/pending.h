@@ -17,15 +17,16 @@ extern struct block *pending_blocks[VCPUS][PENDING_MOST + 1];
 static inline void pending_forget(struct vcpu *vcpu)
 {
 	vcpu->pending_end = vcpu->pending_accesses = pending_blocks[vcpu->index];
+	vcpu->early_accesses = 0;
 	vcpu->next_look = 0;
 }
 
-/* The block is executed. Whether to look at it. */
-static inline bool pending_add(struct vcpu *vcpu, struct block *block)
+/* The block of so many instructions is executed. Whether to look at it. */
+static inline bool pending_add(struct vcpu *vcpu, struct block *block, uint32_t count)
 {
 	struct profile_slot *slot = vcpu->slot;
 	*vcpu->pending_end++ = block;
-	uint64_t instructions = slot->instructions + block->count;
+	uint64_t instructions = slot->instructions + count;
 	slot->instructions = instructions;
 	return (instructions >= vcpu->next_look) | (slot->stretch != vcpu->stretch);
 }

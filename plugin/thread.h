@@ -147,8 +147,9 @@ struct vcpu {
 	lanes counts[LANE_PARTS]; /* not yet in `sum` */
 	struct profile_slot *slot; /* shared with the guest, or `own` */
 	uint64_t stretch; /* that is counted */
-	/* Blocks that are not yet counted (pending.h): their end, and the first whose accesses are not in the slot. */
+	/* Blocks that are not yet counted (pending.h): their end, and the first whose accesses are not in the slot yet. */
 	struct block **pending_end, **pending_accesses;
+	uint64_t early_accesses; /* of pending blocks, that are in the slot */
 	uint64_t next_look; /* instructions of the slot, at which a block is looked at */
 	/* of the slot: when to attend to the thread, to sample an access; of `fetches` */
 	uint64_t next_instructions, next_access, next_fetch;
