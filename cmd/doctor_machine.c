@@ -318,6 +318,8 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 		tell(&told->measured, "memory.stay");
 	}
 	take(told, speed->lock_ns, "threads.lock", p->frequency_hz / 1e9, &p->lock_cycles);
+	p->overlap = speed->lock_overlap >= 0.5;
+	tell(speed->lock_ns > 0 ? &told->measured : &told->assumed, "threads.overlap");
 	take(told, speed->wake_ns, "threads.wake", 1, &p->wake_ns);
 	take_own(told, speed->wake_cost_ns, "threads.wake_cost", &p->wake_cost_ns);
 	take_own(told, speed->doze_ns, "threads.doze", &p->doze_ns);

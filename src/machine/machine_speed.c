@@ -32,6 +32,7 @@ enum {
 	ADD_TRIES = 300,
 	LOCKS = 5000,
 	LOCK_TRIES = 100,
+	OVERLAP_LINKS = 10,
 	SWAPS = 20000, /* of a line between two cores */
 	LOOKS = 3, /* at a pair of cores */
 	WAKES = 20, /* probes */
@@ -193,19 +194,35 @@ static double swap_lines(struct pair *pair)
 	return lower_tenth(rounds_ns, count) / 2; /* a round trip is two transfers */
 }
 
-static double lock_ns(pthread_mutex_t *mutex)
+/* Of a free mutex (NULL: none), with a chain of so many instructions between its lock and its unlock. */
+static double lock_ns(pthread_mutex_t *mutex, unsigned links)
 {
 	double best_ns = 0;
 	double all_ns = speed_now_ns();
+	uint64_t value = 3;
 	for (int i = 0; i < LOCK_TRIES && speed_now_ns() - all_ns < MOST_NS; i++) {
 		double began_ns = speed_now_ns();
 		for (int k = 0; k < LOCKS; k++) {
-			(void)pthread_mutex_lock(mutex); /* a plain mutex that is ours */
-			(void)pthread_mutex_unlock(mutex);
+			if (mutex)
+				(void)pthread_mutex_lock(mutex); /* a plain mutex that is ours */
+			value = chain_links(value, links);
+			if (mutex)
+				(void)pthread_mutex_unlock(mutex);
 		}
 		best_ns = speed_least(best_ns, (speed_now_ns() - began_ns) / LOCKS);
 	}
 	return best_ns;
+}
+
+/* How much of a lock's time a chain that takes as long goes on in it: 0 .. 1; 0 where no chain's clock is known. */
+static double lock_overlap(pthread_mutex_t *mutex, double alone_ns)
+{
+	double link_ns = lock_ns(NULL, OVERLAP_LINKS) / OVERLAP_LINKS;
+	if (CHAIN_CYCLES == 0 || !(link_ns > 0) || !(alone_ns > 0))
+		return 0;
+	unsigned links = (unsigned)(alone_ns / link_ns + 0.5);
+	double both_ns = alone_ns + lock_ns(NULL, links) - lock_ns(mutex, links);
+	return fmin(fmax(both_ns / alone_ns, 0), 1);
 }
 
 /* What was measured, 0 being nothing. */
@@ -237,7 +254,7 @@ struct looks {
 		double transfer_ns, stay;
 	} list[LOOKS];
 	unsigned count;
-	double lock_ns;
+	double lock_ns, lock_overlap;
 };
 
 /* The calling thread is pinned in a child of its own, so that the process stays as it was. */
@@ -255,7 +272,8 @@ static void *ask(void *context)
 	look->stay = additions_of_a_stay(&pair, look->transfer_ns);
 	looks->count++;
 	/* The other thread waits meanwhile: with one thread the C library leaves the atomics out. */
-	looks->lock_ns = least(looks->lock_ns, lock_ns(&pair.mutex));
+	looks->lock_ns = least(looks->lock_ns, lock_ns(&pair.mutex, 0));
+	looks->lock_overlap = fmax(looks->lock_overlap, lock_overlap(&pair.mutex, looks->lock_ns));
 	(void)sem_post(&pair.done); /* it cannot overflow */
 	(void)pthread_join(thread, NULL); /* it ends by itself */
 	(void)sem_destroy(&pair.done);
@@ -299,6 +317,7 @@ static int measure_once(const struct machine *machine, struct machine_speed *ret
 	ret->transfer_ns = looks.list[looks.count / 2].transfer_ns;
 	ret->stay = looks.list[looks.count / 2].stay;
 	ret->lock_ns = looks.lock_ns;
+	ret->lock_overlap = looks.lock_overlap;
 	return 0;
 }
 

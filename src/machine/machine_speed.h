@@ -28,6 +28,7 @@ struct machine_speed {
 	double locked_miss_ns; /* locked_speed.h */
 	struct set_speed sets;
 	double lock_ns; /* of a free mutex's lock and unlock, in a process of several threads */
+	double lock_overlap; /* of that, in which what is done between the two goes on: 0 .. 1 */
 	double transfer_ns; /* of a line that another core has written */
 	double stay; /* additions to it that a core does before it goes on to another one that adds to it, too; 0: as many as wait */
 	double switch_ns; /* wake_probe.h: of a hand-over between two threads of one processor */

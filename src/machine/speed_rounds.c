@@ -46,6 +46,7 @@ static const struct {
 	{ AT(sets.first_ns), OWN },
 	{ AT(sets.second_ns), OWN },
 	{ AT(lock_ns), OWN },
+	{ AT(lock_overlap), OR_NONE },
 	{ AT(switch_ns), OWN },
 	{ AT(doze_ns), OWN },
 	{ AT(wake_ns), BESIDE_OTHERS },

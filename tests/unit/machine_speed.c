@@ -33,6 +33,7 @@ static void of_several_rounds_each_figure_is_the_one_of_its_kind(void **state)
 			.interrupted = 0.1,
 			.locked_miss_ns = 3,
 			.lock_ns = 12,
+			.lock_overlap = 0.9,
 			.transfer_ns = 60,
 			.stay = 20,
 			.wake_ns = 3000,
@@ -48,6 +49,7 @@ static void of_several_rounds_each_figure_is_the_one_of_its_kind(void **state)
 		{ .hz = 2.5e9,
 			.interrupted = 0.3,
 			.lock_ns = 11,
+			.lock_overlap = 1,
 			.transfer_ns = 70,
 			.stay = 30,
 			.wake_ns = 4000,
@@ -62,6 +64,7 @@ static void of_several_rounds_each_figure_is_the_one_of_its_kind(void **state)
 	struct machine_speed speed = machine_speed_settle(rounds, 3);
 	assert_true(speed.hz == 2.9e9 && speed.interrupted == 0.1);
 	assert_true(speed.locked_miss_ns == 2 && speed.lock_ns == 10 && speed.switch_ns == 1400);
+	assert_true(speed.lock_overlap == 0.9);
 	assert_true(speed.transfer_ns == 70 && speed.stay == 30); /* of one round */
 	assert_true(speed.wake_ns == 3000); /* what was not measured is no figure */
 	assert_true(speed.interrupt.cost_ns == 7000 && speed.interrupt.lost_ns == 8000);
