@@ -350,6 +350,11 @@ static void tell_others(const struct machine_speed *speed, char *ret, size_t siz
 			"others kept %.1f processors busy and %.0f%% of the cores' hidden threads, "
 			"so that figures may be worse than the machine's; ",
 			speed->others, speed->shared * 100); /* fits */
+	size_t used = strlen(ret);
+	if (machine_speed_cores_move(speed))
+		(void)snprintf(ret + used, size - used,
+			"the cores were moved: memory.transfer was %.0f to %.0f ns; ",
+			speed->transfer_least_ns, speed->transfer_most_ns); /* fits */
 }
 
 static int set_source(const struct machine *machine, const struct machine_speed *speed,
@@ -401,6 +406,17 @@ static void print(
 		print_line("This is a virtual machine",
 			"cores and caches may be shared with others, whose work was measured too; "
 			"measure when it is idle");
+	if (machine_speed_cores_move(speed)) {
+		AUTO_RELEASE(strbuf) struct strbuf line = { 0 };
+		strbuf_addf(&line,
+			"two cores were near one another at some looks and far apart at others, as "
+			"where a hypervisor moves them: lines that both write came in %.0f to %.0f "
+			"ns. Threads that share such will be as much faster or slower by the "
+			"moment "
+			"as these differ; predictions take %.0f ns",
+			speed->transfer_least_ns, speed->transfer_most_ns, speed->transfer_ns);
+		print_line("Moving", line.text ? line.text : "two cores");
+	}
 }
 
 int doctor_measure_machine(const struct machine *machine, const char *path, struct err *err)

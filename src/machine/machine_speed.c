@@ -316,6 +316,10 @@ static int measure_once(const struct machine *machine, struct machine_speed *ret
 	qsort(looks.list, looks.count, sizeof *looks.list, compare_looks);
 	ret->transfer_ns = looks.list[looks.count / 2].transfer_ns;
 	ret->stay = looks.list[looks.count / 2].stay;
+	if (looks.count > 0) {
+		ret->transfer_least_ns = looks.list[0].transfer_ns;
+		ret->transfer_most_ns = looks.list[looks.count - 1].transfer_ns;
+	}
 	ret->lock_ns = looks.lock_ns;
 	ret->lock_overlap = looks.lock_overlap;
 	return 0;
@@ -351,6 +355,13 @@ static int measure_round(const struct machine *machine, struct machine_speed *re
 bool machine_speed_is_disturbed(const struct machine_speed *speed)
 {
 	return speed->others > OTHERS_NOTABLE || speed->shared >= CORE_SHARING_NOTABLE;
+}
+
+bool machine_speed_cores_move(const struct machine_speed *speed)
+{
+	const double apart = 2;
+	return speed->transfer_least_ns > 0 &&
+	       speed->transfer_most_ns > apart * speed->transfer_least_ns;
 }
 
 int machine_speed_measure(const struct machine *machine, struct machine_speed *ret, struct err *err)

@@ -30,6 +30,8 @@ struct machine_speed {
 	double lock_ns; /* of a free mutex's lock and unlock, in a process of several threads */
 	double lock_overlap; /* of that, in which what is done between the two goes on: 0 .. 1 */
 	double transfer_ns; /* of a line that another core has written */
+	double transfer_least_ns,
+		transfer_most_ns; /* of all looks at it: a hypervisor may move its cores */
 	double stay; /* additions to it that a core does before it goes on to another one that adds to it, too; 0: as many as wait */
 	double switch_ns; /* wake_probe.h: of a hand-over between two threads of one processor */
 	double wake_ns, wake_cost_ns,
@@ -44,6 +46,9 @@ struct machine_speed {
 
 /* Others took so much that figures may be theirs. */
 bool machine_speed_is_disturbed(const struct machine_speed *speed);
+
+/* Two cores were near one another at one look, and far apart at another: transfer_ns is that of the middle one. */
+bool machine_speed_cores_move(const struct machine_speed *speed);
 
 /*
  * Of 1 to MACHINE_ROUNDS measurements of one machine, each figure where it was measured: what is the core's own, which others only make

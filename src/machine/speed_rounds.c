@@ -9,9 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What others on the machine only make slower, and for some moments; what programs meet all the time. */
+/* What others on the machine only make slower, and for some moments; the worst of it; what programs meet all the time. */
 enum kind {
 	OWN,
+	MOST,
 	BESIDE_OTHERS,
 	OR_NONE, /* the same; 0 is a figure, too */
 	OR_ENDLESS, /* the same; 0 is none that is so long */
@@ -46,6 +47,8 @@ static const struct {
 	{ AT(sets.first_ns), OWN },
 	{ AT(sets.second_ns), OWN },
 	{ AT(lock_ns), OWN },
+	{ AT(transfer_least_ns), OWN },
+	{ AT(transfer_most_ns), MOST },
 	{ AT(lock_overlap), OR_NONE },
 	{ AT(switch_ns), OWN },
 	{ AT(doze_ns), OWN },
@@ -76,7 +79,8 @@ static void set_figure(struct machine_speed *speed, size_t at, double value)
 static double pick(double *values, unsigned count, enum kind kind)
 {
 	order_doubles(values, count);
-	double value = count == 0 ? 0 : kind == OWN ? values[0] : values[(count - 1) / 2];
+	unsigned at = kind == OWN ? 0 : kind == MOST ? count - 1 : (count - 1) / 2;
+	double value = count == 0 ? 0 : values[at];
 	return isfinite(value) ? value : 0;
 }
 

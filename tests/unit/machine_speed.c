@@ -18,6 +18,8 @@ static void of_several_rounds_each_figure_is_the_one_of_its_kind(void **state)
 			.locked_miss_ns = 2,
 			.lock_ns = 10,
 			.transfer_ns = 100,
+			.transfer_least_ns = 90,
+			.transfer_most_ns = 110,
 			.stay = 50,
 			.switch_ns = 1500,
 			.interrupt = { .cost_ns = 9000, .lost_ns = 8000 },
@@ -35,6 +37,8 @@ static void of_several_rounds_each_figure_is_the_one_of_its_kind(void **state)
 			.lock_ns = 12,
 			.lock_overlap = 0.9,
 			.transfer_ns = 60,
+			.transfer_least_ns = 50,
+			.transfer_most_ns = 60,
 			.stay = 20,
 			.wake_ns = 3000,
 			.switch_ns = 1400,
@@ -64,6 +68,8 @@ static void of_several_rounds_each_figure_is_the_one_of_its_kind(void **state)
 	struct machine_speed speed = machine_speed_settle(rounds, 3);
 	assert_true(speed.hz == 2.9e9 && speed.interrupted == 0.1);
 	assert_true(speed.locked_miss_ns == 2 && speed.lock_ns == 10 && speed.switch_ns == 1400);
+	assert_true(speed.transfer_least_ns == 50 && speed.transfer_most_ns == 110);
+	assert_true(machine_speed_cores_move(&speed) && !machine_speed_cores_move(&rounds[0]));
 	assert_true(speed.lock_overlap == 0.9);
 	assert_true(speed.transfer_ns == 70 && speed.stay == 30); /* of one round */
 	assert_true(speed.wake_ns == 3000); /* what was not measured is no figure */
