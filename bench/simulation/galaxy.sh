@@ -11,21 +11,6 @@ if [ -n "$quick" ]; then
 fi
 galaxy=$build/examples/galaxy/galaxy
 
-# Of three recordings, as of the measurements, the one whose time is the median; and how long the run takes without.
-record_galaxy() {
-	local i
-	for i in 1 2 3; do
-		"${first[@]}" "$corecast" record --samples 0 --budget none --force -o "$work/galaxy.$i.cct" -- \
-			"$galaxy" "${galaxy_size[@]}" 2 2 2>"$work/galaxy.log" | sed -n "s/^iteration: \([^ ]*\) s.*/\1 $i/p"
-	done | sort -g | sed -n 2p >"$work/galaxy.recorded"
-	mv "$work/galaxy.$(cut -d' ' -f2 "$work/galaxy.recorded").cct" "$work/galaxy.cct"
-	rm -f "$work"/galaxy.[123].cct
-	for i in 1 2 3; do
-		"${first[@]}" "$build/bench/recording/stopwatch" "$work/time" "$galaxy" "${galaxy_size[@]}" 2 2 >/dev/null
-		cut -d' ' -f1 "$work/time"
-	done | median >"$work/galaxy.took"
-}
-
 measure_galaxy() {
 	local table=$work/galaxy.csv repeat forces collisions seconds
 	begin_table "$table" forces,collisions,repeat,iteration_s,load
@@ -40,7 +25,7 @@ measure_galaxy() {
 		done
 		say "galaxy: repeat $repeat of $galaxy_repeats measured"
 	done
-	[ -s "$work/galaxy.cct" ] || record_galaxy
+	[ -s "$work/galaxy.cct" ] || record_middle galaxy "$galaxy" "${galaxy_size[@]}" 2 2
 }
 
 predict_galaxy() {

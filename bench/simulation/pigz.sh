@@ -20,12 +20,10 @@ measure_pigz() {
 	for ((repeat = 1; repeat <= pigz_repeats; repeat++)); do
 		for count in "${pigz_counts[@]}"; do
 			has_row "$table" "$count" "$repeat" && continue
-			"${first[@]}" "$build/bench/recording/stopwatch" "$work/time" pigz -p "$count" -c "$work/text" >/dev/null
-			echo "$count,$repeat,$(cut -d' ' -f1 "$work/time"),$(load)" >>"$table"
+			echo "$count,$repeat,$(timed pigz -p "$count" -c "$work/text"),$(load)" >>"$table"
 		done
 	done
-	[ -s "$work/pigz.cct" ] || "${first[@]}" "$corecast" record --samples 0 --budget none --force -o "$work/pigz.cct" -- \
-		pigz -p 2 -c "$work/text" 2>"$work/pigz.log" >/dev/null
+	[ -s "$work/pigz.cct" ] || record_middle pigz pigz -p 2 -c "$work/text"
 	say 'pigz: measured'
 }
 
