@@ -20,7 +20,7 @@ web_warm_up=1.5
 web_descriptors=256
 web_same_disk=0.05
 web_backlog=4096 # of the server: connections that the kernel keeps until they are accepted
-web_recorded=9
+web_recorded=9 # the step of the recorded setting, with 4 workers
 if [ -n "$quick" ]; then
 	web_workers=(2 6)
 	web_steps=(2 5 7 10)

@@ -12,14 +12,25 @@ static void note(uint32_t *first, bool *are_several, uint32_t index)
 	*first = *first > 0 ? *first : index + 1;
 }
 
+/* Whether the thread has only looked since that step, up to the last one. */
+static bool only_looked(const struct load_thread *thread, size_t step)
+{
+	for (size_t i = step + 1; i + 1 < thread->count; i++)
+		if (thread->steps[i].kind != STEP_NOTHING)
+			return false;
+	return true;
+}
+
 /*
  * It was woken, looked, and waits again in the same section: what it waits for was not what that signal told of, which on
- * other cores it need not wait for. But who told others something in between had done something (a turn of its own).
+ * other cores it need not wait for. But who told others something in between, or took a lock, had done something (a turn of its
+ * own).
  */
 static void forget_vain_wait(struct load_thread *thread, struct load_hold *hold, uint32_t object)
 {
-	struct step *step = hold->ordered_wait ? &thread->steps[hold->ordered_wait - 1] : NULL;
-	if (step && step->object == object &&
+	size_t before = hold->ordered_wait;
+	struct step *step = before ? &thread->steps[before - 1] : NULL;
+	if (step && step->object == object && only_looked(thread, before - 1) &&
 		(step->kind == STEP_AWAIT_SIGNAL || step->kind == STEP_SLEEP))
 		step->kind = STEP_NOTHING;
 	hold->ordered_wait = thread->count;

@@ -6,6 +6,38 @@
 
 #include <errno.h>
 
+/*
+ * b waits twice in one section, and takes the lock k in between: the first wait was not in vain, and b does not have the
+ * lock m meanwhile, nor k, which main has for 0.7 ms.
+ */
+static void who_took_a_lock_between_two_waits_had_waited(void **state)
+{
+	(void)state;
+	struct fixture f = load_as_recorded(HEAD "0,main,start,,,,,\n"
+						 "0,b,start,,,,main,\n"
+						 "0,b,pass,mutex,m,1,,\n"
+						 "10000,b,wait,cond,c,2,m,\n"
+						 "200000,main,pass,mutex,k,3,,\n"
+						 "900000,main,release,mutex,k,,,\n"
+						 "1000000,main,pass,mutex,m,4,,\n"
+						 "1000000,main,release,cond,c,5,,\n"
+						 "1000000,main,release,mutex,m,,,\n"
+						 "1000000,b,pass,cond,c,2,main,waited\n"
+						 "1020000,b,pass,mutex,k,6,,\n"
+						 "1500000,b,release,mutex,k,,,\n"
+						 "1500000,b,wait,cond,c,2,m,\n"
+						 "2500000,main,pass,mutex,m,7,,\n"
+						 "2500000,main,release,cond,c,8,,\n"
+						 "2500000,main,release,mutex,m,,,\n"
+						 "2500000,main,exit,,,,,\n"
+						 "2500000,b,pass,cond,c,2,main,waited\n"
+						 "3000000,b,release,mutex,m,,,\n"
+						 "3000000,b,exit,,,,,\n",
+		2);
+	assert_int_equal(play(&f, 2, NULL, 0), 3000000);
+	release(&f);
+}
+
 /* b comes to the ordered section 20 ms before a, whose turn it is; 10 ms each. */
 static void ordered_sections_keep_their_order(void **state)
 {
@@ -415,6 +447,7 @@ int main(void)
 		cmocka_unit_test(who_joins_gives_its_mutex_back_meanwhile),
 		cmocka_unit_test(what_one_way_of_waking_needs_holds_for_both),
 		cmocka_unit_test(a_region_is_begun_once_by_each_thread),
+		cmocka_unit_test(who_took_a_lock_between_two_waits_had_waited),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
