@@ -54,11 +54,11 @@ static bool is_inner(const pthread_mutex_t *mutex)
 	return (mutex->__data.__kind & RECURSIVE_KIND) && mutex->__data.__count > 1;
 }
 
-static int got_mutex(const pthread_mutex_t *mutex, int result, const void *caller)
+static int got_mutex(const pthread_mutex_t *mutex, int result, uint32_t flags, const void *caller)
 {
 	bool is_ours = result == 0 || result == EOWNERDEAD;
 	if (is_tracing() && is_ours && !is_inner(mutex)) {
-		trace_acquired(SYNC_LOCK, mutex, 0, caller);
+		trace_acquired(SYNC_LOCK, mutex, flags, caller);
 		if (self.budget.is_on)
 			budget_took(mutex, caller, true);
 	} else {
@@ -94,7 +94,7 @@ EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 	look_before_lock();
 	int result = try_mutex(mutex);
 	if (__builtin_expect(result != EBUSY, 1))
-		return got_mutex(mutex, result, caller);
+		return got_mutex(mutex, result, 0, caller);
 	return wait_for_mutex(mutex, caller);
 }
 
@@ -102,7 +102,7 @@ EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec
 {
 	int result = try_mutex(mutex);
 	if (result != EBUSY)
-		return got_mutex(mutex, result, CALLER);
+		return got_mutex(mutex, result, 0, CALLER);
 	WAIT(SYNC_LOCK, mutex);
 	return waited_for_mutex(
 		&wait_, mutex, real()->pthread_mutex_timedlock(mutex, deadline), CALLER);
@@ -115,7 +115,7 @@ EXPORT int pthread_mutex_clocklock(
 		return real()->pthread_mutex_clocklock(mutex, clock, deadline);
 	int result = try_mutex(mutex);
 	if (result != EBUSY)
-		return got_mutex(mutex, result, CALLER);
+		return got_mutex(mutex, result, 0, CALLER);
 	WAIT(SYNC_LOCK, mutex);
 	return waited_for_mutex(
 		&wait_, mutex, real()->pthread_mutex_clocklock(mutex, clock, deadline), CALLER);
@@ -130,7 +130,7 @@ EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
 		try_failed(SYNC_LOCK, mutex, CALLER);
 	else
 		try_succeeded(mutex);
-	return got_mutex(mutex, result, CALLER);
+	return got_mutex(mutex, result, TRACE_TRIED, CALLER);
 }
 
 /*

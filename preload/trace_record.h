@@ -175,7 +175,8 @@ enum trace_flags {
 	TRACE_ORDERED = 4096,
 	TRACE_BOTH = 8192, /* raw files only: a WAIT with its PASS, see trace_both() */
 	TRACE_SPINS = 16384,
-	TRACE_FLAGS = 8191 | TRACE_SPINS, /* all of them but TRACE_BOTH */
+	TRACE_TRIED = 32768,
+	TRACE_FLAGS = 8191 | TRACE_SPINS | TRACE_TRIED, /* all of them but TRACE_BOTH */
 };
 
 enum trace_state {

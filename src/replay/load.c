@@ -465,6 +465,7 @@ static int load_finish(void *context, uint64_t end_ns, struct err *err)
 		code = ends_settle(replay);
 	if (code < 0)
 		return err_set(err, code, "out of memory");
+	locks_settle_tries(replay);
 	replay->is_finished = true;
 	code = objects_finish(replay, err);
 	return code < 0 ? code : replay_fit(replay, err);
@@ -531,6 +532,7 @@ void replay_free(struct replay *replay)
 	map_release(&replay->known);
 	map_release(&replay->object_index);
 	map_release(&replay->tokens);
+	map_release(&replay->waits_at);
 	map_release(&replay->episode_index);
 	map_release(&replay->region_index);
 	free(replay);

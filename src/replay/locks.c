@@ -78,7 +78,8 @@ void locks_count_waiting(struct load_object *lock, bool is_shared, bool is_more)
 	}
 }
 
-static int push_lock(struct load_thread *thread, uint32_t object, const struct event *event)
+static int push_lock(struct replay *replay, struct load_thread *thread, uint32_t object,
+	const struct event *event)
 {
 	struct step *step = load_push(thread, STEP_LOCK);
 	if (!step)
@@ -86,6 +87,8 @@ static int push_lock(struct load_thread *thread, uint32_t object, const struct e
 	step->object = object;
 	step->site = event->site;
 	step->is_shared = event->flags & EVENT_SHARED;
+	step->is_try = event->flags & EVENT_TRIED;
+	replay->objects[object].is_tried |= step->is_try;
 	return 0;
 }
 
@@ -95,11 +98,24 @@ int locks_ask(struct replay *replay, uint32_t index, uint32_t object, const stru
 	struct load_object *lock = &replay->objects[object];
 	if (locks_find(thread, object))
 		return 0;
+	uint64_t *waits;
+	if (lock->what == WHAT_MUTEX && map_add(&replay->waits_at, event->site, 0, 0, &waits) < 0)
+		return -ENOMEM;
 	observe_asking(lock, event->flags & EVENT_SHARED);
 	locks_count_waiting(lock, event->flags & EVENT_SHARED, true);
-	int code = push_lock(thread, object, event);
+	int code = push_lock(replay, thread, object, event);
 	thread->wait_step = thread->count;
 	return code;
+}
+
+void locks_settle_tries(struct replay *replay)
+{
+	for (size_t i = 0; i < replay->thread_count; i++)
+		for (size_t j = 0; j < replay->threads[i].count; j++) {
+			struct step *step = &replay->threads[i].steps[j];
+			if (step->is_try && map_find(&replay->waits_at, step->site, 0))
+				step->is_try = false;
+		}
 }
 
 /* The mutex that it took last and still has, plus one; 0: none. */
@@ -156,6 +172,6 @@ int locks_take_free(
 		return 0;
 	}
 	observe_getting(&replay->objects[object], event->flags & EVENT_SHARED);
-	int code = push_lock(thread, object, event);
+	int code = push_lock(replay, thread, object, event);
 	return code < 0 ? code : locks_take(replay, index, thread->count - 1, object, event);
 }

@@ -55,6 +55,7 @@ struct step {
 	uint8_t kind, class;
 	uint8_t wakes; /* threads that had to wake up a core, woken within its work */
 	bool is_shared; /* read side */
+	bool is_try; /* STEP_LOCK of a mutex: it goes on without it where it would wait */
 	bool is_all; /* broadcast; of a read: the end of what is written */
 	bool is_refused; /* STEP_DECIDE: it went on because the queue was closed (of MEANING_AWAITS: see meaning_is_exempt(), amount is what had been given) */
 	bool is_pooled; /* the work before it is part of replay.pooled's */
@@ -181,6 +182,7 @@ struct load_object {
 	bool is_handed_over; /* to who has waited longest */
 	bool writers_first;
 	bool guards_condition;
+	bool is_tried; /* mutex: some take it by a try */
 	bool spins; /* who waits for it spins first, where cores suffice */
 	uint32_t meaning; /* condition: its index, UINT32_MAX if it has none that is known */
 	bool takes_turns, lets_pass; /* see turns.c */
@@ -306,6 +308,7 @@ struct replay {
 	struct load_object *objects;
 	size_t object_count, object_capacity;
 	struct map object_index;
+	struct map waits_at; /* call sites at which a mutex was waited for */
 	struct map tokens; /* thread, semaphore -> how often it has taken it and not posted it */
 	struct episode *episodes;
 	size_t episode_count, episode_capacity;
@@ -378,6 +381,9 @@ void passages_wait(const struct replay *replay, struct load_thread *thread);
 int passages_put(struct replay *replay, uint32_t thread, const struct event *event);
 int passages_take(struct replay *replay, uint32_t thread, const struct event *event);
 void passages_settle(struct replay *replay); /* when all events are known */
+
+/* After all events: tries again and again at one place until the mutex is free, which are recorded as waits, are locks. */
+void locks_settle_tries(struct replay *replay);
 
 /* locks.c. `step` stands for the taking. */
 bool load_is_lock(uint8_t what);

@@ -144,9 +144,12 @@ static int lock(struct player *player, uint32_t index, const struct step *step, 
 {
 	struct play_thread *thread = &player->threads[index];
 	const struct load_object *object = &player->replay->objects[step->object];
-	int code = thread->stage == 0 ? turns_wait(player, index, step, op) : 0;
+	bool is_try = step->is_try && object->play == PLAY_MUTEX;
+	int code = thread->stage == 0 && !is_try ? turns_wait(player, index, step, op) : 0;
 	if (code != 0)
 		return code < 0 ? code : PLAY_AGAIN;
+	if (is_try && thread->stage > 0 && thread->status == -EBUSY)
+		return turns_pass(player, step->object, op) ? PLAY_LAST : PLAY_DONE;
 	if (thread->stage++ > 0) {
 		if (!step->is_shared)
 			player->owners[step->object] = index;
@@ -167,7 +170,7 @@ static int lock(struct player *player, uint32_t index, const struct step *step, 
 		(void)play_op(op, SIM_SEM_WAIT, number);
 		break;
 	default:
-		(void)play_op(op, SIM_LOCK, number);
+		(void)play_op(op, is_try ? SIM_TRY_LOCK : SIM_LOCK, number);
 		break;
 	}
 	return PLAY_AGAIN;
@@ -190,8 +193,17 @@ static int give_back(
 	return play_op(op, play == PLAY_SPIN ? SIM_SPIN_UNLOCK : SIM_UNLOCK, number);
 }
 
+/* A try did not get the mutex; its turn has passed. */
+static bool was_refused(const struct player *player, uint32_t index, uint32_t object)
+{
+	const struct load_object *mutex = &player->replay->objects[object];
+	return mutex->is_tried && mutex->play == PLAY_MUTEX && player->owners[object] != index;
+}
+
 static int unlock(struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
 {
+	if (player->threads[index].stage == 0 && was_refused(player, index, step->object))
+		return PLAY_DONE;
 	if (player->threads[index].stage++ == 0) {
 		change_depth(player, index, step, false);
 		if (give_back(player, index, step, op) == PLAY_LAST)
@@ -440,6 +452,7 @@ int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_res
 		return err_set(err, code, "out of memory");
 	const struct load_thread *loaded = &player->replay->threads[index];
 	struct play_thread *thread = &player->threads[index];
+	thread->status = last->status;
 	note_progress(player, index, sim);
 	if (op->kind == SIM_SPAWN && last->status == 0) /* it can be joined before it has run */
 		player->threads[op->other - 1].tid = (uint32_t)last->item;

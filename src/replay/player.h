@@ -15,6 +15,7 @@ struct play_thread {
 	bool counts_as_refused; /* it is one of play_cond.refused_waiting */
 	uint32_t tid; /* the engine's; 0: not started */
 	uint32_t stage; /* of a step with several operations */
+	int status; /* of its last operation */
 	uint32_t turn_sem; /* at which it waits for its turn; SIM_NONE */
 	uint32_t sem; /* of those who are woken by a STEP_WAKE; SIM_NONE */
 	uint32_t awaited_with; /* the mutex of the condition that it waits for, plus one */

@@ -147,6 +147,8 @@ enum event_flags {
 	/* 8192 is the file's own. */
 	EVENT_SPINS =
 		16384, /* WAIT: in a runtime that spins before it sleeps, where each of its threads has a core (OpenMP's) */
+	EVENT_TRIED =
+		32768, /* PASS of a mutex: by a try, which would not have waited, and gone on without it */
 };
 
 #define EVENT_CORE_UNKNOWN UINT64_MAX

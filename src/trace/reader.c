@@ -20,10 +20,11 @@ static_assert(
 	(int)TRACE_KINDS == (int)EVENT_KINDS && (int)TRACE_DISK_END == (int)EVENT_DISK_END &&
 		(int)TRACE_STACK == (int)WHAT_STACK && (int)TRACE_WRITE == (int)EVENT_WRITE &&
 		(int)TRACE_FLUSH == (int)EVENT_FLUSH && (int)TRACE_ORDERED == (int)EVENT_ORDERED &&
-		(int)TRACE_LOST == (int)EVENT_LOST && (int)TRACE_PASS == (int)EVENT_PASS &&
-		(int)TRACE_RUN == (int)EVENT_RUN && (int)TRACE_WHATS == (int)WHAT_COUNT &&
-		(int)TRACE_PROGRAM == (int)WHAT_PROGRAM && (int)TRACE_FUTEX == (int)WHAT_FUTEX &&
-		(int)TRACE_WAITED == (int)EVENT_WAITED && (int)TRACE_BEFORE == (int)EVENT_BEFORE &&
+		(int)TRACE_TRIED == (int)EVENT_TRIED && (int)TRACE_LOST == (int)EVENT_LOST &&
+		(int)TRACE_PASS == (int)EVENT_PASS && (int)TRACE_RUN == (int)EVENT_RUN &&
+		(int)TRACE_WHATS == (int)WHAT_COUNT && (int)TRACE_PROGRAM == (int)WHAT_PROGRAM &&
+		(int)TRACE_FUTEX == (int)WHAT_FUTEX && (int)TRACE_WAITED == (int)EVENT_WAITED &&
+		(int)TRACE_BEFORE == (int)EVENT_BEFORE &&
 		(int)TRACE_IO_OTHER == (int)EVENT_IO_OTHER &&
 		(int)TRACE_FRAME == (int)EVENT_FRAME &&
 		(int)TRACE_LEFT_OUT == (int)EVENT_LEFT_OUT &&

@@ -61,11 +61,12 @@ static const char *const what_words[] = {
 
 /* By bit; NULL: no flag of events. */
 static const char *const flag_words[] = { "waited", "shared", "implicit", "all", "timed_out",
-	"before", NULL, NULL, "write", "metadata", "ahead", "flush", "ordered", NULL, "spins" };
+	"before", NULL, NULL, "write", "metadata", "ahead", "flush", "ordered", NULL, "spins",
+	"tried" };
 
 static_assert(ARRAY_SIZE(kind_words) == EVENT_KINDS, "a word for each");
 static_assert(ARRAY_SIZE(what_words) == WHAT_COUNT, "a word for each");
-static_assert(1 << (ARRAY_SIZE(flag_words) - 1) == EVENT_SPINS, "a word for each");
+static_assert(1 << (ARRAY_SIZE(flag_words) - 1) == EVENT_TRIED, "a word for each");
 static_assert(ARRAY_SIZE(flag_words) == EVENT_FLAG_BITS, "a word for each");
 
 const char *event_kind_word(unsigned kind)

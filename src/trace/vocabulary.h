@@ -10,7 +10,7 @@ const char *event_kind_word(unsigned kind);
 const char *event_what_word(unsigned what);
 
 /* One bit's word: "waited", ...; NULL: no event has it. Bits are 0 to EVENT_FLAG_BITS - 1. */
-enum { EVENT_FLAG_BITS = 15 };
+enum { EVENT_FLAG_BITS = 16 };
 const char *event_flag_word(unsigned bit);
 
 /* The number of a word, or -EINVAL; "" is EVENT_NONE and WHAT_NONE. */

@@ -68,6 +68,7 @@ static void tries_in_a_loop_are_waits(void **state)
 	AUTO_RELEASE(trace) struct trace trace = { 0 };
 	record("tests/programs/waits", "trylock", &trace);
 	assert_true(waited_in_a_loop(&trace, WHAT_MUTEX) >= HOLD_NS / 2);
+	assert_true(count_of(&trace, EVENT_PASS, WHAT_MUTEX, EVENT_TRIED) > 0);
 }
 
 static void yields_in_a_loop_are_waits_at_a_place(void **state)
