@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 /* Cores whose widths, queues, units and predictors are known: /proc/cpuinfo's family and models, Arm's part. */
@@ -373,9 +374,19 @@ static int set_source(const struct machine *machine, const struct machine_speed 
 	return 0;
 }
 
-static void print_line(const char *head, const char *text)
+static __attribute__((format(printf, 2, 3))) void print_line(
+	const char *head, const char *format, ...)
 {
 	AUTO_RELEASE(strbuf) struct strbuf line = { 0 }, wrapped = { 0 };
+	AUTO_FREE char *text = NULL;
+	va_list values;
+	va_start(values, format);
+	int length = vasprintf(&text, format, values);
+	va_end(values);
+	if (length < 0) {
+		text = NULL; /* not defined */
+		return;
+	}
 	strbuf_addf(&line, "%s: %s.", head, text);
 	if (line.text)
 		text_add_wrapped(&wrapped, line.text, 80, "", "  ");
@@ -389,34 +400,26 @@ static void print(
 	AUTO_RELEASE(strbuf) struct strbuf head = { 0 };
 	strbuf_addf(&head, "As in %s%s", told->base,
 		strcmp(told->base, "generic") == 0 ? ", for want of anything nearer" : "");
-	print_line("Measured", told->measured.text);
-	print_line(head.text ? head.text : "Assumed", told->assumed.text);
-	if (machine_speed_is_disturbed(speed)) {
-		AUTO_RELEASE(strbuf) struct strbuf line = { 0 };
-		strbuf_addf(&line,
-			"in the middle of %u rounds other work kept %.1f processors busy, and "
-			"%.0f%% of the time "
-			"the other hardware threads of these cores, which this machine does not "
-			"show; the file says so. "
-			"Predictions take the latter to be as busy again (sibling_busy). "
-			"Measure again when it is idle",
+	print_line("Measured", "%s", told->measured.text);
+	print_line(head.text ? head.text : "Assumed", "%s", told->assumed.text);
+	if (machine_speed_is_disturbed(speed))
+		print_line("Disturbed",
+			"in the middle of %d rounds other work kept %.1f processors busy, and "
+			"%.0f%% of the time the other hardware threads of these cores, which this "
+			"machine does not show; the file says so. Predictions take the latter to "
+			"be as busy again (sibling_busy). Measure again when it is idle",
 			MACHINE_ROUNDS, speed->others, speed->shared * 100);
-		print_line("Disturbed", line.text ? line.text : "by others");
-	} else if (machine->cpu.is_virtual)
+	else if (machine->cpu.is_virtual)
 		print_line("This is a virtual machine",
 			"cores and caches may be shared with others, whose work was measured too; "
 			"measure when it is idle");
-	if (machine_speed_cores_move(speed)) {
-		AUTO_RELEASE(strbuf) struct strbuf line = { 0 };
-		strbuf_addf(&line,
+	if (machine_speed_cores_move(speed))
+		print_line("Moving",
 			"two cores were near one another at some looks and far apart at others, as "
 			"where a hypervisor moves them: lines that both write came in %.0f to %.0f "
 			"ns. Threads that share such will be as much faster or slower by the "
-			"moment "
-			"as these differ; predictions take %.0f ns",
+			"moment as these differ; predictions take %.0f ns",
 			speed->transfer_least_ns, speed->transfer_most_ns, speed->transfer_ns);
-		print_line("Moving", line.text ? line.text : "two cores");
-	}
 }
 
 int doctor_measure_machine(const struct machine *machine, const char *path, struct err *err)

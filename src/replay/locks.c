@@ -108,8 +108,18 @@ int locks_ask(struct replay *replay, uint32_t index, uint32_t object, const stru
 	return code;
 }
 
+static bool has_tries(const struct replay *replay)
+{
+	for (size_t i = 0; i < replay->object_count; i++)
+		if (replay->objects[i].is_tried)
+			return true;
+	return false;
+}
+
 void locks_settle_tries(struct replay *replay)
 {
+	if (!has_tries(replay))
+		return;
 	for (size_t i = 0; i < replay->thread_count; i++)
 		for (size_t j = 0; j < replay->threads[i].count; j++) {
 			struct step *step = &replay->threads[i].steps[j];

@@ -382,9 +382,6 @@ int passages_put(struct replay *replay, uint32_t thread, const struct event *eve
 int passages_take(struct replay *replay, uint32_t thread, const struct event *event);
 void passages_settle(struct replay *replay); /* when all events are known */
 
-/* After all events: tries again and again at one place until the mutex is free, which are recorded as waits, are locks. */
-void locks_settle_tries(struct replay *replay);
-
 /* locks.c. `step` stands for the taking. */
 bool load_is_lock(uint8_t what);
 struct load_hold *locks_find(struct load_thread *thread, uint32_t object); /* NULL: it has it not */
@@ -396,6 +393,8 @@ int locks_take_free(
 int locks_release(
 	struct replay *replay, uint32_t thread, uint32_t object, const struct event *event);
 void locks_count_waiting(struct load_object *lock, bool is_shared, bool is_more);
+/* When all events are known: tries again and again at one place until the mutex is free, which are recorded as waits, are locks. */
+void locks_settle_tries(struct replay *replay);
 /* The mutex that it took last and still has, plus one; 0: none. */
 uint64_t locks_mutex_held(const struct replay *replay, const struct load_thread *thread);
 

@@ -104,19 +104,25 @@ static void pause_for(struct script *s, uint32_t tid, uint64_t ns)
 	op(s, tid, EVENT_PASS, WHAT_SLEEP, 0, 40);
 }
 
+/* Thread 1 waits for a request, and answers it. */
+static void serve_one(struct script *s, uint64_t number)
+{
+	wait_for_input(s, 1);
+	s->now_ns += 40000 + number % 7 * 20000;
+	op(s, 1, EVENT_PASS, WHAT_IO, 0, 30);
+	request(s, 1, EVENT_REQUEST_BEGIN, 5, number, 0);
+	work(s, 1, 9000);
+	s->now_ns += 9000;
+	request(s, 1, EVENT_REQUEST_END, 5, number, 0);
+}
+
 /* A server that looks now and then whether it shall end, and then takes its time for that. */
 static void how_a_server_ends_is_no_part_of_serving(void **state)
 {
 	(void)state;
 	struct script s = begin(1);
 	for (uint64_t i = 1; i <= 60; i++) {
-		wait_for_input(&s, 1);
-		s.now_ns += 40000 + i % 7 * 20000;
-		op(&s, 1, EVENT_PASS, WHAT_IO, 0, 30);
-		request(&s, 1, EVENT_REQUEST_BEGIN, 5, i, 0);
-		work(&s, 1, 9000);
-		s.now_ns += 9000;
-		request(&s, 1, EVENT_REQUEST_END, 5, i, 0);
+		serve_one(&s, i);
 		if (i % 12 == 0)
 			pause_for(&s, MAIN, 1000);
 	}
@@ -147,15 +153,8 @@ static void who_waits_for_the_end_does_nothing_meanwhile(void **state)
 	for (int i = 0; i < 16; i++)
 		locked(&s, MAIN, OTHER_LOCK, 60);
 	wait_for_input(&s, MAIN);
-	for (uint64_t i = 1; i <= 60; i++) {
-		wait_for_input(&s, 1);
-		s.now_ns += 40000 + i % 7 * 20000;
-		op(&s, 1, EVENT_PASS, WHAT_IO, 0, 30);
-		request(&s, 1, EVENT_REQUEST_BEGIN, 5, i, 0);
-		work(&s, 1, 9000);
-		s.now_ns += 9000;
-		request(&s, 1, EVENT_REQUEST_END, 5, i, 0);
-	}
+	for (uint64_t i = 1; i <= 60; i++)
+		serve_one(&s, i);
 	wait_for_input(&s, 1);
 	s.now_ns += 1000000;
 	op(&s, MAIN, EVENT_PASS, WHAT_IO, 0, 30);
