@@ -75,7 +75,8 @@ static int to_csv(FILE *out, const char *path, struct trace_reader *reader, stru
 		.cores = quality->cores,
 		.cores_online = quality->cores_online,
 		.wakes = quality->wakes,
-		.others = quality->others };
+		.others = quality->others,
+		.own = quality->own };
 	struct event_sink sink = timeline_csv_sink(&csv);
 	return trace_reader_replay(reader, &sink, err);
 }
@@ -129,6 +130,7 @@ static int write_trace(const char *output, struct trace_reader *reader, struct e
 						  .cores_online = quality->cores_online,
 						  .wakes = quality->wakes,
 						  .others = quality->others,
+						  .own = quality->own,
 						  .is_simulated = true } };
 	int code = trace_writer_new(output, &opts, &writer, err);
 	if (code < 0)

@@ -95,6 +95,7 @@ static int build_once(struct amended *run, const struct values *v, struct symbol
 		.wakes = run->quality.wakes,
 		.others = run->quality.others,
 		.took_s = v->took_s,
+		.own = run->quality.own,
 		.conds = conds,
 		.slow_path = slow_path,
 		.is_forced = v->is_forced,

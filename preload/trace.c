@@ -18,7 +18,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { COUNTED_LIFE_NS = 10000000 };
+enum {
+	COUNTED_LIFE_NS = 10000000,
+	OWN_EVENTS = 64, /* from one sample of what recording takes to the next */
+	OWN_MAX_NS = 100000, /* who was away for longer had lost the core */
+};
 
 __thread struct thread self;
 volatile uint32_t *own_process;
@@ -74,6 +78,28 @@ void thread_leave_left_wait(void)
 		0);
 }
 
+/* Between half as many and half as many more: what a program does in turns must not meet every sample. */
+static void choose_sample(void)
+{
+	struct own_cost *own = &self.own;
+	own->random = own->random * 6364136223846793005ull + 1442695040888963407ull;
+	own->stands_for = OWN_EVENTS / 2 + (uint32_t)(own->random >> 32) % OWN_EVENTS;
+	own->turn = own->stands_for;
+	own->before_ns = 0;
+	own->is_lock = false;
+}
+
+void thread_tell_own(void)
+{
+	struct own_cost *own = &self.own;
+	uint64_t took_ns = clock_ns() - own->start_ns + own->before_ns;
+	struct trace_header *header = lanes_header();
+	uint64_t *sum_ns = own->is_lock ? &header->own.locks_ns : &header->own.rest_ns;
+	if (self.state == THREAD_RECORDING && !self.slot && took_ns < OWN_MAX_NS)
+		__atomic_add_fetch(sum_ns, took_ns * own->stands_for, __ATOMIC_RELAXED);
+	choose_sample();
+}
+
 /* Threads. */
 
 static void start_thread(struct birth birth, const void *routine, const void *caller)
@@ -87,6 +113,8 @@ static void start_thread(struct birth birth, const void *routine, const void *ca
 	self.stretch = PROFILE_NOT_COUNTED;
 	cpu_clock_start(&self.cpu, self.slot ? &self.slot->instructions : NULL);
 	budget_start();
+	self.own.random = self.tid;
+	choose_sample();
 	uint64_t time_ns = clock_ns();
 	uint64_t since_ns = birth.time_ns && birth.time_ns < time_ns ? birth.time_ns : time_ns;
 	(void)lane_take(&self.lane, since_ns, self.tid); /* without one its events are lost */

@@ -87,7 +87,7 @@ void trace_acquired(uint32_t kind, const void *object, uint32_t flags, const voi
 		put_tried(head, time_ns, caller);
 	else if (!is_nested(&frame))
 		put_often(time_ns, head, (uintptr_t)object, caller);
-	leave();
+	leave_lock(head);
 }
 
 uint64_t trace_now(void)
@@ -110,6 +110,8 @@ uint64_t trace_releases(const void *object)
 {
 	uint64_t time_ns = look_at_clocks();
 	wake_note(object, time_ns, self.tid);
+	if (__builtin_expect(self.own.turn == 1, 0))
+		self.own.before_ns = clock_ns() - time_ns;
 	return time_ns;
 }
 
@@ -137,7 +139,7 @@ void trace_released(
 	bool wakes = kind == SYNC_COND || kind == SYNC_SEM;
 	if (wakes ? !is_parked() : !is_nested(&frame) && !join_held(head, object, time_ns))
 		put_often(time_ns, head, (uintptr_t)object, caller);
-	leave();
+	leave_lock(head);
 }
 
 void trace_request(

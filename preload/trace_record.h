@@ -205,6 +205,12 @@ struct trace_others {
 	uint64_t wall_ns; /* how long that was watched; 0: it was not */
 };
 
+/* What recording took of the threads' CPU time, by samples of it; 0: unknown. */
+struct trace_own {
+	uint64_t locks_ns; /* taking and giving back without waiting */
+	uint64_t rest_ns; /* also of calls that nothing is told of, as they did not wait */
+};
+
 struct trace_header {
 	uint64_t magic; /* TRACE_MAGIC */
 	uint32_t version; /* TRACE_VERSION */
@@ -250,7 +256,8 @@ struct trace_header {
 	struct trace_others others;
 	uint64_t
 		drawn_ns; /* time taken by recording threads that mostly wait, beyond their budget */
-	uint8_t padding[TRACE_HEADER_BYTES - 192];
+	struct trace_own own;
+	uint8_t padding[TRACE_HEADER_BYTES - 208];
 };
 
 struct trace_chunk {

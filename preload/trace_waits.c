@@ -309,8 +309,9 @@ static bool has_blocked(const struct wait *wait, uint64_t time_ns)
 	if (self.slot && kernel_sleeps() == wait->sleeps)
 		return false;
 	uint64_t took_ns = time_ns - wait->start_ns;
-	return took_ns >= BLOCKED_NS &&
-	       took_ns >= cpu_clock_real_ns(&self.cpu, time_ns) - wait->cpu_ns + BLOCKED_NS;
+	uint64_t least_ns = wait->kind == SINK_POLL ? POLLED_NS : BLOCKED_NS;
+	return took_ns >= least_ns &&
+	       took_ns >= cpu_clock_real_ns(&self.cpu, time_ns) - wait->cpu_ns + least_ns;
 }
 
 static bool take_back(const struct wait *wait, uint64_t time_ns)

@@ -28,6 +28,8 @@ enum {
 	RELOCK_NS = 1000,
 	/* Input and output that blocked for less is not a wait. */
 	BLOCKED_NS = 20000,
+	/* Of polls, which do nothing but wait: a switch to another thread and back takes longer. */
+	POLLED_NS = 2000,
 	/* Locks and places of calls that a thread has in turn; two bytes of its stack each. */
 	KNOWN_BITS = 6,
 	KNOWN_ROWS = 1 << KNOWN_BITS,
@@ -54,10 +56,24 @@ struct before {
 	struct trace_again_record *again;
 };
 
+/*
+ * What recording takes, found out at one of some dozens of events: from enter() to leave(), and what came before it. A reading of
+ * the clock lies before enter() as a rule, and one within the sample: that is as long.
+ */
+struct own_cost {
+	uint32_t turn; /* events until the next sample */
+	uint32_t stands_for; /* events */
+	uint64_t start_ns; /* of the sample */
+	uint64_t before_ns; /* that the same event took outside of enter() and leave() */
+	bool is_lock; /* the event */
+	uint64_t random;
+};
+
 struct thread {
 	struct budget budget;
 	struct lane lane;
 	struct cpu_clock cpu;
+	struct own_cost own;
 	uint64_t lead_ns; /* of `cpu`, in the last row */
 	uint64_t cpu_ns; /* of the last event, as readers will find it: it never falls */
 	/* The last event, if it is a PASS that a RELEASE may join: its row, or the row that it repeats. */
@@ -112,6 +128,7 @@ bool thread_make_room(void);
 void thread_lose(void);
 bool thread_enter_slowly(void);
 void thread_leave_left_wait(void);
+void thread_tell_own(void);
 
 static inline uint8_t what_of(uint32_t wait_kind)
 {
@@ -332,6 +349,8 @@ static inline bool enter(void)
 		return false;
 	}
 	self.is_busy = true;
+	if (__builtin_expect(--self.own.turn == 0, 0))
+		self.own.start_ns = clock_ns();
 	if (__builtin_expect(self.slot != NULL, 0))
 		self.slot->stretch = PROFILE_NOT_COUNTED;
 	if (__builtin_expect(
@@ -342,9 +361,19 @@ static inline bool enter(void)
 
 static inline void leave(void)
 {
+	if (__builtin_expect(self.own.turn == 0, 0))
+		thread_tell_own();
 	self.is_busy = false;
 	if (__builtin_expect(self.slot != NULL, 0))
 		self.slot->stretch = self.stretch;
+}
+
+/* The same, of what it did without waiting, mostly with a lock. */
+static inline void leave_lock(struct head head)
+{
+	if (__builtin_expect(self.own.turn == 0, 0))
+		self.own.is_lock = is_lock(head.what);
+	leave();
 }
 
 /* In a gap (budget.h), when there is room for one more. */

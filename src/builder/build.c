@@ -215,24 +215,32 @@ static int set_waiting_costs(struct build *build)
 	return 0;
 }
 
+/* How long a run would have taken that took `span_s` while it was recorded. Who computed alone was held up for as long as that took. */
+static double unrecorded_s(const struct build *build, double span_s)
+{
+	double left_s = (double)build_trace_cpu_ns(&build->trace) * 1e-9;
+	double all_s = left_s / (1 - build->cost_share);
+	if (build->opts.took_s > 0 || all_s > span_s)
+		return span_s * (1 - build->cost_share);
+	return span_s - (all_s - left_s);
+}
+
 static int describe_run(struct build *build)
 {
 	struct model_recorded *recorded = &build->model->recorded;
-	uint64_t span_ns = build->trace.end_ns - build->trace.start_ns;
+	double span_s = (double)(build->trace.end_ns - build->trace.start_ns) * 1e-9;
 	const struct build_requests *requests = &build->requests;
 	recorded->is_known = true;
 	if (requests->arrivals != BUILD_NONE &&
 		requests->throughput_per_s > 0) /* not before and after the load */
-		span_ns = (uint64_t)((double)requests->ended / requests->throughput_per_s * 1e9);
-	recorded->duration_s = (double)span_ns * 1e-9;
-	if (build->event_cost_ns > 0) {
-		recorded->duration_s = build->opts.took_s;
-		span_ns = (uint64_t)(recorded->duration_s * 1e9);
-	}
+		span_s = (double)requests->ended / requests->throughput_per_s;
+	else if (build->cost_share > 0)
+		span_s = unrecorded_s(build, span_s);
+	recorded->duration_s = span_s;
 	recorded->cores = build->opts.cores;
-	if (span_ns > 0 && build->opts.cores > 0)
-		recorded->core_utilisation = (double)build_trace_cpu_ns(&build->trace) /
-					     ((double)span_ns * build->opts.cores);
+	if (span_s > 0 && build->opts.cores > 0)
+		recorded->core_utilisation = (double)build_trace_cpu_ns(&build->trace) * 1e-9 /
+					     (span_s * build->opts.cores);
 	if (recorded->core_utilisation > 1)
 		recorded->core_utilisation = 1;
 	if (set_waiting_costs(build) < 0)
@@ -339,13 +347,17 @@ static int add_uncertainty(struct build *build)
 static int add_cost(struct build *build)
 {
 	AUTO_FREE char *text = NULL;
-	if (!(build->opts.took_s > 0))
+	if (!(build->opts.took_s > 0) && !(build->cost_share > 0))
 		return 0;
-	int length = build->event_cost_ns > 0
+	int length = build->cost_share > 0
 			     ? asprintf(&text,
-				       "CPU times are less what recording cost: %.0f ns for each "
-				       "event, then %.1f%% of what was left",
-				       build->event_cost_ns, 100 * (1 - build->cost_factor))
+				       "CPU times are less what recording cost (%.1f%% of them%s): "
+				       "%.0f ns for each lock, %.0f ns for each other event, then "
+				       "%.1f%% of what was left",
+				       100 * build->cost_share,
+				       build->opts.took_s > 0 ? "" : ", by samples of it",
+				       build->lock_cost_ns, build->event_cost_ns,
+				       100 * (1 - build->cost_factor))
 			     : asprintf(&text, "the run without a recorder took no less time: "
 					       "CPU times are as recorded");
 	return length < 0 ? -ENOMEM : model_add_note(build->model, text);

@@ -46,6 +46,7 @@ struct build_opts {
 	struct trace_wakes wakes; /* of the recorded machine, where the events do not tell */
 	struct trace_others others; /* what others had of its cores; of no length: not known */
 	double took_s; /* that the same run takes without a recorder; 0: not known */
+	struct trace_own own; /* where it is not: what recording took */
 	enum build_conds conds;
 	uint32_t slow_path; /* that is left out: from 0, below build_slow_paths() */
 	bool is_forced; /* a model also of a recording in which locks were not seen: waits at them sleep */

@@ -87,8 +87,9 @@ struct build {
 	} deals;
 	struct build_pace pace;
 	struct build_limiters limiters;
-	double event_cost_ns,
+	double lock_cost_ns, event_cost_ns,
 		cost_factor; /* taken off each step, then all scaled; 0: nothing was */
+	double cost_share; /* of the CPU time, all that */
 };
 
 /* dist.c: distributions from what was seen. All return 0 or -ENOMEM. */

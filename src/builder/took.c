@@ -1,36 +1,54 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Takes off what recording itself cost, where it is known how long the same run takes without it. The
- * threads' parallelism is taken to be the same in both, so that CPU time shrinks as wall time does. The cost is
- * one of each event: every step loses the same, or all that it has; what more than COST_MAX_NS for each
- * would be needed for is no recorder's (frequencies, other users of the machine), and is taken off all in
- * proportion.
+ * Takes off what recording itself cost: what the recorder says that it took or, where that is known, how long the same run takes
+ * without one. The threads' parallelism is then taken to be the same in both, so that CPU time shrinks as wall time does. The cost is
+ * one of each event (the recorder tells those of locks from others): every step loses the same, or all that it has but 1 ns (loops
+ * take time); what more than COST_MAX_NS for each would be needed for is no recorder's (frequencies, other users of the machine), or of
+ * calls that are not in the recording, and is taken off all in proportion.
  */
 #include "builder/parts.h"
 
 enum { COST_MAX_NS = 2000 }; /* of a probe: Tarvo and Reiss, section 5 */
 
-/* CPU time that steps lose if each loses at most so much. */
-static double lost_ns(const struct build_trace *trace, double cost_ns)
+enum { LOCKS, REST, KINDS };
+
+static int kind_of(const struct build_step *step)
+{
+	bool is_lock =
+		step->op == STEP_LOCK || step->op == STEP_READ_LOCK || step->op == STEP_UNLOCK;
+	return is_lock && !(step->flags & STEP_WAITED) ? LOCKS : REST;
+}
+
+static double step_loses_ns(const struct build_step *step, double cost_ns)
+{
+	double has_ns = step->cpu_ns > 0 ? (double)step->cpu_ns - 1 : 0;
+	return has_ns < cost_ns ? has_ns : cost_ns;
+}
+
+/* CPU time that steps of a kind (KINDS: all) lose if each loses at most so much. */
+static double lost_ns(const struct build_trace *trace, int kind, double cost_ns)
 {
 	double sum = 0;
 	for (size_t i = 0; i < trace->thread_count; i++)
 		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
-			double cpu_ns = (double)trace->threads[i].steps[j].cpu_ns;
-			sum += cpu_ns < cost_ns ? cpu_ns : cost_ns;
+			const struct build_step *step = &trace->threads[i].steps[j];
+			if (kind == KINDS || kind_of(step) == kind)
+				sum += step_loses_ns(step, cost_ns);
 		}
 	return sum;
 }
 
 /* The cost of an event with which steps lose `wanted_ns` in all, at most COST_MAX_NS. */
-static double find_cost(const struct build_trace *trace, double wanted_ns)
+static double find_cost(const struct build_trace *trace, int kind, double wanted_ns)
 {
 	double least = 0, most = COST_MAX_NS;
-	if (lost_ns(trace, most) <= wanted_ns)
+	if (!(wanted_ns > 0))
+		return 0;
+	if (lost_ns(trace, kind, most) <= wanted_ns)
 		return most;
 	while (most - least > 0.01) { /* ns */
 		double middle = (least + most) / 2;
-		if (lost_ns(trace, middle) < wanted_ns)
+		if (lost_ns(trace, kind, middle) < wanted_ns)
 			least = middle;
 		else
 			most = middle;
@@ -38,29 +56,48 @@ static double find_cost(const struct build_trace *trace, double wanted_ns)
 	return most;
 }
 
-void build_take_off(struct build *build)
+static double find_costs(const struct build *build, double all_ns, double ret_costs_ns[KINDS])
 {
-	struct build_trace *trace = &build->trace;
+	const struct build_trace *trace = &build->trace;
 	double span_s = (double)(trace->end_ns - trace->start_ns) * 1e-9;
-	if (!(build->opts.took_s > 0) || !(span_s > build->opts.took_s))
-		return;
-	double all_ns = (double)build_trace_cpu_ns(trace);
-	double wanted_ns = all_ns * (1 - build->opts.took_s / span_s);
-	double cost_ns = find_cost(trace, wanted_ns), by_event_ns = lost_ns(trace, cost_ns);
-	double factor = by_event_ns < wanted_ns && by_event_ns < all_ns
-				? (all_ns - wanted_ns) / (all_ns - by_event_ns)
-				: 1;
+	if (build->opts.took_s > 0) {
+		double wanted_ns = all_ns * (1 - build->opts.took_s / span_s);
+		ret_costs_ns[LOCKS] = ret_costs_ns[REST] = find_cost(trace, KINDS, wanted_ns);
+		return wanted_ns;
+	}
+	ret_costs_ns[LOCKS] = find_cost(trace, LOCKS, (double)build->opts.own.locks_ns);
+	ret_costs_ns[REST] = find_cost(trace, REST, (double)build->opts.own.rest_ns);
+	return (double)build->opts.own.locks_ns + (double)build->opts.own.rest_ns;
+}
+
+static void take_off(struct build_trace *trace, const double costs_ns[KINDS], double factor)
+{
 	for (size_t i = 0; i < trace->thread_count; i++) {
 		uint64_t *kept_ns = &trace->threads[i].cpu_ns;
 		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
 			struct build_step *step = &trace->threads[i].steps[j];
-			double cpu_ns = (double)step->cpu_ns;
+			double left_ns =
+				(double)step->cpu_ns - step_loses_ns(step, costs_ns[kind_of(step)]);
 			*kept_ns -= step->cpu_ns;
-			step->cpu_ns =
-				cpu_ns > cost_ns ? (uint64_t)((cpu_ns - cost_ns) * factor) : 0;
+			step->cpu_ns = (uint64_t)(left_ns * factor);
 			*kept_ns += step->cpu_ns;
 		}
 	}
-	build->event_cost_ns = cost_ns;
+}
+
+void build_take_off(struct build *build)
+{
+	struct build_trace *trace = &build->trace;
+	double all_ns = (double)build_trace_cpu_ns(trace), costs_ns[KINDS];
+	double wanted_ns = find_costs(build, all_ns, costs_ns);
+	if (!(wanted_ns > 0) || !(wanted_ns < all_ns))
+		return;
+	double by_event_ns =
+		lost_ns(trace, LOCKS, costs_ns[LOCKS]) + lost_ns(trace, REST, costs_ns[REST]);
+	double factor = by_event_ns < wanted_ns ? (all_ns - wanted_ns) / (all_ns - by_event_ns) : 1;
+	take_off(trace, costs_ns, factor);
+	build->lock_cost_ns = costs_ns[LOCKS];
+	build->event_cost_ns = costs_ns[REST];
 	build->cost_factor = factor;
+	build->cost_share = wanted_ns / all_ns;
 }

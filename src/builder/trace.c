@@ -165,10 +165,11 @@ static int add_wait_cost(struct build_trace *trace, struct build_step *step, uin
 		step->section = cpu_ns;
 	if (step->op == STEP_LOCK && cpu_ns > WAIT_CPU_MAX_NS)
 		return 0; /* it was woken again and again, and found the lock taken */
-	if (step->op == STEP_IO || cpu_ns > WAIT_CPU_MAX_NS) {
+	bool is_poll = step->op == STEP_IO && step->count == EVENT_IO_POLL;
+	if (step->op == STEP_IO || cpu_ns > WAIT_CPU_MAX_NS)
 		step->cpu_ns += cpu_ns;
+	if ((step->op == STEP_IO && !is_poll) || cpu_ns > WAIT_CPU_MAX_NS)
 		return 0;
-	}
 	if (trace->wait_cost_count >= WAIT_COSTS)
 		return 0;
 	if (mem_grow(&trace->wait_costs_s, &trace->wait_cost_capacity, trace->wait_cost_count + 1,

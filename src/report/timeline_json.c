@@ -97,6 +97,7 @@ int timeline_json_write(FILE *out, struct trace_reader *reader, struct err *err)
 		" \"cores\": %u, \"cores_online\": %u,\n"
 		" \"wake_cost_ns\": %u, \"wake_latency_ns\": %u, \"doze_ns\": %u,\n"
 		" \"others_ns\": %" PRIu64 ", \"others_wall_ns\": %" PRIu64 ",\n"
+		" \"own_locks_ns\": %" PRIu64 ", \"own_rest_ns\": %" PRIu64 ",\n"
 		" \"threads\": %" PRIu64 ", \"processes\": %" PRIu64 ", \"lost_events\": %" PRIu64
 		", \"torn_chunks\": %" PRIu64 ",\n"
 		" \"free_locks\": %" PRIu64 ", \"left_out\": %" PRIu64 ",\n"
@@ -104,8 +105,8 @@ int timeline_json_write(FILE *out, struct trace_reader *reader, struct err *err)
 		quality->start_ns, quality->end_ns, quality->start_unix_ns, quality->cores,
 		quality->cores_online, quality->wakes.cost_ns, quality->wakes.latency_ns,
 		quality->wakes.doze_ns, quality->others.cpu_ns, quality->others.wall_ns,
-		quality->threads, quality->processes, quality->lost, quality->torn_chunks,
-		quality->free_locks, quality->left_out, quality->is_ended ? "true" : "false",
-		quality->is_full ? "true" : "false");
+		quality->own.locks_ns, quality->own.rest_ns, quality->threads, quality->processes,
+		quality->lost, quality->torn_chunks, quality->free_locks, quality->left_out,
+		quality->is_ended ? "true" : "false", quality->is_full ? "true" : "false");
 	return 0;
 }

@@ -32,6 +32,7 @@ void trace_header_init(struct trace_header *header, const struct trace_create_op
 		.cores_online = opts->cores_online,
 		.wakes = opts->wakes,
 		.others = opts->others,
+		.own = opts->own,
 		.budget_ppm = opts->budget_ppm,
 		.burst_pairs = opts->burst_pairs,
 		.gap_pairs = opts->gap_pairs,

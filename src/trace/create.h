@@ -17,6 +17,7 @@ struct trace_create_opts {
 	uint32_t cores, cores_online; /* of the recorded machine, as struct trace_quality tells */
 	struct trace_wakes wakes; /* of that machine, too */
 	struct trace_others others; /* as in the header, if it is known already */
+	struct trace_own own; /* of the recording that this is a copy of */
 	uint32_t budget_ppm, burst_pairs,
 		gap_pairs; /* as in the header; 0: everything is recorded */
 	bool tells_files; /* as in the header */

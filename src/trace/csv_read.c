@@ -71,7 +71,9 @@ static int read_note(struct reading *reading, const char *text, struct err *err)
 		{ "# wake_latency_ns:", TRACE_WAKE_MAX_NS, &latency },
 		{ "# doze_ns:", TRACE_WAKE_MAX_NS, &doze },
 		{ "# others_ns:", UINT64_MAX, &reading->notes.others.cpu_ns },
-		{ "# others_wall_ns:", UINT64_MAX, &reading->notes.others.wall_ns } };
+		{ "# others_wall_ns:", UINT64_MAX, &reading->notes.others.wall_ns },
+		{ "# own_locks_ns:", UINT64_MAX, &reading->notes.own.locks_ns },
+		{ "# own_rest_ns:", UINT64_MAX, &reading->notes.own.rest_ns } };
 	for (size_t i = 0; i < ARRAY_SIZE(notes); i++) {
 		size_t length = strlen(notes[i].mark);
 		if (strncmp(text, notes[i].mark, length) != 0)

@@ -25,6 +25,7 @@ struct timeline_csv_notes {
 	uint64_t end_ns;
 	struct trace_wakes wakes;
 	struct trace_others others;
+	struct trace_own own;
 	uint32_t cores, cores_online; /* of the recorded machine, as struct trace_quality tells */
 };
 

@@ -59,6 +59,8 @@ static void begin(struct timeline_csv *csv)
 	put_note(csv->out, "doze_ns", csv->wakes.doze_ns);
 	put_note(csv->out, "others_ns", csv->others.cpu_ns);
 	put_note(csv->out, "others_wall_ns", csv->others.wall_ns);
+	put_note(csv->out, "own_locks_ns", csv->own.locks_ns);
+	put_note(csv->out, "own_rest_ns", csv->own.rest_ns);
 	fputs("time_ns,pid,tid,event,what,object,site,value,woken_ns,cpu_ns,flags,text\n",
 		csv->out);
 	csv->has_begun = true;

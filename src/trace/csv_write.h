@@ -16,6 +16,7 @@ struct timeline_csv {
 	FILE *out; /* borrowed; its errors are the caller's to look at (ferror) */
 	struct trace_wakes wakes;
 	struct trace_others others;
+	struct trace_own own;
 	uint32_t cores, cores_online; /* of the recorded machine; 0: unknown */
 	bool has_begun;
 };

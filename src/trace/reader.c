@@ -153,6 +153,7 @@ static void describe_file(struct trace_reader *reader)
 		.doze_ns = possible_wake(header->wakes.doze_ns),
 	};
 	quality->others = possible_others(header);
+	quality->own = header->own;
 	quality->is_closed = header->state == TRACE_CLOSED;
 	quality->is_ended = header->end_ns != 0;
 	quality->is_full = header->is_full != 0;

@@ -40,6 +40,7 @@ struct trace_quality {
 	uint32_t cores, cores_online;
 	struct trace_wakes wakes; /* measured when recording began */
 	struct trace_others others; /* while it was recorded */
+	struct trace_own own;
 	/* Mutexes taken without waiting that are in the stream, and that a budget left out of it. */
 	uint64_t free_locks, left_out;
 	bool is_closed; /* compressed: the run was closed in order */

@@ -41,6 +41,7 @@ static int import_finish(void *context, uint64_t end_ns, struct err *err)
 	trace_writer_set_cores(import->writer, import->notes.cores, import->notes.cores_online);
 	trace_writer_set_wakes(import->writer, &import->notes.wakes);
 	trace_writer_set_others(import->writer, &import->notes.others);
+	trace_writer_set_own(import->writer, &import->notes.own);
 	return sink_finish(&import->sink, end_ns, err);
 }
 

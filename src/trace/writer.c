@@ -415,6 +415,11 @@ void trace_writer_set_others(struct trace_writer *writer, const struct trace_oth
 	writer->file.header->others = *others;
 }
 
+void trace_writer_set_own(struct trace_writer *writer, const struct trace_own *own)
+{
+	writer->file.header->own = *own;
+}
+
 bool trace_writer_is_full(const struct trace_writer *writer)
 {
 	return writer->file.header ? writer->file.header->is_full : writer->was_full;

@@ -68,6 +68,7 @@ struct event_sink trace_writer_sink(struct trace_writer *writer);
 void trace_writer_set_cores(struct trace_writer *writer, uint32_t cores, uint32_t cores_online);
 void trace_writer_set_wakes(struct trace_writer *writer, const struct trace_wakes *wakes);
 void trace_writer_set_others(struct trace_writer *writer, const struct trace_others *others);
+void trace_writer_set_own(struct trace_writer *writer, const struct trace_own *own);
 
 /* The limit or the end of the disk was reached: what comes is lost. */
 bool trace_writer_is_full(const struct trace_writer *writer);

@@ -6,6 +6,8 @@ cat >hand.csv <<'CSV'
 # doze_ns: 1500
 # others_ns: 700
 # others_wall_ns: 600
+# own_locks_ns: 50
+# own_rest_ns: 60
 time_ns,tid,event,what,object,woken_ns
 0,main,start
 0,worker,start
@@ -25,7 +27,7 @@ cat run.csv
 "$CORECAST" export again.cct --to csv | cmp run.csv -
 
 "$CORECAST" export run.cct --to json -o run.json
-jq -c '.version, (.events | length), .threads, .cores, .cores_online, .wake_cost_ns, .doze_ns, .others_ns, .others_wall_ns, .events[7]' run.json
+jq -c '.version, (.events | length), .threads, .cores, .cores_online, .wake_cost_ns, .doze_ns, .others_ns, .others_wall_ns, .own_locks_ns, .own_rest_ns, .events[7]' run.json
 "$CORECAST" export run.cct --to folded -o folded.txt
 "$CORECAST" export run.cct --to perfetto -o perfetto.json
 jq -c '.traceEvents[] | select(.ph == "X" or .ph == "M") | [.ph, .tid, .name, .ts, .dur, .args.name]' perfetto.json

@@ -5,6 +5,7 @@
 #include <corecast/probe.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -245,24 +246,24 @@ static void *hold_briefly(void *unused)
 	return unused;
 }
 
-static void run_on_one_core(void *(*routine)(void *))
+static void run_on_one_core(unsigned count, void *(*routine)(void *))
 {
 	cpu_set_t first;
 	CPU_ZERO(&first);
 	CPU_SET(sched_getcpu(), &first);
 	check(sched_setaffinity(0, sizeof first, &first) == 0, "affinity");
-	run_threads(THREADS, routine);
+	run_threads(count, routine);
 }
 
 /* Who gives the lock back lets others go, who want its core. */
 static void do_one_core(void)
 {
-	run_on_one_core(hold_often);
+	run_on_one_core(THREADS, hold_often);
 }
 
 static void do_brief(void)
 {
-	run_on_one_core(hold_briefly);
+	run_on_one_core(THREADS, hold_briefly);
 }
 
 static sem_t turns[2];
@@ -284,6 +285,28 @@ static void do_turns(void)
 {
 	check(sem_init(&turns[0], 0, 1) == 0 && sem_init(&turns[1], 0, 0) == 0, "init");
 	run_threads(2, take_turns);
+}
+
+static int inboxes[2][2];
+
+/* The same by pipes, on one core: a poll lasts as long as the other's turn. */
+static void *poll_in_turns(void *unused)
+{
+	int me = __atomic_fetch_add(&players, 1, __ATOMIC_RELAXED);
+	char byte = 0;
+	for (int i = 0; i < TURNS; i++) {
+		struct pollfd inbox = { .fd = inboxes[me][0], .events = POLLIN };
+		check(poll(&inbox, 1, -1) == 1 && read(inbox.fd, &byte, 1) == 1, "poll");
+		check(write(inboxes[1 - me][1], &byte, 1) == 1, "write");
+	}
+	return unused;
+}
+
+static void do_polls(void)
+{
+	check(pipe(inboxes[0]) == 0 && pipe(inboxes[1]) == 0, "pipe");
+	check(write(inboxes[0][1], "x", 1) == 1, "write");
+	run_on_one_core(2, poll_in_turns);
 }
 
 static int ends[2];
@@ -565,6 +588,7 @@ static const struct {
 	{ "one_core", do_one_core },
 	{ "brief", do_brief },
 	{ "turns", do_turns },
+	{ "polls", do_polls },
 	{ "io", do_io },
 	{ "pair", do_pair },
 	{ "blocked", do_blocked },

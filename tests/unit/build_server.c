@@ -35,6 +35,7 @@ static struct model *serve(uint64_t requests)
 	for (uint64_t i = 0; i < requests; i++) {
 		uint32_t tid = 1 + (uint32_t)i % 2;
 		wait_for_input(&s, tid);
+		work(&s, tid, 3000);
 		s.now_ns += 40000;
 		op(&s, tid, EVENT_PASS, WHAT_IO, 0, 30);
 		request(&s, tid, EVENT_REQUEST_BEGIN, 5 + i % 4, 10 + i, EVENT_IMPLICIT);
@@ -65,6 +66,7 @@ static void requests_over_connections_have_clients_that_think(void **state)
 	/* Three others of 56 us each, and the wait of 41 us before its own. */
 	assert_true(fabs(model->parameters[think].value / (3 * 56e-6 + 42e-6) - 1) < 0.05);
 	assert_null(fragment_of(model, 1, MODEL_SLEEP));
+	assert_true(fabs(model->hardware.switch_time.value - 3e-6) < 1e-8);
 	struct model_fit fit;
 	assert_int_equal(model_fit_run(model, &fit), 0);
 	assert_true(fit.is_known && fit.is_open);

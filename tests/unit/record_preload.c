@@ -146,6 +146,20 @@ static void locks_are_as_far_apart_as_they_were(void **state)
 	assert_true((double)(last->time_ns - first->time_ns) >= 0.999 * least_ns);
 }
 
+/* Of a program that does nothing else than lock. */
+static void what_recording_takes_is_told(void **state)
+{
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/free_locks", "100000", &trace);
+	const struct trace_own *own = &trace.quality.own;
+	uint64_t cpu_ns = 0;
+	for (size_t i = 0; i < trace.count; i++)
+		if (trace.events[i].kind == EVENT_RELEASE)
+			cpu_ns = trace.events[i].cpu_ns;
+	assert_true(own->locks_ns > 100000 && own->locks_ns + own->rest_ns < cpu_ns);
+}
+
 static void a_recursive_mutex_is_held_once(void **state)
 {
 	(void)state;
@@ -324,6 +338,16 @@ static void only_input_that_blocks_is_a_wait(void **state)
 		count_of(&trace, EVENT_WAIT, WHAT_IO, 0), count_of(&trace, EVENT_PASS, WHAT_IO, 0));
 }
 
+/* On one core, where at least one of two threads that take turns has to wait for each. */
+static void a_poll_that_lasts_for_a_short_turn_is_a_wait(void **state)
+{
+	enum { TURNS = 20000 };
+	(void)state;
+	AUTO_RELEASE(trace) struct trace trace = { 0 };
+	record("tests/programs/events", "polls", &trace);
+	assert_true(count_of(&trace, EVENT_WAIT, WHAT_IO, 0) >= TURNS / 2);
+}
+
 static void what_goes_through_a_pipe_is_told(void **state)
 {
 	(void)state;
@@ -391,6 +415,8 @@ int main(void)
 		cmocka_unit_test(a_sleep_ends_when_its_time_is_over),
 		cmocka_unit_test(a_poll_that_a_signal_ends_is_a_wait_for_it),
 		cmocka_unit_test(only_input_that_blocks_is_a_wait),
+		cmocka_unit_test(a_poll_that_lasts_for_a_short_turn_is_a_wait),
+		cmocka_unit_test(what_recording_takes_is_told),
 		cmocka_unit_test(what_goes_through_a_pipe_is_told),
 		cmocka_unit_test(each_direction_of_a_pair_of_sockets_is_a_queue),
 		cmocka_unit_test(so_are_other_calls_that_block),
