@@ -261,6 +261,28 @@ static int compare_connections(const void *left, const void *right)
 	return compare_by_time(left, right);
 }
 
+/* Of the next request over the same connection the same thread takes care, in STAYING_PARTS - 1 of so many cases at least. */
+enum { STAYING_PARTS = 20 };
+
+/* Moments as compare_connections() orders them. */
+static bool do_stay(const struct moment *moments, size_t count)
+{
+	const struct moment *before = NULL;
+	size_t pairs = 0, same = 0;
+	bool are_several = false;
+	for (size_t i = 0; i < count; i++) {
+		if (moments[i].is_end)
+			continue;
+		if (before && before->descriptor == moments[i].descriptor) {
+			pairs++;
+			same += before->thread == moments[i].thread;
+		}
+		are_several |= before && before->thread != moments[i].thread;
+		before = &moments[i];
+	}
+	return are_several && pairs > 0 && same * STAYING_PARTS >= pairs * (STAYING_PARTS - 1);
+}
+
 /* A connection that is another's after it was closed thinks longer; who waits longest of a few is no matter. */
 static int measure_clients(struct moment *moments, size_t count, struct build_requests *ret)
 {
@@ -276,6 +298,7 @@ static int measure_clients(struct moment *moments, size_t count, struct build_re
 			ret->thinking_s[ret->thinking_count++] =
 				(double)(moments[i].time_ns - moments[i - 1].time_ns) * 1e-9;
 	}
+	ret->stay = do_stay(moments, count);
 	return 0;
 }
 

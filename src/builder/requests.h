@@ -26,6 +26,7 @@ struct build_requests {
 	size_t interval_count;
 	uint32_t
 		clients; /* connections over which requests came; 0: requests are connections, or marks */
+	bool stay; /* each at one thread, whichever: others answered what came over others */
 	double *thinking_s; /* from an answer to the next request of the same connection */
 	size_t thinking_count;
 	uint64_t begun, ended;

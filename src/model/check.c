@@ -230,6 +230,38 @@ static int check_shares(const struct check *c, const struct model_object *lock)
 	return code;
 }
 
+/* Whether any fragment does that to the object. */
+static bool has_op_on(const struct model *model, size_t object, enum model_op op)
+{
+	for (size_t i = 0; i < model->group_count; i++)
+		for (uint32_t k = 0; k < model->groups[i].fragment_count; k++) {
+			const struct model_fragment *fragment = &model->groups[i].fragments[k];
+			if (fragment->op == op && fragment->object == object)
+				return true;
+		}
+	return false;
+}
+
+/* Of several instances none is closed, none holds its source back, and all are empty at first: nothing says which. */
+static int check_instances(const struct check *c, size_t index)
+{
+	const struct model_object *queue = &c->model->objects[index];
+	int code =
+		check_whole(c, queue->line, "instances", &queue->instances, 0, MODEL_INSTANCES_MAX);
+	if (code < 0 || (!queue->instances.formula && queue->instances.value < 2))
+		return code;
+	bool waits = false;
+	for (size_t i = 0; i < c->model->source_count; i++)
+		waits |= c->model->sources[i].queue == index &&
+			 c->model->sources[i].does_wait_for_room;
+	bool has_items = queue->initial.formula || queue->initial.value != 0;
+	return waits || has_items || has_op_on(c->model, index, MODEL_CLOSE)
+		       ? check_fail(c, queue->line,
+				 "a queue of several instances is not closed, has no 'initial', "
+				 "and no source that waits for room")
+		       : 0;
+}
+
 static int check_object(const struct check *c, size_t index)
 {
 	const struct model_object *object = &c->model->objects[index];
@@ -250,6 +282,8 @@ static int check_object(const struct check *c, size_t index)
 		code = check_shares(c, object);
 	if (code == 0 && object->kind == MODEL_QUEUE)
 		code = check_initial(c, object);
+	if (code == 0 && object->kind == MODEL_QUEUE)
+		code = check_instances(c, index);
 	if (code == 0 && object->kind == MODEL_DISK)
 		code = check_disk(c, object);
 	return code;
@@ -305,18 +339,6 @@ static int check_arrivals(const struct check *c, const struct model_source *sour
 	return code;
 }
 
-static bool is_taken_from(const struct model *model, uint32_t queue)
-{
-	for (size_t i = 0; i < model->group_count; i++)
-		for (uint32_t k = 0; k < model->groups[i].fragment_count; k++) {
-			const struct model_fragment *fragment = &model->groups[i].fragments[k];
-			if ((fragment->op == MODEL_GET || fragment->op == MODEL_TRY_GET) &&
-				fragment->object == queue)
-				return true;
-		}
-	return false;
-}
-
 static int check_source(const struct check *c, size_t index)
 {
 	const struct model_source *source = &c->model->sources[index];
@@ -328,7 +350,8 @@ static int check_source(const struct check *c, size_t index)
 			c, source->line, "requests", &source->requests, 0, MODEL_COUNT_MAX);
 	if (code == 0 && !is_object(c, source->queue, MODEL_QUEUE))
 		code = check_fail(c, source->line, "the source puts its requests into no queue");
-	if (code == 0 && !is_taken_from(c->model, source->queue))
+	if (code == 0 && !has_op_on(c->model, source->queue, MODEL_GET) &&
+		!has_op_on(c->model, source->queue, MODEL_TRY_GET))
 		code = check_fail(c, source->line,
 			"no fragment gets what the source puts into queue '%s'",
 			text_show(c->model->objects[source->queue].name).text);

@@ -26,6 +26,7 @@ enum phase { PHASE_ENTER, PHASE_CPU, PHASE_OPERATE, PHASE_RESULT };
 
 struct walker {
 	uint32_t group, fragment;
+	uint32_t number; /* in its group, in the order of their starts */
 	enum phase phase;
 	uint32_t part;
 	uint64_t left; /* repetitions of the operation still to come */
@@ -102,6 +103,7 @@ static int set_up(struct graph *graph, uint32_t tid, uint32_t group)
 			return -ENOMEM;
 	}
 	walker->group = group;
+	walker->number = graph->groups[group].started++;
 	walker->fragment = of->start;
 	walker->part = MODEL_NONE;
 	walker->is_ready = true;
@@ -242,17 +244,28 @@ static bool join(struct walker *walker, uint32_t group, struct sim_op *ret)
 	return false;
 }
 
-/* Which instance of a lock an operation is about; MODEL_NONE: the thread does without. */
+/* Which instance of a lock or a queue an operation is about; MODEL_NONE: the thread does without. */
 static int choose_instance(struct graph *graph, struct walker *walker,
 	const struct graph_fragment *fragment, struct sim_op *op)
 {
 	if (fragment->instances < 2)
 		return 0;
-	if (fragment->op == MODEL_UNLOCK) {
+	switch (fragment->op) {
+	case MODEL_UNLOCK:
 		op->object = held_drop(&walker->held, fragment->object);
 		return 0;
+	case MODEL_GET:
+	case MODEL_TRY_GET:
+		op->object = fragment->object + walker->number % fragment->instances;
+		return 0;
+	case MODEL_PUT:
+	case MODEL_TRY_PUT:
+		op->object =
+			fragment->object + (uint32_t)rng_below(&graph->rng, fragment->instances);
+		return 0;
+	default:
+		return held_draw(&walker->held, &graph->rng, fragment, &op->object);
 	}
-	return held_draw(&walker->held, &graph->rng, fragment, &op->object);
 }
 
 /* True: *ret is to be played; false: the operation needs no engine. */

@@ -377,6 +377,25 @@ static int set_refill(
 						graph->objects[queue->refilled_by].number, items);
 }
 
+static int add_queues(struct graph *graph, const struct model_object *object, uint64_t capacity,
+	struct graph_object *ret, struct err *err)
+{
+	struct sim *sim = graph->sim;
+	uint64_t instances = 0;
+	int code = evaluate_whole(graph, &object->instances, &instances, err);
+	ret->kind = SIM_QUEUE;
+	ret->instances = instances > 1 ? (uint32_t)instances : 1;
+	for (uint32_t i = 0; i < ret->instances && code == 0; i++) {
+		uint32_t number = 0;
+		code = sim_add_queue(sim, object->name, capacity, &number);
+		if (code == 0 && (object->lends || object->are_signals))
+			code = sim_set_lending(
+				sim, SIM_QUEUE, number, object->are_signals ? 0 : SIM_LENT_OF);
+		ret->number = i == 0 ? number : ret->number;
+	}
+	return code == 0 ? set_refill(graph, object, ret->number, err) : code;
+}
+
 static int add_object(struct graph *graph, size_t index, struct err *err)
 {
 	const struct model_object *object = &graph->model->objects[index];
@@ -407,12 +426,7 @@ static int add_object(struct graph *graph, size_t index, struct err *err)
 			       ? sim_set_lending(sim, SIM_SEM, ret->number, SIM_LENT_OF)
 			       : code;
 	case MODEL_QUEUE:
-		ret->kind = SIM_QUEUE;
-		code = sim_add_queue(sim, name, size, &ret->number);
-		if (code == 0 && (object->lends || object->are_signals))
-			code = sim_set_lending(
-				sim, SIM_QUEUE, ret->number, object->are_signals ? 0 : SIM_LENT_OF);
-		return code == 0 ? set_refill(graph, object, ret->number, err) : code;
+		return add_queues(graph, object, size, ret, err);
 	case MODEL_LIMIT:
 		ret->kind = SIM_LIMIT;
 		code = sim_add_limit(sim, name, size, &ret->number);
@@ -451,6 +465,7 @@ static int add_source(struct graph *graph, const struct model_source *from, stru
 	struct sim_source_options options = {
 		.kind = kinds[from->kind],
 		.queue = graph->objects[from->queue].number,
+		.queues = graph->objects[from->queue].instances,
 		.resource = from->limit == MODEL_NONE ? (uint32_t)SIM_NONE
 						      : graph->objects[from->limit].number,
 		.does_wait_for_room = from->does_wait_for_room,

@@ -26,7 +26,7 @@ struct graph_fragment {
 	enum model_op op;
 	enum sim_op_kind kind; /* for operations that are one of the engine's */
 	uint32_t object; /* the engine's number; MODEL_SPAWN, _JOIN: group */
-	uint32_t instances; /* of that lock; 0, 1: one */
+	uint32_t instances; /* of that lock or queue; 0, 1: one */
 	const double *up_to; /* shares of its first instances, summed so far */
 	uint32_t share_count;
 	uint32_t other; /* mutex, class */
@@ -48,7 +48,8 @@ struct graph_group {
 	struct graph_fragment *fragments;
 	uint32_t fragment_count, start, loop_count;
 	uint64_t *cores; /* affinity, bit by bit; NULL: all */
-	uint32_t thread_count;
+	uint32_t thread_count; /* at the start */
+	uint32_t started; /* so far */
 };
 
 struct walker;

@@ -126,6 +126,11 @@ struct model_object {
 	                   have the rest in equal parts */
 	uint32_t share_count;
 	struct model_value initial; /* queue: items in it at first; below 0: none */
+	/*
+	 * Queue: so many of them, 0: 1. Each thread gets from one of them, always the same, and each client of a source puts
+	 * into one (who puts otherwise into any): the threads of a group, and the clients, are dealt out in turn.
+	 */
+	struct model_value instances;
 	uint32_t
 		refilled_by; /* queue: the barrier that, when it opens, fills it again to as many; MODEL_NONE */
 	bool has_writers_first; /* read-write lock */

@@ -204,6 +204,8 @@ static int read_object(
 		code = reader_value(r, map, size_word, MODEL_NUMBER, &object->size);
 	if (code == 0 && kind == MODEL_QUEUE)
 		code = reader_value(r, map, "initial", MODEL_NUMBER, &object->initial);
+	if (code == 0 && object->kind == MODEL_QUEUE)
+		code = reader_value(r, map, "instances", MODEL_NUMBER, &object->instances);
 	if (code == 0 && kind == MODEL_QUEUE)
 		code = read_refill(r, map, index);
 	if (code == 0 && (kind == MODEL_QUEUE || kind == MODEL_SEMAPHORE || kind == MODEL_LIMIT))

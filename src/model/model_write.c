@@ -216,9 +216,9 @@ static void write_object(FILE *out, const struct model *model, const struct mode
 {
 	const char *size_word = model_size_word(object->kind);
 	bool has_fields = is_given(&object->size) || is_given(&object->initial) ||
-			  object->has_writers_first || object->lends || object->are_signals ||
-			  object->order != SIM_DISK_FIFO || object->class_count ||
-			  object->share_count || object->recorded.is_known;
+			  is_given(&object->instances) || object->has_writers_first ||
+			  object->lends || object->are_signals || object->order != SIM_DISK_FIFO ||
+			  object->class_count || object->share_count || object->recorded.is_known;
 	fputs("  ", out);
 	write_text(out, object->name);
 	fputs(has_fields ? ":\n" : ": {}\n", out);
@@ -230,6 +230,7 @@ static void write_object(FILE *out, const struct model *model, const struct mode
 		fprintf(out, "%.4g%%%s", 100 * object->shares[i],
 			i + 1 == object->share_count ? "]\n" : ", ");
 	write_field(out, 4, "initial", &object->initial, MODEL_NUMBER);
+	write_field(out, 4, "instances", &object->instances, MODEL_NUMBER);
 	if (object->refilled_by != MODEL_NONE) {
 		fputs("    refilled_by: ", out);
 		write_text(out, model->objects[object->refilled_by].name);

@@ -152,6 +152,8 @@ int sim_add_disk(
 static bool is_good_source(const struct sim *sim, const struct sim_source_options *options)
 {
 	if (options->queue >= sim->queues.count ||
+		(options->queues > 1 && options->queues > sim->queues.count - options->queue) ||
+		(options->queues > 1 && options->does_wait_for_room) ||
 		(options->resource != SIM_NONE && options->resource >= sim->limits.count))
 		return false;
 	switch (options->kind) {

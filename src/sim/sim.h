@@ -197,6 +197,8 @@ struct sim_source_options {
 	const uint64_t *times;
 	uint64_t limit; /* of requests; 0: none */
 	uint32_t queue; /* where they go */
+	uint32_t
+		queues; /* that one and those after it, in turn; of a client always the same; 0: 1 */
 	uint32_t resource; /* limit of which each takes one until its end, SIM_NONE: none */
 	bool does_wait_for_room; /* a full queue holds the source back instead of refusing */
 };

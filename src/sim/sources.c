@@ -66,11 +66,18 @@ static void hold(struct sim *sim, struct queue *queue, uint32_t number, uint64_t
 	source->next_held = SIM_NONE;
 }
 
+static uint32_t queue_of(const struct source *source, const struct request *request)
+{
+	const struct sim_source_options *options = &source->options;
+	uint64_t turn = options->kind == SIM_CLOSED ? request->client : source->made;
+	return options->queue + (options->queues > 1 ? (uint32_t)(turn % options->queues) : 0);
+}
+
 /* Into the queue, or refused. *ret_is_held: it waits for room instead. */
 static int enter(struct sim *sim, uint32_t number, const struct request *request, bool *ret_is_held)
 {
 	struct source *source = &sim->sources.all[number];
-	struct queue *queue = &sim->queues.all[source->options.queue];
+	struct queue *queue = &sim->queues.all[queue_of(source, request)];
 	struct limit *limit = source->options.resource == SIM_NONE
 				      ? NULL
 				      : &sim->limits.all[source->options.resource];

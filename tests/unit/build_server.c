@@ -23,8 +23,11 @@ static void wait_for_input(struct script *s, uint32_t tid)
 			.value = EVENT_IO_POLL });
 }
 
-/* Main hands four connections to two workers, each with a queue and its lock; they answer, and never end. */
-static struct model *serve(uint64_t requests)
+/*
+ * Main hands four connections to two workers, each with a queue and its lock; they answer, and never end. Each serves its own
+ * connections, or (`shift` 1) whichever has something next.
+ */
+static struct model *serve(uint64_t requests, uint64_t shift)
 {
 	struct script s = begin(2);
 	for (uint32_t i = 0; i < 4; i++) {
@@ -38,11 +41,12 @@ static struct model *serve(uint64_t requests)
 		work(&s, tid, 3000);
 		s.now_ns += 40000;
 		op(&s, tid, EVENT_PASS, WHAT_IO, 0, 30);
-		request(&s, tid, EVENT_REQUEST_BEGIN, 5 + i % 4, 10 + i, EVENT_IMPLICIT);
+		uint64_t connection = 5 + (i + i / 4 * shift) % 4;
+		request(&s, tid, EVENT_REQUEST_BEGIN, connection, 10 + i, EVENT_IMPLICIT);
 		work(&s, tid, 9000);
 		s.now_ns += 9000;
 		locked(&s, tid, LOCK, 6);
-		request(&s, tid, EVENT_REQUEST_END, 5 + i % 4, 10 + i, EVENT_IMPLICIT);
+		request(&s, tid, EVENT_REQUEST_END, connection, 10 + i, EVENT_IMPLICIT);
 	}
 	wait_for_input(&s, 1);
 	wait_for_input(&s, 2);
@@ -54,7 +58,7 @@ static struct model *serve(uint64_t requests)
 static void requests_over_connections_have_clients_that_think(void **state)
 {
 	(void)state;
-	AUTO(model) struct model *model = serve(400);
+	AUTO(model) struct model *model = serve(400, 0);
 	assert_int_equal(model->group_count, 2); /* the workers' own locks do not part them */
 	assert_int_equal(model->source_count, 1);
 	assert_int_equal(model->sources[0].kind, MODEL_CLOSED);
@@ -71,6 +75,18 @@ static void requests_over_connections_have_clients_that_think(void **state)
 	assert_int_equal(model_fit_run(model, &fit), 0);
 	assert_true(fit.is_known && fit.is_open);
 	assert_true(fabs(fit.simulated_per_s / fit.measured_per_s - 1) < 0.1);
+}
+
+/* With four workers each has one of the connections, and with eight four of them have none. */
+static void connections_stay_with_their_threads(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *model = serve(400, 0);
+	AUTO(model) struct model *shared = serve(400, 1);
+	struct model_object *arrivals = &model->objects[model->sources[0].queue];
+	assert_true(value_with(model, &arrivals->instances, 8) == 8);
+	const struct model_value *instances = &shared->objects[shared->sources[0].queue].instances;
+	assert_true(!instances->formula && instances->value == 0);
 }
 
 /* One request over each connection: the connections are the requests. */
@@ -376,6 +392,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_over_connections_have_clients_that_think),
+		cmocka_unit_test(connections_stay_with_their_threads),
 		cmocka_unit_test(how_a_server_ends_is_no_part_of_serving),
 		cmocka_unit_test(who_waits_for_the_end_does_nothing_meanwhile),
 		cmocka_unit_test(few_requests_over_connections_are_part_of_them),

@@ -51,6 +51,7 @@ static const char *const everything =
 	"  sem: { value: 3 }\n"
 	"queues:\n"
 	"  q: { capacity: 10, initial: 2, refilled_by: b }\n"
+	"  parts: { instances: n }\n"
 	"limits:\n"
 	"  files: { count: 1024 }\n"
 	"disks:\n"
@@ -128,6 +129,10 @@ static void all_that_the_format_has_is_read(void **state)
 	assert_int_equal(
 		model_evaluate(model, &barrier->size, MODEL_NUMBER, eight, &value, NULL), 0);
 	assert_true(value == 9);
+	const struct model_object *parts = &model->objects[model_find_object(model, "parts")];
+	assert_int_equal(
+		model_evaluate(model, &parts->instances, MODEL_NUMBER, eight, &value, NULL), 0);
+	assert_true(value == 8);
 	assert_int_equal(model->source_count, 5);
 	assert_int_equal(model->sources[3].time_count, 3);
 	const struct model_group *main_group = &model->groups[0], *pool = &model->groups[1];
@@ -188,6 +193,9 @@ static void wrong_models_are_refused_with_their_line(void **state)
 		{ WORKER("      a: { cpu: exponetial 4 us, next: a }\n"),
 			"m.yaml:8:", "'exponetial' is no distribution" },
 		{ WORKER("      a: { get: q, up_to: 0 }\n"), "m.yaml:8:", "up_to" },
+		{ "corecast_model: 1\nqueues:\n  q: { instances: 2, initial: 1 }\n",
+			"m.yaml:3:", "several instances" },
+		{ "corecast_model: 1\nqueues:\n  q: { instances: 1.5 }\n", "m.yaml:3:", "whole" },
 		{ WORKER("      a: { loop: a, times: taken + 1 }\n"), "m.yaml:8:", "taken - N" },
 		{ WORKER("      a: { cpu: 4 us + 1, next: a }\n"), "m.yaml:8:", "units" },
 		{ WORKER("      a: { cpu: 4 /s, next: a }\n"), "m.yaml:8:", "time is needed" },

@@ -146,6 +146,38 @@ static void instances_are_locked_by_their_shares(void **state)
 	assert_true(fabs(time_of_shares("[50%]") - 0.012) < 0.0004);
 }
 
+/* Requests/s that so many threads, each on a core, serve for so many clients who ask at once again: 1 ms each. */
+static double served(unsigned threads, unsigned clients, unsigned instances)
+{
+	AUTO_FREE char *text = NULL;
+	assert_true(asprintf(&text,
+			    "corecast_model: 1\n"
+			    "queues: { q: { instances: %u } }\n"
+			    "sources: { s: { clients: %u, think: 1 us, queue: q } }\n"
+			    "threads: { w: { count: %u, fragments: { take: { get: q },\n"
+			    "  serve: { cpu: 1 ms, do: end_request, next: take } } } }\n",
+			    instances, clients, threads) > 0);
+	AUTO(model) struct model *model = parse(text);
+	AUTO_FREE double *row = run_with(model, (struct sample_options){ .duration_s = 10 });
+	return row[GRAPH_SERVED] / row[GRAPH_TIME_S];
+}
+
+/* Of four clients and three threads one thread has two; with five instances and four threads one client has none. */
+static void who_gets_of_an_instance_gets_of_no_other(void **state)
+{
+	(void)state;
+	assert_true(fabs(served(3, 4, 1) - 3000) < 10);
+	assert_true(fabs(served(3, 2, 3) - 2000) < 10);
+	assert_true(fabs(served(3, 4, 3) - 3000) < 10);
+	assert_true(fabs(served(2, 1, 2) - 1000) < 10);
+	assert_true(fabs(served(4, 5, 5) - 4000) < 10);
+	assert_true(fabs(served(4, 2, 1) - 2000) < 10);
+	assert_true(fabs(served(4, 2, 4) - 2000) < 10);
+	assert_true(fabs(served(1, 4, 2) - 1000) < 10);
+	assert_true(fabs(served(4, 8, 3) - 4000) < 10); /* two threads share one */
+	assert_true(fabs(served(4, 3, 3) - 3000) < 10);
+}
+
 /* What is taken and given back is drawn: a few more may be given back. */
 static void a_limit_that_lends_may_get_a_few_too_many(void **state)
 {
@@ -281,6 +313,7 @@ int main(void)
 		cmocka_unit_test(turns_that_cannot_be_divided_add_up),
 		cmocka_unit_test(who_holds_one_instance_takes_a_later_one),
 		cmocka_unit_test(instances_are_locked_by_their_shares),
+		cmocka_unit_test(who_gets_of_an_instance_gets_of_no_other),
 		cmocka_unit_test(a_limit_that_lends_may_get_a_few_too_many),
 		cmocka_unit_test(who_is_started_gets_the_request),
 		cmocka_unit_test(a_queue_of_less_than_nothing_is_empty),

@@ -244,6 +244,7 @@ static void sources_that_make_no_sense_are_refused(void **state)
 	open_office(&office, 0, 0);
 	const struct sim_source_options cases[] = {
 		{ .kind = SIM_BATCH, .queue = 7, .resource = SIM_NONE },
+		{ .kind = SIM_BATCH, .queues = 2, .resource = SIM_NONE },
 		{ .kind = SIM_BATCH, .resource = 7 },
 		{ .kind = SIM_POISSON, .interval = { .a = -1 }, .resource = SIM_NONE },
 		{ .kind = SIM_CLOSED, .resource = SIM_NONE },
