@@ -22,8 +22,8 @@ struct build_served {
 };
 
 /*
- * Services of requests, sorted by begin, at so many servers; ret_latency_s: what of L is certain (less two
- * standard errors).
+ * Services of requests, sorted by begin, at so many servers; ret_latency_s: L, of which few requests
+ * may tell: then it is nearer to what is likely of disks.
  * 0; -EDOM: they were not served in the order in which they came; -ENOMEM.
  */
 int build_disk_unqueue(

@@ -355,10 +355,10 @@ static void complete(struct emitter *e, uint32_t state_index)
 {
 	const struct build_state *state = &e->graph->states[state_index];
 	struct model_fragment *fragment = emit_fragment(e, e->fragments[state_index]);
-	if (fragment->op == MODEL_GET && fragment->otherwise == MODEL_NONE)
+	bool is_try = fragment->op == MODEL_TRY_GET || fragment->op == MODEL_TAKE;
+	if ((fragment->op == MODEL_GET || is_try) && fragment->otherwise == MODEL_NONE)
 		fragment->otherwise = otherwise_elsewhere(e, state);
-	if ((fragment->op == MODEL_TRY_GET || fragment->op == MODEL_TAKE) &&
-		fragment->otherwise == MODEL_NONE)
+	if (is_try && fragment->otherwise == MODEL_NONE)
 		fragment->otherwise =
 			fragment->edge_count > 0 ? fragment->edges[0].to : (uint32_t)MODEL_EXIT;
 	if (fragment->edge_count == 0 && fragment->otherwise < MODEL_STOP) {

@@ -193,7 +193,7 @@ static void who_overtakes_was_served_at_the_same_time(void **state)
 			disk->order, devices[i].servers > 0 ? SIM_DISK_FIFO : SIM_DISK_RANDOM);
 		const struct model_dist *service = &disk->classes[0].service;
 		double middle_s = service->quantiles[service->quantile_count / 2];
-		assert_true(disk->latency.value < 3e-6);
+		assert_true(disk->latency.value < 0.12 * SERVICE_NS * 1e-9);
 		/* The drawn ones' are their waits', over their company. */
 		assert_true(
 			devices[i].servers == 0 || fabs(middle_s / (SERVICE_NS * 1e-9) - 1) < 0.15);
@@ -214,7 +214,7 @@ static void what_a_queue_hides_is_known_from_who_found_none(void **state)
 		const struct model_object *disk = &model->objects[read->object];
 		assert_int_equal((int)size_of(model, disk), (int)servers);
 		double late_s = (double)late_ns * 1e-9, known_s = disk->latency.value;
-		assert_true(known_s > 0.5 * late_s && known_s < 1.1 * late_s);
+		assert_true(known_s > 0.8 * late_s && known_s < 1.1 * late_s);
 		/* Uniform, as they were made: not evened out by the queue. */
 		const struct model_dist *service = &disk->classes[0].service;
 		double low_s = service->quantiles[service->quantile_count / 4];
