@@ -2,6 +2,7 @@
 #include "builder/requests.h"
 
 #include "base/mem.h"
+#include "builder/answers.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -313,8 +314,12 @@ int build_requests_find(struct build_trace *trace, struct build_requests *ret)
 	}
 	struct moment *moments = NULL;
 	size_t count = 0;
+	int code = 0;
 	ret->arrivals = BUILD_NONE;
-	int code = collect(trace, &moments, &count);
+	for (size_t i = 0; i < trace->thread_count && are_over && code == 0; i++)
+		code = build_answers_order(&trace->threads[i]);
+	if (code == 0)
+		code = collect(trace, &moments, &count);
 	if (code == 0 && count > 0)
 		code = measure(trace, moments, count, ret);
 	if (code == 0 && are_over)

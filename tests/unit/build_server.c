@@ -89,6 +89,58 @@ static void connections_stay_with_their_threads(void **state)
 	assert_true(!instances->formula && instances->value == 0);
 }
 
+static void answer(struct script *s, uint64_t connection, uint64_t number)
+{
+	work(s, 1, 4000);
+	s->now_ns += 4000;
+	request(s, 1, EVENT_REQUEST_END, connection, number, EVENT_IMPLICIT);
+}
+
+/* A thread reads what has come over 1 to 3 connections, and answers then; now and then one has sent half of what it asks. */
+static void who_reads_several_before_it_answers_answers_each(void **state)
+{
+	(void)state;
+	struct script s = begin(1);
+	uint64_t number = 1;
+	for (uint32_t i = 0; i < 3; i++)
+		request(&s, 1, EVENT_REQUEST_BEGIN, 5 + i, number++, 0);
+	for (uint64_t i = 0; i < 300; i++) {
+		uint64_t first = number, count = 1 + i % 3;
+		wait_for_input(&s, 1);
+		s.now_ns += 20000;
+		op(&s, 1, EVENT_PASS, WHAT_IO, 0, 30);
+		for (uint64_t j = 0; j < count; j++) {
+			work(&s, 1, 2000);
+			s.now_ns += 2000;
+			request(&s, 1, EVENT_REQUEST_BEGIN, 5 + j, number++, EVENT_IMPLICIT);
+		}
+		if (i % 150 == 100) {
+			wait_for_input(&s, 1);
+			s.now_ns += 20000;
+			op(&s, 1, EVENT_PASS, WHAT_IO, 0, 30);
+		}
+		for (uint64_t j = 0; j < count; j++)
+			answer(&s, 5 + j, first + j);
+	}
+	wait_for_input(&s, 1);
+	for (uint32_t i = 0; i < 3; i++)
+		request(&s, 1, EVENT_REQUEST_END, 5 + i, 1 + i, 0);
+	AUTO(model) struct model *model = finish(&s, 1);
+	const struct model_group *server = &model->groups[model->group_count - 1];
+	size_t gets = 0, ends = 0;
+	for (uint32_t i = 0; i < server->fragment_count; i++) {
+		const struct model_fragment *fragment = &server->fragments[i];
+		gets += fragment->op == MODEL_GET;
+		ends += fragment->op == MODEL_END;
+		if (fragment->op == MODEL_GET)
+			assert_int_equal(server->fragments[fragment->edges[0].to].op, MODEL_END);
+	}
+	assert_true(gets > 0 && ends > 0);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known && fit.simulated_per_s > 0.75 * fit.measured_per_s);
+}
+
 /* One request over each connection: the connections are the requests. */
 static void few_requests_over_connections_are_part_of_them(void **state)
 {
@@ -393,6 +445,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_over_connections_have_clients_that_think),
 		cmocka_unit_test(connections_stay_with_their_threads),
+		cmocka_unit_test(who_reads_several_before_it_answers_answers_each),
 		cmocka_unit_test(how_a_server_ends_is_no_part_of_serving),
 		cmocka_unit_test(who_waits_for_the_end_does_nothing_meanwhile),
 		cmocka_unit_test(few_requests_over_connections_are_part_of_them),
