@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "builder/answers.h"
+#include "builder/handed.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -67,10 +68,19 @@ static bool is_for_arrival(const struct build_thread *thread, size_t step, bool 
 	       (step + 1 < thread->step_count && thread->steps[step + 1].op == STEP_BEGIN);
 }
 
-/* What a thread does after its last request (the server is stopped) is no part of serving. */
+static bool has_step(const struct build_thread *thread, enum step_op op)
+{
+	for (size_t i = 0; i < thread->step_count; i++)
+		if (thread->steps[i].op == op)
+			return true;
+	return false;
+}
+
+/* What a thread does after its last request, which it ends or hands on, is no part of serving (the server is stopped). */
 static void leave_out_end(struct build_thread *thread)
 {
-	while (thread->step_count > 0 && thread->steps[thread->step_count - 1].op != STEP_END)
+	uint8_t last = has_step(thread, STEP_END) ? STEP_END : STEP_PUT;
+	while (thread->step_count > 0 && thread->steps[thread->step_count - 1].op != last)
 		thread->step_count--;
 	thread->has_exited = false;
 }
@@ -318,6 +328,8 @@ int build_requests_find(struct build_trace *trace, struct build_requests *ret)
 	ret->arrivals = BUILD_NONE;
 	for (size_t i = 0; i < trace->thread_count && are_over && code == 0; i++)
 		code = build_answers_order(&trace->threads[i]);
+	if (code == 0 && are_over)
+		code = build_handed_find(trace);
 	if (code == 0)
 		code = collect(trace, &moments, &count);
 	if (code == 0 && count > 0)

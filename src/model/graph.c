@@ -202,17 +202,21 @@ static void leave_request(struct walker *walker)
 	walker->request = has_more ? walker->others[walker->other_first++] : (uint64_t)NO_REQUEST;
 }
 
-/* What a get brought. Requests that were left over from the one before are forgotten. */
+/* What a get brought: behind what the thread still has of the one before, which it ends or hands on first. */
 static int take_request(struct graph *graph, struct walker *walker, bool is_first, uint64_t request)
 {
-	if (is_first) {
-		graph->forgotten += walker->request != NO_REQUEST;
-		graph->forgotten += walker->other_count - walker->other_first;
-		walker->other_first = walker->other_count = 0;
-	}
-	if (is_first || walker->request == NO_REQUEST) {
+	graph->piled_up += is_first && walker->request != NO_REQUEST;
+	if (walker->request & OWN_REQUEST)
+		walker->request = NO_REQUEST; /* of its own it has one at a time */
+	if (walker->request == NO_REQUEST) {
 		walker->request = request;
 		return 0;
+	}
+	if (walker->other_first > 0 && 2 * walker->other_first >= walker->other_count) {
+		walker->other_count -= walker->other_first;
+		memmove(walker->others, walker->others + walker->other_first,
+			walker->other_count * sizeof *walker->others);
+		walker->other_first = 0;
 	}
 	if (mem_grow(&walker->others, &walker->other_capacity, walker->other_count + 1,
 		    sizeof *walker->others) < 0)
@@ -405,8 +409,8 @@ static int does_not_advance(const struct graph *graph, const struct walker *walk
 /* Requests that are taken, and that nobody ever ends: the run would have no end. */
 static bool ends_no_request(const struct graph *graph)
 {
-	enum { FORGOTTEN_MAX = 1000 };
-	return graph->forgotten >= FORGOTTEN_MAX &&
+	enum { PILED_UP_MAX = 1000 };
+	return graph->piled_up >= PILED_UP_MAX &&
 	       graph->tally[GRAPH_SERVED] + graph->tally[GRAPH_FAILED] == 0;
 }
 

@@ -84,7 +84,7 @@ struct graph {
 	size_t response_count, response_capacity;
 	uint64_t begun; /* requests that threads made themselves */
 	struct map restarts; /* request of a source -> when a thread began it anew, ns */
-	uint64_t forgotten; /* requests that a thread had when it took another one */
+	uint64_t piled_up; /* gets of threads that still had a request */
 	struct map
 		handed_on; /* thread that has not begun -> the request that it was started with */
 	int failure; /* of a callback that cannot return one */

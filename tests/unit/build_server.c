@@ -141,6 +141,60 @@ static void who_reads_several_before_it_answers_answers_each(void **state)
 	assert_true(fit.is_known && fit.simulated_per_s > 0.75 * fit.measured_per_s);
 }
 
+enum { PIPE = 200 };
+
+/* An item of a pipe. */
+static void hand(struct script *s, uint32_t tid, enum event_kind kind)
+{
+	send(s, (struct event){ .tid = tid,
+			.kind = (uint8_t)kind,
+			.what = WHAT_QUEUE,
+			.object = PIPE,
+			.site = 50 + kind,
+			.value = 8 });
+}
+
+/*
+ * Main waits for input over four connections, and tells two workers through a pipe which of them have some: they read, and
+ * answer. Now and then it is the end of one, which is then opened again.
+ */
+static void who_waits_for_input_hands_on_requests(void **state)
+{
+	(void)state;
+	struct script s = begin(2);
+	for (uint32_t i = 0; i < 4; i++)
+		request(&s, MAIN, EVENT_REQUEST_BEGIN, 5 + i, 1 + i, 0);
+	for (uint64_t i = 0; i < 400; i++) {
+		uint32_t tid = 1 + (uint32_t)i % 2;
+		wait_for_input(&s, MAIN);
+		s.now_ns += 30000;
+		op(&s, MAIN, EVENT_PASS, WHAT_IO, 0, 30);
+		hand(&s, MAIN, EVENT_RELEASE);
+		hand(&s, tid, EVENT_PASS);
+		if (i % 150 == 100)
+			continue;
+		request(&s, tid, EVENT_REQUEST_BEGIN, 5 + i % 4, 10 + i, EVENT_IMPLICIT);
+		work(&s, tid, 9000);
+		s.now_ns += 9000;
+		request(&s, tid, EVENT_REQUEST_END, 5 + i % 4, 10 + i, EVENT_IMPLICIT);
+	}
+	wait_for_input(&s, MAIN);
+	for (uint32_t i = 0; i < 4; i++)
+		request(&s, 1 + i % 2, EVENT_REQUEST_END, 5 + i, 1 + i, 0);
+	AUTO(model) struct model *model = finish(&s, 2);
+	uint32_t arrivals = model->sources[0].queue;
+	const struct model_fragment *arrive = fragment_of(model, 0, MODEL_GET);
+	const struct model_fragment *put = fragment_of(model, 0, MODEL_PUT);
+	const struct model_fragment *get = fragment_of(model, 1, MODEL_GET);
+	assert_true(arrive && put && get && fragment_of(model, 1, MODEL_END));
+	assert_true(arrive->object == arrivals && get->object == put->object && !put->is_plain);
+	assert_null(fragment_of(model, 0, MODEL_SLEEP));
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+	assert_true(fabs(fit.simulated_per_s / fit.measured_per_s - 1) < 0.1);
+}
+
 /* One request over each connection: the connections are the requests. */
 static void few_requests_over_connections_are_part_of_them(void **state)
 {
@@ -446,6 +500,7 @@ int main(void)
 		cmocka_unit_test(requests_over_connections_have_clients_that_think),
 		cmocka_unit_test(connections_stay_with_their_threads),
 		cmocka_unit_test(who_reads_several_before_it_answers_answers_each),
+		cmocka_unit_test(who_waits_for_input_hands_on_requests),
 		cmocka_unit_test(how_a_server_ends_is_no_part_of_serving),
 		cmocka_unit_test(who_waits_for_the_end_does_nothing_meanwhile),
 		cmocka_unit_test(few_requests_over_connections_are_part_of_them),
