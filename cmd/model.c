@@ -225,6 +225,9 @@ static int read_any(const char *path, const struct values *v, struct symbols *sy
 	int code;
 	if (!v->show || analysed_is_timeline(in)) {
 		code = read_run(path, v, symbols, ret, err);
+		if (code == 0 && ret->has_fit && ret->fit.is_open &&
+			model_fit_think(ret->model, &ret->fit) < 0)
+			code = err_set(err, -ENOMEM, "out of memory");
 		if (code == 0 && v->response_s > 0 && ret->has_fit && ret->fit.is_open &&
 			model_fit_response(ret->model, v->response_s, &ret->fit) < 0)
 			code = err_set(err, -ENOMEM, "out of memory");

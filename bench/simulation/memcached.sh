@@ -33,6 +33,13 @@ load_memcached() {
 	wait $server || true
 }
 
+# record_memcached REPEAT: among the measurements, so that the machine's drift meets all alike; and what clients measure without.
+record_memcached() {
+	echo "$(load_memcached 100 $((3 * memcached_requests)) "$corecast" record --samples 0 --budget none --force \
+		-o "$work/memcached.$1.cct" -- memcached -t 2 | cut -d, -f2) $1" >>"$work/memcached.recordings"
+	load_memcached 100 $memcached_requests memcached -t 2 | cut -d, -f2 >>"$work/memcached.responses"
+}
+
 measure_memcached() {
 	local table=$work/memcached.csv repeat count think
 	command -v memcached >/dev/null || { say 'memcached: not installed' && return; }
@@ -46,14 +53,10 @@ measure_memcached() {
 					memcached -t "$count"),$(load)" >>"$table"
 			done
 		done
+		[ -s "$work/memcached.cct" ] || record_memcached "$repeat"
 	done
-	[ -s "$work/memcached.cct" ] || for repeat in 1 2 3; do
-		echo "$(load_memcached 100 $((3 * memcached_requests)) "$corecast" record --samples 0 --budget none --force \
-			-o "$work/memcached.$repeat.cct" -- memcached -t 2 | cut -d, -f2) $repeat"
-	done | keep_middle memcached
-	[ -s "$work/memcached.response" ] || for repeat in 1 2 3; do
-		load_memcached 100 $memcached_requests memcached -t 2 | cut -d, -f2
-	done | median >"$work/memcached.response"
+	[ -s "$work/memcached.cct" ] || keep_middle memcached <"$work/memcached.recordings"
+	[ -s "$work/memcached.response" ] || median <"$work/memcached.responses" >"$work/memcached.response"
 	say 'memcached: measured'
 }
 

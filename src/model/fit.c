@@ -15,7 +15,23 @@ double model_fit_error(double measured, double simulated)
 	return measured > 0 ? fabs(measured - simulated) / measured : (double)NAN;
 }
 
-static void add(const struct graph *graph, struct model_fit *fit)
+/* Mean time in the queues that sources fill, until a thread takes the request. */
+static double queued_s(const struct model *model, const double *tally)
+{
+	double sum_s = 0, count = 0;
+	for (size_t i = 0; i < model->source_count; i++) {
+		uint32_t index = model->sources[i].queue;
+		const double *queue = tally + graph_object_at(model, index);
+		double instances = 0; /* of which the tally's times are means */
+		(void)model_evaluate(model, &model->objects[index].instances, MODEL_NUMBER, NULL,
+			&instances, NULL); /* it has been checked */
+		sum_s += queue[GRAPH_HELD_S] * fmax(instances, 1);
+		count += queue[GRAPH_USES];
+	}
+	return count > 0 ? sum_s / count : 0;
+}
+
+static void add(const struct model *model, const struct graph *graph, struct model_fit *fit)
 {
 	const double *tally = graph_tally(graph);
 	size_t count;
@@ -27,6 +43,7 @@ static void add(const struct graph *graph, struct model_fit *fit)
 	fit->simulated_cpu_s += tally[GRAPH_BUSY_S] / FIT_RUNS;
 	if (tally[GRAPH_TIME_S] > 0)
 		fit->simulated_per_s += tally[GRAPH_SERVED] / tally[GRAPH_TIME_S] / FIT_RUNS;
+	fit->simulated_queued_s += queued_s(model, tally) / FIT_RUNS;
 	if (count > 0)
 		fit->simulated_response_s += sum / (double)count / FIT_RUNS;
 }
@@ -59,7 +76,7 @@ int model_fit_run(const struct model *model, struct model_fit *ret)
 				fit.why, sizeof fit.why, "%.250s", err.text); /* cut is fine */
 			break;
 		}
-		add(graph, &fit);
+		add(model, graph, &fit);
 	}
 	*ret = fit;
 	return 0;
@@ -72,6 +89,21 @@ static struct model_parameter *find_think(struct model *model)
 		if (model->sources[i].kind == MODEL_CLOSED)
 			return &model->parameters[think];
 	return NULL;
+}
+
+int model_fit_think(struct model *model, struct model_fit *fit)
+{
+	enum { TIMES = 4 };
+	const double least_s = 1e-9;
+	struct model_parameter *think = find_think(model);
+	double seen_s = think ? think->value : 0;
+	for (int i = 0; i < TIMES && think && fit->is_known; i++) {
+		think->value = fmax(seen_s - fit->simulated_queued_s, least_s);
+		int code = model_fit_run(model, fit);
+		if (code < 0)
+			return code;
+	}
+	return 0;
 }
 
 int model_fit_response(struct model *model, double response_s, struct model_fit *fit)

@@ -19,6 +19,7 @@ struct model_fit {
 	double measured_cpu_s, simulated_cpu_s;
 	double measured_per_s, simulated_per_s; /* requests */
 	double measured_response_s, simulated_response_s;
+	double simulated_queued_s; /* of that, until a thread takes the request */
 };
 
 /* |measured - simulated| / measured; NAN without a measured value. */
@@ -26,6 +27,12 @@ double model_fit_error(double measured, double simulated);
 
 /* The model passes model_check(). A simulation that fails (deadlock) is a result, not an error. 0 or -ENOMEM. */
 int model_fit_run(const struct model *model, struct model_fit *ret);
+
+/*
+ * The recording sees a request when it is read, so that what it waits until then was taken for thinking: the parameter `think`, of a model with
+ * clients that think, is less by as much as they wait in the model. `fit` is that of the model, and is made anew. 0 or -ENOMEM.
+ */
+int model_fit_think(struct model *model, struct model_fit *fit);
 
 /*
  * `response_s`: the mean that the clients of the recorded run measured. What it is more than the model's own is the model's `way`,

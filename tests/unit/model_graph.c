@@ -258,6 +258,40 @@ static void what_clients_measure_tells_the_way_to_them(void **state)
 	assert_true(fabs(model->way.value - 50e-6) < 1e-9);
 }
 
+/*
+ * Clients that were seen away for 500 us, of which they waited to be read, at one thread for four of them: the time from answer to
+ * answer is what was seen and the service. So it is of twice as many and two threads, each with its own.
+ */
+static void waiting_to_be_read_is_not_thinking(void **state)
+{
+	(void)state;
+	double thinking_s[2] = { 0 };
+	for (unsigned threads = 1; threads <= 2; threads++) {
+		AUTO_FREE char *text = NULL;
+		assert_true(asprintf(&text,
+				    "corecast_model: 1\nparameters: { think: 500 us }\n"
+				    "queues: { q: { instances: %u } }\n"
+				    "sources: { s: { clients: %u, think: exponential think, queue: "
+				    "q } }\n"
+				    "threads: { w: { count: %u, fragments: { get: { get: q },\n"
+				    "  end: { cpu: exponential 100 us, do: end_request, next: get "
+				    "} } } }\n"
+				    "recorded: { duration: 10 s, throughput: 6667 /s }\n",
+				    threads, 4 * threads, threads) > 0);
+		AUTO(model) struct model *model = parse(text);
+		struct model_fit fit;
+		assert_int_equal(model_fit_run(model, &fit), 0);
+		assert_true(fit.simulated_per_s < 0.95 * 6667 * threads);
+		assert_int_equal(model_fit_think(model, &fit), 0);
+		thinking_s[threads - 1] = model->parameters[0].value;
+		assert_true(fit.simulated_queued_s > 40e-6);
+		assert_true(fabs((model->parameters[0].value + fit.simulated_queued_s) / 500e-6 -
+				    1) < 0.02);
+		assert_true(fabs(fit.simulated_per_s / (6667 * threads) - 1) < 0.02);
+	}
+	assert_true(fabs(thinking_s[1] / thinking_s[0] - 1) < 0.02);
+}
+
 static void warming_up_is_found(void **state)
 {
 	(void)state;
@@ -361,6 +395,7 @@ int main(void)
 		cmocka_unit_test(a_batch_takes_what_there_is),
 		cmocka_unit_test(all_requests_of_a_batch_end),
 		cmocka_unit_test(what_clients_measure_tells_the_way_to_them),
+		cmocka_unit_test(waiting_to_be_read_is_not_thinking),
 		cmocka_unit_test(warming_up_is_found),
 		cmocka_unit_test(intervals_hold_the_mean_95_times_of_100),
 		cmocka_unit_test(a_model_that_is_off_says_so),
