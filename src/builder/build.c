@@ -109,41 +109,6 @@ static double median(double *values, size_t count)
 	return values[count / 2];
 }
 
-static bool gets_arrivals(const struct build *build, uint32_t thread)
-{
-	const struct build_thread *found = &build->trace.threads[thread];
-	for (size_t i = 0; i < found->step_count; i++)
-		if (found->steps[i].op == STEP_GET &&
-			found->steps[i].object == build->requests.arrivals)
-			return true;
-	return false;
-}
-
-/*
- * Connections that stay: a queue for each thread of the only group that answers. Threads of which none came over are not
- * told from others.
- */
-static int part_arrivals(struct build *build, struct model_object *arrivals)
-{
-	uint32_t found = BUILD_NONE;
-	for (uint32_t i = 0; i < build->groups.count; i++) {
-		const struct build_group *group = &build->groups.items[i];
-		bool gets = false;
-		for (size_t j = 0; j < group->count && !gets; j++)
-			gets = gets_arrivals(build, group->threads[j]);
-		if (gets && found != BUILD_NONE)
-			return 0;
-		found = gets ? i : found;
-	}
-	const struct build_pool *pool =
-		found == BUILD_NONE ? NULL : build_pool_of(build->pools, &build->groups, found);
-	if (pool && pool->parameter != BUILD_NONE)
-		return build_pool_started(build->model, pool, &arrivals->instances);
-	if (found != BUILD_NONE)
-		arrivals->instances.value = build->groups.items[found].count;
-	return 0;
-}
-
 /*
  * Arrivals: Poisson if the intervals spread as exponential ones do (squared coefficient of variation 1,
  * of n of them within 3 / sqrt(n) * 2.83: that of an exponential sample's), else as seen, stretched. Those that
@@ -177,7 +142,7 @@ static int add_clients(struct build *build)
 	added->queue = build->objects[requests->arrivals];
 	code = build_formula(build->model, &added->clients, "clients");
 	if (code == 0 && requests->stay)
-		code = part_arrivals(build, &build->model->objects[added->queue]);
+		code = build_own_arrivals(build, &build->model->objects[added->queue]);
 	if (code == 0)
 		code = build_dist(build->model, requests->thinking_s, requests->thinking_count,
 			&added->interval);

@@ -2,7 +2,8 @@
 /*
  * A queue for each thread of a pool, its own (a gate that another thread opens, an inbox): who fills each of them in turn makes rounds, in
  * each of which every thread of the pool does its part. With more threads there are more of them, not more rounds.
- * Items that are dealt out to such queues one by one, however many these are, make none.
+ * Items that are dealt out to such queues one by one, however many these are, make none. What comes over connections that stay with
+ * the thread that took them waits in such queues, too.
  */
 #include "builder/emit.h"
 
@@ -124,5 +125,36 @@ int emit_one_for_each(
 			e->model->parameters[pool->parameter].name, before ? " - 1" : "");
 		return code < 0 ? code : 1;
 	}
+	return 0;
+}
+
+static bool gets_arrivals(const struct build *build, uint32_t thread)
+{
+	const struct build_thread *found = &build->trace.threads[thread];
+	for (size_t i = 0; i < found->step_count; i++)
+		if (found->steps[i].op == STEP_GET &&
+			found->steps[i].object == build->requests.arrivals)
+			return true;
+	return false;
+}
+
+int build_own_arrivals(struct build *build, struct model_object *arrivals)
+{
+	uint32_t found = BUILD_NONE;
+	for (uint32_t i = 0; i < build->groups.count; i++) {
+		const struct build_group *group = &build->groups.items[i];
+		bool gets = false;
+		for (size_t j = 0; j < group->count && !gets; j++)
+			gets = gets_arrivals(build, group->threads[j]);
+		if (gets && found != BUILD_NONE)
+			return 0;
+		found = gets ? i : found;
+	}
+	const struct build_pool *pool =
+		found == BUILD_NONE ? NULL : build_pool_of(build->pools, &build->groups, found);
+	if (pool && pool->parameter != BUILD_NONE)
+		return build_pool_started(build->model, pool, &arrivals->instances);
+	if (found != BUILD_NONE)
+		arrivals->instances.value = build->groups.items[found].count;
 	return 0;
 }

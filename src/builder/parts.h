@@ -121,6 +121,9 @@ const struct build_module *build_find_module(
 /* "worker.c:12", "function+0x3", "program+0x4bc7", "0x55..."; the caller frees. NULL: out of memory. */
 char *build_place_name(const struct build *build, uint32_t pid, uint64_t site);
 
+/* own.c: where connections stay with their threads, a queue for each thread of the only group that answers. 0 or -ENOMEM. */
+int build_own_arrivals(struct build *build, struct model_object *arrivals);
+
 /* share.c: CPU time of a group of threads. */
 struct build_work {
 	double program_s; /* of all groups */

@@ -8,6 +8,8 @@
  */
 #include "builder/parts.h"
 
+#include <math.h>
+
 enum { COST_MAX_NS = 2000 }; /* of a probe: Tarvo and Reiss, section 5 */
 
 enum { LOCKS, REST, KINDS };
@@ -46,7 +48,7 @@ static double find_cost(const struct build_trace *trace, int kind, double wanted
 		return 0;
 	if (lost_ns(trace, kind, most) <= wanted_ns)
 		return most;
-	while (most - least > 0.01) { /* ns */
+	while (most - least > 0.5) { /* ns */
 		double middle = (least + most) / 2;
 		if (lost_ns(trace, kind, middle) < wanted_ns)
 			least = middle;
@@ -79,7 +81,7 @@ static void take_off(struct build_trace *trace, const double costs_ns[KINDS], do
 			double left_ns =
 				(double)step->cpu_ns - step_loses_ns(step, costs_ns[kind_of(step)]);
 			*kept_ns -= step->cpu_ns;
-			step->cpu_ns = (uint64_t)(left_ns * factor);
+			step->cpu_ns = (uint64_t)ceil(left_ns * factor);
 			*kept_ns += step->cpu_ns;
 		}
 	}

@@ -16,6 +16,7 @@ struct hypothesis {
 	int64_t first; /* b at which there is nothing to get: minus the items at first */
 	uint64_t decisions, explained;
 	uint64_t waits, waits_explained; /* of those */
+	uint64_t vain; /* who waited, found nothing and went on, none of those */
 	uint64_t closing_put; /* after so many puts it is closed; 0: not by that */
 	bool is_closed;
 	bool must_tell; /* who signals nothing found no room, and puts nothing */
@@ -25,9 +26,11 @@ struct hypothesis {
 	int64_t most, left; /* items */
 };
 
+/* That items are taken by others before the woken one comes is the exception: where it is as often the rule nothing is explained by that. */
 static double share(const struct hypothesis *h)
 {
-	return judge_share(h->decisions, h->explained, h->waits, h->waits_explained);
+	uint64_t unexplained = 2 * h->vain > h->waits ? h->vain : 0;
+	return judge_share(h->decisions + unexplained, h->explained, h->waits, h->waits_explained);
 }
 
 /* What an entry does, but if there was no room. */
@@ -92,7 +95,7 @@ static void play(const struct judge *judge, struct hypothesis *h, bool marks)
 {
 	int64_t items = -h->first;
 	uint64_t waiting = 0, puts = 0;
-	h->decisions = h->explained = h->waits = h->waits_explained = 0;
+	h->decisions = h->explained = h->waits = h->waits_explained = h->vain = 0;
 	h->is_closed = false;
 	h->most = 0;
 	for (size_t i = 0; i < judge->mutex->count; i++) {
@@ -130,11 +133,12 @@ static void play(const struct judge *judge, struct hypothesis *h, bool marks)
 				mark(judge->m->refused, entry, marks);
 				break;
 			}
-			h->decisions++;
 			if (is_vain(h, entry, items)) {
+				h->vain++;
 				mark(judge->m->vain, entry, marks);
 				break;
 			}
+			h->decisions++;
 			h->explained += is_enough || h->is_closed;
 			if (is_enough || !h->is_closed)
 				items -= h->get_items;

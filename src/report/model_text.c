@@ -97,6 +97,11 @@ static void add_objects(struct strbuf *out, const struct model *model)
 			add_value(out, model, &object->initial);
 			strbuf_add(out, " items at first");
 		}
+		if (is_given(&object->instances)) {
+			strbuf_add(out, " ");
+			add_value(out, model, &object->instances);
+			strbuf_add(out, " instances");
+		}
 		text_trim(out);
 		strbuf_add(out, "\n");
 	}
