@@ -38,16 +38,11 @@ static double run(const char *path, char *const argv[])
 	return status == 0 ? ns : 0;
 }
 
-static double median_run(const char *path, char *const argv[])
+/* The middle of the runs; 0: one failed. */
+static double middle(double runs_ns[STARTS])
 {
-	double runs_ns[STARTS];
-	for (int i = 0; i < STARTS; i++) {
-		runs_ns[i] = run(path, argv);
-		if (runs_ns[i] == 0)
-			return 0;
-	}
 	order_doubles(runs_ns, STARTS);
-	return runs_ns[STARTS / 2];
+	return runs_ns[0] > 0 ? runs_ns[STARTS / 2] : 0;
 }
 
 static int count_object(struct dl_phdr_info *info, size_t size, void *context)
@@ -66,10 +61,15 @@ struct start_probe start_probe_measure(const char *program)
 	char *const ours[] = { (char[]){ "corecast" }, (char[]){ "--version" }, NULL };
 	(void)dl_iterate_phdr(count_object, &objects); /* the last result of that */
 	int more = objects - OTHERS - PLAIN_LIBRARIES;
-	double plain_ns = median_run("true", plain);
+	/* By turns: what else the machine does meets both alike. */
+	double plain_runs_ns[STARTS], ours_runs_ns[STARTS];
+	for (int i = 0; i < STARTS; i++) {
+		plain_runs_ns[i] = run("true", plain);
+		ours_runs_ns[i] = more < MORE ? 0 : run(program, ours);
+	}
+	double plain_ns = middle(plain_runs_ns), ours_ns = middle(ours_runs_ns);
 	if (plain_ns == 0)
 		return (struct start_probe){ 0 };
-	double ours_ns = more < MORE ? 0 : median_run(program, ours);
 	double library_ns = ours_ns > plain_ns ? (ours_ns - plain_ns) / more : 0;
 	double exec_ns = plain_ns - PLAIN_LIBRARIES * library_ns;
 	return (struct start_probe){ .exec_ns = exec_ns > 0 ? exec_ns : 0,

@@ -142,8 +142,10 @@ static void starting_a_process_takes_its_time(void **state)
 {
 	(void)state;
 	struct start_probe probe = start_probe_measure("true");
-	assert_true(probe.exec_ns > 0 && probe.exec_ns < 1e10);
-	assert_true(probe.library_ns >= 0 && probe.library_ns < 1e10);
+	/* Two libraries are part of it: which part, on a busy machine luck may tell. */
+	assert_true(probe.exec_ns >= 0 && probe.library_ns >= 0);
+	assert_true(probe.exec_ns + 2 * probe.library_ns > 0);
+	assert_true(probe.exec_ns < 1e10 && probe.library_ns < 1e10);
 	probe = start_probe_measure("/nonexistent");
 	assert_true(probe.library_ns == 0);
 }
