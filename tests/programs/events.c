@@ -289,6 +289,20 @@ static void do_turns(void)
 
 static int inboxes[2][2];
 
+static uint64_t clock_now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void work_shortly(void)
+{
+	uint64_t until_ns = clock_now_ns() + 5000;
+	while (clock_now_ns() < until_ns)
+		continue;
+}
+
 /* The same by pipes, on one core: a poll lasts as long as the other's turn. */
 static void *poll_in_turns(void *unused)
 {
@@ -297,6 +311,7 @@ static void *poll_in_turns(void *unused)
 	for (int i = 0; i < TURNS; i++) {
 		struct pollfd inbox = { .fd = inboxes[me][0], .events = POLLIN };
 		check(poll(&inbox, 1, -1) == 1 && read(inbox.fd, &byte, 1) == 1, "poll");
+		work_shortly();
 		check(write(inboxes[1 - me][1], &byte, 1) == 1, "write");
 	}
 	return unused;
@@ -507,13 +522,6 @@ static void do_interrupted(void)
 	FD_SET(ends[0], &in);
 	check(pselect(ends[0] + 1, &in, NULL, NULL, NULL, &open) < 0 && errno == EINTR, "pselect");
 	check(waitpid(child, NULL, 0) == child, "waitpid");
-}
-
-static uint64_t clock_now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* Locks with calls between them that do not block; prints the least time from the first to the last. */
