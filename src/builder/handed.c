@@ -218,12 +218,15 @@ static int pair(struct build_trace *trace, uint32_t queue, struct uses *puts, st
 	if (gets->count > 0)
 		qsort(gets->items, gets->count, sizeof *gets->items, compare_uses);
 	leave_out_others(trace, puts, gets);
-	for (uint32_t i = 0; i < trace->thread_count && code == 0; i++)
-		for (size_t j = 0; j < puts->count && code == 0; j++)
-			if (puts->items[j].thread == i) {
-				code = insert_begins(trace, i, puts, gets);
-				break;
-			}
+	AUTO_FREE bool *is_done = calloc(trace->thread_count + 1, sizeof *is_done);
+	if (!is_done)
+		return -ENOMEM;
+	for (size_t i = 0; i < puts->count && code == 0; i++) {
+		uint32_t thread = puts->items[i].thread;
+		if (!is_done[thread])
+			code = insert_begins(trace, thread, puts, gets);
+		is_done[thread] = true;
+	}
 	if (code == 0)
 		leave_out_moved(trace, puts, gets);
 	return code;
