@@ -38,18 +38,13 @@ static bool waits(const struct build_step *step)
 	       (step->flags & STEP_WAITED || step->op == STEP_SLEEP || step->op == STEP_JOIN);
 }
 
-static bool is_over_connection(const struct build_step *step)
-{
-	return step->flags & STEP_FROM_OUTSIDE && step->flags & STEP_OVER;
-}
-
 static int find_ends(struct answers *answers)
 {
 	const struct build_thread *thread = answers->thread;
 	for (size_t i = 0; i < thread->step_count; i++) {
 		const struct build_step *step = &thread->steps[i];
 		uint64_t *slot;
-		if (step->op == STEP_END && is_over_connection(step) &&
+		if (step->op == STEP_END && build_came_over(step) &&
 			map_add(&answers->ends, step->section, 0, i + 1, &slot) < 0)
 			return -ENOMEM;
 	}
@@ -76,7 +71,7 @@ static int order(struct answers *answers)
 	bool is_open = false;
 	for (size_t i = 0; i < thread->step_count; i++) {
 		const struct build_step *step = &thread->steps[i];
-		bool is_begin = step->op == STEP_BEGIN && is_over_connection(step);
+		bool is_begin = step->op == STEP_BEGIN && build_came_over(step);
 		size_t answer = is_begin && is_open ? find_answer(answers, open, i) : SIZE_MAX;
 		uint64_t *slot;
 		if (answer != SIZE_MAX) {
@@ -99,16 +94,13 @@ static int order(struct answers *answers)
 /* A client that sends half of what it asks, say: a model's threads do one thing after the other. */
 static void leave_out_late(struct build_thread *thread, const struct map *late)
 {
-	struct build_rewrite rewrite = { .thread = thread };
 	for (size_t i = 0; i < thread->step_count; i++) {
-		struct build_step step = thread->steps[i];
-		bool is_mark = step.op == STEP_BEGIN || step.op == STEP_END;
-		if (is_mark && is_over_connection(&step) && map_find(late, step.section, 0))
-			rewrite_leave_out(&rewrite, step);
-		else
-			rewrite_keep(&rewrite, step);
+		struct build_step *step = &thread->steps[i];
+		bool is_mark = step->op == STEP_BEGIN || step->op == STEP_END;
+		if (is_mark && build_came_over(step) && map_find(late, step->section, 0))
+			step->op = STEP_NOTHING;
 	}
-	rewrite_end(&rewrite);
+	rewrite_without_nothing(thread);
 }
 
 int build_answers_order(struct build_thread *thread)

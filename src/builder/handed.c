@@ -27,7 +27,7 @@ struct uses {
 
 static bool begins(const struct build_step *step)
 {
-	return step->op == STEP_BEGIN && step->flags & STEP_FROM_OUTSIDE && step->flags & STEP_OVER;
+	return step->op == STEP_BEGIN && build_came_over(step);
 }
 
 static bool waits_for_input(const struct build_step *step)
@@ -168,17 +168,8 @@ static void leave_out_moved(
 		if (get->begin != SIZE_MAX)
 			trace->threads[get->thread].steps[get->begin].op = STEP_NOTHING;
 	}
-	for (size_t i = 0; i < trace->thread_count; i++) {
-		struct build_rewrite rewrite = { .thread = &trace->threads[i] };
-		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
-			struct build_step step = trace->threads[i].steps[j];
-			if (step.op == STEP_NOTHING)
-				rewrite_leave_out(&rewrite, step);
-			else
-				rewrite_keep(&rewrite, step);
-		}
-		rewrite_end(&rewrite);
-	}
+	for (size_t i = 0; i < trace->thread_count; i++)
+		rewrite_without_nothing(&trace->threads[i]);
 }
 
 /*

@@ -140,17 +140,6 @@ static size_t object_end(const struct uses *uses, size_t from)
 	return to;
 }
 
-static void leave_out_nothing(struct build_thread *thread)
-{
-	struct build_rewrite rewrite = { .thread = thread };
-	for (size_t i = 0; i < thread->step_count; i++)
-		if (thread->steps[i].op == STEP_NOTHING)
-			rewrite_leave_out(&rewrite, thread->steps[i]);
-		else
-			rewrite_keep(&rewrite, thread->steps[i]);
-	rewrite_end(&rewrite);
-}
-
 static int change(struct build_trace *trace, const struct uses *uses)
 {
 	AUTO_RELEASE(map) struct map waits = { 0 }; /* how many semaphores, by thread and place */
@@ -187,6 +176,6 @@ int build_semaphores_by_use(struct build_trace *trace)
 		code = change(trace, &uses);
 	free(uses.items);
 	for (size_t i = 0; i < trace->thread_count && code == 0; i++)
-		leave_out_nothing(&trace->threads[i]);
+		rewrite_without_nothing(&trace->threads[i]);
 	return code;
 }

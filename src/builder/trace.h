@@ -213,6 +213,12 @@ static inline bool build_has_blocked(const struct build_step *step)
 	return step->count != EVENT_IO_FILE || step->waited_ns > step->section + CALLED_NS;
 }
 
+/* BEGIN, END: of a request that came over a connection. */
+static inline bool build_came_over(const struct build_step *step)
+{
+	return step->flags & STEP_FROM_OUTSIDE && step->flags & STEP_OVER;
+}
+
 /* A wait for a condition that nobody ended. */
 static inline bool build_has_timed_out(const struct build_step *step)
 {
@@ -246,6 +252,18 @@ static inline void rewrite_leave_out(struct build_rewrite *rewrite, struct build
 static inline void rewrite_end(const struct build_rewrite *rewrite)
 {
 	rewrite->thread->step_count = rewrite->kept;
+}
+
+/* What has been made STEP_NOTHING is left out. */
+static inline void rewrite_without_nothing(struct build_thread *thread)
+{
+	struct build_rewrite rewrite = { .thread = thread };
+	for (size_t i = 0; i < thread->step_count; i++)
+		if (thread->steps[i].op == STEP_NOTHING)
+			rewrite_leave_out(&rewrite, thread->steps[i]);
+		else
+			rewrite_keep(&rewrite, thread->steps[i]);
+	rewrite_end(&rewrite);
 }
 
 void build_trace_release(struct build_trace *trace);
