@@ -7,6 +7,7 @@
 
 #include "calls.h"
 #include "code_class.h"
+#include "decode.h"
 #include "guest.h"
 #include "out.h"
 #include "pages.h"
@@ -294,5 +295,24 @@ void execute_translate(struct qemu_plugin_tb *tb, struct block *block)
 		/* One for reads and writes: two on an instruction count wrongly. */
 		qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), call,
 			QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, &block->places[i]);
+	}
+}
+
+static void on_unseen_access(
+	unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
+{
+	(void)index, (void)info, (void)address, (void)userdata;
+}
+
+void execute_translate_unseen(struct qemu_plugin_tb *tb)
+{
+	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		struct raw_code code;
+		(void)decode(qemu_plugin_insn_vaddr(insn), qemu_plugin_insn_data(insn),
+			qemu_plugin_insn_size(insn), &code, NULL); /* unknown: not atomic */
+		if (code.class == CODE_ATOMIC)
+			qemu_plugin_register_vcpu_mem_cb(insn, on_unseen_access,
+				QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, NULL);
 	}
 }

@@ -31,8 +31,10 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	(void)id;
 	calls_translate(tb);
-	if (guest_is_recorder(qemu_plugin_tb_vaddr(tb)))
+	if (guest_is_recorder(qemu_plugin_tb_vaddr(tb))) {
+		execute_translate_unseen(tb);
 		return;
+	}
 	struct block *block = blocks_translate(tb);
 	if (!block)
 		return;

@@ -87,9 +87,9 @@ void budget_attach(struct trace_header *header)
 	limits.burst = header->gap_pairs > 0 && header->burst_pairs > 0 ? header->burst_pairs
 									: BURST_PAIRS;
 	limits.gap = header->gap_pairs;
+	limits.knows_mutexes = plain_mutex_is_known();
 	if (!is_limited())
 		return;
-	limits.knows_mutexes = plain_mutex_is_known();
 	limits.clock_ns = cost_of_clock();
 	limits.cpu_clock_ns = cost_of_cpu_clock();
 }

@@ -4,6 +4,7 @@
  * reading. A try fails with EBUSY when the call would wait, or would report a deadlock: the real
  * call that follows tells which. Whatever else a try returns is what the call would return.
  */
+#include "profiled_mutex.h"
 #include "real.h"
 #include "trace.h"
 #include "traced_thread.h"
@@ -89,7 +90,7 @@ EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
 	plain_mutex_fetch(mutex);
 	const void *caller = CALLER;
-	if (budget_takes(mutex, caller))
+	if (budget_takes(mutex, caller) || profiled_takes(mutex, caller))
 		return 0;
 	look_before_lock();
 	int result = try_mutex(mutex);
@@ -155,7 +156,7 @@ static __attribute__((noinline)) int unlock_and_tell(
 
 EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
-	if (budget_gives_last(mutex))
+	if (budget_gives_last(mutex) || profiled_gives(mutex, __builtin_return_address(0)))
 		return 0;
 	return unlock_and_tell(mutex, __builtin_return_address(0), __builtin_dwarf_cfa());
 }

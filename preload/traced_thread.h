@@ -298,7 +298,7 @@ static inline void put_often(uint64_t time_ns, struct head head, uint64_t object
 	*known = (uint16_t)(row - (struct trace_record *)(self.lane.chunk + 1) + 1);
 	self.held = head.kind == TRACE_PASS ? row : NULL;
 	self.held_word = NULL;
-	if (self.held && is_lock(head.what) && !callers_is_known(site) && !self.slot)
+	if (self.held && is_lock(head.what) && !self.slot && !callers_is_known(site))
 		callers_took(&self.look, (const void *)(uintptr_t)object, site);
 }
 
