@@ -31,7 +31,7 @@ enum {
 	/* Of polls, which do nothing but wait: a switch to another thread and back takes longer. */
 	POLLED_NS = 2000,
 	/* Locks and places of calls that a thread has in turn; two bytes of its stack each. */
-	KNOWN_BITS = 6,
+	KNOWN_BITS = 9,
 	KNOWN_ROWS = 1 << KNOWN_BITS,
 	/* Above an interrupt that a virtual machine's host serves meanwhile, below useful work. */
 	TRY_GAP_CPU_NS = 50000,
