@@ -21,7 +21,7 @@ int build_new(const struct build_opts *opts, struct build **ret)
 		return -ENOMEM;
 	}
 	build->opts = *opts;
-	if (wakes_new(opts->cores, &opts->wakes, &build->trace.wakes) < 0) {
+	if (wakes_new(opts->cores, &opts->wakes, &opts->others, &build->trace.wakes) < 0) {
 		build_free(build);
 		return -ENOMEM;
 	}

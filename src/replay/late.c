@@ -12,20 +12,6 @@
 /* Longer than so many times what the machine takes by itself: late. */
 static const double LATE = 2;
 
-/* Part of the time for which the run left cores free that others had them. */
-static double others_of_free(const struct replay *replay)
-{
-	const struct trace_others *others = &replay->opts.others;
-	double cpu_ns = 0, wall_ns = (double)replay->facts.measured_ns;
-	for (size_t i = 0; i < replay->thread_count; i++)
-		cpu_ns += (double)replay->threads[i].total_cpu_ns;
-	if (others->wall_ns == 0 || !(wall_ns > 0))
-		return 0;
-	double free = replay->facts.cores - cpu_ns / wall_ns;
-	double taken = (double)others->cpu_ns / (double)others->wall_ns;
-	return free > taken ? taken / free : 1;
-}
-
 /* The quantile of a distribution that is given by parts, interpolated; `at` from 0 to 1. */
 static double quantile(const double *parts, double at)
 {
@@ -48,7 +34,7 @@ void late_wakes(const struct replay *replay, uint32_t cores, double ret_parts[WA
 	while (in_time < WAKES_PARTS && parts[in_time] <= LATE * machine_ns)
 		in_time++;
 	double late = 1 - (double)in_time / WAKES_PARTS;
-	double by_others = others_of_free(replay);
+	double by_others = replay->woken.others_of_free;
 	double gone = late < by_others ? late : by_others;
 	double left = late;
 	if (cores > replay->facts.cores)

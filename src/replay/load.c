@@ -477,7 +477,8 @@ int replay_new(const struct replay_opts *opts, struct replay **ret, struct err *
 	if (!replay)
 		return err_set(err, -ENOMEM, "out of memory");
 	replay->opts = *opts;
-	if (!opts->stretch && wakes_new(opts->cores, &opts->wakes, &replay->wakes) < 0) {
+	if (!opts->stretch &&
+		wakes_new(opts->cores, &opts->wakes, &opts->others, &replay->wakes) < 0) {
 		free(replay);
 		return err_set(err, -ENOMEM, "out of memory");
 	}

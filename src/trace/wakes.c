@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { KEPT = 64, KEPT_LEAST = 16, PLACES_MAX = 4096, SAMPLES_MAX = 65536, SAMPLES_LEAST = 8 };
+enum { KEPT = 64, KEPT_LEAST = 16, PLACES_MAX = 4096, SAMPLES_MAX = 65536 };
 enum { NOBODY = UINT32_MAX };
 
 /* Not told apart from what else makes a stretch longer. */
@@ -30,6 +30,8 @@ struct thread {
 	uint64_t cpu_ns, began_cpu_ns; /* began: its work */
 	uint64_t past[2]; /* its operations before that, the last one first */
 	uint64_t wait_ns, wait_cpu_ns, woken_ns;
+	uint64_t
+		signalled_ns; /* when it was woken at a condition whose mutex it waits for now; 0 */
 	uint64_t woke_ns; /* when it woke `woke` threads that had to wake up a core */
 	uint32_t woke;
 	uint32_t lock; /* that it waits for; NOBODY: none */
@@ -52,6 +54,7 @@ struct lock {
 struct wakes {
 	uint32_t cores;
 	struct trace_wakes machine;
+	struct trace_others others;
 	struct map thread_index, lock_index, place_index;
 	struct thread *threads;
 	size_t thread_count, thread_capacity;
@@ -63,6 +66,7 @@ struct wakes {
 	size_t sample_count, sample_capacity;
 	struct wakes_window *windows; /* in vain */
 	size_t window_count, window_capacity;
+	uint64_t begin_ns; /* UINT64_MAX: not yet */
 	uint64_t now_ns,
 		crowded_ns; /* crowded: when more were woken at once than cores were free */
 	uint64_t full_ns; /* when more threads had something to do than there are cores, last */
@@ -71,13 +75,16 @@ struct wakes {
 	struct wakes_found found;
 };
 
-int wakes_new(uint32_t cores, const struct trace_wakes *machine, struct wakes **ret)
+int wakes_new(uint32_t cores, const struct trace_wakes *machine, const struct trace_others *others,
+	struct wakes **ret)
 {
 	struct wakes *wakes = calloc(1, sizeof *wakes);
 	if (!wakes)
 		return -ENOMEM;
 	wakes->cores = cores;
 	wakes->machine = *machine;
+	wakes->others = *others;
+	wakes->begin_ns = UINT64_MAX;
 	*ret = wakes;
 	return 0;
 }
@@ -300,8 +307,10 @@ static int wait_begins(
 	thread->wait_ns = wakes->now_ns;
 	thread->spun_ns = wakes->now_ns + spin_time(wakes, thread, event);
 	thread->was_woken = false;
-	if (!is_implicit)
+	if (!is_implicit) {
 		thread->wait_cpu_ns = thread->cpu_ns;
+		thread->signalled_ns = 0;
+	}
 	if (code < 0 || !is_lock(event->what))
 		return code;
 	struct lock *lock = get_lock(wakes, event);
@@ -358,7 +367,19 @@ static void observe_usual(struct wakes *wakes, uint64_t ns)
 				       : usual - (step < usual ? step : 0);
 }
 
-static int observe(struct wakes *wakes, const struct thread *thread)
+/*
+ * A wait at a condition ends with the signal, and one for its mutex begins: the thread was woken by the signal, unless it then came
+ * too early for the mutex, and slept again.
+ */
+static uint64_t sleep_ended(const struct wakes *wakes, const struct thread *thread)
+{
+	uint64_t since_ns = thread->signalled_ns;
+	return since_ns > 0 && thread->woken_ns - since_ns <= wakes->machine.latency_ns
+		       ? since_ns
+		       : thread->woken_ns;
+}
+
+static int observe(struct wakes *wakes, struct thread *thread)
 {
 	/* It did not sleep: it asked again, or looked until it had what it waited for. */
 	bool kept_core = thread->has_cpu &&
@@ -367,7 +388,11 @@ static int observe(struct wakes *wakes, const struct thread *thread)
 	bool is_timer = thread->wait_what == WHAT_SLEEP;
 	if (kept_core || !thread->was_woken || !thread->had_core || lost_core || is_timer)
 		return 0;
-	uint64_t ns = wakes->now_ns - thread->woken_ns;
+	if (thread->wait_what == WHAT_COND && thread->woken_ns == wakes->now_ns) {
+		thread->signalled_ns = wakes->now_ns;
+		return 0;
+	}
+	uint64_t ns = wakes->now_ns - sleep_ended(wakes, thread);
 	wakes->found.count[thread->was_last_core]++;
 	wakes->found.sum_ns[thread->was_last_core] += ns;
 	observe_usual(wakes, ns);
@@ -481,6 +506,8 @@ int wakes_add(struct wakes *wakes, const struct event *event, uint32_t *ret_woke
 		return 0;
 	if (event->time_ns > wakes->now_ns)
 		wakes->now_ns = event->time_ns;
+	if (event->time_ns < wakes->begin_ns)
+		wakes->begin_ns = event->time_ns;
 	struct thread *known = find_thread(wakes, event->pid, event->tid);
 	if (event->kind == EVENT_WOKEN) {
 		if (known)
@@ -531,30 +558,17 @@ static double cost_of(struct wakes *wakes)
 	return weights > 0 ? fmax(sum / weights, 0) : -1;
 }
 
-/* What is longer than twice the median was disturbed by others. */
-static void find_latency(struct wakes *wakes, struct wakes_found *found)
+static double others_of_free(const struct wakes *wakes)
 {
-	size_t count = wakes->sample_count;
-	if (count < SAMPLES_LEAST)
-		return;
-	order_u32(wakes->samples, count);
-	found->latency_ns = wakes->samples[count / 2];
-	while (wakes->samples[count - 1] > 2 * found->latency_ns)
-		count--;
-	for (size_t i = 0; i < WAKES_PARTS; i++) {
-		size_t part = (i + 1) * count / (WAKES_PARTS + 1);
-		found->parts_ns[i] = wakes->samples[part];
-	}
-	if (wakes->window_count == 0 || found->latency_ns == 0)
-		return;
-	uint32_t machine_ns = wakes->machine.latency_ns;
-	uint64_t usual_ns = found->latency_ns > machine_ns ? found->latency_ns : machine_ns;
-	const struct wakes_seen seen = { .samples_ns = wakes->samples,
-		.sample_count = wakes->sample_count,
-		.windows = wakes->windows,
-		.window_count = wakes->window_count,
-		.most_ns = 2 * (double)usual_ns };
-	wakes_latency(&seen, found);
+	const struct trace_others *others = &wakes->others;
+	double cpu_ns = 0, wall_ns = (double)(wakes->now_ns - wakes->begin_ns);
+	for (size_t i = 0; i < wakes->thread_count; i++)
+		cpu_ns += (double)wakes->threads[i].cpu_ns;
+	if (others->wall_ns == 0 || !(wall_ns > 0))
+		return 0;
+	double free = wakes->cores - cpu_ns / wall_ns;
+	double taken = (double)others->cpu_ns / (double)others->wall_ns;
+	return free > taken ? taken / free : 1;
 }
 
 struct wakes_found wakes_find(struct wakes *wakes)
@@ -562,6 +576,13 @@ struct wakes_found wakes_find(struct wakes *wakes)
 	struct wakes_found found = wakes->found;
 	double cost_ns = cost_of(wakes);
 	found.cost_ns = cost_ns < 0 ? wakes->machine.cost_ns : (uint64_t)(cost_ns + 0.5);
-	find_latency(wakes, &found);
+	found.others_of_free = others_of_free(wakes);
+	const struct wakes_seen seen = { .samples_ns = wakes->samples,
+		.sample_count = wakes->sample_count,
+		.windows = wakes->windows,
+		.window_count = wakes->window_count,
+		.machine_ns = wakes->machine.latency_ns,
+		.disturbed = wakes->others.wall_ns > 0 ? found.others_of_free : 1 };
+	wakes_latency(&seen, &found);
 	return found;
 }

@@ -27,8 +27,12 @@ enum { WAKES_SPIN_NS = 3000000 };
 
 struct wakes;
 
-/* `cores`: that the run could use; 0: not known, then nothing is found. `machine`: what it measured of itself. 0 or -ENOMEM. */
-int wakes_new(uint32_t cores, const struct trace_wakes *machine, struct wakes **ret);
+/*
+ * `cores`: that the run could use; 0: not known, then nothing is found. `machine`: what it measured of itself; `others`: what others
+ * had of the cores meanwhile. 0 or -ENOMEM.
+ */
+int wakes_new(uint32_t cores, const struct trace_wakes *machine, const struct trace_others *others,
+	struct wakes **ret);
 void wakes_free(struct wakes *wakes);
 CLEANUP_DEFINE(wakes, wakes_free)
 
@@ -46,6 +50,7 @@ struct wakes_found {
 	double parts_ns
 		[WAKES_PARTS]; /* its quantiles without those that others disturbed, ascending */
 	uint64_t count[2], sum_ns[2]; /* of all of these; [1]: of the last free core */
+	double others_of_free; /* part of the time for which the run left cores free that others had them; 0: none, or unknown */
 };
 
 /* After all events. */

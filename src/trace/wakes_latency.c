@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "trace/wakes_latency.h"
 
+#include "base/order.h"
+
+#include <math.h>
 #include <stddef.h>
 
-enum { BINS = 128, ROUNDS = 100 };
+enum { BINS = 128, ROUNDS = 100, SAMPLES_LEAST = 8 };
 
 struct bins {
 	double width_ns;
@@ -52,9 +55,10 @@ static double quantile(const struct bins *bins, double share)
 	return ((double)i + (part < 1 ? part : 1)) * bins->width_ns;
 }
 
-void wakes_latency(const struct wakes_seen *seen, struct wakes_found *found)
+/* The most likely distribution of what was seen, up to most_ns, and of the windows. */
+static void add_windows(const struct wakes_seen *seen, double most_ns, struct wakes_found *found)
 {
-	struct bins bins = { .width_ns = seen->most_ns / BINS };
+	struct bins bins = { .width_ns = most_ns / BINS };
 	for (size_t i = 0; i < seen->sample_count; i++) {
 		size_t bin = bin_of(&bins, seen->samples_ns[i]);
 		if (bin < BINS)
@@ -67,4 +71,28 @@ void wakes_latency(const struct wakes_seen *seen, struct wakes_found *found)
 	for (size_t i = 0; i < WAKES_PARTS; i++)
 		found->parts_ns[i] = quantile(&bins, (double)(i + 1) / (WAKES_PARTS + 1));
 	found->latency_ns = (uint64_t)quantile(&bins, 0.5);
+}
+
+static size_t undisturbed(const struct wakes_seen *seen, uint64_t median_ns)
+{
+	size_t count = seen->sample_count;
+	size_t least = (size_t)((1 - seen->disturbed) * (double)count);
+	while (count > least && seen->samples_ns[count - 1] > 2 * median_ns)
+		count--;
+	return count;
+}
+
+void wakes_latency(const struct wakes_seen *seen, struct wakes_found *found)
+{
+	if (seen->sample_count < SAMPLES_LEAST)
+		return;
+	order_u32(seen->samples_ns, seen->sample_count);
+	found->latency_ns = seen->samples_ns[seen->sample_count / 2];
+	size_t count = undisturbed(seen, found->latency_ns);
+	for (size_t i = 0; i < WAKES_PARTS; i++)
+		found->parts_ns[i] = seen->samples_ns[(i + 1) * count / (WAKES_PARTS + 1)];
+	if (seen->window_count == 0 || found->latency_ns == 0)
+		return;
+	double usual_ns = fmax((double)found->latency_ns, seen->machine_ns);
+	add_windows(seen, fmax(2 * usual_ns, seen->samples_ns[count - 1] + 1.0), found);
 }

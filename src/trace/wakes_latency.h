@@ -17,14 +17,18 @@ struct wakes_window {
 };
 
 struct wakes_seen {
-	const uint32_t *samples_ns; /* borrowed, as all of this; one at least is below most_ns */
+	uint32_t *samples_ns; /* borrowed, as all of this; comes back in order */
 	size_t sample_count;
 	const struct wakes_window *windows;
 	size_t window_count;
-	double most_ns; /* what is longer was disturbed by others */
+	uint32_t machine_ns; /* what the machine took by itself; 0: unknown */
+	double disturbed; /* share of wake-ups that others may have disturbed; 1: nobody knows */
 };
 
-/* Sets latency_ns and parts_ns. */
+/*
+ * Sets latency_ns and parts_ns, if there are enough samples. The longest are left out, as many as others may have disturbed, but none
+ * of up to twice the median: in a virtual machine a core that the hypervisor put to sleep takes long to wake up, and is not disturbed.
+ */
 void wakes_latency(const struct wakes_seen *seen, struct wakes_found *found);
 
 #endif

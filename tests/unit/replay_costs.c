@@ -229,12 +229,9 @@ static void waiting_for_the_first_core_is_no_work(void **state)
 static void who_was_late_behind_others_is_less_so_on_more_cores(void **state)
 {
 	(void)state;
-	struct load_thread thread = { .total_cpu_ns = 1000000 };
-	struct replay replay = { .threads = &thread,
-		.thread_count = 1,
-		.facts = { .cores = 2, .measured_ns = 1000000 },
-		.opts = { .wakes = { .latency_ns = 10 },
-			.others = { .cpu_ns = 1000000, .wall_ns = 1000000 } } };
+	struct replay replay = { .facts = { .cores = 2 },
+		.opts = { .wakes = { .latency_ns = 10 } },
+		.woken = { .others_of_free = 1 } };
 	double parts[WAKES_PARTS];
 	for (size_t i = 0; i < WAKES_PARTS; i++)
 		replay.woken.parts_ns[i] = i < WAKES_PARTS / 2 ? 10 : 1000;
@@ -243,7 +240,7 @@ static void who_was_late_behind_others_is_less_so_on_more_cores(void **state)
 	late_wakes(&replay, 8, parts); /* an eighth */
 	assert_true(parts[15] < 20);
 	assert_true(parts[18] > 990);
-	replay.opts.others.cpu_ns = 0; /* it was not because of others */
+	replay.woken.others_of_free = 0; /* it was not because of others */
 	late_wakes(&replay, 8, parts);
 	assert_memory_equal(parts, replay.woken.parts_ns, sizeof parts);
 }

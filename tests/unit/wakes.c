@@ -52,6 +52,8 @@ static void add_pairs(struct strbuf *text, bool wakes, uint64_t cost_ns)
 	assert_int_equal(strbuf_failed(text), 0);
 }
 
+static const struct trace_others unknown;
+
 static int add_to(void *context, const struct event *event, struct err *err)
 {
 	uint32_t woken;
@@ -64,7 +66,7 @@ static struct wakes_found find(bool wakes, uint64_t cost_ns, const struct trace_
 	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
 	AUTO(wakes) struct wakes *all = NULL;
 	add_pairs(&text, wakes, cost_ns);
-	assert_int_equal(wakes_new(2, machine, &all), 0);
+	assert_int_equal(wakes_new(2, machine, &unknown, &all), 0);
 	feed(text.text, &(struct event_sink){ .context = all, .event = add_to });
 	return wakes_find(all);
 }
@@ -122,7 +124,7 @@ static void what_was_woken_in_vain_counts(void **state)
 		t += 50 * US;
 	}
 	assert_int_equal(strbuf_failed(&text), 0);
-	assert_int_equal(wakes_new(2, &(struct trace_wakes){ .doze_ns = 300 }, &all), 0);
+	assert_int_equal(wakes_new(2, &(struct trace_wakes){ .doze_ns = 300 }, &unknown, &all), 0);
 	feed(text.text, &(struct event_sink){ .context = all, .event = add_to });
 	struct wakes_found found = wakes_find(all);
 	/* Nearly all of them, and not nine of ten, took as long as the others that ended. */
@@ -152,7 +154,7 @@ static uint64_t latency_of_late(const char *what, uint32_t cores, bool has_other
 			woken + LATE * US, what, woken, cpu + US);
 	}
 	assert_int_equal(strbuf_failed(&text), 0);
-	assert_int_equal(wakes_new(cores, &(struct trace_wakes){ 0 }, &all), 0);
+	assert_int_equal(wakes_new(cores, &(struct trace_wakes){ 0 }, &unknown, &all), 0);
 	feed(text.text, &(struct event_sink){ .context = all, .event = add_to });
 	return wakes_find(all).latency_ns;
 }
@@ -165,6 +167,79 @@ static void only_who_has_a_core_all_the_time_tells(void **state)
 	assert_int_equal(latency_of_late("cond", 2, true), 40 * US);
 	/* A timer is late, whoever has the cores. */
 	assert_int_equal(latency_of_late("sleep", 2, false), 0);
+}
+
+/*
+ * A condition is signalled by who holds its mutex, and gives that back `held` us later. Who waited gets the mutex `late` us after the
+ * signal: what is recorded is a wait that ends with the signal, and one for the mutex. The machine needs 15 us.
+ */
+static uint64_t latency_of_signalled(uint64_t held, uint64_t late)
+{
+	enum { TURNS = 50, TURN = 1000 };
+	static const struct trace_wakes machine = { .latency_ns = 15 * US };
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	AUTO(wakes) struct wakes *all = NULL;
+	strbuf_add(&text, WAKES_HEAD "0,a,start,,,,,,1,\n0,b,start,,,,,,1,\n");
+	for (uint64_t i = 1; i <= TURNS; i++) {
+		uint64_t t = i * TURN * US, cpu = i * US, signal = t + 100 * US;
+		strbuf_addf(&text, "%" PRIu64 ",b,wait,cond,c,2,m,,%" PRIu64 ",\n", t, cpu);
+		strbuf_addf(&text, "%" PRIu64 ",a,pass,mutex,m,1,,,%" PRIu64 ",\n", signal - US,
+			signal);
+		strbuf_addf(&text, "%" PRIu64 ",b,woken,cond,c,,a,,,\n", signal);
+		strbuf_addf(&text, "%" PRIu64 ",b,pass,cond,c,2,a,%" PRIu64 ",%" PRIu64 ",waited\n",
+			signal, signal, cpu);
+		strbuf_addf(&text, "%" PRIu64 ",b,wait,mutex,m,2,,,%" PRIu64 ",implicit\n", signal,
+			cpu);
+		strbuf_addf(&text, "%" PRIu64 ",b,woken,mutex,m,,a,,,\n", signal + held * US);
+		strbuf_addf(&text, "%" PRIu64 ",a,release,mutex,m,1,,,%" PRIu64 ",\n",
+			signal + held * US, signal + held * US);
+		strbuf_addf(&text,
+			"%" PRIu64 ",b,pass,mutex,m,2,a,%" PRIu64 ",%" PRIu64 ",waited|implicit\n",
+			signal + late * US, signal + held * US, cpu + US);
+	}
+	assert_int_equal(strbuf_failed(&text), 0);
+	assert_int_equal(wakes_new(2, &machine, &unknown, &all), 0);
+	feed(text.text, &(struct event_sink){ .context = all, .event = add_to });
+	return wakes_find(all).latency_ns;
+}
+
+static void who_is_signalled_is_woken_then(void **state)
+{
+	(void)state;
+	assert_int_equal(latency_of_signalled(12, 20), 20 * US);
+	/* It came before the mutex was free, and slept again. */
+	assert_int_equal(latency_of_signalled(80, 98), 18 * US);
+}
+
+/* b runs 10 us after it could, or in two of five turns 80 us. */
+static double longest_part(const struct trace_others *others)
+{
+	enum { TURNS = 100, TURN = 1000 };
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	AUTO(wakes) struct wakes *all = NULL;
+	strbuf_add(&text, WAKES_HEAD "0,b,start,,,,,,1,\n");
+	for (uint64_t i = 1; i <= TURNS; i++) {
+		uint64_t t = i * TURN * US, woken = t + 500 * US, late = i % 5 < 2 ? 80 : 10;
+		strbuf_addf(&text, "%" PRIu64 ",b,wait,sem,m,2,,,%" PRIu64 ",\n", t, i * US);
+		strbuf_addf(&text, "%" PRIu64 ",b,woken,sem,m,,,,,\n", woken);
+		strbuf_addf(&text, "%" PRIu64 ",b,pass,sem,m,2,,%" PRIu64 ",%" PRIu64 ",waited\n",
+			woken + late * US, woken, i * US + 100);
+	}
+	assert_int_equal(strbuf_failed(&text), 0);
+	assert_int_equal(wakes_new(2, &(struct trace_wakes){ 0 }, others, &all), 0);
+	feed(text.text, &(struct event_sink){ .context = all, .event = add_to });
+	return wakes_find(all).parts_ns[WAKES_PARTS - 1];
+}
+
+static void no_more_are_disturbed_than_others_can_disturb(void **state)
+{
+	(void)state;
+	assert_true(longest_part(&unknown) == 10 * US);
+	assert_true(
+		longest_part(&(struct trace_others){ .cpu_ns = 0, .wall_ns = 1000 }) == 80 * US);
+	/* Half of the two cores, of which the run took next to nothing. */
+	assert_true(
+		longest_part(&(struct trace_others){ .cpu_ns = 1000, .wall_ns = 1000 }) == 10 * US);
 }
 
 static void a_replay_plays_it(void **state)
@@ -201,7 +276,7 @@ static void who_spins_is_not_woken(void **state)
 	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
 	AUTO(wakes) struct wakes *all = NULL;
 	add_pairs(&text, true, 6000);
-	assert_int_equal(wakes_new(2, &(struct trace_wakes){ .cost_ns = 9000 }, &all), 0);
+	assert_int_equal(wakes_new(2, &(struct trace_wakes){ .cost_ns = 9000 }, &unknown, &all), 0);
 	feed(text.text, &(struct event_sink){ .context = all, .event = add_spinning_to });
 	assert_int_equal(wakes_find(all).cost_ns, 9000);
 }
@@ -252,6 +327,8 @@ int main(void)
 		cmocka_unit_test(without_two_kinds_it_is_the_machines),
 		cmocka_unit_test(what_was_woken_in_vain_counts),
 		cmocka_unit_test(only_who_has_a_core_all_the_time_tells),
+		cmocka_unit_test(who_is_signalled_is_woken_then),
+		cmocka_unit_test(no_more_are_disturbed_than_others_can_disturb),
 		cmocka_unit_test(a_replay_plays_it),
 		cmocka_unit_test(who_spins_is_not_woken),
 		cmocka_unit_test(a_model_has_it_as_hardware),
