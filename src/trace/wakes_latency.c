@@ -89,8 +89,10 @@ void wakes_latency(const struct wakes_seen *seen, struct wakes_found *found)
 	order_u32(seen->samples_ns, seen->sample_count);
 	found->latency_ns = seen->samples_ns[seen->sample_count / 2];
 	size_t count = undisturbed(seen, found->latency_ns);
-	for (size_t i = 0; i < WAKES_PARTS; i++)
-		found->parts_ns[i] = seen->samples_ns[(i + 1) * count / (WAKES_PARTS + 1)];
+	for (size_t i = 0; i < WAKES_PARTS; i++) {
+		size_t part = (i + 1) * count / (WAKES_PARTS + 1);
+		found->parts_ns[i] = seen->samples_ns[part];
+	}
 	if (seen->window_count == 0 || found->latency_ns == 0)
 		return;
 	double usual_ns = fmax((double)found->latency_ns, seen->machine_ns);
