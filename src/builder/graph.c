@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "builder/law.h"
+#include "builder/regions.h"
 #include "builder/turns.h"
 
 #include <errno.h>
@@ -130,26 +131,32 @@ static int find_once(const struct build_graph *graph, size_t threads, bool *once
 	return 0;
 }
 
+/* How visits are parted. */
+struct parting {
+	const bool *are_marked, *are_parted; /* by symbol */
+	uint64_t start;
+	bool counts;
+};
+
 /*
- * The symbol of a visit, if it is one of `are_parted`, is parted by the last thing of those marked that its thread did before; at
- * first it is `start`.
+ * The symbol of a visit, if it is one of those parted, is parted by the last thing of those marked that its thread did before, at
+ * first `start`; or by how many it did.
  */
-static int part_by(
-	struct build_graph *graph, const bool *are_marked, const bool *are_parted, uint64_t start)
+static int part_by(struct build_graph *graph, const struct parting *by)
 {
 	struct map symbols = { 0 };
 	int code = 0;
 	graph->state_count = 0;
-	uint64_t phase = start;
+	uint64_t phase = by->start;
 	for (size_t i = 0; i < graph->visit_count && code >= 0; i++) {
 		struct build_visit *visit = &graph->visits[i];
 		uint64_t *slot;
 		uint32_t state;
-		phase = i > 0 && visit->thread == visit[-1].thread ? phase : start;
-		code = map_add(&symbols, visit->symbol, are_parted[visit->symbol] ? phase : start,
-			symbols.count, &slot);
-		if (are_marked[visit->symbol])
-			phase = visit->symbol;
+		phase = i > 0 && visit->thread == visit[-1].thread ? phase : by->start;
+		code = map_add(&symbols, visit->symbol,
+			by->are_parted[visit->symbol] ? phase : by->start, symbols.count, &slot);
+		if (by->are_marked[visit->symbol])
+			phase = by->counts ? phase + 1 : visit->symbol;
 		visit->symbol = visit->state = code < 0 ? 0 : (uint32_t)*slot;
 		if (code > 0)
 			code = new_state(graph, &state);
@@ -187,7 +194,9 @@ static int part_by_barriers(struct build_graph *graph)
 		return -ENOMEM;
 	memset(all, true, graph->state_count * sizeof *all);
 	size_t count = find_arrivals(graph, arrivals, &start);
-	return count > 1 && count <= PHASES_MAX ? part_by(graph, arrivals, all, start) : 0;
+	bool counts = build_has_regions(graph);
+	const struct parting by = { arrivals, all, counts ? 0 : start, counts };
+	return count > 1 && count <= PHASES_MAX ? part_by(graph, &by) : 0;
 }
 
 /*
@@ -207,13 +216,12 @@ static int add_phases(struct build_graph *graph, size_t threads)
 	memset(all, true, graph->state_count * sizeof *all);
 	code = find_once(graph, threads, once, &count);
 	if (code == 0 && count > 0 && count <= PHASES_MAX)
-		code = part_by(graph, once, all, UINT64_MAX);
+		code = part_by(graph, &(struct parting){ once, all, UINT64_MAX, false });
 	AUTO_RELEASE(build_turns) struct build_turns turns = { 0 };
 	if (code == 0)
 		code = build_turns_find(graph, &turns);
-	return code == 0 && turns.count > 0
-		       ? part_by(graph, turns.milestones, turns.are_inside, turns.last)
-		       : code;
+	const struct parting by = { turns.milestones, turns.are_inside, turns.last, false };
+	return code == 0 && turns.count > 0 ? part_by(graph, &by) : code;
 }
 
 static bool is_first(const struct build_graph *graph, size_t visit)
