@@ -330,6 +330,7 @@ static int size_object(struct build *build, uint32_t object, struct model_object
 	int code = 0;
 	switch (ret->kind) {
 	case MODEL_BARRIER:
+		ret->spins.value = build->trace.objects[object].spins ? WAKES_SPIN_NS * 1e-9 : 0;
 		return size_barrier(build, object, &ret->size);
 	case MODEL_SEMAPHORE:
 		return size_semaphore(build, object, ret);

@@ -155,7 +155,12 @@ static int add_wait(struct build_trace *trace, uint32_t index, const struct even
 		live->step.count = (uint32_t)event->value;
 	if (op == STEP_JOIN)
 		live->step.object = build_find_thread(trace, event->pid, event->value);
-	return op == STEP_ARRIVE ? build_trace_object(trace, event, &live->step.object) : 0;
+	if (op != STEP_ARRIVE)
+		return 0;
+	int code = build_trace_object(trace, event, &live->step.object);
+	if (code == 0 && live->spins)
+		trace->objects[live->step.object].spins = true;
+	return code;
 }
 
 /* CPU time between a WAIT and its PASS: the system's, and what the clock had not counted before. */
@@ -510,9 +515,10 @@ static int add_event(void *context, const struct event *event, struct err *err)
 {
 	struct build_trace *trace = context;
 	uint32_t index, woken = 0;
-	/* In a model nobody spins: what waking takes is charged to all, and taken out of all work. */
+	/* In a model who waits spins at barriers only: elsewhere what waking takes is charged to all, and taken out of all work. */
 	struct event plain = *event;
-	plain.flags &= (uint16_t)~EVENT_SPINS;
+	if (event->what != WHAT_BARRIER)
+		plain.flags &= (uint16_t)~EVENT_SPINS;
 	int code = trace->wakes ? wakes_add(trace->wakes, &plain, &woken) : 0;
 	if (code < 0)
 		return err_set(err, code, "out of memory");

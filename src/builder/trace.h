@@ -116,6 +116,7 @@ struct build_object {
 	uint32_t batch; /* the model's parameter of that, plus 1; 0: not yet */
 	bool is_gate; /* a queue of which each thread gets once for each put: it opens for all of them */
 	bool is_pipe; /* a queue of as many items as were put and got, however late that was told */
+	bool spins; /* a barrier of a runtime, whose threads spin before they sleep */
 	uint32_t maker; /* of a semaphore: the thread that initialised it, plus 1; 0: not seen */
 	/* Of a semaphore: its value when it was initialised; of a queue that is looked into: its items at first; plus 1; 0: not known. */
 	uint64_t first;

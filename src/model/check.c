@@ -286,6 +286,9 @@ static int check_object(const struct check *c, size_t index)
 		code = check_instances(c, index);
 	if (code == 0 && object->kind == MODEL_DISK)
 		code = check_disk(c, object);
+	double spins_s;
+	if (code == 0 && object->kind == MODEL_BARRIER)
+		code = check_time(c, object->line, &object->spins, &spins_s);
 	return code;
 }
 

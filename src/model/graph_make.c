@@ -396,6 +396,21 @@ static int add_queues(struct graph *graph, const struct model_object *object, ui
 	return code == 0 ? set_refill(graph, object, ret->number, err) : code;
 }
 
+/* OpenMP's runtimes spin only where they have as many cores as threads. */
+static int add_barrier(struct graph *graph, const struct model_object *object, uint32_t threads,
+	struct graph_object *ret, struct err *err)
+{
+	uint64_t spins_ns = 0;
+	int code = evaluate_ns(graph, &object->spins, &spins_ns, err);
+	ret->kind = SIM_BARRIERS;
+	if (code == 0)
+		code = sim_add_barrier(graph->sim, object->name, threads, &ret->number);
+	bool has_cores = graph->cores == 0 || threads <= graph->cores;
+	return code == 0 && spins_ns > 0 && has_cores
+		       ? sim_set_spinning(graph->sim, SIM_BARRIERS, ret->number, spins_ns)
+		       : code;
+}
+
 static int add_object(struct graph *graph, size_t index, struct err *err)
 {
 	const struct model_object *object = &graph->model->objects[index];
@@ -414,8 +429,7 @@ static int add_object(struct graph *graph, size_t index, struct err *err)
 		ret->instances = size > 1 ? (uint32_t)size : 1;
 		return add_locks(graph, object, ret);
 	case MODEL_BARRIER:
-		ret->kind = SIM_BARRIERS;
-		return sim_add_barrier(sim, name, (uint32_t)size, &ret->number);
+		return add_barrier(graph, object, (uint32_t)size, ret, err);
 	case MODEL_CONDITION:
 		ret->kind = SIM_COND;
 		return sim_add_cond(sim, name, &ret->number);

@@ -133,6 +133,8 @@ struct model_object {
 	struct model_value instances;
 	uint32_t
 		refilled_by; /* queue: the barrier that, when it opens, fills it again to as many; MODEL_NONE */
+	/* Barrier: how long who waits spins before it sleeps, where the barrier's threads are no more than the cores. */
+	struct model_value spins;
 	bool has_writers_first; /* read-write lock */
 	bool lends; /* queue, semaphore, limit: a few items, see sim_set_lending() */
 	bool are_signals; /* queue: what is put are signals, of which it lends any number */

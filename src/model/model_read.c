@@ -208,6 +208,8 @@ static int read_object(
 		code = reader_value(r, map, "instances", MODEL_NUMBER, &object->instances);
 	if (code == 0 && kind == MODEL_QUEUE)
 		code = read_refill(r, map, index);
+	if (code == 0 && kind == MODEL_BARRIER)
+		code = reader_value(r, map, "spins", MODEL_TIME, &object->spins);
 	if (code == 0 && (kind == MODEL_QUEUE || kind == MODEL_SEMAPHORE || kind == MODEL_LIMIT))
 		code = reader_flag(r, map, "lends", &object->lends);
 	if (code == 0 && kind == MODEL_QUEUE)

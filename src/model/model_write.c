@@ -236,6 +236,7 @@ static void write_object(FILE *out, const struct model *model, const struct mode
 		write_text(out, model->objects[object->refilled_by].name);
 		fputc('\n', out);
 	}
+	write_field(out, 4, "spins", &object->spins, MODEL_TIME);
 	if (object->lends)
 		fputs("    lends: true\n", out);
 	if (object->are_signals)

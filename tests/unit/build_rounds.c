@@ -4,17 +4,27 @@
 
 enum { THREADS = 3, ROUNDS = 8, PIECES = 12, BARRIER = 200, TAKING = 4, MEETING = 8, MERGING = 12 };
 
-static void meet(struct script *s, uint64_t site)
+static void meet_at(struct script *s, uint64_t barrier, uint64_t site, uint16_t flags)
 {
 	for (uint32_t i = 1; i <= THREADS; i++)
-		op(s, i, EVENT_WAIT, WHAT_BARRIER, BARRIER, site);
+		send(s, (struct event){ .tid = i,
+				.kind = EVENT_WAIT,
+				.what = WHAT_BARRIER,
+				.object = barrier,
+				.site = site,
+				.flags = flags });
 	for (uint32_t i = 1; i <= THREADS; i++)
 		send(s, (struct event){ .tid = i,
 				.kind = EVENT_PASS,
 				.what = WHAT_BARRIER,
-				.object = BARRIER,
+				.object = barrier,
 				.site = site,
 				.value = THREADS });
+}
+
+static void meet(struct script *s, uint64_t site)
+{
+	meet_at(s, BARRIER, site, 0);
 }
 
 /* In each round they take twelve pieces, two to six each; then one of them, another one each time, sleeps before they meet again. */
@@ -212,10 +222,51 @@ static void who_ends_together_took_from_a_common_stock(void **state)
 	assert_true(fabs(pieces * piece->cpu.a.value / 1200e-6 - 1) < 0.01);
 }
 
+/*
+ * Three regions with the same code, of 12 pieces that threads take as they come: two end at one barrier, the third, of one piece
+ * more, at another one.
+ */
+static struct model *call_in_turn(void)
+{
+	static const uint32_t takers[PIECES + 1] = { 1, 2, 3, 1, 1, 2, 1, 3, 1, 1, 2, 2, 3 };
+	struct script s = begin(THREADS);
+	for (uint32_t region = 0; region < 3; region++) {
+		for (uint32_t i = 0; i < PIECES + (region == 2); i++) {
+			locked(&s, takers[i], LOCK, TAKING);
+			work(&s, takers[i], 20000);
+		}
+		meet_at(&s, BARRIER + (region == 2), MEETING + (region == 2), EVENT_SPINS);
+	}
+	return finish(&s, THREADS);
+}
+
+static void regions_that_never_come_again_are_told_apart(void **state)
+{
+	(void)state;
+	AUTO(model) struct model *model = call_in_turn();
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+	size_t barriers = 0;
+	for (size_t i = 0; i < model->object_count; i++) {
+		if (model->objects[i].kind != MODEL_BARRIER)
+			continue;
+		barriers++;
+		assert_true(fabs(model->objects[i].spins.value - 0.003) < 1e-12);
+	}
+	assert_int_equal(barriers, 2);
+	/* All three in each thread, with any number of them. */
+	for (size_t i = 0; i < model->parameter_count; i++)
+		if (strcmp(model->parameters[i].name, "workers") == 0)
+			model->parameters[i].value = 2;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_taken_in_rounds_is_dealt_out_in_each),
+		cmocka_unit_test(regions_that_never_come_again_are_told_apart),
 		cmocka_unit_test(what_one_of_them_does_one_of_more_does),
 		cmocka_unit_test(what_one_does_alone_is_not_shared),
 		cmocka_unit_test(what_is_taken_unseen_is_dealt_out),

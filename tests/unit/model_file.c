@@ -44,7 +44,7 @@ static const char *const everything =
 	"rwlocks:\n"
 	"  rw: { writers_first: true }\n"
 	"barriers:\n"
-	"  b: { threads: n + 1 }\n"
+	"  b: { threads: n + 1, spins: 3 ms }\n"
 	"conditions:\n"
 	"  c: {}\n"
 	"semaphores:\n"
@@ -181,6 +181,9 @@ static void wrong_models_are_refused_with_their_line(void **state)
 	} cases[] = {
 		{ "a: 1\n", "m.yaml:1:", "corecast_model" },
 		{ "corecast_model: 2\n", "m.yaml:1:", "version" },
+		{ "corecast_model: 1\nbarriers:\n  b: { threads: 2, spins: 3 }\n",
+			"m.yaml:3:", "unit" },
+		{ "corecast_model: 1\nmutexes:\n  m: { spins: 3 ms }\n", "m.yaml:3:", "spins" },
 		{ "corecast_model: 1\nqueues:\n  q: { refilled_by: b }\n",
 			"m.yaml:3:", "no barrier 'b'" },
 		{ "corecast_model: 1\nthreads: [\n", "m.yaml:3:", "not YAML" },

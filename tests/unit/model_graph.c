@@ -188,6 +188,35 @@ static void a_program_with_a_serial_part_obeys_amdahl(void **state)
 	}
 }
 
+/* a works for 1 ms in each of ten rounds, b for 0.5: who spins need not be woken, if each has a core. */
+static void who_spins_at_a_barrier_is_not_woken(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *spins, *cores;
+		double least_s, most_s;
+	} cases[] = { { "3 ms", "2", 0.0100, 0.01001 }, { "0.2 ms", "2", 0.01009, 0.01011 },
+		{ "0 ms", "2", 0.01009, 0.01011 }, { "3 ms", "1", 0.0149, 0.0160 } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		AUTO_FREE char *text = NULL;
+		assert_true(
+			asprintf(&text,
+				"corecast_model: 1\n"
+				"hardware: { cores: %s, wake: 100 us }\n"
+				"barriers: { b: { threads: 2, spins: %s } }\n"
+				"threads:\n"
+				"  a: { count: 1, fragments: { work: { cpu: 1 ms, arrive: b },\n"
+				"    turns: { loop: work, times: 9, next: exit } } }\n"
+				"  b: { count: 1, fragments: { work: { cpu: 0.5 ms, arrive: b },\n"
+				"    turns: { loop: work, times: 9, next: exit } } }\n",
+				cases[i].cores, cases[i].spins) > 0);
+		AUTO(model) struct model *model = parse(text);
+		AUTO_FREE double *row = run_with(model, (struct sample_options){ 0 });
+		double run_s = row[sample_at(model) + SAMPLE_RUN_S];
+		assert_true(run_s >= cases[i].least_s && run_s <= cases[i].most_s);
+	}
+}
+
 /* Ten items in batches: each costs 10 ms, and 1 ms for each item. */
 static void a_batch_takes_what_there_is(void **state)
 {
@@ -392,6 +421,7 @@ int main(void)
 		cmocka_unit_test(a_full_queue_drops_as_in_mm1k),
 		cmocka_unit_test(clients_that_think_follow_mean_value_analysis),
 		cmocka_unit_test(a_program_with_a_serial_part_obeys_amdahl),
+		cmocka_unit_test(who_spins_at_a_barrier_is_not_woken),
 		cmocka_unit_test(a_batch_takes_what_there_is),
 		cmocka_unit_test(all_requests_of_a_batch_end),
 		cmocka_unit_test(what_clients_measure_tells_the_way_to_them),
