@@ -237,6 +237,14 @@ static bool turn_equally(
 	return turns[0] > 1;
 }
 
+/* Rounds of a pool, whose threads meet in each of them: none can make more than another one. */
+static bool is_made_together(
+	const struct emitter *e, const struct build_state *state, const struct build_law *law)
+{
+	return e->pool && e->group->count > 1 && law->run_count % e->group->count == 0 &&
+	       build_is_rounds(&e->build->trace, e->graph, state, law);
+}
+
 int emit_loop(struct emitter *e, const struct build_state *state, const struct build_law *law,
 	uint32_t body, uint32_t index)
 {
@@ -265,5 +273,9 @@ int emit_loop(struct emitter *e, const struct build_state *state, const struct b
 			  : emit_one_for_each(e, law, &fragment->count);
 	if (!shared && code == 0)
 		code = emit_counts(e, law->runs, law->run_count, fragment);
+	if (code == 0 && fragment->count.entry_count > 0 && is_made_together(e, state, law)) {
+		fragment->is_together = true;
+		fragment->draws.value /= (double)e->group->count;
+	}
 	return code < 0 ? code : emit_only_edge(e, index, e->fragments[law->to]);
 }

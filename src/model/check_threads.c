@@ -138,6 +138,10 @@ static int check_draws(const struct check *c, const struct model_fragment *f)
 	if (f->last != MODEL_NONE && (f->last >= f->edge_count || !has_draws))
 		return check_fail(c, f->line, "fragment '%s': 'last' is of nothing that is drawn",
 			label(f, &shown));
+	if (f->is_together && (f->op != MODEL_LOOP || f->count.entry_count == 0))
+		return check_fail(c, f->line,
+			"fragment '%s': 'together' is of loops with a table of 'times'",
+			label(f, &shown));
 	return has_draws ? check_whole(c, f->line, "'draws'", &f->draws, 0, MODEL_COUNT_MAX) : 0;
 }
 

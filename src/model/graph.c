@@ -35,7 +35,8 @@ struct walker {
 	uint64_t *others; /* that came with it in one get, in that order */
 	size_t other_first, other_count, other_capacity;
 	uint64_t since_ns, part_since_ns; /* of the fragment, of the part */
-	uint64_t *loops; /* passes still to come, of each loop of the group */
+	uint64_t *
+		loops; /* passes still to come, of each loop of the group; then how often each has begun */
 	struct held_locks held;
 	struct spawned {
 		uint32_t group, tid;
@@ -98,7 +99,8 @@ static int set_up(struct graph *graph, uint32_t tid, uint32_t group)
 	struct walker *walker = &graph->walkers[tid - 1];
 	const struct graph_group *of = &graph->groups[group];
 	if (of->loop_count) {
-		walker->loops = model_alloc(graph->memory, of->loop_count, sizeof *walker->loops);
+		walker->loops = model_alloc(
+			graph->memory, (size_t)2 * of->loop_count, sizeof *walker->loops);
 		if (!walker->loops)
 			return -ENOMEM;
 	}
@@ -159,15 +161,33 @@ static bool compute(struct graph *graph, struct walker *walker,
 	return amount > 0;
 }
 
-static uint64_t turns_of(
-	struct graph *graph, const struct walker *walker, const struct graph_fragment *fragment)
+/* Whoever comes first to the n-th loop draws for all. */
+static uint64_t draw_together(
+	struct graph *graph, const struct walker *walker, struct graph_fragment *fragment)
 {
+	uint64_t *begun = &walker->loops[graph->groups[walker->group].loop_count + fragment->loop];
+	size_t n = (size_t)(*begun)++;
+	if (mem_grow(&fragment->turns, &fragment->turn_capacity, n + 1, sizeof *fragment->turns) <
+		0) {
+		graph->failure = -ENOMEM;
+		return 0;
+	}
+	while (fragment->turn_count <= n)
+		fragment->turns[fragment->turn_count++] = draw_count(graph, &fragment->count);
+	return fragment->turns[n];
+}
+
+static uint64_t turns_of(
+	struct graph *graph, const struct walker *walker, struct graph_fragment *fragment)
+{
+	if (fragment->is_together)
+		return draw_together(graph, walker, fragment);
 	if (!fragment->by_taken)
 		return draw_count(graph, &fragment->count);
 	return walker->taken > fragment->less ? walker->taken - fragment->less : 0;
 }
 
-static void loop(struct graph *graph, struct walker *walker, const struct graph_fragment *fragment)
+static void loop(struct graph *graph, struct walker *walker, struct graph_fragment *fragment)
 {
 	uint64_t *left = &walker->loops[fragment->loop];
 	/* One more than the passes to come, so that 0 is a loop that has not begun. */
@@ -433,7 +453,7 @@ static int walk(struct graph *graph, struct walker *walker, const struct sim_res
 		}
 		if (steps == STEPS_MAX)
 			return does_not_advance(graph, walker, err);
-		const struct graph_fragment *fragment =
+		struct graph_fragment *fragment =
 			&graph->groups[walker->group].fragments[walker->fragment];
 		switch (walker->phase) {
 		case PHASE_ENTER:
@@ -619,6 +639,10 @@ void graph_free(struct graph *graph)
 	sim_free(graph->sim);
 	map_release(&graph->restarts);
 	map_release(&graph->handed_on);
+	for (size_t i = 0; graph->groups && i < graph->model->group_count; i++)
+		for (uint32_t j = 0;
+			graph->groups[i].fragments && j < graph->groups[i].fragment_count; j++)
+			free(graph->groups[i].fragments[j].turns);
 	model_free(graph->memory);
 	free(graph->walkers);
 	free(graph->tally);

@@ -287,6 +287,7 @@ static int make_group(struct graph *graph, size_t index, struct err *err)
 		struct graph_fragment *fragment = &to->fragments[i];
 		code = make_fragment(graph, &from->fragments[i], fragment, err);
 		fragment->tally_at = graph_fragment_at(graph->model, index, i);
+		fragment->is_together = from->fragments[i].is_together;
 		if (fragment->op == MODEL_LOOP)
 			fragment->loop = to->loop_count++;
 	}

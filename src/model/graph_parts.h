@@ -37,6 +37,9 @@ struct graph_fragment {
 	bool by_taken; /* a loop: turns of as many as were taken, less so many */
 	uint32_t less;
 	uint32_t otherwise, body, loop; /* loop: which of the group's */
+	bool is_together; /* a loop: threads have as many turns, the n-th time each */
+	uint64_t *turns; /* that were drawn for that so far */
+	size_t turn_count, turn_capacity;
 	uint32_t part;
 	struct graph_edge *edges;
 	uint32_t edge_count;

@@ -215,6 +215,7 @@ struct model_fragment {
 		draws; /* of the edges and of a table of `count`: each comes exactly its share of so
 	                             many (deck.h); all zero: each draw is independent of the others */
 	uint32_t last; /* of a deck of edges: index of the one that comes last; MODEL_NONE: none */
+	bool is_together; /* MODEL_LOOP with a table of `count`: the n-th of all threads of the group has as many turns */
 	unsigned line;
 };
 

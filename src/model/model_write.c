@@ -352,6 +352,8 @@ static void write_draws(
 {
 	if (is_given(&fragment->draws))
 		write_field(out, 8, "draws", &fragment->draws, MODEL_NUMBER);
+	if (fragment->is_together)
+		fputs("        together: true\n", out);
 	if (fragment->last != MODEL_NONE)
 		write_name_field(
 			out, 8, "last", target_name(group, fragment->edges[fragment->last].to));

@@ -76,6 +76,8 @@ static int read_draws(const struct reader *r, const struct model_group *group,
 	const struct yaml_node *last = reader_take(map, "last");
 	uint32_t to = MODEL_NONE;
 	int code = reader_value(r, map, "draws", MODEL_NUMBER, &fragment->draws);
+	if (code == 0)
+		code = reader_flag(r, map, "together", &fragment->is_together);
 	if (code == 0 && last)
 		code = read_target(r, group, last, &to);
 	if (code < 0 || !last)

@@ -262,11 +262,35 @@ static void regions_that_never_come_again_are_told_apart(void **state)
 	assert_int_equal(model_fit_run(model, &fit), 0);
 }
 
+/* Searches of two to four levels: threads meet at the end of each level, and, elsewhere, of each search. */
+static void all_have_as_many_levels(void **state)
+{
+	(void)state;
+	struct script s = begin(THREADS);
+	for (uint32_t search = 0; search < 4 * ROUNDS; search++) {
+		for (uint32_t level = 0; level < 2 + (search * 2654435761U >> 16) % 3; level++) {
+			for (uint32_t i = 1; i <= THREADS; i++)
+				work(&s, i, 20000);
+			meet_at(&s, BARRIER, MEETING, 0);
+		}
+		meet_at(&s, BARRIER + 1, MEETING + 1, 0);
+	}
+	AUTO(model) struct model *model = finish(&s, THREADS);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	size_t together = 0;
+	for (size_t i = 0; i < model->group_count; i++)
+		for (size_t j = 0; j < model->groups[i].fragment_count; j++)
+			together += model->groups[i].fragments[j].is_together;
+	assert_true(together > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_taken_in_rounds_is_dealt_out_in_each),
 		cmocka_unit_test(regions_that_never_come_again_are_told_apart),
+		cmocka_unit_test(all_have_as_many_levels),
 		cmocka_unit_test(what_one_of_them_does_one_of_more_does),
 		cmocka_unit_test(what_one_does_alone_is_not_shared),
 		cmocka_unit_test(what_is_taken_unseen_is_dealt_out),

@@ -76,7 +76,8 @@ static const char *const everything =
 	"    fragments:\n"
 	"      first: { sleep: 1 s }\n"
 	"      begin: { spawn: pool, times: n }\n"
-	"      loop: { loop: body, times: { 2: 0.5, 4: 0.5 }, next: joined }\n"
+	"      loop: { loop: body, times: { 2: 0.5, 4: 0.5 }, together: true,\n"
+	"        next: joined }\n"
 	"      body: { cpu: exponential 3 us, arrive: b, next: loop }\n"
 	"      joined: { join: pool, next: { first: hit, begin: 1 - hit } }\n"
 	"  pool:\n"
@@ -200,6 +201,9 @@ static void wrong_models_are_refused_with_their_line(void **state)
 			"m.yaml:3:", "several instances" },
 		{ "corecast_model: 1\nqueues:\n  q: { instances: 1.5 }\n", "m.yaml:3:", "whole" },
 		{ WORKER("      a: { loop: a, times: taken + 1 }\n"), "m.yaml:8:", "taken - N" },
+		{ WORKER("      a: { cpu: 1 ms }\n      b: { loop: a, times: 2, together: true "
+			 "}\n"),
+			"m.yaml:9:", "'together'" },
 		{ WORKER("      a: { cpu: 4 us + 1, next: a }\n"), "m.yaml:8:", "units" },
 		{ WORKER("      a: { cpu: 4 /s, next: a }\n"), "m.yaml:8:", "time is needed" },
 		{ WORKER("      a: { cpu: -4 us, next: a }\n"), "m.yaml:8:", "from 0" },

@@ -217,6 +217,22 @@ static void who_spins_at_a_barrier_is_not_woken(void **state)
 	}
 }
 
+/* Four threads meet at one barrier 1 to 9 times, and then at another one, twenty times over. */
+static void loops_of_rounds_are_drawn_together(void **state)
+{
+	(void)state;
+	AUTO(model)
+	struct model *model = parse(
+		"corecast_model: 1\n"
+		"barriers: { inner: { threads: 4 }, outer: { threads: 4 } }\n"
+		"threads:\n"
+		"  a: { count: 4, fragments: { in: { cpu: 1 ms, arrive: inner },\n"
+		"    rounds: { loop: in, times: { 0: 50%, 8: 50% }, draws: 20, together: true },\n"
+		"    out: { arrive: outer }, all: { loop: in, times: 19, next: exit } } }\n");
+	AUTO_FREE double *row = run_with(model, (struct sample_options){ 0 });
+	assert_true(fabs(row[sample_at(model) + SAMPLE_RUN_S] - 0.1) < 1e-6);
+}
+
 /* Ten items in batches: each costs 10 ms, and 1 ms for each item. */
 static void a_batch_takes_what_there_is(void **state)
 {
@@ -422,6 +438,7 @@ int main(void)
 		cmocka_unit_test(clients_that_think_follow_mean_value_analysis),
 		cmocka_unit_test(a_program_with_a_serial_part_obeys_amdahl),
 		cmocka_unit_test(who_spins_at_a_barrier_is_not_woken),
+		cmocka_unit_test(loops_of_rounds_are_drawn_together),
 		cmocka_unit_test(a_batch_takes_what_there_is),
 		cmocka_unit_test(all_requests_of_a_batch_end),
 		cmocka_unit_test(what_clients_measure_tells_the_way_to_them),
