@@ -67,6 +67,7 @@ struct wakes {
 	struct wakes_window *windows; /* in vain */
 	size_t window_count, window_capacity;
 	uint64_t begin_ns; /* UINT64_MAX: not yet */
+	uint64_t cpu_ns; /* of all threads since then */
 	uint64_t now_ns,
 		crowded_ns; /* crowded: when more were woken at once than cores were free */
 	uint64_t full_ns; /* when more threads had something to do than there are cores, last */
@@ -473,8 +474,10 @@ static int released(
 static int add_own(
 	struct wakes *wakes, struct thread *thread, const struct event *event, uint32_t *ret_woken)
 {
-	if (event->cpu_ns > thread->cpu_ns)
+	if (event->cpu_ns > thread->cpu_ns) {
+		wakes->cpu_ns += event->cpu_ns - thread->cpu_ns;
 		thread->cpu_ns = event->cpu_ns;
+	}
 	switch (event->kind) {
 	case EVENT_WAIT:
 		return wait_begins(wakes, thread, event, ret_woken);
@@ -561,12 +564,10 @@ static double cost_of(struct wakes *wakes)
 static double others_of_free(const struct wakes *wakes)
 {
 	const struct trace_others *others = &wakes->others;
-	double cpu_ns = 0, wall_ns = (double)(wakes->now_ns - wakes->begin_ns);
-	for (size_t i = 0; i < wakes->thread_count; i++)
-		cpu_ns += (double)wakes->threads[i].cpu_ns;
+	double wall_ns = (double)(wakes->now_ns - wakes->begin_ns);
 	if (others->wall_ns == 0 || !(wall_ns > 0))
 		return 0;
-	double free = wakes->cores - cpu_ns / wall_ns;
+	double free = wakes->cores - (double)wakes->cpu_ns / wall_ns;
 	double taken = (double)others->cpu_ns / (double)others->wall_ns;
 	return free > taken ? taken / free : 1;
 }

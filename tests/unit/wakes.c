@@ -211,19 +211,21 @@ static void who_is_signalled_is_woken_then(void **state)
 	assert_int_equal(latency_of_signalled(80, 98), 18 * US);
 }
 
-/* b runs 10 us after it could, or in two of five turns 80 us. */
+/* b runs 10 us after it could, or in two of five turns 80 us. It was there long before. */
 static double longest_part(const struct trace_others *others)
 {
 	enum { TURNS = 100, TURN = 1000 };
+	const uint64_t before = 10000000000;
 	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
 	AUTO(wakes) struct wakes *all = NULL;
-	strbuf_add(&text, WAKES_HEAD "0,b,start,,,,,,1,\n");
+	strbuf_add(&text, WAKES_HEAD "1,b,tick,,,,,,10000000000,\n");
 	for (uint64_t i = 1; i <= TURNS; i++) {
 		uint64_t t = i * TURN * US, woken = t + 500 * US, late = i % 5 < 2 ? 80 : 10;
-		strbuf_addf(&text, "%" PRIu64 ",b,wait,sem,m,2,,,%" PRIu64 ",\n", t, i * US);
+		strbuf_addf(
+			&text, "%" PRIu64 ",b,wait,sem,m,2,,,%" PRIu64 ",\n", t, before + i * US);
 		strbuf_addf(&text, "%" PRIu64 ",b,woken,sem,m,,,,,\n", woken);
 		strbuf_addf(&text, "%" PRIu64 ",b,pass,sem,m,2,,%" PRIu64 ",%" PRIu64 ",waited\n",
-			woken + late * US, woken, i * US + 100);
+			woken + late * US, woken, before + i * US + 100);
 	}
 	assert_int_equal(strbuf_failed(&text), 0);
 	assert_int_equal(wakes_new(2, &(struct trace_wakes){ 0 }, others, &all), 0);
