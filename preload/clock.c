@@ -140,7 +140,7 @@ uint64_t cpu_clock_read(struct cpu_clock *clock, uint64_t now_ns)
 		return now_ns;
 	}
 	if (clock->counted) {
-		clock->lead_ns = *clock->counted + 1 - now_ns; /* 0 is unknown */
+		cpu_clock_count(clock, now_ns);
 		return now_ns;
 	}
 	clock->readings++;

@@ -98,13 +98,23 @@ static inline bool cpu_clock_is_stale(const struct cpu_clock *clock, uint64_t no
 	return *clock->witness != clock->armed || now_ns - clock->seen_ns > clock->quiet_ns;
 }
 
+/* What has been counted until now, of a profiled thread. */
+static inline void cpu_clock_count(struct cpu_clock *clock, uint64_t now_ns)
+{
+	clock->lead_ns = *clock->counted + 1 - now_ns; /* 0 is unknown */
+}
+
 /* CPU time of the calling thread, which owns the clock, at an instant just past. */
 static inline uint64_t cpu_clock_at(struct cpu_clock *clock, uint64_t now_ns)
 {
 	if (__builtin_expect(
 		    *clock->witness != clock->armed || now_ns - clock->seen_ns > clock->quiet_ns,
-		    0))
-		(void)cpu_clock_read(clock, now_ns);
+		    0)) {
+		if (clock->counted)
+			cpu_clock_count(clock, now_ns);
+		else
+			(void)cpu_clock_read(clock, now_ns);
+	}
 	clock->seen_ns = now_ns;
 	uint64_t cpu_ns = now_ns + clock->lead_ns;
 	if ((int64_t)(cpu_ns - clock->cpu_ns) > 0)

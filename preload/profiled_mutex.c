@@ -16,30 +16,17 @@ static inline bool is_at_work(void)
 static inline void put_counted(
 	uint64_t time_ns, enum trace_kind kind, const pthread_mutex_t *mutex, const void *site)
 {
-	struct trace_record *row = lane_row(&self.lane);
-	if (time_ns < self.lane.last_ns)
-		time_ns = self.lane.last_ns;
-	self.cpu_ns = *self.cpu.counted + 1;
-	*row = (struct trace_record){ .time_ns = time_ns,
-		.cpu_ns = self.cpu_ns,
-		.object = (uintptr_t)mutex,
-		.site = (uintptr_t)site,
-		.tid = self.tid,
-		.kind = (uint8_t)kind,
-		.what = TRACE_MUTEX };
-	self.lane.last_ns = time_ns;
-	commit_row(ROW);
-	begin_stretch(row);
+	self.is_busy = true;
+	put(time_ns, head_of(kind, SYNC_LOCK, 0), (uintptr_t)mutex, site, 0);
 	self.slot->stretch = self.stretch;
+	self.is_busy = false;
 }
 
 IN_ONE_PAGE bool profiled_mutex_take(pthread_mutex_t *mutex, const void *caller)
 {
 	if (!plain_mutex_is(mutex) || !is_at_work() || !plain_mutex_take(mutex, self.budget.owner))
 		return false;
-	self.is_busy = true;
 	put_counted(now(), TRACE_PASS, mutex, caller);
-	self.is_busy = false;
 	return true;
 }
 
@@ -50,8 +37,6 @@ IN_ONE_PAGE bool profiled_mutex_give(pthread_mutex_t *mutex, const void *caller)
 	uint64_t time_ns = now();
 	if (!plain_mutex_give(mutex))
 		return false;
-	self.is_busy = true;
 	put_counted(time_ns, TRACE_RELEASE, mutex, caller);
-	self.is_busy = false;
 	return true;
 }

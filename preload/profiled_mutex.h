@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A free mutex of the usual kind, taken and given back by a thread of a profiled program. The emulator takes some 5 ns for
- * each call, return, and jump to another page of code, which were 35 a pair the general way; here they are 9.
+ * each call, return, and jump to another page of code, which were 35 a pair the general way; here they are 8.
  */
 #ifndef PRELOAD_PROFILED_MUTEX_H
 #define PRELOAD_PROFILED_MUTEX_H

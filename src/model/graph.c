@@ -45,49 +45,6 @@ struct walker {
 	bool is_ready; /* it has been set up */
 };
 
-/* Draws. */
-
-/* So many times one more that all draws together are as many as they should be. */
-static uint64_t pay_fraction(const struct graph_count *count)
-{
-	static const double slack = 1e-9; /* sums of fractions like 1/3 are not exact */
-	*count->owed += count->fraction;
-	bool is_due = *count->owed > 1 - slack;
-	*count->owed -= is_due;
-	return is_due;
-}
-
-static uint64_t draw_count(struct graph *graph, const struct graph_count *count)
-{
-	if (!count->entry_count)
-		return count->fixed + (count->owed ? pay_fraction(count) : 0);
-	if (count->deck)
-		return count->entries[deck_draw(count->deck, &graph->rng)].count;
-	double draw = rng_uniform(&graph->rng), sum = 0;
-	uint32_t i = 0;
-	for (; i + 1 < count->entry_count; i++) {
-		sum += count->entries[i].probability;
-		if (draw < sum)
-			break;
-	}
-	return count->entries[i].count;
-}
-
-static uint32_t draw_edge(struct graph *graph, const struct graph_fragment *fragment)
-{
-	if (fragment->edge_count == 0)
-		return MODEL_EXIT;
-	if (fragment->edge_count == 1)
-		return fragment->edges[0].to;
-	if (fragment->deck)
-		return fragment->edges[deck_draw(fragment->deck, &graph->rng)].to;
-	double draw = rng_uniform(&graph->rng);
-	uint32_t i = 0;
-	while (i + 1 < fragment->edge_count && draw >= fragment->edges[i].up_to)
-		i++;
-	return fragment->edges[i].to;
-}
-
 /* A thread. */
 
 static int set_up(struct graph *graph, uint32_t tid, uint32_t group)
@@ -161,29 +118,14 @@ static bool compute(struct graph *graph, struct walker *walker,
 	return amount > 0;
 }
 
-/* Whoever comes first to the n-th loop draws for all. */
-static uint64_t draw_together(
-	struct graph *graph, const struct walker *walker, struct graph_fragment *fragment)
-{
-	uint64_t *begun = &walker->loops[graph->groups[walker->group].loop_count + fragment->loop];
-	size_t n = (size_t)(*begun)++;
-	if (mem_grow(&fragment->turns, &fragment->turn_capacity, n + 1, sizeof *fragment->turns) <
-		0) {
-		graph->failure = -ENOMEM;
-		return 0;
-	}
-	while (fragment->turn_count <= n)
-		fragment->turns[fragment->turn_count++] = draw_count(graph, &fragment->count);
-	return fragment->turns[n];
-}
-
 static uint64_t turns_of(
 	struct graph *graph, const struct walker *walker, struct graph_fragment *fragment)
 {
+	uint64_t *begun = &walker->loops[graph->groups[walker->group].loop_count + fragment->loop];
 	if (fragment->is_together)
-		return draw_together(graph, walker, fragment);
+		return graph_draw_together(graph, fragment, (*begun)++);
 	if (!fragment->by_taken)
-		return draw_count(graph, &fragment->count);
+		return graph_draw_count(graph, &fragment->count);
 	return walker->taken > fragment->less ? walker->taken - fragment->less : 0;
 }
 
@@ -194,7 +136,7 @@ static void loop(struct graph *graph, struct walker *walker, struct graph_fragme
 	if (*left == 0)
 		*left = turns_of(graph, walker, fragment) + 1;
 	--*left;
-	go(graph, walker, *left > 0 ? fragment->body : draw_edge(graph, fragment));
+	go(graph, walker, *left > 0 ? fragment->body : graph_draw_edge(graph, fragment));
 }
 
 /* True: *ret is to be played. A request that the thread has counts from now on. */
@@ -323,11 +265,11 @@ static bool operate(struct graph *graph, struct walker *walker,
 	case MODEL_IO:
 		ret->class = fragment->other;
 		ret->other = fragment->is_background ? SIM_BACKGROUND : 0;
-		ret->amount = draw_count(graph, &fragment->count);
+		ret->amount = graph_draw_count(graph, &fragment->count);
 		return true;
 	case MODEL_POST:
 	case MODEL_TICK:
-		ret->amount = draw_count(graph, &fragment->count);
+		ret->amount = graph_draw_count(graph, &fragment->count);
 		if (fragment->op == MODEL_TICK)
 			graph->tally[GRAPH_TICKS] += (double)(int64_t)ret->amount;
 		return ret->amount > 0;
@@ -350,7 +292,7 @@ static bool operate(struct graph *graph, struct walker *walker,
 		return true;
 	}
 	if (is_first)
-		walker->left = draw_count(graph, &fragment->count);
+		walker->left = graph_draw_count(graph, &fragment->count);
 	return walker->left > 0;
 }
 
@@ -384,7 +326,7 @@ static int take_result(struct graph *graph, struct walker *walker,
 {
 	int code = 0;
 	if (last->status < 0 && fragment->op == MODEL_GET && walker->taken > 0) {
-		go(graph, walker, draw_edge(graph, fragment)); /* there is no more */
+		go(graph, walker, graph_draw_edge(graph, fragment)); /* there is no more */
 		return 0;
 	}
 	if (last->status < 0) {
@@ -413,7 +355,7 @@ static int take_result(struct graph *graph, struct walker *walker,
 		walker->left--;
 		walker->phase = PHASE_OPERATE;
 	} else
-		go(graph, walker, draw_edge(graph, fragment));
+		go(graph, walker, graph_draw_edge(graph, fragment));
 	return code;
 }
 

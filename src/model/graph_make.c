@@ -234,6 +234,7 @@ static int make_fragment(struct graph *graph, const struct model_fragment *from,
 		.most = from->takes_all ? UINT64_MAX : 1,
 		.by_taken = from->by_taken,
 		.less = from->less,
+		.is_together = from->is_together,
 		.otherwise = from->otherwise,
 		.body = from->body,
 		.part = from->part,
@@ -287,7 +288,6 @@ static int make_group(struct graph *graph, size_t index, struct err *err)
 		struct graph_fragment *fragment = &to->fragments[i];
 		code = make_fragment(graph, &from->fragments[i], fragment, err);
 		fragment->tally_at = graph_fragment_at(graph->model, index, i);
-		fragment->is_together = from->fragments[i].is_together;
 		if (fragment->op == MODEL_LOOP)
 			fragment->loop = to->loop_count++;
 	}

@@ -108,6 +108,11 @@ int held_draw(struct held_locks *held, struct rng *rng, const struct graph_fragm
 uint32_t held_drop(struct held_locks *held, uint32_t first);
 void held_release(struct held_locks *held);
 
+/* Of graph_draws.c: how often; where to; how many turns the n-th loop of each thread has, which whoever comes to it first draws for all. */
+uint64_t graph_draw_count(struct graph *graph, const struct graph_count *count);
+uint32_t graph_draw_edge(struct graph *graph, const struct graph_fragment *fragment);
+uint64_t graph_draw_together(struct graph *graph, struct graph_fragment *fragment, uint64_t n);
+
 static inline double graph_seconds(uint64_t ns)
 {
 	return (double)(int64_t)ns * 1e-9;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What chance decides in a graph: how often, and which way. */
+#include "base/mem.h"
+#include "model/graph_parts.h"
+
+#include <errno.h>
+
+/* So many times one more that all draws together are as many as they should be. */
+static uint64_t pay_fraction(const struct graph_count *count)
+{
+	static const double slack = 1e-9; /* sums of fractions like 1/3 are not exact */
+	*count->owed += count->fraction;
+	bool is_due = *count->owed > 1 - slack;
+	*count->owed -= is_due;
+	return is_due;
+}
+
+uint64_t graph_draw_count(struct graph *graph, const struct graph_count *count)
+{
+	if (!count->entry_count)
+		return count->fixed + (count->owed ? pay_fraction(count) : 0);
+	if (count->deck)
+		return count->entries[deck_draw(count->deck, &graph->rng)].count;
+	double draw = rng_uniform(&graph->rng), sum = 0;
+	uint32_t i = 0;
+	for (; i + 1 < count->entry_count; i++) {
+		sum += count->entries[i].probability;
+		if (draw < sum)
+			break;
+	}
+	return count->entries[i].count;
+}
+
+uint32_t graph_draw_edge(struct graph *graph, const struct graph_fragment *fragment)
+{
+	if (fragment->edge_count == 0)
+		return MODEL_EXIT;
+	if (fragment->edge_count == 1)
+		return fragment->edges[0].to;
+	if (fragment->deck)
+		return fragment->edges[deck_draw(fragment->deck, &graph->rng)].to;
+	double draw = rng_uniform(&graph->rng);
+	uint32_t i = 0;
+	while (i + 1 < fragment->edge_count && draw >= fragment->edges[i].up_to)
+		i++;
+	return fragment->edges[i].to;
+}
+
+uint64_t graph_draw_together(struct graph *graph, struct graph_fragment *fragment, uint64_t n)
+{
+	if (mem_grow(&fragment->turns, &fragment->turn_capacity, (size_t)n + 1,
+		    sizeof *fragment->turns) < 0) {
+		graph->failure = -ENOMEM;
+		return 0;
+	}
+	while (fragment->turn_count <= n)
+		fragment->turns[fragment->turn_count++] = graph_draw_count(graph, &fragment->count);
+	return fragment->turns[n];
+}
