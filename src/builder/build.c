@@ -142,7 +142,8 @@ static int add_clients(struct build *build)
 	added->queue = build->objects[requests->arrivals];
 	code = build_formula(build->model, &added->clients, "clients");
 	if (code == 0 && requests->stay)
-		code = build_own_arrivals(build, &build->model->objects[added->queue]);
+		code = build_own_instances(
+			build, requests->arrivals, &build->model->objects[added->queue]);
 	if (code == 0)
 		code = build_dist(build->model, requests->thinking_s, requests->thinking_count,
 			&added->interval);
@@ -526,6 +527,8 @@ static int make(struct build *build, struct err *err)
 			&build->trace, build->meaning, &build->opts, &build->channels);
 	if (code == 0)
 		code = build_semaphores_by_use(&build->trace);
+	if (code == 0)
+		code = build_replies_find(&build->trace);
 	if (code == 0)
 		code = build_polls_find(&build->trace, build->meaning);
 	if (code == 0)

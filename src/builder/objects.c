@@ -349,6 +349,11 @@ static int size_object(struct build *build, uint32_t object, struct model_object
 	case MODEL_QUEUE:
 		if (object == build->requests.arrivals)
 			return 0;
+		ret->are_replies = build->trace.objects[object].are_replies;
+		if (ret->are_replies) {
+			ret->lends = true;
+			return build_own_instances(build, object, ret);
+		}
 		if (!channel && first > 0)
 			initial = first - 1;
 		else if (!channel)

@@ -128,24 +128,23 @@ int emit_one_for_each(
 	return 0;
 }
 
-static bool gets_arrivals(const struct build *build, uint32_t thread)
+static bool gets_from(const struct build *build, uint32_t thread, uint32_t queue)
 {
 	const struct build_thread *found = &build->trace.threads[thread];
 	for (size_t i = 0; i < found->step_count; i++)
-		if (found->steps[i].op == STEP_GET &&
-			found->steps[i].object == build->requests.arrivals)
+		if (found->steps[i].op == STEP_GET && found->steps[i].object == queue)
 			return true;
 	return false;
 }
 
-int build_own_arrivals(struct build *build, struct model_object *arrivals)
+int build_own_instances(struct build *build, uint32_t queue, struct model_object *ret)
 {
 	uint32_t found = BUILD_NONE;
 	for (uint32_t i = 0; i < build->groups.count; i++) {
 		const struct build_group *group = &build->groups.items[i];
 		bool gets = false;
 		for (size_t j = 0; j < group->count && !gets; j++)
-			gets = gets_arrivals(build, group->threads[j]);
+			gets = gets_from(build, group->threads[j], queue);
 		if (gets && found != BUILD_NONE)
 			return 0;
 		found = gets ? i : found;
@@ -153,8 +152,8 @@ int build_own_arrivals(struct build *build, struct model_object *arrivals)
 	const struct build_pool *pool =
 		found == BUILD_NONE ? NULL : build_pool_of(build->pools, &build->groups, found);
 	if (pool && pool->parameter != BUILD_NONE)
-		return build_pool_started(build->model, pool, &arrivals->instances);
+		return build_pool_started(build->model, pool, &ret->instances);
 	if (found != BUILD_NONE)
-		arrivals->instances.value = build->groups.items[found].count;
+		ret->instances.value = (double)build->groups.items[found].count;
 	return 0;
 }

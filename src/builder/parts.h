@@ -14,6 +14,7 @@
 #include "builder/pipes.h"
 #include "builder/polls.h"
 #include "builder/pool.h"
+#include "builder/replies.h"
 #include "builder/requests.h"
 #include "builder/semaphores.h"
 #include "builder/shutdown.h"
@@ -121,8 +122,8 @@ const struct build_module *build_find_module(
 /* "worker.c:12", "function+0x3", "program+0x4bc7", "0x55..."; the caller frees. NULL: out of memory. */
 char *build_place_name(const struct build *build, uint32_t pid, uint64_t site);
 
-/* own.c: where connections stay with their threads, a queue for each thread of the only group that answers. 0 or -ENOMEM. */
-int build_own_arrivals(struct build *build, struct model_object *arrivals);
+/* own.c: an instance of a queue (of the trace) for each thread of the only group that gets from it; if several do, one. 0 or -ENOMEM. */
+int build_own_instances(struct build *build, uint32_t queue, struct model_object *ret);
 
 /* share.c: CPU time of a group of threads. */
 struct build_work {

@@ -120,6 +120,7 @@ struct build_object {
 	uint32_t maker; /* of a semaphore: the thread that initialised it, plus 1; 0: not seen */
 	/* Of a semaphore: its value when it was initialised; of a queue that is looked into: its items at first; plus 1; 0: not known. */
 	uint64_t first;
+	bool are_replies; /* a queue of answers to the thread that asked (replies.h) */
 	bool are_signals; /* a queue of wakes at a futex, or of signals by semaphores */
 	uint32_t class; /* index of another one of its class; its own: the class's first */
 };

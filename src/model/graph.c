@@ -7,7 +7,7 @@
  *
  * The engine is asked to play something in CPU and OPERATE; everything else takes no time and is passed in
  * one call of next(). A request that a thread began itself is told from those of sources by a bit, and
- * carries the time of its begin.
+ * carries the time of its begin. An item without a request may say who asked for what it stands for.
  */
 #include "base/mem.h"
 #include "model/graph_parts.h"
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define OWN_REQUEST (UINT64_C(1) << 63)
+#define ASKED (UINT64_C(1) << 62) /* by the thread of that number in its group */
 
 enum {
 	NO_REQUEST = 0, /* sources count from 1 */
@@ -32,6 +33,8 @@ struct walker {
 	uint64_t left; /* repetitions of the operation still to come */
 	uint64_t taken; /* items, by its last get */
 	uint64_t request; /* that it is busy with */
+	uint64_t unasked; /* replies of its to nobody's asking */
+	uint64_t asked; /* who asked for what it got last: ASKED and a number; 0: nobody said */
 	uint64_t *others; /* that came with it in one get, in that order */
 	size_t other_first, other_count, other_capacity;
 	uint64_t since_ns, part_since_ns; /* of the fragment, of the part */
@@ -210,6 +213,13 @@ static bool join(struct walker *walker, uint32_t group, struct sim_op *ret)
 	return false;
 }
 
+/* A reply is for who asked; where nobody did, as who is given work before it has asked for any, each instance gets one in turn. */
+static uint32_t reply_instance(struct walker *walker, const struct graph_fragment *fragment)
+{
+	uint64_t number = walker->asked ? walker->asked & ~ASKED : walker->unasked++;
+	return fragment->object + (uint32_t)(number % fragment->instances);
+}
+
 /* Which instance of a lock or a queue an operation is about; MODEL_NONE: the thread does without. */
 static int choose_instance(struct graph *graph, struct walker *walker,
 	const struct graph_fragment *fragment, struct sim_op *op)
@@ -226,12 +236,25 @@ static int choose_instance(struct graph *graph, struct walker *walker,
 		return 0;
 	case MODEL_PUT:
 	case MODEL_TRY_PUT:
-		op->object =
-			fragment->object + (uint32_t)rng_below(&graph->rng, fragment->instances);
+		op->object = fragment->is_reply
+				     ? reply_instance(walker, fragment)
+				     : fragment->object + (uint32_t)rng_below(
+								  &graph->rng, fragment->instances);
 		return 0;
 	default:
 		return held_draw(&walker->held, &graph->rng, fragment, &op->object);
 	}
+}
+
+/* The thread's request; else who asks: the thread itself, if it will wait for the reply, or for whom it works. */
+static uint64_t item_to_put(const struct graph *graph, const struct walker *walker,
+	const struct graph_fragment *fragment)
+{
+	if (!fragment->is_plain && walker->request != NO_REQUEST)
+		return walker->request;
+	if (!graph->has_replies || fragment->is_reply)
+		return NO_REQUEST;
+	return graph->groups[walker->group].asks ? ASKED | walker->number : walker->asked;
 }
 
 /* True: *ret is to be played; false: the operation needs no engine. */
@@ -260,7 +283,7 @@ static bool operate(struct graph *graph, struct walker *walker,
 		return true;
 	case MODEL_PUT:
 	case MODEL_TRY_PUT:
-		ret->item = fragment->is_plain ? (uint64_t)NO_REQUEST : walker->request;
+		ret->item = item_to_put(graph, walker, fragment);
 		break;
 	case MODEL_IO:
 		ret->class = fragment->other;
@@ -320,6 +343,20 @@ static int hand_on(struct graph *graph, struct walker *walker, uint32_t tid)
 	return code < 0 ? code : 0;
 }
 
+/* What an item stands for: a request, or that somebody asked. */
+static int take_item(struct graph *graph, struct walker *walker,
+	const struct graph_fragment *fragment, uint64_t item)
+{
+	if (item == NO_REQUEST)
+		return 0;
+	if (item & OWN_REQUEST || !(item & ASKED))
+		return take_request(
+			graph, walker, fragment->op == MODEL_TRY_GET || walker->taken == 0, item);
+	if (!fragment->is_reply)
+		walker->asked = item;
+	return 0;
+}
+
 /* What came of the operation: where to go. */
 static int take_result(struct graph *graph, struct walker *walker,
 	const struct graph_fragment *fragment, const struct sim_result *last)
@@ -337,10 +374,8 @@ static int take_result(struct graph *graph, struct walker *walker,
 							  : fragment->otherwise);
 		return 0;
 	}
-	if ((fragment->op == MODEL_GET || fragment->op == MODEL_TRY_GET) &&
-		last->item != NO_REQUEST)
-		code = take_request(graph, walker,
-			fragment->op == MODEL_TRY_GET || walker->taken == 0, last->item);
+	if (fragment->op == MODEL_GET || fragment->op == MODEL_TRY_GET)
+		code = take_item(graph, walker, fragment, last->item);
 	if (fragment->op == MODEL_GET)
 		walker->left = ++walker->taken < fragment->most ? 2 : 0;
 	if (code == 0 && fragment->op == MODEL_SPAWN && walker->left > 0)

@@ -240,6 +240,7 @@ static int make_fragment(struct graph *graph, const struct model_fragment *from,
 		.part = from->part,
 	};
 	if (!is_group && from->object != MODEL_NONE) {
+		to->is_reply = graph->model->objects[from->object].are_replies;
 		to->up_to = graph->objects[from->object].up_to;
 		to->share_count = graph->model->objects[from->object].share_count;
 	}
@@ -290,6 +291,8 @@ static int make_group(struct graph *graph, size_t index, struct err *err)
 		fragment->tally_at = graph_fragment_at(graph->model, index, i);
 		if (fragment->op == MODEL_LOOP)
 			fragment->loop = to->loop_count++;
+		to->asks |= fragment->is_reply &&
+			    (fragment->op == MODEL_GET || fragment->op == MODEL_TRY_GET);
 	}
 	return code < 0 ? code : make_affinity(graph, from, to, err);
 }
@@ -301,8 +304,10 @@ int graph_compile(struct graph *graph, struct err *err)
 	if (!graph->groups)
 		return out_of_memory(err);
 	int code = 0;
-	for (size_t i = 0; code == 0 && i < graph->model->group_count; i++)
+	for (size_t i = 0; code == 0 && i < graph->model->group_count; i++) {
 		code = make_group(graph, i, err);
+		graph->has_replies |= graph->groups[i].asks;
+	}
 	return code;
 }
 

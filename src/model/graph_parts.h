@@ -31,6 +31,7 @@ struct graph_fragment {
 	uint32_t share_count;
 	uint32_t other; /* mutex, class */
 	bool has_cpu, is_plain, hands_on, is_background;
+	bool is_reply; /* its queue holds replies */
 	struct sim_dist cpu, time;
 	struct graph_count count;
 	uint64_t most; /* items of a get, at least 1 */
@@ -53,6 +54,7 @@ struct graph_group {
 	uint64_t *cores; /* affinity, bit by bit; NULL: all */
 	uint32_t thread_count; /* at the start */
 	uint32_t started; /* so far */
+	bool asks; /* its threads get replies */
 };
 
 struct walker;
@@ -79,6 +81,7 @@ struct graph {
 	uint32_t fill_object; /* the filler's place */
 	uint64_t fill_left;
 	bool is_over;
+	bool has_replies; /* some queue: items say who asked */
 
 	double *tally;
 	double *marks;

@@ -138,6 +138,7 @@ struct model_object {
 	bool has_writers_first; /* read-write lock */
 	bool lends; /* queue, semaphore, limit: a few items, see sim_set_lending() */
 	bool are_signals; /* queue: what is put are signals, of which it lends any number */
+	bool are_replies; /* queue: what is put goes to who put the item that its putter got last */
 	enum sim_disk_order order; /* of a disk's queue */
 	struct model_value latency; /* disk: until a thread is told that its request is over */
 	struct model_class { /* disk: classes of requests, at least one */

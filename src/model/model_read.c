@@ -214,6 +214,8 @@ static int read_object(
 		code = reader_flag(r, map, "lends", &object->lends);
 	if (code == 0 && kind == MODEL_QUEUE)
 		code = reader_flag(r, map, "signals", &object->are_signals);
+	if (code == 0 && kind == MODEL_QUEUE)
+		code = reader_flag(r, map, "replies", &object->are_replies);
 	if (code == 0 && kind <= MODEL_RWLOCK)
 		code = read_shares(r, map, object);
 	if (code == 0 && kind == MODEL_RWLOCK)

@@ -217,8 +217,9 @@ static void write_object(FILE *out, const struct model *model, const struct mode
 	const char *size_word = model_size_word(object->kind);
 	bool has_fields = is_given(&object->size) || is_given(&object->initial) ||
 			  is_given(&object->instances) || object->has_writers_first ||
-			  object->lends || object->are_signals || object->order != SIM_DISK_FIFO ||
-			  object->class_count || object->share_count || object->recorded.is_known;
+			  object->lends || object->are_signals || object->are_replies ||
+			  object->order != SIM_DISK_FIFO || object->class_count ||
+			  object->share_count || object->recorded.is_known;
 	fputs("  ", out);
 	write_text(out, object->name);
 	fputs(has_fields ? ":\n" : ": {}\n", out);
@@ -241,6 +242,8 @@ static void write_object(FILE *out, const struct model *model, const struct mode
 		fputs("    lends: true\n", out);
 	if (object->are_signals)
 		fputs("    signals: true\n", out);
+	if (object->are_replies)
+		fputs("    replies: true\n", out);
 	if (object->has_writers_first)
 		fputs("    writers_first: true\n", out);
 	if (object->order != SIM_DISK_FIFO)

@@ -100,7 +100,8 @@ static void add_objects(struct strbuf *out, const struct model *model)
 		if (is_given(&object->instances)) {
 			strbuf_add(out, " ");
 			add_value(out, model, &object->instances);
-			strbuf_add(out, " instances");
+			strbuf_add(
+				out, object->are_replies ? " inboxes of who asks" : " instances");
 		}
 		text_trim(out);
 		strbuf_add(out, "\n");

@@ -51,7 +51,7 @@ static const char *const everything =
 	"  sem: { value: 3 }\n"
 	"queues:\n"
 	"  q: { capacity: 10, initial: 2, refilled_by: b }\n"
-	"  parts: { instances: n }\n"
+	"  parts: { instances: n, replies: true }\n"
 	"limits:\n"
 	"  files: { count: 1024 }\n"
 	"disks:\n"
@@ -134,6 +134,7 @@ static void all_that_the_format_has_is_read(void **state)
 	assert_int_equal(
 		model_evaluate(model, &parts->instances, MODEL_NUMBER, eight, &value, NULL), 0);
 	assert_true(value == 8);
+	assert_true(parts->are_replies);
 	assert_int_equal(model->source_count, 5);
 	assert_int_equal(model->sources[3].time_count, 3);
 	const struct model_group *main_group = &model->groups[0], *pool = &model->groups[1];

@@ -26,6 +26,32 @@ static void what_a_barrier_refills_is_dealt_out_again(void **state)
 	assert_true(fabs(row[GRAPH_TIME_S] - 0.04) < 1e-6);
 }
 
+/* Two clients, each with three questions that pass two threads; an answer to the other one would leave one waiting. */
+static void replies_come_to_who_asked(void **state)
+{
+	(void)state;
+	AUTO(model)
+	struct model *model = parse(
+		"corecast_model: 1\n"
+		"queues: { asked: {}, passed: {}, answers: { instances: 2, replies: true } }\n"
+		"threads:\n"
+		"  client: { count: 2, fragments: {\n"
+		"    ask: { cpu: uniform 1 us to 9 us, put: asked },\n"
+		"    wait: { get: answers },\n"
+		"    again: { loop: ask, times: 2, next: stop when done },\n"
+		"    stop when done: { cpu: 1 us, next: exit } } }\n"
+		"  front: { count: 2, fragments: { take: { get: asked },\n"
+		"    pass: { cpu: uniform 1 us to 9 us, put: passed, next: take } } }\n"
+		"  back: { count: 1, fragments: { work: { get: passed },\n"
+		"    answer: { cpu: 2 us, put: answers, next: work } } }\n"
+		"  main: { count: 1, fragments: { wait: { sleep: 1 ms, next: stop } } }\n");
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		AUTO_FREE double *row = run_with(model, (struct sample_options){ .seed = seed });
+		assert_true(row[graph_fragment_at(model, 0, 3) + GRAPH_COUNT] == 2);
+		assert_true(row[graph_fragment_at(model, 0, 1) + GRAPH_COUNT] == 6);
+	}
+}
+
 static void loops_locks_and_parts_are_counted(void **state)
 {
 	(void)state;
@@ -308,6 +334,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_barrier_refills_is_dealt_out_again),
+		cmocka_unit_test(replies_come_to_who_asked),
 		cmocka_unit_test(loops_locks_and_parts_are_counted),
 		cmocka_unit_test(what_is_drawn_from_a_deck_adds_up),
 		cmocka_unit_test(turns_that_cannot_be_divided_add_up),
