@@ -310,6 +310,18 @@ static int add_unsteadiness(struct build *build)
 		"; the model is of their mixture");
 }
 
+static int add_courses(struct build *build)
+{
+	double change = 0, all = (double)build_trace_cpu_ns(&build->trace);
+	for (size_t i = 0; i < build->groups.count; i++)
+		change += build_course_change(&build->graphs[i]);
+	return add_share(build, all > 0 ? change / all : 0,
+		"the workload changed while it was recorded: CPU times of the same code differ in "
+		"its course by",
+		" from their mean; the model has the same course, and begins it anew after as much "
+		"work");
+}
+
 static int add_drift(struct build *build)
 {
 	double arrivals = build_drift_of_arrivals(build), turns = build_drift_of_turns(build);
@@ -409,6 +421,12 @@ static int add_counted(struct build *build)
 			", are taken to be tries: they are left out", "" },
 		{ build->guessed_splits, "loops that had the same count in each thread",
 			": their sum is taken to be shared by the threads", own_work },
+		{ build->guessed_pieces,
+			"pieces of code that took some threads longer than others all the time, or "
+			"in a part of their work",
+			": each thread is taken to have a piece of the work, one behind the other, "
+			"as of an array",
+			"" },
 		{ build->guessed_shares, "pieces of code before a barrier or an end",
 			" are taken to be equal shares of work that more threads would share, too",
 			own_work },
@@ -446,6 +464,8 @@ static int add_notes(struct build *build)
 		code = add_spins(build);
 	if (code == 0)
 		code = add_uncertainty(build);
+	if (code == 0)
+		code = add_courses(build);
 	if (code == 0)
 		code = add_drift(build);
 	return code < 0 ? code : add_unsteadiness(build);
@@ -509,6 +529,18 @@ static int find_in_rounds(struct build *build)
 	return 0;
 }
 
+/* Requests from outside come in no order that the program has. */
+static int find_courses(struct build *build)
+{
+	const double worth_it = 0.01; /* of all CPU time */
+	double least_ns = worth_it * (double)build_trace_cpu_ns(&build->trace);
+	int code = 0;
+	for (size_t i = 0; i < build->groups.count && build->requests.begun == 0 && code == 0; i++)
+		code = build_courses_find(&build->trace, &build->groups.items[i], &build->pools[i],
+			least_ns, &build->graphs[i], &build->guessed_pieces);
+	return code;
+}
+
 static int make(struct build *build, struct err *err)
 {
 	int code = build_taken(build);
@@ -561,6 +593,8 @@ static int make(struct build *build, struct err *err)
 		code = add_parameters(build);
 	if (code == 0)
 		code = add_groups(build);
+	if (code == 0)
+		code = find_courses(build);
 	if (code == 0)
 		code = build_pace_find(build);
 	if (code == 0)

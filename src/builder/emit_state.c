@@ -84,6 +84,22 @@ static void fix_small(const struct emitter *e, const struct build_state *state,
 	*cpu = (struct model_dist){ .kind = MODEL_FIXED, .a.value = sum / (double)state->visits };
 }
 
+static int set_course(
+	const struct emitter *e, const struct build_state *state, struct model_course *ret)
+{
+	if (state->factor_count == 0)
+		return 0;
+	ret->factors = model_alloc(e->model, state->factor_count, sizeof *ret->factors);
+	if (!ret->factors)
+		return -ENOMEM;
+	ret->factor_count = state->factor_count;
+	for (uint32_t i = 0; i < ret->factor_count; i++)
+		ret->factors[i] = state->factors[i];
+	ret->visits.value = (double)state->visits;
+	return state->are_pieces ? build_formula(e->model, &ret->threads, "%s", emit_pool_size(e))
+				 : 0;
+}
+
 /* CPU time before the operation, and where it takes time itself that. */
 static int fill_times(struct emitter *e, const struct build_state *state, uint32_t index)
 {
@@ -99,6 +115,8 @@ static int fill_times(struct emitter *e, const struct build_state *state, uint32
 	fix_small(e, state, values, &fragment->cpu);
 	if (code == 0)
 		code = build_share(e->build, &e->work, e->index, state, &fragment->cpu);
+	if (code == 0 && fragment->cpu.kind != MODEL_NO_TIME)
+		code = set_course(e, state, &fragment->course);
 	if (code < 0 || fragment->op != MODEL_SLEEP)
 		return code;
 	for (size_t i = 0; i < state->visits; i++)
@@ -204,6 +222,11 @@ static int fill_items(
 	for (size_t i = 0; i < state->visits; i++) {
 		counts[i] = e->graph->visits[e->graph->order[state->first + i]].step->count;
 		is_always_one &= counts[i] == 1;
+	}
+	fragment->is_for_all = state->count == 0 && e->model->objects[fragment->object].are_calls;
+	if (e->model->objects[fragment->object].are_calls) {
+		fragment->is_plain = true;
+		return 0;
 	}
 	if (e->model->objects[fragment->object].are_signals)
 		return fill_signals(e, state, fragment);

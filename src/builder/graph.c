@@ -38,6 +38,7 @@ void build_graph_release(struct build_graph *graph)
 	for (size_t i = 0; i < graph->state_count; i++) {
 		free(graph->states[i].edges);
 		free(graph->states[i].refused_edges);
+		free(graph->states[i].factors);
 		for (size_t j = 0; j < graph->states[i].law_count; j++)
 			free(graph->states[i].laws[j].runs);
 	}

@@ -49,6 +49,9 @@ struct build_state {
 	size_t edge_count, edge_capacity, refused_count, refused_capacity;
 	struct build_law laws[LAWS_MAX]; /* the first one decides first */
 	size_t law_count;
+	double *factors; /* of CPU times in the course of the work, taken off the steps (course.h) */
+	uint32_t factor_count; /* 0: they do not change */
+	bool are_pieces; /* each thread has a piece of the course, one behind the other */
 };
 
 /* A step of the group's threads, all of them in one row. */

@@ -369,6 +369,7 @@ static int size_object(struct build *build, uint32_t object, struct model_object
 		/* Ways of threads are drawn: puts and gets are not as many to the last one. */
 		ret->are_signals =
 			build->trace.objects[object].are_signals || (channel && channel->is_told);
+		ret->are_calls = build->trace.objects[object].are_calls;
 		ret->lends = !ret->are_signals;
 		return code;
 	default:

@@ -6,6 +6,7 @@
 #include "builder/arrivals.h"
 #include "builder/build.h"
 #include "builder/class.h"
+#include "builder/course.h"
 #include "builder/cut.h"
 #include "builder/disk.h"
 #include "builder/graph.h"
@@ -70,6 +71,8 @@ struct build {
 	struct build_pool *pools; /* one for each group */
 	uint64_t guessed_splits; /* loops whose work was taken to be shared without evidence */
 	uint64_t guessed_shares; /* fragments, likewise */
+	uint64_t
+		guessed_pieces; /* fragments of which each thread was taken to do a piece, one behind the other */
 	double taken; /* share of the time on cores that others had */
 	double taken_of_run; /* that time, in parts of the run's length */
 	uint64_t tries; /* locks that were left out: taken to be tries */

@@ -14,6 +14,7 @@ struct told {
 	struct map signals; /* likewise: 1, if there is one */
 	struct tally {
 		uint64_t waits, told;
+		uint64_t signals, heard; /* heard: that ended a wait */
 	} * tallies; /* of each condition */
 };
 
@@ -66,6 +67,20 @@ static int note_wait(struct told *told, struct build_step *step, uint32_t cond)
 	return code;
 }
 
+static int note_heard(struct told *told, struct build_step *step, uint32_t cond)
+{
+	if (step->op != STEP_SIGNAL)
+		return 0;
+	told->tallies[cond].signals++;
+	told->tallies[cond].heard += map_find(&told->waits, cond, step->begin_ns) != NULL;
+	return 0;
+}
+
+static bool are_calls(const struct tally *tally)
+{
+	return tally->signals >= 2 * tally->heard;
+}
+
 static bool is_known(const struct tally *tally)
 {
 	return tally->told > 0 && (double)tally->told >= MEANING_EXPLAINED * (double)tally->waits;
@@ -75,10 +90,13 @@ static int mark(struct told *told, struct build_step *step, uint32_t cond)
 {
 	uint64_t time_ns = is_wait(step) ? end_of(step) : step->begin_ns;
 	const uint64_t *count = map_find(&told->waits, cond, time_ns);
-	if (!is_known(&told->tallies[cond]) || !count)
+	const struct tally *tally = &told->tallies[cond];
+	bool is_call = are_calls(tally) && !is_wait(step);
+	if (!is_known(tally) || (!count && !is_call))
 		return 0;
+	bool is_for_all = is_call && step->flags & STEP_REFUSED;
 	step->flags |= STEP_TOLD;
-	step->count = is_wait(step) ? 1 : (uint32_t)*count;
+	step->count = is_for_all ? 0 : is_wait(step) || is_call ? 1 : (uint32_t)*count;
 	return 0;
 }
 
@@ -111,12 +129,17 @@ int build_told_find(struct build_trace *trace, const struct meaning *meaning, co
 	if (code == 0)
 		code = for_each(&told, note_wait);
 	if (code == 0)
+		code = for_each(&told, note_heard);
+	if (code == 0)
 		code = for_each(&told, mark);
 	for (size_t i = 0; i < channels->count && code == 0; i++)
 		if (is_known(&tallies[i])) {
 			channels->items[i].is_told = true;
 			code = build_channel_add_object(
 				trace, &all[i], WHAT_QUEUE, &channels->items[i].object);
+			if (code == 0)
+				trace->objects[channels->items[i].object].are_calls =
+					are_calls(&tallies[i]);
 		}
 	map_release(&told.waits);
 	map_release(&told.signals);

@@ -2,7 +2,8 @@
 /*
  * Waits at conditions that no meaning explains. What is known of them is who ended each: the signal at whose time the waiting
  * thread could go on. In the model it is an item, which the thread that signalled puts and the one that waited gets, so that they stay in step;
- * how often they have to is drawn as recorded. A condition of which less than MEANING_EXPLAINED of the waits
+ * how often they have to is drawn as recorded. Where at least half of the signals ended no wait, all are calls: who waits at that moment hears
+ * them. A condition of which less than MEANING_EXPLAINED of the waits
  * are ended by a signal that was seen is left alone.
  */
 #ifndef BUILDER_TOLD_H

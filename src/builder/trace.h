@@ -122,6 +122,7 @@ struct build_object {
 	uint64_t first;
 	bool are_replies; /* a queue of answers to the thread that asked (replies.h) */
 	bool are_signals; /* a queue of wakes at a futex, or of signals by semaphores */
+	bool are_calls; /* a queue of signals that are mostly given while nobody waits: a PUT of 0 is for all who do */
 	uint32_t class; /* index of another one of its class; its own: the class's first */
 };
 

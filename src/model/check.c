@@ -255,10 +255,10 @@ static int check_instances(const struct check *c, size_t index)
 		waits |= c->model->sources[i].queue == index &&
 			 c->model->sources[i].does_wait_for_room;
 	bool has_items = queue->initial.formula || queue->initial.value != 0;
-	return waits || has_items || has_op_on(c->model, index, MODEL_CLOSE)
+	return waits || has_items || queue->are_calls || has_op_on(c->model, index, MODEL_CLOSE)
 		       ? check_fail(c, queue->line,
-				 "a queue of several instances is not closed, has no 'initial', "
-				 "and no source that waits for room")
+				 "a queue of several instances is not closed, has no 'initial', no "
+				 "'calls', and no source that waits for room")
 		       : 0;
 }
 

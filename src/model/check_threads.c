@@ -200,6 +200,29 @@ static int check_operation(const struct check *c, const struct model_group *grou
 	return code;
 }
 
+enum { FACTOR_MAX = 100 };
+
+static int check_course(const struct check *c, const struct model_fragment *f)
+{
+	const struct model_course *course = &f->course;
+	double most = 0;
+	if (course->factor_count == 0)
+		return 0;
+	for (uint32_t i = 0; i < course->factor_count; i++) {
+		if (!(course->factors[i] >= 0 && course->factors[i] <= FACTOR_MAX))
+			return check_fail(
+				c, f->line, "the factors of a course are 0 to %d", FACTOR_MAX);
+		most = fmax(most, course->factors[i]);
+	}
+	if (!(most > 0))
+		return check_fail(c, f->line, "all factors of a course are 0");
+	int code = check_whole(
+		c, f->line, "the visits of a course", &course->visits, 1, MODEL_COUNT_MAX);
+	return code < 0 ? code
+			: check_whole(c, f->line, "the threads of a course", &course->threads, 0,
+				  MODEL_THREADS_MAX);
+}
+
 static int check_fragment(const struct check *c, const struct model_group *group, uint32_t index,
 	bool *ret_takes_time)
 {
@@ -215,6 +238,8 @@ static int check_fragment(const struct check *c, const struct model_group *group
 	if (f->part != MODEL_NONE && f->part >= c->model->part_count)
 		return check_fail(c, f->line, "no such part");
 	code = check_dist(c, f->line, &f->cpu, &has_cpu);
+	if (code == 0)
+		code = check_course(c, f);
 	if (code == 0)
 		code = check_object_of(c, f);
 	if (code == 0)

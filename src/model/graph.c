@@ -13,6 +13,7 @@
 #include "model/graph_parts.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #define OWN_REQUEST (UINT64_C(1) << 63)
@@ -40,6 +41,7 @@ struct walker {
 	uint64_t since_ns, part_since_ns; /* of the fragment, of the part */
 	uint64_t *
 		loops; /* passes still to come, of each loop of the group; then how often each has begun */
+	uint64_t *courses; /* visits, of each course of the group that threads go through apart */
 	struct held_locks held;
 	struct spawned {
 		uint32_t group, tid;
@@ -62,6 +64,12 @@ static int set_up(struct graph *graph, uint32_t tid, uint32_t group)
 		walker->loops = model_alloc(
 			graph->memory, (size_t)2 * of->loop_count, sizeof *walker->loops);
 		if (!walker->loops)
+			return -ENOMEM;
+	}
+	if (of->course_count) {
+		walker->courses =
+			model_alloc(graph->memory, of->course_count, sizeof *walker->courses);
+		if (!walker->courses)
 			return -ENOMEM;
 	}
 	walker->group = group;
@@ -110,13 +118,33 @@ static void enter(struct graph *graph, struct walker *walker)
 	walker->phase = PHASE_CPU;
 }
 
+/* The factor of CPU time that it is the turn of. */
+static double course_factor(const struct walker *walker, struct graph_course *course)
+{
+	double at;
+	if (course->threads == 0) {
+		at = (double)(int64_t)course->visited++ / course->visits;
+	} else {
+		double threads = (double)course->threads;
+		double own = (double)(int64_t)walker->courses[course->index]++;
+		at = (walker->number % course->threads) / threads + own / course->visits;
+	}
+	at -= floor(at);
+	uint32_t index = (uint32_t)(at * course->factor_count);
+	return course->factors[index < course->factor_count ? index : course->factor_count - 1];
+}
+
 /* True: there is CPU time to play. */
-static bool compute(struct graph *graph, struct walker *walker,
-	const struct graph_fragment *fragment, struct sim_op *ret)
+static bool compute(struct graph *graph, struct walker *walker, struct graph_fragment *fragment,
+	struct sim_op *ret)
 {
 	walker->phase = PHASE_OPERATE;
 	walker->left = 0;
 	uint64_t amount = fragment->has_cpu ? sim_draw(&fragment->cpu, &graph->rng) : 0;
+	if (fragment->course.factor_count > 0)
+		amount = (uint64_t)((double)(int64_t)amount *
+					    course_factor(walker, &fragment->course) +
+				    0.5);
 	*ret = (struct sim_op){ .kind = SIM_COMPUTE, .amount = amount };
 	return amount > 0;
 }
@@ -257,6 +285,14 @@ static uint64_t item_to_put(const struct graph *graph, const struct walker *walk
 	return graph->groups[walker->group].asks ? ASKED | walker->number : walker->asked;
 }
 
+/* Who does not wait does not hear a call. */
+static uint64_t count_calls(struct graph *graph, const struct graph_fragment *fragment)
+{
+	uint64_t waiting = sim_waiting_for(graph->sim, fragment->object);
+	uint64_t count = fragment->is_for_all ? waiting : graph_draw_count(graph, &fragment->count);
+	return count < waiting ? count : waiting;
+}
+
 /* True: *ret is to be played; false: the operation needs no engine. */
 static bool operate(struct graph *graph, struct walker *walker,
 	const struct graph_fragment *fragment, struct sim_op *ret)
@@ -315,7 +351,9 @@ static bool operate(struct graph *graph, struct walker *walker,
 		return true;
 	}
 	if (is_first)
-		walker->left = graph_draw_count(graph, &fragment->count);
+		walker->left = fragment->is_call || fragment->is_for_all
+				       ? count_calls(graph, fragment)
+				       : graph_draw_count(graph, &fragment->count);
 	return walker->left > 0;
 }
 

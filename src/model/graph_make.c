@@ -213,6 +213,18 @@ static enum sim_op_kind make_kind(const struct graph *graph, const struct model_
 	return kinds[from->op];
 }
 
+static int make_course(struct graph *graph, const struct model_course *from,
+	struct graph_course *to, struct err *err)
+{
+	uint64_t visits = 0;
+	if (from->factor_count == 0)
+		return 0;
+	*to = (struct graph_course){ .factors = from->factors, .factor_count = from->factor_count };
+	int code = evaluate_whole(graph, &from->visits, &visits, err);
+	to->visits = visits > 0 ? (double)visits : 1;
+	return code < 0 ? code : evaluate_whole(graph, &from->threads, &to->threads, err);
+}
+
 static int make_fragment(struct graph *graph, const struct model_fragment *from,
 	struct graph_fragment *to, struct err *err)
 {
@@ -229,6 +241,7 @@ static int make_fragment(struct graph *graph, const struct model_fragment *from,
 		.other = from->op == MODEL_WAIT ? graph->objects[from->other].number : from->other,
 		.has_cpu = from->cpu.kind != MODEL_NO_TIME,
 		.is_plain = from->is_plain,
+		.is_for_all = from->is_for_all,
 		.hands_on = from->hands_on,
 		.is_background = from->is_background,
 		.most = from->takes_all ? UINT64_MAX : 1,
@@ -241,10 +254,13 @@ static int make_fragment(struct graph *graph, const struct model_fragment *from,
 	};
 	if (!is_group && from->object != MODEL_NONE) {
 		to->is_reply = graph->model->objects[from->object].are_replies;
+		to->is_call = graph->model->objects[from->object].are_calls;
 		to->up_to = graph->objects[from->object].up_to;
 		to->share_count = graph->model->objects[from->object].share_count;
 	}
 	int code = make_dist(graph, &from->cpu, &to->cpu, err);
+	if (code == 0)
+		code = make_course(graph, &from->course, &to->course, err);
 	if (code == 0)
 		code = make_dist(graph, &from->time, &to->time, err);
 	if (code == 0)
@@ -291,6 +307,8 @@ static int make_group(struct graph *graph, size_t index, struct err *err)
 		fragment->tally_at = graph_fragment_at(graph->model, index, i);
 		if (fragment->op == MODEL_LOOP)
 			fragment->loop = to->loop_count++;
+		if (fragment->course.threads > 0)
+			fragment->course.index = to->course_count++;
 		to->asks |= fragment->is_reply &&
 			    (fragment->op == MODEL_GET || fragment->op == MODEL_TRY_GET);
 	}

@@ -22,6 +22,15 @@ struct graph_edge {
 	double up_to; /* of a draw in [0, 1): probabilities summed so far */
 };
 
+struct graph_course {
+	const double *factors; /* borrowed from the model */
+	uint32_t factor_count; /* 0: none */
+	double visits;
+	uint64_t threads; /* 0: they go through it together */
+	uint64_t visited; /* so far, if together */
+	uint32_t index; /* else: which of the group's that threads go through apart */
+};
+
 struct graph_fragment {
 	enum model_op op;
 	enum sim_op_kind kind; /* for operations that are one of the engine's */
@@ -32,7 +41,9 @@ struct graph_fragment {
 	uint32_t other; /* mutex, class */
 	bool has_cpu, is_plain, hands_on, is_background;
 	bool is_reply; /* its queue holds replies */
+	bool is_call, is_for_all; /* PUT: only for who waits; for all of them */
 	struct sim_dist cpu, time;
+	struct graph_course course;
 	struct graph_count count;
 	uint64_t most; /* items of a get, at least 1 */
 	bool by_taken; /* a loop: turns of as many as were taken, less so many */
@@ -50,7 +61,7 @@ struct graph_fragment {
 
 struct graph_group {
 	struct graph_fragment *fragments;
-	uint32_t fragment_count, start, loop_count;
+	uint32_t fragment_count, start, loop_count, course_count;
 	uint64_t *cores; /* affinity, bit by bit; NULL: all */
 	uint32_t thread_count; /* at the start */
 	uint32_t started; /* so far */

@@ -40,6 +40,7 @@ enum {
 	MODEL_INSTANCES_MAX = 1000000, /* of a lock */
 	MODEL_NAME_BYTES_MAX = 255,
 	MODEL_QUANTILES_MAX = 4096,
+	MODEL_FACTORS_MAX = 4096, /* of a course */
 	MODEL_COUNT_MAX = 1000000000,
 	MODEL_ITEMS_MAX = 10000000, /* put into a queue at once: they take memory */
 	MODEL_TIME_MAX_S = 10000000, /* 115 days: sums of them fit 64 bits of nanoseconds */
@@ -138,6 +139,7 @@ struct model_object {
 	bool has_writers_first; /* read-write lock */
 	bool lends; /* queue, semaphore, limit: a few items, see sim_set_lending() */
 	bool are_signals; /* queue: what is put are signals, of which it lends any number */
+	bool are_calls; /* queue: what is put while nobody waits for it is lost */
 	bool are_replies; /* queue: what is put goes to who put the item that its putter got last */
 	enum sim_disk_order order; /* of a disk's queue */
 	struct model_value latency; /* disk: until a thread is told that its request is over */
@@ -188,9 +190,22 @@ struct model_edge {
 	struct model_value probability; /* of all edges of a fragment: sum 1 */
 };
 
+/*
+ * How CPU times change in the course of the work, of which each of the equally many first, second, ... visits of a fragment by all threads of its
+ * group has a factor; after `visits` it begins anew.
+ */
+struct model_course {
+	double *factors;
+	uint32_t factor_count; /* 0: they do not change */
+	struct model_value visits; /* of all threads, from the first factor to the last */
+	struct model_value
+		threads; /* each of so many has a piece of it, one behind the other; all zero: they go through it together */
+};
+
 struct model_fragment {
 	const char *name; /* unique in its group: an operation and where, "read page@serve.c:120" */
 	struct model_dist cpu; /* CPU time at speed 1, before the operation */
+	struct model_course course; /* of that */
 	enum model_op op;
 	uint32_t object; /* index of an object; MODEL_SPAWN, MODEL_JOIN: of a group */
 	uint32_t other; /* MODEL_WAIT: index of the mutex; MODEL_IO: of the disk's class */
@@ -206,6 +221,7 @@ struct model_fragment {
 		otherwise; /* where to if the operation was refused: fragment, MODEL_EXIT, _STOP, _NONE */
 	uint32_t body; /* MODEL_LOOP */
 	bool is_plain; /* MODEL_PUT, MODEL_TRY_PUT: items without the thread's request, which it keeps */
+	bool is_for_all; /* of those: as many as threads wait for one, instead of `count` */
 	bool hands_on; /* MODEL_SPAWN: the first of the threads gets the request of who starts them */
 	bool is_background; /* MODEL_IO: all requests at once, and nobody waits (read-ahead, write-back) */
 	uint32_t part; /* index into model->parts: the time from entering to leaving the part is

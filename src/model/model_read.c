@@ -215,6 +215,8 @@ static int read_object(
 	if (code == 0 && kind == MODEL_QUEUE)
 		code = reader_flag(r, map, "signals", &object->are_signals);
 	if (code == 0 && kind == MODEL_QUEUE)
+		code = reader_flag(r, map, "calls", &object->are_calls);
+	if (code == 0 && kind == MODEL_QUEUE)
 		code = reader_flag(r, map, "replies", &object->are_replies);
 	if (code == 0 && kind <= MODEL_RWLOCK)
 		code = read_shares(r, map, object);

@@ -217,9 +217,9 @@ static void write_object(FILE *out, const struct model *model, const struct mode
 	const char *size_word = model_size_word(object->kind);
 	bool has_fields = is_given(&object->size) || is_given(&object->initial) ||
 			  is_given(&object->instances) || object->has_writers_first ||
-			  object->lends || object->are_signals || object->are_replies ||
-			  object->order != SIM_DISK_FIFO || object->class_count ||
-			  object->share_count || object->recorded.is_known;
+			  object->lends || object->are_signals || object->are_calls ||
+			  object->are_replies || object->order != SIM_DISK_FIFO ||
+			  object->class_count || object->share_count || object->recorded.is_known;
 	fputs("  ", out);
 	write_text(out, object->name);
 	fputs(has_fields ? ":\n" : ": {}\n", out);
@@ -242,6 +242,8 @@ static void write_object(FILE *out, const struct model *model, const struct mode
 		fputs("    lends: true\n", out);
 	if (object->are_signals)
 		fputs("    signals: true\n", out);
+	if (object->are_calls)
+		fputs("    calls: true\n", out);
 	if (object->are_replies)
 		fputs("    replies: true\n", out);
 	if (object->has_writers_first)
@@ -410,7 +412,9 @@ static void write_operation(FILE *out, const struct model *model, const struct m
 		if (fragment->is_background)
 			fputs("        background: true\n", out);
 	} else if (fragment->is_plain) {
-		fputs("        plain: true\n", out);
+		fputs(fragment->is_for_all ? "        plain: true\n        times: waiting\n"
+					   : "        plain: true\n",
+			out);
 	} else if (fragment->hands_on) {
 		fputs("        with_request: true\n", out);
 	}
@@ -420,8 +424,23 @@ static void write_operation(FILE *out, const struct model *model, const struct m
 		write_field(out, 8, "up_to", &fragment->up_to, MODEL_NUMBER);
 	if (fragment->by_taken)
 		write_turns(out, fragment);
-	else if (has_times && fragment->op != MODEL_IO)
+	else if (has_times && fragment->op != MODEL_IO && !fragment->is_for_all)
 		write_count(out, 8, "times", &fragment->count);
+}
+
+static void write_course(FILE *out, const struct model_course *course)
+{
+	enum { IN_LINE = 12 };
+	if (course->factor_count == 0)
+		return;
+	fputs("        course:\n          factors: [", out);
+	for (uint32_t i = 0; i < course->factor_count; i++) {
+		const char *gap = i == 0 ? "" : i % IN_LINE == 0 ? ",\n            " : ", ";
+		fprintf(out, "%s%.4g", gap, course->factors[i]);
+	}
+	fputs("]\n", out);
+	write_field(out, 10, "visits", &course->visits, MODEL_NUMBER);
+	write_field(out, 10, "threads", &course->threads, MODEL_NUMBER);
 }
 
 static void write_group(FILE *out, const struct model *model, const struct model_group *group)
@@ -442,6 +461,7 @@ static void write_group(FILE *out, const struct model *model, const struct model
 		write_text(out, fragment->name);
 		fputs(":\n", out);
 		write_dist_field(out, 8, "cpu", &fragment->cpu);
+		write_course(out, &fragment->course);
 		write_operation(out, model, group, fragment);
 		if (fragment->otherwise != MODEL_NONE)
 			write_name_field(out, 8, "else", target_name(group, fragment->otherwise));

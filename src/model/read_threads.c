@@ -214,6 +214,17 @@ static int read_turns(
 	return 0;
 }
 
+/* `times` of a put: a count, or "waiting". */
+static int read_items(
+	const struct reader *r, struct yaml_node *map, struct model_fragment *fragment)
+{
+	const struct yaml_node *node = reader_take(map, "times");
+	if (!node || !node->text || strcmp(node->text, "waiting") != 0)
+		return reader_count(r, map, "times", &fragment->count);
+	fragment->is_for_all = true;
+	return 0;
+}
+
 static int read_operation(const struct reader *r, const struct model_group *group,
 	struct yaml_node *map, struct model_fragment *fragment)
 {
@@ -257,7 +268,9 @@ static int read_operation(const struct reader *r, const struct model_group *grou
 		return read_up_to(r, map, fragment);
 	if (fragment->op == MODEL_PUT || fragment->op == MODEL_TRY_PUT)
 		code = reader_flag(r, map, "plain", &fragment->is_plain);
-	if (code == 0 && (fragment->op == MODEL_POST || fragment->is_plain))
+	if (code == 0 && fragment->is_plain)
+		code = read_items(r, map, fragment);
+	else if (code == 0 && fragment->op == MODEL_POST)
 		code = reader_count(r, map, "times", &fragment->count);
 	if (code < 0 || fragment->op != MODEL_IO)
 		return code;
@@ -268,6 +281,27 @@ static int read_operation(const struct reader *r, const struct model_group *grou
 	return code < 0 ? code : reader_count(r, map, "requests", &fragment->count);
 }
 
+static int read_course(const struct reader *r, struct yaml_node *map, struct model_course *ret)
+{
+	struct yaml_node *course = reader_take(map, "course");
+	size_t count = 0;
+	int code = course ? reader_map(r, course, "a course") : 0;
+	if (!course || code < 0)
+		return code;
+	const struct yaml_node *factors = reader_take(course, "factors");
+	if (!factors)
+		return reader_fail(r, course->line, "a course needs 'factors'");
+	code = reader_list(r, factors, MODEL_NUMBER, &ret->factors, &count);
+	if (code == 0 && count > MODEL_FACTORS_MAX)
+		return reader_fail(r, factors->line, "more than %d factors", MODEL_FACTORS_MAX);
+	ret->factor_count = code == 0 ? (uint32_t)count : 0;
+	if (code == 0)
+		code = reader_value(r, course, "visits", MODEL_NUMBER, &ret->visits);
+	if (code == 0)
+		code = reader_value(r, course, "threads", MODEL_NUMBER, &ret->threads);
+	return code < 0 ? code : reader_finish(r, course, "a course");
+}
+
 static int read_fragment(const struct reader *r, const struct model_group *group,
 	const struct yaml_entry *entry, uint32_t index)
 {
@@ -276,6 +310,8 @@ static int read_fragment(const struct reader *r, const struct model_group *group
 	int code = reader_map(r, map, "a fragment");
 	if (code == 0)
 		code = reader_dist(r, map, "cpu", &fragment->cpu);
+	if (code == 0)
+		code = read_course(r, map, &fragment->course);
 	if (code == 0)
 		code = read_operation(r, group, map, fragment);
 	if (code < 0)

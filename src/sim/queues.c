@@ -84,6 +84,16 @@ static int find(struct sim *sim, const struct sim_thread *thread)
 				 thread->op.object);
 }
 
+uint32_t sim_waiting_for(struct sim *sim, uint32_t queue)
+{
+	uint32_t count = 0;
+	if (queue >= sim->queues.count)
+		return 0;
+	for (uint32_t tid = sim->queues.all[queue].getters.head; tid; count++)
+		tid = thread_of(sim, tid)->next;
+	return count;
+}
+
 int op_put(struct sim *sim, struct sim_thread *thread)
 {
 	int code = find(sim, thread);

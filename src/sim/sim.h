@@ -246,6 +246,9 @@ int sim_set_handover(struct sim *sim, enum sim_object_kind kind, uint32_t object
  */
 int sim_set_spinning(struct sim *sim, enum sim_object_kind kind, uint32_t object, uint64_t spin_ns);
 
+/* How many threads wait for an item of a queue; 0: none, or there is no such queue. */
+uint32_t sim_waiting_for(struct sim *sim, uint32_t queue);
+
 /*
  * When nothing else can happen, who waits for an item of this queue or for this semaphore is lent one (an item with number 0), and
  * who waits for room in the queue gets that of its oldest item: for threads whose ways are drawn, so that what they put is not

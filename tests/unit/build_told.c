@@ -50,13 +50,28 @@ static void wait_ends(struct script *s, uint32_t tid, uint64_t told_ns)
 	op(s, tid, EVENT_RELEASE, WHAT_MUTEX, LOCK, 21);
 }
 
-static uint64_t tell(struct script *s)
+static uint64_t tell_with(struct script *s, uint16_t flags)
 {
 	op(s, TELLER, EVENT_PASS, WHAT_MUTEX, LOCK, 30);
-	op(s, TELLER, EVENT_RELEASE, WHAT_COND, CONDITION, 31);
+	send(s, (struct event){ .tid = TELLER,
+			.kind = EVENT_RELEASE,
+			.what = WHAT_COND,
+			.object = CONDITION,
+			.site = 31,
+			.flags = flags });
 	uint64_t told_ns = s->now_ns;
 	op(s, TELLER, EVENT_RELEASE, WHAT_MUTEX, LOCK, 32);
 	return told_ns;
+}
+
+static uint64_t tell(struct script *s)
+{
+	return tell_with(s, 0);
+}
+
+static uint64_t tell_all(struct script *s)
+{
+	return tell_with(s, EVENT_ALL);
 }
 
 /* Main waits in a section, and is told in one after `turns` that tell nothing. */
@@ -373,9 +388,42 @@ static void a_lock_that_was_not_got_in_time_is_not_held(void **state)
 	assert_true(fabs(fit.simulated_cpu_s / fit.measured_cpu_s - 1) < 0.1);
 }
 
+/* After each turn all who wait are told that there is room; somebody does each sixth time. */
+static void signals_that_mostly_nobody_waits_for_are_calls(void **state)
+{
+	(void)state;
+	struct script s = begin(1);
+	uint32_t random = 1;
+	for (int i = 0; i < 6 * ROUNDS; i++) {
+		bool waits = next(&random) % 6 == 0;
+		for (uint32_t j = next(&random) % 4; j > 0; j--)
+			turn(&s, MAIN, 20);
+		if (waits)
+			wait_begins(&s, MAIN);
+		work(&s, TELLER, 100000);
+		uint64_t told_ns = tell_all(&s);
+		if (waits)
+			wait_ends(&s, MAIN, told_ns);
+	}
+	AUTO(model) struct model *model = finish(&s, 1);
+	const struct model_fragment *wait = fragment_of(model, 0, MODEL_GET);
+	const struct model_fragment *signal = fragment_of(model, 1, MODEL_PUT);
+	assert_non_null(wait);
+	assert_non_null(signal);
+	assert_true(model->objects[wait->object].are_calls);
+	assert_true(signal->is_for_all);
+	assert_int_equal(wait->object, signal->object);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+	/* Who waits does so for a round of the teller's, and not until a draw says that he is told. */
+	assert_true(fit.simulated_s < 1.2 * 6 * ROUNDS * 100e-6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(signals_that_mostly_nobody_waits_for_are_calls),
 		cmocka_unit_test(who_is_told_waits_for_that),
 		cmocka_unit_test(other_waits_sleep),
 		cmocka_unit_test(a_wait_that_is_begun_again_lasts_until_it_is_told),

@@ -52,6 +52,7 @@ static const char *const everything =
 	"queues:\n"
 	"  q: { capacity: 10, initial: 2, refilled_by: b }\n"
 	"  parts: { instances: n, replies: true }\n"
+	"  room: { calls: true }\n"
 	"limits:\n"
 	"  files: { count: 1024 }\n"
 	"disks:\n"
@@ -201,6 +202,23 @@ static void wrong_models_are_refused_with_their_line(void **state)
 		{ "corecast_model: 1\nqueues:\n  q: { instances: 2, initial: 1 }\n",
 			"m.yaml:3:", "several instances" },
 		{ "corecast_model: 1\nqueues:\n  q: { instances: 1.5 }\n", "m.yaml:3:", "whole" },
+		{ "corecast_model: 1\nqueues:\n  q: { instances: 2, calls: true }\n",
+			"m.yaml:3:", "'calls'" },
+		{ "corecast_model: 1\nthreads:\n  w: { fragments: { a: { cpu: 1 us,\n    course: { "
+		  "visits: 2 } } } }\n",
+			"m.yaml:4:", "needs 'factors'" },
+		{ "corecast_model: 1\nthreads:\n  w: { fragments: { a: { cpu: 1 us,\n    course: { "
+		  "factors: [1, -1], visits: 2 } } } }\n",
+			"m.yaml:", "factors of a course are 0" },
+		{ "corecast_model: 1\nthreads:\n  w: { fragments: { a: { cpu: 1 us,\n    course: { "
+		  "factors: [0, 0], visits: 2 } } } }\n",
+			"m.yaml:", "all factors" },
+		{ "corecast_model: 1\nthreads:\n  w: { fragments: { a: { cpu: 1 us,\n    course: { "
+		  "factors: [1, 2] } } } }\n",
+			"m.yaml:", "visits" },
+		{ "corecast_model: 1\nthreads:\n  w: { fragments: { a: { cpu: 1 us,\n    course: { "
+		  "factors: [1, 2], visits: 4, parts: 2 } } } }\n",
+			"m.yaml:4:", "no field 'parts'" },
 		{ WORKER("      a: { loop: a, times: taken + 1 }\n"), "m.yaml:8:", "taken - N" },
 		{ WORKER("      a: { cpu: 1 ms }\n      b: { loop: a, times: 2, together: true "
 			 "}\n"),

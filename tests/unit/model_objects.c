@@ -52,6 +52,47 @@ static void replies_come_to_who_asked(void **state)
 	}
 }
 
+/* Of three calls the first is before anybody waits, the second for one of two, the third for who still waits. */
+static void calls_are_heard_by_who_waits(void **state)
+{
+	(void)state;
+	AUTO(model)
+	struct model *model =
+		parse("corecast_model: 1\n"
+		      "queues: { room: { calls: true } }\n"
+		      "threads:\n"
+		      "  caller: { count: 1, fragments: { early: { put: room, plain: true, times: "
+		      "waiting },\n"
+		      "    pause: { sleep: 2 ms }, one: { put: room, plain: true }, again: { "
+		      "sleep: 2 ms },\n"
+		      "    all: { put: room, plain: true, times: waiting, next: exit } } }\n"
+		      "  w: { count: 2, fragments: { late: { sleep: 1 ms }, wait: { get: room },\n"
+		      "    go on: { cpu: 1 us, next: exit } } }\n");
+	AUTO_FREE double *row = run_with(model, (struct sample_options){ 0 });
+	assert_true(row[graph_fragment_at(model, 1, 2) + GRAPH_COUNT] == 2);
+	assert_true(fabs(row[GRAPH_TIME_S] - 4e-3) < 1e-4);
+}
+
+static void cpu_times_follow_their_course(void **state)
+{
+	(void)state;
+	AUTO(model)
+	struct model *model =
+		parse("corecast_model: 1\n"
+		      "parameters: { n: 2 }\n"
+		      "threads:\n"
+		      "  apart: { count: 2, fragments: { work: { cpu: 1 ms,\n"
+		      "    course: { factors: [1, 1, 1, 3], visits: 8, threads: n } },\n"
+		      "    turns: { loop: work, times: 3, next: exit } } }\n"
+		      "  together: { count: 2, fragments: { step: { cpu: 1 ms,\n"
+		      "    course: { factors: [0, 1, 2], visits: 6 } },\n"
+		      "    rounds: { loop: step, times: 2, next: exit } } }\n");
+	AUTO_FREE double *row = run_with(model, (struct sample_options){ 0 });
+	assert_true(fabs(row[graph_fragment_at(model, 0, 0) + GRAPH_SPENT_S] - 12e-3) < 1e-6);
+	assert_true(fabs(row[graph_fragment_at(model, 1, 0) + GRAPH_SPENT_S] - 6e-3) < 1e-6);
+	assert_true(fabs(row[GRAPH_TIME_S] - 8e-3) < 1e-6); /* of the second piece */
+}
+
 static void loops_locks_and_parts_are_counted(void **state)
 {
 	(void)state;
@@ -335,6 +376,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_barrier_refills_is_dealt_out_again),
 		cmocka_unit_test(replies_come_to_who_asked),
+		cmocka_unit_test(calls_are_heard_by_who_waits),
+		cmocka_unit_test(cpu_times_follow_their_course),
 		cmocka_unit_test(loops_locks_and_parts_are_counted),
 		cmocka_unit_test(what_is_drawn_from_a_deck_adds_up),
 		cmocka_unit_test(turns_that_cannot_be_divided_add_up),
