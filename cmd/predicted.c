@@ -42,6 +42,7 @@ int predicted_prepare(struct predicted *predicted, size_t micro_instructions, st
 	predicted->micro_instructions = micro_instructions;
 	struct event_sink sink = meaning_sink(predicted->meaning);
 	int code = profile_timeline_replay(&predicted->profile, predicted->path, &sink, err);
+	meaning_forget_ends(predicted->meaning);
 	return code < 0 ? code : load(predicted, err);
 }
 

@@ -41,6 +41,7 @@ int whatif_load(struct whatif *whatif, FILE *notes, struct err *err)
 	whatif->run.path = whatif->before.path;
 	struct event_sink sink = meaning_sink(whatif->meaning);
 	code = amended_replay(&whatif->run, &sink, err);
+	meaning_forget_ends(whatif->meaning);
 	if (whatif->recorded_cores == 0)
 		whatif->recorded_cores = whatif->run.quality.cores;
 	if (whatif->recorded_cores > REPLAY_CORES_MAX)

@@ -204,6 +204,8 @@ static int rewrite_part(struct rewrite *r, struct build_step *lock, const struct
 		return 0;
 	if (part->role == MEANING_GETS && meaning_is_vain(r->meaning, lock->section))
 		return 0;
+	if (cond->ends_itself && meaning_is_refused(r->meaning, lock->section))
+		return 0; /* how many there are in all ends the loop */
 	step.object = channel->object;
 	step.count = 1;
 	step.flags = 0;

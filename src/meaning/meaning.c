@@ -371,6 +371,13 @@ void meaning_forget(struct meaning *meaning, uint32_t cond)
 	meaning->need_count = kept;
 }
 
+void meaning_forget_ends(struct meaning *meaning)
+{
+	for (uint32_t i = 0; i < meaning->cond_count; i++)
+		if (meaning->conds[i].kind == MEANING_QUEUE && meaning->conds[i].ends_itself)
+			meaning_forget(meaning, i);
+}
+
 bool meaning_is_exempt(
 	const struct meaning *meaning, uint32_t cond, uint64_t section, uint64_t *ret_given)
 {

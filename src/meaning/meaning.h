@@ -20,6 +20,7 @@
  *		Sections that put once, after all others, may close it instead; or it is closed for
  *		those who get by the last put.
  *		Sections of one type that put several items, or none, put as many as they signal.
+ *		Who gets, finds nothing and signals may close it (tasks that make tasks), until something is put.
  *	latch	a queue of which one section gets many: it waits until all have come
  *	barrier	S and W are the same: the last of n to come wakes the others; of two, now one, now the
  *		other; every section of them waits or wakes
@@ -82,6 +83,7 @@ struct meaning_cond {
 	uint64_t
 		capacity; /* queue: items at which sections that came to put were refused, see meaning_is_refused(); 0: none was */
 	uint32_t participants; /* barrier */
+	bool ends_itself; /* queue: closed by sections that get, find nothing, and signal that; until something is put again */
 	bool is_closed; /* queue: by the sections with MEANING_CLOSES, or */
 	uint64_t closing_put; /* by this one, from 1: nobody waits after the last; 0: not so */
 	bool tells_in_vain; /* those who give tell each time, and wake who waits for more; else only when it is enough */
@@ -174,6 +176,9 @@ bool meaning_is_exempt(
 
 /* Leaves a condition without a meaning from now on: what was found did not work. */
 void meaning_forget(struct meaning *meaning, uint32_t cond);
+
+/* The same for all queues that end themselves: a replay knows who found nothing in the recording, which is not who does so in another order. */
+void meaning_forget_ends(struct meaning *meaning);
 
 /*
  * Sections are numbered from 0 as they begin in the stream (a PASS of a mutex that is not implicit):

@@ -21,6 +21,7 @@ struct hypothesis {
 	bool is_closed;
 	bool must_tell; /* who signals nothing found no room, and puts nothing */
 	bool once; /* who has waited and finds nothing goes on with nothing */
+	bool ends_itself; /* who finds nothing and tells others closes it, until something is put again */
 	bool by_signals; /* each signal is an item; who signals nothing puts nothing */
 	uint64_t capacity; /* of the room, if it is known */
 	int64_t most, left; /* items */
@@ -79,6 +80,12 @@ static int find_first(const struct judge *judge, struct hypothesis *h)
 	return code < 0 ? code : 0;
 }
 
+static bool is_of_mutex(const struct judge *judge, uint32_t type)
+{
+	const struct meaning_cond *cond = &judge->m->conds[judge->cond];
+	return judge->m->types[type].mutex == cond->mutex && judge->m->types[type].pid == cond->pid;
+}
+
 static void mark(uint8_t *bits, const struct meaning_entry *entry, bool marks)
 {
 	if (marks)
@@ -123,6 +130,7 @@ static void play(const struct judge *judge, struct hypothesis *h, bool marks)
 			h->decisions += waiting > 0 && !is_enough && !entry->tells &&
 					items >= (int64_t)h->get_items;
 			h->is_closed |= ++puts == h->closing_put;
+			h->is_closed &= !h->ends_itself;
 			break;
 		case ROLE_CLOSE:
 			h->is_closed = true;
@@ -138,6 +146,7 @@ static void play(const struct judge *judge, struct hypothesis *h, bool marks)
 				mark(judge->m->vain, entry, marks);
 				break;
 			}
+			h->is_closed |= h->ends_itself && !is_enough && entry->has_signalled;
 			h->decisions++;
 			h->explained += is_enough || h->is_closed;
 			if (is_enough || !h->is_closed)
@@ -190,6 +199,32 @@ static int try_signals(const struct judge *judge, struct hypothesis *best)
 	return 0;
 }
 
+/*
+ * A stack of tasks that make tasks, empty at first: who comes back from the last one finds nothing, and tells those who wait that there will be no more. A thread's first
+ * look, at a place of its own, may always have found something: sections of one more type may get.
+ */
+static void try_end(const struct judge *judge, struct hypothesis *best)
+{
+	uint32_t found = UINT32_MAX;
+	for (uint32_t i = 0; i <= judge->m->type_count; i++) {
+		bool is_more = i < judge->m->type_count;
+		struct hypothesis h = { .put_items = 1, .get_items = 1, .ends_itself = true };
+		if (is_more && (judge->roles[i] != ROLE_NONE || !is_of_mutex(judge, i)))
+			continue;
+		if (is_more)
+			judge->roles[i] = ROLE_GET;
+		play(judge, &h, false);
+		if (is_more)
+			judge->roles[i] = ROLE_NONE;
+		if (!(share(&h) > share(best)))
+			continue;
+		*best = h;
+		found = is_more ? i : UINT32_MAX;
+	}
+	if (found != UINT32_MAX)
+		judge->roles[found] = ROLE_GET;
+}
+
 /* Items of one put that what came before the first wait after it says: that wait found none left. 0: nothing does. */
 static int find_batch(const struct judge *judge, uint32_t *ret)
 {
@@ -234,7 +269,11 @@ static int try_counts(const struct judge *judge, struct hypothesis *best)
 		code = find_batch(judge, &batch);
 	if (code == 0 && batch >= 2)
 		code = try_queue(judge, batch, 1, best);
-	return code == 0 && share(best) < MEANING_EXPLAINED ? try_signals(judge, best) : code;
+	if (code == 0 && share(best) < MEANING_EXPLAINED)
+		code = try_signals(judge, best);
+	if (code == 0 && share(best) < MEANING_EXPLAINED)
+		try_end(judge, best);
+	return code;
 }
 
 void judge_set_roles(const struct judge *judge, const struct meaning_use *use)
@@ -277,6 +316,7 @@ static int accept_queue(const struct judge *judge, struct hypothesis *h)
 	cond->put_items = h->put_items;
 	cond->get_items = h->get_items;
 	cond->is_closed = h->is_closed;
+	cond->ends_itself = h->ends_itself;
 	cond->closing_put = h->closing_put;
 	cond->capacity = h->capacity;
 	if (h->by_signals && note_signals(judge, h) < 0)
@@ -507,8 +547,7 @@ int judge_unseen(const struct judge *judge, const struct meaning_use *use)
 	struct hypothesis h = { .put_items = 1, .get_items = 1 };
 	uint64_t way_on = 0;
 	for (uint32_t i = 0; i < m->type_count; i++)
-		if (judge->roles[i] == ROLE_NONE && m->types[i].mutex == cond->mutex &&
-			m->types[i].pid == cond->pid)
+		if (judge->roles[i] == ROLE_NONE && is_of_mutex(judge, i))
 			judge->roles[i] = ROLE_GET;
 	int code = judge_closed_unseen(judge, use);
 	if (code != 0)
