@@ -85,17 +85,18 @@ static void fix_small(const struct emitter *e, const struct build_state *state,
 }
 
 static int set_course(
-	const struct emitter *e, const struct build_state *state, struct model_course *ret)
+	const struct emitter *e, const struct build_state *state, struct model_fragment *fragment)
 {
+	struct model_course *ret = &fragment->course;
 	if (state->factor_count == 0)
 		return 0;
+	fragment->visits.value = (double)state->visits;
 	ret->factors = model_alloc(e->model, state->factor_count, sizeof *ret->factors);
 	if (!ret->factors)
 		return -ENOMEM;
 	ret->factor_count = state->factor_count;
 	for (uint32_t i = 0; i < ret->factor_count; i++)
 		ret->factors[i] = state->factors[i];
-	ret->visits.value = (double)state->visits;
 	return state->are_pieces ? build_formula(e->model, &ret->threads, "%s", emit_pool_size(e))
 				 : 0;
 }
@@ -115,8 +116,10 @@ static int fill_times(struct emitter *e, const struct build_state *state, uint32
 	fix_small(e, state, values, &fragment->cpu);
 	if (code == 0)
 		code = build_share(e->build, &e->work, e->index, state, &fragment->cpu);
+	if (e->is_batch && fragment->cpu.kind == MODEL_QUANTILES)
+		fragment->visits.value = (double)state->visits;
 	if (code == 0 && fragment->cpu.kind != MODEL_NO_TIME)
-		code = set_course(e, state, &fragment->course);
+		code = set_course(e, state, fragment);
 	if (code < 0 || fragment->op != MODEL_SLEEP)
 		return code;
 	for (size_t i = 0; i < state->visits; i++)

@@ -207,7 +207,7 @@ static int check_course(const struct check *c, const struct model_fragment *f)
 	const struct model_course *course = &f->course;
 	double most = 0;
 	if (course->factor_count == 0)
-		return 0;
+		return check_whole(c, f->line, "visits", &f->visits, 0, MODEL_COUNT_MAX);
 	for (uint32_t i = 0; i < course->factor_count; i++) {
 		if (!(course->factors[i] >= 0 && course->factors[i] <= FACTOR_MAX))
 			return check_fail(
@@ -216,8 +216,8 @@ static int check_course(const struct check *c, const struct model_fragment *f)
 	}
 	if (!(most > 0))
 		return check_fail(c, f->line, "all factors of a course are 0");
-	int code = check_whole(
-		c, f->line, "the visits of a course", &course->visits, 1, MODEL_COUNT_MAX);
+	int code =
+		check_whole(c, f->line, "of a course the 'visits'", &f->visits, 1, MODEL_COUNT_MAX);
 	return code < 0 ? code
 			: check_whole(c, f->line, "the threads of a course", &course->threads, 0,
 				  MODEL_THREADS_MAX);

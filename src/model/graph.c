@@ -140,7 +140,7 @@ static bool compute(struct graph *graph, struct walker *walker, struct graph_fra
 {
 	walker->phase = PHASE_OPERATE;
 	walker->left = 0;
-	uint64_t amount = fragment->has_cpu ? sim_draw(&fragment->cpu, &graph->rng) : 0;
+	uint64_t amount = fragment->has_cpu ? graph_draw_cpu(graph, fragment) : 0;
 	if (fragment->course.factor_count > 0)
 		amount = (uint64_t)((double)(int64_t)amount *
 					    course_factor(walker, &fragment->course) +

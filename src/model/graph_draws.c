@@ -31,6 +31,15 @@ uint64_t graph_draw_count(struct graph *graph, const struct graph_count *count)
 	return count->entries[i].count;
 }
 
+uint64_t graph_draw_cpu(struct graph *graph, const struct graph_fragment *fragment)
+{
+	if (!fragment->cpu_deck)
+		return sim_draw(&fragment->cpu, &graph->rng);
+	uint32_t part = deck_draw(fragment->cpu_deck, &graph->rng);
+	return sim_quantile(
+		&fragment->cpu, (part + rng_uniform(&graph->rng)) / fragment->cpu_parts);
+}
+
 uint32_t graph_draw_edge(struct graph *graph, const struct graph_fragment *fragment)
 {
 	if (fragment->edge_count == 0)

@@ -213,16 +213,35 @@ static enum sim_op_kind make_kind(const struct graph *graph, const struct model_
 	return kinds[from->op];
 }
 
-static int make_course(struct graph *graph, const struct model_course *from,
-	struct graph_course *to, struct err *err)
+/* Parts of a distribution of which each comes equally often. */
+static int make_cpu_deck(struct graph *graph, uint64_t visits, struct graph_fragment *to)
+{
+	enum { PARTS_MAX = 1024 };
+	uint32_t parts = visits < PARTS_MAX ? (uint32_t)visits : PARTS_MAX;
+	if (parts < 2 || to->cpu.kind != SIM_EMPIRICAL)
+		return 0;
+	AUTO_FREE double *shares = calloc(parts, sizeof *shares);
+	if (!shares)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < parts; i++)
+		shares[i] = 1.0 / parts;
+	to->cpu_parts = parts;
+	return deck_new(graph->memory, shares, parts, parts, MODEL_NONE, &to->cpu_deck);
+}
+
+static int make_visits(struct graph *graph, const struct model_fragment *from,
+	struct graph_fragment *to, struct err *err)
 {
 	uint64_t visits = 0;
-	if (from->factor_count == 0)
-		return 0;
-	*to = (struct graph_course){ .factors = from->factors, .factor_count = from->factor_count };
 	int code = evaluate_whole(graph, &from->visits, &visits, err);
-	to->visits = visits > 0 ? (double)visits : 1;
-	return code < 0 ? code : evaluate_whole(graph, &from->threads, &to->threads, err);
+	if (code == 0 && make_cpu_deck(graph, visits, to) < 0)
+		return out_of_memory(err);
+	if (code < 0 || from->course.factor_count == 0)
+		return code;
+	to->course = (struct graph_course){ .factors = from->course.factors,
+		.factor_count = from->course.factor_count,
+		.visits = visits > 0 ? (double)visits : 1 };
+	return evaluate_whole(graph, &from->course.threads, &to->course.threads, err);
 }
 
 static int make_fragment(struct graph *graph, const struct model_fragment *from,
@@ -260,7 +279,7 @@ static int make_fragment(struct graph *graph, const struct model_fragment *from,
 	}
 	int code = make_dist(graph, &from->cpu, &to->cpu, err);
 	if (code == 0)
-		code = make_course(graph, &from->course, &to->course, err);
+		code = make_visits(graph, from, to, err);
 	if (code == 0)
 		code = make_dist(graph, &from->time, &to->time, err);
 	if (code == 0)

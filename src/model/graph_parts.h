@@ -44,6 +44,8 @@ struct graph_fragment {
 	bool is_call, is_for_all; /* PUT: only for who waits; for all of them */
 	struct sim_dist cpu, time;
 	struct graph_course course;
+	struct deck *cpu_deck; /* of so many equal parts of cpu; NULL: draws are independent */
+	uint32_t cpu_parts;
 	struct graph_count count;
 	uint64_t most; /* items of a get, at least 1 */
 	bool by_taken; /* a loop: turns of as many as were taken, less so many */
@@ -125,6 +127,8 @@ void held_release(struct held_locks *held);
 /* Of graph_draws.c: how often; where to; how many turns the n-th loop of each thread has, which whoever comes to it first draws for all. */
 uint64_t graph_draw_count(struct graph *graph, const struct graph_count *count);
 uint32_t graph_draw_edge(struct graph *graph, const struct graph_fragment *fragment);
+/* CPU time of a visit, but for the factor of its course. */
+uint64_t graph_draw_cpu(struct graph *graph, const struct graph_fragment *fragment);
 uint64_t graph_draw_together(struct graph *graph, struct graph_fragment *fragment, uint64_t n);
 
 static inline double graph_seconds(uint64_t ns)

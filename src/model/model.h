@@ -191,13 +191,12 @@ struct model_edge {
 };
 
 /*
- * How CPU times change in the course of the work, of which each of the equally many first, second, ... visits of a fragment by all threads of its
- * group has a factor; after `visits` it begins anew.
+ * How CPU times change in the course of the work, of which each of the equally many first, second, ... of a fragment's `visits` has a factor; after
+ * them it begins anew.
  */
 struct model_course {
 	double *factors;
 	uint32_t factor_count; /* 0: they do not change */
-	struct model_value visits; /* of all threads, from the first factor to the last */
 	struct model_value
 		threads; /* each of so many has a piece of it, one behind the other; all zero: they go through it together */
 };
@@ -205,7 +204,9 @@ struct model_course {
 struct model_fragment {
 	const char *name; /* unique in its group: an operation and where, "read page@serve.c:120" */
 	struct model_dist cpu; /* CPU time at speed 1, before the operation */
-	struct model_course course; /* of that */
+	struct model_value
+		visits; /* by all threads of the group, in which each part of the distribution of CPU times comes equally often; 0: each draw is independent */
+	struct model_course course; /* of the CPU times */
 	enum model_op op;
 	uint32_t object; /* index of an object; MODEL_SPAWN, MODEL_JOIN: of a group */
 	uint32_t other; /* MODEL_WAIT: index of the mutex; MODEL_IO: of the disk's class */

@@ -439,7 +439,6 @@ static void write_course(FILE *out, const struct model_course *course)
 		fprintf(out, "%s%.4g", gap, course->factors[i]);
 	}
 	fputs("]\n", out);
-	write_field(out, 10, "visits", &course->visits, MODEL_NUMBER);
 	write_field(out, 10, "threads", &course->threads, MODEL_NUMBER);
 }
 
@@ -461,6 +460,7 @@ static void write_group(FILE *out, const struct model *model, const struct model
 		write_text(out, fragment->name);
 		fputs(":\n", out);
 		write_dist_field(out, 8, "cpu", &fragment->cpu);
+		write_field(out, 8, "visits", &fragment->visits, MODEL_NUMBER);
 		write_course(out, &fragment->course);
 		write_operation(out, model, group, fragment);
 		if (fragment->otherwise != MODEL_NONE)

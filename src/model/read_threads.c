@@ -296,8 +296,6 @@ static int read_course(const struct reader *r, struct yaml_node *map, struct mod
 		return reader_fail(r, factors->line, "more than %d factors", MODEL_FACTORS_MAX);
 	ret->factor_count = code == 0 ? (uint32_t)count : 0;
 	if (code == 0)
-		code = reader_value(r, course, "visits", MODEL_NUMBER, &ret->visits);
-	if (code == 0)
 		code = reader_value(r, course, "threads", MODEL_NUMBER, &ret->threads);
 	return code < 0 ? code : reader_finish(r, course, "a course");
 }
@@ -310,6 +308,8 @@ static int read_fragment(const struct reader *r, const struct model_group *group
 	int code = reader_map(r, map, "a fragment");
 	if (code == 0)
 		code = reader_dist(r, map, "cpu", &fragment->cpu);
+	if (code == 0)
+		code = reader_value(r, map, "visits", MODEL_NUMBER, &fragment->visits);
 	if (code == 0)
 		code = read_course(r, map, &fragment->course);
 	if (code == 0)

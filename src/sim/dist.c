@@ -38,6 +38,16 @@ double dist_log(double x)
 	return n * ln2_high + (n * ln2_low + tail + 2 * s);
 }
 
+/* 0 <= at < 1 */
+static double empirical_at(const struct sim_dist *dist, double at)
+{
+	at *= (double)(dist->value_count - 1);
+	uint32_t i = (uint32_t)at;
+	if (i + 1 >= dist->value_count)
+		return dist->values[dist->value_count - 1];
+	return dist->values[i] + (at - (double)i) * (dist->values[i + 1] - dist->values[i]);
+}
+
 static double draw(const struct sim_dist *dist, struct rng *rng)
 {
 	switch (dist->kind) {
@@ -47,13 +57,8 @@ static double draw(const struct sim_dist *dist, struct rng *rng)
 		return dist->a + (dist->b - dist->a) * rng_uniform(rng);
 	case SIM_EXPONENTIAL:
 		return dist->a * dist_exponential(rng);
-	case SIM_EMPIRICAL: {
-		double at = rng_uniform(rng) * (double)(dist->value_count - 1);
-		uint32_t i = (uint32_t)at;
-		if (i + 1 >= dist->value_count)
-			return dist->values[dist->value_count - 1];
-		return dist->values[i] + (at - (double)i) * (dist->values[i + 1] - dist->values[i]);
-	}
+	case SIM_EMPIRICAL:
+		return empirical_at(dist, rng_uniform(rng));
 	case SIM_ERLANG: {
 		double sum = 0;
 		for (uint32_t i = 0; i < (uint32_t)dist->b; i++)
@@ -64,10 +69,20 @@ static double draw(const struct sim_dist *dist, struct rng *rng)
 	return 0;
 }
 
+static uint64_t whole_ns(double value)
+{
+	value += 0.5;
+	return value < DRAW_MAX ? (uint64_t)(int64_t)value : (uint64_t)DRAW_MAX;
+}
+
 uint64_t sim_draw(const struct sim_dist *dist, struct rng *rng)
 {
-	double value = draw(dist, rng) + 0.5;
-	return value < DRAW_MAX ? (uint64_t)(int64_t)value : (uint64_t)DRAW_MAX;
+	return whole_ns(draw(dist, rng));
+}
+
+uint64_t sim_quantile(const struct sim_dist *dist, double at)
+{
+	return whole_ns(empirical_at(dist, at));
 }
 
 static bool is_time(double value)

@@ -296,6 +296,9 @@ struct rng *sim_rng(struct sim *sim);
 /* One value of a distribution: ns of work, sleep or service. */
 uint64_t sim_draw(const struct sim_dist *dist, struct rng *rng);
 
+/* Of an empirical distribution, the time that the share `at` (0 to 1) of draws is below. */
+uint64_t sim_quantile(const struct sim_dist *dist, double at);
+
 /*
  * Plays until all threads have exited, SIM_STOP, stop_ns, or until sources have run dry and nothing is
  * left to do; then it finishes the sink. 0; -EDEADLK (err says who waits for whom), -EPERM, -EINVAL (an

@@ -204,20 +204,20 @@ static void wrong_models_are_refused_with_their_line(void **state)
 		{ "corecast_model: 1\nqueues:\n  q: { instances: 1.5 }\n", "m.yaml:3:", "whole" },
 		{ "corecast_model: 1\nqueues:\n  q: { instances: 2, calls: true }\n",
 			"m.yaml:3:", "'calls'" },
-		{ "corecast_model: 1\nthreads:\n  w: { fragments: { a: { cpu: 1 us,\n    course: { "
-		  "visits: 2 } } } }\n",
+		{ "corecast_model: 1\nthreads:\n  w: { fragments: { a: { cpu: 1 us,\n    visits: "
+		  "2, course: {} } } }\n",
 			"m.yaml:4:", "needs 'factors'" },
-		{ "corecast_model: 1\nthreads:\n  w: { fragments: { a: { cpu: 1 us,\n    course: { "
-		  "factors: [1, -1], visits: 2 } } } }\n",
+		{ "corecast_model: 1\nthreads:\n  w: { fragments: { a: { cpu: 1 us,\n    visits: "
+		  "2, course: { factors: [1, -1] } } } }\n",
 			"m.yaml:", "factors of a course are 0" },
-		{ "corecast_model: 1\nthreads:\n  w: { fragments: { a: { cpu: 1 us,\n    course: { "
-		  "factors: [0, 0], visits: 2 } } } }\n",
+		{ "corecast_model: 1\nthreads:\n  w: { fragments: { a: { cpu: 1 us,\n    visits: "
+		  "2, course: { factors: [0, 0] } } } }\n",
 			"m.yaml:", "all factors" },
 		{ "corecast_model: 1\nthreads:\n  w: { fragments: { a: { cpu: 1 us,\n    course: { "
 		  "factors: [1, 2] } } } }\n",
 			"m.yaml:", "visits" },
-		{ "corecast_model: 1\nthreads:\n  w: { fragments: { a: { cpu: 1 us,\n    course: { "
-		  "factors: [1, 2], visits: 4, parts: 2 } } } }\n",
+		{ "corecast_model: 1\nthreads:\n  w: { fragments: { a: { cpu: 1 us,\n    visits: "
+		  "4, course: { factors: [1, 2], parts: 2 } } } }\n",
 			"m.yaml:4:", "no field 'parts'" },
 		{ WORKER("      a: { loop: a, times: taken + 1 }\n"), "m.yaml:8:", "taken - N" },
 		{ WORKER("      a: { cpu: 1 ms }\n      b: { loop: a, times: 2, together: true "

@@ -82,10 +82,10 @@ static void cpu_times_follow_their_course(void **state)
 		      "parameters: { n: 2 }\n"
 		      "threads:\n"
 		      "  apart: { count: 2, fragments: { work: { cpu: 1 ms,\n"
-		      "    course: { factors: [1, 1, 1, 3], visits: 8, threads: n } },\n"
+		      "    visits: 8, course: { factors: [1, 1, 1, 3], threads: n } },\n"
 		      "    turns: { loop: work, times: 3, next: exit } } }\n"
 		      "  together: { count: 2, fragments: { step: { cpu: 1 ms,\n"
-		      "    course: { factors: [0, 1, 2], visits: 6 } },\n"
+		      "    visits: 6, course: { factors: [0, 1, 2] } },\n"
 		      "    rounds: { loop: step, times: 2, next: exit } } }\n");
 	AUTO_FREE double *row = run_with(model, (struct sample_options){ 0 });
 	assert_true(fabs(row[graph_fragment_at(model, 0, 0) + GRAPH_SPENT_S] - 12e-3) < 1e-6);
