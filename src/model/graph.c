@@ -6,49 +6,15 @@
  *	                                       `--> the next fragment's ENTER
  *
  * The engine is asked to play something in CPU and OPERATE; everything else takes no time and is passed in
- * one call of next(). A request that a thread began itself is told from those of sources by a bit, and
- * carries the time of its begin. An item without a request may say who asked for what it stands for.
+ * one call of next().
  */
 #include "base/mem.h"
 #include "model/graph_parts.h"
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
-#define OWN_REQUEST (UINT64_C(1) << 63)
-#define ASKED (UINT64_C(1) << 62) /* by the thread of that number in its group */
-
-enum {
-	NO_REQUEST = 0, /* sources count from 1 */
-	STEPS_MAX = 1000000, /* in one instant of one thread: fragments whose draws were all 0 */
-};
-
-enum phase { PHASE_ENTER, PHASE_CPU, PHASE_OPERATE, PHASE_RESULT };
-
-struct walker {
-	uint32_t group, fragment;
-	uint32_t number; /* in its group, in the order of their starts */
-	enum phase phase;
-	uint32_t part;
-	uint64_t left; /* repetitions of the operation still to come */
-	uint64_t taken; /* items, by its last get */
-	uint64_t request; /* that it is busy with */
-	uint64_t unasked; /* replies of its to nobody's asking */
-	uint64_t asked; /* who asked for what it got last: ASKED and a number; 0: nobody said */
-	uint64_t *others; /* that came with it in one get, in that order */
-	size_t other_first, other_count, other_capacity;
-	uint64_t since_ns, part_since_ns; /* of the fragment, of the part */
-	uint64_t *
-		loops; /* passes still to come, of each loop of the group; then how often each has begun */
-	uint64_t *courses; /* visits, of each course of the group that threads go through apart */
-	struct held_locks held;
-	struct spawned {
-		uint32_t group, tid;
-	} * spawned;
-	size_t spawned_count, spawned_capacity;
-	bool is_ready; /* it has been set up */
-};
+enum { STEPS_MAX = 1000000 }; /* in one instant of one thread: fragments whose draws were all 0 */
 
 /* A thread. */
 
@@ -118,33 +84,13 @@ static void enter(struct graph *graph, struct walker *walker)
 	walker->phase = PHASE_CPU;
 }
 
-/* The factor of CPU time that it is the turn of. */
-static double course_factor(const struct walker *walker, struct graph_course *course)
-{
-	double at;
-	if (course->threads == 0) {
-		at = (double)(int64_t)course->visited++ / course->visits;
-	} else {
-		double threads = (double)course->threads;
-		double own = (double)(int64_t)walker->courses[course->index]++;
-		at = (walker->number % course->threads) / threads + own / course->visits;
-	}
-	at -= floor(at);
-	uint32_t index = (uint32_t)(at * course->factor_count);
-	return course->factors[index < course->factor_count ? index : course->factor_count - 1];
-}
-
 /* True: there is CPU time to play. */
 static bool compute(struct graph *graph, struct walker *walker, struct graph_fragment *fragment,
 	struct sim_op *ret)
 {
 	walker->phase = PHASE_OPERATE;
 	walker->left = 0;
-	uint64_t amount = fragment->has_cpu ? graph_draw_cpu(graph, fragment) : 0;
-	if (fragment->course.factor_count > 0)
-		amount = (uint64_t)((double)(int64_t)amount *
-					    course_factor(walker, &fragment->course) +
-				    0.5);
+	uint64_t amount = fragment->has_cpu ? graph_draw_cpu(graph, walker, fragment) : 0;
 	*ret = (struct sim_op){ .kind = SIM_COMPUTE, .amount = amount };
 	return amount > 0;
 }
@@ -170,65 +116,6 @@ static void loop(struct graph *graph, struct walker *walker, struct graph_fragme
 	go(graph, walker, *left > 0 ? fragment->body : graph_draw_edge(graph, fragment));
 }
 
-/* True: *ret is to be played. A request that the thread has counts from now on. */
-static bool begin_request(struct graph *graph, struct walker *walker, struct sim_op *ret)
-{
-	if (walker->request != NO_REQUEST && !(walker->request & OWN_REQUEST)) {
-		uint64_t *begin_ns;
-		int code = map_add(&graph->restarts, walker->request, 0, 0, &begin_ns);
-		if (code < 0)
-			graph->failure = code;
-		else
-			*begin_ns = sim_now(graph->sim);
-		return false;
-	}
-	walker->request = OWN_REQUEST | sim_now(graph->sim);
-	graph->begun++;
-	ret->item = walker->request;
-	return true;
-}
-
-/* It is done with a request, and goes on to the next that it took with it. */
-static void leave_request(struct walker *walker)
-{
-	bool has_more = walker->other_first < walker->other_count;
-	walker->request = has_more ? walker->others[walker->other_first++] : (uint64_t)NO_REQUEST;
-}
-
-/* What a get brought: behind what the thread still has of the one before, which it ends or hands on first. */
-static int take_request(struct graph *graph, struct walker *walker, bool is_first, uint64_t request)
-{
-	graph->piled_up += is_first && walker->request != NO_REQUEST;
-	if (walker->request & OWN_REQUEST)
-		walker->request = NO_REQUEST; /* of its own it has one at a time */
-	if (walker->request == NO_REQUEST) {
-		walker->request = request;
-		return 0;
-	}
-	if (walker->other_first > 0 && 2 * walker->other_first >= walker->other_count) {
-		walker->other_count -= walker->other_first;
-		memmove(walker->others, walker->others + walker->other_first,
-			walker->other_count * sizeof *walker->others);
-		walker->other_first = 0;
-	}
-	if (mem_grow(&walker->others, &walker->other_capacity, walker->other_count + 1,
-		    sizeof *walker->others) < 0)
-		return -ENOMEM;
-	walker->others[walker->other_count++] = request;
-	return 0;
-}
-
-static void end_request(struct graph *graph, struct walker *walker, int status, struct sim_op *ret)
-{
-	ret->item = walker->request;
-	ret->amount = (uint64_t)status;
-	if (walker->request & OWN_REQUEST) {
-		uint64_t begin_ns = walker->request & ~OWN_REQUEST;
-		graph_count_end(graph, graph_seconds(sim_now(graph->sim) - begin_ns), status);
-	}
-	leave_request(walker);
-}
-
 /* The last of the threads of that group that this one has spawned and not joined. False: none. */
 static bool join(struct walker *walker, uint32_t group, struct sim_op *ret)
 {
@@ -239,13 +126,6 @@ static bool join(struct walker *walker, uint32_t group, struct sim_op *ret)
 			return true;
 		}
 	return false;
-}
-
-/* A reply is for who asked; where nobody did, as who is given work before it has asked for any, each instance gets one in turn. */
-static uint32_t reply_instance(struct walker *walker, const struct graph_fragment *fragment)
-{
-	uint64_t number = walker->asked ? walker->asked & ~ASKED : walker->unasked++;
-	return fragment->object + (uint32_t)(number % fragment->instances);
 }
 
 /* Which instance of a lock or a queue an operation is about; MODEL_NONE: the thread does without. */
@@ -265,32 +145,13 @@ static int choose_instance(struct graph *graph, struct walker *walker,
 	case MODEL_PUT:
 	case MODEL_TRY_PUT:
 		op->object = fragment->is_reply
-				     ? reply_instance(walker, fragment)
+				     ? items_reply_to(walker, fragment)
 				     : fragment->object + (uint32_t)rng_below(
 								  &graph->rng, fragment->instances);
 		return 0;
 	default:
 		return held_draw(&walker->held, &graph->rng, fragment, &op->object);
 	}
-}
-
-/* The thread's request; else who asks: the thread itself, if it will wait for the reply, or for whom it works. */
-static uint64_t item_to_put(const struct graph *graph, const struct walker *walker,
-	const struct graph_fragment *fragment)
-{
-	if (!fragment->is_plain && walker->request != NO_REQUEST)
-		return walker->request;
-	if (!graph->has_replies || fragment->is_reply)
-		return NO_REQUEST;
-	return graph->groups[walker->group].asks ? ASKED | walker->number : walker->asked;
-}
-
-/* Who does not wait does not hear a call. */
-static uint64_t count_calls(struct graph *graph, const struct graph_fragment *fragment)
-{
-	uint64_t waiting = sim_waiting_for(graph->sim, fragment->object);
-	uint64_t count = fragment->is_for_all ? waiting : graph_draw_count(graph, &fragment->count);
-	return count < waiting ? count : waiting;
 }
 
 /* True: *ret is to be played; false: the operation needs no engine. */
@@ -319,7 +180,7 @@ static bool operate(struct graph *graph, struct walker *walker,
 		return true;
 	case MODEL_PUT:
 	case MODEL_TRY_PUT:
-		ret->item = item_to_put(graph, walker, fragment);
+		ret->item = items_to_put(graph, walker, fragment);
 		break;
 	case MODEL_IO:
 		ret->class = fragment->other;
@@ -340,19 +201,19 @@ static bool operate(struct graph *graph, struct walker *walker,
 			ret->amount = 1;
 		return true;
 	case MODEL_BEGIN:
-		return begin_request(graph, walker, ret);
+		return items_begin(graph, walker, ret);
 	case MODEL_END:
 	case MODEL_FAIL:
 		if (walker->request == NO_REQUEST)
 			return false;
-		end_request(graph, walker, fragment->op == MODEL_FAIL, ret);
+		items_end(graph, walker, fragment->op == MODEL_FAIL, ret);
 		return true;
 	default:
 		return true;
 	}
 	if (is_first)
 		walker->left = fragment->is_call || fragment->is_for_all
-				       ? count_calls(graph, fragment)
+				       ? items_called(graph, fragment)
 				       : graph_draw_count(graph, &fragment->count);
 	return walker->left > 0;
 }
@@ -363,35 +224,6 @@ static int keep_spawned(struct walker *walker, uint32_t group, uint32_t tid)
 		    sizeof *walker->spawned) < 0)
 		return -ENOMEM;
 	walker->spawned[walker->spawned_count++] = (struct spawned){ group, tid };
-	return 0;
-}
-
-/* The request goes to the thread that was started, which may have begun already. */
-static int hand_on(struct graph *graph, struct walker *walker, uint32_t tid)
-{
-	uint64_t request = walker->request, *slot;
-	leave_request(walker);
-	if (request == NO_REQUEST)
-		return 0;
-	if (tid <= graph->walker_count && graph->walkers[tid - 1].is_ready) {
-		graph->walkers[tid - 1].request = request;
-		return 0;
-	}
-	int code = map_add(&graph->handed_on, tid, 0, request, &slot);
-	return code < 0 ? code : 0;
-}
-
-/* What an item stands for: a request, or that somebody asked. */
-static int take_item(struct graph *graph, struct walker *walker,
-	const struct graph_fragment *fragment, uint64_t item)
-{
-	if (item == NO_REQUEST)
-		return 0;
-	if (item & OWN_REQUEST || !(item & ASKED))
-		return take_request(
-			graph, walker, fragment->op == MODEL_TRY_GET || walker->taken == 0, item);
-	if (!fragment->is_reply)
-		walker->asked = item;
 	return 0;
 }
 
@@ -413,15 +245,15 @@ static int take_result(struct graph *graph, struct walker *walker,
 		return 0;
 	}
 	if (fragment->op == MODEL_GET || fragment->op == MODEL_TRY_GET)
-		code = take_item(graph, walker, fragment, last->item);
+		code = items_take(graph, walker, fragment, last->item);
 	if (fragment->op == MODEL_GET)
 		walker->left = ++walker->taken < fragment->most ? 2 : 0;
 	if (code == 0 && fragment->op == MODEL_SPAWN && walker->left > 0)
 		code = keep_spawned(walker, fragment->object, (uint32_t)last->item);
 	if (code == 0 && fragment->hands_on)
-		code = hand_on(graph, walker, (uint32_t)last->item);
+		code = items_hand_on(graph, walker, (uint32_t)last->item);
 	if ((fragment->op == MODEL_PUT || fragment->op == MODEL_TRY_PUT) && !fragment->is_plain)
-		leave_request(walker);
+		items_leave(walker);
 	if (fragment->op == MODEL_JOIN && walker->left > 0)
 		walker->phase = PHASE_OPERATE;
 	else if (walker->left > 1) {
@@ -439,14 +271,6 @@ static int does_not_advance(const struct graph *graph, const struct walker *walk
 	return err_set(err, -EINVAL, "%s:%u: '%s' of '%s' goes round and round without taking time",
 		graph->model->file ? graph->model->file : "model", fragment->line, fragment->name,
 		group->name);
-}
-
-/* Requests that are taken, and that nobody ever ends: the run would have no end. */
-static bool ends_no_request(const struct graph *graph)
-{
-	enum { PILED_UP_MAX = 1000 };
-	return graph->piled_up >= PILED_UP_MAX &&
-	       graph->tally[GRAPH_SERVED] + graph->tally[GRAPH_FAILED] == 0;
 }
 
 static bool does_without(const struct graph_fragment *fragment, const struct sim_op *op)
@@ -525,7 +349,7 @@ static int next(void *context, struct sim *sim, uint32_t tid, const struct sim_r
 	graph_pass_marks(graph);
 	if (graph->failure)
 		return err_set(err, graph->failure, "out of memory");
-	if (ends_no_request(graph))
+	if (items_pile_up(graph))
 		return err_set(err, -EINVAL,
 			"threads take one request after the other and none of them ends: the model "
 			"does not say how requests come to who answers them");

@@ -4,6 +4,7 @@
 #include "model/graph_parts.h"
 
 #include <errno.h>
+#include <math.h>
 
 /* So many times one more that all draws together are as many as they should be. */
 static uint64_t pay_fraction(const struct graph_count *count)
@@ -31,13 +32,38 @@ uint64_t graph_draw_count(struct graph *graph, const struct graph_count *count)
 	return count->entries[i].count;
 }
 
-uint64_t graph_draw_cpu(struct graph *graph, const struct graph_fragment *fragment)
+/* The factor of CPU time that it is the turn of. */
+static double course_factor(const struct walker *walker, struct graph_course *course)
+{
+	double at;
+	if (course->threads == 0) {
+		at = (double)(int64_t)course->visited++ / course->visits;
+	} else {
+		double threads = (double)course->threads;
+		double own = (double)(int64_t)walker->courses[course->index]++;
+		at = (walker->number % course->threads) / threads + own / course->visits;
+	}
+	at -= floor(at);
+	uint32_t index = (uint32_t)(at * course->factor_count);
+	return course->factors[index < course->factor_count ? index : course->factor_count - 1];
+}
+
+static uint64_t draw_cpu(struct graph *graph, const struct graph_fragment *fragment)
 {
 	if (!fragment->cpu_deck)
 		return sim_draw(&fragment->cpu, &graph->rng);
 	uint32_t part = deck_draw(fragment->cpu_deck, &graph->rng);
 	return sim_quantile(
 		&fragment->cpu, (part + rng_uniform(&graph->rng)) / fragment->cpu_parts);
+}
+
+uint64_t graph_draw_cpu(
+	struct graph *graph, const struct walker *walker, struct graph_fragment *fragment)
+{
+	uint64_t ns = draw_cpu(graph, fragment);
+	if (fragment->course.factor_count == 0)
+		return ns;
+	return (uint64_t)((double)(int64_t)ns * course_factor(walker, &fragment->course) + 0.5);
 }
 
 uint32_t graph_draw_edge(struct graph *graph, const struct graph_fragment *fragment)

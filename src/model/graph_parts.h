@@ -117,6 +117,35 @@ struct held_locks {
 	size_t count, capacity;
 };
 
+enum { NO_REQUEST = 0 }; /* sources count from 1 */
+
+/* A thread. */
+enum phase { PHASE_ENTER, PHASE_CPU, PHASE_OPERATE, PHASE_RESULT };
+
+struct walker {
+	uint32_t group, fragment;
+	uint32_t number; /* in its group, in the order of their starts */
+	enum phase phase;
+	uint32_t part;
+	uint64_t left; /* repetitions of the operation still to come */
+	uint64_t taken; /* items, by its last get */
+	uint64_t request; /* that it is busy with */
+	uint64_t unasked; /* replies of its to nobody's asking */
+	uint64_t asked; /* who asked for what it got last: ASKED and a number; 0: nobody said */
+	uint64_t *others; /* that came with it in one get, in that order */
+	size_t other_first, other_count, other_capacity;
+	uint64_t since_ns, part_since_ns; /* of the fragment, of the part */
+	uint64_t *
+		loops; /* passes still to come, of each loop of the group; then how often each has begun */
+	uint64_t *courses; /* visits, of each course of the group that threads go through apart */
+	struct held_locks held;
+	struct spawned {
+		uint32_t group, tid;
+	} * spawned;
+	size_t spawned_count, spawned_capacity;
+	bool is_ready; /* it has been set up */
+};
+
 /* Of graph_locks.c. The instance to lock; MODEL_NONE: the thread holds the last one. 0 or -ENOMEM. */
 int held_draw(struct held_locks *held, struct rng *rng, const struct graph_fragment *fragment,
 	uint32_t *ret);
@@ -127,9 +156,31 @@ void held_release(struct held_locks *held);
 /* Of graph_draws.c: how often; where to; how many turns the n-th loop of each thread has, which whoever comes to it first draws for all. */
 uint64_t graph_draw_count(struct graph *graph, const struct graph_count *count);
 uint32_t graph_draw_edge(struct graph *graph, const struct graph_fragment *fragment);
-/* CPU time of a visit, but for the factor of its course. */
-uint64_t graph_draw_cpu(struct graph *graph, const struct graph_fragment *fragment);
+/* CPU time of a visit. */
+uint64_t graph_draw_cpu(
+	struct graph *graph, const struct walker *walker, struct graph_fragment *fragment);
 uint64_t graph_draw_together(struct graph *graph, struct graph_fragment *fragment, uint64_t n);
+
+/* Of graph_items.c. True: *ret is to be played: a request of the thread's own begins; one that it has counts from now on. */
+bool items_begin(struct graph *graph, struct walker *walker, struct sim_op *ret);
+/* Of the thread's request; status: 0 served, 1 failed. */
+void items_end(struct graph *graph, struct walker *walker, int status, struct sim_op *ret);
+/* It is done with a request, and goes on to the next that it took with it. */
+void items_leave(struct walker *walker);
+/* The thread's request; else who asks: the thread itself, if it will wait for the reply, or for whom it works. */
+uint64_t items_to_put(const struct graph *graph, const struct walker *walker,
+	const struct graph_fragment *fragment);
+/* What a get brought: a request, or that somebody asked. 0 or -ENOMEM. */
+int items_take(struct graph *graph, struct walker *walker, const struct graph_fragment *fragment,
+	uint64_t item);
+/* The queue of who asked. */
+uint32_t items_reply_to(struct walker *walker, const struct graph_fragment *fragment);
+/* How many hear a call: who does not wait does not. */
+uint64_t items_called(struct graph *graph, const struct graph_fragment *fragment);
+/* The request goes to the thread that was started, which may have begun already. 0 or -ENOMEM. */
+int items_hand_on(struct graph *graph, struct walker *walker, uint32_t tid);
+/* Requests are taken, and nobody ever ends one: the run would have no end. */
+bool items_pile_up(const struct graph *graph);
 
 static inline double graph_seconds(uint64_t ns)
 {
