@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "builder/outlier.h"
 
+#include "base/map.h"
 #include "builder/pool.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 struct place {
@@ -91,6 +93,80 @@ static size_t find_starter(const struct build_trace *trace, const struct build_g
 	return group->count;
 }
 
+/* CPU time of a thread by place, lock, or queue: ns; and how often it came there. 0 or -ENOMEM. */
+static int add_places(const struct build_thread *thread, struct map *ret_ns, struct map *ret_visits)
+{
+	for (size_t i = 0; i < thread->step_count; i++) {
+		const struct build_step *step = &thread->steps[i];
+		bool is_known =
+			step->op == STEP_GET || step->op == STEP_PUT || step->op == STEP_LOCK;
+		uint64_t place = is_known ? step->object : step->site, *ns, *visits;
+		if (map_add(ret_ns, place, step->op, 0, &ns) < 0 ||
+			map_add(ret_visits, place, step->op, 0, &visits) < 0)
+			return -ENOMEM;
+		*ns += step->cpu_ns;
+		++*visits;
+	}
+	return 0;
+}
+
+static double value_at(const struct map *places, const struct map_slot *place)
+{
+	const uint64_t *value = map_find(places, place->a, place->b);
+	return value ? (double)(int64_t)*value : 0;
+}
+
+struct doings {
+	struct map ns, visits;
+};
+
+/* Whether both take about as long at a place each time. */
+static bool is_alike(
+	const struct doings *its, const struct doings *others, const struct map_slot *place)
+{
+	const double alike = 1.25;
+	double own = value_at(&its->ns, place) / value_at(&its->visits, place);
+	double rest = value_at(&others->ns, place) / value_at(&others->visits, place);
+	return own <= alike * rest && rest <= alike * own;
+}
+
+/*
+ * Whether who started threads then does the same as they: nine tenths of what their CPU time is made of, place by place, are at places where it comes, too, and
+ * takes about as long each time. That both call the same few functions, or meet at the same lock, is not enough: so do two stages of a pipeline.
+ */
+static bool are_alike(const struct doings *its, const struct doings *others)
+{
+	double all_ns = 0, alike_ns = 0;
+	for (size_t i = 0; i < others->ns.slot_count; i++) {
+		const struct map_slot *place = &others->ns.slots[i];
+		if (!place->is_used)
+			continue;
+		all_ns += (double)(int64_t)place->value;
+		if (map_find(&its->ns, place->a, place->b) && is_alike(its, others, place))
+			alike_ns += (double)(int64_t)place->value;
+	}
+	return alike_ns >= 0.9 * all_ns;
+}
+
+/* 1, 0 or -ENOMEM. */
+static int does_the_same(
+	const struct build_trace *trace, const struct build_group *group, size_t starter)
+{
+	struct doings its = { 0 }, others = { 0 };
+	int code = 0;
+	for (size_t i = 0; i < group->count && code == 0; i++) {
+		struct doings *doings = i == starter ? &its : &others;
+		code = add_places(&trace->threads[group->threads[i]], &doings->ns, &doings->visits);
+	}
+	if (code == 0)
+		code = are_alike(&its, &others);
+	map_release(&its.ns);
+	map_release(&its.visits);
+	map_release(&others.ns);
+	map_release(&others.visits);
+	return code;
+}
+
 /* Gives an outlier a group of its own. 1: it did. */
 static int part_outlier(const struct build_trace *trace, struct build_groups *groups, size_t index)
 {
@@ -125,9 +201,10 @@ int build_groups_part(const struct build_trace *trace, struct build_groups *grou
 	int code = 0;
 	for (size_t i = 0; i < count && code >= 0; i++) {
 		size_t starter = find_starter(trace, &groups->items[i]);
-		groups->items[i].has_starter = starter < groups->items[i].count;
-		if (groups->items[i].has_starter)
-			code = part(groups, i, starter);
+		bool is_in = starter < groups->items[i].count;
+		int same = is_in ? does_the_same(trace, &groups->items[i], starter) : 0;
+		groups->items[i].has_starter = same > 0;
+		code = is_in && same >= 0 ? part(groups, i, starter) : same;
 		if (code < 0)
 			return code;
 		const struct build_thread *first = &trace->threads[groups->items[i].threads[0]];
