@@ -74,6 +74,8 @@ uint64_t graph_object_peak(const struct graph *graph, size_t object); /* greates
 uint32_t graph_cores(const struct graph *graph); /* 0: as many as threads */
 uint32_t graph_threads(const struct graph *graph); /* that existed at the start */
 uint64_t graph_lent(const struct graph *graph); /* more than few: see sim_lent_beyond_few() */
+/* Threads that still wait for others at the end of a program, while some of their group have come to their own. */
+uint64_t graph_stranded(const struct graph *graph);
 uint64_t graph_unended(const struct graph *graph); /* requests that had arrived and not ended */
 uint64_t graph_event_count(const struct graph *graph);
 

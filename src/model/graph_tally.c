@@ -169,6 +169,31 @@ uint64_t graph_lent(const struct graph *graph)
 	return sim_lent_beyond_few(graph->sim);
 }
 
+static bool waits_for_others(const struct graph *graph, const struct walker *walker)
+{
+	if (walker->phase != PHASE_RESULT || walker->fragment >= MODEL_STOP)
+		return false;
+	enum model_op op = graph->groups[walker->group].fragments[walker->fragment].op;
+	return op == MODEL_GET || op == MODEL_ARRIVE || op == MODEL_ACQUIRE || op == MODEL_WAIT;
+}
+
+uint64_t graph_stranded(const struct graph *graph)
+{
+	uint64_t count = 0;
+	for (size_t group = 0; group < graph->model->group_count && !graph->is_over; group++) {
+		uint64_t ended = 0, waiting = 0;
+		for (size_t i = 0; i < graph->walker_count; i++) {
+			const struct walker *walker = &graph->walkers[i];
+			if (!walker->is_ready || walker->group != group)
+				continue;
+			ended += walker->fragment == MODEL_EXIT;
+			waiting += waits_for_others(graph, walker);
+		}
+		count += ended > 0 ? waiting : 0;
+	}
+	return count;
+}
+
 uint64_t graph_unended(const struct graph *graph)
 {
 	uint64_t arrived = graph->begun;

@@ -128,6 +128,7 @@ static int fill_row(const struct sample_options *options, const struct graph *gr
 	row[SAMPLE_EVENTS] = (double)(int64_t)graph_event_count(graph);
 	row[SAMPLE_CORES] = graph_cores(graph);
 	row[SAMPLE_THREADS] = graph_threads(graph);
+	row[SAMPLE_STRANDED] = (double)(int64_t)graph_stranded(graph);
 	row[SAMPLE_LENT] = (double)(int64_t)graph_lent(graph);
 	return count > from ? describe(responses + from, count - from, row, err) : 0;
 }

@@ -23,6 +23,7 @@ enum {
 	SAMPLE_EVENTS,
 	SAMPLE_CORES, /* 0: as many as threads */
 	SAMPLE_THREADS,
+	SAMPLE_STRANDED, /* threads: see graph_stranded() */
 	SAMPLE_LENT, /* more than few: see sim_lent_beyond_few() */
 	SAMPLE_FIXED,
 };

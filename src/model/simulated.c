@@ -198,6 +198,7 @@ static void fill(const struct rows *rows, const double *parameters, struct simul
 	ret->warm_up_share = estimate(rows, plain, at + SAMPLE_WARM_UP).mean;
 	ret->does_grow = is_open(model) && is_mostly(rows, has_backlog);
 	ret->is_unsettled = is_mostly(rows, never_settled);
+	ret->are_stranded = estimate(rows, plain, at + SAMPLE_STRANDED).mean > 0;
 	ret->is_helped = estimate(rows, plain, at + SAMPLE_LENT).mean > 0;
 }
 

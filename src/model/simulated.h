@@ -48,6 +48,7 @@ struct simulated_setting {
 	double warm_up_share;
 	bool does_grow; /* requests arrive faster than they end */
 	bool is_unsettled; /* warming up took half of the run or more */
+	bool are_stranded; /* threads still waited when the program ended, while others like them had ended */
 	bool is_helped; /* threads came to a standstill, and were lent more than a few items */
 };
 

@@ -89,6 +89,14 @@ static bool is_helped(
 	return setting->is_helped;
 }
 
+static bool are_stranded(
+	const struct simulated *simulated, const struct simulated_setting *setting, size_t object)
+{
+	(void)simulated;
+	(void)object;
+	return setting->are_stranded;
+}
+
 static bool loses(
 	const struct simulated *simulated, const struct simulated_setting *setting, size_t object)
 {
@@ -266,6 +274,11 @@ int simulated_add_notes(struct simulated *simulated)
 			"threads came to a standstill from which they were helped on, more than a "
 			"few times: how they wait for one another at such a setting is not in the "
 			"recording. Take the figures as rough, or record nearer to it." },
+		{ are_stranded,
+			"threads still waited when the program ended, while others like them had "
+			"done their part: who lets them go on at such a setting is not in the "
+			"recording, and what they would have done is missing. Record nearer to "
+			"it." },
 		{ loses, "more than 1% of the requests end in errors or are dropped; response "
 			 "times and "
 			 "throughput are of those that were served." },

@@ -127,6 +127,7 @@ static json_t *setting_json(const struct simulated *simulated, size_t index, boo
 	value = json_with(value, "warm_up_share", json_number(setting->warm_up_share));
 	value = json_with(value, "grows", json_boolean(setting->does_grow));
 	value = json_with(value, "settled", json_boolean(!setting->is_unsettled));
+	value = json_with(value, "stranded", json_boolean(setting->are_stranded));
 	return json_with(value, "helped", json_boolean(setting->is_helped));
 }
 

@@ -153,7 +153,8 @@ static void add_row(struct strbuf *out, const struct simulated *simulated,
 	size_t room = busiest_room(simulated, shown, style);
 	if (room)
 		add_busiest(&line, simulated, setting, room);
-	if (setting->does_grow || setting->is_unsettled || setting->is_helped)
+	if (setting->does_grow || setting->is_unsettled || setting->is_helped ||
+		setting->are_stranded)
 		strbuf_add(&line, " !");
 	text_trim(&line);
 	strbuf_add(out, line.text ? line.text : "");

@@ -205,6 +205,32 @@ static void help_from_a_standstill_is_said(void **state)
 	}
 }
 
+/* Only one of two is let go on, as in the recording of one. */
+static void threads_that_are_left_waiting_are_said(void **state)
+{
+	(void)state;
+	AUTO(model)
+	struct model *model = parse(
+		"corecast_model: 1\n"
+		"parameters: { n: 1 }\n"
+		"queues: { go: {} }\n"
+		"threads: { main: { count: 1, fragments: { start: { spawn: w, times: n },\n"
+		"  let: { cpu: 1 us, put: go }, work: { cpu: 1 ms, next: stop } } },\n"
+		"  w: { fragments: { wait: { get: go }, job: { cpu: 1 us, next: exit } } } }\n");
+	for (int n = 1; n <= 2; n++) {
+		AUTO_RELEASE(grid) struct grid grid = { 0 };
+		struct simulated_runs runs = { 0 };
+		assert_int_equal(grid_add(&grid, model, n == 1 ? "n=1" : "n=2", NULL), 0);
+		AUTO(simulated)
+		struct simulated *simulated = simulate(model, &grid, NULL, &runs);
+		assert_int_equal(simulated->settings[0].code, 0);
+		assert_int_equal(simulated->settings[0].are_stranded, n == 2);
+		assert_int_equal(says(simulated, "still waited when the program ended"), n == 2);
+		free(runs.rows);
+		free(runs.runs);
+	}
+}
+
 static void goals_choose_among_what_does_not_grow(void **state)
 {
 	(void)state;
@@ -256,6 +282,7 @@ int main(void)
 		cmocka_unit_test(leaving_what_was_recorded_is_said),
 		cmocka_unit_test(what_nothing_depends_on_is_known),
 		cmocka_unit_test(help_from_a_standstill_is_said),
+		cmocka_unit_test(threads_that_are_left_waiting_are_said),
 		cmocka_unit_test(goals_choose_among_what_does_not_grow),
 		cmocka_unit_test(wrong_goals_are_refused),
 	};
