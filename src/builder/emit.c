@@ -446,6 +446,8 @@ int build_emit_group(struct build *build, uint32_t group)
 	if (code == 0)
 		code = add_start(&e);
 	if (code == 0)
+		code = emit_waves(&e);
+	if (code == 0)
 		code = emit_leads(&e);
 	if (code == 0)
 		code = emit_deals(&e);

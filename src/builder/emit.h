@@ -94,6 +94,9 @@ int emit_ticket_queue(struct emitter *e, const char *what, uint32_t *ret);
 /* deal.c: takes pieces before the arrivals of whose work they are. When all ways are there. 0 or -ENOMEM. */
 int emit_deals(struct emitter *e);
 
+/* waves.c: puts the tickets of each wave before it is started. When all ways are there. 0 or -ENOMEM. */
+int emit_waves(struct emitter *e);
+
 /* lead.c: puts what one of all does alone before the arrivals that have leads. When all ways are there. 0 or -ENOMEM. */
 int emit_leads(struct emitter *e);
 

@@ -123,6 +123,16 @@ int emit_take_ticket(struct emitter *e, const struct build_law *law, uint32_t ob
 	return emit_only_edge(e, index, body);
 }
 
+/* " - workers": turns that threads make before they look for a ticket, each of them, or so many of the recorded. */
+static int take_first(const struct emitter *e, uint32_t before, char **ret)
+{
+	double share = (double)before / (double)e->group->count;
+	int length = before == 0  ? asprintf(ret, "%s", "")
+		     : share >= 1 ? asprintf(ret, " - %s", emit_pool_size(e))
+				  : asprintf(ret, " - %.6g * %s", share, emit_pool_size(e));
+	return length < 0 ? -ENOMEM : 0;
+}
+
 /* Work that is shared by as many threads as there are: a queue of tickets that holds all of it. */
 static int add_tickets(struct emitter *e, const struct build_state *state,
 	const struct build_law *law, uint64_t total, uint32_t before, uint32_t body, uint32_t index,
@@ -139,13 +149,15 @@ static int add_tickets(struct emitter *e, const struct build_state *state,
 	}
 	if (code < 0)
 		return code;
-	AUTO_FREE char *whole = NULL;
+	AUTO_FREE char *whole = NULL, *first = NULL;
+	if (take_first(e, before, &first) < 0)
+		return -ENOMEM;
 	struct model_value *initial = &e->model->objects[object].initial;
 	const char *others = initial->formula ? initial->formula : "";
-	code = whole_of(e, (double)(total + before), are_equal, &whole);
+	code = whole_of(e, (double)(total + before) / e->pool->waves, are_equal, &whole);
 	if (code == 0)
-		code = build_formula(e->model, initial, "%s%s%s%s%s", others, *others ? " + " : "",
-			whole, before > 0 ? " - " : "", before > 0 ? emit_pool_size(e) : "");
+		code = build_formula(
+			e->model, initial, "%s%s%s%s", others, *others ? " + " : "", whole, first);
 	return code < 0 ? code : emit_take_ticket(e, law, object, body, index);
 }
 
@@ -182,12 +194,26 @@ static bool is_one_pool(const struct emitter *e)
 	return e->pool->waves == 1 && e->pool->starter == BUILD_NONE;
 }
 
+/* Whether each thread comes once to the end of a loop in one of the states that do the same at the same place, whatever was before. */
+static bool all_end_alike(const struct emitter *e, const struct build_state *state)
+{
+	size_t ends = 0;
+	for (size_t i = 0; i < e->graph->state_count; i++) {
+		const struct build_state *other = &e->graph->states[i];
+		if (other->visits == 0 || other->op != state->op || other->site != state->site)
+			continue;
+		for (size_t j = 0; j < other->law_count; j++)
+			ends += other->laws[j].is_once ? other->laws[j].run_count : 0;
+	}
+	return ends == e->group->count;
+}
+
 /*
  * Whether a pool's threads share a loop's turns: each comes once to its end, or goes on elsewhere when there are no more; or, of a
  * team, too, each makes its part of them from one barrier to the next.
  */
-static bool is_shared(
-	const struct emitter *e, const struct build_state *state, const struct build_law *law)
+static bool is_shared(const struct emitter *e, const struct build_state *state,
+	const struct build_law *law, bool varies)
 {
 	if (e->is_taker || !e->pool || build_is_rounds(&e->build->trace, e->graph, state, law))
 		return false;
@@ -196,10 +222,18 @@ static bool is_shared(
 		return false;
 	bool is_of_round = build_leads_to_barrier(e->graph, law->to) ||
 			   (own_rounds > 0 && law->run_count * 20 >= own_rounds * 19);
-	size_t threads = is_one_pool(e) ? law->threads : law->run_count;
-	bool is_of_life = law->is_once && threads == e->group->count;
+	size_t threads = is_one_pool(e) || varies ? law->threads : law->run_count;
+	bool is_of_life = law->is_once && (threads == e->group->count || all_end_alike(e, state));
 	bool is_own = e->pool->parameter == own_parameter(e) || e->pool->is_alike;
 	return is_of_round || (is_of_life && is_own);
+}
+
+/* Whether threads of waves, each of which comes once to its end, made different numbers of turns: they took what was left. */
+static bool vary_in_waves(
+	const struct emitter *e, const struct build_law *law, uint64_t least, uint64_t most)
+{
+	return e->pool && e->pool->waves > 1 && e->pool->starter == BUILD_NONE && law->is_once &&
+	       (most - least > 1 || law->rest > 0);
 }
 
 /* A thread's turns as a part of what all threads of one wave made. */
@@ -254,8 +288,9 @@ int emit_loop(struct emitter *e, const struct build_state *state, const struct b
 		least = law->runs[i] < least ? law->runs[i] : least;
 		most = law->runs[i] > most ? law->runs[i] : most;
 	}
-	bool shared = is_shared(e, state, law);
-	bool are_tickets = shared && law->is_once && is_one_pool(e) &&
+	bool varies = vary_in_waves(e, law, least, most);
+	bool shared = is_shared(e, state, law, varies);
+	bool are_tickets = shared && law->is_once && (is_one_pool(e) || varies) &&
 			   (e->has_flow || most - least > 1 || law->rest > 0);
 	uint32_t before = shared ? build_turns_before(e->graph, e->group->count, state, law) : 0;
 	bool are_equal = shared && ((least == most && law->rest == 0) ||

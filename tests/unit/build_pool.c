@@ -77,6 +77,37 @@ static void waves_of_different_sizes_are_no_pool(void **state)
 	assert_int_equal(model_find_parameter(model, "workers"), MODEL_NONE);
 }
 
+/* Of each wave's 20 pieces of 100 us one thread takes 12 and the other one 8: what was left when it came. */
+static void what_a_wave_takes_is_put_before_it(void **state)
+{
+	(void)state;
+	enum { WAVES = 4, PIECES = 20 }; /* main is number 10 */
+	struct script s = begin(0);
+	for (uint32_t wave = 0; wave < WAVES; wave++) {
+		uint32_t first = 1 + 2 * wave;
+		start(&s, first);
+		start(&s, first + 1);
+		for (int i = 0; i < PIECES; i++) {
+			uint32_t tid = i % 5 < 3 ? first : first + 1;
+			work(&s, tid, 100000);
+			locked(&s, tid, LOCK, 4);
+		}
+		leave(&s, first);
+		leave(&s, first + 1);
+	}
+	AUTO(model) struct model *model = finish(&s, 0);
+	const struct model_fragment *put = fragment_of(model, 0, MODEL_PUT);
+	const struct model_fragment *take = fragment_of(model, 1, MODEL_TRY_GET);
+	assert_non_null(put);
+	assert_non_null(take);
+	assert_int_equal(put->object, take->object);
+	for (double n = 1; n <= 4; n++) /* each makes its first turn without a look */
+		assert_true(value_with(model, &put->count.value, n) + n == PIECES);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fabs(fit.simulated_cpu_s / (WAVES * PIECES * 100e-6) - 1) < 0.05);
+}
+
 static double threads_with(
 	const struct model *model, const struct model_value *value, double threads)
 {
@@ -391,6 +422,7 @@ int main(void)
 		cmocka_unit_test(threads_that_are_started_again_and_again_are_a_pool),
 		cmocka_unit_test(work_that_each_does_once_is_shared),
 		cmocka_unit_test(waves_of_different_sizes_are_no_pool),
+		cmocka_unit_test(what_a_wave_takes_is_put_before_it),
 		cmocka_unit_test(who_works_like_those_whom_it_starts_is_one_of_them),
 		cmocka_unit_test(who_starts_a_team_is_part_of_it),
 		cmocka_unit_test(tasks_are_shared_by_the_team),
