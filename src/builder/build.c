@@ -564,7 +564,7 @@ static int make(struct build *build, struct err *err)
 	if (code == 0)
 		code = build_polls_find(&build->trace, build->meaning);
 	if (code == 0)
-		code = build_limiters_find(&build->trace, wake_latency(build), &build->limiters);
+		code = build_limiters_find(&build->trace, &build->limiters);
 	leave_out_switches(build); /* before waits for requests become gets of a queue */
 	if (code == 0)
 		code = build_requests_find(&build->trace, &build->requests);

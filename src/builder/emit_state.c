@@ -130,7 +130,7 @@ static int fill_times(struct emitter *e, const struct build_state *state, uint32
 	if (code == 0 && state->op == STEP_SLEEP)
 		code = build_pace_set(e->build, e->index, &fragment->time);
 	if (code == 0 && state->op == STEP_SLEEP)
-		code = build_limiter_set(e->build, e->index, &fragment->time);
+		code = build_limiter_set(e->build, e->index, fragment);
 	if (code == 0 && fragment->time.kind == MODEL_NO_TIME)
 		fragment->op = MODEL_COMPUTE;
 	return code;

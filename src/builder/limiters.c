@@ -42,7 +42,6 @@ struct passages {
 
 struct limit {
 	double interval_ns;
-	uint64_t wake_ns; /* what waking up takes */
 	unsigned burst;
 };
 
@@ -165,11 +164,11 @@ static double spread(double *values, size_t count)
 
 /* Whether there is such a limit; values: room for two numbers for each passage. */
 static bool find_limit(
-	const struct passages *passages, uint64_t wake_ns, double *values, struct limit *ret)
+	const struct passages *passages, size_t threads, double *values, struct limit *ret)
 {
 	double *off = values + passages->count, best = 0;
 	size_t waited = 0;
-	struct limit limit = { .interval_ns = find_interval(passages, values), .wake_ns = wake_ns };
+	struct limit limit = { .interval_ns = find_interval(passages, values) };
 	if (!(limit.interval_ns > 0))
 		return false;
 	for (limit.burst = 1; limit.burst <= BURST_MAX; limit.burst++) {
@@ -185,7 +184,10 @@ static bool find_limit(
 	for (size_t i = 0; i < passages->count; i++)
 		if (passages->items[i].has_waited)
 			values[waited++] = (double)passages->items[i].slept_ns;
-	return waited >= LIMITED_LEAST && spread(values, waited) > 2 * spread(off, waited);
+	if (waited < LIMITED_LEAST || spread(values, waited) <= 2 * spread(off, waited))
+		return false;
+	/* Who comes last of all threads waits for as many tokens. */
+	return values[waited / 2] <= 2 * (double)threads * ret->interval_ns;
 }
 
 static int add_object(struct build_trace *trace, const struct candidate *c,
@@ -241,7 +243,10 @@ static int rewrite(
 		put.object = meeting->taken;
 		for (size_t j = i + 2; j <= passage.last; j++)
 			acquire.cpu_ns += thread->steps[j].cpu_ns;
-		code = append(&to, thread->steps[i + 1]);
+		struct build_step unlock = thread->steps[i + 1];
+		if (c->looks_again) /* the last look is like that of who need not wait */
+			unlock.site = thread->steps[passage.last].site;
+		code = append(&to, unlock);
 		if (code == 0)
 			code = append(&to, acquire);
 		if (code == 0)
@@ -288,7 +293,7 @@ static int add_thread(struct build_trace *trace, const struct candidate *c,
 		int code = append(thread, step);
 		step.op = STEP_SLEEP;
 		step.object = BUILD_NONE;
-		step.waited_ns = wakes_left((uint64_t)limit->interval_ns, 1, limit->wake_ns);
+		step.waited_ns = (uint64_t)limit->interval_ns; /* paced: wake-ups do not add up */
 		if (code == 0)
 			code = append(thread, step);
 		step.op = STEP_POST;
@@ -327,8 +332,8 @@ static int add_limiter(struct build_trace *trace, const struct candidate *c,
 }
 
 /* 0 or -ENOMEM. */
-static int try_candidate(struct build_trace *trace, const struct candidate *c, uint64_t wake_ns,
-	struct build_limiters *ret)
+static int try_candidate(
+	struct build_trace *trace, const struct candidate *c, struct build_limiters *ret)
 {
 	struct passages passages = { 0 };
 	struct limit limit;
@@ -336,7 +341,7 @@ static int try_candidate(struct build_trace *trace, const struct candidate *c, u
 	AUTO_FREE double *values = calloc(2 * passages.count + 1, sizeof *values);
 	if (!values)
 		code = -ENOMEM;
-	if (code == 0 && find_limit(&passages, wake_ns, values, &limit))
+	if (code == 0 && find_limit(&passages, trace->thread_count, values, &limit))
 		code = add_limiter(trace, c, &passages, &limit, ret);
 	free(passages.items);
 	return code;
@@ -371,7 +376,7 @@ static size_t find_candidates(const struct build_trace *trace, struct candidate 
 	return count;
 }
 
-int build_limiters_find(struct build_trace *trace, uint64_t wake_ns, struct build_limiters *ret)
+int build_limiters_find(struct build_trace *trace, struct build_limiters *ret)
 {
 	static const struct {
 		bool looks_again;
@@ -386,7 +391,7 @@ int build_limiters_find(struct build_trace *trace, uint64_t wake_ns, struct buil
 			candidates[i].sleeps = ways[j].sleeps;
 			if (ret->count == LIMITERS_MAX)
 				return 0;
-			int code = try_candidate(trace, &candidates[i], wake_ns, ret);
+			int code = try_candidate(trace, &candidates[i], ret);
 			if (code < 0)
 				return code;
 		}

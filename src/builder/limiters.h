@@ -14,7 +14,7 @@
  * It becomes a semaphore of B tokens, and a thread that gives each back T after it was taken, one after the other:
  *
  *	worker		lock unlock acquire(tokens) put(taken)
- *	limiter		get(taken) sleep(T) post(tokens)
+ *	limiter		get(taken) sleep(T, paced) post(tokens)
  */
 #ifndef BUILDER_LIMITERS_H
 #define BUILDER_LIMITERS_H
@@ -35,9 +35,8 @@ struct build_limiters {
 };
 
 /*
- * Changes steps, and adds a thread and two objects for each. wake_ns: what waking up takes, by which that thread sleeps less. 0 or
- * -ENOMEM.
+ * Changes steps, and adds a thread and two objects for each. 0 or -ENOMEM.
  */
-int build_limiters_find(struct build_trace *trace, uint64_t wake_ns, struct build_limiters *ret);
+int build_limiters_find(struct build_trace *trace, struct build_limiters *ret);
 
 #endif

@@ -69,8 +69,9 @@ static struct build_limiter *find_limiter(struct build *build, uint32_t group)
 	return NULL;
 }
 
-int build_limiter_set(struct build *build, uint32_t group, struct model_dist *sleep)
+int build_limiter_set(struct build *build, uint32_t group, struct model_fragment *fragment)
 {
+	struct model_dist *sleep = &fragment->time;
 	struct build_limiter *limiter = find_limiter(build, group);
 	AUTO_FREE char *note = NULL;
 	if (!limiter || sleep->kind == MODEL_NO_TIME)
@@ -86,6 +87,7 @@ int build_limiter_set(struct build *build, uint32_t group, struct model_dist *sl
 	if (code < 0)
 		return code;
 	build->model->parameters[rate].unit = MODEL_RATE;
+	fragment->is_paced = true;
 	return build_formula(build->model, &sleep->scale, "%.17g /s / %s", recorded,
 		build->model->parameters[rate].name);
 }

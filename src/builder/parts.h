@@ -170,7 +170,7 @@ int build_pace_find(struct build *build);
 /* Lets a sleep of a group be shorter the more often it is to begin requests. 0 or -ENOMEM. */
 int build_pace_set(struct build *build, uint32_t group, struct model_dist *sleep);
 /* Lets the sleep of a group that stands for a limit be shorter the higher that is, a parameter. 0 or -ENOMEM. */
-int build_limiter_set(struct build *build, uint32_t group, struct model_dist *sleep);
+int build_limiter_set(struct build *build, uint32_t group, struct model_fragment *fragment);
 
 /* cores.c: sets `taken`. From the steps as recorded, before they change. 0 or -ENOMEM. */
 int build_taken(struct build *build);

@@ -26,6 +26,7 @@ struct rewrite {
 	} after[AFTER_MAX];
 	size_t after_count;
 	const bool *are_known; /* whether each condition has a meaning */
+	const bool *are_signalled; /* by anybody, ever */
 	uint32_t refused_mutex; /* of the section in which a get was refused, BUILD_NONE */
 };
 
@@ -402,6 +403,15 @@ static bool has_meaning(
 	       channels->items[cond].object != BUILD_NONE;
 }
 
+/* Where the section was begun that the thread is in. */
+static uint64_t section_site(const struct rewrite *r, uint32_t mutex, uint64_t otherwise)
+{
+	for (size_t i = r->count; i-- > 0;)
+		if (r->steps[i].op == STEP_LOCK && r->steps[i].object == mutex)
+			return r->steps[i].site;
+	return otherwise;
+}
+
 /* A wait that has a meaning is part of a get; another one is for a signal, or sleeps as long as recorded. */
 static int rewrite_cond_wait(struct rewrite *r, const struct build_step *step)
 {
@@ -418,7 +428,8 @@ static int rewrite_cond_wait(struct rewrite *r, const struct build_step *step)
 		r->cpu_ns += step->cpu_ns;
 		return 0;
 	}
-	r->channels->unknown_waits += !is_known && !is_told;
+	r->channels->unknown_waits +=
+		!is_known && !is_told && (cond >= count || r->are_signalled[cond]);
 	r->channels->told_waits += is_told;
 	struct build_step sleep = *step, unlock = *step, lock = *step;
 	sleep.op = is_told ? STEP_GET : STEP_SLEEP;
@@ -431,6 +442,9 @@ static int rewrite_cond_wait(struct rewrite *r, const struct build_step *step)
 	sleep.cpu_ns = lock.cpu_ns = 0;
 	sleep.flags = unlock.flags = lock.flags = 0;
 	unlock.object = lock.object = (uint32_t)*mutex;
+	/* Who only lets time pass there sleeps, and comes back to the section (limiters.h). */
+	if (cond < count && !r->are_signalled[cond])
+		lock.site = section_site(r, lock.object, lock.site);
 	if (emit(r, unlock) < 0 || emit(r, sleep) < 0)
 		return -ENOMEM;
 	return emit(r, lock);
@@ -494,13 +508,30 @@ static int rewrite_thread(struct rewrite *r)
 	return 0;
 }
 
+static void find_signalled(
+	const struct build_trace *trace, const struct meaning *meaning, size_t count, bool *ret)
+{
+	for (size_t i = 0; i < trace->thread_count; i++)
+		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
+			const struct build_step *step = &trace->threads[i].steps[j];
+			if (step->op != STEP_SIGNAL)
+				continue;
+			const struct build_object *object = &trace->objects[step->object];
+			uint32_t cond = meaning_find_cond(meaning, object->pid, object->address);
+			if (cond < count)
+				ret[cond] = true;
+		}
+}
+
 int build_steps_by_meaning(struct build_trace *trace, const struct meaning *meaning,
 	const struct build_opts *opts, struct build_channels *ret)
 {
 	int code = make_channels(trace, meaning, opts, ret);
 	AUTO_FREE bool *are_known = calloc(ret->count + 1, sizeof *are_known);
-	if (!are_known)
+	AUTO_FREE bool *are_signalled = calloc(ret->count + 1, sizeof *are_signalled);
+	if (!are_known || !are_signalled)
 		return -ENOMEM;
+	find_signalled(trace, meaning, ret->count, are_signalled);
 	for (uint32_t i = 0; i < ret->count && code == 0; i++)
 		are_known[i] = has_meaning(meaning, ret, i);
 	if (code == 0)
@@ -510,6 +541,7 @@ int build_steps_by_meaning(struct build_trace *trace, const struct meaning *mean
 			.meaning = meaning,
 			.channels = ret,
 			.are_known = are_known,
+			.are_signalled = are_signalled,
 			.thread = &trace->threads[i],
 			.refused_mutex = BUILD_NONE };
 		code = rewrite_thread(&r);

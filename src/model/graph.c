@@ -154,6 +154,14 @@ static int choose_instance(struct graph *graph, struct walker *walker,
 	}
 }
 
+/* A sleep of that time from when the last one was due; what it was late by is left out. */
+static uint64_t pace(const struct graph *graph, struct walker *walker, uint64_t amount)
+{
+	uint64_t now_ns = sim_now(graph->sim);
+	walker->due_ns = (walker->due_ns > 0 ? walker->due_ns : now_ns) + amount;
+	return walker->due_ns > now_ns ? walker->due_ns - now_ns : 0;
+}
+
 /* True: *ret is to be played; false: the operation needs no engine. */
 static bool operate(struct graph *graph, struct walker *walker,
 	const struct graph_fragment *fragment, struct sim_op *ret)
@@ -196,6 +204,8 @@ static bool operate(struct graph *graph, struct walker *walker,
 	case MODEL_WAIT:
 	case MODEL_SLEEP:
 		ret->amount = sim_draw(&fragment->time, &graph->rng);
+		if (fragment->is_paced)
+			ret->amount = pace(graph, walker, ret->amount);
 		/* To the engine, a timeout of 0 is none. */
 		if (ret->amount == 0 && fragment->otherwise != MODEL_NONE)
 			ret->amount = 1;
@@ -232,6 +242,8 @@ static int take_result(struct graph *graph, struct walker *walker,
 	const struct graph_fragment *fragment, const struct sim_result *last)
 {
 	int code = 0;
+	if (last->has_waited && fragment->op != MODEL_SLEEP)
+		walker->due_ns = 0;
 	if (last->status < 0 && fragment->op == MODEL_GET && walker->taken > 0) {
 		go(graph, walker, graph_draw_edge(graph, fragment)); /* there is no more */
 		return 0;

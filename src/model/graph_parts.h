@@ -39,7 +39,7 @@ struct graph_fragment {
 	const double *up_to; /* shares of its first instances, summed so far */
 	uint32_t share_count;
 	uint32_t other; /* mutex, class */
-	bool has_cpu, is_plain, hands_on, is_background;
+	bool has_cpu, is_plain, hands_on, is_background, is_paced;
 	bool is_reply; /* its queue holds replies */
 	bool is_call, is_for_all; /* PUT: only for who waits; for all of them */
 	struct sim_dist cpu, time;
@@ -135,6 +135,7 @@ struct walker {
 	uint64_t *others; /* that came with it in one get, in that order */
 	size_t other_first, other_count, other_capacity;
 	uint64_t since_ns, part_since_ns; /* of the fragment, of the part */
+	uint64_t due_ns; /* when its last paced sleep should have ended; 0: it has waited since */
 	uint64_t *
 		loops; /* passes still to come, of each loop of the group; then how often each has begun */
 	uint64_t *courses; /* visits, of each course of the group that threads go through apart */

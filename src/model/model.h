@@ -224,6 +224,7 @@ struct model_fragment {
 	bool is_plain; /* MODEL_PUT, MODEL_TRY_PUT: items without the thread's request, which it keeps */
 	bool is_for_all; /* of those: as many as threads wait for one, instead of `count` */
 	bool hands_on; /* MODEL_SPAWN: the first of the threads gets the request of who starts them */
+	bool is_paced; /* MODEL_SLEEP: from the end that the one before should have had, unless the thread waited since */
 	bool is_background; /* MODEL_IO: all requests at once, and nobody waits (read-ahead, write-back) */
 	uint32_t part; /* index into model->parts: the time from entering to leaving the part is
 	                  reported ("stat", "read"); MODEL_NONE: none */

@@ -383,6 +383,8 @@ static void write_operation(FILE *out, const struct model *model, const struct m
 		return;
 	case MODEL_SLEEP:
 		write_dist_field(out, 8, word, &fragment->time);
+		if (fragment->is_paced)
+			fputs("        paced: true\n", out);
 		return;
 	case MODEL_BEGIN:
 	case MODEL_END:

@@ -242,7 +242,8 @@ static int read_operation(const struct reader *r, const struct model_group *grou
 	case MODEL_TICK:
 		return reader_count(r, map, "times", &fragment->count);
 	case MODEL_SLEEP:
-		return reader_dist_node(r, node, &fragment->time);
+		code = reader_dist_node(r, node, &fragment->time);
+		return code < 0 ? code : reader_flag(r, map, "paced", &fragment->is_paced);
 	case MODEL_LOOP:
 		code = read_target(r, group, node, &fragment->body);
 		return code < 0 ? code : read_turns(r, map, fragment);

@@ -73,6 +73,19 @@ static void calls_are_heard_by_who_waits(void **state)
 	assert_true(fabs(row[GRAPH_TIME_S] - 4e-3) < 1e-4);
 }
 
+/* Ten periods of 1 ms, each with 0.4 ms of work in it. */
+static void paced_sleeps_do_not_add_up_what_is_between(void **state)
+{
+	(void)state;
+	AUTO(model)
+	struct model *model = parse(
+		"corecast_model: 1\n"
+		"threads: { w: { count: 1, fragments: { period: { sleep: 1 ms, paced: true },\n"
+		"  work: { cpu: 400 us }, again: { loop: period, times: 9, next: exit } } } }\n");
+	AUTO_FREE double *row = run_with(model, (struct sample_options){ 0 });
+	assert_true(fabs(row[GRAPH_TIME_S] - 10.4e-3) < 1e-5);
+}
+
 static void cpu_times_follow_their_course(void **state)
 {
 	(void)state;
@@ -377,6 +390,7 @@ int main(void)
 		cmocka_unit_test(what_a_barrier_refills_is_dealt_out_again),
 		cmocka_unit_test(replies_come_to_who_asked),
 		cmocka_unit_test(calls_are_heard_by_who_waits),
+		cmocka_unit_test(paced_sleeps_do_not_add_up_what_is_between),
 		cmocka_unit_test(cpu_times_follow_their_course),
 		cmocka_unit_test(loops_locks_and_parts_are_counted),
 		cmocka_unit_test(what_is_drawn_from_a_deck_adds_up),
