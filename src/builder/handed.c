@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	NEAR = 64, /* steps between a get and the request */
@@ -194,6 +195,32 @@ static void leave_out_others(
 	}
 }
 
+static bool ends(const struct build_step *step)
+{
+	return (step->op == STEP_END || step->op == STEP_FAIL) && build_came_over(step);
+}
+
+/*
+ * What a thread read by itself, next to the request that it got: the one behind it, which was there already. In a model it would wait for any
+ * request to come, while those that come wait in the queue. They are few, and become a part of the one before.
+ */
+static void leave_out_read_ahead(struct build_trace *trace, uint32_t thread_index)
+{
+	struct build_thread *thread = &trace->threads[thread_index];
+	for (size_t i = 0; i < thread->step_count; i++) {
+		uint64_t request = thread->steps[i].section;
+		if (!begins(&thread->steps[i]))
+			continue;
+		thread->steps[i].op = STEP_NOTHING;
+		for (size_t j = i + 1; j < thread->step_count; j++)
+			if (ends(&thread->steps[j]) && thread->steps[j].section == request) {
+				thread->steps[j].op = STEP_NOTHING;
+				break;
+			}
+	}
+	rewrite_without_nothing(thread);
+}
+
 /* In the order in which threads got hold of the queue. */
 static int pair(struct build_trace *trace, uint32_t queue, struct uses *puts, struct uses *gets)
 {
@@ -220,6 +247,13 @@ static int pair(struct build_trace *trace, uint32_t queue, struct uses *puts, st
 	}
 	if (code == 0)
 		leave_out_moved(trace, puts, gets);
+	memset(is_done, 0, trace->thread_count * sizeof *is_done);
+	for (size_t i = 0; i < gets->count && code == 0; i++) {
+		uint32_t thread = gets->items[i].thread;
+		if (!is_done[thread])
+			leave_out_read_ahead(trace, thread);
+		is_done[thread] = true;
+	}
 	return code;
 }
 

@@ -156,7 +156,7 @@ static void hand(struct script *s, uint32_t tid, enum event_kind kind)
 
 /*
  * Main waits for input over four connections, and tells two workers through a pipe which of them have some: they read, and
- * answer. Now and then it is the end of one, which is then opened again.
+ * answer. Now and then it is the end of one, which is then opened again, or the next request is there already.
  */
 static void who_waits_for_input_hands_on_requests(void **state)
 {
@@ -177,6 +177,12 @@ static void who_waits_for_input_hands_on_requests(void **state)
 		work(&s, tid, 9000);
 		s.now_ns += 9000;
 		request(&s, tid, EVENT_REQUEST_END, 5 + i % 4, 10 + i, EVENT_IMPLICIT);
+		if (i % 50 != 7)
+			continue;
+		request(&s, tid, EVENT_REQUEST_BEGIN, 5 + i % 4, 1000 + i, EVENT_IMPLICIT);
+		work(&s, tid, 9000);
+		s.now_ns += 9000;
+		request(&s, tid, EVENT_REQUEST_END, 5 + i % 4, 1000 + i, EVENT_IMPLICIT);
 	}
 	wait_for_input(&s, MAIN);
 	for (uint32_t i = 0; i < 4; i++)
@@ -189,6 +195,10 @@ static void who_waits_for_input_hands_on_requests(void **state)
 	assert_true(arrive && put && get && fragment_of(model, 1, MODEL_END));
 	assert_true(arrive->object == arrivals && get->object == put->object && !put->is_plain);
 	assert_null(fragment_of(model, 0, MODEL_SLEEP));
+	for (uint32_t i = 0; i < model->groups[1].fragment_count; i++) {
+		const struct model_fragment *fragment = &model->groups[1].fragments[i];
+		assert_false(fragment->op == MODEL_GET && fragment->object == arrivals);
+	}
 	struct model_fit fit;
 	assert_int_equal(model_fit_run(model, &fit), 0);
 	assert_true(fit.is_known);
