@@ -353,6 +353,41 @@ static bool skips_vain(struct rewrite *r, const struct meaning_section *section)
 	return true;
 }
 
+/* Only what a signal that ended waits does is more than its CPU time. */
+static int rewrite_signal(struct rewrite *r, const struct build_step *step)
+{
+	const struct build_object *object = &r->trace->objects[step->object];
+	struct build_step put = *step;
+	if (!(step->flags & STEP_TOLD)) {
+		r->cpu_ns += step->cpu_ns;
+		return 0;
+	}
+	uint32_t cond = meaning_find_cond(r->meaning, object->pid, object->address);
+	put.op = STEP_PUT;
+	put.flags = 0;
+	put.object = r->channels->items[cond].object;
+	return emit(r, put);
+}
+
+/* Signals that a section gives before it waits for what it gets. */
+static int give_first(struct rewrite *r, struct build_step *lock)
+{
+	for (size_t i = r->at + 1; i < r->thread->step_count; i++) {
+		struct build_step *step = &r->thread->steps[i];
+		if (step->op == STEP_UNLOCK && step->object == lock->object)
+			break;
+		if (step->op != STEP_SIGNAL || !step->comes_first || !(step->flags & STEP_TOLD))
+			continue;
+		r->cpu_ns += lock->cpu_ns;
+		lock->cpu_ns = 0;
+		if (rewrite_signal(r, step) < 0)
+			return -ENOMEM;
+		step->cpu_ns = 0;
+		step->flags &= (uint8_t)~STEP_TOLD; /* it has been given */
+	}
+	return 0;
+}
+
 static int rewrite_lock(struct rewrite *r, struct build_step step)
 {
 	const struct build_object *mutex = &r->trace->objects[step.object];
@@ -363,6 +398,8 @@ static int rewrite_lock(struct rewrite *r, struct build_step step)
 	if (section && (skips_try(r, section) || skips_vain(r, section)))
 		return 0;
 	if (section && rewrite_marks(r, &step, section) < 0)
+		return -ENOMEM;
+	if (section && has_role(section, MEANING_GETS) && give_first(r, &step) < 0)
 		return -ENOMEM;
 	/* What it gets comes before what it puts, unless it puts first and then waits. */
 	for (int turn = 0; turn <= 2; turn++)
@@ -448,22 +485,6 @@ static int rewrite_cond_wait(struct rewrite *r, const struct build_step *step)
 	if (emit(r, unlock) < 0 || emit(r, sleep) < 0)
 		return -ENOMEM;
 	return emit(r, lock);
-}
-
-/* Only what a signal that ended waits does is more than its CPU time. */
-static int rewrite_signal(struct rewrite *r, const struct build_step *step)
-{
-	const struct build_object *object = &r->trace->objects[step->object];
-	struct build_step put = *step;
-	if (!(step->flags & STEP_TOLD)) {
-		r->cpu_ns += step->cpu_ns;
-		return 0;
-	}
-	uint32_t cond = meaning_find_cond(r->meaning, object->pid, object->address);
-	put.op = STEP_PUT;
-	put.flags = 0;
-	put.object = r->channels->items[cond].object;
-	return emit(r, put);
 }
 
 static int rewrite_step(struct rewrite *r, const struct build_step *step)

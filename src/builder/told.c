@@ -114,6 +114,72 @@ static void find_conds(struct told *told, const struct meaning *meaning, const b
 	}
 }
 
+/* Of sections of one type, how often a signal preceded a wait, and how often it followed one. */
+struct precedence {
+	struct map before, after;
+};
+
+struct section {
+	uint32_t mutex;
+	uint64_t site;
+	bool has_signalled, has_waited;
+};
+
+static int count_up(struct map *map, const struct section *section)
+{
+	uint64_t *count;
+	if (map_add(map, section->site, section->mutex, 0, &count) < 0)
+		return -ENOMEM;
+	++*count;
+	return 0;
+}
+
+static uint64_t count_of(const struct map *map, const struct section *section)
+{
+	const uint64_t *count = map_find(map, section->site, section->mutex);
+	return count ? *count : 0;
+}
+
+/* Counts; or, with what was counted, marks the signals that come first. 0 or -ENOMEM. */
+static int order_signals(struct build_thread *thread, struct precedence *precedence, bool marks)
+{
+	struct section in = { .mutex = BUILD_NONE };
+	int code = 0;
+	for (size_t i = 0; i < thread->step_count && code == 0; i++) {
+		struct build_step *step = &thread->steps[i];
+		if (step->op == STEP_LOCK)
+			in = (struct section){ step->object, step->site, false, false };
+		else if (step->op == STEP_UNLOCK && step->object == in.mutex)
+			in.mutex = BUILD_NONE;
+		if (in.mutex == BUILD_NONE)
+			continue;
+		bool is_signal = step->op == STEP_SIGNAL && step->flags & STEP_TOLD;
+		if (marks && is_signal)
+			step->comes_first =
+				!in.has_waited && count_of(&precedence->before, &in) >
+							  count_of(&precedence->after, &in);
+		if (!marks && is_signal && in.has_waited)
+			code = count_up(&precedence->after, &in);
+		if (!marks && step->op == STEP_COND_WAIT && in.has_signalled && !in.has_waited)
+			code = count_up(&precedence->before, &in);
+		in.has_signalled |= is_signal;
+		in.has_waited |= step->op == STEP_COND_WAIT;
+	}
+	return code;
+}
+
+static int find_first_signals(struct build_trace *trace)
+{
+	struct precedence precedence = { 0 };
+	int code = 0;
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < trace->thread_count && code == 0; i++)
+			code = order_signals(&trace->threads[i], &precedence, pass == 1);
+	map_release(&precedence.before);
+	map_release(&precedence.after);
+	return code;
+}
+
 int build_told_find(struct build_trace *trace, const struct meaning *meaning, const bool *are_known,
 	const struct build_channels *channels)
 {
@@ -143,5 +209,5 @@ int build_told_find(struct build_trace *trace, const struct meaning *meaning, co
 		}
 	map_release(&told.waits);
 	map_release(&told.signals);
-	return code < 0 ? code : 0;
+	return code < 0 ? code : find_first_signals(trace);
 }

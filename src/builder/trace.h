@@ -92,6 +92,7 @@ struct build_step {
 	uint8_t op, flags;
 	uint8_t class; /* DISK: enum request_class */
 	bool is_late; /* waited_ns is until it ran: when it was woken was not seen */
+	bool comes_first; /* SIGNAL: in its section it precedes what is got there (told.h) */
 	uint8_t wakes; /* threads that had to wake up a core, woken within cpu_ns */
 };
 

@@ -420,9 +420,88 @@ static void signals_that_mostly_nobody_waits_for_are_calls(void **state)
 	assert_true(fit.simulated_s < 1.2 * 6 * ROUNDS * 100e-6);
 }
 
+static void waits_for(struct script *s, uint32_t tid, uint64_t cond, uint64_t site)
+{
+	send(s, (struct event){ .tid = tid,
+			.kind = EVENT_RELEASE,
+			.what = WHAT_MUTEX,
+			.object = LOCK,
+			.flags = EVENT_IMPLICIT });
+	send(s, (struct event){ .tid = tid,
+			.kind = EVENT_WAIT,
+			.what = WHAT_COND,
+			.object = cond,
+			.site = site,
+			.value = LOCK });
+}
+
+static void goes_on(struct script *s, uint32_t tid, uint64_t cond, uint64_t site, uint64_t told_ns)
+{
+	send(s, (struct event){ .tid = tid,
+			.kind = EVENT_PASS,
+			.what = WHAT_COND,
+			.object = cond,
+			.site = site,
+			.flags = EVENT_WAITED,
+			.woken_ns = told_ns });
+	send(s, (struct event){ .tid = tid,
+			.kind = EVENT_PASS,
+			.what = WHAT_MUTEX,
+			.object = LOCK,
+			.site = site,
+			.flags = EVENT_IMPLICIT });
+	op(s, tid, EVENT_RELEASE, WHAT_MUTEX, LOCK, site + 1);
+}
+
+/* Who writes what others bring says that it has, in the section in which it then waits for more; some wait for that. */
+static void who_answers_before_it_waits_for_more_does_so_in_the_model(void **state)
+{
+	(void)state;
+	enum { MORE = 400, BRING = 50, WRITE = 60 };
+	struct script s = begin(1);
+	uint32_t random = 1;
+	op(&s, TELLER, EVENT_PASS, WHAT_MUTEX, LOCK, WRITE);
+	waits_for(&s, TELLER, MORE, WRITE + 1);
+	for (int i = 0; i < 4 * ROUNDS; i++) {
+		bool stays = next(&random) % 3 > 0;
+		work(&s, MAIN, 30000);
+		op(&s, MAIN, EVENT_PASS, WHAT_MUTEX, LOCK, BRING);
+		op(&s, MAIN, EVENT_RELEASE, WHAT_COND, MORE, BRING + 1);
+		uint64_t brought_ns = s.now_ns;
+		if (stays)
+			waits_for(&s, MAIN, CONDITION, BRING + 2);
+		else
+			op(&s, MAIN, EVENT_RELEASE, WHAT_MUTEX, LOCK, BRING + 3);
+		goes_on(&s, TELLER, MORE, WRITE + 1, brought_ns);
+		work(&s, TELLER, 100000);
+		s.now_ns += 100000;
+		op(&s, TELLER, EVENT_PASS, WHAT_MUTEX, LOCK, WRITE);
+		op(&s, TELLER, EVENT_RELEASE, WHAT_COND, CONDITION, WRITE + 3);
+		uint64_t written_ns = s.now_ns;
+		waits_for(&s, TELLER, MORE, WRITE + 1);
+		if (stays)
+			goes_on(&s, MAIN, CONDITION, BRING + 2, written_ns);
+	}
+	AUTO(model) struct model *model = finish(&s, 1);
+	const struct model_group *teller = &model->groups[1];
+	uint32_t answers = 0;
+	for (uint32_t i = 0; i < teller->fragment_count; i++) {
+		const struct model_fragment *put = &teller->fragments[i];
+		if (put->op != MODEL_PUT)
+			continue;
+		assert_int_equal(teller->fragments[put->edges[0].to].op, MODEL_GET);
+		answers++;
+	}
+	assert_true(answers > 0);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_answers_before_it_waits_for_more_does_so_in_the_model),
 		cmocka_unit_test(signals_that_mostly_nobody_waits_for_are_calls),
 		cmocka_unit_test(who_is_told_waits_for_that),
 		cmocka_unit_test(other_waits_sleep),
