@@ -357,16 +357,8 @@ static int find_services(struct requests *requests, struct build_disk *ret)
 
 static int add_disk(struct build_trace *trace, uint32_t *ret)
 {
-	size_t count = trace->object_count;
-	if (count >= BUILD_NONE || mem_grow(&trace->objects, &trace->object_capacity, count + 1,
-					   sizeof *trace->objects) < 0)
-		return -ENOMEM;
-	trace->objects[count] = (struct build_object){
-		.what = WHAT_DISK, .name = "disk", .class = (uint32_t)count
-	};
-	trace->object_count++;
-	*ret = (uint32_t)count;
-	return 0;
+	return build_add_object(
+		trace, (struct build_object){ .what = WHAT_DISK, .name = "disk" }, ret);
 }
 
 /* Tells service and latency apart, and makes waits requests. */

@@ -193,17 +193,9 @@ static bool find_limit(
 static int add_object(struct build_trace *trace, const struct candidate *c,
 	struct build_object with, uint32_t *ret)
 {
-	size_t count = trace->object_count;
-	if (count >= BUILD_NONE || mem_grow(&trace->objects, &trace->object_capacity, count + 1,
-					   sizeof *trace->objects) < 0)
-		return -ENOMEM;
 	with.pid = trace->objects[c->lock].pid;
 	with.address = trace->objects[c->lock].address;
-	with.class = (uint32_t)count;
-	trace->objects[count] = with;
-	trace->object_count++;
-	*ret = (uint32_t)count;
-	return 0;
+	return build_add_object(trace, with, ret);
 }
 
 /* What stands for a limit in the threads' steps. */

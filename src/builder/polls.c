@@ -407,19 +407,13 @@ static bool understand(struct looks *looks)
 static int add_queue(struct build_trace *trace, uint32_t mutex, const char *name, bool are_signals,
 	uint32_t *ret)
 {
-	size_t count = trace->object_count;
-	if (count >= BUILD_NONE || mem_grow(&trace->objects, &trace->object_capacity, count + 1,
-					   sizeof *trace->objects) < 0)
-		return -ENOMEM;
-	trace->objects[count] = (struct build_object){ .pid = trace->objects[mutex].pid,
-		.what = WHAT_QUEUE,
-		.address = trace->objects[mutex].address,
-		.name = name,
-		.are_signals = are_signals,
-		.class = (uint32_t)count };
-	trace->object_count++;
-	*ret = (uint32_t)count;
-	return 0;
+	return build_add_object(trace,
+		(struct build_object){ .pid = trace->objects[mutex].pid,
+			.what = WHAT_QUEUE,
+			.address = trace->objects[mutex].address,
+			.name = name,
+			.are_signals = are_signals },
+		ret);
 }
 
 /* What is put into a thread's list of steps, before (a put) or after (a try) one of them. */

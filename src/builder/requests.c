@@ -43,16 +43,8 @@ static bool gets_from_outside(const struct build_thread *thread)
 
 static int add_arrivals(struct build_trace *trace, uint32_t pid, uint32_t *ret)
 {
-	size_t count = trace->object_count;
-	if (count >= BUILD_NONE || mem_grow(&trace->objects, &trace->object_capacity, count + 1,
-					   sizeof *trace->objects) < 0)
-		return -ENOMEM;
-	trace->objects[count] = (struct build_object){
-		.pid = pid, .what = WHAT_QUEUE, .name = "arrivals", .class = (uint32_t)count
-	};
-	trace->object_count++;
-	*ret = (uint32_t)count;
-	return 0;
+	return build_add_object(trace,
+		(struct build_object){ .pid = pid, .what = WHAT_QUEUE, .name = "arrivals" }, ret);
 }
 
 /*

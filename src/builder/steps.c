@@ -39,16 +39,9 @@ void build_channels_release(struct build_channels *channels)
 int build_channel_add_object(
 	struct build_trace *trace, const struct meaning_cond *cond, uint8_t what, uint32_t *ret)
 {
-	size_t count = trace->object_count;
-	if (count >= BUILD_NONE || mem_grow(&trace->objects, &trace->object_capacity, count + 1,
-					   sizeof *trace->objects) < 0)
-		return -ENOMEM;
-	trace->objects[count] = (struct build_object){
-		.pid = cond->pid, .what = what, .address = cond->object, .class = (uint32_t)count
-	};
-	trace->object_count++;
-	*ret = (uint32_t)count;
-	return 0;
+	return build_add_object(trace,
+		(struct build_object){ .pid = cond->pid, .what = what, .address = cond->object },
+		ret);
 }
 
 /* Whether sections put (get) at one condition just where they get (put) at the other. */

@@ -192,6 +192,9 @@ uint32_t build_find_thread(const struct build_trace *trace, uint32_t pid, uint64
 /* disk_steps.c: an event of a request to a disk. Of those that were queued before recording began nothing is kept. 0 or -ENOMEM. */
 int build_trace_add_request(struct build_trace *trace, const struct event *event);
 
+/* Adds what no event names; its class is its own. 0 or -ENOMEM. */
+int build_add_object(struct build_trace *trace, struct build_object with, uint32_t *ret);
+
 /* Counts a use of a lock by a thread. */
 void build_use_lock(struct build_object *lock, uint32_t thread);
 

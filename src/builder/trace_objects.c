@@ -72,6 +72,18 @@ uint32_t build_find_thread(const struct build_trace *trace, uint32_t pid, uint64
 	return index ? (uint32_t)*index : BUILD_NONE;
 }
 
+int build_add_object(struct build_trace *trace, struct build_object with, uint32_t *ret)
+{
+	size_t count = trace->object_count;
+	if (count >= BUILD_NONE || mem_grow(&trace->objects, &trace->object_capacity, count + 1,
+					   sizeof *trace->objects) < 0)
+		return -ENOMEM;
+	with.class = (uint32_t)count;
+	trace->objects[trace->object_count++] = with;
+	*ret = (uint32_t)count;
+	return 0;
+}
+
 int build_trace_object(struct build_trace *trace, const struct event *event, uint32_t *ret)
 {
 	uint64_t *slot, kind = kind_of(event);
