@@ -555,6 +555,8 @@ static int make(struct build *build, struct err *err)
 	leave_out_waking(build);
 	build_take_off(build);
 	if (code == 0)
+		code = build_made_locks_find(&build->trace, build->meaning);
+	if (code == 0)
 		code = build_steps_by_meaning(
 			&build->trace, build->meaning, &build->opts, &build->channels);
 	if (code == 0)

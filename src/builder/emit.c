@@ -56,9 +56,27 @@ int emit_counts(const struct emitter *e, const uint64_t *values, size_t count,
 	return code;
 }
 
+/* The first number that may be free: of thousands of the same name it is not searched from 1. */
+static int first_number(struct emitter *e, const char *name, unsigned *ret)
+{
+	uint64_t hash = 14695981039346656037U, *count; /* FNV-1a */
+	for (const char *c = name; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 1099511628211U;
+	*ret = 1;
+	if (!e->names)
+		return 0;
+	if (map_add(e->names, hash, 0, 0, &count) < 0)
+		return -ENOMEM;
+	*ret = (unsigned)++*count;
+	return 0;
+}
+
 int emit_add_fragment(struct emitter *e, const char *name, uint32_t *ret)
 {
-	for (unsigned number = 1;; number++) {
+	unsigned first;
+	if (first_number(e, name, &first) < 0)
+		return -ENOMEM;
+	for (unsigned number = first;; number++) {
 		AUTO_FREE char *text = NULL;
 		int code = number == 1 ? asprintf(&text, "%.200s", name)
 				       : asprintf(&text, "%.200s #%u", name, number);
@@ -413,7 +431,9 @@ int build_emit_group(struct build *build, uint32_t group)
 	const struct build_thread *first =
 		&build->trace.threads[build->groups.items[group].threads[0]];
 	AUTO_FREE uint32_t *fragments = calloc(graph->state_count + 1, sizeof *fragments);
+	AUTO_RELEASE(map) struct map names = { 0 };
 	struct emitter e = { .build = build,
+		.names = &names,
 		.model = build->model,
 		.group = &build->groups.items[group],
 		.graph = graph,

@@ -28,6 +28,7 @@ struct emitter {
 	struct build_work work;
 	const struct build_pool *pool; /* in which its threads work, or NULL */
 	uint32_t *fragments; /* of each state */
+	struct map *names; /* how many fragments are called so already, by hash; NULL: not known */
 	const uint32_t
 		*taken; /* by each visit, items by the last get of a batch; NULL: there is none */
 	bool is_main;

@@ -308,6 +308,7 @@ static int size_semaphore(struct build *build, uint32_t object, struct model_obj
 
 static int size_lock(struct build *build, uint32_t object, struct model_object *ret)
 {
+	ret->has_writers_first = build->trace.objects[object].has_writers_first;
 	struct build_instances instances;
 	if (build_class_instances(&build->trace, object, &instances) < 0)
 		return -ENOMEM;

@@ -12,6 +12,7 @@
 #include "builder/graph.h"
 #include "builder/limiters.h"
 #include "builder/limits.h"
+#include "builder/made_locks.h"
 #include "builder/pipes.h"
 #include "builder/polls.h"
 #include "builder/pool.h"
