@@ -529,6 +529,14 @@ static int find_in_rounds(struct build *build)
 	return 0;
 }
 
+/* Its threads are two groups, of which each goes through a part of the work that is another one each time. */
+static bool is_of_team(const struct build *build, size_t group)
+{
+	const struct build_pool *pool =
+		build_pool_of(build->pools, &build->groups, (uint32_t)group);
+	return pool && pool->starter != BUILD_NONE;
+}
+
 /* Requests from outside come in no order that the program has. */
 static int find_courses(struct build *build)
 {
@@ -536,8 +544,10 @@ static int find_courses(struct build *build)
 	double least_ns = worth_it * (double)build_trace_cpu_ns(&build->trace);
 	int code = 0;
 	for (size_t i = 0; i < build->groups.count && build->requests.begun == 0 && code == 0; i++)
-		code = build_courses_find(&build->trace, &build->groups.items[i], &build->pools[i],
-			least_ns, &build->graphs[i], &build->guessed_pieces);
+		if (!is_of_team(build, i))
+			code = build_courses_find(&build->trace, &build->groups.items[i],
+				&build->pools[i], least_ns, &build->graphs[i],
+				&build->guessed_pieces);
 	return code;
 }
 

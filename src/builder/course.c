@@ -179,8 +179,8 @@ int build_courses_find(struct build_trace *trace, const struct build_group *grou
 	const struct build_pool *pool, double least_ns, struct build_graph *graph,
 	uint64_t *ret_apart)
 {
-	bool is_pool = pool && pool->parameter != BUILD_NONE && pool->waves == 1 &&
-		       pool->starter == BUILD_NONE && group->count > 1;
+	bool is_pool =
+		pool && pool->parameter != BUILD_NONE && pool->waves == 1 && group->count > 1;
 	for (size_t i = 0; i < graph->state_count; i++) {
 		struct build_state *state = &graph->states[i];
 		double sum = 0;
