@@ -2,7 +2,7 @@
 #include "builder/replies.h"
 
 #include "base/map.h"
-#include "base/mem.h"
+#include "builder/uses.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,13 +12,6 @@ enum {
 	SECTION = 2, /* steps from a get to the end of its section */
 	NEAR = 64, /* steps in which it is looked for what was asked */
 	PARTS = 20, /* of which all but one have to be as expected */
-};
-
-/* A step about what may be a place for answers. */
-struct use {
-	struct build_step *step;
-	uint64_t time_ns; /* when the thread had it, or gave it */
-	uint32_t thread;
 };
 
 /* Places at which threads with one routine wait, at call sites that they have in common. */
@@ -32,20 +25,13 @@ struct place {
 
 struct replies {
 	struct build_trace *trace;
-	struct use *uses; /* by object, then in the order of time */
-	size_t count, capacity;
+	struct build_uses uses; /* of what may be a place for answers */
 	struct place *places; /* by object */
 };
 
 static bool is_get(const struct build_step *step)
 {
 	return (step->op == STEP_GET || step->op == STEP_ACQUIRE) && step->object != BUILD_NONE;
-}
-
-static bool is_put(const struct build_step *step)
-{
-	return (step->op == STEP_PUT || step->op == STEP_POST || step->op == STEP_CLOSE) &&
-	       step->object != BUILD_NONE;
 }
 
 /* When a thread had what it gets, at the latest: in a section (steps.h) it may have waited until its end. */
@@ -75,40 +61,18 @@ static int collect(struct replies *replies)
 	for (uint32_t i = 0; i < trace->thread_count; i++)
 		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
 			struct build_step *step = &trace->threads[i].steps[j];
-			if ((!is_get(step) && !is_put(step)) ||
+			if ((!is_get(step) && !build_gives(step)) ||
 				!may_hold_replies(&trace->objects[step->object]))
 				continue;
-			if (mem_grow(&replies->uses, &replies->capacity, replies->count + 1,
-				    sizeof *replies->uses) < 0)
+			const struct build_use use = { step, had_ns(&trace->threads[i], j), i };
+			if (build_uses_add(&replies->uses, use) < 0)
 				return -ENOMEM;
-			replies->uses[replies->count++] =
-				(struct use){ step, had_ns(&trace->threads[i], j), i };
 		}
 	return 0;
 }
 
-/* What is put comes first: it may be told at the moment at which it is got. */
-static int compare_uses(const void *left, const void *right)
-{
-	const struct use *a = left, *b = right;
-	if (a->step->object != b->step->object)
-		return a->step->object < b->step->object ? -1 : 1;
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return is_get(a->step) - is_get(b->step);
-}
-
-static size_t object_end(const struct replies *replies, size_t from)
-{
-	size_t to = from;
-	while (to < replies->count &&
-		replies->uses[to].step->object == replies->uses[from].step->object)
-		to++;
-	return to;
-}
-
 /* Whether one answer is put, and then got by another thread, again and again. */
-static bool is_answered(const struct use *uses, size_t count)
+static bool is_answered(const struct build_use *uses, size_t count)
 {
 	if (count < 2 || count % 2)
 		return false;
@@ -130,8 +94,8 @@ static uint32_t first_of(struct place *places, uint32_t object)
 static int join_places(struct replies *replies)
 {
 	AUTO_RELEASE(map) struct map sites = { 0 };
-	for (size_t i = 0; i < replies->count; i++) {
-		const struct use *use = &replies->uses[i];
+	for (size_t i = 0; i < replies->uses.count; i++) {
+		const struct build_use *use = &replies->uses.items[i];
 		uint32_t object = use->step->object;
 		uint64_t *other;
 		if (!is_get(use->step) || !replies->places[object].is_open)
@@ -163,7 +127,8 @@ static size_t steps_before(const struct build_thread *thread, uint64_t time_ns)
 
 static bool is_at(struct replies *replies, const struct build_step *step, uint32_t places)
 {
-	return (is_get(step) || is_put(step)) && first_of(replies->places, step->object) == places;
+	return (is_get(step) || build_gives(step)) &&
+	       first_of(replies->places, step->object) == places;
 }
 
 /* Whether a thread put something there before it was got, since it had its last answer. */
@@ -174,14 +139,15 @@ static bool has_put(struct replies *replies, const struct build_thread *thread, 
 		const struct build_step *step = &thread->steps[i];
 		if (is_at(replies, step, places))
 			return false;
-		if (is_put(step) && step->object == queue && step->begin_ns <= until_ns)
+		if (build_gives(step) && step->object == queue && step->begin_ns <= until_ns)
 			return true;
 	}
 	return false;
 }
 
 /* Whether who answers got, since its last answer, something where the other one had put something, since its last one. */
-static bool was_asked(struct replies *replies, const struct use *put, const struct use *get)
+static bool was_asked(
+	struct replies *replies, const struct build_use *put, const struct build_use *get)
 {
 	uint32_t places = first_of(replies->places, get->step->object);
 	const struct build_thread *client = &replies->trace->threads[get->thread];
@@ -201,14 +167,14 @@ static bool was_asked(struct replies *replies, const struct use *put, const stru
 
 static void judge(struct replies *replies)
 {
-	for (size_t from = 0, to = 0; from < replies->count; from = to) {
-		to = object_end(replies, from);
-		uint32_t object = replies->uses[from].step->object;
+	for (size_t from = 0, to = 0; from < replies->uses.count; from = to) {
+		to = build_uses_end(&replies->uses, from);
+		uint32_t object = replies->uses.items[from].step->object;
 		if (!replies->places[object].is_open)
 			continue;
 		struct place *first = &replies->places[first_of(replies->places, object)];
 		for (size_t i = from; i < to; i += 2) {
-			const struct use *get = &replies->uses[i + 1];
+			const struct build_use *get = &replies->uses.items[i + 1];
 			first->gets++;
 			first->asked += was_asked(replies, get - 1, get);
 			first->are_several |= first->taker > 0 && first->taker != get->thread + 1;
@@ -225,8 +191,8 @@ static bool are_replies(const struct place *first)
 
 static void change(struct replies *replies)
 {
-	for (size_t i = 0; i < replies->count; i++) {
-		struct build_step *step = replies->uses[i].step;
+	for (size_t i = 0; i < replies->uses.count; i++) {
+		struct build_step *step = replies->uses.items[i].step;
 		uint32_t first = first_of(replies->places, step->object);
 		if (!replies->places[step->object].is_open || !are_replies(&replies->places[first]))
 			continue;
@@ -246,14 +212,14 @@ int build_replies_find(struct build_trace *trace)
 	AUTO_FREE struct place *places = calloc(trace->object_count + 1, sizeof *places);
 	struct replies replies = { .trace = trace, .places = places };
 	int code = places ? collect(&replies) : -ENOMEM;
-	if (code == 0 && replies.count > 0) {
+	if (code == 0 && replies.uses.count > 0) {
 		for (uint32_t i = 0; i < trace->object_count; i++)
 			places[i].next = i;
-		qsort(replies.uses, replies.count, sizeof *replies.uses, compare_uses);
-		for (size_t from = 0, to = 0; from < replies.count; from = to) {
-			to = object_end(&replies, from);
-			places[replies.uses[from].step->object].is_open =
-				is_answered(&replies.uses[from], to - from);
+		build_uses_sort(&replies.uses);
+		for (size_t from = 0, to = 0; from < replies.uses.count; from = to) {
+			to = build_uses_end(&replies.uses, from);
+			places[replies.uses.items[from].step->object].is_open =
+				is_answered(&replies.uses.items[from], to - from);
 		}
 		code = join_places(&replies);
 	}
@@ -261,6 +227,6 @@ int build_replies_find(struct build_trace *trace)
 		judge(&replies);
 		change(&replies);
 	}
-	free(replies.uses);
+	free(replies.uses.items);
 	return code;
 }

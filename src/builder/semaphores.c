@@ -2,50 +2,25 @@
 #include "builder/semaphores.h"
 
 #include "base/map.h"
-#include "base/mem.h"
 #include "builder/class.h"
+#include "builder/uses.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-struct use {
-	struct build_step *step;
-	uint64_t time_ns; /* when it was taken or given back */
-	uint32_t thread;
-};
-
-struct uses {
-	struct use *items;
-	size_t count, capacity;
-};
-
-/* By object, in the order of time, and what is given back before it is taken. */
-static int compare_uses(const void *left, const void *right)
+static int collect(struct build_trace *trace, struct build_uses *ret)
 {
-	const struct use *a = left, *b = right;
-	if (a->step->object != b->step->object)
-		return a->step->object < b->step->object ? -1 : 1;
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return (b->step->op == STEP_POST) - (a->step->op == STEP_POST);
-}
-
-static int collect(struct build_trace *trace, struct uses *ret)
-{
+	int code = 0;
 	for (uint32_t i = 0; i < trace->thread_count; i++)
-		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
+		for (size_t j = 0; j < trace->threads[i].step_count && code == 0; j++) {
 			struct build_step *step = &trace->threads[i].steps[j];
-			if (step->op != STEP_ACQUIRE && step->op != STEP_POST)
-				continue;
-			if (mem_grow(&ret->items, &ret->capacity, ret->count + 1,
-				    sizeof *ret->items) < 0)
-				return -ENOMEM;
-			ret->items[ret->count++] =
-				(struct use){ step, step->begin_ns + step->waited_ns, i };
+			uint64_t time_ns = step->begin_ns + step->waited_ns;
+			if (step->op == STEP_ACQUIRE || step->op == STEP_POST)
+				code = build_uses_add(ret, (struct build_use){ step, time_ns, i });
 		}
-	if (ret->count > 0)
-		qsort(ret->items, ret->count, sizeof *ret->items, compare_uses);
-	return 0;
+	if (code == 0)
+		build_uses_sort(ret);
+	return code;
 }
 
 /* A thread that waited in vain did nothing but that. */
@@ -63,8 +38,8 @@ static void change_timeouts(struct build_trace *trace)
  * What each thread takes once is no lock, but tells of its end, say; and a lock is not for several at once. `takers`: by thread, the
  * object it took last, plus 1.
  */
-static bool is_lock(
-	const struct build_trace *trace, const struct use *uses, size_t count, uint32_t *takers)
+static bool is_lock(const struct build_trace *trace, const struct build_use *uses, size_t count,
+	uint32_t *takers)
 {
 	bool is_taken_again = false;
 	if (trace->objects[uses[0].step->object].first > 2)
@@ -81,7 +56,7 @@ static bool is_lock(
 	return is_taken_again;
 }
 
-static void make_lock(struct build_trace *trace, const struct use *uses, size_t count)
+static void make_lock(struct build_trace *trace, const struct build_use *uses, size_t count)
 {
 	struct build_object *object = &trace->objects[uses[0].step->object];
 	object->what = WHAT_MUTEX;
@@ -94,11 +69,11 @@ static void make_lock(struct build_trace *trace, const struct use *uses, size_t 
 }
 
 /* The last time that its only taker takes it; NULL: it is not one that a thread made to wait for itself. */
-static const struct use *find_wait(
-	const struct build_trace *trace, const struct use *uses, size_t count)
+static const struct build_use *find_wait(
+	const struct build_trace *trace, const struct build_use *uses, size_t count)
 {
 	uint32_t maker = trace->objects[uses[0].step->object].maker;
-	const struct use *last = NULL;
+	const struct build_use *last = NULL;
 	for (size_t i = 0; i < count; i++) {
 		if (uses[i].step->op == STEP_POST)
 			continue;
@@ -110,7 +85,7 @@ static const struct use *find_wait(
 }
 
 /* What was there at first is left to nobody: the first takes have no post that they wait for. */
-static void make_signals(struct build_trace *trace, const struct use *uses, size_t count)
+static void make_signals(struct build_trace *trace, const struct build_use *uses, size_t count)
 {
 	struct build_object *object = &trace->objects[uses[0].step->object];
 	size_t takes = 0, posts = 0;
@@ -132,23 +107,15 @@ static void make_signals(struct build_trace *trace, const struct use *uses, size
 	}
 }
 
-static size_t object_end(const struct uses *uses, size_t from)
-{
-	size_t to = from;
-	while (to < uses->count && uses->items[to].step->object == uses->items[from].step->object)
-		to++;
-	return to;
-}
-
-static int change(struct build_trace *trace, const struct uses *uses)
+static int change(struct build_trace *trace, const struct build_uses *uses)
 {
 	AUTO_RELEASE(map) struct map waits = { 0 }; /* how many semaphores, by thread and place */
 	AUTO_FREE uint32_t *takers = calloc(trace->thread_count + 1, sizeof *takers);
 	if (!takers)
 		return -ENOMEM;
 	for (size_t from = 0, to = 0; from < uses->count; from = to) {
-		to = object_end(uses, from);
-		const struct use *wait = find_wait(trace, &uses->items[from], to - from);
+		to = build_uses_end(uses, from);
+		const struct build_use *wait = find_wait(trace, &uses->items[from], to - from);
 		uint64_t *number;
 		if (wait && map_add(&waits, wait->thread, wait->step->site, 0, &number) < 0)
 			return -ENOMEM;
@@ -156,9 +123,9 @@ static int change(struct build_trace *trace, const struct uses *uses)
 			++*number;
 	}
 	for (size_t from = 0, to = 0; from < uses->count; from = to) {
-		to = object_end(uses, from);
-		const struct use *of_object = &uses->items[from];
-		const struct use *wait = find_wait(trace, of_object, to - from);
+		to = build_uses_end(uses, from);
+		const struct build_use *of_object = &uses->items[from];
+		const struct build_use *wait = find_wait(trace, of_object, to - from);
 		if (is_lock(trace, of_object, to - from, takers))
 			make_lock(trace, of_object, to - from);
 		else if (wait && *map_find(&waits, wait->thread, wait->step->site) > CLASS_LEAST)
@@ -169,7 +136,7 @@ static int change(struct build_trace *trace, const struct uses *uses)
 
 int build_semaphores_by_use(struct build_trace *trace)
 {
-	struct uses uses = { 0 };
+	struct build_uses uses = { 0 };
 	change_timeouts(trace);
 	int code = collect(trace, &uses);
 	if (code == 0)

@@ -15,9 +15,8 @@ static void turn(struct script *s, uint32_t tid, uint64_t site)
 	locked(s, tid, LOCK, site);
 }
 
-static void wait_begins(struct script *s, uint32_t tid)
+static void waits_for(struct script *s, uint32_t tid, uint64_t cond, uint64_t site)
 {
-	op(s, tid, EVENT_PASS, WHAT_MUTEX, LOCK, 20);
 	send(s, (struct event){ .tid = tid,
 			.kind = EVENT_RELEASE,
 			.what = WHAT_MUTEX,
@@ -26,28 +25,39 @@ static void wait_begins(struct script *s, uint32_t tid)
 	send(s, (struct event){ .tid = tid,
 			.kind = EVENT_WAIT,
 			.what = WHAT_COND,
-			.object = CONDITION,
-			.site = 22,
+			.object = cond,
+			.site = site,
 			.value = LOCK });
 }
 
 /* told_ns 0: its time is over. */
-static void wait_ends(struct script *s, uint32_t tid, uint64_t told_ns)
+static void goes_on(struct script *s, uint32_t tid, uint64_t cond, uint64_t site, uint64_t told_ns)
 {
 	send(s, (struct event){ .tid = tid,
 			.kind = EVENT_PASS,
 			.what = WHAT_COND,
-			.object = CONDITION,
-			.site = 22,
+			.object = cond,
+			.site = site,
 			.flags = (uint16_t)(EVENT_WAITED | (told_ns ? 0 : EVENT_TIMED_OUT)),
 			.woken_ns = told_ns });
 	send(s, (struct event){ .tid = tid,
 			.kind = EVENT_PASS,
 			.what = WHAT_MUTEX,
 			.object = LOCK,
-			.site = 22,
+			.site = site,
 			.flags = EVENT_IMPLICIT });
-	op(s, tid, EVENT_RELEASE, WHAT_MUTEX, LOCK, 21);
+	op(s, tid, EVENT_RELEASE, WHAT_MUTEX, LOCK, site + 1);
+}
+
+static void wait_begins(struct script *s, uint32_t tid)
+{
+	op(s, tid, EVENT_PASS, WHAT_MUTEX, LOCK, 20);
+	waits_for(s, tid, CONDITION, 22);
+}
+
+static void wait_ends(struct script *s, uint32_t tid, uint64_t told_ns)
+{
+	goes_on(s, tid, CONDITION, 22, told_ns);
 }
 
 static uint64_t tell_with(struct script *s, uint16_t flags)
@@ -418,39 +428,6 @@ static void signals_that_mostly_nobody_waits_for_are_calls(void **state)
 	assert_true(fit.is_known);
 	/* Who waits does so for a round of the teller's, and not until a draw says that he is told. */
 	assert_true(fit.simulated_s < 1.2 * 6 * ROUNDS * 100e-6);
-}
-
-static void waits_for(struct script *s, uint32_t tid, uint64_t cond, uint64_t site)
-{
-	send(s, (struct event){ .tid = tid,
-			.kind = EVENT_RELEASE,
-			.what = WHAT_MUTEX,
-			.object = LOCK,
-			.flags = EVENT_IMPLICIT });
-	send(s, (struct event){ .tid = tid,
-			.kind = EVENT_WAIT,
-			.what = WHAT_COND,
-			.object = cond,
-			.site = site,
-			.value = LOCK });
-}
-
-static void goes_on(struct script *s, uint32_t tid, uint64_t cond, uint64_t site, uint64_t told_ns)
-{
-	send(s, (struct event){ .tid = tid,
-			.kind = EVENT_PASS,
-			.what = WHAT_COND,
-			.object = cond,
-			.site = site,
-			.flags = EVENT_WAITED,
-			.woken_ns = told_ns });
-	send(s, (struct event){ .tid = tid,
-			.kind = EVENT_PASS,
-			.what = WHAT_MUTEX,
-			.object = LOCK,
-			.site = site,
-			.flags = EVENT_IMPLICIT });
-	op(s, tid, EVENT_RELEASE, WHAT_MUTEX, LOCK, site + 1);
 }
 
 /* Who writes what others bring says that it has, in the section in which it then waits for more; some wait for that. */
