@@ -179,6 +179,81 @@ static int visit(const struct build_groups *groups, struct places *places,
 	return code;
 }
 
+/* The only thread that puts into each object, plus 1; 0: none does, UINT32_MAX: several. */
+static void find_putters(const struct build_trace *trace, uint32_t *ret)
+{
+	for (uint32_t i = 0; i < trace->thread_count; i++)
+		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
+			const struct build_step *step = &trace->threads[i].steps[j];
+			if (step->op != STEP_PUT || step->object == BUILD_NONE)
+				continue;
+			uint32_t *putter = &ret[step->object];
+			*putter = *putter == 0 || *putter == i + 1 ? i + 1 : UINT32_MAX;
+		}
+}
+
+/* Of queues with one putter each, that a thread gets from at one call site: how many of which group, and the first. */
+struct results {
+	const struct build_groups *groups;
+	const uint32_t *putters;
+	struct map seen, count, first;
+};
+
+/* BUILD_NONE: what the step gets comes from no single thread of a pool. */
+static uint32_t maker_group(const struct build_trace *trace, const struct results *results,
+	const struct build_step *step)
+{
+	uint32_t putter = is_get(trace, step) ? results->putters[step->object] : 0;
+	if (putter == 0 || putter == UINT32_MAX)
+		return BUILD_NONE;
+	uint32_t group = results->groups->of_thread[putter - 1];
+	return results->groups->items[group].count > 1 ? group : (uint32_t)BUILD_NONE;
+}
+
+static int visit_result(struct build_trace *trace, struct results *results,
+	const struct build_step *step, uint64_t thread, bool joins)
+{
+	uint32_t group = maker_group(trace, results, step);
+	uint64_t *slot, *count, key = thread << 32 | group;
+	if (group == BUILD_NONE)
+		return 0;
+	if (joins) {
+		if (*map_find(&results->count, step->site, key) ==
+			results->groups->items[group].count)
+			join(trace, (uint32_t)*map_find(&results->first, step->site, key),
+				step->object);
+		return 0;
+	}
+	int code = map_add(&results->seen, step->object, place_hash(step, key), 1, &slot);
+	if (code <= 0)
+		return code;
+	code = map_add(&results->count, step->site, key, 0, &count);
+	if (code >= 0) {
+		++*count;
+		code = map_add(&results->first, step->site, key, step->object, &slot);
+	}
+	return code < 0 ? code : 0;
+}
+
+/* Where each thread of a pool has a queue for its results, and one thread gets from all of them at one place, they are one. */
+static int join_results(struct build_trace *trace, const struct build_groups *groups)
+{
+	AUTO_FREE uint32_t *putters = calloc(trace->object_count + 1, sizeof *putters);
+	struct results results = { .groups = groups, .putters = putters };
+	int code = putters ? 0 : -ENOMEM;
+	if (putters)
+		find_putters(trace, putters);
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < trace->thread_count && code == 0; i++)
+			for (size_t j = 0; j < trace->threads[i].step_count && code == 0; j++)
+				code = visit_result(
+					trace, &results, &trace->threads[i].steps[j], i, pass == 1);
+	map_release(&results.seen);
+	map_release(&results.count);
+	map_release(&results.first);
+	return code;
+}
+
 /* How each queue is used. */
 struct queue_use {
 	uint32_t gets, gates; /* gates: gets of what is closed once for all */
@@ -244,6 +319,8 @@ int build_classes_find(struct build_trace *trace, const struct build_groups *gro
 	map_release(&places.numbers);
 	map_release(&places.last);
 	map_release(&places.pairs);
+	if (code >= 0)
+		code = join_results(trace, groups);
 	/* Each object directly below the first of its class, for who asks often. */
 	for (uint32_t i = 0; i < trace->object_count; i++)
 		trace->objects[i].class = build_class_of(trace, i);
