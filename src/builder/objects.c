@@ -372,6 +372,7 @@ static int size_object(struct build *build, uint32_t object, struct model_object
 			build->trace.objects[object].are_signals || (channel && channel->is_told);
 		ret->are_calls = build->trace.objects[object].are_calls;
 		ret->lends = !ret->are_signals;
+		ret->lends_any = build->trace.objects[object].has_tasks;
 		return code;
 	default:
 		return 0;

@@ -139,6 +139,7 @@ static int make_channels(struct build_trace *trace, const struct meaning *meanin
 			return -ENOMEM;
 		trace->objects[channel->object].is_drain = conds[i].kind == MEANING_DRAIN;
 		trace->objects[channel->object].most = conds[i].most;
+		trace->objects[channel->object].has_tasks = conds[i].ends_itself;
 		trace->objects[channel->object].is_gate = conds[i].kind == MEANING_GENERATIONS;
 	}
 	return 0;

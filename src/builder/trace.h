@@ -121,6 +121,7 @@ struct build_object {
 	uint32_t maker; /* of a semaphore: the thread that initialised it, plus 1; 0: not seen */
 	/* Of a semaphore: its value when it was initialised; of a queue that is looked into: its items at first; plus 1; 0: not known. */
 	uint64_t first;
+	bool has_tasks; /* a queue of tasks that make tasks (meaning.h: ends_itself) */
 	bool has_writers_first; /* a read-write lock that the program made itself (made_locks.h) */
 	bool are_replies; /* a queue of answers to the thread that asked (replies.h) */
 	bool are_signals; /* a queue of wakes at a futex, or of signals by semaphores */

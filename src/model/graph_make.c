@@ -433,8 +433,8 @@ static int add_queues(struct graph *graph, const struct model_object *object, ui
 		uint32_t number = 0;
 		code = sim_add_queue(sim, object->name, capacity, &number);
 		if (code == 0 && (object->lends || object->are_signals))
-			code = sim_set_lending(
-				sim, SIM_QUEUE, number, object->are_signals ? 0 : SIM_LENT_OF);
+			code = sim_set_lending(sim, SIM_QUEUE, number,
+				object->are_signals || object->lends_any ? 0 : SIM_LENT_OF);
 		ret->number = i == 0 ? number : ret->number;
 	}
 	return code == 0 ? set_refill(graph, object, ret->number, err) : code;

@@ -138,6 +138,7 @@ struct model_object {
 	struct model_value spins;
 	bool has_writers_first; /* read-write lock */
 	bool lends; /* queue, semaphore, limit: a few items, see sim_set_lending() */
+	bool lends_any; /* queue: any number of items: in what order they are put and taken is not known */
 	bool are_signals; /* queue: what is put are signals, of which it lends any number */
 	bool are_calls; /* queue: what is put while nobody waits for it is lost */
 	bool are_replies; /* queue: what is put goes to who put the item that its putter got last */

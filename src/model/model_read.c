@@ -189,6 +189,16 @@ static int read_refill(const struct reader *r, struct yaml_node *map, uint32_t q
 	return 0;
 }
 
+/* true, false; of a queue also "any". */
+static int read_lends(const struct reader *r, struct yaml_node *map, struct model_object *object)
+{
+	const struct yaml_node *node = reader_take(map, "lends");
+	object->lends_any =
+		object->kind == MODEL_QUEUE && node && node->text && strcmp(node->text, "any") == 0;
+	object->lends = object->lends_any;
+	return object->lends_any ? 0 : reader_flag(r, map, "lends", &object->lends);
+}
+
 static int read_object(
 	const struct reader *r, enum model_object_kind kind, const struct yaml_entry *entry)
 {
@@ -211,7 +221,7 @@ static int read_object(
 	if (code == 0 && kind == MODEL_BARRIER)
 		code = reader_value(r, map, "spins", MODEL_TIME, &object->spins);
 	if (code == 0 && (kind == MODEL_QUEUE || kind == MODEL_SEMAPHORE || kind == MODEL_LIMIT))
-		code = reader_flag(r, map, "lends", &object->lends);
+		code = read_lends(r, map, object);
 	if (code == 0 && kind == MODEL_QUEUE)
 		code = reader_flag(r, map, "signals", &object->are_signals);
 	if (code == 0 && kind == MODEL_QUEUE)

@@ -239,7 +239,7 @@ static void write_object(FILE *out, const struct model *model, const struct mode
 	}
 	write_field(out, 4, "spins", &object->spins, MODEL_TIME);
 	if (object->lends)
-		fputs("    lends: true\n", out);
+		fputs(object->lends_any ? "    lends: any\n" : "    lends: true\n", out);
 	if (object->are_signals)
 		fputs("    signals: true\n", out);
 	if (object->are_calls)

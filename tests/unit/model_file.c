@@ -52,7 +52,7 @@ static const char *const everything =
 	"queues:\n"
 	"  q: { capacity: 10, initial: 2, refilled_by: b }\n"
 	"  parts: { instances: n, replies: true }\n"
-	"  room: { calls: true }\n"
+	"  room: { calls: true, lends: any }\n"
 	"limits:\n"
 	"  files: { count: 1024 }\n"
 	"disks:\n"

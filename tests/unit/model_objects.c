@@ -86,6 +86,20 @@ static void paced_sleeps_do_not_add_up_what_is_between(void **state)
 	assert_true(fabs(row[GRAPH_TIME_S] - 10.4e-3) < 1e-5);
 }
 
+/* Five takes of a queue in which nothing ever is. */
+static void a_queue_may_lend_any_number(void **state)
+{
+	(void)state;
+	AUTO(model)
+	struct model *model =
+		parse("corecast_model: 1\n"
+		      "queues: { tasks: { lends: any } }\n"
+		      "threads: { w: { count: 1, fragments: { take: { get: tasks },\n"
+		      "  work: { cpu: 1 us }, again: { loop: take, times: 4, next: exit } } } }\n");
+	AUTO_FREE double *row = run_with(model, (struct sample_options){ 0 });
+	assert_true(row[graph_fragment_at(model, 0, 1) + GRAPH_COUNT] == 5);
+}
+
 static void cpu_times_follow_their_course(void **state)
 {
 	(void)state;
@@ -390,6 +404,7 @@ int main(void)
 		cmocka_unit_test(what_a_barrier_refills_is_dealt_out_again),
 		cmocka_unit_test(replies_come_to_who_asked),
 		cmocka_unit_test(calls_are_heard_by_who_waits),
+		cmocka_unit_test(a_queue_may_lend_any_number),
 		cmocka_unit_test(paced_sleeps_do_not_add_up_what_is_between),
 		cmocka_unit_test(cpu_times_follow_their_course),
 		cmocka_unit_test(loops_locks_and_parts_are_counted),
