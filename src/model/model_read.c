@@ -196,7 +196,11 @@ static int read_lends(const struct reader *r, struct yaml_node *map, struct mode
 	object->lends_any =
 		object->kind == MODEL_QUEUE && node && node->text && strcmp(node->text, "any") == 0;
 	object->lends = object->lends_any;
-	return object->lends_any ? 0 : reader_flag(r, map, "lends", &object->lends);
+	if (object->lends_any || object->kind != MODEL_QUEUE)
+		return object->lends_any ? 0 : reader_flag(r, map, "lends", &object->lends);
+	return reader_flag(r, map, "lends", &object->lends) < 0
+		       ? reader_fail(r, node->line, "'lends' is true, false or any")
+		       : 0;
 }
 
 static int read_object(

@@ -77,12 +77,25 @@ static void add_requests(
 		strbuf_add(out, " in the background");
 }
 
+/* The least and the greatest part of that time in the course of the work. */
+static void add_course(struct strbuf *out, const struct model_course *course)
+{
+	double least = INFINITY, most = 0;
+	for (uint32_t i = 0; i < course->factor_count; i++) {
+		least = fmin(least, course->factors[i]);
+		most = fmax(most, course->factors[i]);
+	}
+	if (course->factor_count > 0)
+		strbuf_addf(out, " (%.2g to %.2g times that in its course)", least, most);
+}
+
 void model_add_costs(
 	struct strbuf *out, const struct model *model, const struct model_fragment *fragment)
 {
 	double cpu_s = mean_s(model, &fragment->cpu);
 	if (cpu_s > 0)
 		strbuf_addf(out, " cpu %s", quantity_format(QUANTITY_TIME, cpu_s).text);
+	add_course(out, &fragment->course);
 	if (fragment->time.kind != MODEL_NO_TIME)
 		strbuf_addf(out, " for %s",
 			quantity_format(QUANTITY_TIME, mean_s(model, &fragment->time)).text);

@@ -32,6 +32,11 @@ grep -c 'What can be set' app.html
 # What a fragment asks of a disk.
 "$CORECAST" model --show "$CORECAST_SOURCE/examples/models/webserver.yaml" | grep -o '^  [a-z]* .* requests of .*'
 
+# How its CPU time changes in the course of the work.
+printf '%s\n' 'corecast_model: 1' 'threads: { w: { count: 1, fragments: { work: { cpu: [1 us, 3 us], visits: 4,' \
+	'  course: { factors: [0.5, 1.5] } }, turns: { loop: work, times: 3, next: exit } } } }' >course.yaml
+"$CORECAST" model --show course.yaml | grep 'in its course'
+
 # A lock of its own making, at which half of the samples find the workers.
 awk -F, -v OFS=, '{ print $0, NR == 1 ? "pid" : 10 }
 	$3 == "pass" && $4 == "mutex" { print $1 + 1, $2, "sample", "", "", "0x7", n++ % 2 ? "" : 9, "", 10 }' run.csv >spins.csv
