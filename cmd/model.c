@@ -158,6 +158,8 @@ static int read_run(const char *path, const struct values *v, struct symbols *sy
 	uint32_t count = ret->slow_paths < SLOW_PATHS_MAX ? ret->slow_paths : SLOW_PATHS_MAX;
 	for (uint32_t i = 0; i < count && code >= 0 && miss_of(ret) > expected; i++)
 		code = try_otherwise(&run, v, symbols, BUILD_WITHOUT_SLOW_PATH, i, ret, err);
+	if (code >= 0 && miss_of(ret) > expected)
+		code = try_otherwise(&run, v, symbols, BUILD_BY_CALLS, 0, ret, err);
 	if (code < 0 || miss_of(ret) <= expected)
 		return code < 0 ? code : 0;
 	code = try_otherwise(&run, v, symbols, BUILD_BY_SIGNALS, 0, ret, err);

@@ -37,6 +37,7 @@ enum build_conds {
 	 * mostly found, without the mutex (an atomic counter of idle threads): its waits and signals are only the rest of that.
 	 */
 	BUILD_WITHOUT_SLOW_PATH,
+	BUILD_BY_CALLS, /* of those without a meaning, signals that mostly nobody waits for are heard by who does (told.h) */
 	BUILD_BY_SIGNALS, /* they have no meaning: who waits for one waits for the signals of others (told.h) */
 };
 

@@ -550,7 +550,8 @@ int build_steps_by_meaning(struct build_trace *trace, const struct meaning *mean
 	for (uint32_t i = 0; i < ret->count && code == 0; i++)
 		are_known[i] = has_meaning(meaning, ret, i);
 	if (code == 0)
-		code = build_told_find(trace, meaning, are_known, ret);
+		code = build_told_find(
+			trace, meaning, are_known, opts->conds == BUILD_BY_CALLS, ret);
 	for (size_t i = 0; i < trace->thread_count && code == 0; i++) {
 		struct rewrite r = { .trace = trace,
 			.meaning = meaning,

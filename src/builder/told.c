@@ -8,6 +8,7 @@
 
 struct told {
 	struct build_trace *trace;
+	bool by_calls;
 	uint32_t *
 		conds; /* of each object of the trace: index of a condition without a meaning, or BUILD_NONE */
 	struct map waits; /* how many ended at a time, by condition and time */
@@ -76,9 +77,12 @@ static int note_heard(struct told *told, struct build_step *step, uint32_t cond)
 	return 0;
 }
 
-static bool are_calls(const struct tally *tally)
+/* They come so often that who misses one hears the next; one that comes once tells what will not be told again. */
+static bool are_calls(const struct told *told, const struct tally *tally)
 {
-	return tally->signals >= 2 * tally->heard;
+	enum { OFTEN = 20, FOR_EACH = 5 };
+	return told->by_calls && tally->signals >= OFTEN &&
+	       tally->signals >= FOR_EACH * tally->heard;
 }
 
 static bool is_known(const struct tally *tally)
@@ -91,7 +95,7 @@ static int mark(struct told *told, struct build_step *step, uint32_t cond)
 	uint64_t time_ns = is_wait(step) ? end_of(step) : step->begin_ns;
 	const uint64_t *count = map_find(&told->waits, cond, time_ns);
 	const struct tally *tally = &told->tallies[cond];
-	bool is_call = are_calls(tally) && !is_wait(step);
+	bool is_call = are_calls(told, tally) && !is_wait(step);
 	if (!is_known(tally) || (!count && !is_call))
 		return 0;
 	bool is_for_all = is_call && step->flags & STEP_REFUSED;
@@ -181,13 +185,15 @@ static int find_first_signals(struct build_trace *trace)
 }
 
 int build_told_find(struct build_trace *trace, const struct meaning *meaning, const bool *are_known,
-	const struct build_channels *channels)
+	bool by_calls, const struct build_channels *channels)
 {
 	AUTO_FREE uint32_t *conds = calloc(trace->object_count + 1, sizeof *conds);
 	AUTO_FREE struct tally *tallies = calloc(channels->count + 1, sizeof *tallies);
 	if (!conds || !tallies)
 		return -ENOMEM;
-	struct told told = { .trace = trace, .conds = conds, .tallies = tallies };
+	struct told told = {
+		.trace = trace, .by_calls = by_calls, .conds = conds, .tallies = tallies
+	};
 	size_t count;
 	const struct meaning_cond *all = meaning_conds(meaning, &count);
 	find_conds(&told, meaning, are_known, channels);
@@ -205,7 +211,7 @@ int build_told_find(struct build_trace *trace, const struct meaning *meaning, co
 				trace, &all[i], WHAT_QUEUE, &channels->items[i].object);
 			if (code == 0)
 				trace->objects[channels->items[i].object].are_calls =
-					are_calls(&tallies[i]);
+					are_calls(&told, &tallies[i]);
 		}
 	map_release(&told.waits);
 	map_release(&told.signals);

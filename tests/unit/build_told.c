@@ -402,7 +402,8 @@ static void a_lock_that_was_not_got_in_time_is_not_held(void **state)
 static void signals_that_mostly_nobody_waits_for_are_calls(void **state)
 {
 	(void)state;
-	struct script s = begin(1);
+	struct script s = begin_with(
+		&(struct build_opts){ .name = "test", .cores = 4, .conds = BUILD_BY_CALLS }, 1);
 	uint32_t random = 1;
 	for (int i = 0; i < 6 * ROUNDS; i++) {
 		bool waits = next(&random) % 6 == 0;
