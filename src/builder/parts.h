@@ -200,6 +200,9 @@ void build_deals_find(struct build *build, const struct build_arrivals *all);
 /* batch.c: CPU time that grows with the items of a batch becomes that of each item. Before the groups are found. 0 or -ENOMEM. */
 int build_batches_find(struct build *build);
 
+/* notes.c: adds the model's notes, when all else is made. 0 or -ENOMEM. */
+int build_add_notes(struct build *build);
+
 /* emit.c: fills the model's group. */
 int build_emit_group(struct build *build, uint32_t group);
 
