@@ -4,8 +4,8 @@
  * instructions where the preload library in the program reads them, and does nothing else: what the stream means
  * is for the reader, which is the QEMU plugin fed from here (feed.c).
  *
- * Valgrind runs one thread at a time and changes seldom; here it changes every TURN blocks, so that the
- * accesses of threads mix as they would on cores.
+ * Valgrind runs one thread at a time and changes seldom; here it changes every TURN instructions, as threads of the
+ * emulator wait for one another (plugin/pace.h), so that the accesses of threads mix as they would on cores.
  */
 #include <pub_tool_basics.h>
 #include <pub_tool_guest.h>
@@ -27,7 +27,7 @@ enum {
 	WORDS = 1 << 15, /* in the buffer: 256 KiB */
 	MARGIN = 4096, /* more than one block and its description need */
 	THREADS = 501, /* VG_N_THREADS is 500 by default, the first is 1 */
-	TURN = 100, /* blocks; finer costs much more (INSTRUMENTATION: 1.7 times at 100) */
+	TURN = 10000, /* a change takes 10 us and more */
 	PRCTL = 157,
 	EXECVE = 59, /* system calls */
 	DESCRIPTOR = 999, /* of the stream: out of the program's way */
@@ -56,7 +56,7 @@ static struct thread *running = &threads[1];
 static ThreadId told; /* thread that the stream is at */
 static const struct profile_page *page; /* in the program's memory; NULL: it has shown none */
 static ULong block_count;
-static UInt turn;
+static UWord turn; /* instructions */
 
 static void flush(void)
 {
@@ -112,7 +112,8 @@ static void tell(ThreadId tid, enum stream_kind kind, ULong value)
 
 static VG_REGPARM(2) void enter_block(struct known_block *block, VexGuestAMD64State *guest)
 {
-	if (++turn >= TURN) {
+	turn += block->instructions;
+	if (turn >= TURN) {
 		turn = 0;
 		guest->host_EvC_COUNTER = 0; /* back to the scheduler, which lets another run */
 	}
