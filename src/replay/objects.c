@@ -75,7 +75,8 @@ int objects_finish(struct replay *replay, struct err *err)
 		set_play(&replay->objects[i]);
 	passages_settle(replay);
 	costs_settle(replay);
-	if (collect_sites(replay) < 0 || supplies_find(replay) < 0 || pools_find(replay) < 0)
+	if (tickers_find(replay) < 0 || collect_sites(replay) < 0 || supplies_find(replay) < 0 ||
+		pools_find(replay) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	replay->facts.threads = replay->thread_count;
 	replay->facts.measured_ns = replay->end_ns;

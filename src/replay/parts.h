@@ -60,6 +60,7 @@ struct step {
 	bool is_refused; /* STEP_DECIDE: it went on because the queue was closed (of MEANING_AWAITS: see meaning_is_exempt(), amount is what had been given) */
 	bool is_pooled; /* the work before it is part of replay.pooled's */
 	bool is_poll; /* STEP_SLEEP, STEP_TIMED_WAIT: until others have come to rest; amount: index of the poll */
+	uint8_t was; /* STEP_NOTHING: the kind of a pause that was one; STEP_NOTHING: none */
 	bool is_late; /* STEP_SLEEP: amount is until it ran: when it was woken was not seen */
 	bool is_awaited; /* a poll waits until somebody has come here: see replay.rests */
 };
@@ -79,6 +80,19 @@ struct load_poll {
 	struct rest *rests; /* of other threads, at the end of the first pause that was alone */
 	size_t rest_count, rest_capacity;
 	bool is_refuted; /* it went on, though others were active again */
+};
+
+/* Pauses at the place of the last one, and who joins the thread. See tickers.c. */
+struct load_ticks {
+	uint64_t site, last_ns,
+		longest_ns; /* when the last pause began; the longest time from one to the next */
+	size_t count;
+	uint64_t joined_ns;
+	size_t join_step, first, last,
+		end; /* join_step: of `joiner`, plus one; 0: none. Its own: pauses, the wait in which it was told, or `last` */
+	uint32_t joiner;
+	bool are_by_time; /* it goes on until it is joined */
+	bool ends_before; /* it looks whether to end before a pause, not behind */
 };
 
 /* A lock that a thread holds while its events are loaded. */
@@ -123,6 +137,7 @@ struct load_thread {
 	struct load_split *splits;
 	size_t split_count, split_capacity;
 	struct load_poll poll;
+	struct load_ticks ticks;
 
 	/* While it is loaded. */
 	uint64_t work_ns; /* since its last step */
@@ -363,6 +378,13 @@ struct replay {
 	bool has_begun, has_cores_seen, is_finished, has_exited;
 };
 
+/* It takes no time; tickers.c may find that it does. */
+static inline void step_drop_pause(struct step *step)
+{
+	step->was = step->kind;
+	step->kind = STEP_NOTHING;
+}
+
 /* load.c */
 struct step *load_push(struct load_thread *thread, enum step_kind kind); /* NULL without memory */
 uint32_t load_object(struct replay *replay, uint32_t pid, uint8_t what, uint64_t address);
@@ -442,6 +464,12 @@ void costs_settle(struct replay *replay); /* when all events are known */
 int polls_pause(struct replay *replay, uint32_t thread, uint64_t site, uint64_t waited_ns);
 void polls_signalled(struct replay *replay, uint32_t thread, uint64_t site);
 int polls_end(struct replay *replay, uint32_t thread);
+
+/* tickers.c. A pause is over; a thread was joined; when all steps are known. */
+void tickers_pause(struct load_thread *thread);
+void tickers_joined(struct replay *replay, uint32_t joiner, uint32_t joined);
+int tickers_find(struct replay *replay); /* 0 or -ENOMEM */
+void tickers_forget(struct replay *replay); /* they do the recorded rounds */
 
 /* supply.c: when all objects are known. */
 int supplies_find(struct replay *replay);

@@ -329,7 +329,7 @@ static int play_pause(
 	struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
 {
 	player->threads[index].is_pausing = true;
-	if (play_is_cut(player, index))
+	if (play_is_cut(player, index) || tickers_end(player, index))
 		return PLAY_DONE;
 	if (step->is_poll)
 		return polls_play(player, index, step, op);
@@ -467,6 +467,7 @@ int play_next(void *context, struct sim *sim, uint32_t tid, const struct sim_res
 		return 0;
 	}
 	thread->has_slept = true;
+	tickers_go_on(player, index);
 	if (thread->awaited_with > 0)
 		player->owners[thread->awaited_with - 1] = index;
 	thread->awaited_with = 0;

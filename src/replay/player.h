@@ -24,6 +24,7 @@ struct play_thread {
 	uint64_t begun_before; /* sections of its type when that which it decides in began */
 	bool has_begun; /* the work before the step */
 	bool has_come; /* that work is done */
+	bool is_ticking; /* in a pause of a ticker */
 	bool is_over, is_pausing,
 		is_cut; /* is_cut: a daemon whose pauses are no time, since all others are over */
 	uint64_t work; /* of that, what is to come */
@@ -149,6 +150,12 @@ bool deal_is_refused(const struct player *player, uint32_t index, const struct s
 bool deal_is_over(const struct player *player, uint32_t object);
 
 /* polls.c. Somebody has come to this step; a step that is a poll: as above, -EDEADLK when what it waits for does not come. */
+/*
+ * tickers.c. The thread comes to a pause: whether it ends instead. It is asked again: whether it was in a pause, behind which it
+ * goes on elsewhere.
+ */
+bool tickers_end(struct player *player, uint32_t index);
+void tickers_go_on(struct player *player, uint32_t index);
 void polls_reach(struct player *player, uint32_t list, size_t at);
 int polls_play(struct player *player, uint32_t index, const struct step *step, struct sim_op *op);
 

@@ -87,7 +87,7 @@ static void drop_pauses(struct load_thread *thread, size_t end)
 {
 	for (size_t i = thread->poll.first; i < end; i++)
 		if (!is_look(&thread->steps[i]))
-			thread->steps[i].kind = STEP_NOTHING;
+			step_drop_pause(&thread->steps[i]);
 }
 
 static int await_rest(struct replay *replay, uint32_t poll, struct rest rest)

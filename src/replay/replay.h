@@ -90,6 +90,8 @@ struct replay_facts {
 	uint64_t
 		shared_rounds; /* of work that threads seem to share out while they do it: see pool.c */
 	uint64_t polls; /* loops of pauses that end when others have come to rest: see polls.c */
+	uint64_t
+		tickers; /* threads that do something from time to time until they are joined: see tickers.c */
 	uint64_t conditions,
 		by_order; /* waits for conditions; those replayed in the recorded order */
 	uint64_t unended; /* waits that had not ended when the recording did */

@@ -50,6 +50,10 @@ bool replay_settle(struct replay *replay)
 		replay->facts.supplies = replay->facts.dealt = replay->facts.shared_rounds = 0;
 		return true;
 	}
+	if (replay->facts.tickers > 0) { /* turns are those of the recorded rounds */
+		tickers_forget(replay);
+		return true;
+	}
 	size_t count = replay->settled < SETTLE_MAX ? settle(replay, false) : 0;
 	if (count == 0)
 		count = settle(replay, true);

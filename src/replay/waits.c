@@ -74,6 +74,7 @@ int waits_begin(struct replay *replay, uint32_t index, const struct event *event
 	if (event->what == WHAT_JOIN) {
 		step->other = find_joined(replay, event->pid, event->value, event->object);
 		step->amount = locks_mutex_held(replay, thread);
+		tickers_joined(replay, index, step->other);
 	}
 	if (event->what == WHAT_IO)
 		passages_wait(replay, thread);
@@ -157,7 +158,7 @@ static void forget_timeouts(struct load_thread *thread, uint32_t object)
 		if (step->object != object)
 			continue;
 		if (step->kind == STEP_TIMED_WAIT)
-			step->kind = STEP_NOTHING;
+			step_drop_pause(step);
 		else if (step->kind == STEP_DECIDE || step->kind == STEP_SLEEP ||
 			 step->kind == STEP_AWAIT_SIGNAL)
 			return; /* the signal before */
@@ -180,6 +181,12 @@ static bool join_child(struct replay *replay, const struct load_thread *thread, 
 	step->kind = STEP_JOIN;
 	step->amount = locks_mutex_held(replay, thread);
 	return true;
+}
+
+static int end_pause(struct replay *replay, uint32_t index, uint64_t site, uint64_t waited_ns)
+{
+	tickers_pause(&replay->threads[index]);
+	return polls_pause(replay, index, site, waited_ns);
 }
 
 /* The step of a wait that is over. */
@@ -216,13 +223,15 @@ static int end_wait(struct replay *replay, uint32_t index, const struct event *e
 		if (step->other == REPLAY_NONE || step->other == index) {
 			step->kind = STEP_SLEEP;
 			step->amount = waited_ns;
+		} else {
+			tickers_joined(replay, index, step->other);
 		}
 		return 0;
 	case STEP_DECIDE:
 		if (has_failed) {
 			step->kind = STEP_TIMED_WAIT;
 			step->amount += waited_ns;
-			return polls_pause(replay, index, event->site, waited_ns);
+			return end_pause(replay, index, event->site, waited_ns);
 		}
 		forget_timeouts(thread, step->object);
 		polls_signalled(replay, index, event->site);
@@ -234,11 +243,11 @@ static int end_wait(struct replay *replay, uint32_t index, const struct event *e
 			return 0;
 		if (thread->wait_what != WHAT_COND)
 			return thread->wait_what == WHAT_SLEEP
-				       ? polls_pause(replay, index, event->site, waited_ns)
+				       ? end_pause(replay, index, event->site, waited_ns)
 				       : 0;
 		if (has_failed) {
 			step->kind = step->other == REPLAY_NONE ? STEP_SLEEP : STEP_TIMED_WAIT;
-			return polls_pause(replay, index, event->site, waited_ns);
+			return end_pause(replay, index, event->site, waited_ns);
 		}
 		forget_timeouts(thread, step->object);
 		polls_signalled(replay, index, event->site);

@@ -66,6 +66,7 @@ void report_whatif_json(struct strbuf *out, const struct whatif_answer *answer)
 	object = json_with(object, "supplies", json_integer((json_int_t)f->supplies));
 	object = json_with(object, "pieces_dealt", json_integer((json_int_t)f->dealt));
 	object = json_with(object, "shared_rounds", json_integer((json_int_t)f->shared_rounds));
+	object = json_with(object, "tickers", json_integer((json_int_t)f->tickers));
 	object = json_with(object, "polls", json_integer((json_int_t)f->polls));
 	object = json_with(object, "lost_events", json_integer((json_int_t)f->lost));
 	object = json_with(object, "left_out", json_integer((json_int_t)f->left_out));

@@ -100,6 +100,12 @@ static void add_inferred(struct strbuf *out, const struct whatif_answer *answer)
 			" pieces of work that threads took from %zu common suppl%s go to whoever "
 			"asks first, not to who had them in the recording.\n",
 			f->dealt, f->supplies, f->supplies == 1 ? "y" : "ies");
+	if (f->tickers > 0)
+		strbuf_addf(out,
+			"%" PRIu64
+			" thread%s did something from time to time until joined: %s so as often as "
+			"there is time for here.\n",
+			f->tickers, plural(f->tickers), f->tickers == 1 ? "it does" : "they do");
 	if (f->polls > 0)
 		strbuf_addf(out,
 			"%" PRIu64
