@@ -39,6 +39,9 @@ EXPORT long futex_syscall(
 		if (waits(operation))
 			return await(CALLER, word, operation, value, timeout, bits);
 		(void)wakes(word, value > 0 && value < WAKE_ALL ? (int)value : WAKE_ALL);
+		long result = real()->syscall(number, word, operation, value, timeout, other, bits);
+		profiled_resume();
+		return result;
 	} else if (number == SYS_seccomp && sink_mode != SINK_OFF) {
 		confined_by_seccomp((unsigned long)word, (const void *)value);
 	}
