@@ -114,8 +114,8 @@ static int build_once(struct amended *run, const struct values *v, struct symbol
 }
 
 /*
- * How far the simulated time of the run is from the recorded one; of what others decide, how much of what they asked for it does
- * not do. INFINITY: there is no such time.
+ * How far the simulated time of the run, or its CPU time, is from the recorded one; of what others decide, how much of what they
+ * asked for it does not do. INFINITY: there is no such time.
  */
 static double miss_of(const struct fitted *fitted)
 {
@@ -128,7 +128,11 @@ static double miss_of(const struct fitted *fitted)
 		return fit->measured_per_s > fit->simulated_per_s
 			       ? model_fit_error(fit->measured_per_s, fit->simulated_per_s)
 			       : 0;
-	return fit->measured_s > 0 ? model_fit_error(fit->measured_s, fit->simulated_s) : 0;
+	double time = fit->measured_s > 0 ? model_fit_error(fit->measured_s, fit->simulated_s) : 0;
+	double cpu = fit->measured_cpu_s > 0
+			     ? model_fit_error(fit->measured_cpu_s, fit->simulated_cpu_s)
+			     : 0;
+	return fmax(time, cpu);
 }
 
 /* Made otherwise, it takes the place of the model that is off by more than twice as much. 1: it does; 0. */

@@ -93,7 +93,7 @@ static size_t find_starter(const struct build_trace *trace, const struct build_g
 	return group->count;
 }
 
-/* CPU time of a thread by place, lock, or queue: ns; and how often it came there. 0 or -ENOMEM. */
+/* CPU time of a thread by place, lock, or queue: ns; and how often it came there. The program's end is none. 0 or -ENOMEM. */
 static int add_places(const struct build_thread *thread, struct map *ret_ns, struct map *ret_visits)
 {
 	for (size_t i = 0; i < thread->step_count; i++) {
@@ -101,6 +101,8 @@ static int add_places(const struct build_thread *thread, struct map *ret_ns, str
 		bool is_known =
 			step->op == STEP_GET || step->op == STEP_PUT || step->op == STEP_LOCK;
 		uint64_t place = is_known ? step->object : step->site, *ns, *visits;
+		if (step->op == STEP_EXIT && thread->parent == BUILD_NONE)
+			continue;
 		if (map_add(ret_ns, place, step->op, 0, &ns) < 0 ||
 			map_add(ret_visits, place, step->op, 0, &visits) < 0)
 			return -ENOMEM;
@@ -145,19 +147,19 @@ static bool are_alike(const struct doings *its, const struct doings *others)
 		if (map_find(&its->ns, place->a, place->b) && is_alike(its, others, place))
 			alike_ns += (double)(int64_t)place->value;
 	}
-	return alike_ns >= 0.9 * all_ns;
+	return all_ns > 0 && alike_ns >= 0.9 * all_ns;
 }
 
-/* 1, 0 or -ENOMEM. */
+/* Of the thread and the group's others. 1, 0 or -ENOMEM. */
 static int does_the_same(
-	const struct build_trace *trace, const struct build_group *group, size_t starter)
+	const struct build_trace *trace, const struct build_group *group, uint32_t starter)
 {
 	struct doings its = { 0 }, others = { 0 };
-	int code = 0;
-	for (size_t i = 0; i < group->count && code == 0; i++) {
-		struct doings *doings = i == starter ? &its : &others;
-		code = add_places(&trace->threads[group->threads[i]], &doings->ns, &doings->visits);
-	}
+	int code = add_places(&trace->threads[starter], &its.ns, &its.visits);
+	for (size_t i = 0; i < group->count && code == 0; i++)
+		if (group->threads[i] != starter)
+			code = add_places(
+				&trace->threads[group->threads[i]], &others.ns, &others.visits);
 	if (code == 0)
 		code = are_alike(&its, &others);
 	map_release(&its.ns);
@@ -194,17 +196,36 @@ static int part_outlier(const struct build_trace *trace, struct build_groups *gr
 	return 0;
 }
 
+/* The first thread, if it started all of the group, which is another group's as its start is; BUILD_NONE: another one, or several. */
+static uint32_t first_thread_of(const struct build_trace *trace, const struct build_group *group)
+{
+	uint32_t parent = trace->threads[group->threads[0]].parent;
+	for (size_t i = 0; i < group->count; i++)
+		if (trace->threads[group->threads[i]].parent != parent)
+			return BUILD_NONE;
+	return parent != BUILD_NONE && trace->threads[parent].parent == BUILD_NONE ? parent
+										   : BUILD_NONE;
+}
+
+/* Who starts threads and then is one of them, in the group or as the program's first thread, is told from them. 0 or -ENOMEM. */
+static int part_starter(const struct build_trace *trace, struct build_groups *groups, size_t index)
+{
+	struct build_group *group = &groups->items[index];
+	size_t member = find_starter(trace, group);
+	bool is_in = member < group->count;
+	uint32_t starter = is_in ? group->threads[member] : first_thread_of(trace, group);
+	int same = starter != BUILD_NONE ? does_the_same(trace, group, starter) : 0;
+	group->has_starter = same > 0;
+	return same < 0 ? same : is_in ? part(groups, index, member) : 0;
+}
+
 /* At most a third of a group: more are no exceptions. */
 int build_groups_part(const struct build_trace *trace, struct build_groups *groups)
 {
 	size_t count = groups->count;
 	int code = 0;
 	for (size_t i = 0; i < count && code >= 0; i++) {
-		size_t starter = find_starter(trace, &groups->items[i]);
-		bool is_in = starter < groups->items[i].count;
-		int same = is_in ? does_the_same(trace, &groups->items[i], starter) : 0;
-		groups->items[i].has_starter = same > 0;
-		code = is_in && same >= 0 ? part(groups, i, starter) : same;
+		code = part_starter(trace, groups, i);
 		if (code < 0)
 			return code;
 		const struct build_thread *first = &trace->threads[groups->items[i].threads[0]];

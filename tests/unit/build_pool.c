@@ -197,6 +197,31 @@ static void who_starts_a_team_is_part_of_it(void **state)
 	assert_true(fabs(scale - (1 / 3.0 + 2 / 3.0 / 2)) < 0.02);
 }
 
+/* The main thread starts all others but one, and is that one itself. */
+static void the_first_thread_may_be_one_of_its_threads(void **state)
+{
+	(void)state;
+	struct script s = begin(0);
+	start(&s, 1);
+	for (int i = 0; i < 20; i++) {
+		work(&s, MAIN, 80000);
+		work(&s, 1, 80000);
+		meet(&s, MAIN, 8, MAIN);
+		meet(&s, 1, 8, MAIN);
+	}
+	AUTO(model) struct model *model = finish(&s, 1);
+	const struct model_fragment *spawn = fragment_of(model, 0, MODEL_SPAWN);
+	const struct model_fragment *first = fragment_of(model, 0, MODEL_ARRIVE);
+	const struct model_fragment *second = fragment_of(model, 1, MODEL_ARRIVE);
+	assert_non_null(spawn);
+	assert_non_null(first);
+	assert_non_null(second);
+	assert_true(threads_with(model, &spawn->count.value, 4) == 3);
+	assert_true(threads_with(model, &model->objects[first->object].size, 4) == 4);
+	assert_true(fabs(threads_with(model, &first->cpu.scale, 4) - 0.5) < 0.02);
+	assert_true(threads_with(model, &second->cpu.scale, 4) == 0.5);
+}
+
 /* Pieces of work with a lock each, and before each a thread has come to the barrier already. */
 static void tasks_are_shared_by_the_team(void **state)
 {
@@ -425,6 +450,7 @@ int main(void)
 		cmocka_unit_test(what_a_wave_takes_is_put_before_it),
 		cmocka_unit_test(who_works_like_those_whom_it_starts_is_one_of_them),
 		cmocka_unit_test(who_starts_a_team_is_part_of_it),
+		cmocka_unit_test(the_first_thread_may_be_one_of_its_threads),
 		cmocka_unit_test(tasks_are_shared_by_the_team),
 		cmocka_unit_test(who_gets_what_others_make_has_as_much_work_as_they_make),
 		cmocka_unit_test(one_of_a_team_may_always_have_more),
