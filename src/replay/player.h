@@ -24,6 +24,7 @@ struct play_thread {
 	uint64_t begun_before; /* sections of its type when that which it decides in began */
 	bool has_begun; /* the work before the step */
 	bool has_come; /* that work is done */
+	uint32_t laps; /* of a ticker: how often it has done all of its recorded rounds */
 	bool is_ticking; /* in a pause of a ticker */
 	bool is_over, is_pausing,
 		is_cut; /* is_cut: a daemon whose pauses are no time, since all others are over */

@@ -18,7 +18,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { TICKS_LEAST = 20 };
+/* LAPS_MAX: of all recorded rounds; a joiner that does not come by then never does. */
+enum { TICKS_LEAST = 20, LAPS_MAX = 1000 };
 
 static const uint32_t SEVERAL = UINT32_MAX;
 
@@ -217,8 +218,10 @@ void tickers_go_on(struct player *player, uint32_t index)
 	play->is_ticking = false;
 	if (play->at <= ticks->first || play->at > ticks->last + 1)
 		return;
-	if (was_joined(player, ticks))
+	if (play->laps >= LAPS_MAX || was_joined(player, ticks)) {
 		play->at = ticks->end + 1;
-	else if (play->at > ticks->last)
+	} else if (play->at > ticks->last) {
 		play->at = ticks->first + 1;
+		play->laps++;
+	}
 }

@@ -108,6 +108,16 @@ static void few_rounds_are_as_many(void **state)
 	release(&f);
 }
 
+/* Who never comes to join it would have it tick for ever: after a thousand times the recorded rounds it ends. */
+static void rounds_have_an_end(void **state)
+{
+	(void)state;
+	struct fixture f = ticks(28, 325);
+	const uint64_t end_ns = UINT64_C(650) * 1000 * MS; /* b's; 28,000 rounds take 336 s */
+	assert_in_range(with_b(&f, 0.0005), end_ns - 1000, end_ns + 1000);
+	release(&f);
+}
+
 /* t waits for a condition, 10 ms at most, and works without the mutex; at 330 ms it is told to stop, and joined. */
 static void who_is_told_to_stop_does_as_many_rounds_as_fit(void **state)
 {
@@ -146,6 +156,7 @@ int main(void)
 		cmocka_unit_test(rounds_are_as_many_as_there_is_time_for),
 		cmocka_unit_test(rounds_that_went_on_are_as_many),
 		cmocka_unit_test(few_rounds_are_as_many),
+		cmocka_unit_test(rounds_have_an_end),
 		cmocka_unit_test(who_is_told_to_stop_does_as_many_rounds_as_fit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
