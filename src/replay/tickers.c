@@ -72,11 +72,11 @@ static uint32_t *find_waiters(const struct replay *replay)
 		const struct load_thread *thread = &replay->threads[i];
 		for (size_t k = 0; k < thread->count; k++) {
 			const struct step *step = &thread->steps[k];
-			bool waits = step->kind == STEP_DECIDE || step->kind == STEP_AWAIT_SIGNAL ||
-				     step->kind == STEP_TIMED_WAIT;
-			uint32_t *waiter = waits ? &ret[step->object] : NULL;
-			if (waiter)
-				*waiter = *waiter == 0 || *waiter == i + 1 ? i + 1 : SEVERAL;
+			if (step->kind != STEP_DECIDE && step->kind != STEP_AWAIT_SIGNAL &&
+				step->kind != STEP_TIMED_WAIT)
+				continue;
+			uint32_t *waiter = &ret[step->object];
+			*waiter = *waiter == 0 || *waiter == i + 1 ? i + 1 : SEVERAL;
 		}
 	}
 	return ret;

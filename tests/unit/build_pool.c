@@ -172,6 +172,21 @@ static void meet(struct script *s, uint32_t tid, uint64_t site, uint32_t waker)
 			.value = waker });
 }
 
+/* Two threads of which the first starts the other, as one of four; yields how much of its own work the first has left. */
+static double check_team(const struct model *model)
+{
+	const struct model_fragment *spawn = fragment_of(model, 0, MODEL_SPAWN);
+	const struct model_fragment *first = fragment_of(model, 0, MODEL_ARRIVE);
+	const struct model_fragment *second = fragment_of(model, 1, MODEL_ARRIVE);
+	assert_non_null(spawn);
+	assert_non_null(first);
+	assert_non_null(second);
+	assert_true(threads_with(model, &spawn->count.value, 4) == 3);
+	assert_true(threads_with(model, &model->objects[first->object].size, 4) == 4);
+	assert_true(threads_with(model, &second->cpu.scale, 4) == 0.5);
+	return threads_with(model, &first->cpu.scale, 4);
+}
+
 static void who_starts_a_team_is_part_of_it(void **state)
 {
 	(void)state;
@@ -183,18 +198,8 @@ static void who_starts_a_team_is_part_of_it(void **state)
 		meet(&s, 1, 8, MAIN);
 	}
 	AUTO(model) struct model *model = finish(&s, 1);
-	const struct model_fragment *spawn = fragment_of(model, 0, MODEL_SPAWN);
-	const struct model_fragment *first = fragment_of(model, 0, MODEL_ARRIVE);
-	const struct model_fragment *second = fragment_of(model, 1, MODEL_ARRIVE);
-	assert_non_null(spawn);
-	assert_non_null(first);
-	assert_non_null(second);
-	assert_true(threads_with(model, &spawn->count.value, 4) == 3);
-	assert_true(threads_with(model, &model->objects[first->object].size, 4) == 4);
-	assert_true(threads_with(model, &second->cpu.scale, 4) == 0.5);
 	/* A third of what the first one does is its own, and is not shared. */
-	double scale = threads_with(model, &first->cpu.scale, 4);
-	assert_true(fabs(scale - (1 / 3.0 + 2 / 3.0 / 2)) < 0.02);
+	assert_true(fabs(check_team(model) - (1 / 3.0 + 2 / 3.0 / 2)) < 0.02);
 }
 
 /* The main thread starts all others but one, and is that one itself. */
@@ -210,16 +215,7 @@ static void the_first_thread_may_be_one_of_its_threads(void **state)
 		meet(&s, 1, 8, MAIN);
 	}
 	AUTO(model) struct model *model = finish(&s, 1);
-	const struct model_fragment *spawn = fragment_of(model, 0, MODEL_SPAWN);
-	const struct model_fragment *first = fragment_of(model, 0, MODEL_ARRIVE);
-	const struct model_fragment *second = fragment_of(model, 1, MODEL_ARRIVE);
-	assert_non_null(spawn);
-	assert_non_null(first);
-	assert_non_null(second);
-	assert_true(threads_with(model, &spawn->count.value, 4) == 3);
-	assert_true(threads_with(model, &model->objects[first->object].size, 4) == 4);
-	assert_true(fabs(threads_with(model, &first->cpu.scale, 4) - 0.5) < 0.02);
-	assert_true(threads_with(model, &second->cpu.scale, 4) == 0.5);
+	assert_true(fabs(check_team(model) - 0.5) < 0.02);
 }
 
 /* Pieces of work with a lock each, and before each a thread has come to the barrier already. */
