@@ -23,6 +23,8 @@
 enum {
 	STEPS_BETWEEN = 8, /* between the poll and the read: the lock of an event loop, say */
 	WAITS_LEAST = 4,
+	PAGE = 4096, /* a pipe has places for pages, and one that is read in part is not free yet */
+	PAGES_LEAST = 4,
 };
 
 static bool is_eventfd(const struct event *event)
@@ -69,16 +71,24 @@ static void note_write(struct load_object *passage, uint64_t bytes)
 	passage->most_left = left > passage->most_left ? left : passage->most_left;
 }
 
+/* By how many bytes a full pipe may hold more at one time than at another. */
+static uint64_t fullness(const struct load_object *passage)
+{
+	return passage->most_written < PAGE && passage->most_left >= PAGES_LEAST * PAGE
+		       ? PAGE
+		       : passage->most_written;
+}
+
 static void note_wait(struct load_object *passage, uint64_t left)
 {
+	uint64_t within = fullness(passage);
+	bool is_near = left <= passage->wait_left + within && left + within >= passage->wait_left;
 	passage->write_waits++;
 	if (passage->wait_votes == 0)
 		passage->wait_left = left;
-	if (left <= passage->wait_left + passage->most_written &&
-		left + passage->most_written >= passage->wait_left)
-		passage->wait_votes++;
-	else
-		passage->wait_votes--;
+	else if (is_near && left > passage->wait_left)
+		passage->wait_left = left;
+	passage->wait_votes += passage->wait_votes == 0 || is_near ? 1 : -1;
 }
 
 /*
@@ -90,7 +100,7 @@ static bool is_bounded(const struct load_object *passage)
 	return passage->wait_votes >= WAITS_LEAST &&
 	       passage->wait_votes >= passage->write_waits / 4 &&
 	       passage->wait_left >= 2 * passage->most_written &&
-	       passage->wait_left + 2 * passage->most_written >= passage->most_left;
+	       passage->wait_left + fullness(passage) + passage->most_written >= passage->most_left;
 }
 
 /* Before a write, as much room as it takes; a semaphore. 0 or -ENOMEM. */

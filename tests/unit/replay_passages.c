@@ -184,6 +184,51 @@ static void who_writes_to_a_full_pipe_waits_for_its_reader(void **state)
 	release(&f);
 }
 
+/* The reads until a time: one each 1000 ns. */
+static void add_reads(struct strbuf *text, int *read, int end_ns)
+{
+	for (; (*read + 1) * 1000 < end_ns; ++*read)
+		strbuf_addf(text, "%d,loop,pass,queue,77,3,400,\n", (*read + 1) * 1000);
+}
+
+/*
+ * A pipe of five pages, of ten messages each: there is room only when all of a page is read, by when more or fewer of the next one
+ * are, as main writes fast or slowly. Were the reader ten times as fast, main would wait for room no more.
+ */
+static void a_pipe_has_room_when_a_page_of_it_is_read(void **state)
+{
+	(void)state;
+	enum { IN_PAGE = 10, PAGES = 5, ALL_PAGES = 20 };
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	int read = 0;
+	strbuf_add(&text, HEAD "0,main,start,,,,,\n0,loop,start,,,,main,\n");
+	for (int i = 1; i <= PAGES * IN_PAGE; i++)
+		strbuf_addf(&text, "%d,main,release,queue,77,2,400,\n", i * 10);
+	int time_ns = 510;
+	for (int page = PAGES; page < ALL_PAGES; page++) {
+		int step_ns = 100 + page % 4 * 200;
+		add_reads(&text, &read, time_ns);
+		strbuf_addf(&text, "%d,main,wait,io,4,2,3,\n", time_ns);
+		time_ns = (page - PAGES + 1) * IN_PAGE * 1000;
+		add_reads(&text, &read, time_ns + 1);
+		strbuf_addf(&text, "%d,main,pass,io,4,2,,waited\n", time_ns);
+		for (int i = 0; i < IN_PAGE; i++) {
+			add_reads(&text, &read, time_ns);
+			strbuf_addf(&text, "%d,main,release,queue,77,2,400,\n", time_ns);
+			time_ns += step_ns;
+		}
+	}
+	strbuf_addf(&text, "%d,main,exit,,,,,\n", time_ns);
+	add_reads(&text, &read, ALL_PAGES * IN_PAGE * 1000 + 1);
+	strbuf_addf(&text, "%d,loop,exit,,,,,\n", ALL_PAGES * IN_PAGE * 1000);
+	struct fixture f = load(text.text, 2);
+	const struct replay_change reader = speed_of(1, 10);
+	assert_in_range(play(&f, 2, NULL, 0), 200000, 200001);
+	/* main works 64,000 by itself, which the last page is read after. */
+	assert_in_range(play(&f, 2, &reader, 1), 55000, 72000);
+	release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +240,7 @@ int main(void)
 		cmocka_unit_test(of_as_many_reads_as_writes_each_takes_one),
 		cmocka_unit_test(an_end_that_nobody_tells_of_is_not_waited_for),
 		cmocka_unit_test(who_writes_to_a_full_pipe_waits_for_its_reader),
+		cmocka_unit_test(a_pipe_has_room_when_a_page_of_it_is_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
