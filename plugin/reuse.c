@@ -34,11 +34,14 @@ enum {
 	BUCKETS_PER_WORD = BUCKETS / PAGE_WORDS,
 };
 
+/* The scopes of a thread's `taken`: both accesses in one stretch, or not. */
+static const enum raw_scope taken_across = RAW_PRIVATE, taken_within = RAW_GLOBAL;
+
 struct watch {
 	uint64_t line;
 	uint64_t clock; /* accesses of the thread */
 	uint64_t global_clock; /* of all */
-	uint64_t instructions, barriers; /* of the thread */
+	uint64_t instructions, barriers, entered; /* of the thread */
 	struct thread *thread; /* NULL: has ended */
 	double weight;
 	uint32_t next; /* index + 1 */
@@ -302,6 +305,7 @@ void reuse_sample(
 		.global_clock = now,
 		.instructions = instructions_before(vcpu, place),
 		.barriers = vcpu->slot->barriers,
+		.entered = vcpu->entered,
 		.is_store = is_store,
 		.thread = vcpu->thread,
 		.weight = weight };
@@ -378,6 +382,7 @@ static void meet_own(
 	struct thread *thread = vcpu->thread;
 	uint64_t instructions = instructions_before(vcpu, place) - watch->instructions;
 	bool is_short = instructions < SHARING_SHORT && watch->barriers == vcpu->slot->barriers;
+	bool is_within = watch->entered == vcpu->entered;
 	struct sharing_odds shared_odds = { 0 };
 	if (is_short)
 		shared_odds = sharing_odds(vcpu, watch->line, instructions);
@@ -386,12 +391,12 @@ static void meet_own(
 			       ? RAW_REUSE_INFINITE
 			       : raw_reuse_bin(difference(clock, watch->clock));
 	if (is_short)
-		sharing_meet(place->code, vcpu->stretch, watch->line, watch->is_written);
-	if (odds > 0 && sharing_is_met(place->code))
+		sharing_meet(place->code, vcpu->stretch, watch->line, is_within, watch->is_written);
+	if (odds > 0 && sharing_is_met(place->code, is_within))
 		note_writers(watch->weight, &shared_odds);
 	if (odds > 0)
-		reuse_table_add(&thread->taken, vcpu->sum, place->code, RAW_PRIVATE, bin,
-			watch->weight * odds);
+		reuse_table_add(&thread->taken, vcpu->sum, place->code,
+			is_within ? taken_within : taken_across, bin, watch->weight * odds);
 	reuse_add(thread, vcpu->sum, place->code, RAW_PRIVATE, bin, watch->weight * (1 - odds));
 }
 
@@ -533,9 +538,13 @@ static void settle_taken(struct thread *thread, bool is_end)
 			continue;
 		uint32_t code = reuse_table_code(entry->key);
 		unsigned bin = (entry->key - 1) & 255;
-		bool is_met = sharing_is_met(code);
-		reuse_table_add(is_met || is_end ? &thread->reuse : &thread->taken, entry->sum,
-			code, RAW_PRIVATE, is_met ? RAW_REUSE_INFINITE : bin, entry->count);
+		enum raw_scope scope = (entry->key - 1) >> 8 & 3;
+		bool is_met = sharing_is_met(code, scope == taken_within);
+		if (is_met || is_end)
+			reuse_table_add(&thread->reuse, entry->sum, code, RAW_PRIVATE,
+				is_met ? RAW_REUSE_INFINITE : bin, entry->count);
+		else
+			reuse_table_add(&thread->taken, entry->sum, code, scope, bin, entry->count);
 	}
 	free(taken.entries);
 }

@@ -297,18 +297,23 @@ static uint64_t key_of(uint64_t stretch, uint64_t line)
 	return (uint64_t)hash_bits(stretch, 32) << 32 ^ line;
 }
 
-void sharing_meet(uint32_t code, uint64_t stretch, uint64_t line, bool is_written)
+static uint64_t key_of_code(uint32_t code, bool is_within)
 {
-	uint64_t key = key_of(stretch, line);
+	return (uint64_t)code << 1 | is_within;
+}
+
+void sharing_meet(uint32_t code, uint64_t stretch, uint64_t line, bool is_within, bool is_written)
+{
+	uint64_t key = key_of(stretch, line << 1 | is_within);
 	if (is_written)
 		set_met(&met_lines, key);
 	if (is_written || is_met(&met_lines, key))
-		set_met(&met_codes, code);
+		set_met(&met_codes, key_of_code(code, is_within));
 }
 
-bool sharing_is_met(uint32_t code)
+bool sharing_is_met(uint32_t code, bool is_within)
 {
-	return is_met(&met_codes, code);
+	return is_met(&met_codes, key_of_code(code, is_within));
 }
 
 void sharing_forked(void)

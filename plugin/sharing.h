@@ -10,7 +10,8 @@
  * That holds where nothing keeps the others away meanwhile, as a lock does. Then none of their writes is ever seen so
  * shortly after: only instructions are taken to meet as many as this says that have met one, or came to a line that another
  * instruction met one on in the same kind of stretch (a store a few instructions after the load hardly ever sees one itself,
- * and what a lock protects is a stretch of its own).
+ * and what a lock protects is a stretch of its own). What was met by coming from another stretch says nothing of accesses within
+ * one: the first of a critical section finds what the last holder wrote, those behind it do not.
  */
 #ifndef PLUGIN_SHARING_H
 #define PLUGIN_SHARING_H
@@ -41,10 +42,10 @@ bool sharing_is_shared(const struct vcpu *vcpu, uint64_t line);
 
 /*
  * An instruction came that shortly to a line again, in a stretch of that kind, and another thread had written it meanwhile or not;
- * whether it ever met such a line.
+ * whether it ever met such a line. `is_within`: in the stretch of the access before, or coming from another one.
  */
-void sharing_meet(uint32_t code, uint64_t stretch, uint64_t line, bool is_written);
-bool sharing_is_met(uint32_t code);
+void sharing_meet(uint32_t code, uint64_t stretch, uint64_t line, bool is_within, bool is_written);
+bool sharing_is_met(uint32_t code, bool is_within);
 
 /* The thread ends. */
 void sharing_end(const struct vcpu *vcpu);

@@ -34,6 +34,7 @@ void stretch_enter(struct vcpu *vcpu, uint64_t stretch)
 {
 	stretch_leave(vcpu);
 	vcpu->stretch = stretch;
+	vcpu->entered++;
 	vcpu->mode &= ~(uint32_t)VCPU_OFF;
 	if (stretch != PROFILE_NOT_COUNTED)
 		vcpu->sum = thread_sum(vcpu->thread, stretch);

@@ -147,6 +147,7 @@ struct vcpu {
 	lanes counts[LANE_PARTS]; /* not yet in `sum` */
 	struct profile_slot *slot; /* shared with the guest, or `own` */
 	uint64_t stretch; /* that is counted */
+	uint64_t entered; /* stretches so far */
 	/* Blocks that are not yet counted (pending.h): their end, and the first whose accesses are not in the slot yet. */
 	struct block **pending_end, **pending_accesses;
 	uint64_t early_accesses; /* of pending blocks, that are in the slot */

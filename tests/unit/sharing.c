@@ -99,15 +99,20 @@ static void only_instructions_that_met_are_known(void **state)
 	(void)state;
 	start();
 	enum { FREE = 1, LOCKED = 2 };
-	sharing_meet(5, FREE, LINE, false);
-	assert_false(sharing_is_met(5));
-	sharing_meet(5, FREE, LINE, true);
-	assert_true(sharing_is_met(5));
-	sharing_meet(6, FREE, LINE + 1, false);
-	sharing_meet(6, LOCKED, LINE, false);
-	assert_false(sharing_is_met(6));
-	sharing_meet(6, FREE, LINE, false);
-	assert_true(sharing_is_met(6));
+	sharing_meet(5, FREE, LINE, true, false);
+	assert_false(sharing_is_met(5, true));
+	sharing_meet(5, FREE, LINE, true, true);
+	assert_true(sharing_is_met(5, true));
+	sharing_meet(6, FREE, LINE + 1, true, false);
+	sharing_meet(6, LOCKED, LINE, true, false);
+	assert_false(sharing_is_met(6, true));
+	sharing_meet(6, FREE, LINE, true, false);
+	assert_true(sharing_is_met(6, true));
+	assert_false(sharing_is_met(6, false));
+	sharing_meet(7, LOCKED, LINE, false, true);
+	sharing_meet(7, LOCKED, LINE, true, false);
+	assert_true(sharing_is_met(7, false));
+	assert_false(sharing_is_met(7, true));
 }
 
 /* 7 stores beside one another in 1,000 instructions: who looks at 50 of them meets their coming or does not. */
