@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "builder/law.h"
+#include "builder/period.h"
 #include "builder/regions.h"
 #include "builder/turns.h"
 
@@ -137,11 +138,12 @@ struct parting {
 	const bool *are_marked, *are_parted; /* by symbol */
 	uint64_t start;
 	bool counts;
+	struct build_period period;
 };
 
 /*
  * The symbol of a visit, if it is one of those parted, is parted by the last thing of those marked that its thread did before, at
- * first `start`; or by how many it did.
+ * first `start`; or by how many it did, as far as the period tells these apart.
  */
 static int part_by(struct build_graph *graph, const struct parting *by)
 {
@@ -154,8 +156,9 @@ static int part_by(struct build_graph *graph, const struct parting *by)
 		uint64_t *slot;
 		uint32_t state;
 		phase = i > 0 && visit->thread == visit[-1].thread ? phase : by->start;
-		code = map_add(&symbols, visit->symbol,
-			by->are_parted[visit->symbol] ? phase : by->start, symbols.count, &slot);
+		uint64_t part = by->are_parted[visit->symbol] ? phase : by->start;
+		code = map_add(&symbols, visit->symbol, build_period_place(&by->period, part),
+			symbols.count, &slot);
 		if (by->are_marked[visit->symbol])
 			phase = by->counts ? phase + 1 : visit->symbol;
 		visit->symbol = visit->state = code < 0 ? 0 : (uint32_t)*slot;
@@ -195,9 +198,13 @@ static int part_by_barriers(struct build_graph *graph)
 		return -ENOMEM;
 	memset(all, true, graph->state_count * sizeof *all);
 	size_t count = find_arrivals(graph, arrivals, &start);
-	bool counts = build_has_regions(graph);
-	const struct parting by = { arrivals, all, counts ? 0 : start, counts };
-	return count > 1 && count <= PHASES_MAX ? part_by(graph, &by) : 0;
+	struct parting by = { arrivals, all, start, false, { 0 } };
+	int code = build_period_find(graph, &by.period);
+	by.counts = by.period.length > 0 || build_has_regions(graph);
+	if (by.counts)
+		by.start = 0;
+	bool are_told_apart = by.period.length > 0 || (count > 1 && count <= PHASES_MAX);
+	return code == 0 && are_told_apart ? part_by(graph, &by) : code;
 }
 
 /*
@@ -217,11 +224,11 @@ static int add_phases(struct build_graph *graph, size_t threads)
 	memset(all, true, graph->state_count * sizeof *all);
 	code = find_once(graph, threads, once, &count);
 	if (code == 0 && count > 0 && count <= PHASES_MAX)
-		code = part_by(graph, &(struct parting){ once, all, UINT64_MAX, false });
+		code = part_by(graph, &(struct parting){ once, all, UINT64_MAX, false, { 0 } });
 	AUTO_RELEASE(build_turns) struct build_turns turns = { 0 };
 	if (code == 0)
 		code = build_turns_find(graph, &turns);
-	const struct parting by = { turns.milestones, turns.are_inside, turns.last, false };
+	const struct parting by = { turns.milestones, turns.are_inside, turns.last, false, { 0 } };
 	return code == 0 && turns.count > 0 ? part_by(graph, &by) : code;
 }
 

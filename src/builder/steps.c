@@ -2,6 +2,7 @@
 #include "builder/steps.h"
 
 #include "base/mem.h"
+#include "builder/made_barriers.h"
 #include "builder/told.h"
 
 #include <errno.h>
@@ -240,6 +241,7 @@ static int rewrite_part(struct rewrite *r, struct build_step *lock, const struct
 	case MEANING_ARRIVES:
 		step.op = STEP_ARRIVE;
 		step.cpu_ns = 0;
+		step.section = 0;
 		emit_after(r, lock->object, step);
 		return 0;
 	case MEANING_AWAITS:
@@ -552,6 +554,8 @@ int build_steps_by_meaning(struct build_trace *trace, const struct meaning *mean
 	if (code == 0)
 		code = build_told_find(
 			trace, meaning, are_known, opts->conds == BUILD_BY_CALLS, ret);
+	if (code == 0)
+		code = build_made_barriers_find(trace, meaning, ret);
 	for (size_t i = 0; i < trace->thread_count && code == 0; i++) {
 		struct rewrite r = { .trace = trace,
 			.meaning = meaning,

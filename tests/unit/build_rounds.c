@@ -285,6 +285,48 @@ static void all_have_as_many_levels(void **state)
 	assert_true(together > 0);
 }
 
+enum { SMOOTH = 4, DOWN = 8, UP = 12 };
+
+static void do_all(struct script *s, uint64_t ns, uint64_t site)
+{
+	for (uint32_t tid = 1; tid <= THREADS; tid++)
+		work(s, tid, ns);
+	s->now_ns += ns;
+	meet_at(s, BARRIER + site, site, 0);
+}
+
+/* A level of a multigrid cycle has four times the work of the next one, to which it comes twice. */
+static void cycle(struct script *s, uint64_t ns,
+	int levels) /* NOLINT(misc-no-recursion): as deep as there are levels */
+{
+	do_all(s, ns, SMOOTH);
+	do_all(s, ns, SMOOTH);
+	if (levels > 1) {
+		do_all(s, ns / 2, DOWN);
+		cycle(s, ns / 4, levels - 1);
+		cycle(s, ns / 4, levels - 1);
+		do_all(s, ns / 3, UP);
+	}
+	do_all(s, ns, SMOOTH);
+}
+
+/*
+ * What comes after smoothing, and how much it is, says only the place in the cycle. Drawn by each thread for itself, one would smooth while another
+ * one waits for what was restricted.
+ */
+static void the_place_in_a_cycle_says_what_comes(void **state)
+{
+	(void)state;
+	enum { CYCLES = 12, LEVELS = 4 };
+	struct script s = begin(THREADS);
+	for (int i = 0; i < CYCLES; i++)
+		cycle(&s, 1600000, LEVELS);
+	AUTO(model) struct model *model = finish(&s, THREADS);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fabs(fit.simulated_s / ((double)s.now_ns * 1e-9) - 1) < 0.05);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +339,7 @@ int main(void)
 		cmocka_unit_test(what_differs_by_itself_is_not_dealt_out),
 		cmocka_unit_test(rounds_may_be_of_different_sizes),
 		cmocka_unit_test(who_ends_together_took_from_a_common_stock),
+		cmocka_unit_test(the_place_in_a_cycle_says_what_comes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
