@@ -66,6 +66,7 @@ static struct build_place find_place(void *context, const char *module, uint64_t
 struct fitted {
 	struct model *model;
 	uint32_t slow_paths; /* build_slow_paths() */
+	bool has_order; /* build_has_order() */
 	bool has_fit;
 	struct model_fit fit;
 };
@@ -110,6 +111,7 @@ static int build_once(struct amended *run, const struct values *v, struct symbol
 		return code;
 	code = build_model(build, &ret->model, err);
 	ret->slow_paths = build_slow_paths(build);
+	ret->has_order = build_has_order(build);
 	return code < 0 ? err_prefix(err, code, "%s", run->path) : fit(ret, err);
 }
 
@@ -159,6 +161,8 @@ static int read_run(const char *path, const struct values *v, struct symbols *sy
 	int code = amended_look(&run, err);
 	if (code == 0)
 		code = build_once(&run, v, symbols, BUILD_BY_MEANING, 0, ret, err);
+	if (code == 0 && ret->has_order && miss_of(ret) > expected)
+		code = try_otherwise(&run, v, symbols, BUILD_IN_ORDER, 0, ret, err);
 	uint32_t count = ret->slow_paths < SLOW_PATHS_MAX ? ret->slow_paths : SLOW_PATHS_MAX;
 	for (uint32_t i = 0; i < count && code >= 0 && miss_of(ret) > expected; i++)
 		code = try_otherwise(&run, v, symbols, BUILD_WITHOUT_SLOW_PATH, i, ret, err);

@@ -91,7 +91,8 @@ static int add_groups(struct build *build)
 		if (code < 0)
 			return code;
 		build->model->groups[group].count.value = build->groups.items[i].first_count;
-		code = build_graph_make(&build->trace, &build->groups.items[i], &build->graphs[i]);
+		code = build_graph_make(&build->trace, &build->groups.items[i],
+			build->opts.conds == BUILD_IN_ORDER, &build->graphs[i]);
 	}
 	return code;
 }
@@ -433,4 +434,12 @@ int build_model(struct build *build, struct model **ret, struct err *err)
 uint32_t build_slow_paths(const struct build *build)
 {
 	return build->channels.slow_paths;
+}
+
+bool build_has_order(const struct build *build)
+{
+	for (uint32_t i = 0; build->graphs && i < build->groups.count; i++)
+		if (build->graphs[i].has_order)
+			return true;
+	return false;
 }

@@ -39,6 +39,7 @@ enum build_conds {
 	BUILD_WITHOUT_SLOW_PATH,
 	BUILD_BY_CALLS, /* of those without a meaning, signals that mostly nobody waits for are heard by who does (told.h) */
 	BUILD_BY_SIGNALS, /* they have no meaning: who waits for one waits for the signals of others (told.h) */
+	BUILD_IN_ORDER, /* by meaning; and where threads are in an order of rounds that repeats itself says what comes (period.h) */
 };
 
 struct build_opts {
@@ -74,5 +75,8 @@ int build_model(struct build *build, struct model **ret, struct err *err);
 
 /* Afterwards: conditions of the kind that BUILD_WITHOUT_SLOW_PATH leaves out. */
 uint32_t build_slow_paths(const struct build *build);
+
+/* Whether threads go through rounds in an order that BUILD_IN_ORDER would tell them by. */
+bool build_has_order(const struct build *build);
 
 #endif

@@ -189,7 +189,7 @@ static size_t find_arrivals(const struct build_graph *graph, bool *arrivals, uin
 }
 
 /* From each of several barriers to the next threads do something else, if at the same places. */
-static int part_by_barriers(struct build_graph *graph)
+static int part_by_barriers(struct build_graph *graph, bool in_order)
 {
 	AUTO_FREE bool *arrivals = calloc(graph->state_count + 1, sizeof *arrivals);
 	AUTO_FREE bool *all = calloc(graph->state_count + 1, sizeof *all);
@@ -200,6 +200,9 @@ static int part_by_barriers(struct build_graph *graph)
 	size_t count = find_arrivals(graph, arrivals, &start);
 	struct parting by = { arrivals, all, start, false, { 0 } };
 	int code = build_period_find(graph, &by.period);
+	graph->has_order = by.period.length > 0;
+	if (!in_order)
+		by.period.length = 0;
 	by.counts = by.period.length > 0 || build_has_regions(graph);
 	if (by.counts)
 		by.start = 0;
@@ -211,9 +214,9 @@ static int part_by_barriers(struct build_graph *graph)
  * What each thread does once parts its life into phases, so that it is done in its place: loops before and
  * after it are loops of their own, of which it ends the one. What it does once in each turn parts turns likewise.
  */
-static int add_phases(struct build_graph *graph, size_t threads)
+static int add_phases(struct build_graph *graph, size_t threads, bool in_order)
 {
-	int code = part_by_barriers(graph);
+	int code = part_by_barriers(graph, in_order);
 	if (code < 0)
 		return code;
 	AUTO_FREE bool *once = calloc(graph->state_count + 1, sizeof *once);
@@ -468,8 +471,8 @@ static void describe(struct build_graph *graph)
 	}
 }
 
-int build_graph_make(
-	const struct build_trace *trace, const struct build_group *group, struct build_graph *ret)
+int build_graph_make(const struct build_trace *trace, const struct build_group *group,
+	bool in_order, struct build_graph *ret)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < group->count; i++)
@@ -485,7 +488,7 @@ int build_graph_make(
 	}
 	int code = add_symbols(trace, ret);
 	if (code == 0)
-		code = add_phases(ret, group->count);
+		code = add_phases(ret, group->count, in_order);
 	if (code == 0)
 		code = split_states(ret);
 	if (code == 0)

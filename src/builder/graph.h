@@ -69,6 +69,7 @@ struct build_graph {
 	size_t state_count, state_capacity;
 	struct build_edge *starts;
 	size_t start_count, start_capacity;
+	bool has_order; /* of rounds that repeats itself (period.h) */
 };
 
 /* A way out of its own: the step did not get what it came for. */
@@ -87,8 +88,8 @@ static inline bool build_is_last_visit(const struct build_graph *graph, size_t v
 
 void build_graph_release(struct build_graph *graph);
 
-/* 0 or -ENOMEM. */
-int build_graph_make(
-	const struct build_trace *trace, const struct build_group *group, struct build_graph *ret);
+/* `in_order`: if there is an order of rounds, it parts the states. 0 or -ENOMEM. */
+int build_graph_make(const struct build_trace *trace, const struct build_group *group,
+	bool in_order, struct build_graph *ret);
 
 #endif

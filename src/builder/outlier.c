@@ -120,15 +120,20 @@ static double value_at(const struct map *places, const struct map_slot *place)
 
 struct doings {
 	struct map ns, visits;
+	double threads;
 };
 
-/* Whether both take about as long at a place each time. */
+/*
+ * Whether both take about as long at a place each time. Who meets at a barrier as often as each of the others has a share of the work, which may be
+ * larger: no more than twice, as an outlier's.
+ */
 static bool is_alike(
 	const struct doings *its, const struct doings *others, const struct map_slot *place)
 {
-	const double alike = 1.25;
-	double own = value_at(&its->ns, place) / value_at(&its->visits, place);
-	double rest = value_at(&others->ns, place) / value_at(&others->visits, place);
+	double visits = value_at(&its->visits, place), of_all = value_at(&others->visits, place);
+	double alike = place->b == STEP_ARRIVE && visits * others->threads == of_all ? 2 : 1.25;
+	double own = value_at(&its->ns, place) / visits;
+	double rest = value_at(&others->ns, place) / of_all;
 	return own <= alike * rest && rest <= alike * own;
 }
 
@@ -157,9 +162,11 @@ static int does_the_same(
 	struct doings its = { 0 }, others = { 0 };
 	int code = add_places(&trace->threads[starter], &its.ns, &its.visits);
 	for (size_t i = 0; i < group->count && code == 0; i++)
-		if (group->threads[i] != starter)
+		if (group->threads[i] != starter) {
 			code = add_places(
 				&trace->threads[group->threads[i]], &others.ns, &others.visits);
+			others.threads++;
+		}
 	if (code == 0)
 		code = are_alike(&its, &others);
 	map_release(&its.ns);

@@ -318,7 +318,9 @@ static void the_place_in_a_cycle_says_what_comes(void **state)
 {
 	(void)state;
 	enum { CYCLES = 12, LEVELS = 4 };
-	struct script s = begin(THREADS);
+	struct script s = begin_with(
+		&(struct build_opts){ .name = "test", .cores = 4, .conds = BUILD_IN_ORDER },
+		THREADS);
 	for (int i = 0; i < CYCLES; i++)
 		cycle(&s, 1600000, LEVELS);
 	AUTO(model) struct model *model = finish(&s, THREADS);
