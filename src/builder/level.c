@@ -7,9 +7,9 @@
  */
 #include "builder/parts.h"
 
-/* A ratio of variances of four comes by chance less than once in a hundred times, of so many rounds. */
-enum { LEVEL_ROUNDS = 16 };
-static const double own_size_variance = 4;
+/* Ratios of variances that come by chance less than once in a hundred times, of so many rounds of two threads or more (Fisher's F). */
+enum { MANY_ROUNDS = 16, FEW_ROUNDS = 4 };
+static const double many_variance = 4, few_variance = 17;
 
 static double mean_of(const struct build_arrival *arrivals, size_t count)
 {
@@ -39,11 +39,12 @@ static void add_round(struct spread *spread, const struct build_arrival *arrival
 /* Whether the means vary more than those of threads that are long or short by themselves. */
 static bool have_own_size(const struct spread *s, size_t team)
 {
-	if (s->rounds < LEVEL_ROUNDS)
+	double least = s->rounds < MANY_ROUNDS ? few_variance : many_variance;
+	if (s->rounds < FEW_ROUNDS)
 		return false;
 	double between = (s->squares - s->sum * s->sum / s->rounds) / (s->rounds - 1);
 	double within = s->within / (s->rounds * (double)(team - 1));
-	return between * (double)team > own_size_variance * within;
+	return between * (double)team > least * within;
 }
 
 static void level(const struct build_arrival *arrivals, size_t team, double mean_ns)
