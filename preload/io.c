@@ -12,6 +12,8 @@
  * Pipes, pairs of sockets (each direction) and eventfds of the program are queues (TRACE_QUEUE): what is written a RELEASE with as many
  * bytes, what is read a PASS; of none, that the last writer has closed it, and that a writer does.
  */
+#include "io.h"
+
 #include "live.h"
 #include "real.h"
 #include "sink.h"
@@ -274,6 +276,11 @@ static void was_written(int fd, ssize_t bytes, uint64_t asked_ns, const void *ca
 		trace_request(TRACE_REQUEST_END, fd, number, TRACE_IMPLICIT, caller);
 }
 
+void io_was_read(int fd, ssize_t bytes, const void *caller)
+{
+	was_read(fd, bytes, 0, caller);
+}
+
 #define LIST(...) __VA_ARGS__
 
 /*
@@ -530,22 +537,33 @@ EXPORT int accept4(int fd, __SOCKADDR_ARG from, socklen_t *restrict length, int 
 	return accepted(connection, CALLER);
 }
 
-/* Before the descriptor can be another's, what is known of it is forgotten. */
-EXPORT int close(int fd)
+struct io_closing io_closes(int fd, const void *caller)
 {
+	struct io_closing closing = { 0 };
 	if (!is_tracing() || fd < 0 || fd >= DESCRIPTORS_MAX)
-		return real()->close(fd);
-	uint32_t connection = __atomic_exchange_n(&descriptors[fd].connection, 0, __ATOMIC_RELAXED);
+		return closing;
+	closing.connection = __atomic_exchange_n(&descriptors[fd].connection, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&descriptors[fd].request, 0, __ATOMIC_RELAXED); /* without an answer */
 	enum passage passage = __atomic_load_n(&descriptors[fd].passage, __ATOMIC_RELAXED);
 	if (passage == PASSAGE_PIPE_IN || passage == PASSAGE_PAIR)
-		passed(TRACE_RELEASE, fd, 0, 0, CALLER);
-	bool is_told = forget(fd, false);
+		passed(TRACE_RELEASE, fd, 0, 0, caller);
+	closing.is_told = forget(fd, false);
+	return closing;
+}
+
+void io_closed(int fd, struct io_closing closing, const void *caller)
+{
+	if (closing.is_told)
+		trace_mark(TRACE_RELEASE, TRACE_IO, (uint64_t)fd, 0, caller);
+	if (closing.connection)
+		trace_request(TRACE_REQUEST_END, fd, closing.connection, 0, caller);
+}
+
+EXPORT int close(int fd)
+{
+	struct io_closing closing = io_closes(fd, CALLER);
 	int result = real()->close(fd);
-	if (is_told)
-		trace_mark(TRACE_RELEASE, TRACE_IO, (uint64_t)fd, 0, CALLER);
-	if (connection)
-		trace_request(TRACE_REQUEST_END, fd, connection, 0, CALLER);
+	io_closed(fd, closing, CALLER);
 	return result;
 }
 

@@ -16,6 +16,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
@@ -36,6 +37,10 @@
 /* The C library's own, which no header shows. */
 ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room);
 ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags);
+char *__fgets_chk(char *to, size_t room, int size, FILE *stream);
+size_t __fread_chk(
+	void *restrict to, size_t room, size_t size, size_t count, FILE *restrict stream);
+int __uflow(FILE *stream);
 int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
@@ -169,6 +174,19 @@ int __openat64_2(int directory, const char *path, int flags);
 	X(sigqueue)                                                                                \
 	X(pthread_kill)                                                                            \
 	X(pthread_sigqueue)                                                                        \
+	X(fgets)                                                                                   \
+	X(fgets_unlocked)                                                                          \
+	X(getline)                                                                                 \
+	X(getdelim)                                                                                \
+	X(__getdelim)                                                                              \
+	X(fread)                                                                                   \
+	X(fread_unlocked)                                                                          \
+	X(fgetc)                                                                                   \
+	X(getc)                                                                                    \
+	X(__uflow)                                                                                 \
+	X(fclose)                                                                                  \
+	X(__fgets_chk)                                                                             \
+	X(__fread_chk)                                                                             \
 	X(__read_chk)                                                                              \
 	X(__recv_chk)                                                                              \
 	X(__poll_chk)                                                                              \

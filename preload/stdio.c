@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Streams. The C library reads what is under them by calls of its own, which nobody else sees. Before a function whose wish is not
+ * all in the stream's buffer it is known that it will read, and afterwards how much came:
+ *
+ *	bytes that it returned - those that the buffer had + those that it has now
+ *
+ * A function that finds all in the buffer costs a look at two pointers; for a line, at the rest of the buffer.
+ */
+#include "io.h"
+#include "live.h"
+#include "real.h"
+#include "sink.h"
+#include "trace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Macros of headers that optimise. */
+#undef fread_unlocked
+#undef getc
+
+static size_t buffered(const FILE *stream)
+{
+	return (size_t)(stream->_IO_read_end - stream->_IO_read_ptr);
+}
+
+static bool has_delimiter(const FILE *stream, int delimiter, size_t most)
+{
+	size_t bytes = buffered(stream);
+	bytes = bytes < most ? bytes : most;
+	return bytes > 0 && memchr(stream->_IO_read_ptr, delimiter, bytes) != NULL;
+}
+
+/* -1: nobody wants to know, or there is none under it. */
+static int descriptor_of(FILE *stream)
+{
+	return is_tracing() || is_live() ? fileno_unlocked(stream) : -1;
+}
+
+/* `bytes` that were returned; 0: none, at the end or for an error. */
+static void tell(FILE *stream, int fd, size_t before, size_t bytes, const void *caller)
+{
+	size_t came = bytes + buffered(stream) - before;
+	if (is_tracing() && (came > 0 || feof_unlocked(stream)))
+		io_was_read(fd, (ssize_t)came, caller);
+}
+
+/* `has_all`: what is wanted is in the buffer; `bytes`: how many `answer` stands for. */
+#define READS(result, name, has_all, bytes, parameters, arguments)                                 \
+	EXPORT result name parameters                                                              \
+	{                                                                                          \
+		int fd;                                                                            \
+		if ((has_all) || (fd = descriptor_of(stream)) < 0)                                 \
+			return real()->name arguments;                                             \
+		size_t before = buffered(stream);                                                  \
+		result answer;                                                                     \
+		{                                                                                  \
+			WAIT(SINK_IO, (const void *)(intptr_t)fd);                                 \
+			answer = real()->name arguments;                                           \
+		}                                                                                  \
+		tell(stream, fd, before, bytes, CALLER);                                           \
+		return answer;                                                                     \
+	}
+
+#define LINES(name, parameters, arguments)                                                         \
+	READS(char *, name,                                                                        \
+		size <= 1 || buffered(stream) >= (size_t)size - 1 ||                               \
+			has_delimiter(stream, '\n', (size_t)size - 1),                             \
+		answer ? strlen(answer) : 0, parameters, arguments)
+
+#define CHARACTERS(name, has_all)                                                                  \
+	READS(int, name, has_all, answer != EOF, (FILE * stream), (stream))
+
+LINES(fgets, (char *to, int size, FILE *stream), (to, size, stream))
+LINES(fgets_unlocked, (char *to, int size, FILE *stream), (to, size, stream))
+LINES(__fgets_chk, (char *to, size_t room, int size, FILE *stream), (to, room, size, stream))
+READS(ssize_t, getline, has_delimiter(stream, '\n', SIZE_MAX), answer > 0 ? (size_t)answer : 0,
+	(char **line, size_t *room, FILE *stream), (line, room, stream))
+READS(ssize_t, getdelim, has_delimiter(stream, delimiter, SIZE_MAX),
+	answer > 0 ? (size_t)answer : 0, (char **line, size_t *room, int delimiter, FILE *stream),
+	(line, room, delimiter, stream))
+READS(ssize_t, __getdelim, has_delimiter(stream, delimiter, SIZE_MAX),
+	answer > 0 ? (size_t)answer : 0, (char **line, size_t *room, int delimiter, FILE *stream),
+	(line, room, delimiter, stream))
+READS(size_t, fread, buffered(stream) >= size * count, answer *size,
+	(void *restrict to, size_t size, size_t count, FILE *restrict stream),
+	(to, size, count, stream))
+READS(size_t, fread_unlocked, buffered(stream) >= size * count, answer *size,
+	(void *restrict to, size_t size, size_t count, FILE *restrict stream),
+	(to, size, count, stream))
+READS(size_t, __fread_chk, buffered(stream) >= size * count, answer *size,
+	(void *restrict to, size_t room, size_t size, size_t count, FILE *restrict stream),
+	(to, room, size, count, stream))
+CHARACTERS(fgetc, buffered(stream) > 0)
+CHARACTERS(getc, buffered(stream) > 0)
+CHARACTERS(__uflow, buffered(stream) > 0) /* what getc_unlocked() is made of */
+
+EXPORT int fclose(FILE *stream)
+{
+	int fd = is_tracing() ? fileno_unlocked(stream) : -1;
+	struct io_closing closing = io_closes(fd, CALLER);
+	int result = real()->fclose(stream);
+	io_closed(fd, closing, CALLER);
+	return result;
+}
