@@ -16,7 +16,8 @@ static void *write_lines(void *unused)
 	static char text[LINES * LINE_MAX_BYTES];
 	size_t bytes = 0;
 	for (int i = 0; i < LINES; i++)
-		bytes += (size_t)snprintf(text + bytes, LINE_MAX_BYTES, "line %d%*s\n", i, i % 40, "");
+		bytes += (size_t)snprintf(
+			text + bytes, LINE_MAX_BYTES, "line %d%*s\n", i, i % 40, "");
 	for (size_t done = 0; done < bytes;) {
 		size_t left = bytes - done, piece = left < PIECE ? left : PIECE;
 		ssize_t wrote = write(ends[1], text + done, piece);
