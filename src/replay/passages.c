@@ -84,9 +84,7 @@ static void note_wait(struct load_object *passage, uint64_t left)
 	uint64_t within = fullness(passage);
 	bool is_near = left <= passage->wait_left + within && left + within >= passage->wait_left;
 	passage->write_waits++;
-	if (passage->wait_votes == 0)
-		passage->wait_left = left;
-	else if (is_near && left > passage->wait_left)
+	if (passage->wait_votes == 0 || (is_near && left > passage->wait_left))
 		passage->wait_left = left;
 	passage->wait_votes += passage->wait_votes == 0 || is_near ? 1 : -1;
 }
