@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Macros of headers that optimise. */
+/* Macros of headers, for programs that optimise. */
 #undef fread_unlocked
 #undef getc
 
@@ -46,9 +46,12 @@ static void tell(FILE *stream, int fd, size_t before, size_t bytes, const void *
 		io_was_read(fd, (ssize_t)came, caller);
 }
 
-/* `has_all`: what is wanted is in the buffer; `bytes`: how many `answer` stands for. */
+/*
+ * `has_all`: what is wanted is in the buffer; `bytes`: how many `answer` stands for. By another name here: headers define some inline.
+ */
 #define READS(result, name, has_all, bytes, parameters, arguments)                                 \
-	EXPORT result name parameters                                                              \
+	EXPORT result stream_##name parameters __asm__(#name);                                     \
+	result stream_##name parameters                                                            \
 	{                                                                                          \
 		int fd;                                                                            \
 		if ((has_all) || (fd = descriptor_of(stream)) < 0)                                 \
