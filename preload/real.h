@@ -41,6 +41,7 @@ char *__fgets_chk(char *to, size_t room, int size, FILE *stream);
 size_t __fread_chk(
 	void *restrict to, size_t room, size_t size, size_t count, FILE *restrict stream);
 int __uflow(FILE *stream);
+int _IO_getc(FILE *stream);
 int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
@@ -183,6 +184,9 @@ int __openat64_2(int directory, const char *path, int flags);
 	X(fread_unlocked)                                                                          \
 	X(fgetc)                                                                                   \
 	X(getc)                                                                                    \
+	X(_IO_getc)                                                                                \
+	X(fgetc_unlocked)                                                                          \
+	X(getc_unlocked)                                                                           \
 	X(__uflow)                                                                                 \
 	X(fclose)                                                                                  \
 	X(__fgets_chk)                                                                             \

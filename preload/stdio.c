@@ -19,6 +19,7 @@
 /* Macros of headers, for programs that optimise. */
 #undef fread_unlocked
 #undef getc
+#undef getc_unlocked
 
 static size_t buffered(const FILE *stream)
 {
@@ -72,8 +73,8 @@ static void tell(FILE *stream, int fd, size_t before, size_t bytes, const void *
 			has_delimiter(stream, '\n', (size_t)size - 1),                             \
 		answer ? strlen(answer) : 0, parameters, arguments)
 
-#define CHARACTERS(name, has_all)                                                                  \
-	READS(int, name, has_all, answer != EOF, (FILE * stream), (stream))
+#define CHARACTERS(name)                                                                           \
+	READS(int, name, buffered(stream) > 0, answer != EOF, (FILE * stream), (stream))
 
 LINES(fgets, (char *to, int size, FILE *stream), (to, size, stream))
 LINES(fgets_unlocked, (char *to, int size, FILE *stream), (to, size, stream))
@@ -95,9 +96,12 @@ READS(size_t, fread_unlocked, buffered(stream) >= size * count, answer *size,
 READS(size_t, __fread_chk, buffered(stream) >= size * count, answer *size,
 	(void *restrict to, size_t room, size_t size, size_t count, FILE *restrict stream),
 	(to, room, size, count, stream))
-CHARACTERS(fgetc, buffered(stream) > 0)
-CHARACTERS(getc, buffered(stream) > 0)
-CHARACTERS(__uflow, buffered(stream) > 0) /* what getc_unlocked() is made of */
+CHARACTERS(fgetc)
+CHARACTERS(getc)
+CHARACTERS(_IO_getc)
+CHARACTERS(fgetc_unlocked)
+CHARACTERS(getc_unlocked)
+CHARACTERS(__uflow) /* what getc_unlocked() is made of where headers optimise */
 
 EXPORT int fclose(FILE *stream)
 {

@@ -15,9 +15,10 @@ struct sums {
 static uint32_t find_barrier(const struct build_trace *trace, const struct meaning *meaning,
 	const struct build_channels *channels, const struct build_step *lock)
 {
-	const struct build_object *mutex = &trace->objects[lock->object];
+	const struct build_object *mutex =
+		lock->op == STEP_LOCK ? &trace->objects[lock->object] : NULL;
 	const struct meaning_section *section =
-		lock->op == STEP_LOCK && mutex->what == WHAT_MUTEX
+		mutex && mutex->what == WHAT_MUTEX
 			? meaning_find(meaning, mutex->pid, mutex->address, lock->site)
 			: NULL;
 	if (!section || section->part_count != 1 || section->parts[0].role != MEANING_ARRIVES)

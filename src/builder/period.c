@@ -36,7 +36,8 @@ static int list_arrivals(const struct build_graph *graph, struct arrivals *ret, 
 		else
 			*ret_are_alike &= at < ret->count && ret->symbols[at++] == visit->symbol;
 	}
-	*ret_are_alike &= at == 0 || at == ret->count;
+	size_t count = graph->visit_count;
+	*ret_are_alike &= count == 0 || graph->visits[count - 1].thread == 0 || at == ret->count;
 	return 0;
 }
 

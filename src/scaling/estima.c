@@ -71,7 +71,7 @@ static double measured_per_core(const struct curve *curve, size_t point)
 	return sum / curve->points[point].threads;
 }
 
-/* Inside the measured range where stalls say nothing: the measured times, straight in log-log. */
+/* Up to the last measured count where stalls say nothing: the measured times, straight in log-log. */
 static double measured_between(const struct work *w, size_t count, uint32_t threads)
 {
 	size_t i = 1;
@@ -91,10 +91,12 @@ static bool try_factor(const struct fit *factor, struct work *w, size_t count, d
 	for (uint32_t n = 1; n <= w->target; n++) {
 		double *time = &w->trial[n - 1];
 		*time = fit_value(factor, n) * w->per_core[n - 1];
-		bool is_usable = fit_divisor(factor, n) > 0 && isfinite(*time) && *time > 0;
-		if (n <= last && w->per_core[n - 1] < least)
+		bool has_stalls = n > last || w->per_core[n - 1] >= least;
+		if (!has_stalls)
 			*time = measured_between(w, count, n);
-		else if (!is_usable)
+		else if (!(fit_divisor(factor, n) > 0))
+			return false;
+		if (!(*time > 0) || !isfinite(*time) || !isfinite(1 / *time))
 			return false;
 		if (n > last && realism_is_abrupt(METRIC_TIME, n - 1, time[-1], *time))
 			return false;
