@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sleeping, and input and output that blocks. Of a call that did not block nothing stays in the
+ * Input and output that blocks. Of a call that did not block nothing stays in the
  * trace, unless the recorder asks for all calls on files: how long it blocked is its wall time less
  * its thread's CPU time.
  *
@@ -33,69 +33,6 @@
 enum {
 	DESCRIPTORS_MAX = 1 << 16, /* higher ones are not followed */
 };
-
-static uint64_t nanoseconds(const struct timespec *duration)
-{
-	return (uint64_t)duration->tv_sec * 1000000000u + (uint64_t)duration->tv_nsec;
-}
-
-/*
- * How much later than asked for the kernel may end a sleep, to end it together with another (50 us unless the program
- * says otherwise). Asked once: threads inherit it.
- */
-static uint64_t slack_ns(void)
-{
-	static uint64_t known;
-	uint64_t slack = __atomic_load_n(&known, __ATOMIC_RELAXED);
-	if (slack == 0) {
-		int kept = errno, answer = prctl(PR_GET_TIMERSLACK);
-		errno = kept;
-		slack = answer > 0 ? (uint64_t)answer : 1;
-		__atomic_store_n(&known, slack, __ATOMIC_RELAXED);
-	}
-	return slack;
-}
-
-/*
- * A sleeper could go on when its time was over, not when it got a core. The duration is looked at after a sleep that
- * nothing cut short: the kernel could read it, and has left it as it was.
- */
-#define SLEEP(call, duration_ns)                                                                   \
-	WAIT(SINK_SLEEP, NULL);                                                                    \
-	int result = (int)real()->call;                                                            \
-	if (result == 0)                                                                           \
-		wait_.woken_ns = wait_.start_ns + (duration_ns) + slack_ns();                      \
-	return result
-
-EXPORT int nanosleep(const struct timespec *duration, struct timespec *left)
-{
-	SLEEP(nanosleep(duration, left), nanoseconds(duration));
-}
-
-EXPORT int clock_nanosleep(
-	clockid_t clock, int flags, const struct timespec *duration, struct timespec *left)
-{
-	if (!(flags & TIMER_ABSTIME)) {
-		SLEEP(clock_nanosleep(clock, flags, duration, left), nanoseconds(duration));
-	}
-	WAIT(SINK_SLEEP, NULL);
-	return real()->clock_nanosleep(clock, flags, duration, left);
-}
-
-EXPORT int usleep(useconds_t microseconds)
-{
-	SLEEP(usleep(microseconds), (uint64_t)microseconds * 1000u);
-}
-
-EXPORT unsigned sleep(unsigned seconds)
-{
-	SLEEP(sleep(seconds), (uint64_t)seconds * 1000000000u);
-}
-
-EXPORT int thrd_sleep(const struct timespec *duration, struct timespec *left)
-{
-	SLEEP(thrd_sleep(duration, left), nanoseconds(duration));
-}
 
 /* What threads of a program hand one another things through. */
 enum passage {
@@ -540,7 +477,7 @@ EXPORT int accept4(int fd, __SOCKADDR_ARG from, socklen_t *restrict length, int 
 struct io_closing io_closes(int fd, const void *caller)
 {
 	struct io_closing closing = { 0 };
-	if (!is_tracing() || fd < 0 || fd >= DESCRIPTORS_MAX)
+	if (fd < 0 || fd >= DESCRIPTORS_MAX)
 		return closing;
 	closing.connection = __atomic_exchange_n(&descriptors[fd].connection, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&descriptors[fd].request, 0, __ATOMIC_RELAXED); /* without an answer */
@@ -561,9 +498,12 @@ void io_closed(int fd, struct io_closing closing, const void *caller)
 
 EXPORT int close(int fd)
 {
-	struct io_closing closing = io_closes(fd, CALLER);
+	if (!is_tracing())
+		return real()->close(fd);
+	const void *caller = CALLER;
+	struct io_closing closing = io_closes(fd, caller);
 	int result = real()->close(fd);
-	io_closed(fd, closing, CALLER);
+	io_closed(fd, closing, caller);
 	return result;
 }
 

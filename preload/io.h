@@ -16,7 +16,7 @@ struct io_closing {
 	bool is_told;
 };
 
-/* Before it can be another's, what is known of it is forgotten; then, when it is closed, that is told. */
+/* While a trace is written. Before it can be another's, what is known of it is forgotten; then, when it is closed, that is told. */
 struct io_closing io_closes(int fd, const void *caller);
 void io_closed(int fd, struct io_closing closing, const void *caller);
 

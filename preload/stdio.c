@@ -42,9 +42,9 @@ static int descriptor_of(FILE *stream)
 /* `bytes` that were returned; 0: none, at the end or for an error. */
 static void tell(FILE *stream, int fd, size_t before, size_t bytes, const void *caller)
 {
-	size_t came = bytes + buffered(stream) - before;
-	if (is_tracing() && (came > 0 || feof_unlocked(stream)))
-		io_was_read(fd, (ssize_t)came, caller);
+	ssize_t came = (ssize_t)(bytes + buffered(stream) - before);
+	if (is_tracing() && (came > 0 || (came == 0 && feof_unlocked(stream))))
+		io_was_read(fd, came, caller);
 }
 
 /*
@@ -57,13 +57,14 @@ static void tell(FILE *stream, int fd, size_t before, size_t bytes, const void *
 		int fd;                                                                            \
 		if ((has_all) || (fd = descriptor_of(stream)) < 0)                                 \
 			return real()->name arguments;                                             \
+		const void *caller = CALLER;                                                       \
 		size_t before = buffered(stream);                                                  \
 		result answer;                                                                     \
 		{                                                                                  \
-			WAIT(SINK_IO, (const void *)(intptr_t)fd);                                 \
+			WAIT_FROM(SINK_IO, (const void *)(intptr_t)fd, caller);                    \
 			answer = real()->name arguments;                                           \
 		}                                                                                  \
-		tell(stream, fd, before, bytes, CALLER);                                           \
+		tell(stream, fd, before, bytes, caller);                                           \
 		return answer;                                                                     \
 	}
 
@@ -73,6 +74,15 @@ static void tell(FILE *stream, int fd, size_t before, size_t bytes, const void *
 			has_delimiter(stream, '\n', (size_t)size - 1),                             \
 		answer ? strlen(answer) : 0, parameters, arguments)
 
+#define DELIMITED(name)                                                                            \
+	READS(ssize_t, name, has_delimiter(stream, delimiter, SIZE_MAX),                           \
+		answer > 0 ? (size_t)answer : 0,                                                   \
+		(char **line, size_t *room, int delimiter, FILE *stream),                          \
+		(line, room, delimiter, stream))
+
+#define BYTES(name, parameters, arguments)                                                         \
+	READS(size_t, name, buffered(stream) >= size * count, answer * size, parameters, arguments)
+
 #define CHARACTERS(name)                                                                           \
 	READS(int, name, buffered(stream) > 0, answer != EOF, (FILE * stream), (stream))
 
@@ -81,19 +91,13 @@ LINES(fgets_unlocked, (char *to, int size, FILE *stream), (to, size, stream))
 LINES(__fgets_chk, (char *to, size_t room, int size, FILE *stream), (to, room, size, stream))
 READS(ssize_t, getline, has_delimiter(stream, '\n', SIZE_MAX), answer > 0 ? (size_t)answer : 0,
 	(char **line, size_t *room, FILE *stream), (line, room, stream))
-READS(ssize_t, getdelim, has_delimiter(stream, delimiter, SIZE_MAX),
-	answer > 0 ? (size_t)answer : 0, (char **line, size_t *room, int delimiter, FILE *stream),
-	(line, room, delimiter, stream))
-READS(ssize_t, __getdelim, has_delimiter(stream, delimiter, SIZE_MAX),
-	answer > 0 ? (size_t)answer : 0, (char **line, size_t *room, int delimiter, FILE *stream),
-	(line, room, delimiter, stream))
-READS(size_t, fread, buffered(stream) >= size * count, answer *size,
-	(void *restrict to, size_t size, size_t count, FILE *restrict stream),
+DELIMITED(getdelim)
+DELIMITED(__getdelim)
+BYTES(fread, (void *restrict to, size_t size, size_t count, FILE *restrict stream),
 	(to, size, count, stream))
-READS(size_t, fread_unlocked, buffered(stream) >= size * count, answer *size,
-	(void *restrict to, size_t size, size_t count, FILE *restrict stream),
+BYTES(fread_unlocked, (void *restrict to, size_t size, size_t count, FILE *restrict stream),
 	(to, size, count, stream))
-READS(size_t, __fread_chk, buffered(stream) >= size * count, answer *size,
+BYTES(__fread_chk,
 	(void *restrict to, size_t room, size_t size, size_t count, FILE *restrict stream),
 	(to, room, size, count, stream))
 CHARACTERS(fgetc)
@@ -105,9 +109,12 @@ CHARACTERS(__uflow) /* what getc_unlocked() is made of where headers optimise */
 
 EXPORT int fclose(FILE *stream)
 {
-	int fd = is_tracing() ? fileno_unlocked(stream) : -1;
-	struct io_closing closing = io_closes(fd, CALLER);
+	if (!is_tracing())
+		return real()->fclose(stream);
+	const void *caller = CALLER;
+	int fd = fileno_unlocked(stream);
+	struct io_closing closing = io_closes(fd, caller);
 	int result = real()->fclose(stream);
-	io_closed(fd, closing, CALLER);
+	io_closed(fd, closing, caller);
 	return result;
 }

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static const double least_within = 0.1;
+static const double most_within = 0.1;
 
 /* Of a barrier, by condition. */
 struct sums {
@@ -67,31 +67,37 @@ static void make_arrival(
 		thread->steps[i].op = STEP_NOTHING;
 }
 
+/* A thread's sections that only arrive: adds up their CPU time or, when that is known of all, makes arrivals of those that are short. */
+static void look_at(struct build_trace *trace, struct build_thread *thread,
+	const struct meaning *meaning, const struct build_channels *channels, bool are_summed,
+	struct sums *sums)
+{
+	for (size_t i = 0, last = 0; i < thread->step_count; i++) {
+		uint32_t cond = find_barrier(trace, meaning, channels, &thread->steps[i]);
+		size_t end = cond == BUILD_NONE ? 0 : section_end(thread, i);
+		if (end == 0)
+			continue;
+		struct sums *of = &sums[cond];
+		if (!are_summed) {
+			of->between_ns += cpu_between(thread, last, i + 1);
+			of->within_ns += cpu_between(thread, i + 1, end + 1);
+		} else if (of->within_ns < most_within * of->between_ns) {
+			make_arrival(thread, i, end, &channels->items[cond]);
+		}
+		last = end + 1;
+		i = end;
+	}
+}
+
 int build_made_barriers_find(struct build_trace *trace, const struct meaning *meaning,
 	const struct build_channels *channels)
 {
 	AUTO_FREE struct sums *sums = calloc(channels->count + 1, sizeof *sums);
 	if (!sums)
 		return -ENOMEM;
-	for (int pass = 0; pass < 2; pass++)
-		for (size_t i = 0; i < trace->thread_count; i++) {
-			struct build_thread *thread = &trace->threads[i];
-			for (size_t j = 0, last = 0; j < thread->step_count; j++) {
-				uint32_t cond =
-					find_barrier(trace, meaning, channels, &thread->steps[j]);
-				size_t end = cond == BUILD_NONE ? 0 : section_end(thread, j);
-				if (end == 0)
-					continue;
-				struct sums *of = &sums[cond];
-				if (pass == 0) {
-					of->between_ns += cpu_between(thread, last, j + 1);
-					of->within_ns += cpu_between(thread, j + 1, end + 1);
-				} else if (of->within_ns < least_within * of->between_ns) {
-					make_arrival(thread, j, end, &channels->items[cond]);
-				}
-				last = end + 1;
-				j = end;
-			}
-		}
+	for (size_t i = 0; i < trace->thread_count; i++)
+		look_at(trace, &trace->threads[i], meaning, channels, false, sums);
+	for (size_t i = 0; i < trace->thread_count; i++)
+		look_at(trace, &trace->threads[i], meaning, channels, true, sums);
 	return 0;
 }
