@@ -55,6 +55,7 @@ struct step {
 	uint8_t kind, class;
 	uint8_t wakes; /* threads that had to wake up a core, woken within its work */
 	bool is_shared; /* read side */
+	bool is_awake; /* STEP_LOCK: who waited for it kept its core, and did not sleep */
 	bool is_try; /* STEP_LOCK of a mutex: it goes on without it where it would wait */
 	bool is_all; /* broadcast; of a read: the end of what is written */
 	bool is_refused; /* STEP_DECIDE: it went on because the queue was closed (of MEANING_AWAITS: see meaning_is_exempt(), amount is what had been given) */
@@ -199,6 +200,7 @@ struct load_object {
 	bool guards_condition;
 	bool is_tried; /* mutex: some take it by a try */
 	bool spins; /* who waits for it spins first, where cores suffice */
+	uint64_t awake_ns; /* lock: the longest wait of those that kept their core */
 	uint32_t meaning; /* condition: its index, UINT32_MAX if it has none that is known */
 	bool takes_turns, lets_pass; /* see turns.c */
 	bool was_awaited; /* when the last run came to a deadlock, somebody wanted to take it */

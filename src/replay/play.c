@@ -173,6 +173,7 @@ static int lock(struct player *player, uint32_t index, const struct step *step, 
 		(void)play_op(op, is_try ? SIM_TRY_LOCK : SIM_LOCK, number);
 		break;
 	}
+	op->spin_ns = step->is_awake ? object->awake_ns : 0;
 	return PLAY_AGAIN;
 }
 

@@ -111,6 +111,7 @@ static inline int play_op(struct sim_op *op, enum sim_op_kind kind, uint32_t num
 {
 	op->kind = kind;
 	op->object = number;
+	op->spin_ns = 0;
 	return PLAY_LAST;
 }
 

@@ -277,14 +277,20 @@ static void observe_sleep(
 }
 
 /*
- * Taking a lock over from another core takes time, which in the replay, at another moment, it may find free: work, from
- * when it was given back.
+ * Who has kept its core spun, in the kernel, as waiters for locks with priority inheritance do while their holder runs. Taking
+ * a lock over from another core takes time, which in the replay, at another moment, it may find free: work, from when it was
+ * given back.
  */
-static void count_taking_over(struct load_thread *thread, const struct event *event)
+static void count_taking_over(
+	struct load_thread *thread, struct load_object *object, const struct event *event)
 {
 	struct step *step = thread->wait_step ? &thread->steps[thread->wait_step - 1] : NULL;
-	if (step && step->kind == STEP_LOCK && thread->was_woken && kept_core(thread, event) &&
-		event->time_ns > thread->woken_ns)
+	if (!step || step->kind != STEP_LOCK || !thread->was_woken || !kept_core(thread, event))
+		return;
+	step->is_awake = true;
+	if (event->time_ns - thread->wait_ns > object->awake_ns)
+		object->awake_ns = event->time_ns - thread->wait_ns;
+	if (event->time_ns > thread->woken_ns)
 		step->work_ns += event->time_ns - thread->woken_ns;
 }
 
@@ -294,7 +300,7 @@ static int pass_waited(struct replay *replay, uint32_t index, const struct event
 	struct load_object *object = &replay->objects[thread->wait_object];
 	thread->work_ns = 0; /* CPU time inside a wait is what waiting costs */
 	thread->wakes = 0;
-	count_taking_over(thread, event);
+	count_taking_over(thread, object, event);
 	observe_sleep(replay, thread, event);
 	if (event->flags & EVENT_IMPLICIT && event->what == WHAT_MUTEX) {
 		object->holder = index;

@@ -39,9 +39,12 @@ int wait_begin(struct sim *sim, struct sim_thread *thread, struct waiters *list,
 			object->waits++;
 	}
 	thread->is_late = true;
-	thread->sleeps_ns = sim->now_ns + sim->options.doze_ns;
-	if (object && object->spin_ns > sim->options.doze_ns)
-		thread->sleeps_ns = sim->now_ns + object->spin_ns;
+	uint64_t awake_ns = sim->options.doze_ns;
+	if (object && object->spin_ns > awake_ns)
+		awake_ns = object->spin_ns;
+	if (thread->op.spin_ns > awake_ns)
+		awake_ns = thread->op.spin_ns;
+	thread->sleeps_ns = sim->now_ns + awake_ns;
 	thread->wait_what = subject->what;
 	thread->wait_number = subject->object;
 	if (list)

@@ -116,6 +116,42 @@ static void taking_a_lock_over_is_work(void **state)
 }
 
 /*
+ * b waits for a's lock in each of the rounds, sleeps in the first ones, and runs 20 us after it was woken; in the later ones it
+ * keeps its core and goes on at once. So it does in the last one, which says how long all takes.
+ */
+static void who_kept_its_core_has_not_slept(void **state)
+{
+	(void)state;
+	enum { ROUNDS = 16, SLEPT = 10, ROUND_US = 150 };
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	strbuf_add(&text, "time_ns,tid,event,what,object,value,woken_ns,cpu_ns,flags\n"
+			  "0,a,start,,,,,1,\n0,b,start,,,,,1,\n");
+	int b = 1; /* us that b had of its core */
+	for (int i = 0; i < ROUNDS; i++) {
+		int us = i * ROUND_US, slept = i < SLEPT ? 20 : 0;
+		strbuf_addf(&text, "%d000,a,pass,mutex,m,,,%d001,\n", us, us);
+		b += i == 0 ? 9 : ROUND_US - 95 - (i <= SLEPT ? 20 : 0);
+		strbuf_addf(&text, "%d000,b,wait,mutex,m,,,%d000,\n", us + 10, b);
+		strbuf_addf(&text, "%d000,a,release,mutex,m,,,%d001,\n", us + 100, us + 100);
+		strbuf_addf(&text, "%d000,b,woken,mutex,m,a,,,\n", us + 100);
+		b += slept ? 0 : 90;
+		strbuf_addf(&text, "%d000,b,pass,mutex,m,a,%d000,%d000,waited\n", us + 100 + slept,
+			us + 100, b);
+		b += 5;
+		strbuf_addf(&text, "%d000,b,release,mutex,m,,,%d000,\n", us + 105 + slept, b);
+	}
+	int end_us = (ROUNDS - 1) * ROUND_US + 505;
+	strbuf_addf(&text, "%d000,a,exit,,,,,%d001,\n", end_us - 100, end_us - 100);
+	strbuf_addf(&text, "%d000,b,exit,,,,,%d000,\n", end_us, b + 400);
+	struct fixture f = load(text.text, 2);
+	struct replay_facts facts;
+	replay_facts(f.replay, &facts);
+	assert_in_range(facts.wake_ns, 19000, 21000);
+	assert_in_range(play(&f, 2, NULL, 0), end_us * 1000 - 1000, end_us * 1000 + 1000);
+	release(&f);
+}
+
+/*
  * Two threads had half of a core each, and others one core's time. On one core others have the one that is left to them, on
  * four they want a quarter of each; or, as is guessed, what was lost is lost to half of the threads' time on any.
  */
@@ -306,6 +342,7 @@ int main(void)
 		cmocka_unit_test(more_switches_cost_no_more_in_all),
 		cmocka_unit_test(what_threads_lose_to_one_another_is_not_lost_to_others),
 		cmocka_unit_test(taking_a_lock_over_is_work),
+		cmocka_unit_test(who_kept_its_core_has_not_slept),
 		cmocka_unit_test(others_want_as_much_of_other_cores),
 		cmocka_unit_test(what_others_had_is_not_guessed_where_it_is_known),
 		cmocka_unit_test(who_comes_late_waited_for_others_where_they_were_seen),
