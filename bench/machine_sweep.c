@@ -221,6 +221,7 @@ static int load(const char *path, struct subject *ret, struct err *err)
 		code = err_set(err, -ENOMEM, "out of memory");
 	if (code < 0)
 		return code;
+	meaning_of_other_pace(ret->meaning);
 	struct event_sink sink = meaning_sink(ret->meaning);
 	code = profile_timeline_replay(&ret->profile, path, &sink, err);
 	if (code == 0)

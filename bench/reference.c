@@ -199,6 +199,7 @@ static int load_timeline(struct program *program, struct err *err)
 	int code = meaning_new(&program->meaning);
 	if (code < 0)
 		return err_set(err, code, "out of memory");
+	meaning_of_other_pace(program->meaning);
 	struct event_sink sink = meaning_sink(program->meaning);
 	code = profile_timeline_replay(&program->profile, "the timeline", &sink, err);
 	if (code == 0)

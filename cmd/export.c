@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/outfile.h"
+#include "base/plural.h"
 #include "report/perfetto.h"
 #include "report/report.h"
 #include "report/timeline_json.h"
@@ -168,8 +169,9 @@ static void warn(const char *path, const struct trace_quality *quality)
 			"corecast: %s: %.1f%% of the free locks are in it, in bursts (--budget)\n",
 			path, 100 * trace_free_share(quality));
 	if (quality->torn_chunks)
-		fprintf(stderr, "corecast: %s: %llu parts of the file are damaged\n", path,
-			(unsigned long long)quality->torn_chunks);
+		fprintf(stderr, "corecast: %s: %llu part%s of the file %s damaged and left out\n",
+			path, (unsigned long long)quality->torn_chunks,
+			plural(quality->torn_chunks), quality->torn_chunks == 1 ? "is" : "are");
 }
 
 static bool is_profile(const char *path)

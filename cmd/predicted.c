@@ -40,6 +40,7 @@ int predicted_prepare(struct predicted *predicted, size_t micro_instructions, st
 		return err_set(err, -ENOMEM, "out of memory");
 	predicted->finder = analysed_finder(predicted->symbols);
 	predicted->micro_instructions = micro_instructions;
+	meaning_of_other_pace(predicted->meaning);
 	struct event_sink sink = meaning_sink(predicted->meaning);
 	int code = profile_timeline_replay(&predicted->profile, predicted->path, &sink, err);
 	meaning_forget_ends(predicted->meaning);

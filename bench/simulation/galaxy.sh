@@ -22,10 +22,11 @@ measure_galaxy() {
 					sed -n 's/^iteration: \([^ ]*\) s.*/\1/p')
 				echo "$forces,$collisions,$repeat,$seconds,$(load)" >>"$table"
 			done
+			record_among galaxy "$galaxy" "${galaxy_size[@]}" 2 2
 		done
 		say "galaxy: repeat $repeat of $galaxy_repeats measured"
 	done
-	[ -s "$work/galaxy.cct" ] || record_middle galaxy "$galaxy" "${galaxy_size[@]}" 2 2
+	keep_among galaxy
 }
 
 predict_galaxy() {

@@ -55,7 +55,7 @@ measure_memcached() {
 		done
 		[ -s "$work/memcached.cct" ] || record_memcached "$repeat"
 	done
-	[ -s "$work/memcached.cct" ] || keep_middle memcached <"$work/memcached.recordings"
+	[ -s "$work/memcached.cct" ] || keep_middle memcached
 	[ -s "$work/memcached.response" ] || median <"$work/memcached.responses" >"$work/memcached.response"
 	say 'memcached: measured'
 }

@@ -22,8 +22,9 @@ measure_pigz() {
 			has_row "$table" "$count" "$repeat" && continue
 			echo "$count,$repeat,$(timed pigz -p "$count" -c "$work/text"),$(load)" >>"$table"
 		done
+		record_among pigz pigz -p 2 -c "$work/text"
 	done
-	[ -s "$work/pigz.cct" ] || record_middle pigz pigz -p 2 -c "$work/text"
+	keep_among pigz
 	say 'pigz: measured'
 }
 

@@ -137,7 +137,7 @@ static int add_counted(struct build *build)
 		uint64_t count;
 		const char *what, *then, *more;
 	} notes[] = {
-		{ build->trace.lost, "events were not recorded", "", "" },
+		{ build->trace.lost, "events were not recorded or cannot be read", "", "" },
 		{ build->trace.left_out, "free locks were left out",
 			" to save time, and with them the order of what threads do: record with "
 			"'--budget none' for a model",

@@ -207,6 +207,23 @@ static uint32_t find_drain(const struct judge *judge, const struct meaning_use *
 	return UINT32_MAX;
 }
 
+bool judge_is_told_in_rounds(const struct judge *judge, const struct meaning_use *use)
+{
+	const struct meaning *m = judge->m;
+	const struct meaning_cond *told = &m->conds[judge->cond];
+	for (uint32_t i = 0; i < m->cond_count; i++) {
+		const struct meaning_cond *cond = &m->conds[i];
+		const struct meaning_use *of = &m->uses[i];
+		bool is_told = cond->kind == MEANING_DRAIN && cond->pid == told->pid &&
+			       cond->mutex == told->mutex && use->signaller_count > 0;
+		for (size_t j = 0; j < use->signaller_count && is_told; j++)
+			is_told = is_among(use->signallers[j], of->waiters, of->waiter_count);
+		if (is_told)
+			return true;
+	}
+	return false;
+}
+
 struct room {
 	uint32_t drain;
 	int64_t none; /* room made less room taken at which there is none */

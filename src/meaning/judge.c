@@ -61,7 +61,11 @@ static int judge_room(struct judge *judge)
 	judge->mutex = &m->mutexes[*index];
 	judge_set_roles(judge, use);
 	int code = judge_order(judge);
-	return code < 0 ? code : judge_room_of_drain(judge, use);
+	if (code == 0)
+		code = judge_room_of_drain(judge, use);
+	if (code == 0 && m->is_of_other_pace && judge_is_told_in_rounds(judge, use))
+		meaning_forget(m, judge->cond); /* how many rounds there were says nothing */
+	return code;
 }
 
 static bool is_type_of(const struct meaning *m, uint32_t type, const struct meaning_cond *cond)

@@ -15,6 +15,11 @@ int meaning_new(struct meaning **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
+void meaning_of_other_pace(struct meaning *meaning)
+{
+	meaning->is_of_other_pace = true;
+}
+
 /* What only the judges need: most of the memory. */
 static void forget_what_happened(struct meaning *meaning)
 {

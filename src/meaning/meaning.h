@@ -153,6 +153,12 @@ int meaning_new(struct meaning **ret);
 void meaning_free(struct meaning *meaning);
 CLEANUP_DEFINE(meaning, meaning_free)
 
+/*
+ * Its events, which come after this, are of another pace than the program's own, as in an emulator: of a queue that is signalled when it
+ * was empty, and only then, a get takes all that there is, which at the program's pace is more.
+ */
+void meaning_of_other_pace(struct meaning *meaning);
+
 /* Borrows the meaning. event(): -ENOMEM. */
 struct event_sink meaning_sink(struct meaning *meaning);
 

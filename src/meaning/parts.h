@@ -74,6 +74,7 @@ struct meaning {
 	uint64_t section_count;
 	uint8_t *refused, *vain; /* a bit for each section */
 	struct map taken; /* of drains: condition, section -> items */
+	bool is_of_other_pace;
 };
 
 /* What a type of sections does to the condition that is judged. */
@@ -130,6 +131,8 @@ int judge_drain_share(const struct judge *judge, const struct meaning_use *use, 
 int judge_note_items(const struct judge *judge, uint64_t section, uint64_t items);
 /* The room of such a queue, when all others are judged: what gets from it makes as much room as it took. */
 int judge_room_of_drain(const struct judge *judge, const struct meaning_use *use);
+/* Whether all who signal it take what there is at another condition. */
+bool judge_is_told_in_rounds(const struct judge *judge, const struct meaning_use *use);
 int judge_barrier(const struct judge *judge);
 /* least: it must explain more. */
 int judge_progress(const struct judge *judge, double least);

@@ -62,6 +62,7 @@ int play_decide(struct player *player, uint32_t index, const struct step *step, 
 {
 	const struct meaning_cond *meaning = meaning_of(player, step->object);
 	struct play_cond *cond = &player->conds[step->object];
+	struct play_thread *thread = &player->threads[index];
 	uint64_t *passes = NULL;
 	switch (meaning->kind) {
 	case MEANING_QUEUE:
@@ -71,6 +72,8 @@ int play_decide(struct player *player, uint32_t index, const struct step *step, 
 	case MEANING_DRAIN:
 		if (cond->items == 0 && !cond->is_closed)
 			return play_wait_for(player, index, step, op);
+		thread->has_nothing = cond->items == 0 && !step->is_refused;
+		cond->rounds++;
 		cond->items -= meaning->most > 0 && cond->items > (int64_t)meaning->most
 				       ? (int64_t)meaning->most
 				       : cond->items;
@@ -85,7 +88,7 @@ int play_decide(struct player *player, uint32_t index, const struct step *step, 
 		++*passes;
 		return PLAY_DONE;
 	case MEANING_PROGRESS:
-		if (player->threads[index].stage++ == 0 && progress_decide(player, index, step) < 0)
+		if (thread->stage++ == 0 && progress_decide(player, index, step) < 0)
 			return -ENOMEM;
 		return progress_may_go_on(player, index, step)
 			       ? PLAY_DONE
@@ -125,7 +128,7 @@ int play_put(struct player *player, uint32_t index, const struct step *step, str
 }
 
 /*
- * In the recorded order: until that signal was given. Where several threads wait and several signal it may have been another
+ * Of rounds: until that one has ended in which all is taken that there is now. Else in the recorded order: until that signal was given. Where several threads wait and several signal it may have been another
  * one's: then it is guessed that it need not be waited for, but where each signals for the next one to have its turn.
  */
 int play_await_signal(
@@ -135,7 +138,16 @@ int play_await_signal(
 	if (player->guesses_no_order && object->has_waiters && object->has_signallers &&
 		!object->has_turns)
 		return PLAY_DONE;
-	const uint8_t *signals = player->conds[step->object].signals;
+	struct play_cond *cond = &player->conds[step->object];
+	struct play_thread *thread = &player->threads[index];
+	if (object->rounds_of > 0) {
+		const struct play_cond *taken = &player->conds[object->rounds_of - 1];
+		if (thread->stage++ == 0)
+			thread->generation = taken->rounds + (taken->items > 0);
+		return cond->rounds >= thread->generation ? PLAY_DONE
+							  : play_wait_for(player, index, step, op);
+	}
+	const uint8_t *signals = cond->signals;
 	if (signals && signals[step->amount / 8] >> step->amount % 8 & 1)
 		return PLAY_DONE;
 	return play_wait_for(player, index, step, op);
@@ -144,6 +156,9 @@ int play_await_signal(
 int play_signal(struct player *player, const struct step *step, struct sim_op *op)
 {
 	struct play_cond *cond = &player->conds[step->object];
+	uint32_t rounds_of = player->replay->objects[step->object].rounds_of;
+	if (rounds_of > 0)
+		cond->rounds = player->conds[rounds_of - 1].rounds;
 	if (cond->signals)
 		cond->signals[step->amount / 8] |= (uint8_t)(1 << step->amount % 8);
 	return play_op(op, step->is_all || cond->has_order ? SIM_BROADCAST : SIM_SIGNAL,

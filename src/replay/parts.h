@@ -201,6 +201,8 @@ struct load_object {
 	bool is_tried; /* mutex: some take it by a try */
 	bool spins; /* who waits for it spins first, where cores suffice */
 	uint64_t awake_ns; /* lock: the longest wait of those that kept their core */
+	uint32_t
+		rounds_of; /* condition: signalled by who takes all that there is at this one, plus one; 0: not */
 	uint32_t meaning; /* condition: its index, UINT32_MAX if it has none that is known */
 	bool takes_turns, lets_pass; /* see turns.c */
 	bool was_awaited; /* when the last run came to a deadlock, somebody wanted to take it */

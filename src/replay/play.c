@@ -330,7 +330,8 @@ static int play_pause(
 	struct player *player, uint32_t index, const struct step *step, struct sim_op *op)
 {
 	player->threads[index].is_pausing = true;
-	if (play_is_cut(player, index) || tickers_end(player, index))
+	if (play_is_cut(player, index) || tickers_end(player, index) ||
+		player->threads[index].has_nothing)
 		return PLAY_DONE;
 	if (step->is_poll)
 		return polls_play(player, index, step, op);

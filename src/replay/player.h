@@ -20,7 +20,8 @@ struct play_thread {
 	uint32_t sem; /* of those who are woken by a STEP_WAKE; SIM_NONE */
 	uint32_t awaited_with; /* the mutex of the condition that it waits for, plus one */
 	uint32_t looks; /* for a thread that it joins and nobody has started yet */
-	uint64_t generation; /* of the barrier that it waits at */
+	uint64_t
+		generation; /* of the barrier that it waits at; of a condition told in rounds: how many it waits for */
 	uint64_t begun_before; /* sections of its type when that which it decides in began */
 	bool has_begun; /* the work before the step */
 	bool has_come; /* that work is done */
@@ -31,6 +32,7 @@ struct play_thread {
 	uint64_t work; /* of that, what is to come */
 	bool is_placed; /* on the cores that it is to keep to */
 	bool has_slept; /* until its start */
+	bool has_nothing; /* all that was put is taken: rounds of the recording that are not needed do not pause */
 	uint64_t operation_ns; /* what its operations cost so far */
 	double factor; /* how many times as fast it computes, by changes of threads */
 };
@@ -39,6 +41,8 @@ struct play_thread {
 struct play_cond {
 	int64_t items;
 	uint64_t puts, opened, arrived, generation;
+	uint64_t
+		rounds; /* drain: how often all was taken; told in rounds: as many had ended at the last signal */
 	uint32_t refused_waiting; /* who wait for the queue to be closed */
 	bool is_closed, has_order; /* has_order: somebody waits for one certain signal */
 	uint8_t *signals; /* a bit for each recorded signal: it was given */
