@@ -75,7 +75,7 @@ static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t number, uint
 		if (number == SYS_execve)
 			exec_follow(a1, a2, a3);
 	}
-	kernel_call_begin(vcpu_table[index].thread, number, !vcpu_table[index].slot->makes_room);
+	kernel_call_begin(vcpu_table[index].thread, number, !vcpu_table[index].slot->own_calls);
 }
 
 static void on_syscall_return(qemu_plugin_id_t id, unsigned index, int64_t number, int64_t result)

@@ -59,6 +59,7 @@ static struct {
 	bool is_told;
 	uint8_t blocking; /* enum blocking */
 	uint8_t passage; /* enum passage */
+	uint8_t io; /* enum trace_io, once the passage is known */
 	uint64_t number; /* of that */
 } descriptors[DESCRIPTORS_MAX];
 
@@ -148,11 +149,13 @@ static bool is_eventfd(int fd)
 	       memcmp(target, eventfd, sizeof(eventfd) - 1) == 0;
 }
 
+/* One look for all that is asked of a descriptor: programs that open many files read each but a few times. */
 static enum passage find_passage(int fd)
 {
 	struct stat about;
 	enum passage passage = PASSAGE_NONE;
 	int kept = errno;
+	own_calls_begin();
 	/* Both ends of a pipe have its inode; all eventfds have the same one. */
 	uint64_t number = TRACE_EVENTFD | (uint64_t)fd;
 	bool is_known = fstat(fd, &about) == 0;
@@ -163,10 +166,27 @@ static enum passage find_passage(int fd)
 	} else if (is_known && (about.st_mode & S_IFMT) == 0 && is_eventfd(fd)) {
 		passage = PASSAGE_EVENT;
 	}
+	own_calls_end();
 	__atomic_store_n(&descriptors[fd].number, number, __ATOMIC_RELAXED);
+	__atomic_store_n(&descriptors[fd].io,
+		is_known ? trace_io_of(about.st_mode) : TRACE_IO_UNKNOWN, __ATOMIC_RELAXED);
 	errno = kept;
 	__atomic_store_n(&descriptors[fd].passage, passage, __ATOMIC_RELEASE);
 	return passage;
+}
+
+static enum passage passage_of(int fd)
+{
+	enum passage passage = __atomic_load_n(&descriptors[fd].passage, __ATOMIC_ACQUIRE);
+	return passage == PASSAGE_UNKNOWN ? find_passage(fd) : passage;
+}
+
+static enum trace_io io_of(int fd)
+{
+	if (fd < 0 || fd >= DESCRIPTORS_MAX)
+		return TRACE_IO_UNKNOWN;
+	(void)passage_of(fd);
+	return (enum trace_io)__atomic_load_n(&descriptors[fd].io, __ATOMIC_RELAXED);
 }
 
 /* time_ns: since when who waits for it can go on; 0: now. */
@@ -175,9 +195,7 @@ static void passed(
 {
 	if (fd < 0 || fd >= DESCRIPTORS_MAX || bytes < 0)
 		return;
-	enum passage passage = __atomic_load_n(&descriptors[fd].passage, __ATOMIC_ACQUIRE);
-	if (passage == PASSAGE_UNKNOWN)
-		passage = find_passage(fd);
+	enum passage passage = passage_of(fd);
 	uint64_t number = __atomic_load_n(&descriptors[fd].number, __ATOMIC_RELAXED);
 	if (passage == PASSAGE_PAIR && kind == TRACE_RELEASE)
 		number ^= 1; /* what the other end reads */
@@ -241,9 +259,11 @@ void io_was_read(int fd, ssize_t bytes, const void *caller)
 			return bytes_done;                                                         \
 		}                                                                                  \
 		{                                                                                  \
+			enum trace_io kind =                                                       \
+				(io) != TRACE_IO_UNKNOWN || !is_tracing() ? (io) : io_of(fd);      \
 			WAIT_FROM(SINK_IO, (const void *)(intptr_t)fd, caller);                    \
-			if (is_tracing() && (io) != TRACE_IO_UNKNOWN)                              \
-				trace_wait_tell(&wait_, io);                                       \
+			if (is_tracing() && kind != TRACE_IO_UNKNOWN)                              \
+				trace_wait_tell(&wait_, kind);                                     \
 			asked_ns = wait_.start_ns;                                                 \
 			bytes_done = real()->name arguments;                                       \
 		}                                                                                  \

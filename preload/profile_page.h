@@ -43,8 +43,7 @@ struct profile_slot {
 	uint64_t stretch; /* preload */
 	uint64_t accesses; /* plugin: to data memory, counted, so far */
 	uint32_t pid, tid; /* preload: who has the slot; 0: nobody */
-	uint64_t
-		makes_room; /* preload: 1: the recorder's file grows, with system calls of its own */
+	uint64_t own_calls; /* preload: 1: system calls are the recorder's own */
 	uint64_t barriers; /* preload: that the thread has passed */
 	uint64_t reserved[2];
 };

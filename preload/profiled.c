@@ -61,7 +61,7 @@ struct profile_slot *profiled_claim(uint32_t tid)
 	slot->stretch = PROFILE_NOT_COUNTED;
 	slot->instructions = 0;
 	slot->accesses = 0;
-	slot->makes_room = 0;
+	slot->own_calls = 0;
 	(void)syscall(SYS_prctl, PROFILE_PRCTL, index, slot); /* fails: only emulators know it */
 	return slot;
 }

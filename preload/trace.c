@@ -49,11 +49,9 @@ bool thread_make_room(void)
 		return false;
 	}
 	int kept = errno;
-	if (self.slot)
-		self.slot->makes_room = 1;
+	own_calls_begin();
 	bool has_room = lane_grow(&self.lane, self.tid);
-	if (self.slot)
-		self.slot->makes_room = 0;
+	own_calls_end();
 	if (has_room)
 		memset(self.known, 0, sizeof(self.known)); /* the desk is empty */
 	self.without_room = has_room ? 0 : 1;

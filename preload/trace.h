@@ -9,6 +9,8 @@
 #include "sink.h"
 #include "trace_record.h"
 
+#include <sys/types.h>
+
 /* Maps the file; true if it can be written to. */
 bool trace_attach(const char *path);
 
@@ -27,6 +29,9 @@ void trace_wait_discard(struct wait *wait);
 
 /* The value of the WAIT that was begun, if nothing has been recorded since. */
 void trace_wait_tell(const struct wait *wait, uint64_t value);
+
+/* What a file of this mode is. */
+enum trace_io trace_io_of(mode_t mode);
 void trace_task_begin(struct task *task);
 void trace_task_end(struct task *task);
 void trace_try_failed(uint32_t kind, const void *object, const void *caller);

@@ -246,21 +246,23 @@ void trace_wait_tell(const struct wait *wait, uint64_t value)
 		wait->row->value = value;
 }
 
+enum trace_io trace_io_of(mode_t mode)
+{
+	return S_ISREG(mode) || S_ISBLK(mode) ? TRACE_IO_FILE
+	       : S_ISSOCK(mode)               ? TRACE_IO_SOCKET
+	       : S_ISFIFO(mode)               ? TRACE_IO_PIPE
+					      : TRACE_IO_OTHER;
+}
+
 /* What the descriptor of a call is. Keeps errno. */
 static void look_up(const struct wait *wait)
 {
 	struct stat about;
 	int kept = errno;
-	enum trace_io io = TRACE_IO_OTHER;
-	if (fstat((int)(intptr_t)wait->object, &about) == 0) {
-		if (S_ISREG(about.st_mode) || S_ISBLK(about.st_mode))
-			io = TRACE_IO_FILE;
-		else if (S_ISSOCK(about.st_mode))
-			io = TRACE_IO_SOCKET;
-		else if (S_ISFIFO(about.st_mode))
-			io = TRACE_IO_PIPE;
-		trace_wait_tell(wait, io);
-	}
+	own_calls_begin();
+	if (fstat((int)(intptr_t)wait->object, &about) == 0)
+		trace_wait_tell(wait, trace_io_of(about.st_mode));
+	own_calls_end();
 	errno = kept;
 }
 

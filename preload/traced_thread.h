@@ -117,6 +117,19 @@ struct thread {
 #endif
 extern HIDDEN __thread struct thread self __attribute__((tls_model(TRACED_THREAD_MODEL)));
 
+/* System calls between the two are not the program's. */
+static inline void own_calls_begin(void)
+{
+	if (self.slot)
+		self.slot->own_calls = 1;
+}
+
+static inline void own_calls_end(void)
+{
+	if (self.slot)
+		self.slot->own_calls = 0;
+}
+
 /*
  * A page that the kernel clears in the child of a fork, however it was made: two processes must
  * never write to the same lane.
