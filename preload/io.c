@@ -149,7 +149,10 @@ static bool is_eventfd(int fd)
 	       memcmp(target, eventfd, sizeof(eventfd) - 1) == 0;
 }
 
-/* One look for all that is asked of a descriptor: programs that open many files read each but a few times. */
+/*
+ * One look for all that is asked of a descriptor: programs that open many files read each but a few times. Of one that is not open
+ * nothing is kept: it may be a pipe's next.
+ */
 static enum passage find_passage(int fd)
 {
 	struct stat about;
@@ -167,10 +170,11 @@ static enum passage find_passage(int fd)
 		passage = PASSAGE_EVENT;
 	}
 	own_calls_end();
-	__atomic_store_n(&descriptors[fd].number, number, __ATOMIC_RELAXED);
-	__atomic_store_n(&descriptors[fd].io,
-		is_known ? trace_io_of(about.st_mode) : TRACE_IO_UNKNOWN, __ATOMIC_RELAXED);
 	errno = kept;
+	if (!is_known)
+		return PASSAGE_NONE;
+	__atomic_store_n(&descriptors[fd].number, number, __ATOMIC_RELAXED);
+	__atomic_store_n(&descriptors[fd].io, trace_io_of(about.st_mode), __ATOMIC_RELAXED);
 	__atomic_store_n(&descriptors[fd].passage, passage, __ATOMIC_RELEASE);
 	return passage;
 }

@@ -32,6 +32,7 @@ void trace_wait_tell(const struct wait *wait, uint64_t value);
 
 /* What a file of this mode is. */
 enum trace_io trace_io_of(mode_t mode);
+
 void trace_task_begin(struct task *task);
 void trace_task_end(struct task *task);
 void trace_try_failed(uint32_t kind, const void *object, const void *caller);

@@ -128,8 +128,9 @@ int play_put(struct player *player, uint32_t index, const struct step *step, str
 }
 
 /*
- * Of rounds: until that one has ended in which all is taken that there is now. Else in the recorded order: until that signal was given. Where several threads wait and several signal it may have been another
- * one's: then it is guessed that it need not be waited for, but where each signals for the next one to have its turn.
+ * Of rounds: until that one has ended in which all is taken that there is now. Else in the recorded order: until that signal was
+ * given. Where several threads wait and several signal it may have been another one's: then it is guessed that it need not be
+ * waited for, but where each signals for the next one to have its turn.
  */
 int play_await_signal(
 	struct player *player, uint32_t index, const struct step *step, struct sim_op *op)

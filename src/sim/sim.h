@@ -82,7 +82,8 @@ struct sim_op {
 	uint32_t class; /* SIM_DISK: class of its requests */
 	uint64_t amount; /* by kind */
 	uint64_t item; /* SIM_PUT, SIM_REQUEST_* */
-	uint64_t spin_ns; /* of who waits, if that is longer than the object's: see sim_set_spinning() */
+	uint64_t
+		spin_ns; /* of who waits, if that is longer than the object's: see sim_set_spinning() */
 	uint64_t site; /* goes into the events: call site of the operation, 0 if none */
 };
 
