@@ -134,7 +134,7 @@ static const struct prefix general_names[] = {
 	{ "mov", CODE_MOVE },
 	{ "push", CODE_MOVE },
 	{ "pop", CODE_MOVE },
-	{ "prefetch", CODE_NOP },
+	{ "prefetch", CODE_ALU },
 	{ "endbr", CODE_NOP },
 	{ "nop", CODE_NOP },
 	{ "pause", CODE_SYSTEM },
@@ -259,8 +259,6 @@ static enum code_class classify(
 		return CODE_JUMP;
 	case ZYDIS_CATEGORY_NOP:
 	case ZYDIS_CATEGORY_WIDENOP:
-	case ZYDIS_CATEGORY_PREFETCH:
-	case ZYDIS_CATEGORY_PREFETCHWT1:
 	case ZYDIS_CATEGORY_CET:
 		return CODE_NOP;
 	case ZYDIS_CATEGORY_SHIFT:
@@ -374,13 +372,19 @@ static void add_register(const ZydisDecodedInstruction *insn, const ZydisDecoded
 		code->flags |= CODE_WIDEST;
 }
 
+static bool is_prefetch(const ZydisDecodedInstruction *insn)
+{
+	return insn->meta.category == ZYDIS_CATEGORY_PREFETCH ||
+	       insn->meta.category == ZYDIS_CATEGORY_PREFETCHWT1;
+}
+
 static void add_memory(const ZydisDecodedOperand *operand, struct raw_code *code)
 {
 	/* lea: the address is the operand. */
 	bool is_address = operand->mem.type != ZYDIS_MEMOP_TYPE_MEM &&
 			  operand->mem.type != ZYDIS_MEMOP_TYPE_VSIB;
 	uint64_t mask = register_mask(operand->mem.base) | register_mask(operand->mem.index);
-	if (is_address || code->class == CODE_NOP) {
+	if (is_address || code->class == CODE_NOP || code->flags & CODE_PREFETCH) {
 		code->reads |= code->class == CODE_NOP ? 0 : mask;
 		return;
 	}
@@ -539,6 +543,8 @@ bool decode(uint64_t address, const void *bytes, size_t size, struct raw_code *r
 		return false;
 	ret_code->bytes = insn.length;
 	ret_code->class = (uint8_t)classify(&insn, operands);
+	if (is_prefetch(&insn))
+		ret_code->flags |= CODE_PREFETCH;
 	add_operands(&insn, operands, ret_code);
 	if (ret_code->class == CODE_JUMP)
 		add_jump(&insn, operands, ret_code);

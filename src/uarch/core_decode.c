@@ -286,6 +286,7 @@ static struct core_uop operation_of(const struct instruction *now)
 	struct core_uop uop = { .access = CORE_NONE, .unit = code->class, .flags = now->first };
 	if (code->class == CODE_MOVE && !code->reads)
 		uop.unit = CODE_ALU; /* a constant: nothing that renaming could do */
+	uop.is_prefetch = code->class == CODE_ALU && code->flags & CODE_PREFETCH;
 	if (code->class == CODE_BRANCH) {
 		uop.flags |= CORE_PREDICTED;
 		uop.access = now->code_index; /* whose outcome it is: for the draws */

@@ -393,6 +393,11 @@ static uint32_t service_of(const struct core_memory *memory, const struct core_a
 	return s;
 }
 
+bool core_memory_misses(const struct core_memory *memory, const struct core_access *access)
+{
+	return service_of(memory, access) < memory->service_count;
+}
+
 bool core_memory_is_taken(
 	struct core_memory *memory, const struct core_access *access, int64_t start, int64_t turn)
 {

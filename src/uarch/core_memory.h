@@ -120,6 +120,9 @@ bool core_memory_is_taken(
 int64_t core_memory_translate(struct core_memory *memory, const struct core_access *access,
 	int64_t start, enum core_component *ret_component);
 
+/* Whether an access misses the first level. */
+bool core_memory_misses(const struct core_memory *memory, const struct core_access *access);
+
 /* A load got its data from a store that has not left: if others have the line, the next access has to ask for it. */
 void core_memory_skip(struct core_memory *memory, const struct core_access *access, int64_t start);
 

@@ -61,6 +61,7 @@ struct core_uop {
 	uint8_t unit, flags;
 	union {
 		uint8_t pair_unit; /* of CORE_PAIRED, where they are fused */
+		uint8_t is_prefetch; /* of CODE_ALU that is not paired */
 		uint8_t windows; /* of a jump that ends the same block as the jump before: how often it has 64
 				    bytes, 255 at most; 0: of another jump */
 	};

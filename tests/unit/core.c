@@ -245,6 +245,36 @@ static void a_chain_of_misses_leaves_room_to_others(void **state)
 	assert_near(result.cpi, MEMORY / 2., 0.02);
 }
 
+/* Each for the next load that misses: for all loads of a chain, then for every other one. */
+static void prefetches_ask_for_what_is_missed_next(void **state)
+{
+	(void)state;
+	struct script script = { .codes = { { .class = CODE_MOVE,
+						    .flags = CODE_LOAD,
+						    .data_bytes = 8,
+						    .address_reads = BIT(3),
+						    .writes = BIT(3) },
+					 { .class = CODE_ALU, .flags = CODE_PREFETCH },
+					 { .class = CODE_ALU, .writes = BIT(4) } } };
+	struct processor processor = eight_wide();
+	for (unsigned i = 0; i < OPS; i++) {
+		script.ops[i].code = i % 2 ? 2 : 0;
+		script.ops[i].address = LINE * (100000 + (uint64_t)i);
+	}
+	struct core_result result =
+		play(&script, &processor, (struct core_input){ 0 }, always_memory);
+	assert_near(result.cpi, MEMORY / 2., 0.02);
+	for (unsigned i = 1; i < OPS; i += 2)
+		script.ops[i].code = 1;
+	result = play(&script, &processor, (struct core_input){ 0 }, always_memory);
+	assert_true(result.cpi < MEMORY / 50.);
+	assert_near(result.memory_lines, 0.5, 0.02); /* they come all the same */
+	for (unsigned i = 3; i < OPS; i += 4)
+		script.ops[i].code = 2;
+	result = play(&script, &processor, (struct core_input){ 0 }, always_memory);
+	assert_near(result.cpi, MEMORY / 4., 0.1);
+}
+
 static void as_many_accesses_miss_as_the_odds_say(void **state)
 {
 	(void)state;
@@ -535,6 +565,7 @@ int main(void)
 		cmocka_unit_test(a_pointer_chase_waits_for_each_load),
 		cmocka_unit_test(independent_misses_fill_the_window_or_the_room_for_misses),
 		cmocka_unit_test(a_chain_of_misses_leaves_room_to_others),
+		cmocka_unit_test(prefetches_ask_for_what_is_missed_next),
 		cmocka_unit_test(as_many_accesses_miss_as_the_odds_say),
 		cmocka_unit_test(translations_are_waited_for),
 		cmocka_unit_test(page_walks_are_so_many_at_a_time),

@@ -39,6 +39,24 @@ static void roots_have_classes_of_their_own_by_precision(void **state)
 	assert_classes(samples, sizeof(samples) / sizeof(*samples));
 }
 
+/* They wait for their address, and are told of no access. */
+static void prefetches_read_registers_alone(void **state)
+{
+	(void)state;
+	static const char *const samples[] = {
+		"\x0f\x18\x0c\x18", /* prefetcht0 [rax + rbx] */
+		"\x0f\x0d\x0c\x18", /* prefetchw [rax + rbx] */
+	};
+	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
+		struct raw_code code;
+		assert_true(decode(0x1000, samples[i], strlen(samples[i]), &code, NULL));
+		assert_int_equal(code.class, CODE_ALU);
+		assert_int_equal(code.flags, CODE_PREFETCH);
+		assert_int_equal(code.reads, 1 << 0 | 1 << 3);
+		assert_int_equal(code.address_reads, 0);
+	}
+}
+
 static void strings_of_words_are_a_class_of_their_own(void **state)
 {
 	(void)state;
@@ -95,6 +113,7 @@ static void what_is_no_instruction_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(prefetches_read_registers_alone),
 		cmocka_unit_test(strings_of_words_are_a_class_of_their_own),
 		cmocka_unit_test(roots_have_classes_of_their_own_by_precision),
 		cmocka_unit_test(what_takes_longer_by_its_operands_has_a_class_of_its_own),
