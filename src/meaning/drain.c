@@ -14,6 +14,7 @@ enum {
 	LIMIT_FINE =
 		32, /* limits that are all tried; above it each is an eighth more than the one before */
 	LIMIT_MOST = 65536,
+	TOLD_PART = 100, /* one of so many puts may have told otherwise than all others */
 };
 
 struct drain {
@@ -141,6 +142,21 @@ static int find_drain_hypothesis(
 	return code == 0 && share(ret) < 1 ? find_limit(judge, ret) : code;
 }
 
+bool judge_is_told_when_empty(const struct judge *judge)
+{
+	uint64_t items = 0, puts = 0, untold = 0, others = 0;
+	for (size_t i = 0; i < judge->mutex->count; i++) {
+		const struct meaning_entry *entry = &judge->mutex->log[i];
+		enum role role = judge_role_at(judge, entry);
+		bool is_put = role == ROLE_PUT;
+		puts += is_put;
+		untold += is_put && !entry->tells;
+		others += is_put && entry->tells != (items == 0);
+		items = role == ROLE_GET ? 0 : items + is_put;
+	}
+	return untold > 0 && others * TOLD_PART <= puts;
+}
+
 int judge_drain_share(const struct judge *judge, const struct meaning_use *use, double *ret)
 {
 	struct drain drain;
@@ -176,32 +192,35 @@ int judge_drain(const struct judge *judge, const struct meaning_use *use)
 	return code < 0 ? code : 1;
 }
 
-static bool is_among(uint32_t type, const uint32_t *types, size_t count)
+static bool are_among(const uint32_t *some, size_t some_count, const uint32_t *types, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		if (types[i] == type)
-			return true;
-	return false;
+	for (size_t i = 0; i < some_count; i++) {
+		size_t at = 0;
+		while (at < count && types[at] != some[i])
+			at++;
+		if (at == count)
+			return false;
+	}
+	return some_count > 0;
 }
 
-/* The drain of the same mutex whose getters signal the judged condition; UINT32_MAX: there is none. */
-static uint32_t find_drain(const struct judge *judge, const struct meaning_use *use)
+/*
+ * The drain of the same mutex whose getters alone signal the judged condition, and, if it is its room, whose putters alone wait
+ * there; UINT32_MAX: there is none.
+ */
+static uint32_t find_drain(const struct judge *judge, const struct meaning_use *use, bool is_room)
 {
 	const struct meaning *m = judge->m;
-	const struct meaning_cond *room = &m->conds[judge->cond];
+	const struct meaning_cond *told = &m->conds[judge->cond];
 	for (uint32_t i = 0; i < m->cond_count; i++) {
 		const struct meaning_cond *cond = &m->conds[i];
 		const struct meaning_use *of = &m->uses[i];
-		if (cond->kind != MEANING_DRAIN || cond->pid != room->pid ||
-			cond->mutex != room->mutex)
-			continue;
-		bool is_reverse = use->signaller_count > 0 && use->waiter_count > 0;
-		for (size_t j = 0; j < use->signaller_count; j++)
-			is_reverse &= is_among(use->signallers[j], of->waiters, of->waiter_count);
-		for (size_t j = 0; j < use->waiter_count; j++)
-			is_reverse &=
-				is_among(use->waiters[j], of->signallers, of->signaller_count);
-		if (is_reverse)
+		if (cond->kind == MEANING_DRAIN && cond->pid == told->pid &&
+			cond->mutex == told->mutex &&
+			are_among(use->signallers, use->signaller_count, of->waiters,
+				of->waiter_count) &&
+			(!is_room || are_among(use->waiters, use->waiter_count, of->signallers,
+					     of->signaller_count)))
 			return i;
 	}
 	return UINT32_MAX;
@@ -209,19 +228,7 @@ static uint32_t find_drain(const struct judge *judge, const struct meaning_use *
 
 bool judge_is_told_in_rounds(const struct judge *judge, const struct meaning_use *use)
 {
-	const struct meaning *m = judge->m;
-	const struct meaning_cond *told = &m->conds[judge->cond];
-	for (uint32_t i = 0; i < m->cond_count; i++) {
-		const struct meaning_cond *cond = &m->conds[i];
-		const struct meaning_use *of = &m->uses[i];
-		bool is_told = cond->kind == MEANING_DRAIN && cond->pid == told->pid &&
-			       cond->mutex == told->mutex && use->signaller_count > 0;
-		for (size_t j = 0; j < use->signaller_count && is_told; j++)
-			is_told = is_among(use->signallers[j], of->waiters, of->waiter_count);
-		if (is_told)
-			return true;
-	}
-	return false;
+	return find_drain(judge, use, false) != UINT32_MAX;
 }
 
 struct room {
@@ -284,7 +291,7 @@ int judge_room_of_drain(const struct judge *judge, const struct meaning_use *use
 		[ROLE_GET] = MEANING_GETS, [ROLE_PUT] = MEANING_PUTS
 	};
 	struct meaning_cond *cond = &judge->m->conds[judge->cond];
-	struct room room = { .drain = find_drain(judge, use) };
+	struct room room = { .drain = find_drain(judge, use, true) };
 	if (room.drain == UINT32_MAX)
 		return 0;
 	int code = find_none(judge, &room);

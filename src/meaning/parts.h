@@ -125,6 +125,8 @@ int judge_queue_like(const struct judge *judge, const struct meaning_cond *like)
 int judge_gate(const struct judge *judge);
 int judge_generations(const struct judge *judge, double least);
 int judge_drain(const struct judge *judge, const struct meaning_use *use);
+/* Signalled when, and only when, there was nothing: what a get finds is all that was put since the last one. */
+bool judge_is_told_when_empty(const struct judge *judge);
 /* The share of decisions that this would explain; roles change. 0 or -ENOMEM. */
 int judge_drain_share(const struct judge *judge, const struct meaning_use *use, double *ret);
 /* What a section took of, or put into, the judged condition's queue: see meaning_taken(). 0 or -ENOMEM. */

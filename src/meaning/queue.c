@@ -11,9 +11,6 @@
 /* One of so many that were put, left in the end, is too many. */
 enum { LEFT_PART = 20 };
 
-/* So many puts may have told otherwise than a rule says. */
-enum { TOLD_PART = 100 };
-
 struct hypothesis {
 	uint32_t put_items, get_items;
 	int64_t first; /* b at which there is nothing to get: minus the items at first */
@@ -433,22 +430,6 @@ static bool takes_batches(const struct judge *judge, const struct hypothesis *h)
 	return judge_executions(judge, ROLE_GET) >= OFTEN && (h->get_items > 1 || leaves_many);
 }
 
-/* Signalled when, and only when, there was nothing: what a get finds is all that was put since the last one. */
-static bool is_told_when_empty(const struct judge *judge, const struct hypothesis *h)
-{
-	uint64_t items = 0, puts = 0, untold = 0, others = 0;
-	for (size_t i = 0; h->by_signals && i < judge->mutex->count; i++) {
-		const struct meaning_entry *entry = &judge->mutex->log[i];
-		enum role role = judge_role_at(judge, entry);
-		bool is_put = role == ROLE_PUT;
-		puts += is_put;
-		untold += is_put && !entry->tells;
-		others += is_put && entry->tells != (items == 0);
-		items = role == ROLE_GET ? 0 : items + is_put;
-	}
-	return untold > 0 && others * TOLD_PART <= puts;
-}
-
 /* Those who only signal are producers; the last of them may instead have closed the queue, each in its own way. */
 int judge_queue(const struct judge *judge, const struct meaning_use *use)
 {
@@ -469,8 +450,9 @@ int judge_queue(const struct judge *judge, const struct meaning_use *use)
 	memcpy(roles, judge->roles, types);
 	judge_set_roles(judge, use);
 	double of_drain = 0;
-	bool may_drain = takes_batches(judge, &best) ||
-			 (judge->m->is_of_other_pace && is_told_when_empty(judge, &best));
+	bool may_drain =
+		takes_batches(judge, &best) ||
+		(judge->m->is_of_other_pace && best.by_signals && judge_is_told_when_empty(judge));
 	if (may_drain && judge_drain_share(judge, use, &of_drain) < 0)
 		return -ENOMEM;
 	judge_set_roles(judge, use);

@@ -222,6 +222,7 @@ int core_memory_start(struct core_memory *memory, const struct core_program *pro
 	memset(memory->walkers, 0, sizeof(memory->walkers));
 	memory->lines_fetched = memory->fetch_cycles = memory->busy_cycles = 0;
 	memory->memory_until = 0;
+	memory->prefetched = memory->prefetches_used = 0;
 	return 0;
 }
 
@@ -393,9 +394,26 @@ static uint32_t service_of(const struct core_memory *memory, const struct core_a
 	return s;
 }
 
-bool core_memory_misses(const struct core_memory *memory, const struct core_access *access)
+/* The processor asks for it ahead. */
+static bool is_expected(const struct core_memory *memory, const struct core_access *access)
 {
-	return service_of(memory, access) < memory->service_count;
+	return access->is_stream && memory->processor->prefetch == PREFETCH_STRIDE;
+}
+
+void core_memory_prefetch(struct core_memory *memory, int64_t at)
+{
+	memory->prefetches[memory->prefetched++ % CORE_PREFETCHES] = at;
+	if (memory->prefetched - memory->prefetches_used > CORE_PREFETCHES)
+		memory->prefetches_used++;
+}
+
+int64_t core_memory_asked(struct core_memory *memory, const struct core_access *access, int64_t at)
+{
+	if (memory->prefetches_used == memory->prefetched ||
+		service_of(memory, access) == memory->service_count)
+		return at;
+	int64_t asked = memory->prefetches[memory->prefetches_used++ % CORE_PREFETCHES];
+	return asked < at && !is_expected(memory, access) ? asked : at;
 }
 
 bool core_memory_is_taken(
@@ -467,9 +485,7 @@ int64_t core_memory_access(struct core_memory *memory, const struct core_access 
 		s = CORE_FROM_CORE;
 	if (s < memory->service_count) {
 		const struct core_service *service = &memory->services[s];
-		bool is_ahead = access->is_stream && turn == 0 &&
-				memory->processor->prefetch == PREFETCH_STRIDE;
-		if (is_ahead)
+		if (turn == 0 && is_expected(memory, access))
 			line->fill = fetch_stream(memory, access, s, start);
 		else if (s == CORE_FROM_CORE)
 			fetch_shared(memory, access, service, start, turn > 0 ? turn : start, line);

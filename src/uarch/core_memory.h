@@ -72,6 +72,9 @@ struct core_page {
 	int64_t ready, latency;
 };
 
+/* Asked for and not loaded: more than any level has room for misses. */
+enum { CORE_PREFETCHES = 64 };
+
 struct core_memory {
 	const struct processor *processor;
 	struct core_service services[CORE_SERVICES];
@@ -98,6 +101,8 @@ struct core_memory {
 	double lines_fetched, fetch_cycles,
 		busy_cycles; /* from memory; the last two without prefetches */
 	int64_t memory_until;
+	int64_t prefetches[CORE_PREFETCHES]; /* when each asked; of the last ones, a ring */
+	uint64_t prefetched, prefetches_used; /* used: found by loads, or forgotten */
 };
 
 void core_memory_init(struct core_memory *memory, const struct processor *processor);
@@ -120,8 +125,13 @@ bool core_memory_is_taken(
 int64_t core_memory_translate(struct core_memory *memory, const struct core_access *access,
 	int64_t start, enum core_component *ret_component);
 
-/* Whether an access misses the first level. */
-bool core_memory_misses(const struct core_memory *memory, const struct core_access *access);
+/*
+ * A prefetch instruction, whose line is not known. Programs that have them ask for what they miss, in the order in which they load it:
+ * each is for the next load that misses and has none. For what the processor expects by itself they change nothing.
+ */
+void core_memory_prefetch(struct core_memory *memory, int64_t at);
+/* When a load at `at` has asked for its line: then, or before. */
+int64_t core_memory_asked(struct core_memory *memory, const struct core_access *access, int64_t at);
 
 /* A load got its data from a store that has not left: if others have the line, the next access has to ask for it. */
 void core_memory_skip(struct core_memory *memory, const struct core_access *access, int64_t start);

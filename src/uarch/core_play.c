@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PREFETCHES = 64 }; /* asked for and not loaded: more than any level has room for misses */
-
 struct core {
 	struct processor processor;
 	struct core_memory memory;
@@ -49,8 +47,6 @@ struct core {
 	struct core_astrays astrays;
 	int64_t asks_at; /* when a detour issued the micro-operation at hand; INT64_MAX: none did */
 	int64_t came_at; /* what a load asked for then */
-	int64_t prefetches[PREFETCHES]; /* when each asked; of the last ones, a ring */
-	uint64_t prefetched, used; /* so far; those that loads have found, or that are forgotten */
 	double stretches_each, stretch_debt; /* that end, per instruction */
 };
 
@@ -233,32 +229,13 @@ static int64_t forward(
 	return is_renamed ? at : at + core->forward_latency;
 }
 
-/*
- * Of a prefetch instruction the line is not known. Programs that have them ask for what they miss, in the order in which they load
- * it: each is for the next load that misses and has none. For what the processor expects by itself they change nothing.
- */
-static void note_prefetch(struct core *core, int64_t at)
-{
-	core->prefetches[core->prefetched++ % PREFETCHES] = at;
-	if (core->prefetched - core->used > PREFETCHES)
-		core->used++;
-}
-
-static int64_t prefetched_at(struct core *core, const struct core_access *access, int64_t at)
-{
-	if (core->used == core->prefetched || !core_memory_misses(&core->memory, access))
-		return at;
-	int64_t asked = core->prefetches[core->used++ % PREFETCHES];
-	bool is_ahead = access->is_stream && core->processor.prefetch == PREFETCH_STRIDE;
-	return asked < at && !is_ahead ? asked : at;
-}
-
 /* When a load has its data that issues at `at`; its line may have been asked for on a detour, or before. */
 static int64_t load(struct core *core, const struct core_access *access, int64_t at,
 	enum core_component *ret_component)
 {
 	enum core_component line = CORE_BASE;
-	int64_t asks = prefetched_at(core, access, core->asks_at < at ? core->asks_at : at);
+	int64_t asks =
+		core_memory_asked(&core->memory, access, core->asks_at < at ? core->asks_at : at);
 	int64_t translated = core_memory_translate(&core->memory, access, asks, ret_component);
 	int64_t done = core_memory_access(&core->memory, access, false, translated, &line);
 	if (line != CORE_BASE && done - translated > translated - asks)
@@ -313,7 +290,7 @@ static int64_t execute(struct core *core, const struct core_uop *uop, const uint
 						   : 0;
 	core->issued_at = at;
 	if (uop->unit == CODE_ALU && !(uop->flags & CORE_PAIRED) && uop->is_prefetch)
-		note_prefetch(core, at);
+		core_memory_prefetch(&core->memory, at);
 	if (uop->flags & CORE_LOAD && access->is_stored) {
 		int64_t left = stores_left(core, operands, uop->operand_count);
 		if (left > at)
@@ -553,7 +530,6 @@ static int start_class(struct core *core, const struct core_program *program,
 		core->stack[i] = 0;
 	core->dispatch_at = core->commit_at = core->drained_at = 0;
 	core->accesses_after = core->issued_at = 0;
-	core->prefetched = core->used = 0;
 	core->dispatched = core->committed = 0;
 	core->uops = 0;
 	core->drained_line = CORE_NONE;
