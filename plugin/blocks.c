@@ -98,6 +98,7 @@ bool block_makes_calls(const struct block *block, uint32_t index)
 	case CODE_SHIFT:
 	case CODE_MULTIPLY:
 	case CODE_BIT_COUNT:
+	case CODE_CONDITION:
 	case CODE_DIVIDE:
 	case CODE_DIVIDE_LONG:
 	case CODE_JUMP:

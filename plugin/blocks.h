@@ -15,6 +15,8 @@
 /* Lanes of a block's counts: classes, and from the end what else is counted. */
 enum { LANE_STORES = RAW_MIX - 1, LANE_LOADS = RAW_MIX - 2 };
 
+static_assert(CODE_CLASSES <= (int)LANE_LOADS, "each has a lane");
+
 typedef uint16_t lanes __attribute__((vector_size(16)));
 
 enum { LANE_PARTS = RAW_MIX / 8 };

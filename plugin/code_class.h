@@ -9,7 +9,7 @@
 enum code_class {
 	CODE_MOVE, /* register moves; with CODE_LOAD or CODE_STORE: a plain load or store */
 	CODE_NOP, /* also what is done at renaming: zeroing idioms */
-	CODE_ALU, /* integer add, logic, compare, lea of two parts, conditional moves by one flag */
+	CODE_ALU, /* integer add, logic, compare, lea of two parts */
 	CODE_SHIFT,
 	CODE_MULTIPLY,
 	CODE_DIVIDE, /* of 64 bits: CODE_DIVIDE_LONG */
@@ -36,6 +36,7 @@ enum code_class {
 	CODE_SELECT, /* conditional moves by two flags or more: of signed "less", unsigned "not above", and their like */
 	CODE_BIT_COUNT, /* popcnt, tzcnt, bsf, ... */
 	CODE_CROSS, /* moves from general registers to those of vectors, and back */
+	CODE_CONDITION, /* conditional moves by one flag; sets of a register or byte by flags */
 	CODE_CLASSES,
 };
 

@@ -127,6 +127,8 @@ static const struct prefix general_names[] = {
 	{ "crc32", CODE_MULTIPLY },
 	{ "pdep", CODE_MULTIPLY },
 	{ "pext", CODE_MULTIPLY },
+	{ "cmov", CODE_CONDITION },
+	{ "set", CODE_CONDITION },
 	{ "lea", CODE_ALU },
 	{ "leave", CODE_MOVE },
 	{ "movsx", CODE_ALU },

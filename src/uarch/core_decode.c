@@ -7,6 +7,7 @@
 #include "uarch/core_detours.h"
 #include "uarch/core_jumps.h"
 #include "uarch/core_parts.h"
+#include "uarch/core_regions.h"
 #include "uarch/core_streams.h"
 #include "uarch/core_words.h"
 
@@ -26,6 +27,7 @@ struct core_decoder {
 	struct map lines, pages; /* of the trace: their ids */
 	struct core_words words;
 	struct core_streams streams; /* of the trace */
+	struct core_regions regions; /* the same */
 	uint16_t writer[CORE_REGISTERS]; /* index into done[] */
 	struct core_trace *trace;
 	uint32_t class;
@@ -56,6 +58,7 @@ static void forget_trace(struct core_decoder *decoder)
 	map_release(&decoder->pages);
 	decoder->lines = decoder->pages = (struct map){ 0 };
 	core_streams_forget(&decoder->streams);
+	core_regions_forget(&decoder->regions);
 }
 
 void core_decoder_free(struct core_decoder *decoder)
@@ -115,9 +118,13 @@ static int add_access(
 		.line = (uint32_t)*line,
 		.name = (uint16_t)name,
 		.set = address / PROFILE_LINE_BYTES % CORE_SETS,
-		.is_first = rc == 1 };
-	if (rc == 1)
+		.is_first = rc == 1,
+		.near = CORE_NONE };
+	if (rc == 1) {
 		trace->lines++;
+		core_regions_follow(
+			&decoder->regions, program->accesses, program->access_count, address);
+	}
 	uint64_t *page = NULL;
 	rc = map_add(&decoder->pages, address / PROFILE_PAGE_BYTES, 0, trace->pages, &page);
 	if (rc < 0)
@@ -379,6 +386,17 @@ static bool starts_string(
 	return starts;
 }
 
+/* A register's old value is given up when the new one commits. */
+static enum core_file file_of(uint64_t written)
+{
+	uint64_t general = (UINT64_C(1) << CODE_REGISTER_FLAGS) - 1;
+	uint64_t vectors = ((UINT64_C(1) << (CODE_REGISTER_X87 - CODE_REGISTER_VECTOR)) - 1)
+			   << CODE_REGISTER_VECTOR;
+	return written & vectors   ? CORE_VECTOR_FILE
+	       : written & general ? CORE_GENERAL_FILE
+				   : CORE_NO_FILE;
+}
+
 static int decode_instruction(struct core_decoder *decoder, struct instruction *now)
 {
 	const struct code *code = now->code;
@@ -405,7 +423,11 @@ static int decode_instruction(struct core_decoder *decoder, struct instruction *
 	uint16_t result = now->operation ? now->operation : now->load;
 	if (rc != 0 || !result)
 		return rc;
-	for (uint64_t left = registers_written(code); left; left &= left - 1)
+	uint64_t written = registers_written(code);
+	size_t uop = decoder->trace->uop + (size_t)(result - CORE_REGISTERS);
+	decoder->program->uops[uop].file =
+		code->class == CODE_NOP ? CORE_NO_FILE : file_of(written);
+	for (uint64_t left = written; left; left &= left - 1)
 		decoder->writer[__builtin_ctzll(left)] = result;
 	return 0;
 }

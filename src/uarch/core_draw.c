@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "uarch/core_parts.h"
+#include "uarch/core_regions.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -285,6 +286,8 @@ int core_draw(struct core_program *program, struct core_class *class, struct rng
 	join_streams(program, class);
 	rng_init(&pages, ~rng_next(&after));
 	int rc = draw_accesses(program, class, false, rng);
+	if (rc == 0)
+		rc = core_regions_join(program, class);
 	if (rc == 0)
 		rc = draw_accesses(program, class, true, &pages);
 	if (rc == 0)

@@ -400,6 +400,18 @@ static bool is_expected(const struct core_memory *memory, const struct core_acce
 	return access->is_stream && memory->processor->prefetch == PREFETCH_STRIDE;
 }
 
+/* When the line that this one comes with was asked for, if that is earlier: a prefetcher has asked for both then. */
+static int64_t asked_near(
+	const struct core_memory *memory, const struct core_access *access, int64_t start)
+{
+	const struct processor *processor = memory->processor;
+	if (access->near == CORE_NONE || access->near_lines > (int)processor->region_ahead ||
+		-access->near_lines > (int)processor->region_behind)
+		return start;
+	int64_t touched = memory->lines[access->near].touched;
+	return touched < start ? touched : start;
+}
+
 void core_memory_prefetch(struct core_memory *memory, int64_t at)
 {
 	memory->prefetches[memory->prefetched++ % CORE_PREFETCHES] = at;
@@ -480,6 +492,8 @@ int64_t core_memory_access(struct core_memory *memory, const struct core_access 
 	struct core_line *line = &memory->lines[access->line];
 	uint32_t s = service_of(memory, access);
 	see_shared(memory, access, start);
+	if (access->is_first)
+		line->touched = start;
 	int64_t turn = next_turn(memory, access, start);
 	if (turn > 0 || (s != CORE_FROM_MEMORY && has_gone(memory, access, start)))
 		s = CORE_FROM_CORE;
@@ -490,7 +504,7 @@ int64_t core_memory_access(struct core_memory *memory, const struct core_access 
 		else if (s == CORE_FROM_CORE)
 			fetch_shared(memory, access, service, start, turn > 0 ? turn : start, line);
 		else
-			line->fill = fetch(memory, service, start);
+			line->fill = fetch(memory, service, asked_near(memory, access, start));
 		if (service->set_gap > 0)
 			line->fill = fill_set(memory, access, service, line->fill);
 		line->latency = service->latency;

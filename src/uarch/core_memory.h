@@ -46,6 +46,7 @@ struct core_line {
 	int64_t fill, latency;
 	int64_t asked; /* if others write it: before, it was here */
 	int64_t owned; /* when no other core had it any more */
+	int64_t touched; /* when the trace's first access to it started */
 	enum core_component component;
 	bool is_copy; /* another core has it, too */
 };

@@ -14,6 +14,8 @@
 #include "base/map.h"
 #include "uarch/core.h"
 
+#include <assert.h>
+
 enum {
 	CORE_WORDS = 64, /* of a class that are followed from trace to trace */
 	CORE_REGISTERS = 64 + CORE_WORDS,
@@ -34,6 +36,10 @@ enum core_unit {
 	CORE_CROSSINGS, /* beside conversions of general registers, where these are two micro-operations */
 	CORE_UNITS
 };
+static_assert(CORE_UNITS <= 64, "6 bits of a micro-operation");
+
+/* Where a result goes, of which a core has so many places (struct processor). */
+enum core_file { CORE_NO_FILE, CORE_GENERAL_FILE, CORE_VECTOR_FILE, CORE_FILES };
 
 enum core_uop_flags {
 	CORE_FIRST = 1, /* of its instruction */
@@ -58,7 +64,9 @@ struct core_uop {
 	uint8_t is_split : 1; /* a branch, with the comparison that is one with it, that has bytes in two lines */
 	uint8_t is_scaled : 1; /* a load with CODE_SCALED */
 	uint8_t is_computed : 1; /* a jump whose target is not in the instruction: indirect, or a return */
-	uint8_t unit, flags;
+	uint8_t unit : 6;
+	uint8_t file : 2; /* enum core_file */
+	uint8_t flags;
 	union {
 		uint8_t pair_unit; /* of CORE_PAIRED, where they are fused */
 		uint8_t is_prefetch; /* of CODE_ALU that is not paired */
@@ -86,6 +94,9 @@ struct core_access {
 	uint8_t is_line_cut : 1; /* nothing is known of where it came from: the trace begins there */
 	uint32_t page; /* in the trace */
 	float page_draw;
+	uint32_t
+		near; /* of a first touch: line in the trace that it comes with (core_regions.h); CORE_NONE */
+	int8_t near_lines; /* how far above that one */
 };
 
 /* What is known of where the path behind a misprediction comes back to the right one (core_detours.h). */

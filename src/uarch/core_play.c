@@ -23,6 +23,7 @@ struct core {
 	struct core_front front;
 	struct core_ports ports;
 	struct queue window, loads, stores;
+	struct queue files[CORE_FILES]; /* size 0: no limit */
 	int64_t *done;
 	int64_t *left; /* of stores, like done[]: when they have gone to the first level */
 	/* Like done[]: when one whose operands were there as it was dispatched would be done if no port were taken; else 0. */
@@ -97,7 +98,9 @@ int core_new(const struct processor *processor, struct core **ret)
 	core->stores_in_pairs = __builtin_popcount(processor->store_ports) > 1;
 	if (queue_init(&core->window, processor->rob) != 0 ||
 		queue_init(&core->loads, processor->load_queue) != 0 ||
-		queue_init(&core->stores, processor->store_queue) != 0)
+		queue_init(&core->stores, processor->store_queue) != 0 ||
+		queue_init(&core->files[CORE_GENERAL_FILE], processor->registers) != 0 ||
+		queue_init(&core->files[CORE_VECTOR_FILE], processor->vector_registers) != 0)
 		return -ENOMEM;
 	*ret = TAKE(core);
 	return 0;
@@ -111,11 +114,21 @@ void core_free(struct core *core)
 	queue_release(&core->window);
 	queue_release(&core->loads);
 	queue_release(&core->stores);
+	for (unsigned i = 0; i < CORE_FILES; i++)
+		queue_release(&core->files[i]);
 	core_astrays_release(&core->astrays);
 	free(core->done);
 	free(core->left);
 	free(core->foreseen);
 	free(core);
+}
+
+/* Where the result goes; NULL: anywhere. What is done at renaming takes no register. */
+static struct queue *file_of(struct core *core, const struct core_uop *uop)
+{
+	struct queue *file = &core->files[uop->file];
+	bool is_renamed = uop->unit == CODE_MOVE && core->processor.units[CODE_MOVE].latency == 0;
+	return file->size > 0 && !is_renamed ? file : NULL;
 }
 
 /* In order, as soon as there is a place in all queues that it goes through. */
@@ -132,6 +145,9 @@ static int64_t dispatch(struct core *core, const struct core_uop *uop, unsigned 
 		at = core->window.free_at[core->window.next];
 	if (uop->flags & CORE_LOAD && core->loads.free_at[core->loads.next] > at)
 		at = core->loads.free_at[core->loads.next];
+	const struct queue *file = file_of(core, uop);
+	if (file && file->free_at[file->next] > at)
+		at = file->free_at[file->next];
 	if (uop->flags & CORE_STORE && core->stores.free_at[core->stores.next] > at) {
 		at = core->stores.free_at[core->stores.next];
 		*ret_reason = core->stores.component[core->stores.next];
@@ -363,6 +379,9 @@ static void leave(struct core *core, const struct core_uop *uop, const struct co
 		window->free_at[window->next ? window->next - 1 : window->size - 1] = committed;
 	if (uop->flags & CORE_LOAD)
 		queue_push(&core->loads, committed, CORE_BASE);
+	struct queue *file = file_of(core, uop);
+	if (file)
+		queue_push(file, committed, CORE_BASE);
 	*ret_left = uop->flags & CORE_STORE ? drain(core, access, committed) : 0;
 }
 
@@ -524,6 +543,8 @@ static int start_class(struct core *core, const struct core_program *program,
 	queue_start(&core->window);
 	queue_start(&core->loads);
 	queue_start(&core->stores);
+	for (unsigned i = 0; i < CORE_FILES; i++)
+		queue_start(&core->files[i]);
 	memset(core->registers, 0, sizeof(core->registers));
 	memset(core->left_registers, 0, sizeof(core->left_registers));
 	for (unsigned i = 0; i < CORE_COMPONENTS; i++)

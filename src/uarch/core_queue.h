@@ -18,8 +18,8 @@ struct queue {
 static inline int queue_init(struct queue *queue, uint32_t size)
 {
 	*queue = (struct queue){ .size = size };
-	queue->free_at = calloc(size, sizeof(*queue->free_at));
-	queue->component = calloc(size, sizeof(*queue->component));
+	queue->free_at = calloc(size + (size_t)1, sizeof(*queue->free_at));
+	queue->component = calloc(size + (size_t)1, sizeof(*queue->component));
 	return queue->free_at && queue->component ? 0 : -ENOMEM;
 }
 

@@ -135,6 +135,8 @@ struct processor {
 		port_queue; /* with 2: entries of the queue before each port; 0: no limit of its own */
 	uint32_t in_order; /* 1: nothing issues before what is older has; 0: what is ready does */
 	uint32_t rob, issue_queue, load_queue, store_queue; /* entries */
+	/* Results in general and in vector registers that have not committed: physical registers less the architected; 0: no limit. */
+	uint32_t registers, vector_registers;
 	uint32_t
 		memory_queue; /* entries of an issue queue that loads and stores have to themselves; 0:
 				  they wait in the other's */
@@ -185,6 +187,8 @@ struct processor {
 			  0: all */
 	enum prefetch_kind prefetch;
 	uint32_t prefetch_distance; /* lines ahead */
+	/* Lines above and below one that are asked for with it where they mostly follow (core_regions.h); 0: none. */
+	uint32_t region_ahead, region_behind;
 	double lock_cycles; /* of a free lock's acquisition and release, atomics included */
 	uint32_t overlap; /* 1: what is behind them begins before all that is older is done */
 	double wake_ns; /* from letting a thread go to its running again */

@@ -167,8 +167,9 @@ static int read_units(const struct reading *g)
 	} finer[] = { { CODE_CONVERT, CODE_FP_ADD }, { CODE_FP_DIVIDE_SINGLE, CODE_FP_DIVIDE },
 		{ CODE_DIVIDE_LONG, CODE_DIVIDE }, { CODE_FP_ROOT, CODE_FP_DIVIDE },
 		{ CODE_FP_ROOT_SINGLE, CODE_FP_DIVIDE_SINGLE }, { CODE_STRING_WORDS, CODE_STRING },
-		{ CODE_LEA, CODE_ALU }, { CODE_SELECT, CODE_ALU },
-		{ CODE_BIT_COUNT, CODE_MULTIPLY }, { CODE_CROSS, CODE_SHUFFLE } };
+		{ CODE_LEA, CODE_ALU }, { CODE_CONDITION, CODE_ALU },
+		{ CODE_SELECT, CODE_CONDITION }, { CODE_BIT_COUNT, CODE_MULTIPLY },
+		{ CODE_CROSS, CODE_SHUFFLE } };
 	for (size_t i = 0; i < ARRAY_SIZE(finer); i++)
 		if (!has[finer[i].fine])
 			g->processor->units[finer[i].fine] = g->processor->units[finer[i].coarse];

@@ -62,6 +62,7 @@ const char *code_class_name(enum code_class class)
 		[CODE_SELECT] = "select",
 		[CODE_BIT_COUNT] = "bit_count",
 		[CODE_CROSS] = "cross",
+		[CODE_CONDITION] = "condition",
 	};
 	return class < CODE_CLASSES ? names[class] : "unknown";
 }

@@ -26,6 +26,42 @@ static void an_operation_of_two_slots_takes_two_places(void **state)
 	assert_near(play_hits(&script, &processor).cpi, 2 / 8., 0.005);
 }
 
+/* Loads and additions, one of each by turns: a result has a register until it commits. */
+static void results_wait_for_registers(void **state)
+{
+	(void)state;
+	enum { VECTOR = CODE_REGISTER_VECTOR };
+	struct script script = independent_loads();
+	struct processor processor = eight_wide();
+	const struct core_input input = { 0 };
+	assert_near(play(&script, &processor, input, always_memory).cpi, MEMORY / 256., 0.05);
+	processor.vector_registers = 32;
+	assert_near(play(&script, &processor, input, always_memory).cpi, MEMORY / 256., 0.05);
+	processor.registers = 64;
+	assert_near(play(&script, &processor, input, always_memory).cpi, MEMORY / 64., 0.05);
+	/* The loads' results are elsewhere: of these there are fewer. */
+	script.codes[0].writes = BIT(VECTOR);
+	assert_near(play(&script, &processor, input, always_memory).cpi, MEMORY / 64., 0.05);
+	script.codes[1].writes = BIT(FLAGS);
+	assert_near(play(&script, &processor, input, always_memory).cpi, MEMORY / 64., 0.05);
+	processor.vector_registers = 0;
+	assert_near(play(&script, &processor, input, always_memory).cpi, MEMORY / 256., 0.05);
+}
+
+/* What renaming does takes none. */
+static void moves_take_no_register(void **state)
+{
+	(void)state;
+	struct script script = independent_loads();
+	struct processor processor = eight_wide();
+	const struct core_input input = { 0 };
+	script.codes[1] = (struct code){ .class = CODE_MOVE, .reads = BIT(2), .writes = BIT(3) };
+	processor.registers = 64;
+	assert_near(play(&script, &processor, input, always_memory).cpi, MEMORY / 64., 0.05);
+	processor.units[CODE_MOVE].latency = 0;
+	assert_near(play(&script, &processor, input, always_memory).cpi, MEMORY / 128., 0.05);
+}
+
 /* Each leads to the next. */
 static void addresses_with_multiplied_indices_take_longer(void **state)
 {
@@ -187,6 +223,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_move_at_renaming_costs_nothing_but_its_place),
+		cmocka_unit_test(results_wait_for_registers),
+		cmocka_unit_test(moves_take_no_register),
 		cmocka_unit_test(an_operation_of_two_slots_takes_two_places),
 		cmocka_unit_test(addresses_with_multiplied_indices_take_longer),
 		cmocka_unit_test(lines_of_one_set_come_one_after_the_other),

@@ -77,8 +77,10 @@ static void what_takes_longer_by_its_operands_has_a_class_of_its_own(void **stat
 		{ "\x48\x8d\x04\x18", CODE_ALU }, /* lea rax, [rax + rbx] */
 		{ "\x48\x8d\x40\x08", CODE_ALU }, /* lea rax, [rax + 8] */
 		{ "\x48\x8d\x44\x18\x08", CODE_LEA }, /* lea rax, [rax + rbx + 8] */
-		{ "\x48\x0f\x44\xc2", CODE_ALU }, /* cmove rax, rdx */
-		{ "\x48\x0f\x42\xc2", CODE_ALU }, /* cmovb */
+		{ "\x48\x0f\x44\xc2", CODE_CONDITION }, /* cmove rax, rdx */
+		{ "\x48\x0f\x42\xc2", CODE_CONDITION }, /* cmovb */
+		{ "\x0f\x94\xc0", CODE_CONDITION }, /* sete al */
+		{ "\x0f\x9f\x03", CODE_CONDITION }, /* setg [rbx] */
 		{ "\x48\x0f\x4c\xc2", CODE_SELECT }, /* cmovl */
 		{ "\x48\x0f\x47\xc2", CODE_SELECT }, /* cmova */
 		{ "\xf3\x48\x0f\xb8\xc0", CODE_BIT_COUNT }, /* popcnt rax, rax */

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "uarch/core_regions.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { SPAN = 2 * CORE_REGION_LINES + 1 };
+
+void core_regions_follow(
+	struct core_regions *regions, struct core_access *accesses, size_t index, uint64_t address)
+{
+	uint64_t line = address / PROFILE_LINE_BYTES, page = address / PROFILE_PAGE_BYTES;
+	uint32_t known = regions->count < CORE_REGIONS ? regions->count : CORE_REGIONS;
+	for (uint32_t back = 1; back <= known; back++) {
+		const struct core_region *region =
+			&regions->list[(regions->count - back) % CORE_REGIONS];
+		int64_t lines = (int64_t)(line - region->line);
+		if (lines < -CORE_REGION_LINES || lines > CORE_REGION_LINES ||
+			region->line / (PROFILE_PAGE_BYTES / PROFILE_LINE_BYTES) != page)
+			continue;
+		accesses[index].near = region->access;
+		accesses[index].near_lines = (int8_t)lines;
+		return;
+	}
+	regions->list[regions->count++ % CORE_REGIONS] =
+		(struct core_region){ line, (uint32_t)index };
+}
+
+void core_regions_forget(struct core_regions *regions)
+{
+	regions->count = 0;
+}
+
+/* Of a slot's triggers: how many there are, and how often each line near them followed. */
+struct footprint {
+	uint32_t triggers, followers[SPAN];
+};
+
+static uint32_t *followers(struct footprint *prints, const struct core_access *trigger,
+	const struct core_access *access)
+{
+	return &prints[trigger->slot].followers[access->near_lines + CORE_REGION_LINES];
+}
+
+static void count(struct footprint *prints, const struct core_access *accesses,
+	const struct core_access *access)
+{
+	if (access->near == CORE_NONE)
+		prints[access->slot].triggers++;
+	else
+		++*followers(prints, &accesses[access->near], access);
+}
+
+/*
+ * On a Zen 4 a line that follows one in two times is asked for ahead three times of four, one of three one time of four; what was seen
+ * once is not known.
+ */
+static bool is_learnt(const struct footprint *print, uint32_t followers)
+{
+	return 5 * followers >= 2 * (print->triggers + 1);
+}
+
+static void join(
+	struct footprint *prints, const struct core_access *accesses, struct core_access *access)
+{
+	if (access->near == CORE_NONE)
+		return;
+	const struct core_access *trigger = &accesses[access->near];
+	if (is_learnt(&prints[trigger->slot], *followers(prints, trigger, access))) {
+		access->near = trigger->line;
+		access->draw = trigger->draw;
+	} else {
+		access->near = CORE_NONE;
+	}
+}
+
+int core_regions_join(struct core_program *program, const struct core_class *class)
+{
+	AUTO_FREE struct footprint *prints = calloc(class->slot_count + 1, sizeof *prints);
+	if (!prints)
+		return -ENOMEM;
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (size_t t = class->trace; t < class->trace + class->trace_count; t++) {
+			const struct core_trace *trace = &program->traces[t];
+			uint32_t last = CORE_NONE; /* a load and a store share theirs */
+			for (uint32_t u = trace->uop; u < trace->uop + trace->uop_count; u++) {
+				const struct core_uop *uop = &program->uops[u];
+				if (!(uop->flags & (CORE_LOAD | CORE_STORE)) || uop->access == last)
+					continue;
+				last = uop->access;
+				struct core_access *access = &program->accesses[last];
+				if (access->is_first && pass == 0)
+					count(prints, program->accesses, access);
+				else if (access->is_first)
+					join(prints, program->accesses, access);
+			}
+		}
+	return 0;
+}
