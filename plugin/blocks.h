@@ -6,6 +6,7 @@
 #ifndef PLUGIN_BLOCKS_H
 #define PLUGIN_BLOCKS_H
 
+#include "code_class.h"
 #include "profile_raw.h"
 #include "qemu_api.h"
 

@@ -36,6 +36,25 @@ static inline bool code_uses_vectors(const struct code *code)
 	return (code->reads | code->writes) & vectors;
 }
 
+/* Whether it does nothing but what its load or its store does. */
+static inline bool code_is_plain_access(const struct code *code)
+{
+	return code->class == CODE_MOVE && code->flags & (CODE_LOAD | CODE_STORE);
+}
+
+/* What is older is done before, and what is younger begins after. */
+static inline bool code_is_serial(const struct code *code)
+{
+	return code->class == CODE_ATOMIC || code->class == CODE_FENCE ||
+	       code->class == CODE_SYSTEM;
+}
+
+/* Compares that a branch right behind them is fused with. */
+static inline bool code_sets_flags_for_branch(const struct code *code)
+{
+	return code->class == CODE_ALU && code->writes >> 16 & 1 && !(code->flags & CODE_STORE);
+}
+
 /* A conversion from a general register to a vector's. */
 static inline bool code_crosses(const struct code *code)
 {

@@ -197,24 +197,6 @@ static uint64_t registers_written(const struct code *code)
 	return is_moved_by_front_end ? code->writes & ~stack : code->writes;
 }
 
-/* Whether it does nothing but what its load or its store does. */
-static bool is_plain_access(const struct code *code)
-{
-	return code->class == CODE_MOVE && code->flags & (CODE_LOAD | CODE_STORE);
-}
-
-static bool is_serial(const struct code *code)
-{
-	return code->class == CODE_ATOMIC || code->class == CODE_FENCE ||
-	       code->class == CODE_SYSTEM;
-}
-
-/* Compares that a branch right behind them is fused with. */
-static bool sets_flags_for_branch(const struct code *code)
-{
-	return code->class == CODE_ALU && code->writes >> 16 & 1 && !(code->flags & CODE_STORE);
-}
-
 struct instruction {
 	const struct code *code;
 	uint32_t code_index;
@@ -277,7 +259,7 @@ static int decode_load(struct core_decoder *decoder, struct instruction *now)
 	access->is_stored = stored.count > 0;
 	if (stored.count < 2 && !stored.is_blocked)
 		foretell_store(decoder, now, stored.count == 1 ? stored.stores[0] : 0);
-	if (is_plain_access(now->code) && now->code->flags & CODE_CONDITIONAL)
+	if (code_is_plain_access(now->code) && now->code->flags & CODE_CONDITIONAL)
 		operands_of_registers(decoder, now->code->reads, &operands);
 	struct core_uop uop = { .access = now->access,
 		.unit = code_uses_vectors(now->code) ? CORE_VECTOR_LOADS : CORE_LOADS,
@@ -303,7 +285,7 @@ static struct core_uop operation_of(const struct instruction *now)
 	if (code->class == CODE_JUMP && code->flags & CODE_INDIRECT && !(code->flags & CODE_RETURN))
 		uop.flags |= CORE_INDIRECT;
 	uop.is_computed = code->class == CODE_JUMP && code->flags & (CODE_INDIRECT | CODE_RETURN);
-	if (is_serial(code)) {
+	if (code_is_serial(code)) {
 		uop.flags |= CORE_SERIAL;
 		uop.access = now->access;
 		if (now->access != CORE_NONE)
@@ -320,7 +302,7 @@ static int decode_operation(struct core_decoder *decoder, struct instruction *no
 	if (now->load)
 		operand_add(&operands, now->load);
 	operands_of_registers(decoder, code->reads, &operands);
-	if (is_serial(code))
+	if (code_is_serial(code))
 		operands_of_registers(decoder, code->address_reads, &operands);
 	bool is_fused = code->class == CODE_BRANCH && decoder->flags_uop != CORE_NONE;
 	if (is_fused) {
@@ -411,14 +393,14 @@ static int decode_instruction(struct core_decoder *decoder, struct instruction *
 		rc = add_access(decoder, now->code_index, now->address, &now->access);
 	if (rc == 0 && memory)
 		slot_of(decoder, now->access)->renaming = (uint8_t)code_renaming(code);
-	if (rc == 0 && memory & CODE_LOAD && !is_serial(code))
+	if (rc == 0 && memory & CODE_LOAD && !code_is_serial(code))
 		rc = decode_load(decoder, now);
 	if (rc == 0 && code_crosses(code))
 		rc = decode_crossing(decoder, now);
-	bool has_operation = !is_plain_access(code) && (!is_string || is_new_string);
+	bool has_operation = !code_is_plain_access(code) && (!is_string || is_new_string);
 	if (rc == 0 && (has_operation || (!memory && !is_string)))
 		rc = decode_operation(decoder, now);
-	if (rc == 0 && memory & CODE_STORE && !is_serial(code))
+	if (rc == 0 && memory & CODE_STORE && !code_is_serial(code))
 		rc = decode_store(decoder, now);
 	uint16_t result = now->operation ? now->operation : now->load;
 	if (rc != 0 || !result)
@@ -541,7 +523,7 @@ static int look_ahead(struct core_decoder *decoder, const struct profile *profil
 	for (uint32_t i = 0; rc == 0 && i < micro->count; i++) {
 		const struct micro_op *op = &micro->ops[i];
 		const struct code *code = &profile->codes[op->code];
-		if (code->flags & CODE_STORE && op->address && !is_serial(code))
+		if (code->flags & CODE_STORE && op->address && !code_is_serial(code))
 			rc = core_words_will_store(&decoder->words, op->address, code->data_bytes);
 	}
 	return rc;
@@ -606,7 +588,7 @@ int core_decode(struct core_decoder *decoder, const struct profile *profile,
 		if (foretold != CORE_NONE)
 			rc = note_detour(decoder, micro, count, i);
 		decoder->flags_address = code->address;
-		decoder->flags_uop = rc == 0 && sets_flags_for_branch(code)
+		decoder->flags_uop = rc == 0 && code_sets_flags_for_branch(code)
 					     ? (uint32_t)program->uop_count - 1
 					     : CORE_NONE;
 	}

@@ -51,23 +51,6 @@ struct core {
 	double stretches_each, stretch_debt; /* that end, per instruction */
 };
 
-const char *core_component_name(enum core_component component)
-{
-	static const char *const names[CORE_COMPONENTS] = {
-		[CORE_BASE] = "base",
-		[CORE_BRANCH] = "branch",
-		[CORE_ICACHE] = "icache",
-		[CORE_L2] = "l2",
-		[CORE_LLC] = "llc",
-		[CORE_MEMORY] = "memory",
-		[CORE_COHERENCE] = "coherence",
-		[CORE_TLB] = "tlb",
-		[CORE_SYSTEM] = "system",
-		[CORE_SIBLING] = "sibling",
-	};
-	return component < CORE_COMPONENTS ? names[component] : "unknown";
-}
-
 int core_new(const struct processor *processor, struct core **ret)
 {
 	if (processor->dispatch_width == 0 || processor->retire_width == 0 || processor->rob == 0 ||

@@ -245,3 +245,20 @@ const double *core_program_lone(const struct core_program *program, size_t class
 		       ? program->slot_executions + program->classes[class].slot
 		       : NULL;
 }
+
+const char *core_component_name(enum core_component component)
+{
+	static const char *const names[CORE_COMPONENTS] = {
+		[CORE_BASE] = "base",
+		[CORE_BRANCH] = "branch",
+		[CORE_ICACHE] = "icache",
+		[CORE_L2] = "l2",
+		[CORE_LLC] = "llc",
+		[CORE_MEMORY] = "memory",
+		[CORE_COHERENCE] = "coherence",
+		[CORE_TLB] = "tlb",
+		[CORE_SYSTEM] = "system",
+		[CORE_SIBLING] = "sibling",
+	};
+	return component < CORE_COMPONENTS ? names[component] : "unknown";
+}
