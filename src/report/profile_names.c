@@ -74,22 +74,68 @@ static int name_objects(struct naming *naming)
 	return code;
 }
 
-/* Calls. */
-static int name_site(void *context, const struct event *event, struct err *err)
+/* Calls of a timeline, each once, beside its analysis: a timeline may have millions of events. */
+struct calls {
+	struct event_sink analysis;
+	struct map known; /* process, address */
+	struct call {
+		uint64_t site;
+		uint32_t pid;
+	} * items;
+	size_t count, capacity;
+};
+
+static void calls_release(struct calls *calls)
 {
-	int code = name_code(context, event->pid, event->site);
-	return code < 0 ? err_set(err, code, "out of memory") : 0;
+	map_release(&calls->known);
+	free(calls->items);
 }
 
-static int analyse(const struct profile *profile, struct results **ret, struct err *err)
+static int take_call(struct calls *calls, const struct event *event)
+{
+	uint64_t *index = NULL;
+	int added = map_add(&calls->known, event->pid, event->site, calls->count, &index);
+	if (added <= 0)
+		return added;
+	if (mem_grow(&calls->items, &calls->capacity, calls->count + 1, sizeof *calls->items) < 0)
+		return -ENOMEM;
+	calls->items[calls->count++] = (struct call){ event->site, event->pid };
+	return 0;
+}
+
+static int take_event(void *context, const struct event *event, struct err *err)
+{
+	struct calls *calls = context;
+	if (event->site != 0 && take_call(calls, event) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return sink_event(&calls->analysis, event, err);
+}
+
+static int take_end(void *context, uint64_t end_ns, struct err *err)
+{
+	struct calls *calls = context;
+	return sink_finish(&calls->analysis, end_ns, err);
+}
+
+static int analyse(
+	const struct profile *profile, struct calls *calls, struct results **ret, struct err *err)
 {
 	AUTO(analysis) struct analysis *analysis = NULL;
 	int code = analysis_new(&(struct analysis_opts){ .cores = 1 }, &analysis, err);
 	if (code < 0)
 		return code;
-	struct event_sink sink = analysis_sink(analysis);
+	calls->analysis = analysis_sink(analysis);
+	const struct event_sink sink = { calls, take_event, take_end };
 	code = profile_timeline_replay(profile, "the timeline", &sink, err);
 	return code < 0 ? code : analysis_results(analysis, ret, err);
+}
+
+static int name_calls(struct naming *naming, const struct calls *calls)
+{
+	int code = 0;
+	for (size_t i = 0; code == 0 && i < calls->count; i++)
+		code = name_code(naming, calls->items[i].pid, calls->items[i].site);
+	return code;
 }
 
 /* Weights of instructions by code, as micro-traces have them. */
@@ -149,11 +195,12 @@ int profile_names_find(struct profile *profile, const struct code_finder *finder
 	AUTO_RELEASE(naming) struct naming naming = { .profile = profile, .finder = finder };
 	if (!profile->timeline)
 		return 0;
-	int code = analyse(profile, &naming.results, err);
+	AUTO_RELEASE(calls) struct calls calls = { 0 };
+	int code = analyse(profile, &calls, &naming.results, err);
 	if (code < 0)
 		return code;
-	if (name_objects(&naming) < 0 || find_asking(&naming) < 0)
+	if (name_objects(&naming) < 0 || find_asking(&naming) < 0 ||
+		name_calls(&naming, &calls) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	const struct event_sink sink = { .event = name_site, .context = &naming };
-	return profile_timeline_replay(profile, "the timeline", &sink, err);
+	return 0;
 }
