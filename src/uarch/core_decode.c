@@ -118,8 +118,7 @@ static int add_access(
 		.line = (uint32_t)*line,
 		.name = (uint16_t)name,
 		.set = address / PROFILE_LINE_BYTES % CORE_SETS,
-		.is_first = rc == 1,
-		.near = CORE_NONE };
+		.is_first = rc == 1 };
 	if (rc == 1) {
 		trace->lines++;
 		core_regions_follow(

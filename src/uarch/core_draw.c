@@ -28,6 +28,14 @@ static void deal(float *numbers, uint32_t count, struct rng *rng)
 	}
 }
 
+/* First touches that come with another's line, by slot: they have its draw. */
+static void count_near(
+	const struct core_program *program, const struct core_class *class, uint32_t *ret)
+{
+	for (size_t i = class->access; i < class->access + class->access_count; i++)
+		ret[program->accesses[i].slot] += program->accesses[i].near_back > 0;
+}
+
 /* Whether they miss, or, of pages, whether they are translated anew. */
 static int draw_accesses(struct core_program *program, const struct core_class *class,
 	bool of_pages, struct rng *rng)
@@ -40,15 +48,18 @@ static int draw_accesses(struct core_program *program, const struct core_class *
 	for (size_t i = 0; i < class->slot_count; i++)
 		total += slots[i].accesses;
 	AUTO_FREE float *numbers = calloc(total + 1, sizeof(*numbers));
-	if (!next || !numbers)
+	AUTO_FREE uint32_t *near = calloc(class->slot_count, sizeof(*near));
+	if (!next || !numbers || !near)
 		return -ENOMEM;
+	if (!of_pages)
+		count_near(program, class, near);
 	uint32_t at = 0;
 	for (size_t i = 0; i < class->slot_count; i++) {
-		uint32_t firsts = of_pages ? slots[i].page_firsts : slots[i].firsts;
+		uint32_t firsts = of_pages ? slots[i].page_firsts : slots[i].firsts - near[i];
 		next[2 * i] = at;
 		deal(numbers + at, firsts, rng);
 		next[2 * i + 1] = at + firsts;
-		deal(numbers + at + firsts, slots[i].accesses - firsts, rng);
+		deal(numbers + at + firsts, slots[i].accesses - near[i] - firsts, rng);
 		at += slots[i].accesses;
 	}
 	for (size_t t = class->trace; t < class->trace + class->trace_count; t++) {
@@ -59,10 +70,14 @@ static int draw_accesses(struct core_program *program, const struct core_class *
 			if (!(uop->flags & (CORE_LOAD | CORE_STORE)) || uop->access == last)
 				continue;
 			struct core_access *access = &program->accesses[uop->access];
+			last = uop->access;
+			if (!of_pages && access->near_back > 0) {
+				access->draw = access[-(ptrdiff_t)access->near_back].draw;
+				continue;
+			}
 			bool is_first = of_pages ? access->is_first_page : access->is_first;
 			float draw = numbers[next[2 * access->slot + !is_first]++];
 			*(of_pages ? &access->page_draw : &access->draw) = draw;
-			last = uop->access;
 		}
 	}
 	return 0;
@@ -285,9 +300,9 @@ int core_draw(struct core_program *program, struct core_class *class, struct rng
 	struct rng after = *rng, pages;
 	join_streams(program, class);
 	rng_init(&pages, ~rng_next(&after));
-	int rc = draw_accesses(program, class, false, rng);
+	int rc = core_regions_join(program, class);
 	if (rc == 0)
-		rc = core_regions_join(program, class);
+		rc = draw_accesses(program, class, false, rng);
 	if (rc == 0)
 		rc = draw_accesses(program, class, true, &pages);
 	if (rc == 0)

@@ -405,10 +405,10 @@ static int64_t asked_near(
 	const struct core_memory *memory, const struct core_access *access, int64_t start)
 {
 	const struct processor *processor = memory->processor;
-	if (access->near == CORE_NONE || access->near_lines > (int)processor->region_ahead ||
+	if (access->near_back == 0 || access->near_lines > (int)processor->region_ahead ||
 		-access->near_lines > (int)processor->region_behind)
 		return start;
-	int64_t touched = memory->lines[access->near].touched;
+	int64_t touched = memory->lines[access[-(ptrdiff_t)access->near_back].line].touched;
 	return touched < start ? touched : start;
 }
 

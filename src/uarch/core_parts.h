@@ -95,7 +95,7 @@ struct core_access {
 	uint32_t page; /* in the trace */
 	float page_draw;
 	uint32_t
-		near; /* of a first touch: line in the trace that it comes with (core_regions.h); CORE_NONE */
+		near_back; /* of a first touch: accesses back to the one whose line it comes with (core_regions.h); 0: none */
 	int8_t near_lines; /* how far above that one */
 };
 
@@ -134,6 +134,7 @@ struct core_slot {
 struct core_class {
 	size_t trace, trace_count;
 	size_t slot, slot_count;
+	size_t access, access_count;
 	size_t instructions;
 	double branch_share; /* of the class's instructions; negative: not known */
 	double branches_played; /* the same in its traces, weighted */

@@ -86,6 +86,7 @@ static int decode_class(struct core_decoder *decoder, struct core_program *progr
 	struct core_class *class = &program->classes[index];
 	class->trace = program->trace_count;
 	class->slot = program->slot_count;
+	class->access = program->access_count;
 	AUTO_FREE const struct micro_trace **micros = calloc(share->taken + 1, sizeof(*micros));
 	if (!micros)
 		return -ENOMEM;
@@ -101,6 +102,7 @@ static int decode_class(struct core_decoder *decoder, struct core_program *progr
 			weight += profile->micro[m].weight;
 		program->traces[program->trace_count - 1].weight = weight;
 	}
+	class->access_count = program->access_count - class->access;
 	const struct profile_class *of = &profile->classes[index];
 	return share->taken > 1 && of->instructions > 0
 		       ? weigh_traces(program, profile, of, micros, share->taken)

@@ -20,12 +20,11 @@ void core_regions_follow(
 		if (lines < -CORE_REGION_LINES || lines > CORE_REGION_LINES ||
 			region->line / (PROFILE_PAGE_BYTES / PROFILE_LINE_BYTES) != page)
 			continue;
-		accesses[index].near = region->access;
+		accesses[index].near_back = (uint32_t)(index - region->access);
 		accesses[index].near_lines = (int8_t)lines;
 		return;
 	}
-	regions->list[regions->count++ % CORE_REGIONS] =
-		(struct core_region){ line, (uint32_t)index };
+	regions->list[regions->count++ % CORE_REGIONS] = (struct core_region){ line, index };
 }
 
 void core_regions_forget(struct core_regions *regions)
@@ -38,42 +37,28 @@ struct footprint {
 	uint32_t triggers, followers[SPAN];
 };
 
-static uint32_t *followers(struct footprint *prints, const struct core_access *trigger,
-	const struct core_access *access)
+static uint32_t *followers(struct footprint *prints, const struct core_access *access)
 {
+	const struct core_access *trigger = access - access->near_back;
 	return &prints[trigger->slot].followers[access->near_lines + CORE_REGION_LINES];
 }
 
-static void count(struct footprint *prints, const struct core_access *accesses,
-	const struct core_access *access)
+static void count(struct footprint *prints, const struct core_access *access)
 {
-	if (access->near == CORE_NONE)
+	if (access->near_back == 0)
 		prints[access->slot].triggers++;
 	else
-		++*followers(prints, &accesses[access->near], access);
+		++*followers(prints, access);
 }
 
 /*
  * On a Zen 4 a line that follows one in two times is asked for ahead three times of four, one of three one time of four; what was seen
  * once is not known.
  */
-static bool is_learnt(const struct footprint *print, uint32_t followers)
+static bool is_learnt(struct footprint *prints, const struct core_access *access)
 {
-	return 5 * followers >= 2 * (print->triggers + 1);
-}
-
-static void join(
-	struct footprint *prints, const struct core_access *accesses, struct core_access *access)
-{
-	if (access->near == CORE_NONE)
-		return;
-	const struct core_access *trigger = &accesses[access->near];
-	if (is_learnt(&prints[trigger->slot], *followers(prints, trigger, access))) {
-		access->near = trigger->line;
-		access->draw = trigger->draw;
-	} else {
-		access->near = CORE_NONE;
-	}
+	const struct core_access *trigger = access - access->near_back;
+	return 5 * *followers(prints, access) >= 2 * (prints[trigger->slot].triggers + 1);
 }
 
 int core_regions_join(struct core_program *program, const struct core_class *class)
@@ -82,20 +67,13 @@ int core_regions_join(struct core_program *program, const struct core_class *cla
 	if (!prints)
 		return -ENOMEM;
 	for (unsigned pass = 0; pass < 2; pass++)
-		for (size_t t = class->trace; t < class->trace + class->trace_count; t++) {
-			const struct core_trace *trace = &program->traces[t];
-			uint32_t last = CORE_NONE; /* a load and a store share theirs */
-			for (uint32_t u = trace->uop; u < trace->uop + trace->uop_count; u++) {
-				const struct core_uop *uop = &program->uops[u];
-				if (!(uop->flags & (CORE_LOAD | CORE_STORE)) || uop->access == last)
-					continue;
-				last = uop->access;
-				struct core_access *access = &program->accesses[last];
-				if (access->is_first && pass == 0)
-					count(prints, program->accesses, access);
-				else if (access->is_first)
-					join(prints, program->accesses, access);
-			}
+		for (size_t i = class->access; i < class->access + class->access_count; i++) {
+			struct core_access *access = &program->accesses[i];
+			if (access->is_first && pass == 0)
+				count(prints, access);
+			else if (access->near_back > 0 &&
+				 (access->is_stream || !is_learnt(prints, access)))
+				access->near_back = 0;
 		}
 	return 0;
 }

@@ -16,12 +16,12 @@ enum { CORE_REGION_LINES = 8, /* as far as one looks, up and down */ CORE_REGION
 struct core_regions {
 	struct core_region {
 		uint64_t line;
-		uint32_t access; /* of the program */
+		size_t access; /* of the program */
 	} list[CORE_REGIONS]; /* a ring */
 	uint32_t count;
 };
 
-/* A trace's first touch of a line, `index` of `accesses`: sets `near` to its trigger, an index of `accesses`, and `near_lines`. */
+/* A trace's first touch of a line, `index` of `accesses`: sets `near_back` and `near_lines`, if it has a trigger. */
 void core_regions_follow(
 	struct core_regions *regions, struct core_access *accesses, size_t index, uint64_t address);
 
@@ -29,8 +29,8 @@ void core_regions_follow(
 void core_regions_forget(struct core_regions *regions);
 
 /*
- * With all traces of a class: `near` is the line of the trigger, in its trace, where that instruction's lines are mostly followed so;
- * else there is none. Such an access has its trigger's draw. 0 or -ENOMEM. After draws have been dealt.
+ * With all traces of a class, and its streams: `near_back` stays where the trigger's instruction is mostly followed so, and no stream goes on.
+ * 0 or -ENOMEM.
  */
 int core_regions_join(struct core_program *program, const struct core_class *class);
 
