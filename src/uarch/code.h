@@ -28,12 +28,13 @@ struct code {
 	uint16_t flags, more_reserved;
 };
 
+static const uint64_t code_vector_registers =
+	(UINT64_C(1) << CODE_REGISTER_X87) - (UINT64_C(1) << CODE_REGISTER_VECTOR);
+
 /* Whether what it loads or stores is of a vector register. */
 static inline bool code_uses_vectors(const struct code *code)
 {
-	uint64_t below = UINT64_C(1) << CODE_REGISTER_VECTOR;
-	uint64_t vectors = (UINT64_C(1) << CODE_REGISTER_X87) - below;
-	return (code->reads | code->writes) & vectors;
+	return (code->reads | code->writes) & code_vector_registers;
 }
 
 /* Whether it does nothing but what its load or its store does. */

@@ -368,14 +368,14 @@ static bool starts_string(
 }
 
 /* A register's old value is given up when the new one commits. */
-static enum core_file file_of(uint64_t written)
+static enum core_file file_of_result(const struct code *code, uint64_t written)
 {
 	uint64_t general = (UINT64_C(1) << CODE_REGISTER_FLAGS) - 1;
-	uint64_t vectors = ((UINT64_C(1) << (CODE_REGISTER_X87 - CODE_REGISTER_VECTOR)) - 1)
-			   << CODE_REGISTER_VECTOR;
-	return written & vectors   ? CORE_VECTOR_FILE
-	       : written & general ? CORE_GENERAL_FILE
-				   : CORE_NO_FILE;
+	if (code->class == CODE_NOP)
+		return CORE_NO_FILE;
+	return written & code_vector_registers ? CORE_VECTOR_FILE
+	       : written & general             ? CORE_GENERAL_FILE
+					       : CORE_NO_FILE;
 }
 
 static int decode_instruction(struct core_decoder *decoder, struct instruction *now)
@@ -406,8 +406,7 @@ static int decode_instruction(struct core_decoder *decoder, struct instruction *
 		return rc;
 	uint64_t written = registers_written(code);
 	size_t uop = decoder->trace->uop + (size_t)(result - CORE_REGISTERS);
-	decoder->program->uops[uop].file =
-		code->class == CODE_NOP ? CORE_NO_FILE : file_of(written);
+	decoder->program->uops[uop].file = file_of_result(code, written);
 	for (uint64_t left = written; left; left &= left - 1)
 		decoder->writer[__builtin_ctzll(left)] = result;
 	return 0;

@@ -62,23 +62,15 @@ static int draw_accesses(struct core_program *program, const struct core_class *
 		deal(numbers + at + firsts, slots[i].accesses - near[i] - firsts, rng);
 		at += slots[i].accesses;
 	}
-	for (size_t t = class->trace; t < class->trace + class->trace_count; t++) {
-		const struct core_trace *trace = &program->traces[t];
-		uint32_t last = CORE_NONE; /* a load and a store share theirs */
-		for (uint32_t u = trace->uop; u < trace->uop + trace->uop_count; u++) {
-			const struct core_uop *uop = &program->uops[u];
-			if (!(uop->flags & (CORE_LOAD | CORE_STORE)) || uop->access == last)
-				continue;
-			struct core_access *access = &program->accesses[uop->access];
-			last = uop->access;
-			if (!of_pages && access->near_back > 0) {
-				access->draw = access[-(ptrdiff_t)access->near_back].draw;
-				continue;
-			}
-			bool is_first = of_pages ? access->is_first_page : access->is_first;
-			float draw = numbers[next[2 * access->slot + !is_first]++];
-			*(of_pages ? &access->page_draw : &access->draw) = draw;
+	for (size_t i = class->access; i < class->access + class->access_count; i++) {
+		struct core_access *access = &program->accesses[i];
+		if (!of_pages && access->near_back > 0) {
+			access->draw = access[-(ptrdiff_t)access->near_back].draw;
+			continue;
 		}
+		bool is_first = of_pages ? access->is_first_page : access->is_first;
+		float draw = numbers[next[2 * access->slot + !is_first]++];
+		*(of_pages ? &access->page_draw : &access->draw) = draw;
 	}
 	return 0;
 }
@@ -281,16 +273,10 @@ static bool is_expected(const struct core_access *access, const struct core_slot
 
 static void join_streams(struct core_program *program, const struct core_class *class)
 {
-	for (size_t t = class->trace; t < class->trace + class->trace_count; t++) {
-		const struct core_trace *trace = &program->traces[t];
-		for (uint32_t u = trace->uop; u < trace->uop + trace->uop_count; u++) {
-			const struct core_uop *uop = &program->uops[u];
-			if (!(uop->flags & (CORE_LOAD | CORE_STORE)))
-				continue;
-			struct core_access *access = &program->accesses[uop->access];
-			access->is_stream |=
-				is_expected(access, &program->slots[class->slot + access->slot]);
-		}
+	for (size_t i = class->access; i < class->access + class->access_count; i++) {
+		struct core_access *access = &program->accesses[i];
+		access->is_stream |=
+			is_expected(access, &program->slots[class->slot + access->slot]);
 	}
 }
 

@@ -134,7 +134,7 @@ struct core_slot {
 struct core_class {
 	size_t trace, trace_count;
 	size_t slot, slot_count;
-	size_t access, access_count;
+	size_t access, access_count; /* in the order of execution */
 	size_t instructions;
 	double branch_share; /* of the class's instructions; negative: not known */
 	double branches_played; /* the same in its traces, weighted */

@@ -22,8 +22,7 @@ struct core {
 	struct core_memory memory;
 	struct core_front front;
 	struct core_ports ports;
-	struct queue window, loads, stores;
-	struct queue files[CORE_FILES]; /* size 0: no limit */
+	struct queue window, loads, stores, files[CORE_FILES]; /* a file of size 0: no limit */
 	int64_t *done;
 	int64_t *left; /* of stores, like done[]: when they have gone to the first level */
 	/* Like done[]: when one whose operands were there as it was dispatched would be done if no port were taken; else 0. */
