@@ -331,6 +331,7 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	take_own(told, memory->fault_ns, "threads.fault", &p->fault_ns);
 	p->interrupted = floor(speed->interrupted * 1000 + 0.5) / 1000;
 	tell(&told->measured, "threads.interrupted");
+	take_own(told, speed->interruption_ns, "threads.interruption", &p->interruption_ns);
 	p->sibling_busy = floor(speed->sibling_busy * 100 + 0.5) / 100;
 	if (p->sibling_busy > 0)
 		tell(&told->measured, "threads.sibling_busy");

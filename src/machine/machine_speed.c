@@ -53,19 +53,24 @@ static double lower_tenth(double *values, size_t count)
 	return values[count / 10];
 }
 
-/* Of these tries, each of which takes free_ns: not the clock's own changes, and not what schedulers give to others. */
-static double interrupted_share(const double *tries_ns, double free_ns)
+struct interruptions {
+	double lost_ns, all_ns; /* of */
+	unsigned count;
+};
+
+/* Adds tries, each of which takes free_ns: not the clock's own changes, and not what schedulers give to others. */
+static void see_interruptions(const double *tries_ns, double free_ns, struct interruptions *ret)
 {
-	double all_ns = 0, lost_ns = 0;
 	for (unsigned i = 0; i < WINDOW; i++) {
 		double more_ns = tries_ns[i] - free_ns;
 		if (more_ns > SLICE_NS)
 			continue;
-		all_ns += tries_ns[i];
-		if (more_ns > free_ns / 5)
-			lost_ns += more_ns;
+		ret->all_ns += tries_ns[i];
+		if (more_ns > free_ns / 5) {
+			ret->lost_ns += more_ns;
+			ret->count++;
+		}
 	}
-	return all_ns > 0 ? lost_ns / all_ns : 0;
 }
 
 /*
@@ -83,10 +88,17 @@ static void measure_clock(struct machine_speed *ret)
 	memcpy(sorted_ns, tries_ns, count * sizeof *tries_ns);
 	double free_ns = lower_tenth(sorted_ns, count);
 	ret->hz = CHAIN_CYCLES * (double)CHAIN / free_ns * 1e9;
-	for (; windows < count / WINDOW; windows++)
-		shares[windows] = interrupted_share(&tries_ns[windows * WINDOW], free_ns);
+	struct interruptions all = { 0 };
+	for (; windows < count / WINDOW; windows++) {
+		struct interruptions window = { 0 };
+		see_interruptions(&tries_ns[windows * WINDOW], free_ns, &window);
+		shares[windows] = window.all_ns > 0 ? window.lost_ns / window.all_ns : 0;
+		all.lost_ns += window.lost_ns;
+		all.count += window.count;
+	}
 	order_doubles(shares, windows);
 	ret->interrupted = windows > 0 ? shares[windows / 2] : 0;
+	ret->interruption_ns = all.count > 0 ? all.lost_ns / all.count : 0;
 }
 
 /* Two threads, each on a core of its own. */

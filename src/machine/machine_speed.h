@@ -22,6 +22,7 @@
 struct machine_speed {
 	double hz; /* of a core at work: by a chain of multiplications whose latency in cycles is known */
 	double interrupted; /* share of the time that it has something else to do, for less than a scheduler's turn: 0 .. 1 */
+	double interruption_ns; /* how long each time, in the mean; 0: it has not */
 	struct memory_speed memory;
 	struct front_speed front;
 	struct fetch_speed fetch;

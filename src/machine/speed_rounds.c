@@ -27,6 +27,7 @@ static const struct {
 } figures[] = {
 	{ AT(hz), BESIDE_OTHERS },
 	{ AT(interrupted), OR_NONE },
+	{ AT(interruption_ns), BESIDE_OTHERS },
 	{ AT(memory.levels.ns[0]), OWN },
 	{ AT(memory.levels.ns[1]), OWN },
 	{ AT(memory.levels.ns[2]), BESIDE_OTHERS },

@@ -171,6 +171,8 @@ static const struct machine_field fields[] = {
 	{ "threads", "library", MACHINE_NS, AT(library_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "fault", MACHINE_NS, AT(fault_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "interrupted", MACHINE_SHARE, AT(interrupted), MACHINE_DOUBLE, 0, 0.9, false },
+	{ "threads", "interruption", MACHINE_NS, AT(interruption_ns), MACHINE_DOUBLE, 0, 1e9,
+		false },
 	{ "threads", "sibling_busy", MACHINE_SHARE, AT(sibling_busy), MACHINE_DOUBLE, 0, 1, false },
 	{ "power", "static", MACHINE_WATT, AT(power.static_w), MACHINE_DOUBLE, 0, 1e4, true },
 	{ "power", "dynamic", MACHINE_NANOFARAD, AT(power.dynamic_nf), MACHINE_DOUBLE, 0, 1e4,

@@ -195,12 +195,6 @@ static double fault_cycles(const struct profile_class *class, const struct proce
 	       processor->frequency_hz / 1e9;
 }
 
-/* Cycles per instruction of such a share of the time that the core has something else to do, for each that is the program's. */
-static double interrupted_cycles(const struct processor *processor)
-{
-	return processor->interrupted / (1 - processor->interrupted);
-}
-
 /* Per instruction of what the first thread does until its first event, which begins behind it: the process is started. */
 static double start_cycles(const struct rppm *rppm, const struct profile_class *class,
 	const struct processor *processor)
@@ -219,10 +213,8 @@ static double call_cycles(const struct profile_class *class, const struct proces
 {
 	if (processor->fault_ns == 0)
 		return 0;
-	double cycles =
-		fault_cycles(class, processor) +
-		share(class->system_ns, class->instructions) * processor->frequency_hz / 1e9;
-	return cycles * (1 + interrupted_cycles(processor));
+	return fault_cycles(class, processor) +
+	       share(class->system_ns, class->instructions) * processor->frequency_hz / 1e9;
 }
 
 static double kernel_cycles(
@@ -243,8 +235,7 @@ static int play_class(struct rppm *rppm, struct core *core, size_t index,
 	ret->cpi = result.cpi;
 	ret->uops = result.uops;
 	memcpy(ret->stack, result.stack, sizeof ret->stack);
-	ret->stack[CORE_SYSTEM] =
-		kernel_cycles(rppm, index, processor) + result.cpi * interrupted_cycles(processor);
+	ret->stack[CORE_SYSTEM] = kernel_cycles(rppm, index, processor);
 	ret->cpi += ret->stack[CORE_SYSTEM];
 	return 0;
 }

@@ -19,6 +19,7 @@ struct doing {
 	uint32_t class; /* plus one; 0: nothing */
 	uint64_t until_ns;
 	double rest_ns; /* less than one, for its next stretch */
+	double uninterrupted_ns; /* that its core has worked since it last had something else to do */
 };
 
 struct play {
@@ -31,6 +32,7 @@ struct play {
 	uint32_t *owners; /* the class's thread, as of the replay */
 	struct doing *doing; /* by thread */
 	double *thread_ns; /* active, without what operations cost */
+	double *interrupted_ns; /* of that: what its core had to do beside */
 	double *unmatched; /* instructions of no class, by thread */
 	struct sim *sim;
 	uint64_t seen_ns;
@@ -100,6 +102,35 @@ static void see_overlap(struct play *play, uint64_t now_ns)
 		see_segment(play, next_change(play, now_ns));
 }
 
+/*
+ * What the thread's core has to do beside this work, all at once: who is late by that at a barrier finds the others asleep, which
+ * no share that makes all threads as much slower tells.
+ */
+static double interruptions(const struct processor *processor, struct doing *doing, double ns)
+{
+	double for_each_ns = processor->interrupted / (1 - processor->interrupted);
+	if (for_each_ns == 0 || processor->interruption_ns == 0)
+		return ns * for_each_ns;
+	double between_ns = processor->interruption_ns / for_each_ns;
+	doing->uninterrupted_ns += ns;
+	double count = floor(doing->uninterrupted_ns / between_ns);
+	doing->uninterrupted_ns -= count * between_ns;
+	return count * processor->interruption_ns;
+}
+
+/* Cores are interrupted at their own times: far from one another, however many they are (multiples of the golden section). */
+static void spread_interruptions(const struct play *play)
+{
+	static const double GOLDEN = 0.6180339887498949;
+	const struct processor *processor = play->processor;
+	if (processor->interrupted == 0)
+		return;
+	double between_ns =
+		processor->interruption_ns * (1 - processor->interrupted) / processor->interrupted;
+	for (size_t i = 0; i < play->prediction->thread_count; i++)
+		play->doing[i].uninterrupted_ns = between_ns * fmod((double)(i + 1) * GOLDEN, 1);
+}
+
 static uint64_t duration(void *context, uint32_t thread, uint16_t stretch, uint64_t *work)
 {
 	struct play *play = context;
@@ -112,6 +143,9 @@ static uint64_t duration(void *context, uint32_t thread, uint16_t stretch, uint6
 	else
 		play->unmatched[thread] += (double)*work;
 	*work = 0;
+	double beside_ns = interruptions(play->processor, doing, ns);
+	play->interrupted_ns[thread] += beside_ns;
+	ns += beside_ns;
 	play->total_ns += ns;
 	if (!(play->total_ns <= TOO_LONG_NS))
 		return 0; /* refused at the end */
@@ -144,13 +178,15 @@ static void set_class_times(struct play *play)
 		play->class_ns[i] = play->curves[i].cpi_now * cycle_ns;
 }
 
-/* Cycles per instruction of a thread: its classes', and what it waited. */
-static void add_thread_sync(const struct play *play, struct predicted_thread *thread)
+/* Cycles of a thread that are no class's, until all are divided by instructions: what interrupted it and what it waited. */
+static void add_thread_times(
+	const struct play *play, double interrupted_ns, struct predicted_thread *thread)
 {
 	const struct replay_time *time = &thread->time;
 	double cycles = (double)(time->waited_ns + time->ready_ns + time->operation_ns) *
 			play->processor->frequency_hz / 1e9;
-	thread->stack[PREDICT_SYNC] = cycles; /* until all are divided by instructions */
+	thread->stack[CORE_SYSTEM] += interrupted_ns * play->processor->frequency_hz / 1e9;
+	thread->stack[PREDICT_SYNC] = cycles;
 	play->prediction->stack[PREDICT_SYNC] += cycles;
 }
 
@@ -168,7 +204,7 @@ static void collect(struct play *play, const struct replay_time *times)
 		for (unsigned k = 0; k < CORE_COMPONENTS; k++)
 			thread->stack[k] = instructions *
 					   prediction->classes[prediction->class_count].stack[k];
-		add_thread_sync(play, thread);
+		add_thread_times(play, play->interrupted_ns[i], thread);
 		prediction->unmatched += instructions;
 	}
 	for (size_t i = 0; i < prediction->class_count; i++) {
@@ -223,6 +259,7 @@ static void play_release(struct play *play)
 	free(play->owners);
 	free(play->doing);
 	free(play->thread_ns);
+	free(play->interrupted_ns);
 	free(play->unmatched);
 }
 
@@ -235,9 +272,10 @@ static int play_init(struct play *play)
 	play->owners = calloc(classes, sizeof *play->owners);
 	play->doing = calloc(threads, sizeof *play->doing);
 	play->thread_ns = calloc(threads, sizeof *play->thread_ns);
+	play->interrupted_ns = calloc(threads, sizeof *play->interrupted_ns);
 	play->unmatched = calloc(threads, sizeof *play->unmatched);
 	return play->class_ns && play->class_work && play->owners && play->doing &&
-			       play->thread_ns && play->unmatched
+			       play->thread_ns && play->interrupted_ns && play->unmatched
 		       ? 0
 		       : -ENOMEM;
 }
@@ -251,6 +289,7 @@ static int play_all(
 	if (!times || play_init(play) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	set_class_times(play);
+	spread_interruptions(play);
 	const struct replay_run replay = { .cores = run->cores,
 		.sink = run->sink,
 		.begin = begin,

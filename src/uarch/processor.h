@@ -204,6 +204,7 @@ struct processor {
 	double library_ns; /* that each of those takes to be there */
 	double fault_ns; /* of the first touch of a page of fresh memory, and of giving it back; 0: not counted */
 	double interrupted; /* share of the time that a core at work has something else to do: interrupts, its hypervisor */
+	double interruption_ns; /* how long each time; 0: spread evenly over the work */
 	double sibling_busy; /* share of the time that the other hardware thread of each core has somebody else's work */
 	struct power power;
 };

@@ -33,6 +33,7 @@ static void of_several_rounds_each_figure_is_the_one_of_its_kind(void **state)
 				.paged = { { 64, 50 }, { 32, 20 } } } },
 		{ .hz = 2.9e9,
 			.interrupted = 0.1,
+			.interruption_ns = 50000,
 			.locked_miss_ns = 3,
 			.lock_ns = 12,
 			.lock_overlap = 0.9,
@@ -52,6 +53,7 @@ static void of_several_rounds_each_figure_is_the_one_of_its_kind(void **state)
 				.paged = { { 64, 60 }, { 32, 25 } } } },
 		{ .hz = 2.5e9,
 			.interrupted = 0.3,
+			.interruption_ns = 40000,
 			.lock_ns = 11,
 			.lock_overlap = 1,
 			.transfer_ns = 70,
@@ -67,6 +69,7 @@ static void of_several_rounds_each_figure_is_the_one_of_its_kind(void **state)
 	};
 	struct machine_speed speed = machine_speed_settle(rounds, 3);
 	assert_true(speed.hz == 2.9e9 && speed.interrupted == 0.1);
+	assert_true(speed.interruption_ns == 40000); /* of those that were interrupted */
 	assert_true(speed.locked_miss_ns == 2 && speed.lock_ns == 10 && speed.switch_ns == 1400);
 	assert_true(speed.transfer_least_ns == 50 && speed.transfer_most_ns == 110);
 	assert_true(machine_speed_cores_move(&speed) && !machine_speed_cores_move(&rounds[0]));

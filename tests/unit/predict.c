@@ -3,6 +3,7 @@
 #include "cmocka_all.h"
 
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "preload/profile_page.h"
 #include "trace/csv_read.h"
 #include "uarch/predict.h"
@@ -293,6 +294,46 @@ static void interrupts_make_all_longer(void **state)
 	prediction_release(&p);
 }
 
+/* Two threads of 10 us a round. Once one is late, the others' waking makes them late in turn, in all rounds. */
+static void an_interruption_ends_a_lockstep(void **state)
+{
+	(void)state;
+	enum { ROUNDS = 100, ROUND = 40000 };
+	AUTO_RELEASE(strbuf) struct strbuf text = { 0 };
+	strbuf_add(&text, HEAD "0,a,0,start,,,,,\n0,b,0,start,,,,a,\n");
+	for (int i = 1; i <= ROUNDS; i++)
+		strbuf_addf(&text,
+			"%d,a,%d,wait,barrier,x,,,\n%d,b,%d,pass,barrier,x,,,\n%d,a,%d,pass,"
+			"barrier,x,,,waited\n",
+			i, i * ROUND, i, i * ROUND, i, i * ROUND);
+	strbuf_addf(&text, "%d,a,%d,exit,,,,,\n%d,b,%d,exit,,,,,\n", ROUNDS, ROUNDS * ROUND, ROUNDS,
+		ROUNDS * ROUND);
+	assert_int_equal(strbuf_failed(&text), 0);
+	struct script s;
+	begin(&s, text.text);
+	add_thread(&s, TID);
+	add_thread(&s, TID + 1);
+	for (uint32_t i = 0; i < 2; i++)
+		add_class(&s, i, PROFILE_START, ROUND, false, true);
+	AUTO(rppm) struct rppm *rppm = load(&s);
+	struct processor machine = two_wide();
+	machine.wake_ns = 20000;
+	machine.doze_ns = 1000;
+	machine.interrupted = 0.05;
+	double alone_ns = ROUNDS * ROUND / 4.0, even_ns = alone_ns / 0.95;
+	struct prediction p = predict(rppm, &machine);
+	assert_near((double)p.ns, even_ns, 0.01);
+	prediction_release(&p);
+	machine.interruption_ns = 40000;
+	p = predict(rppm, &machine);
+	assert_true((double)p.ns > 2 * even_ns);
+	for (unsigned i = 0; i < 2; i++) {
+		double lost_ns = p.threads[i].stack[CORE_SYSTEM] * ROUNDS * ROUND / 2;
+		assert_in_range((uint64_t)(lost_ns + 0.5), 40000, 2 * 40000); /* of 0.76 ms each */
+	}
+	prediction_release(&p);
+}
+
 /* Loads that all wait for memory's bandwidth: who has half a core waits as long. */
 static void neighbours_add_to_what_waits_for_memory(void **state)
 {
@@ -431,6 +472,7 @@ int main(void)
 		cmocka_unit_test(neighbours_take_half_of_the_core_in_their_time),
 		cmocka_unit_test(a_process_is_started_with_its_libraries),
 		cmocka_unit_test(interrupts_make_all_longer),
+		cmocka_unit_test(an_interruption_ends_a_lockstep),
 		cmocka_unit_test(neighbours_add_to_what_waits_for_memory),
 		cmocka_unit_test(a_class_without_traces_takes_what_another_threads_takes),
 		cmocka_unit_test(bandwidth_is_shared),
