@@ -116,6 +116,8 @@ void core_memory_init(struct core_memory *memory, const struct processor *proces
 	double walk = cycles(processor, processor->tlb.walk_ns);
 	memory->walk_latency[CORE_WALK] = (int64_t)(walk + 0.5);
 	memory->walk_latency[CORE_SECOND_TLB] = processor->tlb.second_latency;
+	if (processor->waiting_loads <= CORE_MISSES_MAX)
+		memory->waiting_room = processor->waiting_loads;
 	memory->walks = processor->tlb.walks <= CORE_MISSES_MAX ? processor->tlb.walks : 0;
 	const struct cache *first = &processor->levels[0];
 	uint64_t sets = first->ways > 0 ? first->bytes / PROFILE_LINE_BYTES / first->ways : 1;
@@ -215,6 +217,7 @@ int core_memory_start(struct core_memory *memory, const struct core_program *pro
 		memory->stream_fill[i] = 0;
 	}
 	memset(memory->busy_until, 0, sizeof(memory->busy_until));
+	memset(memory->waiting, 0, sizeof(memory->waiting));
 	memset(memory->level_fill, 0, sizeof(memory->level_fill));
 	memset(memory->set_fill, 0, sizeof(memory->set_fill));
 	for (uint32_t i = 0; i < CORE_SHARED_LINES; i++)
@@ -277,11 +280,17 @@ static double later(double a, double b)
 	return a > b ? a : b;
 }
 
+/* Nobody knows that there is a stream before its first access. */
 static int64_t fetch_stream(
 	struct core_memory *memory, const struct core_access *access, uint32_t index, int64_t start)
 {
 	const struct core_service *service = &memory->services[index];
 	double ahead = (double)(start - service->latency);
+	if (access->run_back > 0) {
+		const struct core_access *first = access - access->run_back;
+		ahead = later(
+			ahead, (double)(memory->lines[first->line].touched + service->latency));
+	}
 	double *stream = &memory->stream_fill[access->slot], *level = &memory->level_fill[index];
 	*stream = later(*stream, ahead) + service->stream_gap;
 	*level = later(*level, ahead) + service->level_gap;
@@ -437,11 +446,28 @@ bool core_memory_is_taken(
 	       (double)(turn - start) * passed > (double)(start - shared->fill);
 }
 
-void core_memory_skip(struct core_memory *memory, const struct core_access *access, int64_t start)
+/* A place for a load that would wait for its line; it starts when there is one. NULL: it need not, or there is no limit. */
+static int64_t *place_to_wait(
+	struct core_memory *memory, const struct core_access *access, uint32_t s, int64_t *start)
 {
+	bool waits = s < memory->service_count
+			     ? !is_expected(memory, access)
+			     : memory->lines[access->line].fill > *start + memory->hit_latency;
+	return waits && memory->waiting_room > 0
+		       ? find_place(memory->waiting, memory->waiting_room, start)
+		       : NULL;
+}
+
+int64_t core_memory_skip(
+	struct core_memory *memory, const struct core_access *access, int64_t start)
+{
+	int64_t *place = place_to_wait(memory, access, memory->service_count, &start);
+	if (place)
+		*place = memory->lines[access->line].fill;
 	see_shared(memory, access, start);
 	if (service_of(memory, access) == CORE_FROM_CORE)
 		take_shared(memory, access)->passed = memory->thresholds[access->slot].passed;
+	return start;
 }
 
 static bool has_gone(struct core_memory *memory, const struct core_access *access, int64_t start)
@@ -491,6 +517,7 @@ int64_t core_memory_access(struct core_memory *memory, const struct core_access 
 {
 	struct core_line *line = &memory->lines[access->line];
 	uint32_t s = service_of(memory, access);
+	int64_t *place = for_store ? NULL : place_to_wait(memory, access, s, &start);
 	see_shared(memory, access, start);
 	if (access->is_first)
 		line->touched = start;
@@ -521,5 +548,7 @@ int64_t core_memory_access(struct core_memory *memory, const struct core_access 
 	if (for_store && own_line(memory, line, start) > fill)
 		fill = line->owned;
 	*ret_component = fill > hit ? line->component : CORE_BASE;
+	if (place)
+		*place = fill;
 	return fill > hit ? fill : hit;
 }

@@ -83,6 +83,8 @@ struct core_memory {
 	int64_t hit_latency;
 	uint32_t room[PROCESSOR_LEVELS_MAX]; /* 0: no limit */
 	int64_t busy_until[PROCESSOR_LEVELS_MAX][CORE_MISSES_MAX];
+	int64_t waiting[CORE_MISSES_MAX]; /* loads, until their lines are there */
+	uint32_t waiting_room; /* 0: no limit */
 	double level_fill[CORE_SERVICES];
 	int64_t set_fill[CORE_SETS]; /* when the last line came into a set of the first level */
 	uint8_t set_mask; /* of its sets */
@@ -134,8 +136,12 @@ void core_memory_prefetch(struct core_memory *memory, int64_t at);
 /* When a load at `at` has asked for its line: then, or before. */
 int64_t core_memory_asked(struct core_memory *memory, const struct core_access *access, int64_t at);
 
-/* A load got its data from a store that has not left: if others have the line, the next access has to ask for it. */
-void core_memory_skip(struct core_memory *memory, const struct core_access *access, int64_t start);
+/*
+ * A load gets its data from a store that has not left: if others have the line, the next access has to ask for it. When it starts: it waits for
+ * its line, too, and may first have to wait until another load does not any more.
+ */
+int64_t core_memory_skip(
+	struct core_memory *memory, const struct core_access *access, int64_t start);
 
 /*
  * When an access that starts at `start` has its line, for a store alone: other cores' copies are gone. *ret_component: who it waits for,

@@ -97,6 +97,8 @@ struct core_access {
 	uint32_t
 		near_back; /* of a first touch: accesses back to the one whose line it comes with (core_regions.h); 0: none */
 	int8_t near_lines; /* how far above that one */
+	uint32_t
+		run_back; /* of a stream: accesses back to the one that it began with; 0: before the trace */
 };
 
 /* What is known of where the path behind a misprediction comes back to the right one (core_detours.h). */

@@ -215,16 +215,33 @@ static int64_t stores_left(const struct core *core, const uint16_t *operands, un
 	return left;
 }
 
-/* Of a load whose data a queue of stores has at `at`. No line is asked for. */
-static int64_t forward(
-	struct core *core, const struct core_access *access, int64_t at, int64_t left)
+/* When a load knows its address, which may be long before a store has its data. */
+static int64_t address_ready(const struct core *core, const uint16_t *operands, unsigned count)
 {
-	core_memory_skip(&core->memory, access, at);
-	if (access->is_blocked)
-		return left + core->blocked_latency;
+	int64_t ready = core->dispatch_at + 1;
+	for (unsigned i = 0; i < count; i++)
+		if (core->left[operands[i]] == 0 && core->done[operands[i]] > ready)
+			ready = core->done[operands[i]];
+	return ready;
+}
+
+/* Of a load whose data a queue of stores has at `at`. No line is asked for, but where it waits for that all the same. */
+static int64_t forward(struct core *core, const struct core_uop *uop, const uint16_t *operands,
+	const struct core_access *access, int64_t at, enum core_component *ret_component)
+{
 	bool is_renamed =
 		access->renaming > 0 && access->renaming <= core->processor.renames_memory;
-	return is_renamed ? at : at + core->forward_latency;
+	bool is_alone = is_renamed || access->is_blocked || !core->processor.forward_waits;
+	if (is_alone)
+		at = core_memory_skip(&core->memory, access, at);
+	if (access->is_blocked)
+		return stores_left(core, operands, uop->operand_count) + core->blocked_latency;
+	int64_t data = is_renamed ? at : at + core->forward_latency;
+	if (is_alone)
+		return data;
+	int64_t asks = address_ready(core, operands, uop->operand_count);
+	int64_t line = core_memory_access(&core->memory, access, false, asks, ret_component);
+	return line > data ? line : data;
 }
 
 /* When a load has its data that issues at `at`; its line may have been asked for on a detour, or before. */
@@ -289,11 +306,9 @@ static int64_t execute(struct core *core, const struct core_uop *uop, const uint
 	core->issued_at = at;
 	if (uop->unit == CODE_ALU && !(uop->flags & CORE_PAIRED) && uop->is_prefetch)
 		core_memory_prefetch(&core->memory, at);
-	if (uop->flags & CORE_LOAD && access->is_stored) {
-		int64_t left = stores_left(core, operands, uop->operand_count);
-		if (left > at)
-			return forward(core, access, at, left) + longer;
-	}
+	if (uop->flags & CORE_LOAD && access->is_stored &&
+		stores_left(core, operands, uop->operand_count) > at)
+		return forward(core, uop, operands, access, at, ret_component) + longer;
 	if (uop->flags & CORE_LOAD)
 		return load(core, access, at, ret_component) + longer;
 	int64_t translated = at;

@@ -61,6 +61,13 @@ static bool is_learnt(struct footprint *prints, const struct core_access *access
 	return 5 * *followers(prints, access) >= 2 * (prints[trigger->slot].triggers + 1);
 }
 
+/* A prefetcher's streams come by their own rules; but where the first line of a short one is gone, so are the others. */
+static void join_run(struct core_access *access)
+{
+	access->near_back = access->run_back;
+	access->near_lines = INT8_MAX;
+}
+
 int core_regions_join(struct core_program *program, const struct core_class *class)
 {
 	AUTO_FREE struct footprint *prints = calloc(class->slot_count + 1, sizeof *prints);
@@ -71,8 +78,9 @@ int core_regions_join(struct core_program *program, const struct core_class *cla
 			struct core_access *access = &program->accesses[i];
 			if (access->is_first && pass == 0)
 				count(prints, access);
-			else if (access->near_back > 0 &&
-				 (access->is_stream || !is_learnt(prints, access)))
+			else if (access->is_first && access->is_stream)
+				join_run(access);
+			else if (access->near_back > 0 && !is_learnt(prints, access))
 				access->near_back = 0;
 		}
 	return 0;

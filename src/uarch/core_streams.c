@@ -8,7 +8,8 @@
 enum { STRIDE_MAX = 2048 }; /* bytes: as far as prefetchers of real cores look */
 
 /* How an instruction goes on from line to line, whatever it does within them: prefetchers look at lines. */
-static void follow_lines(struct core_stream *stream, struct core_slot *slot, uint64_t address)
+static void follow_lines(struct core_stream *stream, struct core_slot *slot,
+	const struct core_access *accesses, size_t index, uint64_t address)
 {
 	uint64_t from = stream->address / PROFILE_LINE_BYTES, to = address / PROFILE_LINE_BYTES;
 	if (from == to)
@@ -19,6 +20,8 @@ static void follow_lines(struct core_stream *stream, struct core_slot *slot, uin
 	slot->lines_down += is_down;
 	stream->is_line_on = is_up || is_down;
 	stream->is_line_cut = false;
+	if (!stream->is_line_on && !accesses[index].is_stream)
+		stream->head = index + 1;
 }
 
 /* Whether it goes on with a steady stride; of the first two accesses the third tells. */
@@ -56,9 +59,11 @@ int core_streams_follow(struct core_streams *streams, struct core_access *access
 	}
 	struct core_stream *stream = &streams->list[*found];
 	follow_stride(stream, accesses, index, address);
-	follow_lines(stream, slot, address);
+	follow_lines(stream, slot, accesses, index, address);
 	accesses[index].is_line_on = stream->is_line_on;
 	accesses[index].is_line_cut = stream->is_line_cut;
+	if (stream->head > 0)
+		accesses[index].run_back = (uint32_t)(index + 1 - stream->head);
 	stream->address = address;
 	stream->last = index;
 	stream->count++;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Which accesses of a micro-trace a prefetcher expects: those of an instruction that goes on with a steady stride, or that
- * has come from the line beside. Where it came from before the trace began its other traces tell (core_draw.c).
+ * has come from the line beside. Where it came from before the trace began its other traces tell (core_draw.c). Nobody expects them
+ * before the first of them.
  */
 #ifndef UARCH_CORE_STREAMS_H
 #define UARCH_CORE_STREAMS_H
@@ -14,6 +15,7 @@ struct core_stream {
 	int64_t stride;
 	uint32_t count;
 	size_t first, last; /* accesses */
+	size_t head; /* access with which it left what it did before, plus one; 0: it has not in this trace */
 	bool is_line_on, is_line_cut; /* as in core_access */
 };
 

@@ -79,9 +79,10 @@ void processor_halve(const struct processor *processor, struct processor *ret)
 	*ret = *processor;
 	uint32_t *const parts[] = { &ret->dispatch_width, &ret->rob, &ret->issue_queue,
 		&ret->memory_queue, &ret->vector_queue, &ret->vector_backlog, &ret->port_queue,
-		&ret->load_queue, &ret->store_queue, &ret->registers, &ret->vector_registers,
-		&ret->tlb.entries, &ret->tlb.ways, &ret->tlb.second_entries, &ret->tlb.second_ways,
-		&ret->tlb.walks, &ret->targets.entries, &ret->targets.second_entries };
+		&ret->load_queue, &ret->store_queue, &ret->waiting_loads, &ret->registers,
+		&ret->vector_registers, &ret->tlb.entries, &ret->tlb.ways, &ret->tlb.second_entries,
+		&ret->tlb.second_ways, &ret->tlb.walks, &ret->targets.entries,
+		&ret->targets.second_entries };
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		*parts[i] = half(*parts[i]);
 	for (unsigned i = 0; i < CODE_CLASSES; i++)

@@ -135,6 +135,8 @@ struct processor {
 		port_queue; /* with 2: entries of the queue before each port; 0: no limit of its own */
 	uint32_t in_order; /* 1: nothing issues before what is older has; 0: what is ready does */
 	uint32_t rob, issue_queue, load_queue, store_queue; /* entries */
+	uint32_t
+		waiting_loads; /* under way whose lines are not there yet, also with data of a store's; 0: no limit but load_queue */
 	/* Results in general and in vector registers that have not committed: physical registers less the architected; 0: no limit. */
 	uint32_t registers, vector_registers;
 	uint32_t
@@ -148,6 +150,8 @@ struct processor {
 	uint32_t
 		store_blocked; /* cycles until a load has its data that needs bytes of such a store and
 				  others, too, from when that has left; 0: as the first level */
+	uint32_t
+		forward_waits; /* 1: who gets a store's data waits for the line, too, unless it is renamed */
 	uint32_t
 		renames_memory; /* such a load takes no time if code_renaming() of both is from 1 to this */
 	uint32_t front_end; /* cycles to refill it after a misprediction */

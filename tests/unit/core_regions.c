@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The core model on lines of one object: what comes with its first, and what does not. */
+/* The core model on lines of one object or row: what comes with its first, and what does not. */
 #include "core_script.h"
 
 enum { PAGE = PROFILE_PAGE_BYTES };
@@ -69,12 +69,59 @@ static void lines_of_an_object_are_gone_together(void **state)
 	assert_near(2 * play(&script, &processor, input, half).cpi, (MEMORY + 40) / 2. + 4, 0.02);
 }
 
+/* An instruction loads from two lines beside one another, of rows anywhere; what the second says leads to the next row. */
+static struct script rows_of_two_lines(void)
+{
+	struct script script = {
+		.codes = { { .class = CODE_MOVE,
+				   .flags = CODE_LOAD,
+				   .data_bytes = 8,
+				   .address_reads = BIT(0),
+				   .writes = BIT(1) },
+			{ .class = CODE_ALU, .reads = BIT(1), .writes = BIT(0) } }
+	};
+	for (unsigned i = 0; i < OPS; i++) {
+		script.ops[i].code = i % 3 == 2;
+		if (i % 3 < 2)
+			script.ops[i].address =
+				PAGE * (1 + (uint64_t)i / 3 * 7919 % 65536) + i % 3 * LINE;
+	}
+	return script;
+}
+
+/* Nobody knows of a row before its first line is asked for. */
+static void a_row_comes_with_its_first_line(void **state)
+{
+	(void)state;
+	struct script script = rows_of_two_lines();
+	struct processor processor = eight_wide();
+	const struct core_input input = { 0 };
+	processor.prefetch = PREFETCH_STRIDE;
+	processor.prefetch_distance = MEMORY;
+	assert_near(3 * play(&script, &processor, input, always_memory).cpi, MEMORY + 1, 0.02);
+}
+
+static void lines_of_a_row_are_gone_together(void **state)
+{
+	(void)state;
+	struct script script = rows_of_two_lines();
+	struct processor processor = eight_wide();
+	const struct core_input input = { 0 };
+	const struct core_odds half = { .beyond = { 1, 1, 0.5 } };
+	processor.prefetch = PREFETCH_STRIDE;
+	processor.prefetch_distance = MEMORY;
+	processor.rob = 3; /* a row */
+	assert_near(3 * play(&script, &processor, input, half).cpi, (MEMORY + 40) / 2., 0.05);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_that_follows_comes_with_the_first),
 		cmocka_unit_test(it_has_to_follow_often),
 		cmocka_unit_test(lines_of_an_object_are_gone_together),
+		cmocka_unit_test(a_row_comes_with_its_first_line),
+		cmocka_unit_test(lines_of_a_row_are_gone_together),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,34 @@ static void a_load_waits_for_a_store_of_some_of_its_bytes(void **state)
 	assert_near(play_hits(&script, &processor).cpi, 1 / 4., 0.01);
 }
 
+/* What a load gets is stored to another line in no cache and loaded from there, and so on; `address`: where, that load says, too. */
+static double cycles_of_far_store(bool address, const struct processor *processor)
+{
+	struct script script = load_and_store(8);
+	const struct core_odds odds = { .beyond = { 1, 1, 1 } };
+	const struct core_input input = { 0 };
+	for (unsigned i = 0; i < OPS; i++) {
+		script.ops[i].code = i % 2 == 0; /* the store first */
+		script.ops[i].address = 4096 * (1 + (uint64_t)i / 2 * 7919 % 65536);
+	}
+	for (unsigned i = 0; i < 2; i++)
+		script.codes[i].address_reads = address ? BIT(0) : 0;
+	return 2 * play(&script, processor, input, odds).cpi;
+}
+
+static void who_gets_a_stores_data_may_wait_for_the_line(void **state)
+{
+	(void)state;
+	struct processor processor = eight_wide();
+	processor.store_forward = 6;
+	assert_near(cycles_of_far_store(true, &processor), 6, 0.02);
+	assert_near(cycles_of_far_store(false, &processor), 6, 0.02);
+	processor.forward_waits = 1;
+	assert_near(cycles_of_far_store(true, &processor), MEMORY, 0.02);
+	/* It is asked for when the address is known. */
+	assert_near(cycles_of_far_store(false, &processor), 6, 0.1);
+}
+
 /* A word is stored, loaded and added to; in a core that renames memory the addition alone takes time. */
 static void renamed_memory_takes_no_time(void **state)
 {
@@ -211,6 +239,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_load_gets_what_a_store_before_it_wrote),
 		cmocka_unit_test(a_load_waits_for_a_store_of_some_of_its_bytes),
+		cmocka_unit_test(who_gets_a_stores_data_may_wait_for_the_line),
 		cmocka_unit_test(renamed_memory_takes_no_time),
 		cmocka_unit_test(renamed_memory_is_added_to),
 		cmocka_unit_test(a_load_waits_for_the_store_that_it_always_had_its_data_from),

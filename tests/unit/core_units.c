@@ -48,6 +48,24 @@ static void results_wait_for_registers(void **state)
 	assert_near(play(&script, &processor, input, always_memory).cpi, MEMORY / 256., 0.05);
 }
 
+/* Eight loads of each line, which is in no cache. */
+static void loads_of_lines_under_way_have_a_place(void **state)
+{
+	(void)state;
+	struct script script = independent_loads();
+	struct processor processor = eight_wide();
+	const struct core_input input = { 0 };
+	const struct core_odds odds = { .beyond = { 1 / 8., 1 / 8., 1 / 8. } };
+	repeat(&script, 1);
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = 4096 * (1 + (uint64_t)i / 8 * 7919 % 65536) + i % 8 * 8;
+	assert_near(play(&script, &processor, input, odds).cpi, MEMORY / 256., 0.05);
+	processor.waiting_loads = 32;
+	assert_near(play(&script, &processor, input, odds).cpi, MEMORY / 32., 0.05);
+	/* Hits need none. */
+	assert_near(play_hits(&script, &processor).cpi, 1 / 8., 0.01);
+}
+
 /* What renaming does takes none. */
 static void moves_take_no_register(void **state)
 {
@@ -224,6 +242,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_move_at_renaming_costs_nothing_but_its_place),
 		cmocka_unit_test(results_wait_for_registers),
+		cmocka_unit_test(loads_of_lines_under_way_have_a_place),
 		cmocka_unit_test(moves_take_no_register),
 		cmocka_unit_test(an_operation_of_two_slots_takes_two_places),
 		cmocka_unit_test(addresses_with_multiplied_indices_take_longer),
