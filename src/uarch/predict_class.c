@@ -371,9 +371,13 @@ int predict_classes(struct rppm *rppm, const struct processor *processor,
 	int code = core_new(processor, &core);
 	if (code < 0)
 		return err_set(err, code, "this processor has no core that could be played");
-	memset(rppm->answer.access_ns, 0, prediction->class_count * sizeof *rppm->answer.access_ns);
+	/*
+	 * Lines that do not live for ever are gone the sooner, in accesses, the slower the class is, which is slower then. Where both is so, that it is
+	 * slow and its lines gone, and that it is fast and they are there, it stays as it began: with no lines.
+	 */
+	for (size_t i = 0; i < prediction->class_count; i++)
+		rppm->answer.access_ns[i] = has_lifetimes(processor) ? processor->memory_ns : 0;
 	code = play_classes(rppm, core, processor, curves, prediction);
-	/* Lines that do not live for ever are gone the sooner, in accesses, the slower the class is, which is slower then. */
 	for (unsigned round = 0; code == 0 && round < PACE_ROUNDS && has_lifetimes(processor) &&
 				 see_pace(rppm, processor, prediction);
 		round++)

@@ -424,6 +424,31 @@ static void let_half_hit(struct script *s)
 	s->profile.reuse_count = count;
 }
 
+/* Of lines that others take away after so long: the share that is gone when it is touched again, 8,000 accesses later. */
+static double gone_after(double lifetime_ns)
+{
+	struct script s;
+	make_fork_join(&s, true, true);
+	for (size_t i = 0; i < s.profile.reuse_count; i++)
+		s.reuse[i].bin = (uint16_t)reuse_bin(8000);
+	AUTO(rppm) struct rppm *rppm = load(&s);
+	struct processor machine = two_wide();
+	machine.levels[1].lifetime_ns = lifetime_ns;
+	struct prediction p = predict(rppm, &machine);
+	double gone = p.classes[2].beyond[1];
+	prediction_release(&p);
+	return gone;
+}
+
+/* In 30 us they would be there if they were, since who has them is four times as fast; but they never were. */
+static void what_is_slow_as_its_lines_are_gone_stays_slow(void **state)
+{
+	(void)state;
+	assert_true(gone_after(10000) > 0.9);
+	assert_true(gone_after(30000) > 0.9);
+	assert_true(gone_after(100000) < 0.1);
+}
+
 static void the_same_seed_gives_the_same(void **state)
 {
 	(void)state;
@@ -477,6 +502,7 @@ int main(void)
 		cmocka_unit_test(a_class_without_traces_takes_what_another_threads_takes),
 		cmocka_unit_test(bandwidth_is_shared),
 		cmocka_unit_test(work_of_no_class_is_told),
+		cmocka_unit_test(what_is_slow_as_its_lines_are_gone_stays_slow),
 		cmocka_unit_test(the_same_seed_gives_the_same),
 		cmocka_unit_test(what_cannot_be_predicted_is_refused),
 	};
