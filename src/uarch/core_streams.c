@@ -20,7 +20,8 @@ static void follow_lines(struct core_stream *stream, struct core_slot *slot,
 	slot->lines_down += is_down;
 	stream->is_line_on = is_up || is_down;
 	stream->is_line_cut = false;
-	if (!stream->is_line_on && !accesses[index].is_stream)
+	/* Of the second access nobody knows: a stride's first two look like any two. */
+	if (stream->count > 1 && !stream->is_line_on && !accesses[index].is_stream)
 		stream->head = index + 1;
 }
 
