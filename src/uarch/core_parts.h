@@ -95,8 +95,8 @@ struct core_access {
 	uint32_t page; /* in the trace */
 	float page_draw;
 	uint32_t
-		near_back; /* of a first touch: accesses back to the one whose line it comes with (core_regions.h); 0: none */
-	int8_t near_lines; /* how far above that one */
+		near_back; /* of a first touch: accesses back to the one whose line it comes, or is gone, with (core_regions.h); 0: none */
+	int8_t near_lines; /* how far above that one; INT8_MAX: it does not come with it */
 	uint32_t
 		run_back; /* of a stream: accesses back to the one that it began with; 0: before the trace */
 };

@@ -29,8 +29,8 @@ void core_regions_follow(
 void core_regions_forget(struct core_regions *regions);
 
 /*
- * With all traces of a class, and its streams: `near_back` stays where the trigger's instruction is mostly followed so, and no stream goes on.
- * 0 or -ENOMEM.
+ * With all traces of a class, and its streams: `near_back` stays where the trigger's instruction is mostly followed so. Of a stream it becomes
+ * `run_back`: those lines are gone with the first one, but do not come with it. 0 or -ENOMEM.
  */
 int core_regions_join(struct core_program *program, const struct core_class *class);
 
