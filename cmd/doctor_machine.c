@@ -305,6 +305,9 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	take_same_set(told, speed->sets.first_ns, 0, "l1.same_set", p);
 	take_same_set(told, speed->sets.second_ns, 1, "l2.same_set", p);
 	take(told, memory->levels.memory_ns, "memory.latency", 1, &p->memory_ns);
+	p->memory_spread = floor(memory->spread * 100 + 0.5) / 100;
+	if (p->memory_spread > 0)
+		tell(&told->measured, "memory.spread");
 	/* Few cores reach less than all of the processor's, however undisturbed. */
 	if (memory->bytes_per_s > 0)
 		p->memory_bytes_per_s = rounded_rate(memory->bytes_per_s);

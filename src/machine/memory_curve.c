@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "machine/memory_curve.h"
 
+#include "base/order.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
@@ -133,6 +135,19 @@ double memory_curve_lifetime(
 		before = share;
 	}
 	return 0;
+}
+
+double memory_curve_spread(double *ns, size_t count, double memory_ns)
+{
+	double sum = 0;
+	size_t kept = 0;
+	if (count == 0 || !(memory_ns > 0))
+		return 0;
+	order_doubles(ns, count);
+	while (kept < count && ns[kept] <= 5 * ns[count / 2])
+		sum += ns[kept++];
+	double rest = (sum / (double)kept - ns[kept / 10]) / (1 - log(10 / 9.));
+	return fmin(fmax(rest / memory_ns, 0), 1);
 }
 
 uint64_t memory_curve_alone(uint64_t bytes, uint64_t claimed, double age_ns, double lifetime_ns)

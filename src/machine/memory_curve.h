@@ -48,6 +48,13 @@ double memory_curve_lifetime(
 	const double *waits_ns, const double *ns, size_t count, double memory_ns);
 
 /*
+ * Of single loads from memory, each with what a look at the clock takes, which are put in order: the share of memory_ns that is another
+ * time each time. A part is taken to be the same for all and the rest to be distributed exponentially: then a tenth of them takes less
+ * than the mean by 1 - ln(10 / 9) of that rest's mean. Interrupts, more than five times the middle, count for nothing. 0 .. 1.
+ */
+double memory_curve_spread(double *ns, size_t count, double memory_ns);
+
+/*
  * The size of a cache of which `bytes` were found when it was full of lines so old, in the time of which others, who replace
  * it within `lifetime_ns`, had taken their part: C with C (1 - age / lifetime) = bytes; at most `claimed`.
  */

@@ -80,6 +80,29 @@ static double memory_ns(const struct room *room, uint64_t *state)
 	return (speed_now_ns() - began_ns) / ROOM_STEPS;
 }
 
+/* The same lines, each by itself. */
+static double memory_spread(const struct room *room, double mean_ns, uint64_t *state)
+{
+	static double ns[ROOM_STEPS];
+	uint64_t at = *state;
+	size_t lines[ROOM_STEPS];
+	for (uint32_t i = 0; i < ROOM_STEPS; i++) {
+		lines[i] = (size_t)i * FAR_BYTES + room_next(&at, FAR_BYTES / ROOM_LINE);
+		if (!room_flush(room->at + lines[i]))
+			return 0;
+	}
+	enum { STRIDE = 1009 }; /* a prime number: far from one another */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < ROOM_STEPS; i++) {
+		const char *line = room->at + lines[(size_t)i * STRIDE % ROOM_STEPS];
+		double began_ns = speed_now_ns();
+		(void)*(const volatile uint64_t *)(const void *)line;
+		ns[i] = speed_now_ns() - began_ns;
+	}
+	*state = at;
+	return memory_curve_spread(ns, ROOM_STEPS, mean_ns);
+}
+
 /* A ring of all lines in random order: nothing but the loads. */
 static double chase_ns(const struct room *room, size_t bytes)
 {
@@ -293,6 +316,7 @@ static int measure_levels(const struct machine *machine, const struct room *room
 	if (last > 1)
 		ret->levels.ns[1] = near_ns[1];
 	ret->lifetime_ns = measure_lifetime(room, &ret->levels, last, bring_twice, state);
+	ret->spread = memory_spread(room, ret->levels.memory_ns, state);
 	/* The curve's lines had been read often. */
 	double settled_ns = measure_lifetime(room, &ret->levels, last, settle, state);
 	if (settled_ns > 0)

@@ -17,6 +17,7 @@ struct memory_speed {
 	/* memory_curve.h's; of the first two levels the latency is that of a chain of pointers. */
 	struct memory_levels levels;
 	double lifetime_ns; /* memory_curve_lifetime() of the last level */
+	double spread; /* of memory's latency, what is another time each time (memory_curve_spread()) */
 	double level_bytes_per_s; /* that one core streams from the last level */
 	double core_bytes_per_s; /* that one core streams from memory */
 	double bytes_per_s; /* that all usable cores together do, on huge pages */

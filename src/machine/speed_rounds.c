@@ -33,6 +33,7 @@ static const struct {
 	{ AT(memory.levels.ns[2]), BESIDE_OTHERS },
 	{ AT(memory.levels.memory_ns), BESIDE_OTHERS },
 	{ AT(memory.levels.error), BESIDE_OTHERS },
+	{ AT(memory.spread), BESIDE_OTHERS },
 	{ AT(memory.lifetime_ns), OR_ENDLESS },
 	{ AT(memory.level_bytes_per_s), BESIDE_OTHERS },
 	{ AT(memory.core_bytes_per_s), BESIDE_OTHERS },

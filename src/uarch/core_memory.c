@@ -225,6 +225,7 @@ int core_memory_start(struct core_memory *memory, const struct core_program *pro
 	memset(memory->walkers, 0, sizeof(memory->walkers));
 	memory->lines_fetched = memory->fetch_cycles = memory->busy_cycles = 0;
 	memory->memory_until = 0;
+	rng_init(&memory->spread, 1);
 	memory->prefetched = memory->prefetches_used = 0;
 	return 0;
 }
@@ -253,6 +254,19 @@ static int64_t *find_place(int64_t *places, uint32_t count, int64_t *start)
 	return best;
 }
 
+/*
+ * Memory does not take as long each time: what waits for one line after the other takes the mean, who needs all of many that are under
+ * way at once the longest of them.
+ */
+static int64_t latency_of(struct core_memory *memory, const struct core_service *service)
+{
+	double spread = memory->processor->memory_spread;
+	if (service->component != CORE_MEMORY || spread == 0)
+		return service->latency;
+	double drawn = 1 - spread - spread * log1p(-rng_uniform(&memory->spread));
+	return (int64_t)((double)service->latency * drawn + 0.5);
+}
+
 static int64_t fetch(struct core_memory *memory, const struct core_service *service, int64_t start)
 {
 	int64_t *places[PROCESSOR_LEVELS_MAX] = { NULL };
@@ -260,7 +274,8 @@ static int64_t fetch(struct core_memory *memory, const struct core_service *serv
 		if (memory->room[level])
 			places[level] =
 				find_place(memory->busy_until[level], memory->room[level], &start);
-	int64_t fill = start + service->latency;
+	int64_t fill = start + latency_of(memory, service);
+	memory->drawn = fill - start;
 	for (uint32_t level = 0; level < service->missed; level++)
 		if (places[level])
 			*places[level] = fill;
@@ -271,7 +286,7 @@ static int64_t fetch(struct core_memory *memory, const struct core_service *serv
 		memory->busy_cycles += (double)(fill - from);
 		memory->memory_until = fill;
 	}
-	memory->fetch_cycles += (double)service->latency;
+	memory->fetch_cycles += (double)memory->drawn;
 	return fill;
 }
 
@@ -532,9 +547,10 @@ int64_t core_memory_access(struct core_memory *memory, const struct core_access 
 			fetch_shared(memory, access, service, start, turn > 0 ? turn : start, line);
 		else
 			line->fill = fetch(memory, service, asked_near(memory, access, start));
+		bool is_drawn = turn == 0 && s == CORE_FROM_MEMORY && !is_expected(memory, access);
 		if (service->set_gap > 0)
 			line->fill = fill_set(memory, access, service, line->fill);
-		line->latency = service->latency;
+		line->latency = is_drawn ? memory->drawn : service->latency;
 		line->component = service->component;
 		line->is_copy = s == CORE_FROM_CORE && !for_store && !is_fought_for(memory, access);
 		memory->lines_fetched += s == CORE_FROM_MEMORY;

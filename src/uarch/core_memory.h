@@ -13,6 +13,7 @@
 #ifndef UARCH_CORE_MEMORY_H
 #define UARCH_CORE_MEMORY_H
 
+#include "base/rng.h"
 #include "uarch/core_parts.h"
 
 #include <stdbool.h>
@@ -104,6 +105,8 @@ struct core_memory {
 	double lines_fetched, fetch_cycles,
 		busy_cycles; /* from memory; the last two without prefetches */
 	int64_t memory_until;
+	struct rng spread; /* of the latencies of lines from memory */
+	int64_t drawn; /* the last one */
 	int64_t prefetches[CORE_PREFETCHES]; /* when each asked; of the last ones, a ring */
 	uint64_t prefetched, prefetches_used; /* used: found by loads, or forgotten */
 };

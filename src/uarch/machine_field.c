@@ -144,6 +144,7 @@ static const struct machine_field fields[] = {
 	{ "targets", "next_line", MACHINE_COUNT, AT(targets.next_line), MACHINE_U32, 0, 1000,
 		false },
 	{ "memory", "latency", MACHINE_NS, AT(memory_ns), MACHINE_DOUBLE, 0.1, 1e6, true },
+	{ "memory", "spread", MACHINE_SHARE, AT(memory_spread), MACHINE_DOUBLE, 0, 1, false },
 	{ "memory", "bandwidth", MACHINE_BYTES_PER_S, AT(memory_bytes_per_s), MACHINE_DOUBLE, 1e3,
 		1e15, false },
 	{ "memory", "core_bandwidth", MACHINE_BYTES_PER_S, AT(core_bytes_per_s), MACHINE_DOUBLE,

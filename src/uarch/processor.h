@@ -183,6 +183,7 @@ struct processor {
 	uint32_t level_count;
 	struct tlb tlb;
 	double memory_ns; /* from issue of a load to its use, beyond all caches, without load */
+	double memory_spread; /* of memory_ns, what is another time each time, exponentially distributed, in the mean: 0 .. 1 */
 	double memory_bytes_per_s; /* all cores; 0: not limited */
 	double core_bytes_per_s; /* that one core streams from memory; 0: as its latency allows */
 	double transfer_ns; /* of a line that another core has written and not given back */

@@ -66,6 +66,25 @@ static void loads_of_lines_under_way_have_a_place(void **state)
 	assert_near(play_hits(&script, &processor).cpi, 1 / 8., 0.01);
 }
 
+/* A half of the latency is another one each time: a chain of loads takes the mean, 32 loads in order the longest of so many, H(32) = 4.06. */
+static void memory_takes_another_time_each_time(void **state)
+{
+	(void)state;
+	struct script script = independent_loads();
+	struct processor processor = eight_wide();
+	const struct core_input input = { 0 };
+	repeat(&script, 1);
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = 4096 * (1 + (uint64_t)i * 7919 % 65536);
+	processor.rob = 32;
+	assert_near(play(&script, &processor, input, always_memory).cpi, MEMORY / 32., 0.05);
+	processor.memory_spread = 0.5;
+	double longest = play(&script, &processor, input, always_memory).cpi / (MEMORY / 32.);
+	assert_true(longest > 1.5 && longest < 0.5 + 0.5 * 4.06);
+	script.codes[0].address_reads = script.codes[0].writes = BIT(0);
+	assert_near(play(&script, &processor, input, always_memory).cpi, MEMORY, 0.05);
+}
+
 /* What renaming does takes none. */
 static void moves_take_no_register(void **state)
 {
@@ -243,6 +262,7 @@ int main(void)
 		cmocka_unit_test(a_move_at_renaming_costs_nothing_but_its_place),
 		cmocka_unit_test(results_wait_for_registers),
 		cmocka_unit_test(loads_of_lines_under_way_have_a_place),
+		cmocka_unit_test(memory_takes_another_time_each_time),
 		cmocka_unit_test(moves_take_no_register),
 		cmocka_unit_test(an_operation_of_two_slots_takes_two_places),
 		cmocka_unit_test(addresses_with_multiplied_indices_take_longer),

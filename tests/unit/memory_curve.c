@@ -6,6 +6,7 @@
 #include "machine/memory_curve.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 
 enum { POINTS = 33, KIB = 1024, MIB = 1024 * 1024 };
@@ -133,6 +134,22 @@ static void what_others_bring_meanwhile_is_not_missing(void **state)
 	assert_int_equal(memory_curve_alone(32 * mib, 32 * mib, 1e3, 1e9), 32 * mib);
 }
 
+/* Quantiles of 100 ns for all and 25 more in the mean, exponentially distributed; 30 of looks at the clock; an interrupt. */
+static void what_is_another_time_each_time(void **state)
+{
+	(void)state;
+	double ns[1000], same[100];
+	for (unsigned i = 0; i < ARRAY_SIZE(ns); i++)
+		ns[(i * 7) % 1000] = 30 + 100 - 25 * log1p(-(i + 0.5) / 1000);
+	ns[500] = 40000;
+	double spread = memory_curve_spread(ns, ARRAY_SIZE(ns), 125);
+	assert_true(spread > 0.195 && spread < 0.205);
+	for (unsigned i = 0; i < ARRAY_SIZE(same); i++)
+		same[i] = 150;
+	assert_true(memory_curve_spread(same, ARRAY_SIZE(same), 125) == 0);
+	assert_true(memory_curve_spread(same, 0, 125) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -141,6 +158,7 @@ int main(void)
 		cmocka_unit_test(no_curve_is_no_fit),
 		cmocka_unit_test(half_of_the_lines_say_how_long_they_stay),
 		cmocka_unit_test(what_others_bring_meanwhile_is_not_missing),
+		cmocka_unit_test(what_is_another_time_each_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
