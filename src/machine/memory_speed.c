@@ -58,10 +58,10 @@ static void shuffle(uint32_t *order, size_t count, uint64_t seed)
 }
 
 /*
- * Of lines that no cache has, however large: taken out of all of them first, one in each kilobyte, so that who fetches neighbours
- * brings none of the others, and in so few pages that any TLB has them. 0: cannot be said.
+ * ROOM_STEPS lines in random order that no cache has, however large: taken out of all of them, one in each kilobyte, so that who fetches
+ * neighbours brings none of the others, and in so few pages that any TLB has them. NULL: they cannot be; overwritten by the next call.
  */
-static double memory_ns(const struct room *room, uint64_t *state)
+static const uint32_t *far_lines(const struct room *room, uint64_t *state)
 {
 	static uint32_t order[ROOM_STEPS];
 	uint64_t at = *state;
@@ -70,36 +70,38 @@ static double memory_ns(const struct room *room, uint64_t *state)
 		size_t line = room_next(&at, FAR_BYTES / ROOM_LINE) / ROOM_LINE;
 		order[i] = order[i] * (FAR_BYTES / ROOM_LINE) + (uint32_t)line;
 		if (!room_flush(room->at + (size_t)order[i] * ROOM_LINE))
-			return 0;
+			return NULL;
 	}
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return order;
+}
+
+/* Of one of these after the other. 0: cannot be said. */
+static double memory_ns(const struct room *room, uint64_t *state)
+{
+	const uint32_t *order = far_lines(room, state);
+	if (!order)
+		return 0;
+	uint64_t at = 0;
 	double began_ns = speed_now_ns();
-	at = 0;
 	for (uint32_t i = 0; i < ROOM_STEPS; i++)
 		at = *(volatile uint64_t *)(void *)(room->at + (size_t)order[i] * ROOM_LINE + at);
 	return (speed_now_ns() - began_ns) / ROOM_STEPS;
 }
 
-/* The same lines, each by itself. */
+/* Of each by itself. */
 static double memory_spread(const struct room *room, double mean_ns, uint64_t *state)
 {
 	static double ns[ROOM_STEPS];
-	uint64_t at = *state;
-	size_t lines[ROOM_STEPS];
+	const uint32_t *order = far_lines(room, state);
+	if (!order)
+		return 0;
 	for (uint32_t i = 0; i < ROOM_STEPS; i++) {
-		lines[i] = (size_t)i * FAR_BYTES + room_next(&at, FAR_BYTES / ROOM_LINE);
-		if (!room_flush(room->at + lines[i]))
-			return 0;
-	}
-	enum { STRIDE = 1009 }; /* a prime number: far from one another */
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	for (uint32_t i = 0; i < ROOM_STEPS; i++) {
-		const char *line = room->at + lines[(size_t)i * STRIDE % ROOM_STEPS];
+		const char *line = room->at + (size_t)order[i] * ROOM_LINE;
 		double began_ns = speed_now_ns();
-		(void)*(const volatile uint64_t *)(const void *)line;
+		(void)*(const volatile char *)line;
 		ns[i] = speed_now_ns() - began_ns;
 	}
-	*state = at;
 	return memory_curve_spread(ns, ROOM_STEPS, mean_ns);
 }
 

@@ -541,16 +541,17 @@ int64_t core_memory_access(struct core_memory *memory, const struct core_access 
 		s = CORE_FROM_CORE;
 	if (s < memory->service_count) {
 		const struct core_service *service = &memory->services[s];
-		if (turn == 0 && is_expected(memory, access))
+		line->latency = service->latency;
+		if (turn == 0 && is_expected(memory, access)) {
 			line->fill = fetch_stream(memory, access, s, start);
-		else if (s == CORE_FROM_CORE)
+		} else if (s == CORE_FROM_CORE) {
 			fetch_shared(memory, access, service, start, turn > 0 ? turn : start, line);
-		else
+		} else {
 			line->fill = fetch(memory, service, asked_near(memory, access, start));
-		bool is_drawn = turn == 0 && s == CORE_FROM_MEMORY && !is_expected(memory, access);
+			line->latency = memory->drawn;
+		}
 		if (service->set_gap > 0)
 			line->fill = fill_set(memory, access, service, line->fill);
-		line->latency = is_drawn ? memory->drawn : service->latency;
 		line->component = service->component;
 		line->is_copy = s == CORE_FROM_CORE && !for_store && !is_fought_for(memory, access);
 		memory->lines_fetched += s == CORE_FROM_MEMORY;

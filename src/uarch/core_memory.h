@@ -106,7 +106,7 @@ struct core_memory {
 		busy_cycles; /* from memory; the last two without prefetches */
 	int64_t memory_until;
 	struct rng spread; /* of the latencies of lines from memory */
-	int64_t drawn; /* the last one */
+	int64_t drawn; /* latency of the last line that was fetched */
 	int64_t prefetches[CORE_PREFETCHES]; /* when each asked; of the last ones, a ring */
 	uint64_t prefetched, prefetches_used; /* used: found by loads, or forgotten */
 };

@@ -231,17 +231,16 @@ static int64_t forward(struct core *core, const struct core_uop *uop, const uint
 {
 	bool is_renamed =
 		access->renaming > 0 && access->renaming <= core->processor.renames_memory;
-	bool is_alone = is_renamed || access->is_blocked || !core->processor.forward_waits;
-	if (is_alone)
-		at = core_memory_skip(&core->memory, access, at);
+	if (core->processor.forward_waits && !is_renamed && !access->is_blocked) {
+		int64_t asks = address_ready(core, operands, uop->operand_count);
+		int64_t line =
+			core_memory_access(&core->memory, access, false, asks, ret_component);
+		return line > at + core->forward_latency ? line : at + core->forward_latency;
+	}
+	at = core_memory_skip(&core->memory, access, at);
 	if (access->is_blocked)
 		return stores_left(core, operands, uop->operand_count) + core->blocked_latency;
-	int64_t data = is_renamed ? at : at + core->forward_latency;
-	if (is_alone)
-		return data;
-	int64_t asks = address_ready(core, operands, uop->operand_count);
-	int64_t line = core_memory_access(&core->memory, access, false, asks, ret_component);
-	return line > data ? line : data;
+	return is_renamed ? at : at + core->forward_latency;
 }
 
 /* When a load has its data that issues at `at`; its line may have been asked for on a detour, or before. */

@@ -375,8 +375,9 @@ int predict_classes(struct rppm *rppm, const struct processor *processor,
 	 * Lines that do not live for ever are gone the sooner, in accesses, the slower the class is, which is slower then. Where both is so, that it is
 	 * slow and its lines gone, and that it is fast and they are there, it stays as it began: with no lines.
 	 */
+	double slowest_ns = has_lifetimes(processor) ? processor->memory_ns : 0;
 	for (size_t i = 0; i < prediction->class_count; i++)
-		rppm->answer.access_ns[i] = has_lifetimes(processor) ? processor->memory_ns : 0;
+		rppm->answer.access_ns[i] = slowest_ns;
 	code = play_classes(rppm, core, processor, curves, prediction);
 	for (unsigned round = 0; code == 0 && round < PACE_ROUNDS && has_lifetimes(processor) &&
 				 see_pace(rppm, processor, prediction);

@@ -33,6 +33,7 @@ struct play {
 	struct doing *doing; /* by thread */
 	double *thread_ns; /* active, without what operations cost */
 	double *interrupted_ns; /* of that: what its core had to do beside */
+	double beside; /* that, for each ns of its own work */
 	double *unmatched; /* instructions of no class, by thread */
 	struct sim *sim;
 	uint64_t seen_ns;
@@ -106,29 +107,27 @@ static void see_overlap(struct play *play, uint64_t now_ns)
  * What the thread's core has to do beside this work, all at once: who is late by that at a barrier finds the others asleep, which
  * no share that makes all threads as much slower tells.
  */
-static double interruptions(const struct processor *processor, struct doing *doing, double ns)
+static double interruptions(const struct play *play, struct doing *doing, double ns)
 {
-	double for_each_ns = processor->interrupted / (1 - processor->interrupted);
-	if (for_each_ns == 0 || processor->interruption_ns == 0)
-		return ns * for_each_ns;
-	double between_ns = processor->interruption_ns / for_each_ns;
+	double each_ns = play->processor->interruption_ns;
+	if (play->beside == 0 || each_ns == 0)
+		return ns * play->beside;
+	double between_ns = each_ns / play->beside;
 	doing->uninterrupted_ns += ns;
 	double count = floor(doing->uninterrupted_ns / between_ns);
 	doing->uninterrupted_ns -= count * between_ns;
-	return count * processor->interruption_ns;
+	return count * each_ns;
 }
 
 /* Cores are interrupted at their own times: far from one another, however many they are (multiples of the golden section). */
-static void spread_interruptions(const struct play *play)
+static void set_interruptions(struct play *play)
 {
 	static const double GOLDEN = 0.6180339887498949;
 	const struct processor *processor = play->processor;
-	if (processor->interrupted == 0)
-		return;
-	double between_ns =
-		processor->interruption_ns * (1 - processor->interrupted) / processor->interrupted;
-	for (size_t i = 0; i < play->prediction->thread_count; i++)
-		play->doing[i].uninterrupted_ns = between_ns * fmod((double)(i + 1) * GOLDEN, 1);
+	play->beside = processor->interrupted / (1 - processor->interrupted);
+	for (size_t i = 0; play->beside > 0 && i < play->prediction->thread_count; i++)
+		play->doing[i].uninterrupted_ns = processor->interruption_ns / play->beside *
+						  fmod((double)(i + 1) * GOLDEN, 1);
 }
 
 static uint64_t duration(void *context, uint32_t thread, uint16_t stretch, uint64_t *work)
@@ -143,7 +142,7 @@ static uint64_t duration(void *context, uint32_t thread, uint16_t stretch, uint6
 	else
 		play->unmatched[thread] += (double)*work;
 	*work = 0;
-	double beside_ns = interruptions(play->processor, doing, ns);
+	double beside_ns = interruptions(play, doing, ns);
 	play->interrupted_ns[thread] += beside_ns;
 	ns += beside_ns;
 	play->total_ns += ns;
@@ -289,7 +288,7 @@ static int play_all(
 	if (!times || play_init(play) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	set_class_times(play);
-	spread_interruptions(play);
+	set_interruptions(play);
 	const struct replay_run replay = { .cores = run->cores,
 		.sink = run->sink,
 		.begin = begin,
