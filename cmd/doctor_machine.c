@@ -338,6 +338,7 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	p->sibling_busy = floor(speed->sibling_busy * 100 + 0.5) / 100;
 	if (p->sibling_busy > 0)
 		tell(&told->measured, "threads.sibling_busy");
+	take_own(told, speed->sibling_spell_ns, "threads.sibling_spell", &p->sibling_spell_ns);
 	p->power = (struct power){ 0 };
 	/* Behind a hypervisor caches that are not ours may seem slower than memory. */
 	double last = cache_latency_cycles(&p->levels[p->level_count - 1], p);

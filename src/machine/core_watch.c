@@ -2,6 +2,7 @@
 #include "machine/core_watch.h"
 
 #include "machine/core_width.h"
+#include "machine/succession.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { BINS = 1024 };
+enum { BINS = 1024, PAUSE_NS = 10000000 };
 static const double WIDTH_MOST = 16, HZ_MOST = 1e10;
 
 /* Cores differ: each is compared with itself. */
@@ -19,6 +20,8 @@ struct watched {
 	struct core_watch *watch;
 	pthread_t thread;
 	atomic_uint_fast64_t widths[BINS], clocks[BINS]; /* looks, by what they saw */
+	pthread_mutex_t lock; /* of what follows */
+	struct succession succession; /* of additions a ns */
 };
 
 struct core_watch {
@@ -41,10 +44,17 @@ static void count(atomic_uint_fast64_t *bins, double value, double most)
 		atomic_fetch_add(&bins[bin < BINS ? (unsigned)bin : BINS - 1], 1);
 }
 
+static void follow(struct watched *core, double rate)
+{
+	(void)pthread_mutex_lock(&core->lock);
+	succession_add(&core->succession, rate);
+	(void)pthread_mutex_unlock(&core->lock);
+}
+
 static void *watch_one(void *context)
 {
 	struct watched *core = context;
-	const struct timespec pause = { .tv_nsec = 10000000 };
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	sigset_t all;
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_BLOCK, &all, NULL); /* they are for who watches */
@@ -53,6 +63,7 @@ static void *watch_one(void *context)
 		struct core_look look = core_look();
 		count(core->widths, look.width, WIDTH_MOST);
 		count(core->clocks, look.hz, HZ_MOST);
+		follow(core, look.width * look.hz / 1e9);
 		(void)nanosleep(&pause, NULL); /* no signal cuts it short */
 	}
 	return NULL;
@@ -68,6 +79,7 @@ static void start(struct core_watch *watch, int processor)
 	if (!core || pthread_attr_init(&attr) != 0)
 		return;
 	core->watch = watch;
+	(void)pthread_mutex_init(&core->lock, NULL); /* cannot fail on Linux */
 	if (pthread_attr_setaffinity_np(&attr, sizeof one, &one) == 0 &&
 		pthread_create(&core->thread, &attr, watch_one, core) == 0)
 		watch->cores[watch->count++] = TAKE(core);
@@ -134,9 +146,18 @@ static double taken(const struct sum *widths, const struct sum *clocks)
 	return part < 0 ? 0 : part > 1 ? 1 : part;
 }
 
+static double resemblance(struct watched *core)
+{
+	(void)pthread_mutex_lock(&core->lock);
+	double alike = succession_resemblance(&core->succession);
+	(void)pthread_mutex_unlock(&core->lock);
+	return alike;
+}
+
 struct core_sharing core_watch_seen(const struct core_watch *watch)
 {
 	struct core_sharing seen = { 0 };
+	double resembling = 0;
 	for (unsigned i = 0; watch && i < watch->count; i++) {
 		struct sum widths = sum_up(watch->cores[i]->widths);
 		struct sum clocks = sum_up(watch->cores[i]->clocks);
@@ -148,6 +169,7 @@ struct core_sharing core_watch_seen(const struct core_watch *watch)
 		seen.most_hz += looks * clocks.most / BINS * HZ_MOST;
 		seen.shared += (double)count_shared(watch->cores[i], widths.most);
 		seen.taken += looks * taken(&widths, &clocks);
+		resembling += looks * resemblance(watch->cores[i]);
 	}
 	double looks = seen.looks ? (double)seen.looks : 1;
 	seen.width /= looks;
@@ -156,5 +178,6 @@ struct core_sharing core_watch_seen(const struct core_watch *watch)
 	seen.most_hz /= looks;
 	seen.shared /= looks;
 	seen.taken /= looks;
+	seen.spell_ns = succession_spell_ns(resembling / looks, PAUSE_NS, seen.taken);
 	return seen;
 }

@@ -20,6 +20,7 @@ struct core_sharing {
 	/* Of each core's own most, so that both are too low if it was never alone: 0 .. 1. */
 	double shared; /* looks that saw less than CORE_WIDTH_SHARED of it */
 	double taken; /* additions a second that were not had, of the half that a hardware thread gives up to one that wants as much */
+	double spell_ns; /* how long others are there each time, in the mean (succession.h); 0: not to be told */
 };
 
 /* Of `shared`: below it others take no more than the kernel's own work does. */

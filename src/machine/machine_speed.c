@@ -393,6 +393,7 @@ int machine_speed_measure(const struct machine *machine, struct machine_speed *r
 	*ret = machine_speed_settle(rounds, MACHINE_ROUNDS);
 	struct core_sharing seen = core_watch_seen(watch);
 	ret->sibling_busy = seen.shared >= CORE_SHARING_NOTABLE ? seen.taken : 0;
+	ret->sibling_spell_ns = ret->sibling_busy > 0 ? seen.spell_ns : 0;
 	ret->start = start_probe_measure("/proc/self/exe"); /* which others would seem to do */
 	return 0;
 }

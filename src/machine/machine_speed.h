@@ -43,6 +43,7 @@ struct machine_speed {
 	double others; /* processors that other work kept busy meanwhile; 0 where the system does not say */
 	double shared; /* how often the hidden other hardware threads of the cores were at work (core_watch.h): 0 .. 1 */
 	double sibling_busy; /* core_sharing.taken, all the time: 0 where hardware threads are not hidden */
+	double sibling_spell_ns; /* its spell_ns */
 };
 
 /* Others took so much that figures may be theirs. */

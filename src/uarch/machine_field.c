@@ -177,6 +177,8 @@ static const struct machine_field fields[] = {
 	{ "threads", "interruption", MACHINE_NS, AT(interruption_ns), MACHINE_DOUBLE, 0, 1e9,
 		false },
 	{ "threads", "sibling_busy", MACHINE_SHARE, AT(sibling_busy), MACHINE_DOUBLE, 0, 1, false },
+	{ "threads", "sibling_spell", MACHINE_NS, AT(sibling_spell_ns), MACHINE_DOUBLE, 1e5, 1e11,
+		false },
 	{ "power", "static", MACHINE_WATT, AT(power.static_w), MACHINE_DOUBLE, 0, 1e4, true },
 	{ "power", "dynamic", MACHINE_NANOFARAD, AT(power.dynamic_nf), MACHINE_DOUBLE, 0, 1e4,
 		true },

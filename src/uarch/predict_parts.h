@@ -60,6 +60,11 @@ int predict_classes_beside(struct rppm *rppm, const struct processor *processor,
 void predict_add_sibling(const struct processor *processor, const struct class_curve *curve,
 	struct predicted_class *class);
 
+/* Whether they come and go while the program runs, so that its threads have them at other times. */
+bool predict_has_spells(const struct processor *processor);
+/* Cycles per instruction of a class while its core has one. */
+double predict_halved(const struct processor *processor, const struct predicted_class *class);
+
 /* Again for classes whose queue_cycles have changed. */
 int predict_classes_queued(struct rppm *rppm, const struct processor *processor,
 	struct class_curve *curves, struct prediction *prediction, struct err *err);

@@ -5,6 +5,7 @@
  */
 #include "uarch/predict_parts.h"
 
+#include "base/rng.h"
 #include "sim/sim.h"
 
 #include <errno.h>
@@ -20,6 +21,9 @@ struct doing {
 	uint64_t until_ns;
 	double rest_ns; /* less than one, for its next stretch */
 	double uninterrupted_ns; /* that its core has worked since it last had something else to do */
+	/* Whether somebody else has the other hardware thread of its core, and until when. */
+	bool is_beside;
+	uint64_t beside_until_ns;
 };
 
 struct play {
@@ -28,12 +32,18 @@ struct play {
 	struct prediction *prediction;
 	struct overlap *overlaps; /* NULL: not asked for */
 	double *class_ns; /* of an instruction; [class_count]: of no class */
+	/* With neighbours that come and go: the same while there is none, and while there is one. */
+	bool has_spells;
+	double *alone_ns, *halved_ns;
 	double *class_work; /* instructions that were played */
 	uint32_t *owners; /* the class's thread, as of the replay */
 	struct doing *doing; /* by thread */
 	double *thread_ns; /* active, without what operations cost */
 	double *interrupted_ns; /* of that: what its core had to do beside */
 	double beside; /* that, for each ns of its own work */
+	double *sibling_ns; /* of thread_ns: what it was longer for neighbours */
+	uint64_t seed;
+	struct rng rng;
 	double *unmatched; /* instructions of no class, by thread */
 	struct sim *sim;
 	uint64_t seen_ns;
@@ -130,18 +140,73 @@ static void set_interruptions(struct play *play)
 						  fmod((double)(i + 1) * GOLDEN, 1);
 }
 
+/* In [0, 1): for the first draws of the first threads those of one seed and the next lie evenly (multiples of irrational numbers). */
+static double draw_evenly(struct play *play, size_t number)
+{
+	static const double STEPS[] = { M_SQRT2, 1.7320508075688772, 2.23606797749979,
+		2.6457513110645907, 3.3166247903554, 3.605551275463989, 4.123105625617661,
+		4.358898943540674 };
+	return number < sizeof STEPS / sizeof *STEPS
+		       ? fmod(((double)play->seed + 0.5) * STEPS[number], 1)
+		       : rng_uniform(&play->rng);
+}
+
+/* Exponential times, of a share of the time that is sibling_busy. */
+static uint64_t spell(const struct play *play, bool is_beside, double uniform)
+{
+	double busy = play->processor->sibling_busy, mean_ns = play->processor->sibling_spell_ns;
+	double ns = (is_beside ? mean_ns : mean_ns * (1 - busy) / busy) * -log1p(-uniform);
+	return ns < TOO_LONG_NS ? (uint64_t)ns + 1 : (uint64_t)TOO_LONG_NS;
+}
+
+/* Who begins finds them anywhere in what they do. */
+static void see_neighbour(struct play *play, uint32_t thread, uint64_t now_ns)
+{
+	struct doing *doing = &play->doing[thread];
+	if (doing->beside_until_ns == 0) {
+		doing->is_beside =
+			draw_evenly(play, 2 * (size_t)thread) < play->processor->sibling_busy;
+		doing->beside_until_ns =
+			now_ns +
+			spell(play, doing->is_beside, draw_evenly(play, 2 * (size_t)thread + 1));
+	}
+	while (doing->beside_until_ns <= now_ns) {
+		doing->is_beside = !doing->is_beside;
+		doing->beside_until_ns += spell(play, doing->is_beside, rng_uniform(&play->rng));
+	}
+}
+
+/* For the work at hand, or as much of it as is done until a neighbour comes or goes: *work becomes that. */
+static double work_time(struct play *play, uint32_t thread, size_t class, uint64_t *work)
+{
+	struct doing *doing = &play->doing[thread];
+	if (!play->has_spells)
+		return (double)*work * play->class_ns[class];
+	uint64_t now_ns = sim_now(play->sim);
+	see_neighbour(play, thread, now_ns);
+	double each_ns = doing->is_beside ? play->halved_ns[class] : play->alone_ns[class];
+	double left = (double)(doing->beside_until_ns - now_ns) / each_ns;
+	if (left < (double)*work)
+		*work = left > 1 ? (uint64_t)left : 1;
+	if (doing->is_beside)
+		play->sibling_ns[thread] +=
+			(double)*work * (play->halved_ns[class] - play->alone_ns[class]);
+	return (double)*work * each_ns;
+}
+
 static uint64_t duration(void *context, uint32_t thread, uint16_t stretch, uint64_t *work)
 {
 	struct play *play = context;
 	struct doing *doing = &play->doing[thread];
 	size_t class = stretch > 0 ? stretch - 1u : play->prediction->class_count;
-	double ns = (double)*work * play->class_ns[class];
-	play->class_work[class] += (double)*work;
+	uint64_t now = *work;
+	double ns = work_time(play, thread, class, &now);
+	play->class_work[class] += (double)now;
 	if (stretch > 0)
 		play->owners[class] = thread;
 	else
-		play->unmatched[thread] += (double)*work;
-	*work = 0;
+		play->unmatched[thread] += (double)now;
+	*work -= now;
 	double beside_ns = interruptions(play, doing, ns);
 	play->interrupted_ns[thread] += beside_ns;
 	ns += beside_ns;
@@ -175,18 +240,34 @@ static void set_class_times(struct play *play)
 		play->class_ns[i] = play->prediction->classes[i].cpi * cycle_ns;
 	for (size_t i = 0; play->overlaps && i < play->prediction->class_count; i++)
 		play->class_ns[i] = play->curves[i].cpi_now * cycle_ns;
+	for (size_t i = 0; play->has_spells && i <= play->prediction->class_count; i++) {
+		const struct predicted_class *class = &play->prediction->classes[i];
+		play->alone_ns[i] = (class->cpi - class->stack[CORE_SIBLING]) * cycle_ns;
+		play->halved_ns[i] = predict_halved(play->processor, class) * cycle_ns;
+	}
 }
 
 /* Cycles of a thread that are no class's, until all are divided by instructions: what interrupted it and what it waited. */
-static void add_thread_times(
-	const struct play *play, double interrupted_ns, struct predicted_thread *thread)
+static void add_thread_times(const struct play *play, size_t index, struct predicted_thread *thread)
 {
 	const struct replay_time *time = &thread->time;
-	double cycles = (double)(time->waited_ns + time->ready_ns + time->operation_ns) *
-			play->processor->frequency_hz / 1e9;
-	thread->stack[CORE_SYSTEM] += interrupted_ns * play->processor->frequency_hz / 1e9;
+	double cycles_a_ns = play->processor->frequency_hz / 1e9;
+	double cycles =
+		(double)(time->waited_ns + time->ready_ns + time->operation_ns) * cycles_a_ns;
+	thread->stack[CORE_SYSTEM] += play->interrupted_ns[index] * cycles_a_ns;
+	thread->stack[CORE_SIBLING] += play->sibling_ns[index] * cycles_a_ns;
 	thread->stack[PREDICT_SYNC] = cycles;
 	play->prediction->stack[PREDICT_SYNC] += cycles;
+}
+
+/* What neighbours took is the thread's where they come and go, not the same for all of a class. */
+static void add_class(
+	const struct play *play, size_t class, double instructions, struct predicted_thread *thread)
+{
+	for (unsigned k = 0; k < CORE_COMPONENTS; k++)
+		if (k != CORE_SIBLING || !play->has_spells)
+			thread->stack[k] +=
+				instructions * play->prediction->classes[class].stack[k];
 }
 
 static void collect(struct play *play, const struct replay_time *times)
@@ -200,10 +281,8 @@ static void collect(struct play *play, const struct replay_time *times)
 		};
 		double instructions = play->unmatched[i];
 		thread->instructions = (uint64_t)instructions;
-		for (unsigned k = 0; k < CORE_COMPONENTS; k++)
-			thread->stack[k] = instructions *
-					   prediction->classes[prediction->class_count].stack[k];
-		add_thread_times(play, play->interrupted_ns[i], thread);
+		add_class(play, prediction->class_count, instructions, thread);
+		add_thread_times(play, i, thread);
 		prediction->unmatched += instructions;
 	}
 	for (size_t i = 0; i < prediction->class_count; i++) {
@@ -211,8 +290,7 @@ static void collect(struct play *play, const struct replay_time *times)
 		if (play->class_work[i] == 0)
 			continue;
 		thread->instructions += (uint64_t)play->class_work[i];
-		for (unsigned k = 0; k < CORE_COMPONENTS; k++)
-			thread->stack[k] += play->class_work[i] * prediction->classes[i].stack[k];
+		add_class(play, i, play->class_work[i], thread);
 		lines += play->class_work[i] * prediction->classes[i].memory_lines;
 		uops += play->class_work[i] * prediction->classes[i].uops;
 	}
@@ -254,11 +332,14 @@ static void divide(struct play *play)
 static void play_release(struct play *play)
 {
 	free(play->class_ns);
+	free(play->alone_ns);
+	free(play->halved_ns);
 	free(play->class_work);
 	free(play->owners);
 	free(play->doing);
 	free(play->thread_ns);
 	free(play->interrupted_ns);
+	free(play->sibling_ns);
 	free(play->unmatched);
 }
 
@@ -267,14 +348,18 @@ static int play_init(struct play *play)
 	size_t classes = play->prediction->class_count + 1;
 	size_t threads = play->prediction->thread_count + 1;
 	play->class_ns = calloc(classes, sizeof *play->class_ns);
+	play->alone_ns = calloc(classes, sizeof *play->alone_ns);
+	play->halved_ns = calloc(classes, sizeof *play->halved_ns);
 	play->class_work = calloc(classes, sizeof *play->class_work);
 	play->owners = calloc(classes, sizeof *play->owners);
 	play->doing = calloc(threads, sizeof *play->doing);
 	play->thread_ns = calloc(threads, sizeof *play->thread_ns);
 	play->interrupted_ns = calloc(threads, sizeof *play->interrupted_ns);
+	play->sibling_ns = calloc(threads, sizeof *play->sibling_ns);
 	play->unmatched = calloc(threads, sizeof *play->unmatched);
-	return play->class_ns && play->class_work && play->owners && play->doing &&
-			       play->thread_ns && play->interrupted_ns && play->unmatched
+	return play->class_ns && play->alone_ns && play->halved_ns && play->class_work &&
+			       play->owners && play->doing && play->thread_ns &&
+			       play->interrupted_ns && play->sibling_ns && play->unmatched
 		       ? 0
 		       : -ENOMEM;
 }
@@ -329,7 +414,10 @@ int predict_play(struct rppm *rppm, const struct predict_run *run, const struct 
 	struct play play = { .curves = curves,
 		.processor = run->processor,
 		.prediction = prediction,
+		.seed = run->seed,
+		.has_spells = !overlaps && predict_has_spells(run->processor),
 		.overlaps = overlaps };
+	rng_init(&play.rng, run->seed);
 	for (size_t i = 0; overlaps && i < prediction->class_count; i++)
 		overlaps[i] = (struct overlap){ 0 };
 	int code = play_all(&play, rppm, run, err);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Cores whose other hardware thread is at work for somebody else, for a share h of the time: of it a class goes at the pace
- * that half a core gives, of the rest at that of a whole one. Turns are long beside a class's stretches and short beside the
- * program, so that paces, not times, have a mean: 1 / CPI = (1 - h) / CPI_whole + h / CPI_half.
+ * that half a core gives, of the rest at that of a whole one. Turns are long beside a class's stretches, so that paces, not
+ * times, have a mean: 1 / CPI = (1 - h) / CPI_whole + h / CPI_half. Beside the program they may be long, too: then the replay
+ * has them come and go (predict_play.c), and threads that meet wait for the one whose core has a neighbour.
  */
 #include "uarch/predict_parts.h"
 
@@ -30,6 +31,18 @@ void predict_add_sibling(const struct processor *processor, const struct class_c
 	double alone = predict_line_at(curve->alone, part);
 	if (processor->sibling_busy > 0 && alone > 0)
 		add(class, predict_line_at(curve->cpi, part) / alone);
+}
+
+bool predict_has_spells(const struct processor *processor)
+{
+	return processor->sibling_spell_ns > 0 && processor->sibling_busy > 0;
+}
+
+double predict_halved(const struct processor *processor, const struct predicted_class *class)
+{
+	double busy = processor->sibling_busy, alone = class->cpi - class->stack[CORE_SIBLING];
+	double paces = class->cpi > 0 ? (alone / class->cpi - (1 - busy)) / busy : 1;
+	return paces > 0 ? alone / paces : class->cpi;
 }
 
 int predict_classes_beside(struct rppm *rppm, const struct processor *processor,

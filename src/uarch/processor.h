@@ -211,6 +211,7 @@ struct processor {
 	double interrupted; /* share of the time that a core at work has something else to do: interrupts, its hypervisor */
 	double interruption_ns; /* how long each time; 0: spread evenly over the work */
 	double sibling_busy; /* share of the time that the other hardware thread of each core has somebody else's work */
+	double sibling_spell_ns; /* how long each time, in the mean; 0: short beside any program */
 	struct power power;
 };
 

@@ -2,12 +2,15 @@
 /* collect/machine and collect/cpu_limits, over recorded folders and hwloc's synthetic machines. */
 #include "cmocka_all.h"
 
+#include "base/rng.h"
 #include "machine/core_watch.h"
 #include "machine/core_width.h"
 #include "machine/cpu_limits.h"
 #include "machine/machine.h"
+#include "machine/succession.h"
 
 #include <hwloc.h>
+#include <math.h>
 #include <string.h>
 
 static void the_quota_of_a_group_above_counts(void **state)
@@ -143,6 +146,33 @@ static void watched_cores_are_seen(void **state)
 	assert_true(seen.taken >= 0 && seen.taken <= 1);
 }
 
+/* There for 30 ms in the mean and not for 60, with something of its own in each look: seen each 10 ms. */
+static void looks_tell_how_long_others_stay(void **state)
+{
+	(void)state;
+	enum { LOOKS = 20000 };
+	struct rng rng;
+	struct succession seen = { 0 }, chance = { 0 };
+	bool is_there = false;
+	rng_init(&rng, 1);
+	for (int i = 0; i < LOOKS; i++) {
+		for (int k = 0; k < 100; k++) /* tenths of a millisecond */
+			if (rng_uniform(&rng) < (is_there ? 0.1 / 30 : 0.1 / 60))
+				is_there = !is_there;
+		succession_add(&seen, is_there ? 5 : 9);
+		succession_add(&chance, 5 + rng_uniform(&rng));
+	}
+	double alike = succession_resemblance(&seen);
+	double spell_ns = succession_spell_ns(alike, 10e6, 1 / 3.);
+	assert_true(spell_ns > 27e6 && spell_ns < 33e6);
+	assert_true(succession_spell_ns(succession_resemblance(&chance), 10e6, 1 / 3.) == 0);
+	assert_true(succession_spell_ns(alike, 10e6, 0) == 0);
+	assert_true(succession_spell_ns(alike, 10e6, 1) == 0);
+	assert_true(isfinite(succession_spell_ns(1, 10e6, 0.5)));
+	struct succession none = { 0 };
+	assert_true(succession_resemblance(&none) == 0);
+}
+
 static void without_a_watch_nothing_is_seen(void **state)
 {
 	(void)state;
@@ -163,6 +193,7 @@ int main(void)
 		cmocka_unit_test(this_machine_has_a_processor_to_use),
 		cmocka_unit_test(a_core_tells_its_width_and_clock),
 		cmocka_unit_test(watched_cores_are_seen),
+		cmocka_unit_test(looks_tell_how_long_others_stay),
 		cmocka_unit_test(without_a_watch_nothing_is_seen),
 	};
 	return cmocka_run_group_tests_name("machine", tests, NULL, NULL);

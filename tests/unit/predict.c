@@ -134,14 +134,20 @@ static struct rppm *load(struct script *s)
 	return rppm;
 }
 
-static struct prediction predict(struct rppm *rppm, const struct processor *processor)
+static struct prediction predict_drawn(
+	struct rppm *rppm, const struct processor *processor, uint64_t seed)
 {
 	struct err err = { "" };
 	struct prediction prediction = { 0 };
-	const struct predict_run run = { .processor = processor };
+	const struct predict_run run = { .processor = processor, .seed = seed };
 	if (rppm_run(rppm, &run, &prediction, &err) < 0)
 		fail_msg("%s", err.text);
 	return prediction;
+}
+
+static struct prediction predict(struct rppm *rppm, const struct processor *processor)
+{
+	return predict_drawn(rppm, processor, 0);
 }
 
 static void assert_near(double value, double expected, double share)
@@ -247,6 +253,54 @@ static void neighbours_take_half_of_the_core_in_their_time(void **state)
 	assert_near(p.threads[2].stack[CORE_SIBLING], 0.5 / 3, 0.01);
 	assert_near(p.threads[2].cpi, 2.0 / 3, 0.01);
 	prediction_release(&p);
+}
+
+/* As above: short spells are the same as a share of all times, and each cycle of a thread is told. */
+static void neighbours_that_come_and_go_often_are_a_share(void **state)
+{
+	(void)state;
+	struct script s;
+	make_fork_join(&s, false, false);
+	AUTO(rppm) struct rppm *rppm = load(&s);
+	struct processor machine = two_wide();
+	machine.sibling_busy = 0.5;
+	machine.sibling_spell_ns = 1000;
+	struct prediction p = predict(rppm, &machine);
+	assert_near((double)p.ns, 5e6 / 4 * 4 / 3, 0.05);
+	assert_near(p.threads[2].stack[CORE_BASE], 0.5, 0.01);
+	assert_near(p.threads[2].stack[CORE_SIBLING], 0.5 / 3, 0.1);
+	double sum = 0;
+	for (unsigned i = 0; i < PREDICT_PARTS; i++)
+		sum += p.threads[2].stack[i];
+	assert_near(sum, p.threads[2].cpi, 1e-6);
+	prediction_release(&p);
+}
+
+/*
+ * Neighbours that stay for the whole run are there or not: main's million takes 0.25 ms or 0.5, then the longer thread's four millions
+ * 1 ms or 2, of which the other's two are never more. One time in four is as alone.
+ */
+static void neighbours_that_stay_have_one_core_or_the_other(void **state)
+{
+	(void)state;
+	enum { SEEDS = 64 };
+	struct script s;
+	make_fork_join(&s, false, false);
+	AUTO(rppm) struct rppm *rppm = load(&s);
+	struct processor machine = two_wide();
+	machine.sibling_busy = 0.5;
+	machine.sibling_spell_ns = 1e11;
+	unsigned alone = 0, all = 0;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		struct prediction p = predict_drawn(rppm, &machine, seed);
+		double ms = (double)p.ns / 1e6;
+		alone += ms < 1.26;
+		all += ms > 2.49;
+		assert_true(ms > 1.24 && ms < 2.52);
+		prediction_release(&p);
+	}
+	assert_in_range(alone, SEEDS / 8, SEEDS * 3 / 8);
+	assert_in_range(all, SEEDS / 8, SEEDS * 3 / 8);
 }
 
 /* Main alone, whose file needs two others; the recorder's does not count. */
@@ -495,6 +549,8 @@ int main(void)
 		cmocka_unit_test(the_longest_chain_is_the_time),
 		cmocka_unit_test(the_kernel_takes_its_time_where_a_machine_has_one),
 		cmocka_unit_test(neighbours_take_half_of_the_core_in_their_time),
+		cmocka_unit_test(neighbours_that_come_and_go_often_are_a_share),
+		cmocka_unit_test(neighbours_that_stay_have_one_core_or_the_other),
 		cmocka_unit_test(a_process_is_started_with_its_libraries),
 		cmocka_unit_test(interrupts_make_all_longer),
 		cmocka_unit_test(an_interruption_ends_a_lockstep),
