@@ -140,6 +140,19 @@ static double rounded_rate(double bytes_per_s)
 	return floor(bytes_per_s / 1e8 + 1) * 1e8;
 }
 
+/* No LRU keeps anything of what streams through it and is larger. */
+static void take_replacement(
+	struct told *told, const struct memory_speed *speed, const char *name, struct cache *cache)
+{
+	static const double BY_CHANCE = 0.1;
+	char text[32];
+	if (speed->kept < BY_CHANCE)
+		return;
+	cache->replacement = REPLACEMENT_RANDOM;
+	snprintf(text, sizeof text, "%s.replacement", name);
+	tell(&told->measured, text);
+}
+
 static void take_caches(struct told *told, const struct machine *machine,
 	const struct memory_speed *speed, struct processor *p)
 {
@@ -163,6 +176,7 @@ static void take_caches(struct told *told, const struct machine *machine,
 		last = i;
 	}
 	tell(&told->measured, "other cache sizes (hwloc)");
+	take_replacement(told, speed, names[last], &p->levels[last]);
 	if (last > 0 && speed->level_bytes_per_s > 0) {
 		char text[32];
 		p->levels[last].bytes_per_s = rounded_rate(speed->level_bytes_per_s);

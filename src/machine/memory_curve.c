@@ -150,6 +150,14 @@ double memory_curve_spread(double *ns, size_t count, double memory_ns)
 	return fmin(fmax(rest / memory_ns, 0), 1);
 }
 
+double memory_curve_kept(double ns, double near_ns, double far_ns)
+{
+	static const double CONTRAST = 1.5;
+	if (!(near_ns > 0) || far_ns < CONTRAST * near_ns)
+		return 0;
+	return fmin(fmax((far_ns - ns) / (far_ns - near_ns), 0), 1);
+}
+
 uint64_t memory_curve_alone(uint64_t bytes, uint64_t claimed, double age_ns, double lifetime_ns)
 {
 	double part = 1 - age_ns / lifetime_ns;

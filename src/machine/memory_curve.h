@@ -48,6 +48,12 @@ double memory_curve_lifetime(
 	const double *waits_ns, const double *ns, size_t count, double memory_ns);
 
 /*
+ * Of lines that are read in order again and again, ns each, the share that a cache smaller than all of them still has: near_ns where
+ * they all fit, far_ns where none is left. One that is LRU has none. 0: or it cannot be told. 0 .. 1.
+ */
+double memory_curve_kept(double ns, double near_ns, double far_ns);
+
+/*
  * Of single loads from memory, each with what a look at the clock takes, which are put in order: the share of memory_ns that is another
  * time each time. A part is taken to be the same for all and the rest to be distributed exponentially: then a tenth of them takes less
  * than the mean by 1 - ln(10 / 9) of that rest's mean. Interrupts, more than five times the middle, count for nothing. 0 .. 1.

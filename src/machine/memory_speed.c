@@ -368,6 +368,36 @@ static double stream_rate(size_t bytes)
 	return best_ns > 0 ? (double)room.bytes / best_ns * 1e9 : 0;
 }
 
+/*
+ * Of a quarter more than the last level has. All sizes in each round, each a few times before it counts, so that what is kept is what
+ * stays.
+ */
+static double measure_kept(const uint64_t *sizes, unsigned last, uint64_t claimed)
+{
+	enum { NEAR, FAR, OVER, SIZES, ROUNDS = 20, PASSES = 4 };
+	const uint64_t bytes[SIZES] = {
+		[NEAR] = sizes[last] / 4, [FAR] = 4 * claimed, [OVER] = claimed / 4 * 5
+	};
+	AUTO_RELEASE(room) struct room room = { 0 };
+	if (last == 0 || bytes[NEAR] < 2 * sizes[last - 1] || bytes[FAR] > ROOM_MOST ||
+		room_map(&room, bytes[FAR], MADV_HUGEPAGE) < 0)
+		return 0;
+	double ns[SIZES][ROUNDS], began_ns = speed_now_ns();
+	unsigned rounds = 0;
+	for (; rounds < ROUNDS && speed_now_ns() - began_ns < KIND_NS; rounds++)
+		for (unsigned i = 0; i < SIZES; i++) {
+			const struct room part = { .at = room.at, .bytes = bytes[i] };
+			for (unsigned pass = 0; pass < PASSES; pass++) {
+				double pass_ns = speed_now_ns();
+				read_streams(&part);
+				ns[i][rounds] = (speed_now_ns() - pass_ns) / (double)bytes[i];
+			}
+		}
+	for (unsigned i = 0; i < SIZES; i++)
+		order_doubles(ns[i], rounds);
+	return memory_curve_kept(ns[OVER][rounds / 2], ns[NEAR][rounds / 2], ns[FAR][rounds / 2]);
+}
+
 struct reader {
 	pthread_t thread;
 	double until_ns;
@@ -419,6 +449,8 @@ static void measure_rates(const struct machine *machine, struct memory_speed *re
 	without = without < ROOM_MOST ? without : ROOM_MOST;
 	if (last > 0)
 		ret->level_bytes_per_s = stream_rate(within);
+	const struct machine_topology *t = &machine->topology;
+	ret->kept = measure_kept(sizes, last, last > 1 ? t->l3_bytes : t->l2_bytes);
 	ret->core_bytes_per_s = stream_rate(without);
 	for (int i = 0; i < 2; i++) {
 		double now = measure_bandwidth(machine->usable, without);

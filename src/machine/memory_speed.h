@@ -19,6 +19,7 @@ struct memory_speed {
 	double lifetime_ns; /* memory_curve_lifetime() of the last level */
 	double spread; /* of memory's latency, what is another time each time (memory_curve_spread()) */
 	double level_bytes_per_s; /* that one core streams from the last level */
+	double kept; /* memory_curve_kept() of a quarter more than the last level has room for */
 	double core_bytes_per_s; /* that one core streams from memory */
 	double bytes_per_s; /* that all usable cores together do, on huge pages */
 	/* What loads at random in a set of small pages take longer for it, so many that the TLB has no place for them. */

@@ -35,6 +35,7 @@ static const struct {
 	{ AT(memory.levels.error), BESIDE_OTHERS },
 	{ AT(memory.spread), BESIDE_OTHERS },
 	{ AT(memory.lifetime_ns), OR_ENDLESS },
+	{ AT(memory.kept), OR_NONE },
 	{ AT(memory.level_bytes_per_s), BESIDE_OTHERS },
 	{ AT(memory.core_bytes_per_s), BESIDE_OTHERS },
 	{ AT(memory.bytes_per_s), BESIDE_OTHERS },

@@ -159,6 +159,17 @@ void cache_sets_misses(const struct cache_sets *cache, double population, const 
 	}
 }
 
+double cache_sets_miss_worn(const struct cache_sets *cache, double others, double ages)
+{
+	static const double MEDIAN = 2.6740603137235603; /* of three exponential times of mean 1 */
+	enum { ROUNDS = 60 };
+	double passed = MEDIAN * ages, miss = 1;
+	double left = exp(-passed) * (1 + passed + passed * passed / 2);
+	for (int i = 0; i < ROUNDS; i++)
+		miss = 1 - left * exp(-miss * others / cache->lines);
+	return miss;
+}
+
 /* Of one of the sets. */
 static double miss_in_set(const struct cache_sets *cache, bool is_small, double own, double rest)
 {

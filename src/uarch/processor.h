@@ -32,7 +32,7 @@ struct cache {
 	uint32_t
 		misses; /* outstanding at a time (MSHRs); 0: as many as there are loads in flight */
 	double bytes_per_s; /* that one core streams from it; 0: as its latency allows */
-	enum replacement_kind replacement; /* of data in private levels; all else is as with LRU */
+	enum replacement_kind replacement; /* of levels that hold data; all else is as with LRU */
 	uint32_t same_set; /* cycles between two lines that come into one set; 0: none of its own */
 	uint32_t
 		fetch_interval; /* cycles between two lines of instructions that come from it; 0: no limit of its own */

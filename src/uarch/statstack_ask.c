@@ -91,7 +91,7 @@ static void level_init(
 	level->lifetime_ns = cache->lifetime_ns;
 	level->foreign = threads > 1 ? (threads - sharers) / (threads - 1) : 0;
 	cache_sets_init(&level->cache, cache_lines(cache) * (level->is_shared ? others : 1),
-		cache->ways, level->is_shared || cache->replacement == REPLACEMENT_LRU);
+		cache->ways, cache->replacement == REPLACEMENT_LRU);
 }
 
 static void scratch_init(struct scratch *scratch, const struct processor *processor,
@@ -138,12 +138,13 @@ static void misses_fill(
 }
 
 /*
- * Where others bring lines, too, `foreign` for each access: those fall into the sets like the program's own. Half of the
+ * Where others bring lines, too, `ages` lifetimes of a line for each access, those fall into the sets like the program's own. Half of the
  * lines that are left alone are gone when a set of A ways has got A - 1/3 of them (the median of a gamma distribution).
  */
 static void misses_fill_beside(struct bin_misses *misses, const struct cache_sets *cache,
-	const struct lines_curve *curve, double foreign)
+	const struct lines_curve *curve, double ages)
 {
+	double foreign = ages * (cache->lines - (cache->sets > 1 ? cache->sets / 3 : 0));
 	for (unsigned bin = 0; bin < REUSE_INFINITE; bin++) {
 		double from = foreign * reuse_edge(bin), to = foreign * reuse_edge(bin + 1);
 		const double at[] = { curve->at[bin] + from, curve->at[bin + 1] + to };
@@ -154,14 +155,26 @@ static void misses_fill_beside(struct bin_misses *misses, const struct cache_set
 	misses->at[REUSE_INFINITE] = 1;
 }
 
-/* Lines that others bring for each access; `access_ns`: between accesses of a thread; 0: not known. */
-static double foreign_lines(const struct level *level, double access_ns, double threads)
+/* The same where any line makes room: what is left alone is gone by and by. */
+static void misses_fill_wearing(struct bin_misses *misses, const struct cache_sets *cache,
+	const struct lines_curve *curve, double ages)
+{
+	double low = cache_sets_miss_worn(cache, curve->at[0], ages * reuse_edge(0));
+	for (unsigned bin = 0; bin < REUSE_INFINITE; bin++) {
+		double high =
+			cache_sets_miss_worn(cache, curve->at[bin + 1], ages * reuse_edge(bin + 1));
+		misses->at[bin] = (float)((low + high) / 2);
+		low = high;
+	}
+	misses->at[REUSE_INFINITE] = 1;
+}
+
+/* Lifetimes of a line from one access to the next; `access_ns`: between accesses of a thread; 0: not known. */
+static double ages_of(const struct level *level, double access_ns, double threads)
 {
 	if (level->lifetime_ns <= 0)
 		return 0;
-	const struct cache_sets *cache = &level->cache;
-	double turnover = cache->lines - (cache->sets > 1 ? cache->sets / 3 : 0);
-	return turnover * access_ns / level->lifetime_ns / (level->is_shared ? threads : 1);
+	return access_ns / level->lifetime_ns / (level->is_shared ? threads : 1);
 }
 
 static void level_misses(
@@ -172,10 +185,12 @@ static void level_misses(
 			       : level->is_unified ? CURVE_DATA_PRIVATE
 						   : CURVE_DATA;
 	level->curve = &curves[data];
-	double foreign = foreign_lines(level, access_ns, threads);
-	level->is_invaded = foreign > 0;
-	if (level->is_invaded)
-		misses_fill_beside(&level->data, &level->cache, level->curve, foreign);
+	double ages = ages_of(level, access_ns, threads);
+	level->is_invaded = ages > 0;
+	if (level->is_invaded && !level->cache.is_lru)
+		misses_fill_wearing(&level->data, &level->cache, level->curve, ages);
+	else if (level->is_invaded)
+		misses_fill_beside(&level->data, &level->cache, level->curve, ages);
 	else
 		misses_fill(&level->data, &level->cache, level->curve);
 	misses_fill(&level->fetch, &level->cache,

@@ -83,6 +83,27 @@ static void sets_in_which_any_line_makes_room_miss_less_than_lru(void **state)
 	}
 }
 
+/* Nearly as in simulated sets, whose lines it takes to be one set; left alone, half after a lifetime; both together more than either. */
+static void what_others_use_too_wears_off(void **state)
+{
+	(void)state;
+	static const unsigned counts[] = { LINES / 2, LINES * 5 / 4, MOST };
+	static struct any_sets sets;
+	struct cache_sets cache = { 0 };
+	rng_init(&sets.rng, 5);
+	cache_sets_init(&cache, LINES, WAYS, false);
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+		double own = cache_sets_miss_worn(&cache, counts[i] - 1, 0);
+		assert_near(own, simulate_loop(&sets, counts[i]), 0.07, "own lines");
+		double both = cache_sets_miss_worn(&cache, counts[i] - 1, 0.5);
+		assert_true(both > own && both > cache_sets_miss_worn(&cache, 0, 0.5));
+	}
+	assert_near(cache_sets_miss_worn(&cache, 0, 1), 0.5, 1e-6, "a lifetime");
+	assert_true(cache_sets_miss_worn(&cache, 0, 0) == 0);
+	assert_true(cache_sets_miss_worn(&cache, 0, 0.2) < 0.03);
+	assert_near(cache_sets_miss_worn(&cache, 100 * LINES, 100), 1, 1e-6, "all");
+}
+
 /* Of a column's lines 15 or 16 others are in the set of one, others anywhere; then those that fill all sets have room. */
 static void who_walks_fills_the_sets_that_it_uses(void **state)
 {
@@ -128,6 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sets_miss_as_the_binomial_says),
 		cmocka_unit_test(sets_in_which_any_line_makes_room_miss_less_than_lru),
+		cmocka_unit_test(what_others_use_too_wears_off),
 		cmocka_unit_test(who_walks_fills_the_sets_that_it_uses),
 		cmocka_unit_test(full_caches_miss_from_their_size_on),
 	};

@@ -150,6 +150,16 @@ static void what_is_another_time_each_time(void **state)
 	assert_true(memory_curve_spread(same, 0, 125) == 0);
 }
 
+static void what_is_kept_is_told_by_time(void **state)
+{
+	(void)state;
+	assert_true(fabs(memory_curve_kept(1.5, 1, 2) - 0.5) < 1e-9);
+	assert_true(memory_curve_kept(2.1, 1, 2) == 0); /* slower than memory: by chance */
+	assert_true(memory_curve_kept(0.9, 1, 2) == 1);
+	assert_true(memory_curve_kept(1.1, 1, 1.4) == 0); /* as fast as memory: not told */
+	assert_true(memory_curve_kept(1, 0, 0) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +168,7 @@ int main(void)
 		cmocka_unit_test(no_curve_is_no_fit),
 		cmocka_unit_test(half_of_the_lines_say_how_long_they_stay),
 		cmocka_unit_test(what_others_bring_meanwhile_is_not_missing),
+		cmocka_unit_test(what_is_kept_is_told_by_time),
 		cmocka_unit_test(what_is_another_time_each_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

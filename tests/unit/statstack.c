@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "bench/refsim/exact_reuse.h"
 #include "bench/refsim/refcache.h"
+#include "uarch/cache_sets.h"
 #include "uarch/statstack.h"
 
 #include <errno.h>
@@ -213,6 +214,18 @@ static void lines_with_a_lifetime_are_gone_after_it(void **state)
 	stream.answer.access_ns[0] = 3;
 	statstack_ask(stream.statstack, stream.processor, &stream.answer);
 	assert_near(beyond[2], exp(-kept / LINES), 0.03, "lifetime");
+	/* Where any line makes room it is the mean over distances r, of the chance e^(-r / N) / N each. */
+	struct cache_sets cache = { 0 };
+	cache_sets_init(&cache, CAPACITY, processor.levels[2].ways, false);
+	double missed = 0;
+	for (unsigned r = 0; r < 30 * LINES; r++)
+		missed += exp(-(double)r / LINES) / LINES *
+			  cache_sets_miss_worn(&cache, LINES * (1 - exp(-(double)r / LINES)),
+				  (double)r / LIFETIME);
+	processor.levels[2].replacement = REPLACEMENT_RANDOM;
+	statstack_ask(stream.statstack, stream.processor, &stream.answer);
+	assert_near(beyond[2], missed, 0.03, "a lifetime without LRU");
+	processor.levels[2].replacement = REPLACEMENT_LRU;
 	/* Nobody who comes as seldom is felt, and all is gone where they are fast. */
 	processor.levels[2].lifetime_ns = 3e6 * LIFETIME;
 	statstack_ask(stream.statstack, stream.processor, &stream.answer);
