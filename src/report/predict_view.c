@@ -83,7 +83,10 @@ static void add_answer(struct strbuf *out, const struct predict_answer *answer)
 				: 1,
 			worst->processor.name);
 	/* docs/models/rppm.md: bench/rppm, bench/predict_time. */
-	strbuf_add(out, ". The range is what the profile leaves open. ");
+	strbuf_addf(out, ". The range is what the profile leaves open%s. ",
+		best->processor.sibling_busy > 0 && best->processor.sibling_spell_ns > 0
+			? ", and when neighbours have the other half of each core"
+			: "");
 	strbuf_add(out, "Beyond it the model was off by 5% in the mean ");
 	strbuf_add(out, "where a simulator of the processor checked it, ");
 	strbuf_add(out, "by 11 to 30% where a real one did.\n");

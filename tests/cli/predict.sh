@@ -66,6 +66,15 @@ assert beside["alone_s"] == alone["predicted_s"] < beside["predicted_s"] <= 1.4 
 assert 0 < beside["cpi"]["sibling"] < beside["cpi"]["base"]
 END
 "$CORECAST" predict app.ccp -m beside.yaml | grep -o "others used 50% of what they can"
+sed 's/^  sibling_busy: .*/&\n  sibling_spell: 10000 ms/' beside.yaml >coming.yaml
+"$CORECAST" predict app.ccp -m beside.yaml -m coming.yaml --json >json
+python3 - <<'END'
+import json
+beside, coming = json.load(open("json"))["machines"]
+assert coming["low_s"] < 0.9 * beside["low_s"] and coming["high_s"] > 1.1 * beside["high_s"]
+assert coming["low_s"] < coming["alone_s"] * 1.05 and coming["alone_s"] < coming["predicted_s"]
+END
+"$CORECAST" predict app.ccp -m coming.yaml | tr '\n' ' ' | grep -o "leaves open, and when neighbours have"
 
 echo "--- what is refused"
 refused() {
