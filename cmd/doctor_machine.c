@@ -68,6 +68,11 @@ static void tell(struct strbuf *out, const char *what)
 	strbuf_addf(out, "%s%s", out->length ? ", " : "", what);
 }
 
+static void tell_field(struct strbuf *out, const char *section, const char *field)
+{
+	strbuf_addf(out, "%s%s.%s", out->length ? ", " : "", section, field);
+}
+
 /* What is so many times as long as on the nearest processor, or as short, was somebody else's doing, or none. */
 static const double DISTURBED = 10;
 
@@ -102,17 +107,15 @@ static void take_latency(
 	struct told *told, double ns, unsigned level, const char *name, struct processor *p)
 {
 	struct cache *cache = &p->levels[level];
-	char text[32];
-	snprintf(text, sizeof text, "%s.latency", name);
 	double cycles = ns * p->frequency_hz / 1e9;
 	if (!is_believable(cycles, cache_latency_cycles(cache, p))) {
-		tell(&told->assumed, text);
+		tell_field(&told->assumed, name, "latency");
 		return;
 	}
 	double before = level > 0 ? cache_latency_cycles(&p->levels[level - 1], p) : 0;
 	cache->latency = (uint32_t)(cycles + 0.5 > before + 1 ? cycles + 0.5 : before + 1);
 	cache->latency_ns = 0;
-	tell(&told->measured, text);
+	tell_field(&told->measured, name, "latency");
 }
 
 /* As large as measured where that is less than the machine says of itself. */
@@ -145,12 +148,10 @@ static void take_replacement(
 	struct told *told, const struct memory_speed *speed, const char *name, struct cache *cache)
 {
 	static const double BY_CHANCE = 0.1;
-	char text[32];
 	if (speed->kept < BY_CHANCE)
 		return;
 	cache->replacement = REPLACEMENT_RANDOM;
-	snprintf(text, sizeof text, "%s.replacement", name);
-	tell(&told->measured, text);
+	tell_field(&told->measured, name, "replacement");
 }
 
 static void take_caches(struct told *told, const struct machine *machine,
@@ -178,16 +179,12 @@ static void take_caches(struct told *told, const struct machine *machine,
 	tell(&told->measured, "other cache sizes (hwloc)");
 	take_replacement(told, speed, names[last], &p->levels[last]);
 	if (last > 0 && speed->level_bytes_per_s > 0) {
-		char text[32];
 		p->levels[last].bytes_per_s = rounded_rate(speed->level_bytes_per_s);
-		snprintf(text, sizeof text, "%s.bandwidth", names[last]);
-		tell(&told->measured, text);
+		tell_field(&told->measured, names[last], "bandwidth");
 	}
 	if (speed->lifetime_ns > 0) {
-		char text[32];
 		p->levels[last].lifetime_ns = floor(speed->lifetime_ns / 1e5 + 0.5) * 1e5;
-		snprintf(text, sizeof text, "%s.lifetime", names[last]);
-		tell(&told->measured, text);
+		tell_field(&told->measured, names[last], "lifetime");
 	}
 }
 

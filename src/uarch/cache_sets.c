@@ -163,10 +163,12 @@ double cache_sets_miss_worn(const struct cache_sets *cache, double others, doubl
 {
 	static const double MEDIAN = 2.6740603137235603; /* of three exponential times of mean 1 */
 	enum { ROUNDS = 60 };
-	double passed = MEDIAN * ages, miss = 1;
+	double passed = MEDIAN * ages, miss = 1, before = 0;
 	double left = exp(-passed) * (1 + passed + passed * passed / 2);
-	for (int i = 0; i < ROUNDS; i++)
+	for (int i = 0; i < ROUNDS && miss != before; i++) {
+		before = miss;
 		miss = 1 - left * exp(-miss * others / cache->lines);
+	}
 	return miss;
 }
 

@@ -41,10 +41,10 @@ void cache_sets_misses(const struct cache_sets *cache, double population, const 
 	unsigned count, float *ret);
 
 /*
- * Of a cache without LRU that others use, too, with `others` of the program's own lines since the last access, which was `ages` times as long ago as half of the lines
- * stay that are left alone: each of its own misses takes one of all lines, m = 1 - w e^(-m others / lines), and w is what others left. They take away
- * what they have passed three times (a gamma distribution, measured: docs/models/statstack.md). All lines are one set, which misses up to 0.06 less than
- * sets of 8 ways.
+ * Of a cache without LRU that others use, too, with `others` of the program's own lines since the last access, which was `ages`
+ * times as long ago as half of the lines stay that are left alone: each of its own misses takes one of all lines,
+ * m = 1 - w e^(-m others / lines), and w is what others left. They take away what they have passed three times (a gamma
+ * distribution, measured: docs/models/statstack.md). All lines are one set, which misses up to 0.06 less than sets of 8 ways.
  */
 double cache_sets_miss_worn(const struct cache_sets *cache, double others, double ages);
 

@@ -31,10 +31,9 @@ struct play {
 	const struct processor *processor;
 	struct prediction *prediction;
 	struct overlap *overlaps; /* NULL: not asked for */
-	double *class_ns; /* of an instruction; [class_count]: of no class */
-	/* With neighbours that come and go: the same while there is none, and while there is one. */
-	bool has_spells;
-	double *alone_ns, *halved_ns;
+	/* Of an instruction, while there is no neighbour, and while there is one; [class_count]: of no class. */
+	double (*class_ns)[2];
+	bool has_spells; /* neighbours come and go; else times are those of class_ns[][0], theirs included */
 	double *class_work; /* instructions that were played */
 	uint32_t *owners; /* the class's thread, as of the replay */
 	struct doing *doing; /* by thread */
@@ -179,18 +178,17 @@ static void see_neighbour(struct play *play, uint32_t thread, uint64_t now_ns)
 /* For the work at hand, or as much of it as is done until a neighbour comes or goes: *work becomes that. */
 static double work_time(struct play *play, uint32_t thread, size_t class, uint64_t *work)
 {
-	struct doing *doing = &play->doing[thread];
+	const struct doing *doing = &play->doing[thread];
+	const double *class_ns = play->class_ns[class];
 	if (!play->has_spells)
-		return (double)*work * play->class_ns[class];
+		return (double)*work * class_ns[0];
 	uint64_t now_ns = sim_now(play->sim);
 	see_neighbour(play, thread, now_ns);
-	double each_ns = doing->is_beside ? play->halved_ns[class] : play->alone_ns[class];
+	double each_ns = class_ns[doing->is_beside];
 	double left = (double)(doing->beside_until_ns - now_ns) / each_ns;
 	if (left < (double)*work)
 		*work = left > 1 ? (uint64_t)left : 1;
-	if (doing->is_beside)
-		play->sibling_ns[thread] +=
-			(double)*work * (play->halved_ns[class] - play->alone_ns[class]);
+	play->sibling_ns[thread] += (double)*work * (each_ns - class_ns[0]);
 	return (double)*work * each_ns;
 }
 
@@ -237,13 +235,13 @@ static void set_class_times(struct play *play)
 {
 	double cycle_ns = 1e9 / play->processor->frequency_hz;
 	for (size_t i = 0; i <= play->prediction->class_count; i++)
-		play->class_ns[i] = play->prediction->classes[i].cpi * cycle_ns;
+		play->class_ns[i][0] = play->prediction->classes[i].cpi * cycle_ns;
 	for (size_t i = 0; play->overlaps && i < play->prediction->class_count; i++)
-		play->class_ns[i] = play->curves[i].cpi_now * cycle_ns;
+		play->class_ns[i][0] = play->curves[i].cpi_now * cycle_ns;
 	for (size_t i = 0; play->has_spells && i <= play->prediction->class_count; i++) {
 		const struct predicted_class *class = &play->prediction->classes[i];
-		play->alone_ns[i] = (class->cpi - class->stack[CORE_SIBLING]) * cycle_ns;
-		play->halved_ns[i] = predict_halved(play->processor, class) * cycle_ns;
+		play->class_ns[i][0] = (class->cpi - class->stack[CORE_SIBLING]) * cycle_ns;
+		play->class_ns[i][1] = predict_halved(play->processor, class) * cycle_ns;
 	}
 }
 
@@ -332,8 +330,6 @@ static void divide(struct play *play)
 static void play_release(struct play *play)
 {
 	free(play->class_ns);
-	free(play->alone_ns);
-	free(play->halved_ns);
 	free(play->class_work);
 	free(play->owners);
 	free(play->doing);
@@ -348,8 +344,6 @@ static int play_init(struct play *play)
 	size_t classes = play->prediction->class_count + 1;
 	size_t threads = play->prediction->thread_count + 1;
 	play->class_ns = calloc(classes, sizeof *play->class_ns);
-	play->alone_ns = calloc(classes, sizeof *play->alone_ns);
-	play->halved_ns = calloc(classes, sizeof *play->halved_ns);
 	play->class_work = calloc(classes, sizeof *play->class_work);
 	play->owners = calloc(classes, sizeof *play->owners);
 	play->doing = calloc(threads, sizeof *play->doing);
@@ -357,9 +351,9 @@ static int play_init(struct play *play)
 	play->interrupted_ns = calloc(threads, sizeof *play->interrupted_ns);
 	play->sibling_ns = calloc(threads, sizeof *play->sibling_ns);
 	play->unmatched = calloc(threads, sizeof *play->unmatched);
-	return play->class_ns && play->alone_ns && play->halved_ns && play->class_work &&
-			       play->owners && play->doing && play->thread_ns &&
-			       play->interrupted_ns && play->sibling_ns && play->unmatched
+	return play->class_ns && play->class_work && play->owners && play->doing &&
+			       play->thread_ns && play->interrupted_ns && play->sibling_ns &&
+			       play->unmatched
 		       ? 0
 		       : -ENOMEM;
 }
