@@ -111,7 +111,7 @@ static __attribute__((used)) void enter_call(
 		return;
 	vcpu->returns_to = site;
 	vcpu->mode |= VCPU_CALLED;
-	vcpu->next_look = 0;
+	vcpu->slot->look_at = 0;
 }
 
 /* Called by the emulator's code: a third argument, where it has the guest's state. */

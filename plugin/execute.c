@@ -64,7 +64,7 @@ static void attend(struct vcpu *vcpu)
 static __attribute__((noinline)) void look_at_block(struct vcpu *vcpu, struct block *block)
 {
 	pending_take_back(vcpu);
-	vcpu->next_look = 0; /* unless it counts */
+	vcpu->slot->look_at = 0; /* unless it counts */
 	if (vcpu->mode == VCPU_OFF && vcpu->slot->stretch == PROFILE_NOT_COUNTED)
 		return; /* the recorder in the program: many blocks */
 	if (vcpu->mode & VCPU_CALLED)
@@ -182,61 +182,72 @@ static __attribute__((noinline)) void look_at_group(
 			look_at_member(vcpu, &places[at], address + (uint64_t)places[at].delta);
 }
 
-/* `is_alone`, a constant: the leader has nobody else in its group. */
-static inline __attribute__((always_inline)) void tell_access(struct vcpu *vcpu,
-	const struct place *leader, uint64_t address, qemu_plugin_meminfo_t info, bool is_alone)
+/*
+ * What the emulator calls ends in one of these, with what it was called with, so that it has nothing to keep for after.
+ * `tell_alone`: the leader has nobody else in its group.
+ */
+static __attribute__((noinline)) void tell_alone(
+	unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
 {
-	bool is_filtered = is_alone ? reuse_filtered(address >> REUSE_LINE_BITS)
-				    : reuse_any_filtered(address + (uint64_t)leader->low,
-					      address + (uint64_t)leader->high);
-	if (!__builtin_expect(is_filtered, 0) && !__builtin_expect(vcpu_lookers != 0, 0))
-		return;
-	if (is_alone)
-		look_at_access(vcpu, leader, address, qemu_plugin_mem_is_store(info));
-	else
-		look_at_group(vcpu, leader, address, qemu_plugin_mem_is_store(info));
+	look_at_access(
+		&vcpu_table[index % VCPUS], userdata, address, qemu_plugin_mem_is_store(info));
+}
+
+static __attribute__((noinline)) void tell_group(
+	unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
+{
+	look_at_group(
+		&vcpu_table[index % VCPUS], userdata, address, qemu_plugin_mem_is_store(info));
 }
 
 static void on_access(unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
 {
-	tell_access(&vcpu_table[index % VCPUS], userdata, address, info, true);
+	if (__builtin_expect(reuse_is_told(address >> REUSE_LINE_BITS), 0))
+		tell_alone(index, info, address, userdata);
+}
+
+static inline bool group_is_told(const struct place *leader, uint64_t address)
+{
+	return reuse_any_is_told(address + (uint64_t)leader->low, address + (uint64_t)leader->high);
 }
 
 static void on_group(unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
 {
-	tell_access(&vcpu_table[index % VCPUS], userdata, address, info, false);
+	if (__builtin_expect(group_is_told(userdata, address), 0))
+		tell_group(index, info, address, userdata);
 }
 
-static __attribute__((noinline)) void look_at_both(
-	struct vcpu *vcpu, const struct place *leader, uint64_t address, qemu_plugin_meminfo_t info)
+static __attribute__((noinline)) void tell_both(
+	unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
 {
-	look_at_block(vcpu, leader->block);
-	tell_access(vcpu, leader, address, info, false);
+	const struct place *leader = userdata;
+	look_at_block(&vcpu_table[index], leader->block);
+	on_group(index, info, address, userdata);
 }
 
 /* The first access of a block stands for the block's execution, too: one call less. */
-static inline __attribute__((always_inline)) void first_access(unsigned index,
-	const struct place *leader, uint64_t address, qemu_plugin_meminfo_t info, bool is_alone)
-{
-	if (__builtin_expect(index >= VCPUS, 0))
-		return;
-	struct vcpu *vcpu = &vcpu_table[index];
-	if (__builtin_expect(pending_add(vcpu, leader->block, leader->count), 0))
-		look_at_both(vcpu, leader, address, info);
-	else
-		tell_access(vcpu, leader, address, info, is_alone);
-}
-
 static void on_block_access(
 	unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
 {
-	first_access(index, userdata, address, info, true);
+	const struct place *leader = userdata;
+	if (__builtin_expect(index >= VCPUS, 0))
+		return;
+	if (__builtin_expect(pending_add(&vcpu_table[index], leader->block, leader->count), 0))
+		tell_both(index, info, address, userdata);
+	else if (__builtin_expect(reuse_is_told(address >> REUSE_LINE_BITS), 0))
+		tell_alone(index, info, address, userdata);
 }
 
 static void on_block_group(
 	unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
 {
-	first_access(index, userdata, address, info, false);
+	const struct place *leader = userdata;
+	if (__builtin_expect(index >= VCPUS, 0))
+		return;
+	if (__builtin_expect(pending_add(&vcpu_table[index], leader->block, leader->count), 0))
+		tell_both(index, info, address, userdata);
+	else if (__builtin_expect(group_is_told(leader, address), 0))
+		tell_group(index, info, address, userdata);
 }
 
 /* Of a string instruction, which may have any number: counted here, one for each line that it comes to. */

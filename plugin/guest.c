@@ -69,6 +69,7 @@ static void take_slot(struct vcpu *vcpu, uint64_t slot)
 	vcpu->own.stretch = PROFILE_NOT_COUNTED; /* from now on it is nobody's */
 	shared->instructions = vcpu->slot->instructions;
 	shared->accesses = vcpu->slot->accesses;
+	shared->look_at = 0;
 	vcpu->slot = shared;
 	if (vcpu->thread && shared->tid != 0) { /* as its own process knows it */
 		vcpu->thread->pid = shared->pid;

@@ -81,11 +81,11 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 
 void pending_plan(struct vcpu *vcpu)
 {
-	const struct profile_slot *slot = vcpu->slot;
+	struct profile_slot *slot = vcpu->slot;
 	bool is_due = vcpu->mode & ~(uint32_t)VCPU_BRANCHES || slot->accesses > vcpu->next_access ||
 		      slot->instructions >= vcpu->next_instructions;
 	/* An instruction has one access at most. */
 	uint64_t accesses = vcpu->next_access - slot->accesses;
 	uint64_t left = smaller(accesses, vcpu->next_instructions - slot->instructions);
-	vcpu->next_look = is_due ? 0 : slot->instructions + smaller(left, PENDING_MOST);
+	slot->look_at = is_due ? 0 : slot->instructions + smaller(left, PENDING_MOST);
 }

@@ -18,7 +18,7 @@ static inline void pending_forget(struct vcpu *vcpu)
 {
 	vcpu->pending_end = vcpu->pending_accesses = pending_blocks[vcpu->index];
 	vcpu->early_accesses = 0;
-	vcpu->next_look = 0;
+	vcpu->slot->look_at = 0;
 }
 
 /* The block of so many instructions is executed. Whether to look at it. */
@@ -28,7 +28,7 @@ static inline bool pending_add(struct vcpu *vcpu, struct block *block, uint32_t 
 	*vcpu->pending_end++ = block;
 	uint64_t instructions = slot->instructions + count;
 	slot->instructions = instructions;
-	return (instructions >= vcpu->next_look) | (slot->stretch != vcpu->stretch);
+	return instructions >= slot->look_at;
 }
 
 /* Undoes the last pending_add(). */

@@ -29,9 +29,7 @@ enum {
 	SELECT_LAST_BITS = 12,
 	SELECTED_MANY = 2048,
 	LOCK_FREE_STEPS = 16,
-	PAGE_WORDS =
-		1 << (REUSE_FILTER_BITS - 6), /* of the filter: a page's lines are one of them */
-	BUCKETS_PER_WORD = BUCKETS / PAGE_WORDS,
+	BUCKETS_PER_WORD = BUCKETS / REUSE_FILTER_WORDS, /* of the filter: a page's lines are one */
 };
 
 /* The scopes of a thread's `taken`: both accesses in one stretch, or not. */
@@ -55,12 +53,13 @@ struct bucket {
 	atomic_flag lock;
 };
 
-uint64_t reuse_filter[1 << (REUSE_FILTER_BITS - 6)];
+uint64_t reuse_filter[REUSE_FILTER_WORDS];
+const uint64_t *reuse_told = reuse_filter;
 
 static struct watch watches[WATCHES];
 static struct bucket buckets[BUCKETS];
 static uint16_t page_watches
-	[PAGE_WORDS]; /* pages that are watched, of each word; with its buckets' locks */
+	[REUSE_FILTER_WORDS]; /* pages that are watched, of each word; with its buckets' locks */
 /* Free watches, touched lines of all threads, how lines are selected. */
 static struct {
 	pthread_mutex_t lock;
@@ -74,6 +73,21 @@ static struct {
 	double written,
 		writers; /* accesses soon after others' stores to the line, and by how many threads */
 } shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static uint64_t all_lines[REUSE_FILTER_WORDS]; /* as reuse_filter */
+static struct {
+	pthread_mutex_t lock;
+	uint32_t count;
+} lookers = { .lock = PTHREAD_MUTEX_INITIALIZER }; /* who wants to see each access */
+
+void reuse_tell_all(bool begins)
+{
+	(void)pthread_mutex_lock(&lookers.lock);
+	lookers.count += begins ? 1 : -1u;
+	const uint64_t *told = lookers.count > 0 ? all_lines : reuse_filter;
+	__atomic_store_n(&reuse_told, told, __ATOMIC_RELAXED);
+	(void)pthread_mutex_unlock(&lookers.lock);
+}
 
 static void lock_bucket(struct bucket *bucket)
 {
@@ -129,6 +143,7 @@ void reuse_init(void)
 {
 	memset(buckets, 0, sizeof(buckets));
 	memset(reuse_filter, 0, sizeof(reuse_filter));
+	memset(all_lines, 0xff, sizeof(all_lines));
 	for (uint32_t i = 0; i < WATCHES; i++)
 		watches[i].next = i + 1 < WATCHES ? i + 2 : 0;
 	shared.free = 1;
@@ -143,6 +158,7 @@ void reuse_init(void)
 void reuse_forked(void)
 {
 	(void)pthread_mutex_init(&shared.lock, NULL);
+	(void)pthread_mutex_init(&lookers.lock, NULL);
 	sharing_forked();
 	memset(buckets, 0, sizeof(buckets));
 	memset(reuse_filter, 0, sizeof(reuse_filter));

@@ -20,30 +20,46 @@
 
 enum { REUSE_LINE_BITS = 6, REUSE_FILTER_BITS = 19 };
 
+enum { REUSE_FILTER_WORDS = 1 << (REUSE_FILTER_BITS - 6) };
+
 /* A bit for each hash. Lines beside one another are bits of one word, so that the filter is near when the data is. */
-extern uint64_t reuse_filter[1 << (REUSE_FILTER_BITS - 6)];
+extern uint64_t reuse_filter[REUSE_FILTER_WORDS];
+
+/* That, or while somebody wants to see each access (reuse_tell_all()), one with all bits. */
+extern const uint64_t *reuse_told;
+
+static inline uint64_t reuse_word(uint64_t line)
+{
+	return (line >> 6) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - REUSE_FILTER_BITS + 6);
+}
 
 static inline uint32_t reuse_hash(uint64_t line)
 {
-	uint64_t word = (line >> 6) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - REUSE_FILTER_BITS + 6);
-	return (uint32_t)(word << 6 | (line & 63));
+	return (uint32_t)(reuse_word(line) << 6 | (line & 63));
 }
 
 /* Whether the line may be watched. */
 static inline bool reuse_filtered(uint64_t line)
 {
-	uint64_t word = (line >> 6) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - REUSE_FILTER_BITS + 6);
-	return reuse_filter[word] >> (line & 63) & 1;
+	return reuse_filter[reuse_word(line)] >> (line & 63) & 1;
 }
 
-/* Whether one of the lines from the first address to the last may be, which are less than a page apart. */
-static inline bool reuse_any_filtered(uint64_t first, uint64_t last)
+/* Whether an access to the line is to be looked at. */
+static inline bool reuse_is_told(uint64_t line)
+{
+	return reuse_told[reuse_word(line)] >> (line & 63) & 1;
+}
+
+/* Whether one to the lines from the first address to the last is, which are less than a page apart. */
+static inline bool reuse_any_is_told(uint64_t first, uint64_t last)
 {
 	uint64_t from = first >> REUSE_LINE_BITS, to = last >> REUSE_LINE_BITS;
-	uint64_t word = (from >> 6) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - REUSE_FILTER_BITS + 6);
 	uint64_t mask = (UINT64_C(2) << (to & 63)) - (UINT64_C(1) << (from & 63));
-	return (reuse_filter[word] & mask) || (from ^ to) >> 6;
+	return (reuse_told[reuse_word(from)] & mask) || (from ^ to) >> 6;
 }
+
+/* Each access is told from now on, until as many calls with false. */
+void reuse_tell_all(bool begins);
 
 /* Before anything else. */
 void reuse_init(void);

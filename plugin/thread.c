@@ -19,11 +19,25 @@ enum {
 	LANES_HOLD = 65535, /* each instruction adds 1 at most */
 };
 
-uint32_t vcpu_lookers;
 struct vcpu vcpu_table[VCPUS];
 unsigned vcpu_end;
 static atomic_uint thread_count;
 static atomic_uint_fast64_t instructions_written;
+
+void vcpu_look(struct vcpu *vcpu, enum vcpu_looks who)
+{
+	if (!vcpu->looks)
+		reuse_tell_all(true);
+	vcpu->looks |= (uint8_t)who;
+}
+
+void vcpu_look_no_more(struct vcpu *vcpu, enum vcpu_looks who)
+{
+	bool looked = vcpu->looks;
+	vcpu->looks &= (uint8_t)~who;
+	if (looked && !vcpu->looks)
+		reuse_tell_all(false);
+}
 
 uint64_t thread_gap(struct thread *thread, double mean)
 {

@@ -151,7 +151,6 @@ struct vcpu {
 	/* Blocks that are not yet counted (pending.h): their end, and the first whose accesses are not in the slot yet. */
 	struct block **pending_end, **pending_accesses;
 	uint64_t early_accesses; /* of pending blocks, that are in the slot */
-	uint64_t next_look; /* instructions of the slot, at which a block is looked at */
 	/* of the slot: when to attend to the thread, to sample an access; of `fetches` */
 	uint64_t next_instructions, next_access, next_fetch;
 	uint64_t fetches; /* of lines of instructions */
@@ -185,23 +184,9 @@ struct vcpu {
 /* Its address is computed for each block and access. */
 static_assert(sizeof(struct vcpu) == 1024, "a power of 2");
 
-/* How many virtual cpus have `looks`: none, nearly always. */
-extern uint32_t vcpu_lookers;
-
-static inline void vcpu_look(struct vcpu *vcpu, enum vcpu_looks who)
-{
-	if (!vcpu->looks)
-		(void)__atomic_add_fetch(&vcpu_lookers, 1, __ATOMIC_RELAXED);
-	vcpu->looks |= (uint8_t)who;
-}
-
-static inline void vcpu_look_no_more(struct vcpu *vcpu, enum vcpu_looks who)
-{
-	bool looked = vcpu->looks;
-	vcpu->looks &= (uint8_t)~who;
-	if (looked && !vcpu->looks)
-		(void)__atomic_sub_fetch(&vcpu_lookers, 1, __ATOMIC_RELAXED);
-}
+/* Who wants to see each access of the thread, from now on; no more. */
+void vcpu_look(struct vcpu *vcpu, enum vcpu_looks who);
+void vcpu_look_no_more(struct vcpu *vcpu, enum vcpu_looks who);
 
 enum { VCPUS = PROFILE_SLOTS };
 

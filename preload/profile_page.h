@@ -7,10 +7,12 @@
  *	guest: preload library                            emulator: plugin
  *	claims a slot, makes the system call      --->    remembers the slot of the virtual cpu
  *	prctl(PROFILE_PRCTL, slot, address)
- *	slot.stretch = PROFILE_NOT_COUNTED        --->    counts nothing (the recorder itself)
+ *	slot.stretch = PROFILE_NOT_COUNTED,       --->    counts nothing (the recorder itself)
+ *	slot.look_at = 0
  *	  records the event, CPU time =           <---    slot.instructions
  *	  slot.instructions as ns
- *	slot.stretch = profile_stretch(event)     --->    counts into that stretch
+ *	slot.stretch = profile_stretch(event),    --->    counts into that stretch
+ *	slot.look_at = 0
  *
  * A stretch is what a thread executes from one event to its next; stretches that begin with the same kind
  * of event at the same call site are one class, of which the statistics are kept. While a thread waits it is in
@@ -27,7 +29,7 @@
 #define PROFILE_PAGE_ENVIRONMENT "CORECAST_PROFILE"
 
 enum {
-	PROFILE_PAGE_VERSION = 1,
+	PROFILE_PAGE_VERSION = 2,
 	PROFILE_SLOTS =
 		4096, /* threads at one time; more share the last one, and that is counted */
 	/* An operation that the kernel answers with EINVAL. Arguments: the slot and its address; PROFILE_SLOTS: none any more. */
@@ -45,8 +47,16 @@ struct profile_slot {
 	uint32_t pid, tid; /* preload: who has the slot; 0: nobody */
 	uint64_t own_calls; /* preload: 1: system calls are the recorder's own */
 	uint64_t barriers; /* preload: that the thread has passed */
-	uint64_t reserved[2];
+	uint64_t
+		look_at; /* plugin: instructions at which it looks at the thread; preload: 0, now */
+	uint64_t reserved;
 };
+
+static inline void profile_set_stretch(struct profile_slot *slot, uint64_t stretch)
+{
+	slot->stretch = stretch;
+	slot->look_at = 0;
+}
 
 struct profile_page {
 	uint32_t version; /* set by corecast before the program starts */

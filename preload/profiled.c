@@ -58,7 +58,7 @@ struct profile_slot *profiled_claim(uint32_t tid)
 	uint32_t index = find_slot(page, tid);
 	struct profile_slot *slot = &page->slots[index];
 	slot->pid = (uint32_t)getpid();
-	slot->stretch = PROFILE_NOT_COUNTED;
+	profile_set_stretch(slot, PROFILE_NOT_COUNTED);
 	slot->instructions = 0;
 	slot->accesses = 0;
 	slot->own_calls = 0;
@@ -70,7 +70,7 @@ void profiled_give_back(struct profile_slot *slot)
 {
 	if (!slot || !profiled_page)
 		return;
-	slot->stretch = PROFILE_NOT_COUNTED;
+	profile_set_stretch(slot, PROFILE_NOT_COUNTED);
 	(void)syscall(SYS_prctl, PROFILE_PRCTL, PROFILE_SLOTS, NULL); /* as above */
 	if (slot != &profiled_page->slots[PROFILE_SLOTS - 1])
 		__atomic_store_n(&slot->tid, 0, __ATOMIC_RELEASE);
@@ -79,11 +79,11 @@ void profiled_give_back(struct profile_slot *slot)
 void profiled_pause_slowly(void)
 {
 	if (self.slot)
-		self.slot->stretch = PROFILE_NOT_COUNTED;
+		profile_set_stretch(self.slot, PROFILE_NOT_COUNTED);
 }
 
 void profiled_resume_slowly(void)
 {
 	if (self.slot && !self.is_busy)
-		self.slot->stretch = self.stretch;
+		profile_set_stretch(self.slot, self.stretch);
 }

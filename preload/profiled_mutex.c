@@ -18,7 +18,7 @@ static inline void put_counted(
 {
 	self.is_busy = true;
 	put(time_ns, head_of(kind, SYNC_LOCK, 0), (uintptr_t)mutex, site, 0);
-	self.slot->stretch = self.stretch;
+	profile_set_stretch(self.slot, self.stretch);
 	self.is_busy = false;
 }
 

@@ -365,7 +365,7 @@ static inline bool enter(void)
 	if (__builtin_expect(--self.own.turn == 0, 0))
 		self.own.start_ns = clock_ns();
 	if (__builtin_expect(self.slot != NULL, 0))
-		self.slot->stretch = PROFILE_NOT_COUNTED;
+		profile_set_stretch(self.slot, PROFILE_NOT_COUNTED);
 	if (__builtin_expect(
 		    self.state == THREAD_RECORDING && self.trying == TRY_NONE && *own_process, 1))
 		return true;
@@ -378,7 +378,7 @@ static inline void leave(void)
 		thread_tell_own();
 	self.is_busy = false;
 	if (__builtin_expect(self.slot != NULL, 0))
-		self.slot->stretch = self.stretch;
+		profile_set_stretch(self.slot, self.stretch);
 }
 
 /* The same, of what it did without waiting, mostly with a lock. */

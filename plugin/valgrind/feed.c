@@ -242,7 +242,7 @@ static void set_stretch(struct thread *thread, uint64_t stretch)
 	thread->stretch = stretch;
 	struct profile_slot *slot = slot_of(thread);
 	if (slot)
-		slot->stretch = stretch;
+		profile_set_stretch(slot, stretch);
 }
 
 static void set_slot(unsigned number, uint64_t slot, uint64_t who)
@@ -250,7 +250,7 @@ static void set_slot(unsigned number, uint64_t slot, uint64_t who)
 	struct thread *thread = &threads[number];
 	thread->slot = slot;
 	if (slot < PROFILE_SLOTS) {
-		page->slots[slot].stretch = PROFILE_NOT_COUNTED;
+		profile_set_stretch(&page->slots[slot], PROFILE_NOT_COUNTED);
 		page->slots[slot].pid = (uint32_t)(who >> 32);
 		page->slots[slot].tid = (uint32_t)who;
 	}
