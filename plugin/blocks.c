@@ -229,15 +229,12 @@ static bool fill_block(struct block *block, const struct qemu_plugin_tb *tb)
 	block->end = last->address + last->bytes;
 	block->first_line = block->address >> LINE_BITS;
 	block->last_line = (block->end - 1) >> LINE_BITS;
-	block->line_words[0] = (uint8_t)(block->first_line / 64 % BLOCK_FILTER_WORDS);
-	block->line_words[1] = (uint8_t)(block->last_line / 64 % BLOCK_FILTER_WORDS);
+	block->more_lines = (uint32_t)(block->last_line - block->first_line);
 	for (uint64_t line = block->first_line; line <= block->last_line; line++) {
 		block->new_lines += line_set_add(&lines, line);
-		block->line_masks[line / 64 != block->first_line / 64] |= UINT64_C(1)
-									  << (line % 64);
+		block->line_mask |= UINT64_C(1) << (line % 64);
 	}
-	bool is_plain = block->first_line == block->last_line && !block->new_lines;
-	block->only_line = is_plain ? block->first_line : UINT64_MAX - 1;
+	block->line_word = block->new_lines ? BLOCK_FILTER_ALL : block_filter_word(block);
 	block->ends_in_branch = last->class == CODE_BRANCH;
 	block->ends_in_jump = last->class == CODE_JUMP && last->flags & CODE_INDIRECT &&
 			      !(last->flags & CODE_RETURN);

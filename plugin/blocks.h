@@ -22,8 +22,11 @@ typedef uint16_t lanes __attribute__((vector_size(16)));
 
 enum { LANE_PARTS = RAW_MIX / 8 };
 
-/* Of filters of lines of instructions: each has 64 lines beside one another. */
-enum { BLOCK_FILTER_WORDS = 64 };
+/*
+ * Of filters of lines of instructions: each word has 64 lines beside one another, and by their last bits those of the two
+ * words after it, so that one word tells of a block's lines, wherever it begins. One more has all bits.
+ */
+enum { BLOCK_FILTER_WORDS = 64, BLOCK_FILTER_ALL = BLOCK_FILTER_WORDS, BLOCK_MOST_WORDS = 3 };
 
 enum { BLOCK_PLACES = 512 /* the emulator's own limit */, PLACE_NONE = UINT16_MAX };
 
@@ -48,10 +51,9 @@ struct block {
 	uint32_t count; /* instructions */
 	uint32_t accesses; /* memory operands, without those of string instructions */
 	uint64_t first_line, last_line; /* of instructions */
-	/* The same, if all are in one and that was fetched before; else UINT64_MAX - 1. */
-	uint64_t only_line;
-	uint64_t line_masks[2]; /* their bits in two words of a filter (fetch.h) */
-	uint8_t line_words[2];
+	uint64_t line_mask; /* their bits in a word of a filter (fetch.h) */
+	uint32_t more_lines; /* than the first */
+	uint8_t line_word; /* which; BLOCK_FILTER_ALL until new lines have been counted */
 	uint64_t address, end; /* of the code */
 	uint32_t id;
 	uint16_t new_lines; /* that no block before had; 0 once that has been counted */
@@ -64,6 +66,11 @@ struct block {
 
 /* Before all others. */
 extern const struct block blocks_none;
+
+static inline uint8_t block_filter_word(const struct block *block)
+{
+	return (uint8_t)(block->first_line / 64 % BLOCK_FILTER_WORDS);
+}
 
 /* Whether the block is the next element of the string instruction that ended `previous`, not an instruction of its own. */
 static inline bool block_goes_on(const struct block *block, const struct block *previous)

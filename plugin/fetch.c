@@ -14,13 +14,16 @@ enum {
 
 static void set_filter(struct vcpu *vcpu, uint64_t line)
 {
-	vcpu->fetch_filter[line / 64 % BLOCK_FILTER_WORDS] |= UINT64_C(1) << (line % 64);
+	for (unsigned before = 0; before < BLOCK_MOST_WORDS; before++)
+		vcpu->fetch_filter[(line / 64 - before) % BLOCK_FILTER_WORDS] |= UINT64_C(1)
+										 << (line % 64);
 }
 
 /* The filter knows lines but for their upper bits, so it is made anew from those that are left. */
 static void remake_filter(struct vcpu *vcpu)
 {
 	memset(vcpu->fetch_filter, 0, sizeof(vcpu->fetch_filter));
+	vcpu->fetch_filter[BLOCK_FILTER_ALL] = UINT64_MAX;
 	for (uint32_t i = 0; i < vcpu->thread->fetch.count; i++)
 		set_filter(vcpu, vcpu->thread->fetch.watches[i].line);
 }
@@ -38,8 +41,10 @@ static void draw(struct vcpu *vcpu, uint64_t clock)
 
 void fetch_enter(struct vcpu *vcpu)
 {
-	if (vcpu->thread->fetch.thinning == 0)
+	if (vcpu->thread->fetch.thinning == 0) {
 		vcpu->thread->fetch.thinning = 1;
+		remake_filter(vcpu);
+	}
 	if (vcpu->sum->fetch_weight == 0)
 		draw(vcpu, vcpu->fetches);
 	else
@@ -105,17 +110,23 @@ static void look_at_line(struct vcpu *vcpu, uint64_t line, uint64_t clock)
 	set_filter(vcpu, line);
 }
 
-void fetch_look(struct vcpu *vcpu, uint64_t last_line, const struct block *block)
-{
-	for (uint64_t left = fetch_changes(last_line, block); left > 0; left--)
-		look_at_line(vcpu, block->last_line - left + 1, vcpu->fetches - left);
-}
-
-void fetch_first(struct vcpu *vcpu, struct block *block)
+/* The first execution of a block whose lines no block before had. */
+static void fetch_first(struct vcpu *vcpu, struct block *block)
 {
 	uint32_t lines = __atomic_exchange_n(&block->new_lines, 0, __ATOMIC_RELAXED);
-	if (block->first_line == block->last_line)
-		__atomic_store_n(&block->only_line, block->first_line, __ATOMIC_RELAXED);
+	__atomic_store_n(&block->line_word, block_filter_word(block), __ATOMIC_RELAXED);
 	if (lines && vcpu->sum)
 		reuse_add(vcpu->thread, vcpu->sum, NO_CODE, RAW_FETCH, RAW_REUSE_INFINITE, lines);
+}
+
+void fetch_block(struct vcpu *vcpu, uint64_t last_line, struct block *block)
+{
+	uint64_t changes = fetch_changes(last_line, block);
+	if (changes > 0 && block->new_lines)
+		fetch_first(vcpu, block);
+	vcpu->fetches += changes;
+	if (!fetch_special(vcpu, block, changes) && vcpu->fetches <= vcpu->next_fetch)
+		return;
+	for (uint64_t left = changes; left > 0; left--)
+		look_at_line(vcpu, block->last_line - left + 1, vcpu->fetches - left);
 }

@@ -11,30 +11,21 @@
 /* Lines that a block changes to, after one that ended in `last_line`. */
 static inline uint64_t fetch_changes(uint64_t last_line, const struct block *block)
 {
-	return block->last_line - block->first_line + (last_line != block->first_line);
+	return block->more_lines + (last_line != block->first_line);
 }
 
-/* Which of its lines may be watched: bits. */
-static inline uint64_t fetch_watched(const struct vcpu *vcpu, const struct block *block)
+/* Which of its lines may be watched, or are new, if it changes to `changes` of them: bits. */
+static inline uint64_t fetch_special(
+	const struct vcpu *vcpu, const struct block *block, uint64_t changes)
 {
-	return (vcpu->fetch_filter[block->line_words[0]] & block->line_masks[0]) |
-	       (vcpu->fetch_filter[block->line_words[1]] & block->line_masks[1]);
+	uint64_t mask = changes > 0 ? block->line_mask : 0;
+	return vcpu->fetch_filter[block->line_word] & mask;
 }
 
-/* The block is executed after `last_line`. Whether one of its lines may be watched, or is to be sampled. */
-static inline bool fetch_block(struct vcpu *vcpu, uint64_t last_line, const struct block *block)
-{
-	uint64_t fetches = vcpu->fetches += fetch_changes(last_line, block);
-	return fetch_watched(vcpu, block) != 0 || fetches > vcpu->next_fetch;
-}
-
-/* Those lines, if any, after fetch_block(). */
-void fetch_look(struct vcpu *vcpu, uint64_t last_line, const struct block *block);
+/* The block is executed after `last_line`: counts its lines, one by one if there is something about one of them. */
+void fetch_block(struct vcpu *vcpu, uint64_t last_line, struct block *block);
 
 void fetch_enter(struct vcpu *vcpu);
 void fetch_leave(struct vcpu *vcpu);
-
-/* The first execution of a block whose lines are new: they were never fetched before. */
-void fetch_first(struct vcpu *vcpu, struct block *block);
 
 #endif

@@ -8,19 +8,13 @@
 
 struct block *pending_blocks[VCPUS][PENDING_MOST + 1];
 
-/* In the order of execution, those that change to another line of instructions. */
 static __attribute__((noinline)) void follow_lines(
 	struct vcpu *vcpu, struct block **begin, struct block **end)
 {
-	const struct block *previous = vcpu->previous;
+	uint64_t last_line = vcpu->previous->last_line;
 	for (struct block **at = begin; at < end; at++) {
-		if (previous->last_line != (*at)->only_line) {
-			if ((*at)->new_lines)
-				fetch_first(vcpu, *at);
-			if (fetch_block(vcpu, previous->last_line, *at))
-				fetch_look(vcpu, previous->last_line, *at);
-		}
-		previous = *at;
+		fetch_block(vcpu, last_line, *at);
+		last_line = (*at)->last_line;
 	}
 }
 
@@ -37,9 +31,9 @@ void pending_settle_accesses(struct vcpu *vcpu)
 /* Adds up what executions have in common; the lines one by one only if there is something about one of them. */
 static void add_up(struct vcpu *vcpu, struct block **begin, struct block **end)
 {
-	const struct block *previous = vcpu->previous;
 	lanes counts[LANE_PARTS];
 	memcpy(counts, vcpu->counts, sizeof(counts));
+	uint64_t last_line = vcpu->previous->last_line;
 	uint64_t fetches = vcpu->fetches, accesses = 0, special = 0;
 	for (struct block **at = begin; at < end; at++) {
 		const struct block *block = *at;
@@ -47,11 +41,10 @@ static void add_up(struct vcpu *vcpu, struct block **begin, struct block **end)
 		for (unsigned i = 0; i < LANE_PARTS; i++)
 			counts[i] += block->counts[i];
 		accesses += block->accesses;
-		if (previous->last_line != block->only_line) {
-			fetches += fetch_changes(previous->last_line, block);
-			special |= fetch_watched(vcpu, block) | block->new_lines;
-		}
-		previous = block;
+		uint64_t changes = fetch_changes(last_line, block);
+		fetches += changes;
+		special |= fetch_special(vcpu, block, changes);
+		last_line = block->last_line;
 	}
 	memcpy(vcpu->counts, counts, sizeof(counts));
 	vcpu->slot->accesses += accesses - vcpu->early_accesses;

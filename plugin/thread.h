@@ -178,7 +178,7 @@ struct vcpu {
 	/* Of the threads that had this virtual cpu before. */
 	uint64_t earlier_accesses;
 	struct profile_slot own;
-	uint64_t fetch_filter[BLOCK_FILTER_WORDS]; /* lines of instructions that may be watched */
+	uint64_t fetch_filter[BLOCK_FILTER_ALL + 1]; /* lines of instructions that may be watched */
 } __attribute__((aligned(256)));
 
 /* Its address is computed for each block and access. */
