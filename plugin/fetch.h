@@ -18,8 +18,8 @@ static inline uint64_t fetch_changes(uint64_t last_line, const struct block *blo
 static inline uint64_t fetch_special(
 	const struct vcpu *vcpu, const struct block *block, uint64_t changes)
 {
-	uint64_t mask = changes > 0 ? block->line_mask : 0;
-	return vcpu->fetch_filter[block->line_word] & mask;
+	uint64_t if_any = -(uint64_t)(changes > 0); /* no branch: programs' own make it mispredicted */
+	return vcpu->fetch_filter[block->line_word] & block->line_mask & if_any;
 }
 
 /* The block is executed after `last_line`: counts its lines, one by one if there is something about one of them. */
