@@ -9,7 +9,7 @@
 #include "thread.h"
 
 /* Instructions that may be pending, and so blocks; the block that comes to so many is one more. */
-enum { PENDING_MOST = 1024 };
+enum { PENDING_MOST = 2048 };
 
 extern struct block *pending_blocks[VCPUS][PENDING_MOST + 1];
 
