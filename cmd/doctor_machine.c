@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/outfile.h"
+#include "base/readfile.h"
 #include "base/strbuf.h"
 #include "machine/machine_speed.h"
 #include "report/text.h"
@@ -280,6 +281,18 @@ static void take_fetch_interval(struct told *told, double ns, double first_ns, u
 	tell(&told->measured, name);
 }
 
+/* What the kernel is set to where it tells (-1: for ever), else Linux's own. */
+static void take_hot(struct told *told, struct processor *p)
+{
+	static const double linux_ns = 500000, most_ns = 1e9;
+	double ns = 0;
+	bool is_told =
+		readfile_number("", "/sys/kernel/debug/sched/migration_cost_ns", &ns) == 0 ||
+		readfile_number("", "/proc/sys/kernel/sched_migration_cost_ns", &ns) == 0;
+	p->hot_ns = !is_told ? linux_ns : ns < 0 ? most_ns : fmin(ns, most_ns);
+	tell(is_told ? &told->measured : &told->assumed, "threads.hot");
+}
+
 /* Cores that are halted, or at work. What a woken thread interrupts loses that, and the core two switches. */
 static void take_waking(struct told *told, const struct machine_speed *speed, struct processor *p)
 {
@@ -339,6 +352,7 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	take_own(told, speed->wake_cost_ns, "threads.wake_cost", &p->wake_cost_ns);
 	take_own(told, speed->doze_ns, "threads.doze", &p->doze_ns);
 	take_own(told, speed->switch_ns, "threads.switch", &p->switch_ns);
+	take_hot(told, p);
 	take_waking(told, speed, p);
 	take_own(told, speed->start.exec_ns, "threads.exec", &p->exec_ns);
 	take_own(told, speed->start.library_ns, "threads.library", &p->library_ns);

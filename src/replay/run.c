@@ -356,8 +356,9 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 	struct sim_options options = { .seed = player->run->seed,
 		.cores = cores,
 		.speed = speeds,
-		/* On a processor that is not here an idle core takes who waits, and not only at its tick. */
-		.quantum = { .kind = SIM_FIXED, .a = is_work ? WORK_SLICE_NS : 0 },
+		.quantum = { .kind = SIM_FIXED,
+			.a = is_work && player->run->hot_ns == 0 ? WORK_SLICE_NS : 0 },
+		.hot_ns = is_work ? player->run->hot_ns : 0,
 		.wake = is_work ? (struct sim_dist){ .a = (double)player->run->wake_ns }
 				: wake_of(player, cores),
 		.doze_ns = is_work ? player->run->doze_ns : player->replay->opts.wakes.doze_ns,

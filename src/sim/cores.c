@@ -21,6 +21,7 @@ enum {
 	SLICE_NS = 700000, /* sysctl_sched_base_slice, twice as long for 2 cpus, ... */
 	SLICE_CPUS_MAX = 8, /* ... four times for 8 and more */
 	TICK_NS = 4000000, /* CONFIG_HZ=250 */
+	HOT_NS = 500000, /* sysctl_sched_migration_cost */
 	QUANTUM_NS = 100000000,
 };
 
@@ -54,6 +55,8 @@ static void set_slice(struct sim *sim)
 	for (uint32_t cpus = 2; cpus <= sim->cpu_count && cpus <= SLICE_CPUS_MAX; cpus *= 2)
 		quantum->a += SLICE_NS;
 	sim->tick_ns = TICK_NS;
+	if (sim->options.hot_ns == 0)
+		sim->options.hot_ns = HOT_NS;
 }
 
 int cores_new(struct sim *sim, struct err *err)

@@ -29,8 +29,8 @@
    see is_overloaded(). */
 enum { BALANCE_NS = 16000000, OVERLOADED_NS = 50000000 };
 
-/* sysctl_sched_migration_cost; sd->cache_nice_tries */
-enum { HOT_NS = 500000, REFUSED_MAX = 1 };
+/* sd->cache_nice_tries */
+enum { REFUSED_MAX = 1 };
 
 /* From one cpu's tick to the next one's, as recorded with the kernel's own events. */
 enum { TICK_TAKES_NS = 10000 };
@@ -262,7 +262,7 @@ static uint32_t take_from(struct sim *sim, uint32_t from, uint32_t to)
 		if (thread->is_kept || !cpu_is_allowed(sim, thread, to))
 			continue;
 		bool has_run = thread->last_cpu != SIM_NONE;
-		if (sim->tick_ns > 0 && has_run && sim->now_ns - thread->ran_until_ns < HOT_NS &&
+		if (sim->tick_ns > 0 && has_run && sim->now_ns - thread->ran_until_ns < sim->options.hot_ns &&
 			cpu->refused <= REFUSED_MAX)
 			continue;
 		int64_t lag = (int64_t)(mean_virtual(sim, cpu) - thread->virtual_ns);

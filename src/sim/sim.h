@@ -149,6 +149,8 @@ struct sim_options {
 	/* Fair: a thread that is woken goes to the core that it had, idle or not, as where no cores share a cache;
 	   else to an idle one if there is any. */
 	bool wakes_in_place;
+	/* Fair, with Linux's slice: an idle core leaves a thread that ran so recently where its data are, until a tick. 0: 0.5 ms, Linux's. */
+	uint64_t hot_ns;
 	uint64_t switch_ns; /* cost of a context switch, to the core */
 	/* From a wake-up to running, where a core idles that has to wake up first; a switch is part of it. Fixed, a 0: no time. */
 	struct sim_dist wake;

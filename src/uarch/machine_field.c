@@ -163,6 +163,7 @@ static const struct machine_field fields[] = {
 	{ "threads", "wake_cost", MACHINE_NS, AT(wake_cost_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "doze", MACHINE_NS, AT(doze_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "switch", MACHINE_NS, AT(switch_ns), MACHINE_DOUBLE, 0, 1e9, false },
+	{ "threads", "hot", MACHINE_NS, AT(hot_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "halt", MACHINE_NS, AT(halt_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "halted_wake", MACHINE_NS, AT(halted_wake_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "halted_wake_cost", MACHINE_NS, AT(halted_wake_cost_ns), MACHINE_DOUBLE, 0,

@@ -200,6 +200,7 @@ struct processor {
 	double wake_cost_ns; /* of that, what the thread that lets it go is busy with */
 	double doze_ns; /* who waits for no longer has not slept: it goes on at once, at no cost */
 	double switch_ns; /* of a hand-over from one thread to another one on the same core; 0: not counted */
+	double hot_ns; /* an idle core leaves who ran so recently where it waits, until a tick; 0: it takes it at once */
 	double halt_ns; /* a core that idles for longer is halted; 0: never */
 	double halted_wake_ns,
 		halted_wake_cost_ns; /* wake_ns and wake_cost_ns of a thread that such a core gets */
