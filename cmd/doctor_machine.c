@@ -286,9 +286,8 @@ static void take_hot(struct told *told, struct processor *p)
 {
 	static const double linux_ns = 500000, most_ns = 1e9;
 	double ns = 0;
-	bool is_told =
-		readfile_number("", "/sys/kernel/debug/sched/migration_cost_ns", &ns) == 0 ||
-		readfile_number("", "/proc/sys/kernel/sched_migration_cost_ns", &ns) == 0;
+	bool is_told = readfile_number("", "/sys/kernel/debug/sched/migration_cost_ns", &ns) == 0 ||
+		       readfile_number("", "/proc/sys/kernel/sched_migration_cost_ns", &ns) == 0;
 	p->hot_ns = !is_told ? linux_ns : ns < 0 ? most_ns : fmin(ns, most_ns);
 	tell(is_told ? &told->measured : &told->assumed, "threads.hot");
 }

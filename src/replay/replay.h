@@ -157,7 +157,8 @@ struct replay_run {
 	uint64_t operation_ns, wake_ns, wake_cost_ns, doze_ns, switch_ns;
 	uint64_t halt_ns, halted_wake_ns, halted_wake_cost_ns, interrupt_ns,
 		interrupt_cost_ns; /* sim_options */
-	uint64_t hot_ns; /* the same, where it takes over Linux's slices; 0: an idle core takes who waits at once */
+	uint64_t
+		hot_ns; /* the same, where it takes over Linux's slices; 0: an idle core takes who waits at once */
 	uint64_t
 		transfer_ns; /* what acquiring costs more when another thread was the last to do so */
 	struct replay_time *

@@ -262,7 +262,8 @@ static uint32_t take_from(struct sim *sim, uint32_t from, uint32_t to)
 		if (thread->is_kept || !cpu_is_allowed(sim, thread, to))
 			continue;
 		bool has_run = thread->last_cpu != SIM_NONE;
-		if (sim->tick_ns > 0 && has_run && sim->now_ns - thread->ran_until_ns < sim->options.hot_ns &&
+		if (sim->tick_ns > 0 && has_run &&
+			sim->now_ns - thread->ran_until_ns < sim->options.hot_ns &&
 			cpu->refused <= REFUSED_MAX)
 			continue;
 		int64_t lag = (int64_t)(mean_virtual(sim, cpu) - thread->virtual_ns);

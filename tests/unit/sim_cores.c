@@ -158,6 +158,25 @@ static void a_core_at_work_is_interrupted_from_another_one(void **state)
 	sim_free(t.sim);
 }
 
+static void an_idle_core_leaves_who_ran_just_now(void **state)
+{
+	(void)state;
+	/* c ran until 300 us and waits from 400 on, on a's core. b's core idles from 1,200 on. */
+	static const struct sim_op a[] = { COMPUTE(10000000), EXIT };
+	static const struct sim_op b[] = { COMPUTE(1200000), EXIT };
+	static const struct sim_op c[] = { COMPUTE(300000), SLEEP(100000), COMPUTE(1000000), EXIT };
+	static const struct {
+		uint64_t hot_ns, ends_ns;
+	} expected[] = { { 0, 2200000 }, { 800000, 2200000 }, { 1000000, 5000000 } };
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		struct trial t;
+		trial_begin(&t, (struct sim_options){ .cores = 2, .hot_ns = expected[i].hot_ns });
+		trial_run(&t, THREADS(c, b, a));
+		assert_int_equal(t.script.times[1][2], expected[i].ends_ns);
+		sim_free(t.sim);
+	}
+}
+
 static void who_spins_at_an_object_is_asleep_later(void **state)
 {
 	(void)state;
@@ -312,6 +331,7 @@ int main(void)
 		cmocka_unit_test(who_wakes_pays_for_it),
 		cmocka_unit_test(a_core_that_has_idled_for_long_takes_longer),
 		cmocka_unit_test(a_core_at_work_is_interrupted_from_another_one),
+		cmocka_unit_test(an_idle_core_leaves_who_ran_just_now),
 		cmocka_unit_test(who_spins_at_an_object_is_asleep_later),
 		cmocka_unit_test(an_idle_core_takes_a_thread_that_never_ran),
 		cmocka_unit_test(woken_threads_may_stay_where_they_were),
