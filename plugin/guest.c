@@ -59,10 +59,14 @@ void guest_write_quality(void)
 	out_record(RAW_QUALITY, &quality, sizeof(quality), NULL, 0);
 }
 
-/* Of the page, which the guest's recorder writes to; PROFILE_SLOTS: its own again. */
+/*
+ * Of the page, which the guest's recorder writes to; PROFILE_SLOTS: its own again. So is the last slot, which all have who found
+ * none: one would put off when another one is looked at.
+ */
 static void take_slot(struct vcpu *vcpu, uint64_t slot)
 {
-	struct profile_slot *shared = slot < PROFILE_SLOTS ? &page->slots[slot] : &vcpu->own;
+	bool is_alone = slot + 1 < PROFILE_SLOTS;
+	struct profile_slot *shared = is_alone ? &page->slots[slot] : &vcpu->own;
 	if (vcpu->slot == shared)
 		return;
 	vcpu_settle(vcpu);

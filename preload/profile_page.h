@@ -31,7 +31,7 @@
 enum {
 	PROFILE_PAGE_VERSION = 2,
 	PROFILE_SLOTS =
-		4096, /* threads at one time; more share the last one, and that is counted */
+		4096, /* threads at one time and one more, which those who found none share; they are not counted */
 	/* An operation that the kernel answers with EINVAL. Arguments: the slot and its address; PROFILE_SLOTS: none any more. */
 	PROFILE_PRCTL = 0xc0ca,
 };
