@@ -18,7 +18,8 @@ static inline uint64_t fetch_changes(uint64_t last_line, const struct block *blo
 static inline uint64_t fetch_special(
 	const struct vcpu *vcpu, const struct block *block, uint64_t changes)
 {
-	uint64_t if_any = -(uint64_t)(changes > 0); /* no branch: programs' own make it mispredicted */
+	uint64_t if_any =
+		-(uint64_t)(changes > 0); /* no branch: programs' own make it mispredicted */
 	return vcpu->fetch_filter[block->line_word] & block->line_mask & if_any;
 }
 

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 enum {
-	PACE_TURN = 20000,
 	/* A turn takes ten microseconds or more; a pause takes far longer than it should where waking up is slow. */
 	BRIEF_NS = 50000,
 	BRIEF_PAUSES = 100, /* of the processor, between two looks at the other one's line */

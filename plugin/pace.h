@@ -17,6 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Instructions that one may be ahead. */
+enum { PACE_TURN = 20000 };
+
 /* Without this call, nothing is done. */
 void pace_init(void);
 

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-enum { ME, OTHER, FAR = 20000 };
+enum { ME, OTHER, FAR = 2 * PACE_TURN };
 
 struct vcpu vcpu_table[VCPUS];
 unsigned vcpu_end;
