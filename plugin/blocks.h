@@ -23,10 +23,15 @@ typedef uint16_t lanes __attribute__((vector_size(16)));
 enum { LANE_PARTS = RAW_MIX / 8 };
 
 /*
- * Of filters of lines of instructions: each word has 64 lines beside one another, and by their last bits those of the two
- * words after it, so that one word tells of a block's lines, wherever it begins. One more has all bits.
+ * Of filters of lines of instructions: each word has 64 lines beside one another, and by their last bits the first of those of the
+ * next word, so that one word tells of a block's lines, wherever it begins. Of longer blocks, and of new lines, one with all bits does.
+ * Few words, and the lines of a hot loop look like ones that are watched and never come again.
  */
-enum { BLOCK_FILTER_WORDS = 64, BLOCK_FILTER_ALL = BLOCK_FILTER_WORDS, BLOCK_MOST_WORDS = 3 };
+enum {
+	BLOCK_FILTER_WORDS = 512,
+	BLOCK_FILTER_ALL = BLOCK_FILTER_WORDS,
+	BLOCK_MORE_LINES = 16 /* of blocks that one word tells of */
+};
 
 enum { BLOCK_PLACES = 512 /* the emulator's own limit */, PLACE_NONE = UINT16_MAX };
 
@@ -53,7 +58,7 @@ struct block {
 	uint64_t first_line, last_line; /* of instructions */
 	uint64_t line_mask; /* their bits in a word of a filter (fetch.h) */
 	uint32_t more_lines; /* than the first */
-	uint8_t line_word; /* which; BLOCK_FILTER_ALL until new lines have been counted */
+	uint16_t line_word; /* which; BLOCK_FILTER_ALL until new lines have been counted */
 	uint64_t address, end; /* of the code */
 	uint32_t id;
 	uint16_t new_lines; /* that no block before had; 0 once that has been counted */
@@ -67,9 +72,11 @@ struct block {
 /* Before all others. */
 extern const struct block blocks_none;
 
-static inline uint8_t block_filter_word(const struct block *block)
+static inline uint16_t block_filter_word(const struct block *block)
 {
-	return (uint8_t)(block->first_line / 64 % BLOCK_FILTER_WORDS);
+	return block->more_lines <= BLOCK_MORE_LINES
+		       ? (uint16_t)(block->first_line / 64 % BLOCK_FILTER_WORDS)
+		       : BLOCK_FILTER_ALL;
 }
 
 /* Whether the block is the next element of the string instruction that ended `previous`, not an instruction of its own. */

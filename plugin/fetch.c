@@ -12,18 +12,22 @@ enum {
 	NO_CODE = 0xfffffff,
 };
 
+uint64_t fetch_filters[VCPUS][BLOCK_FILTER_ALL + 1];
+
 static void set_filter(struct vcpu *vcpu, uint64_t line)
 {
-	for (unsigned before = 0; before < BLOCK_MOST_WORDS; before++)
-		vcpu->fetch_filter[(line / 64 - before) % BLOCK_FILTER_WORDS] |= UINT64_C(1)
-										 << (line % 64);
+	uint64_t *filter = fetch_filters[vcpu->index], bit = UINT64_C(1) << (line % 64);
+	filter[line / 64 % BLOCK_FILTER_WORDS] |= bit;
+	if (line % 64 < BLOCK_MORE_LINES)
+		filter[(line / 64 - 1) % BLOCK_FILTER_WORDS] |= bit;
 }
 
 /* The filter knows lines but for their upper bits, so it is made anew from those that are left. */
 static void remake_filter(struct vcpu *vcpu)
 {
-	memset(vcpu->fetch_filter, 0, sizeof(vcpu->fetch_filter));
-	vcpu->fetch_filter[BLOCK_FILTER_ALL] = UINT64_MAX;
+	uint64_t *filter = fetch_filters[vcpu->index];
+	memset(filter, 0, sizeof(fetch_filters[0]));
+	filter[BLOCK_FILTER_ALL] = UINT64_MAX;
 	for (uint32_t i = 0; i < vcpu->thread->fetch.count; i++)
 		set_filter(vcpu, vcpu->thread->fetch.watches[i].line);
 }
@@ -125,7 +129,8 @@ void fetch_block(struct vcpu *vcpu, uint64_t last_line, struct block *block)
 	if (changes > 0 && block->new_lines)
 		fetch_first(vcpu, block);
 	vcpu->fetches += changes;
-	if (!fetch_special(vcpu, block, changes) && vcpu->fetches <= vcpu->next_fetch)
+	if (!fetch_special(fetch_filters[vcpu->index], block, changes) &&
+		vcpu->fetches <= vcpu->next_fetch)
 		return;
 	for (uint64_t left = changes; left > 0; left--)
 		look_at_line(vcpu, block->last_line - left + 1, vcpu->fetches - left);

@@ -8,6 +8,9 @@
 
 #include "thread.h"
 
+/* Of each virtual cpu: lines of instructions that may be watched. */
+extern uint64_t fetch_filters[VCPUS][BLOCK_FILTER_ALL + 1];
+
 /* Lines that a block changes to, after one that ended in `last_line`. */
 static inline uint64_t fetch_changes(uint64_t last_line, const struct block *block)
 {
@@ -16,11 +19,11 @@ static inline uint64_t fetch_changes(uint64_t last_line, const struct block *blo
 
 /* Which of its lines may be watched, or are new, if it changes to `changes` of them: bits. */
 static inline uint64_t fetch_special(
-	const struct vcpu *vcpu, const struct block *block, uint64_t changes)
+	const uint64_t *filter, const struct block *block, uint64_t changes)
 {
 	uint64_t if_any =
 		-(uint64_t)(changes > 0); /* no branch: programs' own make it mispredicted */
-	return vcpu->fetch_filter[block->line_word] & block->line_mask & if_any;
+	return filter[block->line_word] & block->line_mask & if_any;
 }
 
 /* The block is executed after `last_line`: counts its lines, one by one if there is something about one of them. */

@@ -33,6 +33,7 @@ static void add_up(struct vcpu *vcpu, struct block **begin, struct block **end)
 {
 	lanes counts[LANE_PARTS];
 	memcpy(counts, vcpu->counts, sizeof(counts));
+	const uint64_t *filter = fetch_filters[vcpu->index];
 	uint64_t last_line = vcpu->previous->last_line;
 	uint64_t fetches = vcpu->fetches, accesses = 0, special = 0;
 	for (struct block **at = begin; at < end; at++) {
@@ -43,7 +44,7 @@ static void add_up(struct vcpu *vcpu, struct block **begin, struct block **end)
 		accesses += block->accesses;
 		uint64_t changes = fetch_changes(last_line, block);
 		fetches += changes;
-		special |= fetch_special(vcpu, block, changes);
+		special |= fetch_special(filter, block, changes);
 		last_line = block->last_line;
 	}
 	memcpy(vcpu->counts, counts, sizeof(counts));

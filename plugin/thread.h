@@ -178,11 +178,10 @@ struct vcpu {
 	/* Of the threads that had this virtual cpu before. */
 	uint64_t earlier_accesses;
 	struct profile_slot own;
-	uint64_t fetch_filter[BLOCK_FILTER_ALL + 1]; /* lines of instructions that may be watched */
 } __attribute__((aligned(256)));
 
 /* Its address is computed for each block and access. */
-static_assert(sizeof(struct vcpu) == 1024, "a power of 2");
+static_assert(sizeof(struct vcpu) == 512, "a power of 2");
 
 /* Who wants to see each access of the thread, from now on; no more. */
 void vcpu_look(struct vcpu *vcpu, enum vcpu_looks who);
