@@ -200,21 +200,19 @@ static __attribute__((noinline)) void tell_group(
 		&vcpu_table[index % VCPUS], userdata, address, qemu_plugin_mem_is_store(info));
 }
 
-static void on_access(unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
-{
-	if (__builtin_expect(reuse_is_told(address >> REUSE_LINE_BITS), 0))
-		tell_alone(index, info, address, userdata);
-}
-
 static inline bool group_is_told(const struct place *leader, uint64_t address)
 {
 	return reuse_any_is_told(address + (uint64_t)leader->low, address + (uint64_t)leader->high);
 }
 
-static void on_group(unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
+/* `is_alone`, in these two, is a constant. */
+static inline __attribute__((always_inline)) void tell_access(
+	unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata, bool is_alone)
 {
-	if (__builtin_expect(group_is_told(userdata, address), 0))
-		tell_group(index, info, address, userdata);
+	bool is_told = is_alone ? reuse_is_told(address >> REUSE_LINE_BITS)
+				: group_is_told(userdata, address);
+	if (__builtin_expect(is_told, 0))
+		(is_alone ? tell_alone : tell_group)(index, info, address, userdata);
 }
 
 static __attribute__((noinline)) void tell_both(
@@ -222,32 +220,42 @@ static __attribute__((noinline)) void tell_both(
 {
 	const struct place *leader = userdata;
 	look_at_block(&vcpu_table[index], leader->block);
-	on_group(index, info, address, userdata);
+	tell_access(index, info, address, userdata, false);
 }
 
 /* The first access of a block stands for the block's execution, too: one call less. */
-static void on_block_access(
-	unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
+static inline __attribute__((always_inline)) void first_access(
+	unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata, bool is_alone)
 {
 	const struct place *leader = userdata;
 	if (__builtin_expect(index >= VCPUS, 0))
 		return;
 	if (__builtin_expect(pending_add(&vcpu_table[index], leader->block, leader->count), 0))
 		tell_both(index, info, address, userdata);
-	else if (__builtin_expect(reuse_is_told(address >> REUSE_LINE_BITS), 0))
-		tell_alone(index, info, address, userdata);
+	else
+		tell_access(index, info, address, userdata, is_alone);
+}
+
+static void on_access(unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
+{
+	tell_access(index, info, address, userdata, true);
+}
+
+static void on_group(unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
+{
+	tell_access(index, info, address, userdata, false);
+}
+
+static void on_block_access(
+	unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
+{
+	first_access(index, info, address, userdata, true);
 }
 
 static void on_block_group(
 	unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
 {
-	const struct place *leader = userdata;
-	if (__builtin_expect(index >= VCPUS, 0))
-		return;
-	if (__builtin_expect(pending_add(&vcpu_table[index], leader->block, leader->count), 0))
-		tell_both(index, info, address, userdata);
-	else if (__builtin_expect(group_is_told(leader, address), 0))
-		tell_group(index, info, address, userdata);
+	first_access(index, info, address, userdata, false);
 }
 
 /* Of a string instruction, which may have any number: counted here, one for each line that it comes to. */
