@@ -351,8 +351,11 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	take_own(told, speed->wake_cost_ns, "threads.wake_cost", &p->wake_cost_ns);
 	take_own(told, speed->doze_ns, "threads.doze", &p->doze_ns);
 	take_own(told, speed->switch_ns, "threads.switch", &p->switch_ns);
+	take_own(told, speed->call.yield_ns, "threads.yield", &p->yield_ns);
+	take_own(told, speed->call.yield_switch_ns, "threads.yield_switch", &p->yield_switch_ns);
 	take_hot(told, p);
 	take_waking(told, speed, p);
+	take_own(told, speed->call.ns, "threads.call", &p->call_ns);
 	take_own(told, speed->start.exec_ns, "threads.exec", &p->exec_ns);
 	take_own(told, speed->start.library_ns, "threads.library", &p->library_ns);
 	take_own(told, memory->fault_ns, "threads.fault", &p->fault_ns);

@@ -37,6 +37,7 @@ enum role {
 	COND_BROADCAST,
 	JOIN,
 	SLEEP,
+	YIELD,
 	THREAD_START, /* of the C library: what runs a new thread, with its pthread_t */
 };
 
@@ -80,6 +81,7 @@ static const struct events_function functions[] = {
 	{ "clock_nanosleep", SLEEP },
 	{ "usleep", SLEEP },
 	{ "sleep", SLEEP },
+	{ "sched_yield", YIELD },
 	{ "start_thread", THREAD_START },
 };
 
@@ -345,6 +347,10 @@ bool events_enter(const struct events_function *function, const uint64_t argumen
 	if (self.state != THREAD_RECORDING ||
 		(function->role == MUTEX_UNLOCK && is_inner(memory, object)))
 		return false;
+	if (function->role == YIELD) {
+		trace_yields((const void *)site);
+		return false;
+	}
 	call.role = function->role;
 	call.object = object;
 	call.site = (const void *)site;

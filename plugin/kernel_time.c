@@ -22,6 +22,19 @@ static bool is_left_out(int64_t number)
 	return false;
 }
 
+/* That a call takes at least, with what the emulator does about each: of all threads, as one may make long calls only. */
+static uint64_t least_ns = UINT64_MAX;
+
+static uint64_t beyond_least(uint64_t ns)
+{
+	uint64_t least = __atomic_load_n(&least_ns, __ATOMIC_RELAXED);
+	if (ns >= least)
+		return ns - least;
+	__atomic_store_n(
+		&least_ns, ns, __ATOMIC_RELAXED); /* another thread's may be lost: it comes again */
+	return 0;
+}
+
 void kernel_call_begin(struct thread *thread, int64_t number, bool is_program)
 {
 	if (!thread)
@@ -34,17 +47,16 @@ void kernel_call_begin(struct thread *thread, int64_t number, bool is_program)
 	call->cpu_ns = kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-void kernel_call_end(struct thread *thread, int64_t number)
+uint64_t kernel_call_end(struct thread *thread, int64_t number)
 {
-	if (!thread || !thread->last_sum || thread->kernel_call.number != number)
-		return;
+	if (!thread || thread->kernel_call.number != number)
+		return 0;
 	struct kernel_call *call = &thread->kernel_call;
-	uint64_t ns = kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID) - call->cpu_ns;
+	uint64_t ns = beyond_least(kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID) - call->cpu_ns);
 	call->number = -1;
-	if (call->least_ns == 0 || ns < call->least_ns)
-		call->least_ns = ns;
-	if (kernel_sleeps() != call->sleeps)
-		return;
+	if (!thread->last_sum || kernel_sleeps() != call->sleeps)
+		return 0;
 	thread->last_sum->counts.system_calls++;
-	thread->last_sum->counts.system_ns += ns - call->least_ns;
+	thread->last_sum->counts.system_ns += ns;
+	return ns;
 }

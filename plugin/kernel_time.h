@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Time that the kernel spends in a thread's system calls: what an emulator in user mode does not see as instructions.
- * Its thread makes the same calls, so that its CPU time in them is about theirs without it. A call in which the thread slept
+ * Its thread makes the same calls, so that its CPU time in them is about theirs without it. What each takes at least is a
+ * machine file's (threads.call). A call in which the thread slept
  * is not counted: the timeline has it as a wait. Calls on memory, threads and signals are not either: the emulator does other
  * work in these.
  */
@@ -16,13 +17,15 @@ struct thread;
 struct kernel_call {
 	uint64_t cpu_ns, sleeps; /* of the thread, when it began */
 	int64_t number; /* -1: none is open */
-	uint64_t least_ns; /* of any so far: what the emulator does about each */
 };
 
 /* is_program: else the recorder makes it. */
 void kernel_call_begin(struct thread *thread, int64_t number, bool is_program);
 
-/* Adds it to the stretch that the thread was counted into last: it is not while the recorder sees to a call. */
-void kernel_call_end(struct thread *thread, int64_t number);
+/*
+ * Adds what it took beyond the shortest call so far to the stretch that the thread was counted into last (it is not while the
+ * recorder sees to a call), and returns it; 0 of a call that is not counted.
+ */
+uint64_t kernel_call_end(struct thread *thread, int64_t number);
 
 #endif

@@ -29,6 +29,8 @@ enum {
 	/* What is lost by waiting for those: a quarter of the time, and this. */
 	LOST_NS = 200000000,
 	LOST_PART = 4,
+	INSTRUCTIONS_A_NS = 3, /* about one a cycle of today's processors */
+	YIELD_NS = 500, /* of sched_yield(), whose time here is that of others, too */
 };
 
 /*
@@ -154,6 +156,12 @@ static bool may_wait(int64_t number, uint64_t futex_operation)
 	}
 }
 
+void pace_spend(const struct vcpu *vcpu, uint64_t ns)
+{
+	if (is_on && ns > 0)
+		paces[vcpu->index].lifted += ns * INSTRUCTIONS_A_NS;
+}
+
 void pace_call(const struct vcpu *vcpu, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3)
 {
 	if (!is_on)
@@ -161,6 +169,8 @@ void pace_call(const struct vcpu *vcpu, int64_t number, uint64_t a1, uint64_t a2
 	uint64_t operation = a2 & FUTEX_CMD_MASK;
 	if (number == SYS_futex && (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET))
 		wait_at(&paces[vcpu->index], a1);
+	if (number == SYS_sched_yield)
+		pace_spend(vcpu, YIELD_NS);
 	if (may_wait(number, operation))
 		paces[vcpu->index].waits = true;
 	if (number == SYS_futex && (operation == FUTEX_WAKE || operation == FUTEX_WAKE_BITSET))

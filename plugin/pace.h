@@ -30,6 +30,9 @@ void pace_begin(const struct vcpu *vcpu);
 void pace_call(const struct vcpu *vcpu, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3);
 void pace_resume(const struct vcpu *vcpu);
 
+/* It was in the kernel for so long, and did not sleep: it counts as if it had executed instructions meanwhile. */
+void pace_spend(const struct vcpu *vcpu, uint64_t ns);
+
 /* The thread runs; waits for those who are behind. Instructions from now to the next look. */
 uint64_t pace_look(const struct vcpu *vcpu);
 

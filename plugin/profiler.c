@@ -85,9 +85,10 @@ static void on_syscall_return(qemu_plugin_id_t id, unsigned index, int64_t numbe
 		     number == SYS_clone3;
 	if (index >= VCPUS)
 		return;
-	kernel_call_end(vcpu_table[index].thread, number);
+	uint64_t system_ns = kernel_call_end(vcpu_table[index].thread, number);
 	if (forks && result == 0)
 		guest_forked(index);
+	pace_spend(&vcpu_table[index], system_ns);
 	pace_resume(&vcpu_table[index]);
 }
 

@@ -100,7 +100,6 @@ int __openat64_2(int directory, const char *path, int flags);
 	X(thrd_create)                                                                             \
 	X(prctl)                                                                                   \
 	X(sched_yield)                                                                             \
-	X(thrd_yield)                                                                              \
 	X(nanosleep)                                                                               \
 	X(clock_nanosleep)                                                                         \
 	X(usleep)                                                                                  \

@@ -43,11 +43,26 @@ void trace_try_failed(uint32_t kind, const void *object, const void *caller)
 	leave();
 }
 
+/* A profile has each: what a thread executes between two of them is work, and who gets the core is for a prediction to say. */
+static void put_yield(const void *caller)
+{
+	char frame = 0;
+	if (!enter())
+		return;
+	if (!is_nested(&frame))
+		put(now(), head_of(TRACE_TRY_FAILED, SYNC_SPIN, 0), (uintptr_t)caller, caller, 0);
+	leave();
+}
+
 void trace_yields(const void *caller)
 {
 	bool is_part = self.trying != TRY_NONE && self.tried != caller &&
 		       is_tried_again(self.tried, now());
-	if (!is_part && !self.hides_yields && !self.slot)
+	if (is_part || self.hides_yields)
+		return;
+	if (self.slot)
+		put_yield(caller);
+	else
 		trace_try_failed(SYNC_SPIN, caller, caller);
 }
 

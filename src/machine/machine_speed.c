@@ -327,6 +327,7 @@ static int measure_once(const struct machine *machine, struct machine_speed *ret
 		measure_wakes(ret);
 	for (int i = 0; i < WAKES; i++)
 		ret->switch_ns = least(ret->switch_ns, switch_probe_measure());
+	ret->call = call_probe_measure();
 	look_at_pair(machine, &looks);
 	qsort(looks.list, looks.count, sizeof *looks.list, compare_looks);
 	ret->transfer_ns = looks.list[looks.count / 2].transfer_ns;

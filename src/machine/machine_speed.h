@@ -14,6 +14,7 @@
 #include "machine/machine.h"
 #include "machine/memory_speed.h"
 #include "machine/set_speed.h"
+#include "machine/call_probe.h"
 #include "machine/start_probe.h"
 #include "machine/wake_probe.h"
 
@@ -37,6 +38,7 @@ struct machine_speed {
 	double switch_ns; /* wake_probe.h: of a hand-over between two threads of one processor */
 	double wake_ns, wake_cost_ns,
 		doze_ns; /* wake_probe.h: until a thread that slept runs, what that costs its waker, how long one has to wait to sleep */
+	struct call_probe call;
 	struct start_probe start; /* not of a round */
 	struct interrupt_probe interrupt;
 	struct halt_probe halt;

@@ -3,6 +3,7 @@
 #include "machine/pin.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,4 +155,12 @@ int pin_process(const struct pin *pin, pid_t pid, uint32_t threads, struct err *
 			"cannot pin the program to %u processors: %s (measure with --pin none)",
 			threads, strerror(-status));
 	return 0;
+}
+
+bool pin_self(int cpu)
+{
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	return sched_setaffinity(0, sizeof one, &one) == 0;
 }

@@ -12,6 +12,7 @@
 #include "base/err.h"
 
 #include <hwloc.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -33,6 +34,9 @@ void pin_free(struct pin *pin);
 
 /* Binds a process to the first `threads` processors, to all when there are fewer. */
 int pin_process(const struct pin *pin, pid_t pid, uint32_t threads, struct err *err);
+
+/* Binds the calling thread to one processor, by the operating system's number; false: it may not use that. */
+bool pin_self(int cpu);
 
 /* The processors of a topology within `allowed`, in the order of use. The caller frees *ret. */
 int pin_order(

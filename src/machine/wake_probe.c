@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/order.h"
+#include "machine/pin.h"
 
 #include <linux/futex.h>
 #include <pthread.h>
@@ -43,14 +44,6 @@ struct probe {
 	uint32_t costs_ns[ROUNDS], latencies_ns[ROUNDS], losses_ns[ROUNDS];
 };
 
-static bool pin_to(int cpu)
-{
-	cpu_set_t one;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	return sched_setaffinity(0, sizeof one, &one) == 0;
-}
-
 /* The second one is the third where there are more: neighbours in number may share a core. False: there is only one. */
 static bool choose(int ret_cpus[2])
 {
@@ -82,7 +75,7 @@ static void await(sem_t *semaphore)
 static void *sleeper(void *context)
 {
 	struct probe *probe = context;
-	probe->is_apart = pin_to(probe->cpus[1]);
+	probe->is_apart = pin_self(probe->cpus[1]);
 	(void)sem_post(&probe->is_ready); /* it cannot overflow */
 	for (;;) {
 		await(&probe->there);
@@ -104,7 +97,7 @@ static void work(uint64_t ns)
 static void *worker(void *context)
 {
 	struct probe *probe = context;
-	(void)pin_to(probe->cpus[1]); /* as that thread's */
+	(void)pin_self(probe->cpus[1]); /* as that thread's */
 	(void)sem_post(&probe->is_ready); /* it cannot overflow */
 	uint64_t last_ns = clock_now_ns(CLOCK_MONOTONIC);
 	while (!atomic_load(&probe->is_over)) {
@@ -150,7 +143,7 @@ static void *waker(void *context)
 {
 	struct probe *probe = context;
 	pthread_t thread, busy;
-	bool is_pinned = pin_to(probe->cpus[0]);
+	bool is_pinned = pin_self(probe->cpus[0]);
 	if (pthread_create(&thread, NULL, sleeper, probe) != 0)
 		return NULL;
 	await(&probe->is_ready); /* it begins on this processor, which at a real-time priority is not shared */
@@ -197,7 +190,7 @@ struct turns {
 static void *answer_turns(void *context)
 {
 	struct turns *turns = context;
-	turns->are_together = pin_to(turns->cpu);
+	turns->are_together = pin_self(turns->cpu);
 	for (int i = 0; i < SWITCHES * GROUPS; i++) {
 		await(&turns->go[1]);
 		(void)sem_post(&turns->go[0]); /* it cannot overflow */
@@ -209,7 +202,7 @@ static void *take_turns(void *context)
 {
 	struct turns *turns = context;
 	pthread_t thread;
-	if (!pin_to(turns->cpu) || pthread_create(&thread, NULL, answer_turns, turns) != 0)
+	if (!pin_self(turns->cpu) || pthread_create(&thread, NULL, answer_turns, turns) != 0)
 		return NULL;
 	for (int group = 0; group < GROUPS; group++) {
 		uint64_t began_ns = clock_now_ns(CLOCK_MONOTONIC);

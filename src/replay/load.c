@@ -343,6 +343,8 @@ static int own_event(struct replay *replay, uint32_t index, const struct event *
 	case EVENT_REQUEST_END:
 	case EVENT_TICK:
 		return mark(replay, thread, event);
+	case EVENT_TRY_FAILED:
+		return event_is_at_place(event) && !load_push(thread, STEP_YIELD) ? -ENOMEM : 0;
 	case EVENT_RUN:
 		take_core(replay, thread, true);
 		return 0;

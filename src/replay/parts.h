@@ -41,6 +41,7 @@ enum step_kind {
 	STEP_WAKE, /* other: thread */
 	STEP_SPAWN, /* other: thread */
 	STEP_JOIN, /* other: thread; amount: the mutex that it holds meanwhile, plus one; 0: none */
+	STEP_YIELD, /* gives up its core to whoever waits for it */
 	STEP_MARK, /* region, request or tick: class is the event's kind; amount */
 	STEP_EXIT,
 };

@@ -110,6 +110,8 @@ static uint64_t operation_of(struct player *player, uint32_t index, const struct
 	case STEP_SEM_POST:
 	case STEP_BARRIER:
 		return player->run->operation_ns;
+	case STEP_YIELD:
+		return player->run->yield_ns;
 	default:
 		return 0;
 	}
@@ -391,6 +393,8 @@ static int play_step(
 		return play_op(op, SIM_SPAWN, 0);
 	case STEP_JOIN:
 		return join(player, index, step, op);
+	case STEP_YIELD:
+		return play_op(op, SIM_YIELD, 0);
 	case STEP_MARK:
 		return mark(player, index, step, op);
 	case STEP_EXIT:

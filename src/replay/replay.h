@@ -153,8 +153,9 @@ struct replay_run {
 	void *duration_context; /* of both */
 	/* Also with opts.stretch: what acquiring, releasing, posting and signalling cost by themselves; from a
 	   wake-up to running, the CPU time that it costs the waker, and how long one has to have waited for either
-	   (struct sim_options); a switch. Of the machine that it is played on. */
-	uint64_t operation_ns, wake_ns, wake_cost_ns, doze_ns, switch_ns;
+	   (struct sim_options); a switch; sched_yield() where nobody waits for
+	   the core, and the switch where one does. Of the machine that it is played on. */
+	uint64_t operation_ns, wake_ns, wake_cost_ns, doze_ns, switch_ns, yield_ns, yield_switch_ns;
 	uint64_t halt_ns, halted_wake_ns, halted_wake_cost_ns, interrupt_ns,
 		interrupt_cost_ns; /* sim_options */
 	uint64_t

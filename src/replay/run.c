@@ -364,6 +364,7 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 		.doze_ns = is_work ? player->run->doze_ns : player->replay->opts.wakes.doze_ns,
 		.wake_cost_ns = is_work ? player->run->wake_cost_ns : facts->wake_cost_ns,
 		.switch_ns = is_work ? player->run->switch_ns : facts->block_ns,
+		.yield_switch_ns = is_work ? player->run->yield_switch_ns : 0,
 		.halt_ns = is_work ? player->run->halt_ns : 0,
 		.halted_wake_ns = is_work ? player->run->halted_wake_ns : 0,
 		.halted_wake_cost_ns = is_work ? player->run->halted_wake_cost_ns : 0,

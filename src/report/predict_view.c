@@ -137,12 +137,16 @@ static void add_kernel(struct strbuf *out, const struct predict_answer *answer)
 	}
 	for (size_t i = 0; i < answer->point_count; i++) {
 		const struct predict_point *point = &answer->points[i];
-		if ((double)ns < KERNEL_NOTICEABLE * (double)point->prediction.ns)
-			continue;
 		bool has_kernel = point->processor.fault_ns > 0;
+		double kernel_ns = (double)ns;
+		if (has_kernel)
+			kernel_ns += (double)calls * point->processor.call_ns;
+		if (kernel_ns < KERNEL_NOTICEABLE * (double)point->prediction.ns)
+			continue;
 		strbuf_addf(out,
 			"%s: the kernel's %s in %s system calls, as while it was profiled, %s.\n",
-			point->processor.name, seconds(ns).text, number_format((double)calls).text,
+			point->processor.name, seconds((uint64_t)kernel_ns).text,
+			number_format((double)calls).text,
 			has_kernel ? "are 'system' here"
 				   : "are not in the time: its file has no threads.fault");
 	}

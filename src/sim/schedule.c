@@ -277,7 +277,11 @@ int cores_yield(struct sim *sim, struct sim_thread *thread)
 		return OP_DONE;
 	if (!must && sim->options.scheduler == SIM_FAIR)
 		fair_yield(sim, thread);
+	const struct cpu *cpu = &sim->cpus[thread->cpu];
 	int code = preempt(sim, thread);
+	if (!must && sim->options.yield_switch_ns > 0 && cpu->thread && cpu->thread != thread->tid)
+		thread_of(sim, cpu->thread)->switch_left =
+			(double)(int64_t)sim->options.yield_switch_ns;
 	return code < 0 ? code : OP_WAITS;
 }
 

@@ -208,13 +208,14 @@ static double start_cycles(const struct rppm *rppm, const struct profile_class *
 		       : 0;
 }
 
-/* Of the kernel's calls and faults, cycles per instruction: as long as they took where the program was profiled. */
+/* Of the kernel's calls and faults, cycles per instruction. What a call does took as long where the program was profiled. */
 static double call_cycles(const struct profile_class *class, const struct processor *processor)
 {
 	if (processor->fault_ns == 0)
 		return 0;
+	double ns = (double)class->system_ns + (double)class->system_calls * processor->call_ns;
 	return fault_cycles(class, processor) +
-	       share(class->system_ns, class->instructions) * processor->frequency_hz / 1e9;
+	       share(ns, class->instructions) * processor->frequency_hz / 1e9;
 }
 
 static double kernel_cycles(

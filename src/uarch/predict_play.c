@@ -381,6 +381,8 @@ static int play_all(
 		.wake_cost_ns = (uint64_t)processor->wake_cost_ns,
 		.doze_ns = (uint64_t)processor->doze_ns,
 		.switch_ns = (uint64_t)processor->switch_ns,
+		.yield_ns = (uint64_t)processor->yield_ns,
+		.yield_switch_ns = (uint64_t)processor->yield_switch_ns,
 		.hot_ns = (uint64_t)processor->hot_ns,
 		.halt_ns = (uint64_t)processor->halt_ns,
 		.halted_wake_ns = (uint64_t)processor->halted_wake_ns,

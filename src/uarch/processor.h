@@ -200,6 +200,8 @@ struct processor {
 	double wake_cost_ns; /* of that, what the thread that lets it go is busy with */
 	double doze_ns; /* who waits for no longer has not slept: it goes on at once, at no cost */
 	double switch_ns; /* of a hand-over from one thread to another one on the same core; 0: not counted */
+	double yield_ns; /* of sched_yield() where nobody waits for the core */
+	double yield_switch_ns; /* that it takes more where somebody does; 0: as switch_ns */
 	double hot_ns; /* an idle core leaves who ran so recently where it waits, until a tick; 0: it takes it at once */
 	double halt_ns; /* a core that idles for longer is halted; 0: never */
 	double halted_wake_ns,
@@ -208,6 +210,7 @@ struct processor {
 	double interrupt_cost_ns; /* that the thread that woke it is busy with */
 	double exec_ns; /* from a process's start to its first instruction, and its end, on top of what its libraries take; 0: not counted */
 	double library_ns; /* that each of those takes to be there */
+	double call_ns; /* of a system call that does nothing; 0: not counted */
 	double fault_ns; /* of the first touch of a page of fresh memory, and of giving it back; 0: not counted */
 	double interrupted; /* share of the time that a core at work has something else to do: interrupts, its hypervisor */
 	double interruption_ns; /* how long each time; 0: spread evenly over the work */

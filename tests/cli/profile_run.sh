@@ -138,6 +138,16 @@ if command -v sqlite3 >/dev/null; then
 	[ "$(sqlite3 run.ccp 'SELECT sum(count) >= 6 AND sum(ns) > 1000000 FROM system_calls')" -eq 1 ]
 fi
 
+# Also of a thread whose calls all take long.
+if command -v sqlite3 >/dev/null; then
+	profile "$CORECAST_BUILD/tests/programs/long_calls"
+	[ "$(sqlite3 run.ccp 'WITH per AS (SELECT sum(ns) AS ns, sum(count) AS count FROM system_calls s JOIN classes c ON c.id = s.class GROUP BY c.thread)
+		SELECT min(count) BETWEEN 20 AND 25, min(ns) > 0.5 * max(ns) FROM per')" = "1|1" ] || {
+		sqlite3 run.ccp 'SELECT c.thread, sum(s.count), sum(ns) FROM system_calls s JOIN classes c ON c.id = s.class GROUP BY c.thread'
+		exit 1
+	}
+fi
+
 # With every instruction, a profile is as without: it has the samples that predictions are made of.
 "$CORECAST" profile --force --instructions trace -o run.ccp --json -- "$programs/hot_lock" -t 2 -s 0.002 2>stderr | sed -n '/^{/,$p' >json
 jq -e '.quality.micro_traces > 3 and .quality.unmatched == 0 and .quality.lost == 0' json >/dev/null

@@ -21,6 +21,7 @@ releases() {
 	sqlite3 "$1.ccp" "SELECT what, sum(count) FROM sync WHERE kind = 'release' AND what NOT IN ('mutex', 'spin') GROUP BY what"
 	# Of spin locks their taking: initialising one is the same code as its release.
 	sqlite3 "$1.ccp" "SELECT 'spin', sum(count) FROM sync WHERE kind = 'pass' AND what = 'spin'"
+	sqlite3 "$1.ccp" "SELECT 'yield', sum(count) FROM sync WHERE kind = 'try_failed' AND what = 'spin'"
 	sqlite3 "$1.ccp" "SELECT 'barrier', sum(count) FROM sync WHERE kind = 'pass' AND what = 'barrier'"
 	sqlite3 "$1.ccp" "SELECT 'join', sum(count) > 0 FROM sync WHERE kind = 'pass' AND what = 'join'"
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Two threads that use each kind of synchronisation of POSIX threads, known numbers of times. */
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdint.h>
 #include <stdio.h>
 
-enum { ROUNDS = 20, LOCKS = 50, TURNS = 10 };
+enum { ROUNDS = 20, LOCKS = 50, TURNS = 10, YIELDS = 30 };
 
 static struct {
 	pthread_mutex_t mutex, turn_mutex;
@@ -64,6 +65,10 @@ static void *work(void *argument)
 	for (int i = 0; i < ROUNDS; i++) {
 		compute();
 		pthread_barrier_wait(&shared.barrier);
+	}
+	for (int i = 0; i < YIELDS; i++) {
+		compute();
+		sched_yield();
 	}
 	lock();
 	take_turns(number);

@@ -140,6 +140,13 @@ static void wake_ups_are_measured_at_real_time_priority_too(void **state)
 	assert_true(switch_ns > 0);
 }
 
+static void calls_take_their_time(void **state)
+{
+	(void)state;
+	struct call_probe probe = call_probe_measure();
+	assert_true(probe.ns > 0 && probe.yield_ns > 0 && probe.yield_switch_ns >= 0);
+}
+
 /* `true` stands for the program that has more. */
 static void starting_a_process_takes_its_time(void **state)
 {
@@ -160,6 +167,7 @@ int main(void)
 		cmocka_unit_test(a_measurement_beside_others_is_disturbed),
 		cmocka_unit_test(a_locked_operation_that_misses_takes_less_than_memory),
 		cmocka_unit_test(bandwidth_is_measured_at_real_time_priority_too),
+		cmocka_unit_test(calls_take_their_time),
 		cmocka_unit_test(starting_a_process_takes_its_time),
 		cmocka_unit_test(wake_ups_are_measured_at_real_time_priority_too),
 	};

@@ -224,6 +224,7 @@ static void the_kernel_takes_its_time_where_a_machine_has_one(void **state)
 	make_fork_join(&s, false, false);
 	s.classes[1].system_ns = 400000;
 	s.classes[2].system_ns = 1000000;
+	s.classes[2].system_calls = 1000;
 	AUTO(rppm) struct rppm *rppm = load(&s);
 	struct processor machine = two_wide();
 	struct prediction p = predict(rppm, &machine);
@@ -235,6 +236,10 @@ static void the_kernel_takes_its_time_where_a_machine_has_one(void **state)
 	assert_near(p.threads[1].stack[CORE_SYSTEM], 0.4e6 * 2 / 2e6, 0.01);
 	assert_near(p.threads[2].stack[CORE_SYSTEM], 1e6 * 2 / 4e6, 0.01);
 	assert_near(p.threads[2].cpi, 1, 0.01);
+	prediction_release(&p);
+	machine.call_ns = 500;
+	p = predict(rppm, &machine);
+	assert_near((double)p.ns, 5e6 / 4 + 1e6 + 1000 * 500, 0.01);
 	prediction_release(&p);
 }
 

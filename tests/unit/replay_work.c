@@ -121,6 +121,38 @@ static void a_core_that_changes_its_thread_takes_the_time_of_a_switch(void **sta
 	assert_int_equal(ns, work_ns + 3 * SWITCH);
 }
 
+/* main yields before a is there; a three times, while main waits for its end, or has another core. */
+static const char yielding[] = WORK_HEAD "0,main,0,start,,,,,\n"
+					 "100,main,100,try_failed,spin,9,9,,\n"
+					 "200,a,0,start,,,,main,\n"
+					 "300,main,200,try_failed,spin,9,9,,\n"
+					 "400,a,300,try_failed,spin,8,8,,\n"
+					 "500,a,600,try_failed,spin,8,8,,\n"
+					 "600,a,900,try_failed,spin,8,8,,\n"
+					 "700,a,1000,exit,,,,,\n"
+					 "800,main,2200,exit,,,,,\n";
+
+static void who_yields_makes_room_for_others(void **state)
+{
+	(void)state;
+	enum { YIELD = 30, SWITCH = 70, YIELD_SWITCH = 50 };
+	AUTO(replay) struct replay *replay = load_stretches(yielding);
+	struct clocked clocked = { .chunk = UINT64_MAX };
+	uint64_t ns = 0;
+	struct replay_run run = { .cores = 2,
+		.duration = take_time,
+		.duration_context = &clocked,
+		.switch_ns = SWITCH,
+		.yield_ns = YIELD,
+		.yield_switch_ns = YIELD_SWITCH };
+	assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
+	assert_int_equal(ns, SWITCH + 2 * 2200 + 2 * YIELD);
+	/* main's first yield finds nobody, its second a, whose first one finds main again, which goes on to its end. */
+	run.cores = 1;
+	assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
+	assert_int_equal(ns, 2 * 3200 + 5 * YIELD + 2 * SWITCH + 2 * YIELD_SWITCH);
+}
+
 /* Two regions of main and a, and a barrier in the first; a has 1,000 units until each meeting, main 100. more: a thread that meets nobody. */
 #define THIRD                                                                                      \
 	"0,b,0,start,,,,main,\n10,b,10,wait,barrier,x,1,,spins\n10,b,10,pass,barrier,x,1,,"        \
@@ -439,6 +471,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_takes_the_time_that_it_is_told),
 		cmocka_unit_test(waking_takes_its_time_from_both_unless_one_dozed),
+		cmocka_unit_test(who_yields_makes_room_for_others),
 		cmocka_unit_test(a_core_that_changes_its_thread_takes_the_time_of_a_switch),
 		cmocka_unit_test(who_waits_in_a_runtime_that_spins_is_not_asleep),
 		cmocka_unit_test(what_a_creator_had_done_is_what_its_clock_said),
