@@ -71,6 +71,7 @@
 #define PRELOAD_TRACE_RECORD_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define TRACE_PATH_VARIABLE "CORECAST_TRACE"
@@ -79,7 +80,7 @@
 
 enum {
 	TRACE_VERSION =
-		6, /* 5: without TRACE_SPINS; 4: nor TRACE_BOTH; 3: nor TRACE_CALLER; 2: nor TRACE_LEFT_OUT; 1: nor TRACE_AGAIN */
+		7, /* 6: without trace_taken(); 5: nor TRACE_SPINS; 4: nor TRACE_BOTH; 3: nor TRACE_CALLER; 2: nor TRACE_LEFT_OUT; 1: nor TRACE_AGAIN */
 	TRACE_HEADER_BYTES = 4096, /* a page: chunks stay aligned to pages in memory maps */
 	TRACE_HEAD_BYTES = 64,
 	TRACE_RECORD_BYTES = 48,
@@ -173,7 +174,8 @@ enum trace_flags {
 	TRACE_AHEAD = 1024,
 	TRACE_FLUSH = 2048,
 	TRACE_ORDERED = 4096,
-	TRACE_BOTH = 8192, /* raw files only: a WAIT with its PASS, see trace_both() */
+	TRACE_BOTH =
+		8192, /* raw files only: a WAIT with its PASS, see trace_both(), or a PASS with its RELEASE, see trace_taken() */
 	TRACE_SPINS = 16384,
 	TRACE_TRIED = 32768,
 	TRACE_FLAGS = 8191 | TRACE_SPINS | TRACE_TRIED, /* all of them but TRACE_BOTH */
@@ -417,6 +419,51 @@ enum {
 static inline uint64_t trace_both(uint64_t value, uint64_t took_ns, uint64_t cpu_ns)
 {
 	return value | cpu_ns << TRACE_BOTH_CPU_SHIFT | took_ns << TRACE_BOTH_TOOK_SHIFT;
+}
+
+/*
+ * A lock that did not have to be waited for, and was given back before its thread did anything else, takes one row where CPU times
+ * are not ns (in a profile). Its PASS gets the flag TRACE_BOTH, and as its value what the RELEASE differs by:
+ *
+ *	63       40 39       20 19            0
+ *	+-----------+-----------+---------------+
+ *	| took_ns   | CPU time  | site - site   |	the last one of two's complement
+ *	+-----------+-----------+---------------+
+ */
+#define TRACE_TAKEN_CPU_SHIFT 20
+#define TRACE_TAKEN_TOOK_SHIFT 40
+enum {
+	TRACE_TAKEN_NS_MAX = (1 << (64 - TRACE_TAKEN_TOOK_SHIFT)) - 1,
+	TRACE_TAKEN_CPU_MAX = (1 << (TRACE_TAKEN_TOOK_SHIFT - TRACE_TAKEN_CPU_SHIFT)) - 1,
+	TRACE_TAKEN_SITE_MAX = (1 << (TRACE_TAKEN_CPU_SHIFT - 1)) - 1,
+};
+
+/* Whether they fit; `sites`: of the RELEASE less that of the PASS. */
+static inline bool trace_can_be_taken(uint64_t took_ns, uint64_t cpu_ns, int64_t sites)
+{
+	return took_ns <= TRACE_TAKEN_NS_MAX && cpu_ns <= TRACE_TAKEN_CPU_MAX &&
+	       sites <= TRACE_TAKEN_SITE_MAX && -sites <= TRACE_TAKEN_SITE_MAX;
+}
+
+static inline uint64_t trace_taken(uint64_t took_ns, uint64_t cpu_ns, int64_t sites)
+{
+	return ((uint64_t)sites & ((1u << TRACE_TAKEN_CPU_SHIFT) - 1)) |
+	       cpu_ns << TRACE_TAKEN_CPU_SHIFT | took_ns << TRACE_TAKEN_TOOK_SHIFT;
+}
+
+static inline uint64_t trace_taken_ns(uint64_t value)
+{
+	return value >> TRACE_TAKEN_TOOK_SHIFT;
+}
+
+static inline uint64_t trace_taken_cpu_ns(uint64_t value)
+{
+	return value >> TRACE_TAKEN_CPU_SHIFT & TRACE_TAKEN_CPU_MAX;
+}
+
+static inline int64_t trace_taken_sites(uint64_t value)
+{
+	return (int64_t)(value << (64 - TRACE_TAKEN_CPU_SHIFT)) >> (64 - TRACE_TAKEN_CPU_SHIFT);
 }
 
 /* Rows that a name with a text of `bytes` (without terminator) takes, its record included. */

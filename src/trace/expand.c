@@ -54,7 +54,21 @@ static bool put_again(struct expansion *expansion, size_t at)
 
 static bool is_both(const struct trace_record *row)
 {
-	return row->kind == TRACE_WAIT && row->flags & TRACE_BOTH;
+	return row->flags & TRACE_BOTH && (row->kind == TRACE_WAIT || is_pass(row));
+}
+
+static void put_pass_and_release(struct expansion *expansion, const struct trace_record *both)
+{
+	struct trace_record row = *both;
+	row.flags = (uint16_t)(row.flags & ~(TRACE_BOTH | TRACE_HELD));
+	row.value = 0;
+	put_row(expansion, &row);
+	row.kind = TRACE_RELEASE;
+	row.time_ns += trace_taken_ns(both->value);
+	row.site += (uint64_t)trace_taken_sites(both->value);
+	if (row.cpu_ns)
+		row.cpu_ns += trace_taken_cpu_ns(both->value);
+	put_row(expansion, &row);
 }
 
 static void put_wait_and_pass(struct expansion *expansion, const struct trace_record *both)
@@ -91,7 +105,10 @@ size_t rows_expand(const struct trace_record *rows, size_t row_count, struct tra
 			continue;
 		}
 		if (is_both(&rows[i])) {
-			put_wait_and_pass(&expansion, &rows[i]);
+			if (rows[i].kind == TRACE_WAIT)
+				put_wait_and_pass(&expansion, &rows[i]);
+			else
+				put_pass_and_release(&expansion, &rows[i]);
 			continue;
 		}
 		put_row(&expansion, &rows[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Rows of a raw chunk that stand for several (trace_again(), trace_both() of preload/trace_record.h), written out: all
+ * Rows of a raw chunk that stand for several (trace_again(), trace_both(), trace_taken() of preload/trace_record.h), written out: all
  * that is behind this knows one row for each event only, but for locks that are held.
  */
 #ifndef TRACE_EXPAND_H

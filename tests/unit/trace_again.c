@@ -2,6 +2,7 @@
 /* Rows that stand for several: repetitions of earlier ones of their chunk, and what is none; waits with their ends. */
 #include "trace_fixture.h"
 
+#include "base/mem.h"
 #include "trace/expand.h"
 
 enum { ROWS = (TRACE_CHUNK_BYTES - TRACE_HEAD_BYTES) / TRACE_RECORD_BYTES }; /* none is left over */
@@ -160,6 +161,41 @@ static void what_comes_after_such_a_wait_is_counted_from_its_end(void **state)
 	assert_int_equal(ret[3].cpu_ns, 425);
 }
 
+/* A lock and its release in a profile, where CPU times are instructions. */
+static void a_lock_that_was_given_back_in_its_row_is_two_rows(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t took_ns, cpu_ns;
+		int64_t sites;
+		bool fits;
+	} cases[] = { { 0, 0, 0, true }, { 300, 20, -0x40, true },
+		{ TRACE_TAKEN_NS_MAX, TRACE_TAKEN_CPU_MAX, TRACE_TAKEN_SITE_MAX, true },
+		{ TRACE_TAKEN_NS_MAX, TRACE_TAKEN_CPU_MAX, -TRACE_TAKEN_SITE_MAX, true },
+		{ TRACE_TAKEN_NS_MAX + 1, 0, 0, false }, { 0, TRACE_TAKEN_CPU_MAX + 1, 0, false },
+		{ 0, 0, TRACE_TAKEN_SITE_MAX + 1, false },
+		{ 0, 0, -TRACE_TAKEN_SITE_MAX - 1, false } };
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct trace_record ret[TRACE_AGAINS], row = pass;
+		assert_int_equal(
+			trace_can_be_taken(cases[i].took_ns, cases[i].cpu_ns, cases[i].sites),
+			cases[i].fits);
+		if (!cases[i].fits)
+			continue;
+		row.flags = TRACE_BOTH;
+		row.value = trace_taken(cases[i].took_ns, cases[i].cpu_ns, cases[i].sites);
+		assert_int_equal(expand(&row, 1, ret, 0), 2);
+		struct trace_record expected = pass;
+		expected.value = expected.flags = 0;
+		assert_memory_equal(&ret[0], &expected, sizeof expected);
+		expected.kind = TRACE_RELEASE;
+		expected.time_ns += cases[i].took_ns;
+		expected.cpu_ns += cases[i].cpu_ns;
+		expected.site += (uint64_t)cases[i].sites;
+		assert_memory_equal(&ret[1], &expected, sizeof expected);
+	}
+}
+
 /* A file whose only chunk is full of repetitions, the last of which a kill cut short. */
 static size_t write_file(const char *path)
 {
@@ -228,6 +264,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_repeated_is_left_out_and_counted),
 		cmocka_unit_test(the_text_of_a_name_repeats_nothing),
 		cmocka_unit_test(a_wait_that_ended_in_its_row_is_a_wait_and_a_pass),
+		cmocka_unit_test(a_lock_that_was_given_back_in_its_row_is_two_rows),
 		cmocka_unit_test(what_comes_after_such_a_wait_is_counted_from_its_end),
 		cmocka_unit_test(a_closed_file_tells_the_same_as_the_raw_one),
 	};
