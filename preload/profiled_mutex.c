@@ -39,6 +39,13 @@ static inline bool put_in_last(uint64_t time_ns, const pthread_mutex_t *mutex, c
 	return true;
 }
 
+/* Apart: its code is rarely needed, and long. */
+static __attribute__((noinline)) void put_release(
+	uint64_t time_ns, const pthread_mutex_t *mutex, const void *site)
+{
+	(void)put_counted(time_ns, TRACE_RELEASE, mutex, site); /* counts what it loses */
+}
+
 static inline void go_on(void)
 {
 	profile_set_stretch(self.slot, self.stretch);
@@ -64,8 +71,7 @@ IN_ONE_PAGE bool profiled_mutex_give(pthread_mutex_t *mutex, const void *caller)
 		return false;
 	self.is_busy = true;
 	if (!put_in_last(time_ns, mutex, caller))
-		(void)put_counted(
-			time_ns, TRACE_RELEASE, mutex, caller); /* lost, if there is no room */
+		put_release(time_ns, mutex, caller);
 	go_on();
 	return true;
 }
