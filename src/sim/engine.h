@@ -215,7 +215,7 @@ struct cpu {
 	uint64_t slice_end_ns;
 	struct pending ready; /* fair: who waits for it, by deadline */
 	int64_t virtual_sum; /* of those: virtual time less the base */
-	uint64_t virtual_base, balance_ns;
+	uint64_t virtual_base, balance_ns, brief_ns;
 	uint64_t waited_since_ns; /* since when somebody waits */
 	uint32_t kept; /* of those in `ready`: sleepers with debts */
 	uint32_t refused; /* how often an idle cpu found nobody here that it would take */

@@ -22,6 +22,7 @@
 #include "sim/fair.h"
 
 #include "sim/cores.h"
+#include "sim/dist.h"
 
 #include <errno.h>
 
@@ -334,13 +335,27 @@ static uint64_t next_tick(const struct sim *sim, uint32_t number, uint64_t time_
 	       tick_ns;
 }
 
+/* At the tick, or sooner for one of the kernel's threads. */
+static void end_slice_at(struct sim *sim, struct cpu *cpu, uint64_t tick_ns)
+{
+	double mean_ns = (double)(int64_t)sim->options.brief_ns;
+	cpu->slice_end_ns = tick_ns;
+	if (mean_ns == 0 || sim->tick_ns == 0)
+		return;
+	if (cpu->brief_ns <= sim->now_ns)
+		cpu->brief_ns = sim->now_ns + 1 + (uint64_t)(mean_ns * dist_exponential(&sim->rng));
+	if (cpu->brief_ns < tick_ns)
+		cpu->slice_end_ns = cpu->brief_ns;
+}
+
 void fair_begin_slice(struct sim *sim, struct sim_thread *thread)
 {
 	struct cpu *cpu = &sim->cpus[thread->cpu];
 	(void)renew_deadline(sim, thread);
 	thread->protected_ns = thread->deadline_ns;
-	cpu->slice_end_ns = next_tick(
-		sim, thread->cpu, sim->now_ns + (thread->deadline_ns - thread->virtual_ns));
+	end_slice_at(sim, cpu,
+		next_tick(sim, thread->cpu,
+			sim->now_ns + (thread->deadline_ns - thread->virtual_ns)));
 }
 
 /* For whom the thread that a cpu has must make room; 0: nobody. */
@@ -368,6 +383,8 @@ bool fair_ends_slice(struct sim *sim, struct sim_thread *thread)
 {
 	struct cpu *cpu = &sim->cpus[thread->cpu];
 	(void)renew_deadline(sim, thread);
+	if (cpu->slice_end_ns == cpu->brief_ns) /* the kernel's thread had its core in between */
+		thread->protected_ns = virtual_of_running(sim, thread);
 	if (sim->queued > 0 && sim->now_ns >= cpu->balance_ns) {
 		cpu->balance_ns = sim->now_ns + (uint64_t)BALANCE_NS * sim->cpu_count;
 		uint32_t tid = pull(sim, thread->cpu, load_of(cpu) + 2, true);
@@ -377,7 +394,7 @@ bool fair_ends_slice(struct sim *sim, struct sim_thread *thread)
 	if (waiting_on(cpu) > 0 && outruns(sim, cpu))
 		return true;
 	uint64_t step = sim->tick_ns ? sim->tick_ns : slice_of(sim);
-	cpu->slice_end_ns = next_tick(sim, thread->cpu, sim->now_ns + step);
+	end_slice_at(sim, cpu, next_tick(sim, thread->cpu, sim->now_ns + step));
 	return false;
 }
 

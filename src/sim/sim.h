@@ -151,6 +151,11 @@ struct sim_options {
 	bool wakes_in_place;
 	/* Fair, with Linux's slice: an idle core leaves a thread that ran so recently where its data are, until a tick. 0: 0.5 ms, Linux's. */
 	uint64_t hot_ns;
+	/*
+	 * Fair, with Linux's slice: how long it is in the mean, exponentially distributed, until one of the kernel's threads runs on a
+	 * cpu for a moment, behind which its thread goes on only if it is the next. 0: there are none.
+	 */
+	uint64_t brief_ns;
 	uint64_t switch_ns; /* cost of a context switch, to the core */
 	uint64_t yield_switch_ns; /* of one by SIM_YIELD; 0: as any other */
 	/* From a wake-up to running, where a core idles that has to wake up first; a switch is part of it. Fixed, a 0: no time. */

@@ -158,6 +158,26 @@ static void a_core_at_work_is_interrupted_from_another_one(void **state)
 	sim_free(t.sim);
 }
 
+/* Until the first tick, unless a thread of the kernel runs in between: then it is b's turn, which has had less. */
+static void the_kernels_threads_end_a_slice_before_its_tick(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { COMPUTE(3900000), EXIT };
+	static const struct sim_op b[] = { COMPUTE(3900000), EXIT };
+	static const uint64_t brief_ns[] = { 0, 300000 };
+	for (size_t i = 0; i < ARRAY_SIZE(brief_ns); i++) {
+		struct trial t;
+		trial_begin(&t, (struct sim_options){ .cores = 1, .brief_ns = brief_ns[i] });
+		trial_run(&t, THREADS(a, b));
+		uint64_t first_ns = t.script.times[1][0] < t.script.times[2][0]
+					    ? t.script.times[1][0]
+					    : t.script.times[2][0];
+		assert_true(brief_ns[i] > 0 ? first_ns > 3900000 : first_ns == 3900000);
+		assert_int_equal(sim_now(t.sim), 7800000);
+		sim_free(t.sim);
+	}
+}
+
 static void an_idle_core_leaves_who_ran_just_now(void **state)
 {
 	(void)state;
@@ -331,6 +351,7 @@ int main(void)
 		cmocka_unit_test(who_wakes_pays_for_it),
 		cmocka_unit_test(a_core_that_has_idled_for_long_takes_longer),
 		cmocka_unit_test(a_core_at_work_is_interrupted_from_another_one),
+		cmocka_unit_test(the_kernels_threads_end_a_slice_before_its_tick),
 		cmocka_unit_test(an_idle_core_leaves_who_ran_just_now),
 		cmocka_unit_test(who_spins_at_an_object_is_asleep_later),
 		cmocka_unit_test(an_idle_core_takes_a_thread_that_never_ran),
