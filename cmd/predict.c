@@ -15,7 +15,7 @@ struct values {
 	struct option_strings machines;
 	uint32_t cores, replications;
 	bool json;
-	const char *svg, *html;
+	const char *output, *svg, *html;
 };
 
 #define FIELD(name) offsetof(struct values, name)
@@ -30,6 +30,10 @@ static const struct option_spec options[] = {
 		"(default 5)",
 		OPTION_U32, FIELD(replications), 1, REPLICATIONS_MAX },
 	{ 0, "json", NULL, "print JSON", OPTION_FLAG, FIELD(json) },
+	{ 'o', "output", "FILE",
+		"write the simulated timeline of the last processor: a trace file, or CSV if it "
+		"ends in .csv",
+		OPTION_OUTPUT, FIELD(output) },
 	{ 0, "svg", "FILE", "write what cycles go to as SVG", OPTION_OUTPUT, FIELD(svg) },
 	{ 0, "html", "FILE", "write a page that needs no other file", OPTION_OUTPUT, FIELD(html) },
 	{ 0 },
@@ -82,6 +86,8 @@ static int run(const struct command *command, int argc, char **argv)
 	if (code == 0) {
 		struct predict_answer answer = predicted_answer(&predicted);
 		code = write_reports(&v, &answer, &err);
+		if (code == 0 && v.output)
+			code = predicted_write(&predicted, v.cores, v.output, &err);
 	}
 	predicted_release(&predicted);
 	return code < 0 ? command_failure(&err) : 0;

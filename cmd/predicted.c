@@ -2,6 +2,7 @@
 #include "predicted.h"
 
 #include "machines.h"
+#include "timeline_save.h"
 
 #include "base/path.h"
 #include "uarch/profile_timeline.h"
@@ -167,6 +168,7 @@ static int predict_drawn(struct predicted *predicted, struct predict_run *run,
 {
 	run->seed = 0;
 	int code = replications > 1 ? draw_all(predicted, run, replications, point, err) : 0;
+	point->seed = run->seed;
 	if (code == 0)
 		code = predict_alone(predicted, run, point, err);
 	return code < 0 ? code : predict_whole(predicted, run, point, err);
@@ -203,6 +205,30 @@ int predicted_points(struct predicted *predicted, const struct option_strings *m
 	for (size_t i = 0; code == 0 && i < machines->count; i++)
 		code = predict_point(predicted, cores, replications, &points[i], err);
 	return code;
+}
+
+struct last_point {
+	struct predicted *predicted;
+	uint32_t cores;
+};
+
+static int play_last(void *context, const struct event_sink *sink, struct err *err)
+{
+	const struct last_point *last = context;
+	const struct predict_point *point =
+		&last->predicted->points[last->predicted->point_count - 1];
+	const struct predict_run run = { .processor = &point->processor,
+		.cores = last->cores,
+		.seed = point->seed,
+		.sink = sink };
+	AUTO_RELEASE(prediction) struct prediction again = { 0 };
+	return rppm_run(last->predicted->rppm, &run, &again, err);
+}
+
+int predicted_write(struct predicted *predicted, uint32_t cores, const char *path, struct err *err)
+{
+	struct last_point last = { predicted, cores };
+	return timeline_save(path, play_last, &last, err);
 }
 
 struct predict_answer predicted_answer(const struct predicted *predicted)

@@ -45,6 +45,9 @@ int predicted_settle(
 int predicted_points(struct predicted *predicted, const struct option_strings *machines,
 	uint32_t cores, uint32_t replications, struct err *err);
 
+/* Writes the timeline of the last machine's answer, as timeline_save(); `cores` as for predicted_points(). */
+int predicted_write(struct predicted *predicted, uint32_t cores, const char *path, struct err *err);
+
 /* What predicted_points() said, to be shown; borrows it. */
 struct predict_answer predicted_answer(const struct predicted *predicted);
 

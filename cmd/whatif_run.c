@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From a file to predictions. */
+#include "timeline_save.h"
 #include "whatif_parts.h"
 
 #include "base/mem.h"
-#include "base/outfile.h"
-#include "trace/csv_write.h"
-#include "trace/writer.h"
 
 #include <errno.h>
 #include <math.h>
@@ -88,8 +86,9 @@ int whatif_check(struct whatif *whatif, struct err *err)
 	return 0;
 }
 
-static int play_last(struct whatif *whatif, const struct event_sink *sink, struct err *err)
+static int play_last(void *context, const struct event_sink *sink, struct err *err)
 {
+	const struct whatif *whatif = context;
 	uint64_t ns;
 	struct replay_run run = { .cores = whatif->points[whatif->point_count - 1].cores,
 		.changes = whatif->changes,
@@ -100,24 +99,7 @@ static int play_last(struct whatif *whatif, const struct event_sink *sink, struc
 
 int whatif_write(struct whatif *whatif, const char *path, struct err *err)
 {
-	size_t length = strlen(path);
-	if (strcmp(path, "-") == 0 || (length > 4 && strcmp(path + length - 4, ".csv") == 0)) {
-		AUTO_RELEASE(outfile) struct outfile out = { 0 };
-		int code = outfile_open(&out, path, err);
-		if (code < 0)
-			return code;
-		struct timeline_csv csv = { .out = out.file };
-		struct event_sink sink = timeline_csv_sink(&csv);
-		code = play_last(whatif, &sink, err);
-		return code < 0 ? code : outfile_commit(&out, err);
-	}
-	AUTO(trace_writer) struct trace_writer *writer = NULL;
-	struct trace_writer_opts opts = { .create = { .is_simulated = true } };
-	int code = trace_writer_new(path, &opts, &writer, err);
-	if (code < 0)
-		return code;
-	struct event_sink sink = trace_writer_sink(writer);
-	return play_last(whatif, &sink, err);
+	return timeline_save(path, play_last, whatif, err);
 }
 
 void whatif_release(struct whatif *whatif)

@@ -14,6 +14,7 @@ struct predict_point {
 		high_ns; /* least and most of predictions that are as good; this is the middle one */
 	uint64_t
 		alone_ns; /* if nobody used the cores' other hardware threads; 0: the processor has no such neighbours */
+	uint64_t seed; /* of this one's draws */
 	struct results *results; /* of the predicted timeline */
 };
 

@@ -30,6 +30,17 @@ for machine, ghz in zip(d["machines"], (2.5, 5)):
 print([m["name"] for m in d["machines"]], [m["cores"] for m in d["machines"]])
 END
 
+# The predicted run as a timeline, of which others say the same.
+"$CORECAST" predict app.ccp -m smallest -m base --json -o run.cct >saved
+"$CORECAST" criticality run.cct --json >criticality 2>stderr
+jq -n -e --slurpfile a saved --slurpfile b criticality '($a[0].machines[1].predicted_s - $b[0].elapsed_s | fabs) < 1e-6
+	and ([$a[0].machines[1].threads[].name] | length) == ([$b[0].threads[].name] | length)' >/dev/null
+"$CORECAST" predict app.ccp -m base -o run.csv >/dev/null
+[ "$(grep -c ',exit,' run.csv)" -eq 3 ]
+status=0
+"$CORECAST" predict app.ccp -m base -o no/such.cct >/dev/null 2>stderr || status=$?
+[ "$status" -eq 1 ] && grep -q 'no/such.cct' stderr
+
 echo "--- one core takes the sum"
 "$CORECAST" predict app.ccp -m base --cores 1 --json --replications 1 >one
 python3 - <<'END'
