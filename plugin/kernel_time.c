@@ -22,17 +22,33 @@ static bool is_left_out(int64_t number)
 	return false;
 }
 
-/* That a call takes at least, with what the emulator does about each: of all threads, as one may make long calls only. */
-static uint64_t least_ns = UINT64_MAX;
+enum {
+	NUMBERS = 512, /* of system calls; a higher one shares */
+	EMULATED_NS = 300, /* that the emulator may need more for one call than for another */
+};
 
-static uint64_t beyond_least(uint64_t ns)
+/* Of all calls, and of those of a number, the shortest so far: a program may make long ones only, a thread of long ones few. */
+static uint64_t least_ns = UINT64_MAX, least_of[NUMBERS];
+
+/* Another thread's may be lost: it comes again. */
+static void note_least(uint64_t *least, uint64_t ns)
 {
-	uint64_t least = __atomic_load_n(&least_ns, __ATOMIC_RELAXED);
-	if (ns >= least)
-		return ns - least;
-	__atomic_store_n(
-		&least_ns, ns, __ATOMIC_RELAXED); /* another thread's may be lost: it comes again */
-	return 0;
+	uint64_t before = __atomic_load_n(least, __ATOMIC_RELAXED);
+	if (before == 0 || ns < before)
+		__atomic_store_n(least, ns, __ATOMIC_RELAXED);
+}
+
+/* Beyond a call that does nothing, with what the emulator does about each: as little as any of this kind, if that is not much. */
+static uint64_t beyond_least(int64_t number, uint64_t ns)
+{
+	uint64_t *least = &least_of[number < NUMBERS ? number : NUMBERS - 1];
+	note_least(&least_ns, ns);
+	note_least(least, ns);
+	uint64_t most = __atomic_load_n(&least_ns, __ATOMIC_RELAXED) + EMULATED_NS;
+	uint64_t nothing = __atomic_load_n(least, __ATOMIC_RELAXED);
+	if (nothing > most)
+		nothing = most;
+	return ns > nothing ? ns - nothing : 0;
 }
 
 void kernel_call_begin(struct thread *thread, int64_t number, bool is_program)
@@ -52,7 +68,7 @@ uint64_t kernel_call_end(struct thread *thread, int64_t number)
 	if (!thread || thread->kernel_call.number != number)
 		return 0;
 	struct kernel_call *call = &thread->kernel_call;
-	uint64_t ns = beyond_least(kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID) - call->cpu_ns);
+	uint64_t ns = beyond_least(number, kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID) - call->cpu_ns);
 	call->number = -1;
 	if (!thread->last_sum || kernel_sleeps() != call->sleeps)
 		return 0;

@@ -23,7 +23,7 @@ struct kernel_call {
 void kernel_call_begin(struct thread *thread, int64_t number, bool is_program);
 
 /*
- * Adds what it took beyond the shortest call so far to the stretch that the thread was counted into last (it is not while the
+ * Adds what it took beyond a call that does nothing to the stretch that the thread was counted into last (it is not while the
  * recorder sees to a call), and returns it; 0 of a call that is not counted.
  */
 uint64_t kernel_call_end(struct thread *thread, int64_t number);
