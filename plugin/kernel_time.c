@@ -7,6 +7,11 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
+enum {
+	NUMBERS = 512, /* of system calls; a higher one shares */
+	EMULATED_NS = 300, /* that the emulator may need more for one call than for another */
+};
+
 static const int left_out[] = { SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_brk,
 	SYS_madvise, SYS_futex, SYS_clone, SYS_clone3, SYS_fork, SYS_vfork, SYS_execve,
 	SYS_execveat, SYS_prctl, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn,
@@ -21,11 +26,6 @@ static bool is_left_out(int64_t number)
 			return true;
 	return false;
 }
-
-enum {
-	NUMBERS = 512, /* of system calls; a higher one shares */
-	EMULATED_NS = 300, /* that the emulator may need more for one call than for another */
-};
 
 /* Of all calls, and of those of a number, the shortest so far: a program may make long ones only, a thread of long ones few. */
 static uint64_t least_ns = UINT64_MAX, least_of[NUMBERS];

@@ -2,6 +2,7 @@
 #include "machine/machine_speed.h"
 
 #include "base/order.h"
+
 #include "machine/busy.h"
 #include "machine/chain.h"
 #include "machine/core_watch.h"

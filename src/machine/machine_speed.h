@@ -9,12 +9,12 @@
 #define MACHINE_MACHINE_SPEED_H
 
 #include "base/err.h"
+#include "machine/call_probe.h"
 #include "machine/fetch_speed.h"
 #include "machine/front_speed.h"
 #include "machine/machine.h"
 #include "machine/memory_speed.h"
 #include "machine/set_speed.h"
-#include "machine/call_probe.h"
 #include "machine/start_probe.h"
 #include "machine/wake_probe.h"
 
