@@ -43,7 +43,7 @@ struct pace {
 	atomic_bool waits; /* in a system call, and nobody has woken it */
 	/* Under the lock: the futex that it waits for, since when of all; 0: none. */
 	uint64_t futex, order;
-	uint64_t next_look; /* progress; its own */
+	uint64_t next_look, next_spent; /* progress; its own */
 };
 
 static struct pace paces[PROFILE_SLOTS];
@@ -98,7 +98,7 @@ void pace_begin(const struct vcpu *vcpu)
 	pace->waits = false;
 	pace->futex = 0;
 	pace->lifted = 0;
-	pace->next_look = 0;
+	pace->next_look = pace->next_spent = 0;
 	pace->stuck_at = UINT64_MAX;
 	lift(vcpu);
 }
@@ -154,12 +154,6 @@ static bool may_wait(int64_t number, uint64_t futex_operation)
 	default:
 		return true;
 	}
-}
-
-void pace_spend(const struct vcpu *vcpu, uint64_t ns)
-{
-	if (is_on && ns > 0)
-		paces[vcpu->index].lifted += ns * INSTRUCTIONS_A_NS;
 }
 
 void pace_call(const struct vcpu *vcpu, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3)
@@ -242,6 +236,26 @@ static void move_on(uint64_t progress)
 {
 	if (is_behind(slowest, progress))
 		slowest = progress; /* another thread's may be lost: theirs comes again */
+}
+
+static void move_on_with(const struct field *field, uint64_t mine)
+{
+	move_on(field->last && is_behind(field->progress, mine) ? field->progress : mine);
+}
+
+/* Who runs alone takes all along: whoever starts or wakes up later is not behind by what it did before. */
+void pace_spend(const struct vcpu *vcpu, uint64_t ns)
+{
+	struct pace *pace = &paces[vcpu->index];
+	if (!is_on || ns == 0)
+		return;
+	pace->lifted += ns * INSTRUCTIONS_A_NS;
+	uint64_t mine = progress_of(vcpu);
+	if (is_behind(mine, pace->next_spent))
+		return;
+	pace->next_spent = mine + PACE_TURN / 2;
+	struct field field = look_around(vcpu, mine);
+	move_on_with(&field, mine);
 }
 
 static bool may_lose(uint64_t now)
@@ -374,7 +388,7 @@ uint64_t pace_look(const struct vcpu *vcpu)
 		wait_for(field.last, field.progress, mine, field.count < cores);
 		field = look_around(vcpu, mine);
 	}
-	move_on(field.last && is_behind(field.progress, mine) ? field.progress : mine);
+	move_on_with(&field, mine);
 	pace->next_look = mine + PACE_TURN / 2;
 	unpaced += field.is_torn ? PACE_TURN / 2 : 0;
 	return PACE_TURN / 2;
