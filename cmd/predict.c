@@ -85,9 +85,10 @@ static int run(const struct command *command, int argc, char **argv)
 	int code = predicted_points(&predicted, &v.machines, v.cores, v.replications, &err);
 	if (code == 0) {
 		struct predict_answer answer = predicted_answer(&predicted);
-		code = write_reports(&v, &answer, &err);
-		if (code == 0 && v.output)
+		if (v.output)
 			code = predicted_write(&predicted, v.cores, v.output, &err);
+		if (code == 0)
+			code = write_reports(&v, &answer, &err);
 	}
 	predicted_release(&predicted);
 	return code < 0 ? command_failure(&err) : 0;
