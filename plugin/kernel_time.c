@@ -27,8 +27,8 @@ static bool is_left_out(int64_t number)
 	return false;
 }
 
-/* Of all calls, and of those of a number, the shortest so far: a program may make long ones only, a thread of long ones few. */
-static uint64_t least_ns = UINT64_MAX, least_of[NUMBERS];
+/* Of all calls, and of those of a number, the shortest so far, 0: none. A program may make long ones only. */
+static uint64_t least_ns, least_of[NUMBERS];
 
 /* Another thread's may be lost: it comes again. */
 static void note_least(uint64_t *least, uint64_t ns)
@@ -65,7 +65,7 @@ void kernel_call_begin(struct thread *thread, int64_t number, bool is_program)
 
 uint64_t kernel_call_end(struct thread *thread, int64_t number)
 {
-	if (!thread || thread->kernel_call.number != number)
+	if (!thread || number < 0 || thread->kernel_call.number != number)
 		return 0;
 	struct kernel_call *call = &thread->kernel_call;
 	uint64_t ns = beyond_least(number, kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID) - call->cpu_ns);

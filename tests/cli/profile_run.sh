@@ -148,6 +148,12 @@ if command -v sqlite3 >/dev/null; then
 	}
 fi
 
+# What is no call's number is not counted: 1,000 of getppid() and as many of a number that no call has yet.
+if command -v sqlite3 >/dev/null; then
+	profile "$CORECAST_BUILD/tests/programs/odd_calls"
+	[ "$(sqlite3 run.ccp 'SELECT sum(count) BETWEEN 2000 AND 2050 FROM system_calls')" -eq 1 ]
+fi
+
 # With every instruction, a profile is as without: it has the samples that predictions are made of.
 "$CORECAST" profile --force --instructions trace -o run.ccp --json -- "$programs/hot_lock" -t 2 -s 0.002 2>stderr | sed -n '/^{/,$p' >json
 jq -e '.quality.micro_traces > 3 and .quality.unmatched == 0 and .quality.lost == 0' json >/dev/null
