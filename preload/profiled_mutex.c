@@ -12,13 +12,6 @@ static inline bool is_at_work(void)
 	       lane_has_room(&self.lane, ROW) && *own_process;
 }
 
-/* The library's own instructions are not counted: there is nothing to pause. */
-static inline struct trace_record *put_counted(
-	uint64_t time_ns, enum trace_kind kind, const pthread_mutex_t *mutex, const void *site)
-{
-	return put(time_ns, head_of(kind, SYNC_LOCK, 0), (uintptr_t)mutex, site, 0);
-}
-
 /* In the row that tells of its taking, if that is the last one. A kill between the two stores leaves it given back at once. */
 static inline bool put_in_last(uint64_t time_ns, const pthread_mutex_t *mutex, const void *site)
 {
@@ -31,7 +24,7 @@ static inline bool put_in_last(uint64_t time_ns, const pthread_mutex_t *mutex, c
 	int64_t sites = (int64_t)((uintptr_t)site - row->site);
 	if (!trace_can_be_taken(took_ns, counted, sites))
 		return false;
-	__atomic_store_n(&row->flags, TRACE_BOTH, __ATOMIC_RELEASE);
+	__atomic_store_n(&row->flags, row->flags | TRACE_BOTH, __ATOMIC_RELEASE);
 	__atomic_store_n(&row->value, trace_taken(took_ns, counted, sites), __ATOMIC_RELEASE);
 	self.lane.last_ns = time_ns;
 	self.held = NULL;
@@ -39,13 +32,20 @@ static inline bool put_in_last(uint64_t time_ns, const pthread_mutex_t *mutex, c
 	return true;
 }
 
+static inline struct trace_record *put_row(
+	uint64_t time_ns, enum trace_kind kind, const pthread_mutex_t *mutex, const void *site)
+{
+	return put(time_ns, head_of(kind, SYNC_LOCK, 0), (uintptr_t)mutex, site, 0);
+}
+
 /* Apart: its code is rarely needed, and long. */
 static __attribute__((noinline)) void put_release(
 	uint64_t time_ns, const pthread_mutex_t *mutex, const void *site)
 {
-	(void)put_counted(time_ns, TRACE_RELEASE, mutex, site); /* counts what it loses */
+	(void)put_row(time_ns, TRACE_RELEASE, mutex, site); /* counts what it loses */
 }
 
+/* The library's own instructions are not counted: there is nothing that was paused. */
 static inline void go_on(void)
 {
 	profile_set_stretch(self.slot, self.stretch);
@@ -57,7 +57,7 @@ IN_ONE_PAGE bool profiled_mutex_take(pthread_mutex_t *mutex, const void *caller)
 	if (!plain_mutex_is(mutex) || !is_at_work() || !plain_mutex_take(mutex, self.budget.owner))
 		return false;
 	self.is_busy = true;
-	self.held = put_counted(now(), TRACE_PASS, mutex, caller);
+	self.held = put_row(now(), TRACE_PASS, mutex, caller);
 	go_on();
 	return true;
 }

@@ -423,7 +423,7 @@ static inline uint64_t trace_both(uint64_t value, uint64_t took_ns, uint64_t cpu
 
 /*
  * A lock that did not have to be waited for, and was given back before its thread did anything else, takes one row where CPU times
- * are not ns (in a profile). Its PASS gets the flag TRACE_BOTH, and as its value what the RELEASE differs by:
+ * are not ns (in a profile). Its PASS gets the flag TRACE_BOTH, too, and as its value what the RELEASE differs by:
  *
  *	63       40 39       20 19            0
  *	+-----------+-----------+---------------+

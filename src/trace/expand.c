@@ -64,6 +64,7 @@ static void put_pass_and_release(struct expansion *expansion, const struct trace
 	row.value = 0;
 	put_row(expansion, &row);
 	row.kind = TRACE_RELEASE;
+	row.flags = 0;
 	row.time_ns += trace_taken_ns(both->value);
 	row.site += (uint64_t)trace_taken_sites(both->value);
 	if (row.cpu_ns)

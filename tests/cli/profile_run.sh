@@ -102,6 +102,10 @@ jq -e '[.classes[] | select(.stretches > 10000) | {kind, per: (.instructions / .
 	exit 1
 }
 
+# Nor is it lost that a lock was tried only.
+"$CORECAST" export run.ccp --to csv 2>/dev/null >run.csv
+[ "$(grep -c ',pass,mutex,.*,tried,' run.csv)" -eq 300 ]
+
 for program in balanced convoy slow_stage skewed_barrier starved_reader c11_lock; do
 	whole "$programs/$program" -t 2 -s 0.02
 done

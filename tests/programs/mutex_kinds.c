@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A thread does the same with mutexes of two kinds, of which the recorder goes another way with each. */
+/* A thread does the same with mutexes of two kinds, of which the recorder goes another way with each; then it tries one. */
 #include "hold.h"
 
 #include <pthread.h>
 
-enum { ROUNDS = 20000 };
+enum { ROUNDS = 20000, TRIES = 300 };
 
 static pthread_mutex_t usual = PTHREAD_MUTEX_INITIALIZER, checked;
 
@@ -23,6 +23,10 @@ static void *lock(void *unused)
 {
 	lock_usual();
 	lock_checked();
+	for (int i = 0; i < TRIES; i++) {
+		check(pthread_mutex_trylock(&usual) == 0, "trylock");
+		(void)pthread_mutex_unlock(&usual); /* cannot fail */
+	}
 	return unused;
 }
 
