@@ -7,6 +7,7 @@
 #include "machine/chain.h"
 #include "machine/core_watch.h"
 #include "machine/locked_speed.h"
+#include "machine/pin.h"
 #include "machine/speed_clock.h"
 
 #include <errno.h>
@@ -111,18 +112,15 @@ struct pair {
 	_Alignas(LINE) atomic_bool is_contended; /* the other thread adds to its words, too */
 };
 
-/* The n-th processor that this process may use. */
+/* The n-th processor that this process may use; if there is none, it is only less exact. */
 static void pin_to(unsigned n)
 {
-	cpu_set_t allowed, one;
+	cpu_set_t allowed;
 	if (sched_getaffinity(0, sizeof allowed, &allowed) < 0)
 		return;
-	CPU_ZERO(&one);
 	for (int i = 0; i < CPU_SETSIZE; i++)
 		if (CPU_ISSET(i, &allowed) && n-- == 0)
-			CPU_SET(i, &one);
-	if (CPU_COUNT(&one) == 1)
-		(void)sched_setaffinity(0, sizeof one, &one); /* else it is only less exact */
+			(void)pin_self(i); /* likewise */
 }
 
 enum { NO_MORE_TURNS = INT_MAX };

@@ -10,7 +10,7 @@
 
 enum {
 	WORK_SLICE_NS = 3000000, /* Linux's on eight cores or more */
-	KERNEL_THREADS_NS = 30000000, /* as counted: docs/models/sim.md */
+	KERNEL_THREADS_NS = 30000000, /* as counted: docs/models/sim.md; where slices are Linux's */
 };
 
 static int put_event(void *context, const struct event *event, struct err *err)
@@ -361,7 +361,7 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 		.speed = speeds,
 		.quantum = { .kind = SIM_FIXED,
 			.a = is_work && player->run->hot_ns == 0 ? WORK_SLICE_NS : 0 },
-		.brief_ns = is_work && player->run->hot_ns == 0 ? 0 : KERNEL_THREADS_NS,
+		.brief_ns = KERNEL_THREADS_NS,
 		.hot_ns = is_work ? player->run->hot_ns : 0,
 		.wake = is_work ? (struct sim_dist){ .a = (double)player->run->wake_ns }
 				: wake_of(player, cores),
