@@ -426,6 +426,7 @@ static int follow_jump(struct core_decoder *decoder, uint32_t code)
 		uop->draw = jump.is_last   ? CORE_BY_LAST
 			    : jump.is_path ? CORE_BY_PATH
 					   : CORE_BY_NONE;
+		uop->is_computed = !jump.is_last && !jump.is_new;
 	}
 	if (decoder->has_taken)
 		core_jumps_take(&decoder->jumps, code);

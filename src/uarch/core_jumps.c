@@ -16,15 +16,17 @@ static uint64_t path_hash(const struct core_jumps *jumps, uint32_t length)
 int core_jumps_follow(
 	struct core_jumps *jumps, uint32_t code, uint32_t target, struct core_jump *ret)
 {
-	*ret = (struct core_jump){ false, false };
+	*ret = (struct core_jump){ .is_new = false };
 	for (unsigned i = 0; i < CORE_PATHS; i++) {
 		uint64_t *known = NULL;
 		int rc = map_add(&jumps->targets[i], code, path_hash(jumps, path_lengths[i]),
 			target, &known);
 		if (rc < 0)
 			return rc;
-		if (rc == 1)
-			continue; /* not met before: what a shorter path says stands */
+		if (rc == 1) { /* not met before: what a shorter path says stands */
+			ret->is_new |= i == 0;
+			continue;
+		}
 		ret->is_path = *known == target;
 		if (i == 0)
 			ret->is_last = ret->is_path;

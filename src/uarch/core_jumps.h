@@ -23,6 +23,7 @@ struct core_jumps {
 
 /* What would have been said of a jump. */
 struct core_jump {
+	bool is_new; /* not met before */
 	bool is_last, is_path; /* foretold by its last target; by the path to it */
 };
 

@@ -63,7 +63,7 @@ struct core_uop {
 	uint8_t is_next_line : 1; /* its instruction has bytes in a line that the one before it had not */
 	uint8_t is_split : 1; /* a branch, with the comparison that is one with it, that has bytes in two lines */
 	uint8_t is_scaled : 1; /* a load with CODE_SCALED */
-	uint8_t is_computed : 1; /* a jump whose target is not in the instruction: indirect, or a return */
+	uint8_t is_computed : 1; /* a return, or an indirect jump that went elsewhere the last time */
 	uint8_t unit : 6;
 	uint8_t file : 2; /* enum core_file */
 	uint8_t flags;

@@ -59,7 +59,8 @@ struct targets {
 	uint32_t delay; /* cycles, of one that is not among them */
 	uint32_t second_entries; /* 0: all others are there */
 	uint32_t second_delay; /* cycles, of one that is in neither level */
-	uint32_t computed_delay; /* cycles, of an indirect jump or a return; 0: as `delay` */
+	uint32_t
+		computed_delay; /* cycles, of an indirect jump that goes elsewhere than the last time, or a return; 0: as `delay` */
 	uint32_t return_delay; /* of a return; 0: as of an indirect jump */
 	uint32_t next_line; /* cycles until the next line's instructions; 0: with this one's */
 	uint32_t split_branch; /* cycles more, of a taken branch with bytes in two lines */
