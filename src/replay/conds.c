@@ -16,7 +16,7 @@ static void note(uint32_t *first, bool *are_several, uint32_t index)
 static bool only_looked(const struct load_thread *thread, size_t step)
 {
 	for (size_t i = step + 1; i + 1 < thread->count; i++)
-		if (thread->steps[i].kind != STEP_NOTHING)
+		if (thread->steps[i].kind != STEP_NOTHING && thread->steps[i].kind != STEP_YIELD)
 			return false;
 	return true;
 }

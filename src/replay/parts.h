@@ -383,6 +383,13 @@ struct replay {
 	bool has_begun, has_cores_seen, is_finished, has_exited;
 };
 
+/* Nobody else is told anything by it: as it comes where a thread looks again whether something is there. */
+static inline bool step_is_look(const struct step *step)
+{
+	return step->kind == STEP_LOCK || step->kind == STEP_UNLOCK || step->kind == STEP_YIELD ||
+	       step->kind == STEP_NOTHING;
+}
+
 /* It takes no time; tickers.c may find that it does. */
 static inline void step_drop_pause(struct step *step)
 {

@@ -197,8 +197,7 @@ static struct step *find_poll(const struct replay *replay, struct load_thread *t
 		struct step *step = &thread->steps[i];
 		if (is_for_file(replay, step))
 			return step->other == REPLAY_NONE || step->is_all ? step : NULL;
-		if (step->kind != STEP_NOTHING && step->kind != STEP_LOCK &&
-			step->kind != STEP_UNLOCK)
+		if (!step_is_look(step))
 			return NULL;
 	}
 	return NULL;

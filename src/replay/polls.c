@@ -24,11 +24,6 @@ enum {
 		64, /* what never comes to rest is not waited for: so many times the recorded pauses */
 };
 
-static bool is_look(const struct step *step)
-{
-	return step->kind == STEP_LOCK || step->kind == STEP_UNLOCK || step->kind == STEP_NOTHING;
-}
-
 /* Whether the wait that ends now is one more of the thread's poll. */
 static bool goes_on(const struct load_thread *thread, uint64_t site)
 {
@@ -36,7 +31,7 @@ static bool goes_on(const struct load_thread *thread, uint64_t site)
 	if (poll->pauses == 0 || poll->object != thread->wait_object || poll->site != site)
 		return false;
 	for (size_t i = poll->last + 1; i + 1 < thread->wait_step; i++)
-		if (!is_look(&thread->steps[i]))
+		if (!step_is_look(&thread->steps[i]))
 			return false;
 	return true;
 }
@@ -86,7 +81,7 @@ static bool is_confirmed(const struct load_thread *thread)
 static void drop_pauses(struct load_thread *thread, size_t end)
 {
 	for (size_t i = thread->poll.first; i < end; i++)
-		if (!is_look(&thread->steps[i]))
+		if (!step_is_look(&thread->steps[i]))
 			step_drop_pause(&thread->steps[i]);
 }
 

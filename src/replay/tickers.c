@@ -87,6 +87,7 @@ static bool is_own(const struct step *step, uint32_t index, const uint32_t *wait
 {
 	switch ((enum step_kind)step->kind) {
 	case STEP_NOTHING:
+	case STEP_YIELD:
 	case STEP_LOCK:
 	case STEP_UNLOCK:
 	case STEP_SLEEP:

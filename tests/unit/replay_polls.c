@@ -6,8 +6,8 @@
 
 enum { MS = 1000000 };
 
-/* a pauses so often, 10 ms each time; b computes until it exits at `end` ms, but for a rest from 25 to 35. */
-static struct fixture pauses(uint32_t count, uint32_t end, bool rests)
+/* a pauses so often, 10 ms each time, and does this between; b computes until it exits at `end` ms, but for a rest from 25 to 35. */
+static struct fixture pauses_with(const char *between, uint32_t count, uint32_t end, bool rests)
 {
 	char text[4096] = WORK_HEAD "0,a,1,start,,,,,\n0,b,1,start,,,,,\n", exit[64];
 	(void)snprintf(
@@ -23,11 +23,19 @@ static struct fixture pauses(uint32_t count, uint32_t end, bool rests)
 			"%" PRIu32 ",a,1,wait,sleep,,7,,\n%s%" PRIu32
 			",a,1,pass,sleep,,7,,waited\n",
 			i * 10 * MS, meanwhile, (i + 1) * 10 * MS);
+		if (*between && i + 1 < count)
+			(void)snprintf(text + strlen(text), sizeof text - strlen(text),
+				"%" PRIu32 ",a,1,%s\n", (i + 1) * 10 * MS, between);
 	}
 	size_t at = strlen(text);
 	(void)snprintf(text + at, sizeof text - at, "%" PRIu32 ",a,1,exit,,,,,\n%s",
 		count * 10 * MS, end >= count * 10 ? exit : "");
 	return load(text, 2);
+}
+
+static struct fixture pauses(uint32_t count, uint32_t end, bool rests)
+{
+	return pauses_with("", count, end, rests);
 }
 
 static uint64_t polls_of(const struct fixture *f)
@@ -52,6 +60,16 @@ static void pauses_end_when_the_others_rest(void **state)
 	assert_int_equal(play(&f, 2, NULL, 0), 60 * MS);
 	assert_int_equal(with_b(&f, 2), 30 * MS); /* done after 28.5 ms */
 	assert_int_equal(with_b(&f, 0.5), 120 * MS);
+	release(&f);
+}
+
+/* As povray does, which yields, too. */
+static void who_yields_between_looks_polls(void **state)
+{
+	(void)state;
+	struct fixture f = pauses_with("try_failed,spin,9,9,,", 6, 57, false);
+	assert_int_equal(polls_of(&f), 1);
+	assert_int_equal(with_b(&f, 2), 30 * MS);
 	release(&f);
 }
 
@@ -133,6 +151,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pauses_end_when_the_others_rest),
+		cmocka_unit_test(who_yields_between_looks_polls),
 		cmocka_unit_test(pauses_beside_work_that_goes_on_are_as_long),
 		cmocka_unit_test(pauses_that_went_on_beside_rest_are_as_long),
 		cmocka_unit_test(few_pauses_are_as_long),
