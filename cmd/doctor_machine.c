@@ -302,6 +302,7 @@ static void take_waking(struct told *told, const struct machine_speed *speed, st
 	take_own(told, fmax(interrupt->lost_ns - 2 * speed->switch_ns, 0), "threads.interrupt",
 		&p->interrupt_ns);
 	take_own(told, interrupt->cost_ns, "threads.interrupt_cost", &p->interrupt_cost_ns);
+	take_own(told, interrupt->queued_cost_ns, "threads.queued_cost", &p->queued_cost_ns);
 }
 
 static int fill(const struct machine *machine, const struct machine_speed *speed, struct told *told,

@@ -49,7 +49,8 @@ enum code_flags {
 	CODE_WIDE = 32, /* 256-bit vectors */
 	CODE_WIDEST = 64, /* 512-bit vectors */
 	CODE_CONDITIONAL = 128, /* a move or store that may not happen: it reads its target */
-	CODE_SCALED = 256, /* the address of its memory operand has an index that is multiplied */
+	CODE_SCALED =
+		256, /* the address of its memory operand has an index that is multiplied, or three parts */
 	CODE_PREFETCH =
 		512, /* it asks for a line, of which emulators do not tell the address: CODE_ALU, which reads its registers */
 };

@@ -391,7 +391,8 @@ static void add_memory(const ZydisDecodedOperand *operand, struct raw_code *code
 		return;
 	}
 	code->address_reads |= mask;
-	if (operand->mem.index != ZYDIS_REGISTER_NONE && operand->mem.scale > 1)
+	bool has_three = operand->mem.base != ZYDIS_REGISTER_NONE && operand->mem.disp.value != 0;
+	if (operand->mem.index != ZYDIS_REGISTER_NONE && (operand->mem.scale > 1 || has_three))
 		code->flags |= CODE_SCALED;
 	if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
 		code->flags |= CODE_LOAD;
@@ -525,6 +526,13 @@ static void find_address(uint64_t address, const ZydisDecodedInstruction *insn,
 		add_stack(insn, operands, memory, in_memory == 1, ret);
 }
 
+/* Renaming does moves of general registers of 32 bits and more. */
+static bool moves_narrow(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands)
+{
+	return insn->mnemonic == ZYDIS_MNEMONIC_MOVZX ||
+	       (insn->mnemonic == ZYDIS_MNEMONIC_MOV && operands[0].size < 32);
+}
+
 bool decode(uint64_t address, const void *bytes, size_t size, struct raw_code *ret_code,
 	struct decoded_address *ret_address)
 {
@@ -556,6 +564,8 @@ bool decode(uint64_t address, const void *bytes, size_t size, struct raw_code *r
 		ret_code->class = CODE_ATOMIC;
 	if (insn.mnemonic == ZYDIS_MNEMONIC_MOVSX && has_memory)
 		ret_code->class = CODE_MOVE;
+	if (!has_memory && moves_narrow(&insn, operands))
+		ret_code->class = CODE_ALU;
 	if (ret_address)
 		find_address(address, &insn, operands, ret_address);
 	int idiom = independent(&insn, operands);

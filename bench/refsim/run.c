@@ -145,6 +145,7 @@ int refrun(const struct refrun_input *input, const struct event_sink *sink,
 		.halted_wake_cost_ns = (uint64_t)processor->halted_wake_cost_ns,
 		.interrupt_ns = (uint64_t)processor->interrupt_ns,
 		.interrupt_cost_ns = (uint64_t)processor->interrupt_cost_ns,
+		.queued_cost_ns = (uint64_t)processor->queued_cost_ns,
 		.transfer_ns = (uint64_t)processor->transfer_ns,
 	};
 	int code = input->threads > REPLAY_CORES_MAX

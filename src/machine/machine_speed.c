@@ -270,13 +270,15 @@ static void measure_wakes(struct machine_speed *ret)
 	ret->wake_ns = middle(latencies_ns, WAKES);
 	ret->wake_cost_ns = middle(costs_ns, WAKES);
 	ret->halt = halt_probe_measure();
-	double interrupt_costs_ns[INTERRUPTS], losses_ns[INTERRUPTS];
+	double interrupt_costs_ns[INTERRUPTS], queued_costs_ns[INTERRUPTS], losses_ns[INTERRUPTS];
 	for (int i = 0; i < INTERRUPTS; i++) {
 		struct interrupt_probe probe = interrupt_probe_measure();
 		interrupt_costs_ns[i] = probe.cost_ns;
+		queued_costs_ns[i] = probe.queued_cost_ns;
 		losses_ns[i] = probe.lost_ns;
 	}
 	ret->interrupt.cost_ns = middle(interrupt_costs_ns, INTERRUPTS);
+	ret->interrupt.queued_cost_ns = middle(queued_costs_ns, INTERRUPTS);
 	ret->interrupt.lost_ns = middle(losses_ns, INTERRUPTS);
 }
 

@@ -61,6 +61,7 @@ static const struct {
 	{ AT(wake_ns), BESIDE_OTHERS },
 	{ AT(wake_cost_ns), BESIDE_OTHERS },
 	{ AT(interrupt.cost_ns), BESIDE_OTHERS },
+	{ AT(interrupt.queued_cost_ns), BESIDE_OTHERS },
 	{ AT(interrupt.lost_ns), BESIDE_OTHERS },
 	{ AT(halt.after_ns), BESIDE_OTHERS },
 	{ AT(halt.cost_ns), BESIDE_OTHERS },

@@ -35,9 +35,11 @@ struct probe {
 	int cpus[2];
 	sem_t there, is_ready;
 	_Atomic uint64_t ran_ns; /* when the woken thread did; 0: not yet */
-	atomic_bool is_over;
+	atomic_bool is_over,
+		is_asked_for; /* where it is patient: the core, by a thread that was woken */
 	bool is_apart; /* the woken thread is where it should be */
-	bool is_busy; /* its core is at work meanwhile */
+	bool is_busy; /* its core is at work meanwhile, */
+	bool is_patient; /* and gives itself away: the woken thread takes nobody's place */
 	_Atomic uint64_t lost_ns; /* by that work */
 	uint64_t work_ns; /* between two wake-ups */
 	uint32_t rounds_most, rounds;
@@ -76,6 +78,8 @@ static void *sleeper(void *context)
 {
 	struct probe *probe = context;
 	probe->is_apart = pin_self(probe->cpus[1]);
+	if (probe->is_patient && sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 }) < 0)
+		probe->is_apart = false;
 	(void)sem_post(&probe->is_ready); /* it cannot overflow */
 	for (;;) {
 		await(&probe->there);
@@ -105,6 +109,8 @@ static void *worker(void *context)
 		if (now_ns - last_ns > GAP_NS)
 			atomic_fetch_add(&probe->lost_ns, now_ns - last_ns);
 		last_ns = now_ns;
+		if (atomic_load(&probe->is_asked_for))
+			(void)sched_yield(); /* it cannot fail */
 	}
 	return NULL;
 }
@@ -125,6 +131,7 @@ static void wake_rounds(struct probe *probe)
 		began_ns = clock_now_ns(CLOCK_MONOTONIC);
 		(void)sem_post(&probe->there); /* it cannot overflow */
 		uint64_t posted_ns = clock_now_ns(CLOCK_MONOTONIC);
+		atomic_store(&probe->is_asked_for, probe->is_patient);
 		while ((ran_ns = atomic_load(&probe->ran_ns)) == 0) {
 			bool is_late = clock_now_ns(CLOCK_MONOTONIC) > end_ns;
 			if (is_late && probe->is_busy)
@@ -132,6 +139,7 @@ static void wake_rounds(struct probe *probe)
 			if (is_late)
 				(void)sched_yield(); /* it cannot fail */
 		}
+		atomic_store(&probe->is_asked_for, false);
 		probe->costs_ns[probe->rounds] = in_ns(posted_ns - began_ns);
 		probe->latencies_ns[probe->rounds++] =
 			in_ns(ran_ns > began_ns ? ran_ns - began_ns : 0);
@@ -286,10 +294,13 @@ struct halt_probe halt_probe_measure(void)
 struct interrupt_probe interrupt_probe_measure(void)
 {
 	struct probe probe = { .work_ns = BUSY_NS, .rounds_most = ROUNDS, .is_busy = true };
+	struct probe patient = probe;
+	patient.is_patient = true;
 	if (!run(&probe))
 		return (struct interrupt_probe){ 0 };
 	return (struct interrupt_probe){
 		.cost_ns = median(probe.costs_ns, probe.rounds),
+		.queued_cost_ns = run(&patient) ? median(patient.costs_ns, patient.rounds) : 0,
 		.lost_ns = median(probe.losses_ns, probe.rounds - 1),
 	};
 }

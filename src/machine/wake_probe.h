@@ -26,10 +26,11 @@ struct halt_probe {
 };
 struct halt_probe halt_probe_measure(void);
 
-/* Where another thread is at work there, which makes room for the woken one. Medians, ns; 0: nothing is known. Takes 20 ms. */
+/* Where another thread is at work there. Medians, ns; 0: nothing is known. Takes 40 ms. */
 struct interrupt_probe {
-	double cost_ns; /* that the waker is in the call */
-	double lost_ns; /* that the other thread loses, two switches included */
+	double cost_ns; /* that the waker is in the call where that thread makes room for the woken one, */
+	double queued_cost_ns; /* and where it does not */
+	double lost_ns; /* that the other thread loses, two switches included, by making room */
 };
 struct interrupt_probe interrupt_probe_measure(void);
 

@@ -156,8 +156,8 @@ struct replay_run {
 	   (struct sim_options); a switch; sched_yield() where nobody waits for
 	   the core, and the switch where one does. Of the machine that it is played on. */
 	uint64_t operation_ns, wake_ns, wake_cost_ns, doze_ns, switch_ns, yield_ns, yield_switch_ns;
-	uint64_t halt_ns, halted_wake_ns, halted_wake_cost_ns, interrupt_ns,
-		interrupt_cost_ns; /* sim_options */
+	uint64_t halt_ns, halted_wake_ns, halted_wake_cost_ns, interrupt_ns, interrupt_cost_ns,
+		queued_cost_ns; /* sim_options */
 	uint64_t
 		hot_ns; /* the same, where it takes over Linux's slices; 0: an idle core takes who waits at once */
 	uint64_t

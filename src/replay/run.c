@@ -374,6 +374,7 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 		.halted_wake_cost_ns = is_work ? player->run->halted_wake_cost_ns : 0,
 		.interrupt_ns = is_work ? player->run->interrupt_ns : 0,
 		.interrupt_cost_ns = is_work ? player->run->interrupt_cost_ns : 0,
+		.queued_cost_ns = is_work ? player->run->queued_cost_ns : 0,
 		.others = is_work ? 0 : others_of(facts, cores),
 		.wakes_in_place = !is_work && wakes_in_place != (guess & 1),
 		.sink = is_work && !player->sink ? NULL : &sink };

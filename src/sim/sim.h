@@ -169,6 +169,8 @@ struct sim_options {
 	/* Fair: a thread is woken from one core that takes another one from the thread that runs there: what that core loses before the
 	   woken thread runs, and what the thread that woke it does. */
 	uint64_t interrupt_ns, interrupt_cost_ns;
+	/* CPU time that it costs the thread that wakes one which then waits for a core that others have. */
+	uint64_t queued_cost_ns;
 	double others; /* fair: so many cores other programs have, in turns: see others.c. 0: none */
 	uint64_t stop_ns; /* simulated time at which it ends; 0: when all threads have exited */
 	uint64_t event_limit; /* -E2BIG beyond; 0: none */

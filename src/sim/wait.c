@@ -79,20 +79,31 @@ int wake_now(struct sim *sim, struct sim_thread *thread)
 	return cores_enter(sim, thread);
 }
 
+/* CPU time of a wake-up is the waker's, if one runs. */
+static void charge(struct sim *sim, uint32_t waker, uint64_t cost_ns)
+{
+	if (waker > 0 && thread_of(sim, waker)->state == THREAD_RUNNING)
+		thread_of(sim, waker)->switch_left += (double)(int64_t)cost_ns;
+}
+
 int wake(struct sim *sim, uint32_t tid, uint32_t waker)
 {
 	struct sim_thread *thread = thread_of(sim, tid);
 	thread->waker = waker;
 	const struct sim_options *options = &sim->options;
-	if ((options->wake.kind == SIM_FIXED && options->wake.a == 0) ||
-		sim->now_ns < thread->sleeps_ns || !cores_wakes_up(sim, thread))
-		return wake_now(sim, thread);
+	bool has_slept = sim->now_ns >= thread->sleeps_ns;
+	if ((options->wake.kind == SIM_FIXED && options->wake.a == 0) || !has_slept ||
+		!cores_wakes_up(sim, thread)) {
+		int code = wake_now(sim, thread);
+		if (has_slept && thread->cpu == SIM_NONE && sim->cpu_count > 0)
+			charge(sim, waker, options->queued_cost_ns);
+		return code;
+	}
 	bool is_halted = cores_is_halted(sim, thread);
 	uint64_t cost_ns = is_halted ? options->halted_wake_cost_ns : options->wake_cost_ns;
 	uint64_t takes_ns =
 		is_halted ? options->halted_wake_ns : sim_draw(&options->wake, &sim->rng);
-	if (waker > 0 && thread_of(sim, waker)->state == THREAD_RUNNING)
-		thread_of(sim, waker)->switch_left += (double)(int64_t)cost_ns;
+	charge(sim, waker, cost_ns);
 	sim->waking++;
 	thread_set_state(sim, thread, THREAD_WAKING);
 	return timer_set(sim, thread->timer, sim->now_ns + takes_ns);

@@ -174,6 +174,7 @@ static const struct machine_field fields[] = {
 	{ "threads", "interrupt", MACHINE_NS, AT(interrupt_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "interrupt_cost", MACHINE_NS, AT(interrupt_cost_ns), MACHINE_DOUBLE, 0, 1e9,
 		false },
+	{ "threads", "queued_cost", MACHINE_NS, AT(queued_cost_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "exec", MACHINE_NS, AT(exec_ns), MACHINE_DOUBLE, 0, 1e10, false },
 	{ "threads", "library", MACHINE_NS, AT(library_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "call", MACHINE_NS, AT(call_ns), MACHINE_DOUBLE, 0, 1e9, false },

@@ -389,6 +389,7 @@ static int play_all(
 		.halted_wake_cost_ns = (uint64_t)processor->halted_wake_cost_ns,
 		.interrupt_ns = (uint64_t)processor->interrupt_ns,
 		.interrupt_cost_ns = (uint64_t)processor->interrupt_cost_ns,
+		.queued_cost_ns = (uint64_t)processor->queued_cost_ns,
 		.transfer_ns = (uint64_t)processor->transfer_ns,
 		.times = times };
 	int code = replay_run(rppm->replay, &replay, &prediction->ns, err);

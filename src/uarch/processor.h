@@ -175,8 +175,7 @@ struct processor {
 	uint32_t
 		compare_ports; /* of a compare that is one with its branch; 0: those of the branch */
 	uint32_t vector_load; /* cycles that a load of a vector register takes longer */
-	uint32_t
-		scaled_load; /* the same of another one whose address has an index that is multiplied */
+	uint32_t scaled_load; /* the same of another one with CODE_SCALED */
 	uint32_t locked_miss; /* of a locked operation whose line the first level has not */
 	uint32_t port_count;
 	struct cache instruction; /* first level */
@@ -209,6 +208,7 @@ struct processor {
 		halted_wake_cost_ns; /* wake_ns and wake_cost_ns of a thread that such a core gets */
 	double interrupt_ns; /* that a core at work loses when another one wakes a thread that takes it; 0: not counted */
 	double interrupt_cost_ns; /* that the thread that woke it is busy with */
+	double queued_cost_ns; /* the same where the woken thread waits for a core */
 	double exec_ns; /* from a process's start to its first instruction, and its end, on top of what its libraries take; 0: not counted */
 	double library_ns; /* that each of those takes to be there */
 	double call_ns; /* of a system call that does nothing; 0: not counted */

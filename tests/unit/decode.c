@@ -57,6 +57,43 @@ static void prefetches_read_registers_alone(void **state)
 	}
 }
 
+/* What renaming does and what takes a port. */
+static void narrow_moves_are_operations(void **state)
+{
+	(void)state;
+	static const struct sample samples[] = {
+		{ "\x48\x89\xc8", CODE_MOVE }, /* mov rax, rcx */
+		{ "\x89\xc8", CODE_MOVE }, /* mov eax, ecx */
+		{ "\x66\x89\xc8", CODE_ALU }, /* mov ax, cx */
+		{ "\x88\xc8", CODE_ALU }, /* mov al, cl */
+		{ "\x0f\xb6\xc1", CODE_ALU }, /* movzx eax, cl */
+		{ "\x0f\xb7\xc1", CODE_ALU }, /* movzx eax, cx */
+		{ "\x0f\xb6\x01", CODE_MOVE }, /* movzx eax, byte ptr [rcx] */
+		{ "\x8a\x01", CODE_MOVE }, /* mov al, [rcx] */
+	};
+	assert_classes(samples, sizeof(samples) / sizeof(*samples));
+}
+
+static void addresses_of_three_parts_are_told(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *bytes;
+		bool is_scaled;
+	} samples[] = {
+		{ "\x8b\x04\x11", false }, /* mov eax, [rcx + rdx] */
+		{ "\x8b\x41\x08", false }, /* mov eax, [rcx + 8] */
+		{ "\x8b\x44\x11\x08", true }, /* mov eax, [rcx + rdx + 8] */
+		{ "\x8b\x04\x91", true }, /* mov eax, [rcx + 4 * rdx] */
+	};
+	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
+		struct raw_code code;
+		assert_true(
+			decode(0x1000, samples[i].bytes, strlen(samples[i].bytes), &code, NULL));
+		assert_int_equal((code.flags & CODE_SCALED) != 0, samples[i].is_scaled);
+	}
+}
+
 static void strings_of_words_are_a_class_of_their_own(void **state)
 {
 	(void)state;
@@ -116,6 +153,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prefetches_read_registers_alone),
+		cmocka_unit_test(narrow_moves_are_operations),
+		cmocka_unit_test(addresses_of_three_parts_are_told),
 		cmocka_unit_test(strings_of_words_are_a_class_of_their_own),
 		cmocka_unit_test(roots_have_classes_of_their_own_by_precision),
 		cmocka_unit_test(what_takes_longer_by_its_operands_has_a_class_of_its_own),

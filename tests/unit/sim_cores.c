@@ -158,6 +158,27 @@ static void a_core_at_work_is_interrupted_from_another_one(void **state)
 	sim_free(t.sim);
 }
 
+static void waking_who_then_waits_for_a_core_takes_its_time(void **state)
+{
+	(void)state;
+	/* b, which waits for a, has the same core: none that it could wake up, and a is not interrupted. */
+	static const struct sim_op a[] = { COMPUTE(10), OP(SEM_POST, 0), COMPUTE(20), EXIT };
+	static const struct sim_op b[] = { OP(SEM_WAIT, 0), COMPUTE(10), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ .wake = { SIM_FIXED, .a = 50 },
+				.wake_cost_ns = 9,
+				.interrupt_cost_ns = 30,
+				.queued_cost_ns = 7,
+				.cores = 1,
+				.scheduler = SIM_ROUND_ROBIN,
+				.quantum = { SIM_FIXED, .a = 1000 } });
+	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
+	trial_run(&t, THREADS(b, a));
+	assert_int_equal(t.script.times[2][2], 10 + 7 + 20);
+	assert_int_equal(t.script.times[1][1], 37 + 10);
+	sim_free(t.sim);
+}
+
 /* Until the first tick, unless a thread of the kernel runs in between: then it is b's turn, which has had less. */
 static void the_kernels_threads_end_a_slice_before_its_tick(void **state)
 {
@@ -351,6 +372,7 @@ int main(void)
 		cmocka_unit_test(who_wakes_pays_for_it),
 		cmocka_unit_test(a_core_that_has_idled_for_long_takes_longer),
 		cmocka_unit_test(a_core_at_work_is_interrupted_from_another_one),
+		cmocka_unit_test(waking_who_then_waits_for_a_core_takes_its_time),
 		cmocka_unit_test(the_kernels_threads_end_a_slice_before_its_tick),
 		cmocka_unit_test(an_idle_core_leaves_who_ran_just_now),
 		cmocka_unit_test(who_spins_at_an_object_is_asleep_later),
