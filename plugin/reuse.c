@@ -24,8 +24,14 @@ enum {
 	GAP_LEAST = 50,
 	SAMPLES_THREAD = 10000,
 	SAMPLES_CLASS = 1000,
-	/* Lines of which the first touch is seen: one in 64 at first, fewer when there are many. */
-	SELECT_FIRST_BITS = 6,
+	/*
+	 * Lines of which the first touch is seen: one in 64, fewer when there are many. One in 8 while the thread is young, as
+	 * a program of a million instructions has few.
+	 */
+	SELECT_YOUNG_BITS = 3,
+	YOUNG_ACCESSES = 1 << 20,
+	WORD_BITS = 6,
+	SELECT_FIRST_BITS = WORD_BITS,
 	SELECT_LAST_BITS = 12,
 	SELECTED_MANY = 2048,
 	LOCK_FREE_STEPS = 16,
@@ -121,10 +127,11 @@ static void clear_filter(uint32_t hash)
 
 static bool is_selected(uint32_t hash)
 {
-	/* Of 64 lines beside one another at most one, not always the same. */
-	uint32_t word = hash >> 6;
-	return (word & ((1u << (shared.select_bits - 6)) - 1)) == 0 &&
-	       (hash & 63) == word * 2654435761u >> 26;
+	/* Of 64 lines beside one another as many as there must be, or one at most; not always the same. */
+	uint32_t word = hash >> WORD_BITS;
+	unsigned bits = shared.select_bits, within = bits < WORD_BITS ? bits : WORD_BITS;
+	return (word & ((1u << (bits - within)) - 1)) == 0 &&
+	       ((hash ^ word * 2654435761u >> (32 - WORD_BITS)) & ((1u << within) - 1)) == 0;
 }
 
 /* Clears the hash's bit unless a watch or the selection needs it. With the bucket's lock. */
@@ -147,7 +154,7 @@ void reuse_init(void)
 	for (uint32_t i = 0; i < WATCHES; i++)
 		watches[i].next = i + 1 < WATCHES ? i + 2 : 0;
 	shared.free = 1;
-	shared.select_bits = SELECT_FIRST_BITS;
+	shared.select_bits = SELECT_YOUNG_BITS;
 	shared.thinning = 1;
 	for (uint32_t hash = 0; hash < 1u << REUSE_FILTER_BITS; hash++) {
 		if (is_selected(hash))
@@ -351,6 +358,14 @@ static void select_fewer(void)
 	}
 }
 
+static void grow_up(void)
+{
+	(void)pthread_mutex_lock(&shared.lock);
+	while (shared.select_bits < SELECT_FIRST_BITS)
+		select_fewer();
+	(void)pthread_mutex_unlock(&shared.lock);
+}
+
 /* A selected line: counts its first touches by the thread and by any, which are infinite distances. */
 static void touch(struct vcpu *vcpu, const struct place *place, uint64_t line)
 {
@@ -492,6 +507,8 @@ void reuse_access(struct vcpu *vcpu, const struct place *place, uint64_t line, u
 {
 	uint32_t hash = reuse_hash(line);
 	struct bucket *bucket = bucket_of(hash);
+	if (shared.select_bits < SELECT_FIRST_BITS && vcpu->slot->accesses > YOUNG_ACCESSES)
+		grow_up();
 	if (!again && is_selected(hash))
 		touch(vcpu, place, line);
 	if (!is_wanted(bucket, vcpu, line, is_store))
