@@ -343,10 +343,10 @@ void reuse_sample(
 	(void)pthread_mutex_unlock(&shared.lock);
 }
 
-/* Selects half as many lines from now on. With the shared lock. */
-static void select_fewer(void)
+/* Selects one line in 2^bits from now on, fewer than so far. With the shared lock. */
+static void select_fewer(unsigned bits)
 {
-	shared.select_bits++;
+	shared.select_bits = bits;
 	shared.selected = 0;
 	for (uint32_t hash = 0; hash < 1u << REUSE_FILTER_BITS; hash++) {
 		struct bucket *bucket = bucket_of(hash);
@@ -361,8 +361,8 @@ static void select_fewer(void)
 static void grow_up(void)
 {
 	(void)pthread_mutex_lock(&shared.lock);
-	while (shared.select_bits < SELECT_FIRST_BITS)
-		select_fewer();
+	if (shared.select_bits < SELECT_FIRST_BITS)
+		select_fewer(SELECT_FIRST_BITS);
 	(void)pthread_mutex_unlock(&shared.lock);
 }
 
@@ -385,7 +385,7 @@ static void touch(struct vcpu *vcpu, const struct place *place, uint64_t line)
 		vcpu->sum->counts.first_touches_global += UINT64_C(1) << bits;
 		reuse_add(thread, vcpu->sum, place->code, RAW_GLOBAL, RAW_REUSE_INFINITE, lines);
 		if (++shared.selected > SELECTED_MANY && shared.select_bits < SELECT_LAST_BITS)
-			select_fewer();
+			select_fewer(shared.select_bits + 1);
 	}
 	(void)pthread_mutex_unlock(&shared.lock);
 }
