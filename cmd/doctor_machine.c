@@ -340,14 +340,14 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 		p->core_bytes_per_s = rounded_rate(memory->core_bytes_per_s);
 		tell(&told->measured, "memory.core_bandwidth");
 	}
-	take(told, speed->transfer_ns, "memory.transfer", 1, &p->transfer_ns);
-	if (speed->transfer_ns > 0) {
-		p->stay = (uint32_t)(speed->stay + 0.5);
+	take(told, speed->pair.transfer_ns, "memory.transfer", 1, &p->transfer_ns);
+	if (speed->pair.transfer_ns > 0) {
+		p->stay = (uint32_t)(speed->pair.stay + 0.5);
 		tell(&told->measured, "memory.stay");
 	}
-	take(told, speed->lock_ns, "threads.lock", p->frequency_hz / 1e9, &p->lock_cycles);
-	p->overlap = speed->lock_overlap >= 0.5;
-	tell(speed->lock_ns > 0 ? &told->measured : &told->assumed, "threads.overlap");
+	take(told, speed->pair.lock_ns, "threads.lock", p->frequency_hz / 1e9, &p->lock_cycles);
+	p->overlap = speed->pair.lock_overlap >= 0.5;
+	tell(speed->pair.lock_ns > 0 ? &told->measured : &told->assumed, "threads.overlap");
 	take(told, speed->wake_ns, "threads.wake", 1, &p->wake_ns);
 	take_own(told, speed->wake_cost_ns, "threads.wake_cost", &p->wake_cost_ns);
 	take_own(told, speed->doze_ns, "threads.doze", &p->doze_ns);
@@ -388,7 +388,7 @@ static void tell_others(const struct machine_speed *speed, char *ret, size_t siz
 	if (machine_speed_cores_move(speed))
 		(void)snprintf(ret + used, size - used,
 			"the cores were moved: memory.transfer was %.0f to %.0f ns; ",
-			speed->transfer_least_ns, speed->transfer_most_ns); /* fits */
+			speed->pair.transfer_least_ns, speed->pair.transfer_most_ns); /* fits */
 }
 
 static int set_source(const struct machine *machine, const struct machine_speed *speed,
@@ -452,7 +452,8 @@ static void print(
 			"where a hypervisor moves them: lines that both write came in %.0f to %.0f "
 			"ns. Threads that share such will be as much faster or slower by the "
 			"moment as these differ; predictions take %.0f ns",
-			speed->transfer_least_ns, speed->transfer_most_ns, speed->transfer_ns);
+			speed->pair.transfer_least_ns, speed->pair.transfer_most_ns,
+			speed->pair.transfer_ns);
 }
 
 int doctor_measure_machine(const struct machine *machine, const char *path, struct err *err)

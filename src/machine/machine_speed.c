@@ -7,16 +7,8 @@
 #include "machine/chain.h"
 #include "machine/core_watch.h"
 #include "machine/locked_speed.h"
-#include "machine/pin.h"
 #include "machine/speed_clock.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <math.h>
-#include <pthread.h>
-#include <sched.h>
-#include <semaphore.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,17 +16,9 @@
 
 /* Of each kind many short tries, so that some are not disturbed, however busy the machine is. */
 enum {
-	LINE = 64,
 	CHAIN = 10000, /* instructions of a try: some ten microseconds, in which nobody else need be there */
 	CHAINS = 30000, /* a third of a second */
 	WINDOW = 1000, /* of them: some ticks of any system */
-	SHARED_WORDS = 4, /* half a line */
-	ADDITIONS = 2000, /* of a try */
-	ADD_TRIES = 300,
-	LOCKS = 5000,
-	LOCK_TRIES = 100,
-	OVERLAP_LINKS = 10,
-	SWAPS = 20000, /* of a line between two cores */
 	LOOKS = 3, /* at a pair of cores */
 	WAKES = 20, /* probes */
 	INTERRUPTS = 5,
@@ -44,15 +28,7 @@ enum {
 static const double OTHERS_NOTABLE = 0.1;
 
 static const double SLICE_NS = 0.5e6; /* what is longer is somebody's turn, no interrupt */
-static const double MOST_NS =
-	0.5e9; /* for the tries of each kind, or others on the machine make it long */
-
-/* Of many tries: others only make them longer, and a few are shorter than it is, by the clock that tells. */
-static double lower_tenth(double *values, size_t count)
-{
-	order_doubles(values, count);
-	return values[count / 10];
-}
+static const double MOST_NS = 0.5e9; /* for the tries of each kind, or others make it long */
 
 struct interruptions {
 	double lost_ns, all_ns; /* of */
@@ -87,7 +63,7 @@ static void measure_clock(struct machine_speed *ret)
 	while (count < CHAINS && speed_now_ns() - all_ns < MOST_NS)
 		tries_ns[count++] = chain_run_ns(CHAIN);
 	memcpy(sorted_ns, tries_ns, count * sizeof *tries_ns);
-	double free_ns = lower_tenth(sorted_ns, count);
+	double free_ns = speed_lower_tenth(sorted_ns, count);
 	ret->hz = CHAIN_CYCLES * (double)CHAIN / free_ns * 1e9;
 	struct interruptions all = { 0 };
 	for (; windows < count / WINDOW; windows++) {
@@ -100,148 +76,6 @@ static void measure_clock(struct machine_speed *ret)
 	order_doubles(shares, windows);
 	ret->interrupted = windows > 0 ? shares[windows / 2] : 0;
 	ret->interruption_ns = all.count > 0 ? all.lost_ns / all.count : 0;
-}
-
-/* Two threads, each on a core of its own. */
-struct pair {
-	_Alignas(LINE) atomic_uint turn;
-	_Alignas(LINE) sem_t done;
-	pthread_mutex_t mutex;
-	_Alignas(
-		LINE) volatile uint64_t words[2][SHARED_WORDS]; /* in one line: each thread's own */
-	_Alignas(LINE) atomic_bool is_contended; /* the other thread adds to its words, too */
-};
-
-/* The n-th processor that this process may use; if there is none, it is only less exact. */
-static void pin_to(unsigned n)
-{
-	cpu_set_t allowed;
-	if (sched_getaffinity(0, sizeof allowed, &allowed) < 0)
-		return;
-	for (int i = 0; i < CPU_SETSIZE; i++)
-		if (CPU_ISSET(i, &allowed) && n-- == 0)
-			(void)pin_self(i); /* likewise */
-}
-
-enum { NO_MORE_TURNS = INT_MAX };
-
-/*
- * Whether it comes. A core is at times somebody else's: who waits for it gives its own away, rather than spin for
- * nothing.
- */
-static bool await_turn(struct pair *pair, unsigned turn)
-{
-	unsigned now, spins = 0;
-	while ((now = atomic_load_explicit(&pair->turn, memory_order_acquire)) != turn &&
-		now != NO_MORE_TURNS)
-		if (++spins % 4096 == 0)
-			(void)sched_yield(); /* it cannot fail */
-	return now == turn;
-}
-
-/* In turn, so that none is forwarded from the one before. */
-static void add_to_words(volatile uint64_t *words)
-{
-	for (unsigned i = 0; i < ADDITIONS; i++)
-		words[i % SHARED_WORDS]++;
-}
-
-static void *answer(void *context)
-{
-	struct pair *pair = context;
-	pin_to(1);
-	for (unsigned i = 0; await_turn(pair, 2 * i + 1); i++)
-		atomic_store_explicit(&pair->turn, 2 * i + 2, memory_order_release);
-	while (atomic_load(&pair->is_contended))
-		add_to_words(pair->words[1]);
-	while (sem_wait(&pair->done) < 0)
-		continue;
-	return NULL;
-}
-
-/* Of an addition; the median, since others make some longer, and some shorter while the other thread is not there. */
-static double addition_ns(struct pair *pair)
-{
-	double tries_ns[ADD_TRIES], all_ns = speed_now_ns();
-	size_t count = 0;
-	while (count < ADD_TRIES && speed_now_ns() - all_ns < MOST_NS) {
-		double began_ns = speed_now_ns();
-		add_to_words(pair->words[0]);
-		tries_ns[count++] = (speed_now_ns() - began_ns) / ADDITIONS;
-	}
-	order_doubles(tries_ns, count);
-	return tries_ns[count / 2];
-}
-
-/*
- * How many additions one thread does each time that a line is there which both add to: in the time of two transfers, if they are what it
- * waits for.
- */
-static double additions_of_a_stay(struct pair *pair, double transfer_ns)
-{
-	static const double slower = 2;
-	double contended_ns = addition_ns(pair);
-	atomic_store(&pair->is_contended, false);
-	double alone_ns = addition_ns(pair);
-	return contended_ns > slower * alone_ns ? 2 * transfer_ns / contended_ns : 0;
-}
-
-enum { GROUP = 20 };
-
-static double swap_lines(struct pair *pair)
-{
-	double rounds_ns[SWAPS / GROUP], all_ns = speed_now_ns();
-	unsigned count = 0;
-	while (count < SWAPS / GROUP && speed_now_ns() - all_ns < MOST_NS) {
-		double began_ns = speed_now_ns();
-		for (unsigned k = count * GROUP; k < (count + 1) * GROUP; k++) {
-			atomic_store_explicit(&pair->turn, 2 * k + 1, memory_order_release);
-			(void)await_turn(pair, 2 * k + 2); /* it comes: there are more */
-		}
-		rounds_ns[count++] = (speed_now_ns() - began_ns) / GROUP;
-	}
-	atomic_store(&pair->turn, NO_MORE_TURNS);
-	return lower_tenth(rounds_ns, count) / 2; /* a round trip is two transfers */
-}
-
-/* Of a free mutex (NULL: none), with a chain of so many instructions between its lock and its unlock. */
-static double lock_ns(pthread_mutex_t *mutex, unsigned links)
-{
-	double best_ns = 0;
-	double all_ns = speed_now_ns();
-	uint64_t value = 3;
-	for (int i = 0; i < LOCK_TRIES && speed_now_ns() - all_ns < MOST_NS; i++) {
-		double began_ns = speed_now_ns();
-		for (int k = 0; k < LOCKS; k++) {
-			if (mutex)
-				(void)pthread_mutex_lock(mutex); /* a plain mutex that is ours */
-			value = chain_links(value, links);
-			if (mutex)
-				(void)pthread_mutex_unlock(mutex);
-		}
-		best_ns = speed_least(best_ns, (speed_now_ns() - began_ns) / LOCKS);
-	}
-	return best_ns;
-}
-
-/*
- * How much of a lock's time a chain goes on in it: 0 .. 1; 0 where no chain's clock is known. Twice as long as the lock: where both take
- * the same, they end in each other's way by a quarter of it, which looks like half of no overlap.
- */
-static double lock_overlap(pthread_mutex_t *mutex, double alone_ns)
-{
-	double link_ns = lock_ns(NULL, OVERLAP_LINKS) / OVERLAP_LINKS;
-	if (CHAIN_CYCLES == 0 || !(link_ns > 0) || !(alone_ns > 0))
-		return 0;
-	unsigned links = (unsigned)(2 * alone_ns / link_ns + 0.5);
-	double both_ns = alone_ns + lock_ns(NULL, links) - lock_ns(mutex, links);
-	return fmin(fmax(both_ns / alone_ns, 0), 1);
-}
-
-/* What was measured, 0 being nothing. */
-static double least(double a, double b)
-{
-	return a > 0 && b > 0 ? speed_least(a, b) : a > b ? a : b;
 }
 
 /* Of what was measured (not 0): 0 if that is nothing. */
@@ -265,7 +99,7 @@ static void measure_wakes(struct machine_speed *ret)
 		struct wake_probe probe = wake_probe_measure();
 		latencies_ns[i] = probe.latency_ns;
 		costs_ns[i] = probe.cost_ns;
-		ret->doze_ns = least(ret->doze_ns, probe.doze_ns);
+		ret->doze_ns = speed_least(ret->doze_ns, probe.doze_ns);
 	}
 	ret->wake_ns = middle(latencies_ns, WAKES);
 	ret->wake_cost_ns = middle(costs_ns, WAKES);
@@ -282,61 +116,17 @@ static void measure_wakes(struct machine_speed *ret)
 	ret->interrupt.lost_ns = middle(losses_ns, INTERRUPTS);
 }
 
-/* Two cores of a virtual machine may be near one another now and far apart a second later: it is looked at several times. */
-struct looks {
-	struct look {
-		double transfer_ns, stay;
-	} list[LOOKS];
-	unsigned count;
-	double lock_ns, lock_overlap;
-};
-
-/* The calling thread is pinned in a child of its own, so that the process stays as it was. */
-static void *ask(void *context)
-{
-	struct looks *looks = context;
-	struct look *look = &looks->list[looks->count];
-	struct pair pair = { .mutex = PTHREAD_MUTEX_INITIALIZER, .is_contended = true };
-	pthread_t thread;
-	(void)sem_init(&pair.done, 0, 0); /* these arguments are valid */
-	if (pthread_create(&thread, NULL, answer, &pair) != 0)
-		return NULL;
-	pin_to(0);
-	look->transfer_ns = swap_lines(&pair);
-	look->stay = additions_of_a_stay(&pair, look->transfer_ns);
-	looks->count++;
-	/* The other thread waits meanwhile: with one thread the C library leaves the atomics out. */
-	looks->lock_ns = least(looks->lock_ns, lock_ns(&pair.mutex, 0));
-	looks->lock_overlap = fmax(looks->lock_overlap, lock_overlap(&pair.mutex, looks->lock_ns));
-	(void)sem_post(&pair.done); /* it cannot overflow */
-	(void)pthread_join(thread, NULL); /* it ends by itself */
-	(void)sem_destroy(&pair.done);
-	return NULL;
-}
-
-static void look_at_pair(const struct machine *machine, struct looks *looks)
-{
-	pthread_t thread;
-	if (machine->usable > 1 && pthread_create(&thread, NULL, ask, looks) == 0)
-		(void)pthread_join(thread, NULL); /* it ends by itself */
-}
-
-static int compare_looks(const void *a, const void *b)
-{
-	const struct look *x = a, *y = b;
-	return (x->transfer_ns > y->transfer_ns) - (x->transfer_ns < y->transfer_ns);
-}
-
 static int measure_once(const struct machine *machine, struct machine_speed *ret, struct err *err)
 {
-	struct looks looks = { .count = 0 };
+	struct pair_speed looks[LOOKS];
+	unsigned count = 0;
 	int code = memory_levels_measure(machine, &ret->memory, err);
 	if (code < 0)
 		return code;
 	measure_clock(ret);
-	look_at_pair(machine, &looks);
+	count += machine->usable > 1 && pair_speed_measure(&looks[count]);
 	memory_rates_measure(machine, &ret->memory);
-	look_at_pair(machine, &looks);
+	count += machine->usable > 1 && pair_speed_measure(&looks[count]);
 	ret->front = front_speed_measure();
 	ret->fetch = fetch_speed_measure(machine->topology.l1i_bytes, machine->topology.l2_bytes,
 		machine->topology.l3_bytes);
@@ -345,18 +135,10 @@ static int measure_once(const struct machine *machine, struct machine_speed *ret
 	if (machine->usable > 1)
 		measure_wakes(ret);
 	for (int i = 0; i < WAKES; i++)
-		ret->switch_ns = least(ret->switch_ns, switch_probe_measure());
+		ret->switch_ns = speed_least(ret->switch_ns, switch_probe_measure());
 	ret->call = call_probe_measure();
-	look_at_pair(machine, &looks);
-	qsort(looks.list, looks.count, sizeof *looks.list, compare_looks);
-	ret->transfer_ns = looks.list[looks.count / 2].transfer_ns;
-	ret->stay = looks.list[looks.count / 2].stay;
-	if (looks.count > 0) {
-		ret->transfer_least_ns = looks.list[0].transfer_ns;
-		ret->transfer_most_ns = looks.list[looks.count - 1].transfer_ns;
-	}
-	ret->lock_ns = looks.lock_ns;
-	ret->lock_overlap = looks.lock_overlap;
+	count += machine->usable > 1 && pair_speed_measure(&looks[count]);
+	ret->pair = pair_speed_settle(looks, count);
 	return 0;
 }
 
@@ -395,8 +177,8 @@ bool machine_speed_is_disturbed(const struct machine_speed *speed)
 bool machine_speed_cores_move(const struct machine_speed *speed)
 {
 	const double apart = 2;
-	return speed->transfer_least_ns > 0 &&
-	       speed->transfer_most_ns > apart * speed->transfer_least_ns;
+	return speed->pair.transfer_least_ns > 0 &&
+	       speed->pair.transfer_most_ns > apart * speed->pair.transfer_least_ns;
 }
 
 int machine_speed_measure(const struct machine *machine, struct machine_speed *ret, struct err *err)

@@ -14,6 +14,7 @@
 #include "machine/front_speed.h"
 #include "machine/machine.h"
 #include "machine/memory_speed.h"
+#include "machine/pair_speed.h"
 #include "machine/set_speed.h"
 #include "machine/start_probe.h"
 #include "machine/wake_probe.h"
@@ -29,12 +30,7 @@ struct machine_speed {
 	struct fetch_speed fetch;
 	double locked_miss_ns; /* locked_speed.h */
 	struct set_speed sets;
-	double lock_ns; /* of a free mutex's lock and unlock, in a process of several threads */
-	double lock_overlap; /* of that, in which what is done between the two goes on: 0 .. 1 */
-	double transfer_ns; /* of a line that another core has written */
-	double transfer_least_ns,
-		transfer_most_ns; /* of all looks at it: a hypervisor may move its cores */
-	double stay; /* additions to it that a core does before it goes on to another one that adds to it, too; 0: as many as wait */
+	struct pair_speed pair; /* 0: there is one processor alone */
 	double switch_ns; /* wake_probe.h: of a hand-over between two threads of one processor */
 	double wake_ns, wake_cost_ns,
 		doze_ns; /* wake_probe.h: until a thread that slept runs, what that costs its waker, how long one has to wait to sleep */
@@ -51,7 +47,7 @@ struct machine_speed {
 /* Others took so much that figures may be theirs. */
 bool machine_speed_is_disturbed(const struct machine_speed *speed);
 
-/* Two cores were near one another at one look, and far apart at another: transfer_ns is that of the middle one. */
+/* Two cores were near one another at one look, and far apart at another: pair.transfer_ns is that of the middle one. */
 bool machine_speed_cores_move(const struct machine_speed *speed);
 
 /*

@@ -49,10 +49,10 @@ static const struct {
 	{ AT(locked_miss_ns), OWN },
 	{ AT(sets.first_ns), OWN },
 	{ AT(sets.second_ns), OWN },
-	{ AT(lock_ns), OWN },
-	{ AT(transfer_least_ns), OWN },
-	{ AT(transfer_most_ns), MOST },
-	{ AT(lock_overlap), OR_NONE },
+	{ AT(pair.lock_ns), OWN },
+	{ AT(pair.transfer_least_ns), OWN },
+	{ AT(pair.transfer_most_ns), MOST },
+	{ AT(pair.lock_overlap), OR_NONE },
 	{ AT(switch_ns), OWN },
 	{ AT(call.ns), OWN },
 	{ AT(call.yield_ns), OWN },
@@ -128,9 +128,8 @@ static const struct machine_speed *round_of(
 struct machine_speed machine_speed_settle(const struct machine_speed *rounds, unsigned count)
 {
 	struct machine_speed speed = rounds[0];
-	const struct machine_speed *pair = round_of(rounds, count, AT(transfer_ns));
-	speed.transfer_ns = pair->transfer_ns;
-	speed.stay = pair->stay;
+	const struct machine_speed *pair = round_of(rounds, count, AT(pair.transfer_ns));
+	speed.pair = pair->pair;
 	speed.front = round_of(rounds, count, AT(front.line_ns))->front;
 	for (unsigned level = 0; level < MEMORY_LEVELS; level++)
 		speed.memory.levels.bytes[level] = settle_bytes(rounds, count, level);

@@ -16,11 +16,11 @@ static void of_several_rounds_each_figure_is_the_one_of_its_kind(void **state)
 	const struct machine_speed rounds[] = {
 		{ .hz = 3e9,
 			.locked_miss_ns = 2,
-			.lock_ns = 10,
-			.transfer_ns = 100,
-			.transfer_least_ns = 90,
-			.transfer_most_ns = 110,
-			.stay = 50,
+			.pair.lock_ns = 10,
+			.pair.transfer_ns = 100,
+			.pair.transfer_least_ns = 90,
+			.pair.transfer_most_ns = 110,
+			.pair.stay = 50,
 			.switch_ns = 1500,
 			.interrupt = { .cost_ns = 9000, .lost_ns = 8000 },
 			.front = { .mispredicted_ns = 6, .line_ns = 0.1, .split_ns = 1 },
@@ -35,12 +35,12 @@ static void of_several_rounds_each_figure_is_the_one_of_its_kind(void **state)
 			.interrupted = 0.1,
 			.interruption_ns = 50000,
 			.locked_miss_ns = 3,
-			.lock_ns = 12,
-			.lock_overlap = 0.9,
-			.transfer_ns = 60,
-			.transfer_least_ns = 50,
-			.transfer_most_ns = 60,
-			.stay = 20,
+			.pair.lock_ns = 12,
+			.pair.lock_overlap = 0.9,
+			.pair.transfer_ns = 60,
+			.pair.transfer_least_ns = 50,
+			.pair.transfer_most_ns = 60,
+			.pair.stay = 20,
 			.wake_ns = 3000,
 			.switch_ns = 1400,
 			.front = { .mispredicted_ns = 5, .line_ns = 0.3, .split_ns = 2 },
@@ -54,10 +54,10 @@ static void of_several_rounds_each_figure_is_the_one_of_its_kind(void **state)
 		{ .hz = 2.5e9,
 			.interrupted = 0.3,
 			.interruption_ns = 40000,
-			.lock_ns = 11,
-			.lock_overlap = 1,
-			.transfer_ns = 70,
-			.stay = 30,
+			.pair.lock_ns = 11,
+			.pair.lock_overlap = 1,
+			.pair.transfer_ns = 70,
+			.pair.stay = 30,
 			.wake_ns = 4000,
 			.interrupt = { .cost_ns = 7000 },
 			.front = { .mispredicted_ns = 7, .line_ns = 0.2, .split_ns = 3 },
@@ -70,11 +70,12 @@ static void of_several_rounds_each_figure_is_the_one_of_its_kind(void **state)
 	struct machine_speed speed = machine_speed_settle(rounds, 3);
 	assert_true(speed.hz == 2.9e9 && speed.interrupted == 0.1);
 	assert_true(speed.interruption_ns == 40000); /* of those that were interrupted */
-	assert_true(speed.locked_miss_ns == 2 && speed.lock_ns == 10 && speed.switch_ns == 1400);
-	assert_true(speed.transfer_least_ns == 50 && speed.transfer_most_ns == 110);
+	assert_true(
+		speed.locked_miss_ns == 2 && speed.pair.lock_ns == 10 && speed.switch_ns == 1400);
+	assert_true(speed.pair.transfer_least_ns == 50 && speed.pair.transfer_most_ns == 110);
 	assert_true(machine_speed_cores_move(&speed) && !machine_speed_cores_move(&rounds[0]));
-	assert_true(speed.lock_overlap == 0.9);
-	assert_true(speed.transfer_ns == 70 && speed.stay == 30); /* of one round */
+	assert_true(speed.pair.lock_overlap == 0.9);
+	assert_true(speed.pair.transfer_ns == 70 && speed.pair.stay == 30); /* of one round */
 	assert_true(speed.wake_ns == 3000); /* what was not measured is no figure */
 	assert_true(speed.interrupt.cost_ns == 7000 && speed.interrupt.lost_ns == 8000);
 	assert_true(speed.front.mispredicted_ns == 5);
