@@ -343,7 +343,8 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	take(told, speed->pair.transfer_ns, "memory.transfer", 1, &p->transfer_ns);
 	if (speed->pair.transfer_ns > 0) {
 		p->stay = (uint32_t)(speed->pair.stay + 0.5);
-		tell(&told->measured, "memory.stay");
+		p->hold_ns = floor(10 * speed->pair.hold_ns + 0.5) / 10;
+		tell(&told->measured, "memory.stay and hold");
 	}
 	take(told, speed->pair.lock_ns, "threads.lock", p->frequency_hz / 1e9, &p->lock_cycles);
 	p->overlap = speed->pair.lock_overlap >= 0.5;

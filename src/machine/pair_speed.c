@@ -38,7 +38,15 @@ struct pair {
 	pthread_mutex_t mutex;
 	_Alignas(
 		LINE) volatile uint64_t words[2][SHARED_WORDS]; /* in one line: each thread's own */
-	_Alignas(LINE) atomic_bool is_contended; /* the other thread adds to its words, too */
+	_Alignas(LINE) atomic_uint adds; /* so the other thread adds to its words, too */
+};
+
+enum adding {
+	ADD_NONE,
+	ADD_FREELY,
+	ADD_IN_CHAIN, /* each needs the one before */
+	ADD_LOCKED, /* nobody comes between the reading and the writing: each comes behind the one before */
+	ADDINGS
 };
 
 /* The n-th processor that this process may use; if there is none, it is only less exact. */
@@ -69,11 +77,32 @@ static bool await_turn(struct pair *pair, unsigned turn)
 }
 
 /* In turn, so that none is forwarded from the one before. */
-static void add_to_words(volatile uint64_t *words)
+static void add_freely(volatile uint64_t *words)
 {
 	for (unsigned i = 0; i < ADDITIONS; i++)
 		words[i % SHARED_WORDS]++;
 }
+
+static void add_in_chain(volatile uint64_t *words)
+{
+	uint64_t sum = 0;
+	for (unsigned i = 0; i < ADDITIONS; i++) {
+		sum = words[(i + sum) % SHARED_WORDS] + 1;
+		words[0] = sum;
+	}
+}
+
+static void add_locked(volatile uint64_t *words)
+{
+	for (unsigned i = 0; i < ADDITIONS; i++)
+		(void)__atomic_fetch_add(&words[i % SHARED_WORDS], 1, __ATOMIC_SEQ_CST);
+}
+
+static void (*const add[ADDINGS])(volatile uint64_t *words) = {
+	[ADD_FREELY] = add_freely,
+	[ADD_IN_CHAIN] = add_in_chain,
+	[ADD_LOCKED] = add_locked,
+};
 
 static void *answer(void *context)
 {
@@ -81,21 +110,22 @@ static void *answer(void *context)
 	pin_to(1);
 	for (unsigned i = 0; await_turn(pair, 2 * i + 1); i++)
 		atomic_store_explicit(&pair->turn, 2 * i + 2, memory_order_release);
-	while (atomic_load(&pair->is_contended))
-		add_to_words(pair->words[1]);
+	unsigned adding;
+	while ((adding = atomic_load(&pair->adds)) != ADD_NONE)
+		add[adding](pair->words[1]);
 	while (sem_wait(&pair->done) < 0)
 		continue;
 	return NULL;
 }
 
 /* Of an addition; the median, since others make some longer, and some shorter while the other thread is not there. */
-static double addition_ns(struct pair *pair)
+static double addition_ns(struct pair *pair, enum adding adding)
 {
 	double tries_ns[ADD_TRIES], all_ns = speed_now_ns();
 	size_t count = 0;
 	while (count < ADD_TRIES && speed_now_ns() - all_ns < MOST_NS) {
 		double began_ns = speed_now_ns();
-		add_to_words(pair->words[0]);
+		add[adding](pair->words[0]);
 		tries_ns[count++] = (speed_now_ns() - began_ns) / ADDITIONS;
 	}
 	order_doubles(tries_ns, count);
@@ -103,16 +133,32 @@ static double addition_ns(struct pair *pair)
 }
 
 /*
- * How many additions one thread does each time that a line is there which both add to: in the time of two transfers, if they are what it
- * waits for.
+ * A line that came is held for h from another core that wants it, and comes back a transfer t after that. Additions that go one behind the
+ * other, each taking a while nobody else wants the line, are 1 + h / a in t + h; that many take c each.
  */
-static double additions_of_a_stay(struct pair *pair, double transfer_ns)
+static double hold_of(double alone_ns, double both_ns, double transfer_ns)
+{
+	bool is_longer = both_ns > alone_ns && both_ns < transfer_ns;
+	return is_longer ? (transfer_ns - both_ns) / (both_ns / alone_ns - 1) : 0;
+}
+
+/* In the mean of both kinds; and how many of the others are done each time that the line is here, if they are what it waits for. */
+static void measure_stay(struct pair *pair, struct pair_speed *ret)
 {
 	static const double slower = 2;
-	double contended_ns = addition_ns(pair);
-	atomic_store(&pair->is_contended, false);
-	double alone_ns = addition_ns(pair);
-	return contended_ns > slower * alone_ns ? 2 * transfer_ns / contended_ns : 0;
+	double both_ns[ADDINGS], alone_ns[ADDINGS];
+	for (enum adding adding = ADD_FREELY; adding < ADDINGS; adding++) {
+		atomic_store(&pair->adds, adding);
+		both_ns[adding] = addition_ns(pair, adding);
+	}
+	atomic_store(&pair->adds, ADD_NONE);
+	for (enum adding adding = ADD_FREELY; adding < ADDINGS; adding++)
+		alone_ns[adding] = addition_ns(pair, adding);
+	if (both_ns[ADD_FREELY] <= slower * alone_ns[ADD_FREELY])
+		return;
+	for (enum adding adding = ADD_IN_CHAIN; adding < ADDINGS; adding++)
+		ret->hold_ns += hold_of(alone_ns[adding], both_ns[adding], ret->transfer_ns) / 2;
+	ret->stay = (ret->transfer_ns + ret->hold_ns) / both_ns[ADD_FREELY];
 }
 
 enum { GROUP = 20 };
@@ -171,14 +217,14 @@ static double lock_overlap(pthread_mutex_t *mutex, double alone_ns)
 static void *ask(void *context)
 {
 	struct pair_speed *look = context;
-	struct pair pair = { .mutex = PTHREAD_MUTEX_INITIALIZER, .is_contended = true };
+	struct pair pair = { .mutex = PTHREAD_MUTEX_INITIALIZER, .adds = ADD_FREELY };
 	pthread_t thread;
 	(void)sem_init(&pair.done, 0, 0); /* these arguments are valid */
 	if (pthread_create(&thread, NULL, answer, &pair) != 0)
 		return NULL;
 	pin_to(0);
 	look->transfer_ns = look->transfer_least_ns = look->transfer_most_ns = swap_lines(&pair);
-	look->stay = additions_of_a_stay(&pair, look->transfer_ns);
+	measure_stay(&pair, look);
 	/* The other thread waits meanwhile: with one thread the C library leaves the atomics out. */
 	look->lock_ns = lock_ns(&pair.mutex, 0);
 	look->lock_overlap = lock_overlap(&pair.mutex, look->lock_ns);

@@ -11,6 +11,7 @@ struct pair_speed {
 	double transfer_least_ns,
 		transfer_most_ns; /* of all looks at it: a hypervisor may move its cores */
 	double stay; /* additions to it that a core does before it goes on to another one that adds to it, too; 0: as many as wait */
+	double hold_ns; /* how long such a line is held from the other one; 0: until those are done that wait */
 	double lock_ns; /* of a free mutex's lock and unlock, in a process of several threads */
 	double lock_overlap; /* of that, in which what is done between the two goes on: 0 .. 1 */
 };

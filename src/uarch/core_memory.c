@@ -113,6 +113,7 @@ void core_memory_init(struct core_memory *memory, const struct processor *proces
 	for (uint32_t level = 0; level < processor->level_count; level++)
 		if (processor->levels[level].misses <= CORE_MISSES_MAX)
 			memory->room[level] = processor->levels[level].misses;
+	memory->hold = (int64_t)(cycles(processor, processor->hold_ns) + 0.5);
 	double walk = cycles(processor, processor->tlb.walk_ns);
 	memory->walk_latency[CORE_WALK] = (int64_t)(walk + 0.5);
 	memory->walk_latency[CORE_SECOND_TLB] = processor->tlb.second_latency;
@@ -369,18 +370,38 @@ static void see_shared(struct core_memory *memory, const struct core_access *acc
 	if (written <= 0)
 		return;
 	struct core_shared *shared = take_shared(memory, access);
+	shared->written = written;
 	double gap = (double)(start - shared->seen);
-	if (shared->interval > 0 && gap >= 0)
+	if (gap < 0)
+		return; /* of a load that ran ahead */
+	if (shared->interval > 0)
 		shared->interval += (gap - shared->interval) / INTERVALS;
 	else if (shared->seen != LONG_AGO && gap > 0)
 		shared->interval = gap;
 	shared->seen = start;
-	shared->written = written;
+}
+
+/* Others want it, and have not got it yet: who waits for it or comes soon after it is served. */
+static bool is_held(
+	const struct core_memory *memory, const struct core_shared *shared, int64_t start)
+{
+	return shared->is_wanted && start <= shared->fill + memory->hold;
 }
 
 /*
- * Since the line came the last time, others have written it: half way on average. It has to have come to each of them
- * before it comes back. What is asked for while it comes is served by that coming: all stores that wait for a line
+ * When it comes back to who asked for it at `start`. Others have got it half way on average, and it has to have come to each of them. Who
+ * wants it asks while it comes: he gets it when it is held no longer, and what he holds it for is most of the way.
+ */
+static int64_t back_at(const struct core_memory *memory, const struct core_shared *shared,
+	int64_t start, double others_cycles, int64_t latency)
+{
+	if (shared->is_wanted && memory->hold > 0)
+		return shared->fill + memory->hold + (int64_t)others_cycles;
+	return shared->fill + (start - shared->fill) / 2 + (int64_t)others_cycles + latency;
+}
+
+/*
+ * Since the line came the last time, others have written it. What is asked for while it comes is served by that coming: all stores that wait for a line
  * are done when it is there, before it goes on. A load that started before a store that is older asked found it here. An access that
  * asked at `asked` is served from `start` on.
  */
@@ -392,13 +413,13 @@ static void fetch_shared(struct core_memory *memory, const struct core_access *a
 	if (shared->passed > 0)
 		passed = (double)shared->passed;
 	shared->passed = 0;
-	if (start > shared->fill) {
-		int64_t gone = shared->fill + (start - shared->fill) / 2 +
-			       (int64_t)(passed * (double)service->latency);
+	if (start > shared->fill && !is_held(memory, shared, start)) {
+		int64_t back = back_at(
+			memory, shared, start, passed * (double)service->latency, service->latency);
 		int64_t fill = fetch(memory, service, start);
 		shared->asked = asked;
 		shared->served = 1;
-		shared->fill = fill > gone + service->latency ? fill : gone + service->latency;
+		shared->fill = fill > back ? fill : back;
 		double came = (double)(shared->fill - start);
 		shared->is_wanted =
 			shared->interval > 0 && came * (double)shared->written > shared->interval;
@@ -418,10 +439,12 @@ static uint32_t service_of(const struct core_memory *memory, const struct core_a
 	return s;
 }
 
-/* The processor asks for it ahead. */
-static bool is_expected(const struct core_memory *memory, const struct core_access *access)
+/* The processor asks for it ahead; not for a line that was here, and that another core has taken. */
+static bool is_expected(
+	const struct core_memory *memory, const struct core_access *access, uint32_t s)
 {
-	return access->is_stream && memory->processor->prefetch == PREFETCH_STRIDE;
+	return access->is_stream && memory->processor->prefetch == PREFETCH_STRIDE &&
+	       (s != CORE_FROM_CORE || access->is_first);
 }
 
 /* When the line that this one comes with was asked for, if that is earlier: a prefetcher has asked for both then. */
@@ -445,11 +468,11 @@ void core_memory_prefetch(struct core_memory *memory, int64_t at)
 
 int64_t core_memory_asked(struct core_memory *memory, const struct core_access *access, int64_t at)
 {
-	if (memory->prefetches_used == memory->prefetched ||
-		service_of(memory, access) == memory->service_count)
+	uint32_t s = service_of(memory, access);
+	if (memory->prefetches_used == memory->prefetched || s == memory->service_count)
 		return at;
 	int64_t asked = memory->prefetches[memory->prefetches_used++ % CORE_PREFETCHES];
-	return asked < at && !is_expected(memory, access) ? asked : at;
+	return asked < at && !is_expected(memory, access, s) ? asked : at;
 }
 
 bool core_memory_is_taken(
@@ -466,7 +489,7 @@ static int64_t *place_to_wait(
 	struct core_memory *memory, const struct core_access *access, uint32_t s, int64_t *start)
 {
 	bool waits = s < memory->service_count
-			     ? !is_expected(memory, access)
+			     ? !is_expected(memory, access, s)
 			     : memory->lines[access->line].fill > *start + memory->hit_latency;
 	return waits && memory->waiting_room > 0
 		       ? find_place(memory->waiting, memory->waiting_room, start)
@@ -480,15 +503,19 @@ int64_t core_memory_skip(
 	if (place)
 		*place = memory->lines[access->line].fill;
 	see_shared(memory, access, start);
-	if (service_of(memory, access) == CORE_FROM_CORE)
-		take_shared(memory, access)->passed = memory->thresholds[access->slot].passed;
+	if (service_of(memory, access) == CORE_FROM_CORE) {
+		struct core_shared *shared = take_shared(memory, access);
+		if (memory->hold == 0 || !is_held(memory, shared, start))
+			shared->passed = memory->thresholds[access->slot].passed;
+	}
 	return start;
 }
 
 static bool has_gone(struct core_memory *memory, const struct core_access *access, int64_t start)
 {
 	const struct core_shared *shared = find_shared(memory, access);
-	return shared && (shared->passed > 0 || (shared->is_wanted && start > shared->fill));
+	return shared &&
+	       (shared->passed > 0 || (shared->is_wanted && !is_held(memory, shared, start)));
 }
 
 static int64_t fill_set(struct core_memory *memory, const struct core_access *access,
@@ -505,9 +532,9 @@ static int64_t next_turn(
 {
 	uint32_t stay = memory->processor->stay;
 	struct core_shared *shared = stay > 0 ? find_shared(memory, access) : NULL;
-	if (!shared || !shared->is_wanted || start > shared->fill)
+	if (!shared || !is_held(memory, shared, start))
 		return 0;
-	return ++shared->served > stay ? shared->fill + 1 : 0;
+	return ++shared->served > stay ? shared->fill + memory->hold + 1 : 0;
 }
 
 /* Used again and again, by others, too: such a line goes by the stores that wait for it (fetch_shared()). */
@@ -542,7 +569,7 @@ int64_t core_memory_access(struct core_memory *memory, const struct core_access 
 	if (s < memory->service_count) {
 		const struct core_service *service = &memory->services[s];
 		line->latency = service->latency;
-		if (turn == 0 && is_expected(memory, access)) {
+		if (turn == 0 && is_expected(memory, access, s)) {
 			line->fill = fetch_stream(memory, access, s, start);
 		} else if (s == CORE_FROM_CORE) {
 			fetch_shared(memory, access, service, start, turn > 0 ? turn : start, line);

@@ -82,6 +82,7 @@ struct core_memory {
 	struct core_service services[CORE_SERVICES];
 	uint32_t service_count;
 	int64_t hit_latency;
+	int64_t hold; /* cycles that a line is kept from others who want it */
 	uint32_t room[PROCESSOR_LEVELS_MAX]; /* 0: no limit */
 	int64_t busy_until[PROCESSOR_LEVELS_MAX][CORE_MISSES_MAX];
 	int64_t waiting[CORE_MISSES_MAX]; /* loads, until their lines are there */

@@ -151,6 +151,7 @@ static const struct machine_field fields[] = {
 		1e3, 1e15, false },
 	{ "memory", "transfer", MACHINE_NS, AT(transfer_ns), MACHINE_DOUBLE, 0.1, 1e6, true },
 	{ "memory", "stay", MACHINE_COUNT, AT(stay), MACHINE_U32, 0, 65536, false },
+	{ "memory", "hold", MACHINE_NS, AT(hold_ns), MACHINE_DOUBLE, 0, 1e6, false },
 	{ "memory", "prefetch", MACHINE_PREFETCH, AT(prefetch), MACHINE_U32, 0, PREFETCH_KINDS - 1,
 		false },
 	{ "memory", "region_ahead", MACHINE_COUNT, AT(region_ahead), MACHINE_U32, 0, 8, false },

@@ -190,6 +190,7 @@ struct processor {
 	uint32_t
 		stay; /* of the accesses that wait for such a line, how many are served before it goes on to who waits for it elsewhere;
 			  0: all */
+	double hold_ns; /* for how long such a line is kept, once it is here, from who wants it elsewhere; 0: those that wait alone are served */
 	enum prefetch_kind prefetch;
 	uint32_t prefetch_distance; /* lines ahead */
 	/* Lines above and below one that are asked for with it where they mostly follow (core_regions.h); 0: none. */

@@ -43,6 +43,54 @@ static void a_line_that_others_want_serves_so_many(void **state)
 	assert_near(result.cpi, 2. * TRANSFER / processor.stay, 0.1);
 }
 
+static struct script locked_additions(void)
+{
+	struct script script = { .codes = { { .class = CODE_ATOMIC,
+					 .flags = CODE_LOAD | CODE_STORE,
+					 .data_bytes = 8 } } };
+	repeat(&script, 1);
+	for (unsigned i = 0; i < OPS; i++)
+		script.ops[i].address = 4096;
+	return script;
+}
+
+/* Who comes while it is held finds it; then it is away for one transfer. */
+static void a_line_that_others_want_is_held_for_a_while(void **state)
+{
+	(void)state;
+	struct script script = locked_additions();
+	struct processor processor = eight_wide();
+	processor.transfer_ns = TRANSFER;
+	processor.units[CODE_ATOMIC].latency = LOCKED;
+	const struct core_odds odds = { .beyond = { 0.95, 0.95, 0 }, .transfer = 0.95 };
+	double away = play(&script, &processor, (struct core_input){ 0 }, odds).cpi;
+	assert_true(away > 1.9 * TRANSFER);
+	for (unsigned more = 1; more <= 5; more++) {
+		processor.hold_ns = LOCKED * (more + 0.5);
+		double cpi = play(&script, &processor, (struct core_input){ 0 }, odds).cpi;
+		assert_near(cpi, (TRANSFER + processor.hold_ns) / (1 + more), 0.1);
+	}
+	processor.hold_ns = 4 * TRANSFER;
+	processor.stay = 2;
+	double cpi = play(&script, &processor, (struct core_input){ 0 }, odds).cpi;
+	assert_near(cpi, (TRANSFER + processor.hold_ns) / processor.stay, 0.1);
+}
+
+/* Steps within one line tell a prefetcher nothing, and a line that was here and is gone is asked for when it is wanted. */
+static void a_line_that_others_take_is_not_fetched_ahead(void **state)
+{
+	(void)state;
+	struct script script = stores_to_a_line();
+	struct processor processor = eight_wide();
+	processor.transfer_ns = TRANSFER;
+	processor.store_queue = STORES;
+	struct core_odds odds = { .beyond = { 0.5, 0.5, 0 }, .transfer = 0.5 };
+	double cpi = play(&script, &processor, (struct core_input){ 0 }, odds).cpi;
+	processor.prefetch = PREFETCH_STRIDE;
+	processor.prefetch_distance = 16;
+	assert_near(play(&script, &processor, (struct core_input){ 0 }, odds).cpi, cpi, 0.01);
+}
+
 static void a_line_goes_to_each_of_its_writers_before_it_comes_back(void **state)
 {
 	(void)state;
@@ -234,6 +282,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stores_that_wait_for_a_shared_line_leave_together),
 		cmocka_unit_test(a_line_that_others_want_serves_so_many),
+		cmocka_unit_test(a_line_that_others_want_is_held_for_a_while),
+		cmocka_unit_test(a_line_that_others_take_is_not_fetched_ahead),
 		cmocka_unit_test(a_line_goes_to_each_of_its_writers_before_it_comes_back),
 		cmocka_unit_test(a_store_queue_hides_what_fits_into_it_while_the_line_is_away),
 		cmocka_unit_test(an_atomic_operation_on_a_shared_line_waits_for_it),
