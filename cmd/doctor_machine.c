@@ -356,6 +356,8 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	take_own(told, speed->call.yield_ns, "threads.yield", &p->yield_ns);
 	take_own(told, speed->call.yield_switch_ns, "threads.yield_switch", &p->yield_switch_ns);
 	take_hot(told, p);
+	p->in_place = speed->in_place >= 0.5;
+	tell(&told->measured, "threads.in_place");
 	take_waking(told, speed, p);
 	take_own(told, speed->call.ns, "threads.call", &p->call_ns);
 	take_own(told, speed->start.exec_ns, "threads.exec", &p->exec_ns);

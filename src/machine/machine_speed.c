@@ -7,6 +7,7 @@
 #include "machine/chain.h"
 #include "machine/core_watch.h"
 #include "machine/locked_speed.h"
+#include "machine/place_probe.h"
 #include "machine/speed_clock.h"
 
 #include <stdbool.h>
@@ -132,8 +133,10 @@ static int measure_once(const struct machine *machine, struct machine_speed *ret
 		machine->topology.l3_bytes);
 	ret->locked_miss_ns = locked_miss_measure(machine->topology.l1d_bytes);
 	ret->sets = set_speed_measure();
-	if (machine->usable > 1)
+	if (machine->usable > 1) {
 		measure_wakes(ret);
+		ret->in_place = place_probe_measure();
+	}
 	for (int i = 0; i < WAKES; i++)
 		ret->switch_ns = speed_least(ret->switch_ns, switch_probe_measure());
 	ret->call = call_probe_measure();

@@ -66,6 +66,7 @@ static const struct {
 	{ AT(halt.after_ns), BESIDE_OTHERS },
 	{ AT(halt.cost_ns), BESIDE_OTHERS },
 	{ AT(halt.latency_ns), BESIDE_OTHERS },
+	{ AT(in_place), OR_NONE },
 	{ AT(others), OR_NONE },
 	{ AT(shared), OR_NONE },
 };

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/order.h"
 #include "machine/pin.h"
+#include "machine/probe_threads.h"
 
 #include <linux/futex.h>
 #include <pthread.h>
@@ -68,12 +69,6 @@ static uint32_t in_ns(uint64_t ns)
 	return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
 }
 
-static void await(sem_t *semaphore)
-{
-	while (sem_wait(semaphore) < 0)
-		continue;
-}
-
 static void *sleeper(void *context)
 {
 	struct probe *probe = context;
@@ -82,19 +77,12 @@ static void *sleeper(void *context)
 		probe->is_apart = false;
 	(void)sem_post(&probe->is_ready); /* it cannot overflow */
 	for (;;) {
-		await(&probe->there);
+		probe_await(&probe->there);
 		uint64_t ran_ns = clock_now_ns(CLOCK_MONOTONIC);
 		if (atomic_load(&probe->is_over))
 			return NULL;
 		atomic_store(&probe->ran_ns, ran_ns);
 	}
-}
-
-static void work(uint64_t ns)
-{
-	uint64_t until_ns = clock_now_ns(CLOCK_MONOTONIC) + ns;
-	while (clock_now_ns(CLOCK_MONOTONIC) < until_ns)
-		continue;
 }
 
 /* Work beside which the other thread sleeps: notes how long it has not had the core. */
@@ -122,7 +110,7 @@ static void wake_rounds(struct probe *probe)
 	uint64_t began_ns = 0, lost_ns = 0;
 	while (probe->rounds < probe->rounds_most && began_ns < end_ns) {
 		uint64_t ran_ns = 0;
-		work(probe->work_ns);
+		probe_work(probe->work_ns);
 		uint64_t lost_now_ns = atomic_load(&probe->lost_ns);
 		if (probe->rounds > 0)
 			probe->losses_ns[probe->rounds - 1] = in_ns(lost_now_ns - lost_ns);
@@ -154,10 +142,11 @@ static void *waker(void *context)
 	bool is_pinned = pin_self(probe->cpus[0]);
 	if (pthread_create(&thread, NULL, sleeper, probe) != 0)
 		return NULL;
-	await(&probe->is_ready); /* it begins on this processor, which at a real-time priority is not shared */
+	probe_await(
+		&probe->is_ready); /* it begins on this processor, which at a real-time priority is not shared */
 	bool is_busy = probe->is_busy && pthread_create(&busy, NULL, worker, probe) == 0;
 	if (is_busy)
-		await(&probe->is_ready);
+		probe_await(&probe->is_ready);
 	if (is_pinned && is_busy == probe->is_busy)
 		wake_rounds(probe);
 	atomic_store(&probe->is_over, true);
@@ -200,7 +189,7 @@ static void *answer_turns(void *context)
 	struct turns *turns = context;
 	turns->are_together = pin_self(turns->cpu);
 	for (int i = 0; i < SWITCHES * GROUPS; i++) {
-		await(&turns->go[1]);
+		probe_await(&turns->go[1]);
 		(void)sem_post(&turns->go[0]); /* it cannot overflow */
 	}
 	return NULL;
@@ -216,7 +205,7 @@ static void *take_turns(void *context)
 		uint64_t began_ns = clock_now_ns(CLOCK_MONOTONIC);
 		for (int i = 0; i < SWITCHES; i++) {
 			(void)sem_post(&turns->go[1]); /* as above */
-			await(&turns->go[0]);
+			probe_await(&turns->go[0]);
 		}
 		turns->groups_ns[group] = (double)(clock_now_ns(CLOCK_MONOTONIC) - began_ns);
 	}

@@ -376,7 +376,8 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 		.interrupt_cost_ns = is_work ? player->run->interrupt_cost_ns : 0,
 		.queued_cost_ns = is_work ? player->run->queued_cost_ns : 0,
 		.others = is_work ? 0 : others_of(facts, cores),
-		.wakes_in_place = !is_work && wakes_in_place != (guess & 1),
+		.wakes_in_place =
+			is_work ? player->run->wakes_in_place : wakes_in_place != (guess & 1),
 		.sink = is_work && !player->sink ? NULL : &sink };
 	/* The recorded order is that of so few cores: on more it keeps most of them idle. */
 	player->guesses_no_order = (!is_work && cores > facts->cores) != ((guess & 4) != 0);

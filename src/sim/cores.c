@@ -89,6 +89,7 @@ int cores_new(struct sim *sim, struct err *err)
 		sim->cpus[i].speed = sim->core_speed[i / sim->siblings];
 		sim->cpus[i].virtual_base = UINT64_C(1) << 62;
 		bit_set(sim->idle, i);
+		sim->cpus[i].idle_mean_ns = 2 * sim->options.hot_ns;
 		sim->idle_count++;
 	}
 	return cores_affinity(sim, NULL, &set);

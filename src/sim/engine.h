@@ -220,6 +220,7 @@ struct cpu {
 	uint32_t kept; /* of those in `ready`: sleepers with debts */
 	uint32_t refused; /* how often an idle cpu found nobody here that it would take */
 	uint64_t busy_since_ns, busy_ns, idle_since_ns;
+	uint64_t idle_mean_ns; /* fair: of late, how long it idles */
 	uint32_t *sets; /* of cores that it is in: indices of affinities */
 	size_t set_count, set_capacity;
 };

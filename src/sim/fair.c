@@ -15,7 +15,7 @@
  *
  * A thread that is woken goes to an idle cpu, the one it had if that idles, else to the queue of that. A
  * cpu that has no thread left takes one from the longest queue, but none that ran just now, whose data
- * are in the other one's cache; at its tick a busy cpu passes one on to each idle one; and now and then
+ * are in the other one's cache; at the tick a busy cpu, however briefly its threads run, passes one on to each idle one; and now and then
  * one takes from a queue that is longer by two and was so for long. So shares are unequal for a while,
  * and a cpu may idle beside threads that wait.
  */
@@ -309,9 +309,25 @@ static uint32_t pull(struct sim *sim, uint32_t to, uint32_t least, bool is_busy)
 	return tid;
 }
 
+void fair_end_idle(const struct sim *sim, struct cpu *cpu)
+{
+	uint64_t most_ns = 2 * sim->options.hot_ns, idle_ns = sim->now_ns - cpu->idle_since_ns;
+	idle_ns = idle_ns < most_ns ? idle_ns : most_ns;
+	cpu->idle_mean_ns += (uint64_t)((int64_t)(idle_ns - cpu->idle_mean_ns) / 8);
+}
+
+/* Linux does not look for threads if that takes longer than the cpu is likely to idle: hardly ever on bare machines (microseconds); in
+   virtual ones the longest look of late, up to sched_migration_cost_ns, counts. */
+static bool is_soon_busy(const struct sim *sim, const struct cpu *cpu)
+{
+	return sim->options.wakes_in_place && cpu->idle_mean_ns < sim->options.hot_ns;
+}
+
 uint32_t fair_steal(struct sim *sim, uint32_t number)
 {
-	return sim->queued > 0 ? pull(sim, number, 1, false) : 0;
+	return sim->queued > 0 && !is_soon_busy(sim, &sim->cpus[number])
+		       ? pull(sim, number, 1, false)
+		       : 0;
 }
 
 /* Whether its slice was over. */
@@ -353,9 +369,9 @@ void fair_begin_slice(struct sim *sim, struct sim_thread *thread)
 	struct cpu *cpu = &sim->cpus[thread->cpu];
 	(void)renew_deadline(sim, thread);
 	thread->protected_ns = thread->deadline_ns;
-	end_slice_at(sim, cpu,
-		next_tick(sim, thread->cpu,
-			sim->now_ns + (thread->deadline_ns - thread->virtual_ns)));
+	uint64_t left_ns = thread->deadline_ns - thread->virtual_ns;
+	end_slice_at(
+		sim, cpu, next_tick(sim, thread->cpu, sim->now_ns + (sim->tick_ns ? 1 : left_ns)));
 }
 
 /* For whom the thread that a cpu has must make room; 0: nobody. */
@@ -382,8 +398,9 @@ uint32_t fair_pass_on(struct sim *sim, uint32_t from, uint32_t to)
 bool fair_ends_slice(struct sim *sim, struct sim_thread *thread)
 {
 	struct cpu *cpu = &sim->cpus[thread->cpu];
-	(void)renew_deadline(sim, thread);
-	if (cpu->slice_end_ns == cpu->brief_ns) /* the kernel's thread had its core in between */
+	bool is_over = renew_deadline(sim, thread);
+	bool was_brief = cpu->slice_end_ns == cpu->brief_ns;
+	if (was_brief) /* the kernel's thread had its core in between */
 		thread->protected_ns = virtual_of_running(sim, thread);
 	if (sim->queued > 0 && sim->now_ns >= cpu->balance_ns) {
 		cpu->balance_ns = sim->now_ns + (uint64_t)BALANCE_NS * sim->cpu_count;
@@ -391,7 +408,7 @@ bool fair_ends_slice(struct sim *sim, struct sim_thread *thread)
 		if (tid && fair_enqueue(sim, thread_of(sim, tid), thread->cpu) < 0)
 			sim->failed = -ENOMEM;
 	}
-	if (waiting_on(cpu) > 0 && outruns(sim, cpu))
+	if ((is_over || was_brief) && waiting_on(cpu) > 0 && outruns(sim, cpu))
 		return true;
 	uint64_t step = sim->tick_ns ? sim->tick_ns : slice_of(sim);
 	end_slice_at(sim, cpu, next_tick(sim, thread->cpu, sim->now_ns + step));

@@ -21,6 +21,9 @@ void fair_dequeue(struct sim *sim, struct sim_thread *thread);
 uint32_t fair_take(struct sim *sim, uint32_t number);
 uint32_t fair_steal(struct sim *sim, uint32_t number);
 
+/* A cpu that idled has a thread: how long that lasts says whether it looks for one the next time. */
+void fair_end_idle(const struct sim *sim, struct cpu *cpu);
+
 /* At a tick: an idle cpu takes one from the queue of a busy one. 0: there is none for it. */
 uint32_t fair_pass_on(struct sim *sim, uint32_t from, uint32_t to);
 

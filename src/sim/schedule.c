@@ -40,6 +40,8 @@ static int give(struct sim *sim, uint32_t number, struct sim_thread *thread, boo
 	bit_clear(sim->idle, number);
 	sim->idle_count--;
 	cpu->busy_since_ns = sim->now_ns;
+	if (sim->options.scheduler == SIM_FAIR)
+		fair_end_idle(sim, cpu);
 	return sim->siblings > 1 ? cores_share(sim, cpu->core) : 0;
 }
 

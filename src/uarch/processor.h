@@ -204,6 +204,8 @@ struct processor {
 	double yield_ns; /* of sched_yield() where nobody waits for the core */
 	double yield_switch_ns; /* that it takes more where somebody does; 0: as switch_ns */
 	double hot_ns; /* an idle core leaves who ran so recently where it waits, until a tick; 0: it takes it at once */
+	uint32_t
+		in_place; /* 1: a thread that is woken waits for the core that it had although another one idles */
 	double halt_ns; /* a core that idles for longer is halted; 0: never */
 	double halted_wake_ns,
 		halted_wake_cost_ns; /* wake_ns and wake_cost_ns of a thread that such a core gets */

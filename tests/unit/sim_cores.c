@@ -274,6 +274,49 @@ static void woken_threads_may_stay_where_they_were(void **state)
 	}
 }
 
+struct turns {
+	uint32_t at[4]; /* by tid: operations */
+};
+
+enum { TURN_NS = 2000, TURNS = 10000, MAKER_NS = 1000000 };
+
+/* Threads 1 and 3 take turns; 2 makes the third, and keeps the other core meanwhile. */
+static int take_turns(void *context, struct sim *sim, uint32_t tid, const struct sim_result *last,
+	struct sim_op *ret, struct err *err)
+{
+	(void)sim;
+	(void)last;
+	(void)err;
+	static const struct sim_op maker[] = { COMPUTE(2), { .kind = SIM_SPAWN, .other = 3 },
+		COMPUTE(MAKER_NS), EXIT };
+	uint32_t at = ((struct turns *)context)->at[tid]++, own = tid / 3;
+	const struct sim_op turn[] = { OP(SEM_WAIT, own), COMPUTE(TURN_NS), OP(SEM_POST, !own),
+		COMPUTE(TURN_NS) };
+	*ret = tid == 2 ? maker[at] : at < 4 * TURNS ? turn[at % 4] : (struct sim_op)EXIT;
+	return 0;
+}
+
+/* Each runs for far less than a slice: the tick comes all the same, and finds one waiting beside an idle core. */
+static void a_tick_parts_those_who_take_turns_on_one_core(void **state)
+{
+	(void)state;
+	struct turns turns = { { 0 } };
+	struct sim_program program = { .context = &turns, .next = take_turns };
+	struct sim_options options = {
+		.cores = 2, .scheduler = SIM_FAIR, .switch_ns = TURN_NS, .wakes_in_place = true
+	};
+	struct sim *sim = NULL;
+	uint32_t number;
+	assert_int_equal(sim_new(&options, &program, &sim, NULL), 0);
+	assert_int_equal(sim_add_sem(sim, NULL, 1, &number), 0);
+	assert_int_equal(sim_add_sem(sim, NULL, 0, &number), 0);
+	assert_int_equal(sim_add_thread(sim, NULL, NULL, &number), 0);
+	assert_int_equal(sim_add_thread(sim, NULL, NULL, &number), 0);
+	assert_int_equal(sim_run(sim, NULL), 0);
+	assert_true(sim_core_busy_ns(sim, 1) > 10 * MAKER_NS);
+	sim_free(sim);
+}
+
 static void who_waited_long_takes_the_core_when_woken(void **state)
 {
 	(void)state;
@@ -378,6 +421,7 @@ int main(void)
 		cmocka_unit_test(who_spins_at_an_object_is_asleep_later),
 		cmocka_unit_test(an_idle_core_takes_a_thread_that_never_ran),
 		cmocka_unit_test(woken_threads_may_stay_where_they_were),
+		cmocka_unit_test(a_tick_parts_those_who_take_turns_on_one_core),
 		cmocka_unit_test(who_waited_long_takes_the_core_when_woken),
 		cmocka_unit_test(who_is_woken_takes_the_core_if_it_is_the_next),
 		cmocka_unit_test(a_tick_steers_by_the_clock),

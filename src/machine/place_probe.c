@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "machine/place_probe.h"
+
+#include "machine/pin.h"
+#include "machine/probe_threads.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <time.h>
+
+enum {
+	ROUNDS = 50,
+	ASLEEP_NS = 500000, /* until the other thread surely sleeps, and the other core idles */
+	WORK_NS = 50000, /* of the waker, behind the call: less than any scheduler's turn */
+	NOT_YET = -1,
+};
+
+struct probe {
+	cpu_set_t allowed;
+	int cpu; /* that both threads have, when one wakes the other */
+	bool is_bound; /* they may be */
+	unsigned in_place; /* of ROUNDS */
+	sem_t is_ready, go;
+	atomic_bool is_over;
+	atomic_int ran_on;
+};
+
+/* On the waker's core each time that it sleeps, and free to run on any when it is woken. */
+static void *sleeper(void *context)
+{
+	struct probe *probe = context;
+	for (;;) {
+		probe->is_bound = pin_self(probe->cpu) &&
+				  sched_setaffinity(0, sizeof probe->allowed, &probe->allowed) == 0;
+		(void)sem_post(&probe->is_ready); /* it cannot overflow */
+		probe_await(&probe->go);
+		if (atomic_load(&probe->is_over))
+			return NULL;
+		atomic_store(&probe->ran_on, sched_getcpu());
+	}
+}
+
+static void pause_for(long ns)
+{
+	struct timespec rest = { .tv_nsec = ns };
+	while (nanosleep(&rest, &rest) < 0)
+		continue;
+}
+
+/* Whether the woken thread waited for the waker's core. */
+static bool waits_in_place(struct probe *probe)
+{
+	probe_await(&probe->is_ready);
+	pause_for(ASLEEP_NS);
+	atomic_store(&probe->ran_on, NOT_YET);
+	(void)sem_post(&probe->go); /* it cannot overflow */
+	probe_work(WORK_NS);
+	while (atomic_load(&probe->ran_on) == NOT_YET)
+		pause_for(WORK_NS);
+	return atomic_load(&probe->ran_on) == probe->cpu;
+}
+
+/* In a thread of its own: the caller stays on the processors that it may use. */
+static void *waker(void *context)
+{
+	struct probe *probe = context;
+	pthread_t thread;
+	if (!pin_self(probe->cpu) || pthread_create(&thread, NULL, sleeper, probe) != 0)
+		return NULL;
+	for (int i = 0; i < ROUNDS; i++)
+		probe->in_place += waits_in_place(probe);
+	probe_await(&probe->is_ready);
+	atomic_store(&probe->is_over, true);
+	(void)sem_post(&probe->go); /* as above */
+	(void)pthread_join(thread, NULL); /* it ends by itself */
+	return NULL;
+}
+
+double place_probe_measure(void)
+{
+	struct probe probe = { .cpu = sched_getcpu() };
+	pthread_t thread;
+	if (probe.cpu < 0 || sched_getaffinity(0, sizeof probe.allowed, &probe.allowed) < 0 ||
+		CPU_COUNT(&probe.allowed) < 2 || sem_init(&probe.is_ready, 0, 0) < 0 ||
+		sem_init(&probe.go, 0, 0) < 0)
+		return 0;
+	if (pthread_create(&thread, NULL, waker, &probe) == 0)
+		(void)pthread_join(thread, NULL); /* it ends by itself */
+	(void)sem_destroy(&probe.is_ready);
+	(void)sem_destroy(&probe.go);
+	return probe.is_bound ? probe.in_place / (double)ROUNDS : 0;
+}
