@@ -358,6 +358,7 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	take_hot(told, p);
 	p->in_place = speed->in_place >= 0.5;
 	tell(&told->measured, "threads.in_place");
+	take_own(told, speed->part_ns, "threads.part", &p->part_ns);
 	take_waking(told, speed, p);
 	take_own(told, speed->call.ns, "threads.call", &p->call_ns);
 	take_own(told, speed->start.exec_ns, "threads.exec", &p->exec_ns);

@@ -136,6 +136,7 @@ static int measure_once(const struct machine *machine, struct machine_speed *ret
 	if (machine->usable > 1) {
 		measure_wakes(ret);
 		ret->in_place = place_probe_measure();
+		ret->part_ns = part_probe_measure();
 	}
 	for (int i = 0; i < WAKES; i++)
 		ret->switch_ns = speed_least(ret->switch_ns, switch_probe_measure());

@@ -34,7 +34,7 @@ struct machine_speed {
 	double switch_ns; /* wake_probe.h: of a hand-over between two threads of one processor */
 	double wake_ns, wake_cost_ns,
 		doze_ns; /* wake_probe.h: until a thread that slept runs, what that costs its waker, how long one has to wait to sleep */
-	double in_place; /* place_probe.h */
+	double in_place, part_ns; /* place_probe.h */
 	struct call_probe call;
 	struct start_probe start; /* not of a round */
 	struct interrupt_probe interrupt;

@@ -67,6 +67,7 @@ static const struct {
 	{ AT(halt.cost_ns), BESIDE_OTHERS },
 	{ AT(halt.latency_ns), BESIDE_OTHERS },
 	{ AT(in_place), OR_NONE },
+	{ AT(part_ns), BESIDE_OTHERS },
 	{ AT(others), OR_NONE },
 	{ AT(shared), OR_NONE },
 };

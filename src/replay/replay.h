@@ -159,6 +159,7 @@ struct replay_run {
 	uint64_t halt_ns, halted_wake_ns, halted_wake_cost_ns, interrupt_ns, interrupt_cost_ns,
 		queued_cost_ns; /* sim_options */
 	bool wakes_in_place; /* the same */
+	uint64_t part_ns; /* the same */
 	uint64_t
 		hot_ns; /* the same, where it takes over Linux's slices; 0: an idle core takes who waits at once */
 	uint64_t

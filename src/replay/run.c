@@ -362,6 +362,7 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 		.quantum = { .kind = SIM_FIXED,
 			.a = is_work && player->run->hot_ns == 0 ? WORK_SLICE_NS : 0 },
 		.brief_ns = KERNEL_THREADS_NS,
+		.part_ns = is_work ? player->run->part_ns : 0,
 		.hot_ns = is_work ? player->run->hot_ns : 0,
 		.wake = is_work ? (struct sim_dist){ .a = (double)player->run->wake_ns }
 				: wake_of(player, cores),

@@ -55,6 +55,8 @@ static void set_slice(struct sim *sim)
 	for (uint32_t cpus = 2; cpus <= sim->cpu_count && cpus <= SLICE_CPUS_MAX; cpus *= 2)
 		quantum->a += SLICE_NS;
 	sim->tick_ns = TICK_NS;
+	/* The first comes after half of one. */
+	sim->part_ticks = (uint32_t)((double)(int64_t)sim->options.part_ns / TICK_NS + 1);
 	if (sim->options.hot_ns == 0)
 		sim->options.hot_ns = HOT_NS;
 }

@@ -292,6 +292,7 @@ struct sim {
 	double *core_speed;
 	uint64_t *idle, *waited_for; /* bits of cpus; waited_for: those with a queue */
 	uint64_t tick_ns; /* fair: when slices may end; 0: at any time */
+	uint32_t part_ticks; /* behind so many that find its core shared a thread is passed on */
 	uint32_t idle_count, waking; /* idle cpus; threads on their way to one */
 	uint32_t queued; /* fair: threads in queues */
 	TABLE(affinity) affinities;

@@ -292,7 +292,7 @@ int cores_help(struct sim *sim, uint32_t from)
 	int code = 0;
 	for (size_t i = 0; i < bit_words(sim); i++)
 		for (uint64_t idle = sim->idle[i]; idle; idle &= idle - 1) {
-			if (code < 0 || !fair_is_waited_for(sim, from))
+			if (code < 0 || sim->cpus[from].ready.count == 0)
 				return code;
 			uint32_t cpu = (uint32_t)(64 * i) + (uint32_t)__builtin_ctzll(idle);
 			uint32_t tid = fair_pass_on(sim, from, cpu);

@@ -152,6 +152,11 @@ struct sim_options {
 	/* Fair, with Linux's slice: an idle core leaves a thread that ran so recently where its data are, until a tick. 0: 0.5 ms, Linux's. */
 	uint64_t hot_ns;
 	/*
+	 * The same: how long threads share a core beside an idle one, in the middle, until a tick passes one on: Linux may try at several in vain. 0: until
+	 * the first.
+	 */
+	uint64_t part_ns;
+	/*
 	 * Fair, with Linux's slice: how long it is in the mean, exponentially distributed, until one of the kernel's threads runs on a
 	 * cpu for a moment, behind which its thread goes on only if it is the next. 0: there are none.
 	 */

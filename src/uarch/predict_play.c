@@ -385,6 +385,7 @@ static int play_all(
 		.yield_switch_ns = (uint64_t)processor->yield_switch_ns,
 		.hot_ns = (uint64_t)processor->hot_ns,
 		.wakes_in_place = processor->in_place,
+		.part_ns = (uint64_t)processor->part_ns,
 		.halt_ns = (uint64_t)processor->halt_ns,
 		.halted_wake_ns = (uint64_t)processor->halted_wake_ns,
 		.halted_wake_cost_ns = (uint64_t)processor->halted_wake_cost_ns,

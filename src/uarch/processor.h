@@ -206,6 +206,7 @@ struct processor {
 	double hot_ns; /* an idle core leaves who ran so recently where it waits, until a tick; 0: it takes it at once */
 	uint32_t
 		in_place; /* 1: a thread that is woken waits for the core that it had although another one idles */
+	double part_ns; /* how long threads share a core beside an idle one, in the middle; 0: until the next tick */
 	double halt_ns; /* a core that idles for longer is halted; 0: never */
 	double halted_wake_ns,
 		halted_wake_cost_ns; /* wake_ns and wake_cost_ns of a thread that such a core gets */

@@ -296,15 +296,16 @@ static int take_turns(void *context, struct sim *sim, uint32_t tid, const struct
 	return 0;
 }
 
-/* Each runs for far less than a slice: the tick comes all the same, and finds one waiting beside an idle core. */
-static void a_tick_parts_those_who_take_turns_on_one_core(void **state)
+/* How long the core that idles is busy at last. */
+static uint64_t turns_elsewhere_ns(uint64_t part_ns)
 {
-	(void)state;
 	struct turns turns = { { 0 } };
 	struct sim_program program = { .context = &turns, .next = take_turns };
-	struct sim_options options = {
-		.cores = 2, .scheduler = SIM_FAIR, .switch_ns = TURN_NS, .wakes_in_place = true
-	};
+	struct sim_options options = { .cores = 2,
+		.scheduler = SIM_FAIR,
+		.switch_ns = TURN_NS,
+		.wakes_in_place = true,
+		.part_ns = part_ns };
 	struct sim *sim = NULL;
 	uint32_t number;
 	assert_int_equal(sim_new(&options, &program, &sim, NULL), 0);
@@ -313,8 +314,20 @@ static void a_tick_parts_those_who_take_turns_on_one_core(void **state)
 	assert_int_equal(sim_add_thread(sim, NULL, NULL, &number), 0);
 	assert_int_equal(sim_add_thread(sim, NULL, NULL, &number), 0);
 	assert_int_equal(sim_run(sim, NULL), 0);
-	assert_true(sim_core_busy_ns(sim, 1) > 10 * MAKER_NS);
+	uint64_t busy_ns = sim_core_busy_ns(sim, 1) - MAKER_NS;
 	sim_free(sim);
+	return busy_ns;
+}
+
+/* Each runs for far less than a slice: the tick comes all the same, and finds one waiting beside an idle core. */
+static void a_tick_parts_those_who_take_turns_on_one_core(void **state)
+{
+	(void)state;
+	uint64_t first_ns = turns_elsewhere_ns(0);
+	assert_true(first_ns > 10 * MAKER_NS);
+	uint64_t fifth_ns = turns_elsewhere_ns(18000000);
+	assert_true(fifth_ns < first_ns && fifth_ns > 0);
+	assert_true(turns_elsewhere_ns(10000000000) < MAKER_NS);
 }
 
 static void who_waited_long_takes_the_core_when_woken(void **state)
