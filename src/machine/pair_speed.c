@@ -134,12 +134,15 @@ static double addition_ns(struct pair *pair, enum adding adding)
 
 /*
  * A line that came is held for h from another core that wants it, and comes back a transfer t after that. Additions that go one behind the
- * other, each taking a while nobody else wants the line, are 1 + h / a in t + h; that many take c each.
+ * other, each taking a while nobody else wants the line, are 1 + h / a in t + h; that many take c each. More than t is not told from it: additions
+ * that hardly take longer may have had no competition.
  */
 static double hold_of(double alone_ns, double both_ns, double transfer_ns)
 {
-	bool is_longer = both_ns > alone_ns && both_ns < transfer_ns;
-	return is_longer ? (transfer_ns - both_ns) / (both_ns / alone_ns - 1) : 0;
+	double more = both_ns / alone_ns - 1;
+	if (both_ns >= transfer_ns)
+		return 0;
+	return more > 0 ? fmin((transfer_ns - both_ns) / more, transfer_ns) : transfer_ns;
 }
 
 /* In the mean of both kinds; and how many of the others are done each time that the line is here, if they are what it waits for. */

@@ -218,7 +218,8 @@ struct cpu {
 	uint64_t virtual_base, balance_ns, brief_ns;
 	uint64_t waited_since_ns; /* since when somebody waits */
 	uint32_t kept; /* of those in `ready`: sleepers with debts */
-	uint32_t refused; /* how often an idle cpu found nobody here that it would take */
+	uint32_t
+		refused; /* at so many ticks, one behind the other, idle cpus found nobody here that they would take */
 	uint64_t busy_since_ns, busy_ns, idle_since_ns;
 	uint64_t idle_mean_ns; /* fair: of late, how long it idles */
 	uint32_t *sets; /* of cores that it is in: indices of affinities */

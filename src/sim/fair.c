@@ -390,10 +390,7 @@ static uint32_t outruns(struct sim *sim, const struct cpu *cpu)
 
 uint32_t fair_pass_on(struct sim *sim, uint32_t from, uint32_t to)
 {
-	struct cpu *cpu = &sim->cpus[from];
-	uint32_t tid = cpu->refused + 1 >= sim->part_ticks ? take_from(sim, from, to) : 0;
-	cpu->refused = tid || cpu->ready.count == 0 ? 0 : cpu->refused + 1;
-	return tid;
+	return sim->cpus[from].refused + 1 >= sim->part_ticks ? take_from(sim, from, to) : 0;
 }
 
 bool fair_ends_slice(struct sim *sim, struct sim_thread *thread)

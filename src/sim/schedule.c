@@ -287,17 +287,28 @@ int cores_yield(struct sim *sim, struct sim_thread *thread)
 	return code < 0 ? code : OP_WAITS;
 }
 
-int cores_help(struct sim *sim, uint32_t from)
+static int pass_on(struct sim *sim, uint32_t from, uint32_t *ret_passed)
 {
 	int code = 0;
 	for (size_t i = 0; i < bit_words(sim); i++)
 		for (uint64_t idle = sim->idle[i]; idle; idle &= idle - 1) {
-			if (code < 0 || sim->cpus[from].ready.count == 0)
+			if (code < 0 || !fair_is_waited_for(sim, from))
 				return code;
 			uint32_t cpu = (uint32_t)(64 * i) + (uint32_t)__builtin_ctzll(idle);
 			uint32_t tid = fair_pass_on(sim, from, cpu);
+			*ret_passed += tid != 0;
 			code = tid ? give(sim, cpu, thread_of(sim, tid), true) : 0;
 		}
+	return code;
+}
+
+int cores_help(struct sim *sim, uint32_t from)
+{
+	struct cpu *cpu = &sim->cpus[from];
+	uint32_t passed = 0;
+	bool is_shared = sim->idle_count > 0 && cpu->ready.count > 0;
+	int code = is_shared ? pass_on(sim, from, &passed) : 0;
+	cpu->refused = is_shared && passed == 0 ? cpu->refused + 1 : 0;
 	return code;
 }
 
