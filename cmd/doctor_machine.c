@@ -357,7 +357,7 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 	take_own(told, speed->call.yield_switch_ns, "threads.yield_switch", &p->yield_switch_ns);
 	take_hot(told, p);
 	p->in_place = speed->in_place >= 0.5;
-	tell(&told->measured, "threads.in_place");
+	tell(machine->usable > 1 ? &told->measured : &told->assumed, "threads.in_place");
 	take_own(told, speed->part_ns, "threads.part", &p->part_ns);
 	take_waking(told, speed, p);
 	take_own(told, speed->call.ns, "threads.call", &p->call_ns);

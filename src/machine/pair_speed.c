@@ -5,9 +5,9 @@
 
 #include "machine/chain.h"
 #include "machine/pin.h"
+#include "machine/probe_threads.h"
 #include "machine/speed_clock.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
@@ -113,8 +113,7 @@ static void *answer(void *context)
 	unsigned adding;
 	while ((adding = atomic_load(&pair->adds)) != ADD_NONE)
 		add[adding](pair->words[1]);
-	while (sem_wait(&pair->done) < 0)
-		continue;
+	probe_await(&pair->done);
 	return NULL;
 }
 

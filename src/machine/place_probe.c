@@ -124,7 +124,7 @@ static void *sharer(void *context)
 	return NULL;
 }
 
-/* ns; 0: for longer than is waited. */
+/* ns; PART_MOST_NS: for longer; 0: there are no two threads. */
 static double part_once(struct parting *parting)
 {
 	pthread_t threads[2];
@@ -146,7 +146,9 @@ static double part_once(struct parting *parting)
 	for (unsigned i = 0; i < count; i++)
 		(void)pthread_join(threads[i], NULL); /* they end by themselves */
 	uint64_t parted_ns = atomic_load(&parting->parted_ns);
-	return parted_ns > began_ns ? (double)(parted_ns - began_ns) : 0;
+	if (count < 2)
+		return 0;
+	return parted_ns > began_ns ? (double)(parted_ns - began_ns) : PART_MOST_NS;
 }
 
 double part_probe_measure(void)

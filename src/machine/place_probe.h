@@ -9,7 +9,7 @@
 /* Share of such threads that wait for the core that they had: 0 .. 1; 0 too where there is one processor. Takes 40 ms. */
 double place_probe_measure(void);
 
-/* How long two threads that compute on one core share it, ns, the middle of ten; 0: not known, or for longer than 0.1 s. Takes half a second. */
+/* How long two threads that compute on one core share it, ns, the middle of ten; 0.1 s where it is longer; 0: not known. Takes half a second. */
 double part_probe_measure(void);
 
 #endif

@@ -136,10 +136,7 @@ static void a_store_queue_hides_what_fits_into_it_while_the_line_is_away(void **
 static void an_atomic_operation_on_a_shared_line_waits_for_it(void **state)
 {
 	(void)state;
-	struct script script = { .codes = { { .class = CODE_ATOMIC,
-					 .flags = CODE_LOAD | CODE_STORE,
-					 .data_bytes = 8 } } };
-	repeat(&script, 1);
+	struct script script = locked_additions();
 	for (unsigned i = 0; i < OPS; i++)
 		script.ops[i].address = LINE * (1 + (uint64_t)i % 2);
 	struct processor processor = eight_wide();
