@@ -130,7 +130,7 @@ static int measure(struct load load, double *ret, struct err *err)
 		rng_init(&again.rng, SEED);
 		struct sim_program program = { .context = &again, .next = load.next };
 		struct sim_options options = {
-			.seed = SEED, .cores = load.cores, .switch_ns = 0, .sink = load.sink
+			.seed = SEED, .cores = load.cores, .kernel.switch_ns = 0, .sink = load.sink
 		};
 		struct sim *sim = NULL;
 		int code = sim_new(&options, &program, &sim, err);

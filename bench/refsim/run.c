@@ -2,6 +2,7 @@
 #include "bench/refsim/run.h"
 
 #include "sim/sim.h"
+#include "uarch/predict.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -133,19 +134,8 @@ int refrun(const struct refrun_input *input, const struct event_sink *sink,
 		.duration_context = &running,
 		.operation_ns =
 			(uint64_t)(processor->lock_cycles / 2 / processor->frequency_hz * 1e9),
-		.wake_ns = (uint64_t)processor->wake_ns,
-		.wake_cost_ns = (uint64_t)processor->wake_cost_ns,
-		.doze_ns = (uint64_t)processor->doze_ns,
-		.switch_ns = (uint64_t)processor->switch_ns,
 		.yield_ns = (uint64_t)processor->yield_ns,
-		.yield_switch_ns = (uint64_t)processor->yield_switch_ns,
-		.hot_ns = (uint64_t)processor->hot_ns,
-		.halt_ns = (uint64_t)processor->halt_ns,
-		.halted_wake_ns = (uint64_t)processor->halted_wake_ns,
-		.halted_wake_cost_ns = (uint64_t)processor->halted_wake_cost_ns,
-		.interrupt_ns = (uint64_t)processor->interrupt_ns,
-		.interrupt_cost_ns = (uint64_t)processor->interrupt_cost_ns,
-		.queued_cost_ns = (uint64_t)processor->queued_cost_ns,
+		.kernel = processor_kernel(processor),
 		.transfer_ns = (uint64_t)processor->transfer_ns,
 	};
 	int code = input->threads > REPLAY_CORES_MAX

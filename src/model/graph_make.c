@@ -591,13 +591,13 @@ int graph_options_of(
 	if (code == 0)
 		code = make_dist(graph, &hardware->quantum, &ret->quantum, err);
 	if (code == 0)
-		code = evaluate_ns(graph, &hardware->switch_time, &ret->switch_ns, err);
+		code = evaluate_ns(graph, &hardware->switch_time, &ret->kernel.switch_ns, err);
 	if (code == 0)
-		code = make_dist(graph, &hardware->wake, &ret->wake, err);
+		code = make_dist(graph, &hardware->wake, &ret->kernel.wake, err);
 	if (code == 0)
-		code = evaluate_ns(graph, &hardware->wake_cost, &ret->wake_cost_ns, err);
+		code = evaluate_ns(graph, &hardware->wake_cost, &ret->kernel.wake_cost_ns, err);
 	if (code == 0)
-		code = evaluate_ns(graph, &hardware->doze_time, &ret->doze_ns, err);
+		code = evaluate_ns(graph, &hardware->doze_time, &ret->kernel.doze_ns, err);
 	for (size_t i = 0; code == 0 && i < graph->model->object_count; i++) {
 		code = evaluate_whole(graph, &graph->model->objects[i].initial, &initial, err);
 		*ret_total += initial;

@@ -22,6 +22,7 @@
 #define REPLAY_REPLAY_H
 
 #include "base/cleanup.h"
+#include "sim/sim.h"
 #include "trace/reader.h"
 #include "trace/sink.h"
 
@@ -151,17 +152,11 @@ struct replay_run {
 	 */
 	void (*moves)(void *context, uint32_t thread, uint32_t list, uint64_t work);
 	void *duration_context; /* of both */
-	/* Also with opts.stretch: what acquiring, releasing, posting and signalling cost by themselves; from a
-	   wake-up to running, the CPU time that it costs the waker, and how long one has to have waited for either
-	   (struct sim_options); a switch; sched_yield() where nobody waits for
-	   the core, and the switch where one does. Of the machine that it is played on. */
-	uint64_t operation_ns, wake_ns, wake_cost_ns, doze_ns, switch_ns, yield_ns, yield_switch_ns;
-	uint64_t halt_ns, halted_wake_ns, halted_wake_cost_ns, interrupt_ns, interrupt_cost_ns,
-		queued_cost_ns; /* sim_options */
-	bool wakes_in_place; /* the same */
-	uint64_t part_ns; /* the same */
-	uint64_t
-		hot_ns; /* the same, where it takes over Linux's slices; 0: an idle core takes who waits at once */
+	/* Also with opts.stretch: what acquiring, releasing, posting and signalling cost by themselves, and sched_yield() where nobody
+	   waits for the core; the rest of what waiting takes, and hot_ns, where it takes over Linux's slices (0: an idle core
+	   takes who waits at once). Of the machine that it is played on. */
+	uint64_t operation_ns, yield_ns;
+	struct sim_kernel kernel;
 	uint64_t
 		transfer_ns; /* what acquiring costs more when another thread was the last to do so */
 	struct replay_time *

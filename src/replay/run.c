@@ -356,34 +356,24 @@ static int play(struct player *player, uint32_t cores, uint64_t *ret_ns, struct 
 				: share_of(facts, cores);
 	for (uint32_t i = 0; i < cores; i++)
 		speeds[i] = player->speed;
+	struct sim_kernel kernel = { .wakes_in_place = wakes_in_place != (guess & 1),
+		.switch_ns = facts->block_ns,
+		.wake = wake_of(player, cores),
+		.doze_ns = player->replay->opts.wakes.doze_ns,
+		.wake_cost_ns = facts->wake_cost_ns };
 	struct sim_options options = { .seed = player->run->seed,
 		.cores = cores,
 		.speed = speeds,
 		.quantum = { .kind = SIM_FIXED,
-			.a = is_work && player->run->hot_ns == 0 ? WORK_SLICE_NS : 0 },
-		.brief_ns = KERNEL_THREADS_NS,
-		.part_ns = is_work ? player->run->part_ns : 0,
-		.hot_ns = is_work ? player->run->hot_ns : 0,
-		.wake = is_work ? (struct sim_dist){ .a = (double)player->run->wake_ns }
-				: wake_of(player, cores),
-		.doze_ns = is_work ? player->run->doze_ns : player->replay->opts.wakes.doze_ns,
-		.wake_cost_ns = is_work ? player->run->wake_cost_ns : facts->wake_cost_ns,
-		.switch_ns = is_work ? player->run->switch_ns : facts->block_ns,
-		.yield_switch_ns = is_work ? player->run->yield_switch_ns : 0,
-		.halt_ns = is_work ? player->run->halt_ns : 0,
-		.halted_wake_ns = is_work ? player->run->halted_wake_ns : 0,
-		.halted_wake_cost_ns = is_work ? player->run->halted_wake_cost_ns : 0,
-		.interrupt_ns = is_work ? player->run->interrupt_ns : 0,
-		.interrupt_cost_ns = is_work ? player->run->interrupt_cost_ns : 0,
-		.queued_cost_ns = is_work ? player->run->queued_cost_ns : 0,
+			.a = is_work && player->run->kernel.hot_ns == 0 ? WORK_SLICE_NS : 0 },
+		.kernel = is_work ? player->run->kernel : kernel,
 		.others = is_work ? 0 : others_of(facts, cores),
-		.wakes_in_place =
-			is_work ? player->run->wakes_in_place : wakes_in_place != (guess & 1),
 		.sink = is_work && !player->sink ? NULL : &sink };
 	/* The recorded order is that of so few cores: on more it keeps most of them idle. */
 	player->guesses_no_order = (!is_work && cores > facts->cores) != ((guess & 4) != 0);
 	player->cores = cores;
 	player->can_spin = can_spin(player);
+	options.kernel.brief_ns = KERNEL_THREADS_NS;
 	int code = sim_new(&options, &program, &player->sim, err);
 	if (code < 0)
 		return code;

@@ -56,9 +56,9 @@ static void set_slice(struct sim *sim)
 		quantum->a += SLICE_NS;
 	sim->tick_ns = TICK_NS;
 	/* The first comes after half of one. */
-	sim->part_ticks = (uint32_t)((double)(int64_t)sim->options.part_ns / TICK_NS + 1);
-	if (sim->options.hot_ns == 0)
-		sim->options.hot_ns = HOT_NS;
+	sim->part_ticks = (uint32_t)((double)(int64_t)sim->options.kernel.part_ns / TICK_NS + 1);
+	if (sim->options.kernel.hot_ns == 0)
+		sim->options.kernel.hot_ns = HOT_NS;
 }
 
 int cores_new(struct sim *sim, struct err *err)
@@ -91,7 +91,7 @@ int cores_new(struct sim *sim, struct err *err)
 		sim->cpus[i].speed = sim->core_speed[i / sim->siblings];
 		sim->cpus[i].virtual_base = UINT64_C(1) << 62;
 		bit_set(sim->idle, i);
-		sim->cpus[i].idle_mean_ns = 2 * sim->options.hot_ns;
+		sim->cpus[i].idle_mean_ns = 2 * sim->options.kernel.hot_ns;
 		sim->idle_count++;
 	}
 	return cores_affinity(sim, NULL, &set);

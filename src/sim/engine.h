@@ -361,7 +361,7 @@ void pass(struct sim *sim, struct sim_thread *thread, struct object *object,
 	const struct subject *subject);
 /* A thread that waits (and is in no list any more) becomes runnable. waker: tid, 0: none. */
 int wake(struct sim *sim, uint32_t tid, uint32_t waker);
-int wake_now(struct sim *sim, struct sim_thread *thread); /* after options.wake */
+int wake_now(struct sim *sim, struct sim_thread *thread); /* after the kernel's wake */
 int wake_first(struct sim *sim, struct waiters *list, uint32_t waker);
 int wake_all(struct sim *sim, struct waiters *list, uint32_t waker);
 void waiters_add(struct sim *sim, struct waiters *list, uint32_t tid);

@@ -264,7 +264,7 @@ static uint32_t take_from(struct sim *sim, uint32_t from, uint32_t to)
 			continue;
 		bool has_run = thread->last_cpu != SIM_NONE;
 		if (sim->tick_ns > 0 && has_run &&
-			sim->now_ns - thread->ran_until_ns < sim->options.hot_ns &&
+			sim->now_ns - thread->ran_until_ns < sim->options.kernel.hot_ns &&
 			cpu->refused <= REFUSED_MAX)
 			continue;
 		int64_t lag = (int64_t)(mean_virtual(sim, cpu) - thread->virtual_ns);
@@ -311,7 +311,8 @@ static uint32_t pull(struct sim *sim, uint32_t to, uint32_t least, bool is_busy)
 
 void fair_end_idle(const struct sim *sim, struct cpu *cpu)
 {
-	uint64_t most_ns = 2 * sim->options.hot_ns, idle_ns = sim->now_ns - cpu->idle_since_ns;
+	uint64_t most_ns = 2 * sim->options.kernel.hot_ns,
+		 idle_ns = sim->now_ns - cpu->idle_since_ns;
 	idle_ns = idle_ns < most_ns ? idle_ns : most_ns;
 	cpu->idle_mean_ns += (uint64_t)((int64_t)(idle_ns - cpu->idle_mean_ns) / 8);
 }
@@ -320,7 +321,7 @@ void fair_end_idle(const struct sim *sim, struct cpu *cpu)
    virtual ones the longest look of late, up to sched_migration_cost_ns, counts. */
 static bool is_soon_busy(const struct sim *sim, const struct cpu *cpu)
 {
-	return sim->options.wakes_in_place && cpu->idle_mean_ns < sim->options.hot_ns;
+	return sim->options.kernel.wakes_in_place && cpu->idle_mean_ns < sim->options.kernel.hot_ns;
 }
 
 uint32_t fair_steal(struct sim *sim, uint32_t number)
@@ -354,7 +355,7 @@ static uint64_t next_tick(const struct sim *sim, uint32_t number, uint64_t time_
 /* At the tick, or sooner for one of the kernel's threads. */
 static void end_slice_at(struct sim *sim, struct cpu *cpu, uint64_t tick_ns)
 {
-	double mean_ns = (double)(int64_t)sim->options.brief_ns;
+	double mean_ns = (double)(int64_t)sim->options.kernel.brief_ns;
 	cpu->slice_end_ns = tick_ns;
 	if (mean_ns == 0 || sim->tick_ns == 0)
 		return;

@@ -26,7 +26,7 @@ static int give(struct sim *sim, uint32_t number, struct sim_thread *thread, boo
 	thread->cpu = number;
 	thread_set_state(sim, thread, THREAD_RUNNING);
 	if (cpu->last != thread->tid && !was_waking) {
-		thread->switch_left = (double)(int64_t)sim->options.switch_ns;
+		thread->switch_left = (double)(int64_t)sim->options.kernel.switch_ns;
 		sim->switches++;
 	}
 	if (sim->options.scheduler == SIM_FAIR)
@@ -100,7 +100,7 @@ static double prospect(const struct sim *sim, uint32_t cpu)
 /* Whether a thread that is woken looks for no other cpu than the one that it had. */
 static bool stays(const struct sim *sim, const struct sim_thread *thread)
 {
-	return sim->options.wakes_in_place && sim->options.scheduler == SIM_FAIR &&
+	return sim->options.kernel.wakes_in_place && sim->options.scheduler == SIM_FAIR &&
 	       thread->last_cpu != SIM_NONE && cpu_is_allowed(sim, thread, thread->last_cpu);
 }
 
@@ -197,8 +197,8 @@ static void interrupt(struct sim *sim, struct sim_thread *woken)
 	struct sim_thread *waker = woken->waker ? thread_of(sim, woken->waker) : NULL;
 	if (woken->cpu == SIM_NONE || !waker || waker->state != THREAD_RUNNING)
 		return;
-	woken->switch_left += (double)(int64_t)sim->options.interrupt_ns;
-	waker->switch_left += (double)(int64_t)sim->options.interrupt_cost_ns;
+	woken->switch_left += (double)(int64_t)sim->options.kernel.interrupt_ns;
+	waker->switch_left += (double)(int64_t)sim->options.kernel.interrupt_cost_ns;
 }
 
 /* Fair: a thread that was woken, and waits, may take its cpu from the one that has it. */
@@ -247,10 +247,11 @@ int cores_enter(struct sim *sim, struct sim_thread *thread)
 
 bool cores_is_halted(const struct sim *sim, const struct sim_thread *thread)
 {
-	if (sim->options.halt_ns == 0 || sim->cpu_count == 0)
+	if (sim->options.kernel.halt_ns == 0 || sim->cpu_count == 0)
 		return false;
 	uint32_t cpu = find_idle(sim, thread);
-	return cpu != SIM_NONE && sim->now_ns - sim->cpus[cpu].idle_since_ns > sim->options.halt_ns;
+	return cpu != SIM_NONE &&
+	       sim->now_ns - sim->cpus[cpu].idle_since_ns > sim->options.kernel.halt_ns;
 }
 
 bool cores_wakes_up(const struct sim *sim, const struct sim_thread *thread)
@@ -281,9 +282,10 @@ int cores_yield(struct sim *sim, struct sim_thread *thread)
 		fair_yield(sim, thread);
 	const struct cpu *cpu = &sim->cpus[thread->cpu];
 	int code = preempt(sim, thread);
-	if (!must && sim->options.yield_switch_ns > 0 && cpu->thread && cpu->thread != thread->tid)
+	if (!must && sim->options.kernel.yield_switch_ns > 0 && cpu->thread &&
+		cpu->thread != thread->tid)
 		thread_of(sim, cpu->thread)->switch_left =
-			(double)(int64_t)sim->options.yield_switch_ns;
+			(double)(int64_t)sim->options.kernel.yield_switch_ns;
 	return code < 0 ? code : OP_WAITS;
 }
 

@@ -134,18 +134,8 @@ struct sim_dist {
 	uint32_t value_count;
 };
 
-struct sim_options {
-	uint64_t seed;
-	uint32_t cores; /* 0: as many as threads, none ever waits for one */
-	const double *speed; /* one for each core; NULL: all 1. Borrowed */
-	uint32_t
-		threads_per_core; /* SMT: `cores` physical cores of so many; 0 is 1. EVENT_RUN counts
-	                              them from 0: core * threads_per_core + thread */
-	double smt_factor; /* speed of each of two busy siblings, of the core's; 0 is 0.6 */
-	enum sim_scheduler scheduler;
-	struct sim_dist
-		quantum; /* round robin; a 0 is 100 ms fixed. Fair: a is the slice; 0: Linux's, by the
-	                    number of cores, which ends with a tick of 4 ms */
+/* What the scheduler's decisions take, and where it puts threads: 0 is no time, unless said otherwise. */
+struct sim_kernel {
 	/* Fair: a thread that is woken goes to the core that it had, idle or not, as where no cores share a cache;
 	   else to an idle one if there is any. */
 	bool wakes_in_place;
@@ -176,6 +166,21 @@ struct sim_options {
 	uint64_t interrupt_ns, interrupt_cost_ns;
 	/* CPU time that it costs the thread that wakes one which then waits for a core that others have. */
 	uint64_t queued_cost_ns;
+};
+
+struct sim_options {
+	uint64_t seed;
+	uint32_t cores; /* 0: as many as threads, none ever waits for one */
+	const double *speed; /* one for each core; NULL: all 1. Borrowed */
+	uint32_t
+		threads_per_core; /* SMT: `cores` physical cores of so many; 0 is 1. EVENT_RUN counts
+	                              them from 0: core * threads_per_core + thread */
+	double smt_factor; /* speed of each of two busy siblings, of the core's; 0 is 0.6 */
+	enum sim_scheduler scheduler;
+	struct sim_dist
+		quantum; /* round robin; a 0 is 100 ms fixed. Fair: a is the slice; 0: Linux's, by the
+	                    number of cores, which ends with a tick of 4 ms */
+	struct sim_kernel kernel;
 	double others; /* fair: so many cores other programs have, in turns: see others.c. 0: none */
 	uint64_t stop_ns; /* simulated time at which it ends; 0: when all threads have exited */
 	uint64_t event_limit; /* -E2BIG beyond; 0: none */

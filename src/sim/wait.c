@@ -39,7 +39,7 @@ int wait_begin(struct sim *sim, struct sim_thread *thread, struct waiters *list,
 			object->waits++;
 	}
 	thread->is_late = true;
-	uint64_t awake_ns = sim->options.doze_ns;
+	uint64_t awake_ns = sim->options.kernel.doze_ns;
 	if (object && object->spin_ns > awake_ns)
 		awake_ns = object->spin_ns;
 	if (thread->op.spin_ns > awake_ns)
@@ -90,19 +90,18 @@ int wake(struct sim *sim, uint32_t tid, uint32_t waker)
 {
 	struct sim_thread *thread = thread_of(sim, tid);
 	thread->waker = waker;
-	const struct sim_options *options = &sim->options;
+	const struct sim_kernel *kernel = &sim->options.kernel;
 	bool has_slept = sim->now_ns >= thread->sleeps_ns;
-	if ((options->wake.kind == SIM_FIXED && options->wake.a == 0) || !has_slept ||
+	if ((kernel->wake.kind == SIM_FIXED && kernel->wake.a == 0) || !has_slept ||
 		!cores_wakes_up(sim, thread)) {
 		int code = wake_now(sim, thread);
 		if (has_slept && thread->cpu == SIM_NONE && sim->cpu_count > 0)
-			charge(sim, waker, options->queued_cost_ns);
+			charge(sim, waker, kernel->queued_cost_ns);
 		return code;
 	}
 	bool is_halted = cores_is_halted(sim, thread);
-	uint64_t cost_ns = is_halted ? options->halted_wake_cost_ns : options->wake_cost_ns;
-	uint64_t takes_ns =
-		is_halted ? options->halted_wake_ns : sim_draw(&options->wake, &sim->rng);
+	uint64_t cost_ns = is_halted ? kernel->halted_wake_cost_ns : kernel->wake_cost_ns;
+	uint64_t takes_ns = is_halted ? kernel->halted_wake_ns : sim_draw(&kernel->wake, &sim->rng);
 	charge(sim, waker, cost_ns);
 	sim->waking++;
 	thread_set_state(sim, thread, THREAD_WAKING);

@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "replay/replay.h"
+#include "sim/sim.h"
 #include "trace/sink.h"
 #include "uarch/core.h"
 #include "uarch/energy.h"
@@ -111,5 +112,8 @@ struct predict_run {
  */
 int rppm_run(
 	struct rppm *rppm, const struct predict_run *run, struct prediction *ret, struct err *err);
+
+/* What the kernel takes on it to switch and wake threads, and where it puts them. */
+struct sim_kernel processor_kernel(const struct processor *processor);
 
 #endif

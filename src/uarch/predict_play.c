@@ -358,6 +358,26 @@ static int play_init(struct play *play)
 		       : -ENOMEM;
 }
 
+struct sim_kernel processor_kernel(const struct processor *processor)
+{
+	return (struct sim_kernel){
+		.wake = { SIM_FIXED, .a = floor(processor->wake_ns) },
+		.wake_cost_ns = (uint64_t)processor->wake_cost_ns,
+		.doze_ns = (uint64_t)processor->doze_ns,
+		.switch_ns = (uint64_t)processor->switch_ns,
+		.yield_switch_ns = (uint64_t)processor->yield_switch_ns,
+		.hot_ns = (uint64_t)processor->hot_ns,
+		.wakes_in_place = processor->in_place,
+		.part_ns = (uint64_t)processor->part_ns,
+		.halt_ns = (uint64_t)processor->halt_ns,
+		.halted_wake_ns = (uint64_t)processor->halted_wake_ns,
+		.halted_wake_cost_ns = (uint64_t)processor->halted_wake_cost_ns,
+		.interrupt_ns = (uint64_t)processor->interrupt_ns,
+		.interrupt_cost_ns = (uint64_t)processor->interrupt_cost_ns,
+		.queued_cost_ns = (uint64_t)processor->queued_cost_ns,
+	};
+}
+
 static int play_all(
 	struct play *play, struct rppm *rppm, const struct predict_run *run, struct err *err)
 {
@@ -377,21 +397,8 @@ static int play_all(
 		/* A pair of operations, in the middle of which is the work. */
 		.operation_ns =
 			(uint64_t)(processor->lock_cycles / 2 * 1e9 / processor->frequency_hz),
-		.wake_ns = (uint64_t)processor->wake_ns,
-		.wake_cost_ns = (uint64_t)processor->wake_cost_ns,
-		.doze_ns = (uint64_t)processor->doze_ns,
-		.switch_ns = (uint64_t)processor->switch_ns,
 		.yield_ns = (uint64_t)processor->yield_ns,
-		.yield_switch_ns = (uint64_t)processor->yield_switch_ns,
-		.hot_ns = (uint64_t)processor->hot_ns,
-		.wakes_in_place = processor->in_place,
-		.part_ns = (uint64_t)processor->part_ns,
-		.halt_ns = (uint64_t)processor->halt_ns,
-		.halted_wake_ns = (uint64_t)processor->halted_wake_ns,
-		.halted_wake_cost_ns = (uint64_t)processor->halted_wake_cost_ns,
-		.interrupt_ns = (uint64_t)processor->interrupt_ns,
-		.interrupt_cost_ns = (uint64_t)processor->interrupt_cost_ns,
-		.queued_cost_ns = (uint64_t)processor->queued_cost_ns,
+		.kernel = processor_kernel(processor),
 		.transfer_ns = (uint64_t)processor->transfer_ns,
 		.times = times };
 	int code = replay_run(rppm->replay, &replay, &prediction->ns, err);

@@ -96,12 +96,12 @@ static void waking_takes_its_time_from_both_unless_one_dozed(void **state)
 	struct replay_run run = { .cores = 2,
 		.duration = take_time,
 		.duration_context = &clocked,
-		.wake_ns = WAKE,
-		.wake_cost_ns = COST };
+		.kernel.wake.a = WAKE,
+		.kernel.wake_cost_ns = COST };
 	uint64_t ns = 0, work_ns = 500 * 2 + 3000 * 10;
 	assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
 	assert_int_equal(ns, work_ns + COST + WAKE);
-	run.doze_ns = LONG;
+	run.kernel.doze_ns = LONG;
 	assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
 	assert_int_equal(ns, work_ns);
 }
@@ -114,9 +114,10 @@ static void a_core_that_changes_its_thread_takes_the_time_of_a_switch(void **sta
 	AUTO(replay) struct replay *replay = load_stretches(woken);
 	struct clocked clocked = { .chunk = UINT64_MAX };
 	uint64_t ns = 0, work_ns = 500 * 2 + 3000 * 10;
-	struct replay_run run = {
-		.cores = 1, .duration = take_time, .duration_context = &clocked, .switch_ns = SWITCH
-	};
+	struct replay_run run = { .cores = 1,
+		.duration = take_time,
+		.duration_context = &clocked,
+		.kernel.switch_ns = SWITCH };
 	assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
 	assert_int_equal(ns, work_ns + 3 * SWITCH);
 }
@@ -142,9 +143,9 @@ static void who_yields_makes_room_for_others(void **state)
 	struct replay_run run = { .cores = 2,
 		.duration = take_time,
 		.duration_context = &clocked,
-		.switch_ns = SWITCH,
+		.kernel.switch_ns = SWITCH,
 		.yield_ns = YIELD,
-		.yield_switch_ns = YIELD_SWITCH };
+		.kernel.yield_switch_ns = YIELD_SWITCH };
 	assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
 	assert_int_equal(ns, SWITCH + 2 * 2200 + 2 * YIELD);
 	/* main's first yield finds nobody, its second a, whose first one finds main again, which goes on to its end. */
@@ -192,7 +193,8 @@ static void who_waits_in_a_runtime_that_spins_is_not_asleep(void **state)
 			.cores = cases[i].cores, .duration = take_time, .duration_context = &clocked
 		};
 		assert_int_equal(replay_run(replay, &run, &ns[0], NULL), 0);
-		run.wake_ns = run.wake_cost_ns = WAKE;
+		run.kernel.wake.a = WAKE;
+		run.kernel.wake_cost_ns = WAKE;
 		assert_int_equal(replay_run(replay, &run, &ns[1], NULL), 0);
 		assert_int_equal(ns[1] > ns[0], cases[i].sleeps);
 	}

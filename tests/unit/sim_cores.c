@@ -47,7 +47,7 @@ static void others_have_cores_in_turns(void **state)
 		struct trial t;
 		trial_begin(&t, (struct sim_options){ .cores = expected[i / 2].cores,
 					.others = expected[i / 2].others,
-					.wakes_in_place = i % 2 });
+					.kernel.wakes_in_place = i % 2 });
 		trial_run(&t, expected[i / 2].threads,
 			(const struct sim_op *const[]){ work, work, work, work });
 		uint64_t ns = expected[i / 2].ns;
@@ -84,7 +84,8 @@ static void being_woken_takes_its_time(void **state)
 	static const struct sim_op a[] = { OP(SEM_WAIT, 0), COMPUTE(10), SLEEP(5), EXIT };
 	static const struct sim_op b[] = { COMPUTE(5), OP(SEM_POST, 0), EXIT };
 	struct trial t;
-	trial_begin(&t, (struct sim_options){ .wake.a = 50, .cores = 2, .switch_ns = 3 });
+	trial_begin(
+		&t, (struct sim_options){ .kernel.wake.a = 50, .cores = 2, .kernel.switch_ns = 3 });
 	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
 	trial_run(&t, THREADS(a, b));
 	/* b: 3 + 5; a: woken at 8, running at 58, a switch or not. */
@@ -101,8 +102,10 @@ static void who_wakes_pays_for_it(void **state)
 	static const struct sim_op b[] = { COMPUTE(5), OP(SEM_POST, 0), COMPUTE(50),
 		OP(SEM_POST, 0), COMPUTE(10), EXIT };
 	struct trial t;
-	trial_begin(&t,
-		(struct sim_options){ .wake.a = 50, .wake_cost_ns = 7, .doze_ns = 20, .cores = 2 });
+	trial_begin(&t, (struct sim_options){ .kernel.wake.a = 50,
+				.kernel.wake_cost_ns = 7,
+				.kernel.doze_ns = 20,
+				.cores = 2 });
 	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
 	trial_run(&t, THREADS(a, b));
 	/* a waits from 0: at 5 it is not asleep yet. It waits again, sleeps, and is woken at 55. */
@@ -120,11 +123,11 @@ static void a_core_that_has_idled_for_long_takes_longer(void **state)
 	static const struct sim_op b[] = { COMPUTE(20), OP(SEM_POST, 0), COMPUTE(200),
 		OP(SEM_POST, 0), COMPUTE(10), EXIT };
 	struct trial t;
-	trial_begin(&t, (struct sim_options){ .wake.a = 50,
-				.wake_cost_ns = 7,
-				.halt_ns = 100,
-				.halted_wake_ns = 300,
-				.halted_wake_cost_ns = 30,
+	trial_begin(&t, (struct sim_options){ .kernel.wake.a = 50,
+				.kernel.wake_cost_ns = 7,
+				.kernel.halt_ns = 100,
+				.kernel.halted_wake_ns = 300,
+				.kernel.halted_wake_cost_ns = 30,
 				.cores = 2 });
 	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
 	trial_run(&t, THREADS(a, b));
@@ -144,8 +147,8 @@ static void a_core_at_work_is_interrupted_from_another_one(void **state)
 	static const struct sim_op b[] = { COMPUTE(10), OP(SEM_WAIT, 0), COMPUTE(10), EXIT };
 	static const struct sim_op c[] = { COMPUTE(100), OP(SEM_POST, 0), COMPUTE(10), EXIT };
 	struct trial t;
-	trial_begin(&t, (struct sim_options){ .interrupt_ns = 40,
-				.interrupt_cost_ns = 30,
+	trial_begin(&t, (struct sim_options){ .kernel.interrupt_ns = 40,
+				.kernel.interrupt_cost_ns = 30,
 				.cores = 2,
 				.quantum = { SIM_FIXED, .a = 50 } });
 	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
@@ -165,10 +168,10 @@ static void waking_who_then_waits_for_a_core_takes_its_time(void **state)
 	static const struct sim_op a[] = { COMPUTE(10), OP(SEM_POST, 0), COMPUTE(20), EXIT };
 	static const struct sim_op b[] = { OP(SEM_WAIT, 0), COMPUTE(10), EXIT };
 	struct trial t;
-	trial_begin(&t, (struct sim_options){ .wake = { SIM_FIXED, .a = 50 },
-				.wake_cost_ns = 9,
-				.interrupt_cost_ns = 30,
-				.queued_cost_ns = 7,
+	trial_begin(&t, (struct sim_options){ .kernel.wake = { SIM_FIXED, .a = 50 },
+				.kernel.wake_cost_ns = 9,
+				.kernel.interrupt_cost_ns = 30,
+				.kernel.queued_cost_ns = 7,
 				.cores = 1,
 				.scheduler = SIM_ROUND_ROBIN,
 				.quantum = { SIM_FIXED, .a = 1000 } });
@@ -188,7 +191,7 @@ static void the_kernels_threads_end_a_slice_before_its_tick(void **state)
 	static const uint64_t brief_ns[] = { 0, 300000 };
 	for (size_t i = 0; i < ARRAY_SIZE(brief_ns); i++) {
 		struct trial t;
-		trial_begin(&t, (struct sim_options){ .cores = 1, .brief_ns = brief_ns[i] });
+		trial_begin(&t, (struct sim_options){ .cores = 1, .kernel.brief_ns = brief_ns[i] });
 		trial_run(&t, THREADS(a, b));
 		uint64_t first_ns = t.script.times[1][0] < t.script.times[2][0]
 					    ? t.script.times[1][0]
@@ -211,7 +214,8 @@ static void an_idle_core_leaves_who_ran_just_now(void **state)
 	} expected[] = { { 0, 2200000 }, { 800000, 2200000 }, { 1000000, 5000000 } };
 	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
 		struct trial t;
-		trial_begin(&t, (struct sim_options){ .cores = 2, .hot_ns = expected[i].hot_ns });
+		trial_begin(&t,
+			(struct sim_options){ .cores = 2, .kernel.hot_ns = expected[i].hot_ns });
 		trial_run(&t, THREADS(c, b, a));
 		assert_int_equal(t.script.times[1][2], expected[i].ends_ns);
 		sim_free(t.sim);
@@ -226,7 +230,8 @@ static void who_spins_at_an_object_is_asleep_later(void **state)
 		OP(SEM_POST, 1), EXIT };
 	struct trial t;
 	uint32_t other;
-	trial_begin(&t, (struct sim_options){ .wake.a = 50, .doze_ns = 20, .cores = 2 });
+	trial_begin(
+		&t, (struct sim_options){ .kernel.wake.a = 50, .kernel.doze_ns = 20, .cores = 2 });
 	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
 	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &other), 0);
 	assert_int_equal(sim_set_spinning(t.sim, SIM_SEM, t.object, 41), 0);
@@ -263,7 +268,7 @@ static void woken_threads_may_stay_where_they_were(void **state)
 	/* The waker has the core that the woken one had, the other core idles. */
 	for (int in_place = 0; in_place < 2; in_place++) {
 		struct trial t;
-		options.wakes_in_place = in_place;
+		options.kernel.wakes_in_place = in_place;
 		trial_begin(&t, options);
 		assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
 		t.script.starts[3] = waker;
@@ -303,9 +308,9 @@ static uint64_t turns_elsewhere_ns(uint64_t part_ns)
 	struct sim_program program = { .context = &turns, .next = take_turns };
 	struct sim_options options = { .cores = 2,
 		.scheduler = SIM_FAIR,
-		.switch_ns = TURN_NS,
-		.wakes_in_place = true,
-		.part_ns = part_ns };
+		.kernel.switch_ns = TURN_NS,
+		.kernel.wakes_in_place = true,
+		.kernel.part_ns = part_ns };
 	struct sim *sim = NULL;
 	uint32_t number;
 	assert_int_equal(sim_new(&options, &program, &sim, NULL), 0);

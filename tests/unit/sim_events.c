@@ -508,8 +508,8 @@ static void random_programs_keep_the_rules(void **state)
 			.threads_per_core = (uint32_t)rng_below(&rng, 3),
 			.scheduler = rng_below(&rng, 2) ? SIM_FAIR : SIM_ROUND_ROBIN,
 			.quantum = { SIM_FIXED, .a = (double)(rng_below(&rng, 2) * 50 * US) },
-			.switch_ns = rng_below(&rng, 2) * 3 * US,
-			.wake.a = (double)(rng_below(&rng, 2) * 2 * US),
+			.kernel.switch_ns = rng_below(&rng, 2) * 3 * US,
+			.kernel.wake.a = (double)(rng_below(&rng, 2) * 2 * US),
 		};
 		if (options.scheduler == SIM_ROUND_ROBIN && seed % 3 == 0)
 			options.quantum =
@@ -527,8 +527,9 @@ static void a_run_is_the_same_everywhere(void **state)
 		uint64_t events, hash;
 	} golden[] = {
 		{ { 0 }, 2437, 0xc749e5c63871e0c9 },
-		{ { .cores = 3, .switch_ns = 2000 }, 2879, 0x32bf9687697bf8d0 },
-		{ { .cores = 2, .threads_per_core = 2, .wake.a = 500 }, 2782, 0x1bc6fba0d0aaa33d },
+		{ { .cores = 3, .kernel.switch_ns = 2000 }, 2879, 0x32bf9687697bf8d0 },
+		{ { .cores = 2, .threads_per_core = 2, .kernel.wake.a = 500 }, 2782,
+			0x1bc6fba0d0aaa33d },
 		{ { .cores = 2,
 			  .scheduler = SIM_ROUND_ROBIN,
 			  .quantum = { SIM_EXPONENTIAL, .a = 100 * US } },

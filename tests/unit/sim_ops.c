@@ -111,7 +111,7 @@ static void who_waits_to_read_reads_when_the_writer_leaves(void **state)
 		OP(RW_UNLOCK, 0), EXIT };
 	static const struct sim_op c[] = { COMPUTE(12), OP(WRITE_LOCK, 0), OP(RW_UNLOCK, 0), EXIT };
 	struct trial t;
-	trial_begin(&t, (struct sim_options){ .wake = { SIM_FIXED, .a = 3 } });
+	trial_begin(&t, (struct sim_options){ .kernel.wake = { SIM_FIXED, .a = 3 } });
 	assert_int_equal(sim_add_rwlock(t.sim, NULL, false, &t.object), 0);
 	trial_run(&t, THREADS(a, b, c));
 	assert_int_equal(t.script.times[2][1], 13);

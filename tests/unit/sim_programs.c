@@ -394,7 +394,7 @@ static void a_switch_costs_what_it_costs(void **state)
 	struct sim_options options = { .cores = 1,
 		.scheduler = SIM_ROUND_ROBIN,
 		.quantum = { SIM_FIXED, .a = 60 },
-		.switch_ns = 10 };
+		.kernel.switch_ns = 10 };
 	/* a: 10 + 50, b: 10 + 50, a: 10 + 50, b: 10 + 50 */
 	assert_int_equal(elapsed_ns(program, options), 240);
 }
