@@ -296,6 +296,8 @@ static void take_hot(struct told *told, struct processor *p)
 static void take_waking(struct told *told, const struct machine_speed *speed, struct processor *p)
 {
 	const struct interrupt_probe *interrupt = &speed->interrupt;
+	p->wake_spread = floor(fmin(speed->wake_spread, 1) * 100 + 0.5) / 100;
+	tell(speed->wake_ns > 0 ? &told->measured : &told->assumed, "threads.wake_spread");
 	take_own(told, speed->halt.after_ns, "threads.halt", &p->halt_ns);
 	take_own(told, speed->halt.latency_ns, "threads.halted_wake", &p->halted_wake_ns);
 	take_own(told, speed->halt.cost_ns, "threads.halted_wake_cost", &p->halted_wake_cost_ns);

@@ -137,6 +137,7 @@ int refrun(const struct refrun_input *input, const struct event_sink *sink,
 		.yield_ns = (uint64_t)processor->yield_ns,
 		.kernel = processor_kernel(processor),
 		.transfer_ns = (uint64_t)processor->transfer_ns,
+		.transfer_spread = processor->memory_spread,
 	};
 	int code = input->threads > REPLAY_CORES_MAX
 			   ? err_set(err, -E2BIG, "more than %d threads", REPLAY_CORES_MAX)

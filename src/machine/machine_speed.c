@@ -10,6 +10,7 @@
 #include "machine/place_probe.h"
 #include "machine/speed_clock.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ enum {
 	CHAINS = 30000, /* a third of a second */
 	WINDOW = 1000, /* of them: some ticks of any system */
 	LOOKS = 3, /* at a pair of cores */
-	WAKES = 20, /* probes */
+	WAKES = 8, /* probes */
 	INTERRUPTS = 5,
 };
 
@@ -89,21 +90,30 @@ static double middle(double *values, size_t count)
 	return unknown < count ? values[unknown + (count - unknown) / 2] : 0;
 }
 
+/* The standard deviation of numbers in order as a share of the one in the middle, by the deciles of a normal distribution. */
+static double spread(const double *values, size_t count)
+{
+	double apart = values[count * 9 / 10] - values[count / 10], middle_one = values[count / 2];
+	return middle_one > 0 ? apart / NORMAL_DECILES_APART / middle_one : 0;
+}
+
 /*
  * 0: it was never alone. What goes by way of a hypervisor takes twice as long at one moment as at another (11 to 30 us to wake a thread,
  * within 20 s), and a program has its share of all of them: the middle counts, not the least.
  */
 static void measure_wakes(struct machine_speed *ret)
 {
-	double latencies_ns[WAKES], costs_ns[WAKES];
+	double latencies_ns[WAKES], costs_ns[WAKES], spreads[WAKES];
 	for (int i = 0; i < WAKES; i++) {
-		struct wake_probe probe = wake_probe_measure();
+		struct wake_probe probe = wake_probe_measure(WAKE_PROBE_WARM_NS);
 		latencies_ns[i] = probe.latency_ns;
 		costs_ns[i] = probe.cost_ns;
+		spreads[i] = probe.latency_spread;
 		ret->doze_ns = speed_least(ret->doze_ns, probe.doze_ns);
 	}
 	ret->wake_ns = middle(latencies_ns, WAKES);
 	ret->wake_cost_ns = middle(costs_ns, WAKES);
+	ret->wake_spread = hypot(middle(spreads, WAKES), spread(latencies_ns, WAKES));
 	ret->halt = halt_probe_measure();
 	double interrupt_costs_ns[INTERRUPTS], queued_costs_ns[INTERRUPTS], losses_ns[INTERRUPTS];
 	for (int i = 0; i < INTERRUPTS; i++) {

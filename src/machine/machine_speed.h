@@ -38,6 +38,7 @@ struct machine_speed {
 	struct call_probe call;
 	struct start_probe start; /* not of a round */
 	struct interrupt_probe interrupt;
+	double wake_spread; /* of single wake-ups, as a share: their standard deviation, from moment to moment and within one */
 	struct halt_probe halt;
 	double others; /* processors that other work kept busy meanwhile; 0 where the system does not say */
 	double shared; /* how often the hidden other hardware threads of the cores were at work (core_watch.h): 0 .. 1 */

@@ -60,6 +60,7 @@ static const struct {
 	{ AT(doze_ns), OWN },
 	{ AT(wake_ns), BESIDE_OTHERS },
 	{ AT(wake_cost_ns), BESIDE_OTHERS },
+	{ AT(wake_spread), BESIDE_OTHERS },
 	{ AT(interrupt.cost_ns), BESIDE_OTHERS },
 	{ AT(interrupt.queued_cost_ns), BESIDE_OTHERS },
 	{ AT(interrupt.lost_ns), BESIDE_OTHERS },

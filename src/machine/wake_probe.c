@@ -43,6 +43,7 @@ struct probe {
 	bool is_patient; /* and gives itself away: the woken thread takes nobody's place */
 	_Atomic uint64_t lost_ns; /* by that work */
 	uint64_t work_ns; /* between two wake-ups */
+	uint64_t warm_ns; /* of wake-ups that do not count, before those that do */
 	uint32_t rounds_most, rounds;
 	uint32_t costs_ns[ROUNDS], latencies_ns[ROUNDS], losses_ns[ROUNDS];
 };
@@ -105,8 +106,8 @@ static void *worker(void *context)
 
 static void wake_rounds(struct probe *probe)
 {
-	uint64_t end_ns =
-		clock_now_ns(CLOCK_MONOTONIC) + MOST_NS + 2 * probe->work_ns * probe->rounds_most;
+	uint64_t warm_ns = clock_now_ns(CLOCK_MONOTONIC) + probe->warm_ns;
+	uint64_t end_ns = warm_ns + MOST_NS + 2 * probe->work_ns * probe->rounds_most;
 	uint64_t began_ns = 0, lost_ns = 0;
 	while (probe->rounds < probe->rounds_most && began_ns < end_ns) {
 		uint64_t ran_ns = 0;
@@ -129,8 +130,9 @@ static void wake_rounds(struct probe *probe)
 		}
 		atomic_store(&probe->is_asked_for, false);
 		probe->costs_ns[probe->rounds] = in_ns(posted_ns - began_ns);
-		probe->latencies_ns[probe->rounds++] =
+		probe->latencies_ns[probe->rounds] =
 			in_ns(ran_ns > began_ns ? ran_ns - began_ns : 0);
+		probe->rounds += began_ns >= warm_ns;
 	}
 }
 
@@ -245,14 +247,18 @@ static bool run(struct probe *probe)
 	return probe->rounds >= probe->rounds_most / 3 && probe->rounds > 1 && probe->is_apart;
 }
 
-struct wake_probe wake_probe_measure(void)
+struct wake_probe wake_probe_measure(uint64_t warm_ns)
 {
-	struct probe probe = { .work_ns = WORK_NS, .rounds_most = ROUNDS };
+	struct probe probe = { .work_ns = WORK_NS, .warm_ns = warm_ns, .rounds_most = ROUNDS };
 	if (!run(&probe))
 		return (struct wake_probe){ 0 };
+	uint32_t latency_ns = median(probe.latencies_ns, probe.rounds); /* they are in order now */
+	double apart_ns = (double)probe.latencies_ns[probe.rounds * 9 / 10] -
+			  (double)probe.latencies_ns[probe.rounds / 10];
 	return (struct wake_probe){
 		.cost_ns = median(probe.costs_ns, probe.rounds),
-		.latency_ns = median(probe.latencies_ns, probe.rounds),
+		.latency_ns = latency_ns,
+		.latency_spread = latency_ns > 0 ? apart_ns / NORMAL_DECILES_APART / latency_ns : 0,
 		.doze_ns = futex_look_ns(),
 	};
 }

@@ -7,7 +7,7 @@
 
 struct trace_wakes run_wakes_measure(void)
 {
-	struct wake_probe probe = wake_probe_measure();
+	struct wake_probe probe = wake_probe_measure(0);
 	return (struct trace_wakes){ probe.cost_ns, probe.latency_ns, probe.doze_ns };
 }
 

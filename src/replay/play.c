@@ -3,6 +3,7 @@
 #include "replay/player.h"
 
 #include "base/mem.h"
+#include "sim/dist.h"
 
 #include <errno.h>
 
@@ -89,12 +90,16 @@ static double factor_of(struct player *player, uint32_t index, const struct step
 	return factor;
 }
 
-/* A lock's line is where it was taken last. */
+/* A lock's line is where it was taken last. That it takes another time each time ends the luck of threads that would meet as they did, always. */
 static uint64_t fetch_lock(struct player *player, uint32_t index, const struct step *step)
 {
 	uint32_t last = player->last_owners[step->object];
 	player->last_owners[step->object] = index;
-	return last != REPLAY_NONE && last != index ? player->run->transfer_ns : 0;
+	if (last == REPLAY_NONE || last == index)
+		return 0;
+	double spread = player->run->transfer_spread;
+	double drawn = spread > 0 ? 1 - spread + spread * dist_exponential(&player->rng) : 1;
+	return (uint64_t)((double)player->run->transfer_ns * drawn);
 }
 
 /* What an operation costs by itself, where events do not say. */

@@ -159,6 +159,7 @@ struct replay_run {
 	struct sim_kernel kernel;
 	uint64_t
 		transfer_ns; /* what acquiring costs more when another thread was the last to do so */
+	double transfer_spread; /* of that, what is another time each time, exponentially distributed, in the mean: 0 .. 1 */
 	struct replay_time *
 		times; /* NULL, or room for facts.threads of them, in the order of replay_thread() */
 };

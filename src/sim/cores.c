@@ -59,6 +59,8 @@ static void set_slice(struct sim *sim)
 	sim->part_ticks = (uint32_t)((double)(int64_t)sim->options.kernel.part_ns / TICK_NS + 1);
 	if (sim->options.kernel.hot_ns == 0)
 		sim->options.kernel.hot_ns = HOT_NS;
+	uint32_t cache_cores = sim->options.kernel.cache_cores;
+	sim->idle_scan.cores = cache_cores < sim->cpu_count ? cache_cores : sim->cpu_count;
 }
 
 int cores_new(struct sim *sim, struct err *err)

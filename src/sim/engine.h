@@ -74,6 +74,7 @@ struct sim_thread {
 	uint8_t state; /* enum thread_state */
 	uint8_t stage; /* of an operation with several */
 	uint8_t wait_what; /* and wait_number: what it waits for, as in its events */
+	bool is_dozing; /* until sleeps_ns it is in the call in which it goes to sleep, and does not spin */
 	bool is_late; /* it waited: for the flags of PASS */
 	bool has_timed_out;
 	bool is_computing; /* or spinning: since segment_ns, until end_ns or its slice ends */
@@ -226,6 +227,14 @@ struct cpu {
 	size_t set_count, set_capacity;
 };
 
+/* See idle_scan.h. */
+struct idle_scan {
+	uint32_t cores; /* that share a cache; 0: woken threads always look */
+	bool is_off;
+	double utilization; /* 0 to 1, the past being forgotten by half in 32 ms, at_ns */
+	uint64_t at_ns, busy_ns; /* all cores' until then */
+};
+
 /* Threads that may use the same cores wait for one together. */
 struct affinity {
 	uint64_t *cpus; /* bits; NULL: all */
@@ -293,6 +302,7 @@ struct sim {
 	double *core_speed;
 	uint64_t *idle, *waited_for; /* bits of cpus; waited_for: those with a queue */
 	uint64_t tick_ns; /* fair: when slices may end; 0: at any time */
+	struct idle_scan idle_scan;
 	uint32_t part_ticks; /* behind so many that find its core shared a thread is passed on */
 	uint32_t idle_count, waking; /* idle cpus; threads on their way to one */
 	uint32_t queued; /* fair: threads in queues */
@@ -377,8 +387,8 @@ int cores_affinity(struct sim *sim, const uint64_t *cores, uint32_t *ret);
 int cores_enter(struct sim *sim, struct sim_thread *thread); /* runnable, wants a core */
 /* Whether a thread that is woken has to wake a core up first; else it waits, or takes a busy one. */
 bool cores_wakes_up(const struct sim *sim, const struct sim_thread *thread);
-/* Of one that does: whether that core has idled for so long that it is halted. */
-bool cores_is_halted(const struct sim *sim, const struct sim_thread *thread);
+/* Of one that does: for how long that core has idled. */
+uint64_t cores_idle_ns(const struct sim *sim, const struct sim_thread *thread);
 int cores_leave(struct sim *sim, struct sim_thread *thread); /* gives it back, to wait or exit */
 int cores_yield(struct sim *sim, struct sim_thread *thread); /* OP_DONE: it may stay */
 /* Work done since it began to compute at the present speed. */

@@ -23,6 +23,7 @@
 
 #include "sim/cores.h"
 #include "sim/dist.h"
+#include "sim/idle_scan.h"
 
 #include <errno.h>
 
@@ -321,7 +322,8 @@ void fair_end_idle(const struct sim *sim, struct cpu *cpu)
    virtual ones the longest look of late, up to sched_migration_cost_ns, counts. */
 static bool is_soon_busy(const struct sim *sim, const struct cpu *cpu)
 {
-	return sim->options.kernel.wakes_in_place && cpu->idle_mean_ns < sim->options.kernel.hot_ns;
+	return (sim->options.kernel.wakes_in_place || sim->part_ticks > 1) &&
+	       cpu->idle_mean_ns < sim->options.kernel.hot_ns;
 }
 
 uint32_t fair_steal(struct sim *sim, uint32_t number)
@@ -401,8 +403,9 @@ bool fair_ends_slice(struct sim *sim, struct sim_thread *thread)
 	bool was_brief = cpu->slice_end_ns == cpu->brief_ns;
 	if (was_brief) /* the kernel's thread had its core in between */
 		thread->protected_ns = virtual_of_running(sim, thread);
-	if (sim->queued > 0 && sim->now_ns >= cpu->balance_ns) {
+	if (sim->now_ns >= cpu->balance_ns) {
 		cpu->balance_ns = sim->now_ns + (uint64_t)BALANCE_NS * sim->cpu_count;
+		idle_scan_update(sim);
 		uint32_t tid = pull(sim, thread->cpu, load_of(cpu) + 2, true);
 		if (tid && fair_enqueue(sim, thread_of(sim, tid), thread->cpu) < 0)
 			sim->failed = -ENOMEM;

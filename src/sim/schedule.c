@@ -6,6 +6,7 @@
  */
 #include "sim/cores.h"
 #include "sim/fair.h"
+#include "sim/idle_scan.h"
 
 #include <errno.h>
 
@@ -100,8 +101,9 @@ static double prospect(const struct sim *sim, uint32_t cpu)
 /* Whether a thread that is woken looks for no other cpu than the one that it had. */
 static bool stays(const struct sim *sim, const struct sim_thread *thread)
 {
-	return sim->options.kernel.wakes_in_place && sim->options.scheduler == SIM_FAIR &&
-	       thread->last_cpu != SIM_NONE && cpu_is_allowed(sim, thread, thread->last_cpu);
+	return (sim->options.kernel.wakes_in_place || sim->idle_scan.is_off) &&
+	       sim->options.scheduler == SIM_FAIR && thread->last_cpu != SIM_NONE &&
+	       cpu_is_allowed(sim, thread, thread->last_cpu);
 }
 
 /* The fastest idle cpu, of equals the one that it had last, else the first; SIM_NONE. */
@@ -231,6 +233,8 @@ int cores_enter(struct sim *sim, struct sim_thread *thread)
 		int code = fair_wake_kept(sim, thread);
 		return code < 0 ? code : preempt_for(sim, thread);
 	}
+	if (is_new)
+		idle_scan_add_thread(sim);
 	uint32_t cpu = find_idle(sim, thread);
 	bool is_idle = cpu != SIM_NONE;
 	if (is_fair && !is_idle)
@@ -245,13 +249,10 @@ int cores_enter(struct sim *sim, struct sim_thread *thread)
 	return code < 0 || !is_fair ? code : preempt_for(sim, thread);
 }
 
-bool cores_is_halted(const struct sim *sim, const struct sim_thread *thread)
+uint64_t cores_idle_ns(const struct sim *sim, const struct sim_thread *thread)
 {
-	if (sim->options.kernel.halt_ns == 0 || sim->cpu_count == 0)
-		return false;
-	uint32_t cpu = find_idle(sim, thread);
-	return cpu != SIM_NONE &&
-	       sim->now_ns - sim->cpus[cpu].idle_since_ns > sim->options.kernel.halt_ns;
+	uint32_t cpu = sim->cpu_count > 0 ? find_idle(sim, thread) : SIM_NONE;
+	return sim->now_ns - (cpu != SIM_NONE ? sim->cpus[cpu].idle_since_ns : thread->asked_ns);
 }
 
 bool cores_wakes_up(const struct sim *sim, const struct sim_thread *thread)
@@ -309,6 +310,8 @@ int cores_help(struct sim *sim, uint32_t from)
 	struct cpu *cpu = &sim->cpus[from];
 	uint32_t passed = 0;
 	bool is_shared = sim->idle_count > 0 && cpu->ready.count > 0;
+	if (is_shared)
+		idle_scan_update(sim);
 	int code = is_shared ? pass_on(sim, from, &passed) : 0;
 	cpu->refused = is_shared && passed == 0 ? cpu->refused + 1 : 0;
 	return code;

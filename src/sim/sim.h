@@ -139,6 +139,9 @@ struct sim_kernel {
 	/* Fair: a thread that is woken goes to the core that it had, idle or not, as where no cores share a cache;
 	   else to an idle one if there is any. */
 	bool wakes_in_place;
+	/* The same, with Linux's slice: so many cores share a cache, of which a thread that is woken looks for an idle one unless they are too
+	   busy: see idle_scan.h. 0: it always looks. */
+	uint32_t cache_cores;
 	/* Fair, with Linux's slice: an idle core leaves a thread that ran so recently where its data are, until a tick. 0: 0.5 ms, Linux's. */
 	uint64_t hot_ns;
 	/*
@@ -159,6 +162,11 @@ struct sim_kernel {
 		doze_ns; /* who is woken so soon after it began to wait was not asleep yet: neither */
 	uint64_t
 		wake_cost_ns; /* CPU time that it costs the thread that wakes one which has to wake up a core */
+	/* CPU time that it costs the thread that wakes one which was not asleep yet; that one goes on when it would have slept, behind
+	   its own call. 0: at once, and nothing (the work has it). */
+	uint64_t doze_cost_ns;
+	/* The same: what is given back so soon after it was asked for was not seen taken: the other core kept its line for so long. */
+	uint64_t hold_ns;
 	/* Of a core that has idled for longer, 0: never, which is asleep itself: instead of `wake` and wake_cost_ns. */
 	uint64_t halt_ns, halted_wake_ns, halted_wake_cost_ns;
 	/* Fair: a thread is woken from one core that takes another one from the thread that runs there: what that core loses before the

@@ -45,6 +45,7 @@ int wait_begin(struct sim *sim, struct sim_thread *thread, struct waiters *list,
 	if (thread->op.spin_ns > awake_ns)
 		awake_ns = thread->op.spin_ns;
 	thread->sleeps_ns = sim->now_ns + awake_ns;
+	thread->is_dozing = awake_ns == sim->options.kernel.doze_ns;
 	thread->wait_what = subject->what;
 	thread->wait_number = subject->object;
 	if (list)
@@ -86,12 +87,36 @@ static void charge(struct sim *sim, uint32_t waker, uint64_t cost_ns)
 		thread_of(sim, waker)->switch_left += (double)(int64_t)cost_ns;
 }
 
+struct wake_up {
+	uint64_t cost_ns, takes_ns; /* the waker; until the thread runs */
+};
+
+static struct wake_up wake_up_of(struct sim *sim, const struct sim_thread *thread)
+{
+	const struct sim_kernel *kernel = &sim->options.kernel;
+	if (kernel->halt_ns > 0 && cores_idle_ns(sim, thread) > kernel->halt_ns)
+		return (struct wake_up){ kernel->halted_wake_cost_ns, kernel->halted_wake_ns };
+	return (struct wake_up){ kernel->wake_cost_ns, sim_draw(&kernel->wake, &sim->rng) };
+}
+
+static int rouse(struct sim *sim, struct sim_thread *thread, uint32_t waker, struct wake_up wake_up)
+{
+	charge(sim, waker, wake_up.cost_ns);
+	sim->waking++;
+	thread_set_state(sim, thread, THREAD_WAKING);
+	return timer_set(sim, thread->timer, sim->now_ns + wake_up.takes_ns);
+}
+
 int wake(struct sim *sim, uint32_t tid, uint32_t waker)
 {
 	struct sim_thread *thread = thread_of(sim, tid);
 	thread->waker = waker;
 	const struct sim_kernel *kernel = &sim->options.kernel;
 	bool has_slept = sim->now_ns >= thread->sleeps_ns;
+	bool is_unseen = sim->now_ns - thread->asked_ns < kernel->hold_ns;
+	if (!has_slept && thread->is_dozing && !is_unseen && kernel->doze_cost_ns > 0)
+		return rouse(sim, thread, waker,
+			(struct wake_up){ kernel->doze_cost_ns, thread->sleeps_ns - sim->now_ns });
 	if ((kernel->wake.kind == SIM_FIXED && kernel->wake.a == 0) || !has_slept ||
 		!cores_wakes_up(sim, thread)) {
 		int code = wake_now(sim, thread);
@@ -99,13 +124,7 @@ int wake(struct sim *sim, uint32_t tid, uint32_t waker)
 			charge(sim, waker, kernel->queued_cost_ns);
 		return code;
 	}
-	bool is_halted = cores_is_halted(sim, thread);
-	uint64_t cost_ns = is_halted ? kernel->halted_wake_cost_ns : kernel->wake_cost_ns;
-	uint64_t takes_ns = is_halted ? kernel->halted_wake_ns : sim_draw(&kernel->wake, &sim->rng);
-	charge(sim, waker, cost_ns);
-	sim->waking++;
-	thread_set_state(sim, thread, THREAD_WAKING);
-	return timer_set(sim, thread->timer, sim->now_ns + takes_ns);
+	return rouse(sim, thread, waker, wake_up_of(sim, thread));
 }
 
 int wake_first(struct sim *sim, struct waiters *list, uint32_t waker)

@@ -161,6 +161,7 @@ static const struct machine_field fields[] = {
 	{ "threads", "lock", MACHINE_NUMBER, AT(lock_cycles), MACHINE_DOUBLE, 0, 1e6, true },
 	{ "threads", "overlap", MACHINE_COUNT, AT(overlap), MACHINE_U32, 0, 1, false },
 	{ "threads", "wake", MACHINE_NS, AT(wake_ns), MACHINE_DOUBLE, 0, 1e9, true },
+	{ "threads", "wake_spread", MACHINE_SHARE, AT(wake_spread), MACHINE_DOUBLE, 0, 1, false },
 	{ "threads", "wake_cost", MACHINE_NS, AT(wake_cost_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "doze", MACHINE_NS, AT(doze_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "switch", MACHINE_NS, AT(switch_ns), MACHINE_DOUBLE, 0, 1e9, false },

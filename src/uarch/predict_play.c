@@ -358,17 +358,35 @@ static int play_init(struct play *play)
 		       : -ENOMEM;
 }
 
+/* 0: no cores share one. */
+static uint32_t last_cache_cores(const struct processor *processor)
+{
+	uint32_t cores = processor->levels[processor->level_count - 1].shared_by;
+	return cores > 1 ? cores : 0;
+}
+
+static struct sim_dist wake_of(const struct processor *processor)
+{
+	double off = sqrt(3) * processor->wake_spread; /* of an even distribution */
+	return (struct sim_dist){ off > 0 ? SIM_UNIFORM : SIM_FIXED,
+		.a = floor(processor->wake_ns * fmax(1 - off, 0)),
+		.b = processor->wake_ns * (1 + off) };
+}
+
 struct sim_kernel processor_kernel(const struct processor *processor)
 {
 	return (struct sim_kernel){
-		.wake = { SIM_FIXED, .a = floor(processor->wake_ns) },
+		.wake = wake_of(processor),
 		.wake_cost_ns = (uint64_t)processor->wake_cost_ns,
 		.doze_ns = (uint64_t)processor->doze_ns,
+		.doze_cost_ns = (uint64_t)processor->doze_ns, /* a call as that of who waits */
 		.switch_ns = (uint64_t)processor->switch_ns,
 		.yield_switch_ns = (uint64_t)processor->yield_switch_ns,
 		.hot_ns = (uint64_t)processor->hot_ns,
 		.wakes_in_place = processor->in_place,
+		.cache_cores = last_cache_cores(processor),
 		.part_ns = (uint64_t)processor->part_ns,
+		.hold_ns = (uint64_t)processor->hold_ns,
 		.halt_ns = (uint64_t)processor->halt_ns,
 		.halted_wake_ns = (uint64_t)processor->halted_wake_ns,
 		.halted_wake_cost_ns = (uint64_t)processor->halted_wake_cost_ns,
@@ -400,6 +418,7 @@ static int play_all(
 		.yield_ns = (uint64_t)processor->yield_ns,
 		.kernel = processor_kernel(processor),
 		.transfer_ns = (uint64_t)processor->transfer_ns,
+		.transfer_spread = processor->memory_spread,
 		.times = times };
 	int code = replay_run(rppm->replay, &replay, &prediction->ns, err);
 	if (code < 0)

@@ -198,6 +198,7 @@ struct processor {
 	double lock_cycles; /* of a free lock's acquisition and release, atomics included */
 	uint32_t overlap; /* 1: what is behind them begins before all that is older is done */
 	double wake_ns; /* from letting a thread go to its running again */
+	double wake_spread; /* its standard deviation, as a share */
 	double wake_cost_ns; /* of that, what the thread that lets it go is busy with */
 	double doze_ns; /* who waits for no longer has not slept: it goes on at once, at no cost */
 	double switch_ns; /* of a hand-over from one thread to another one on the same core; 0: not counted */

@@ -133,7 +133,7 @@ static void wake_ups_are_measured_at_real_time_priority_too(void **state)
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || sched_setscheduler(0, SCHED_FIFO, &first) < 0)
 		skip();
 	for (int i = 0; i < TRIES && probe.latency_ns == 0; i++)
-		probe = wake_probe_measure();
+		probe = wake_probe_measure(0);
 	double switch_ns = switch_probe_measure();
 	(void)interrupt_probe_measure(); /* nobody makes room for anybody: it ends all the same */
 	assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &usual), 0);

@@ -95,6 +95,28 @@ static void being_woken_takes_its_time(void **state)
 	sim_free(t.sim);
 }
 
+/* a asks 3 before b gives back, and would sleep at 2 + 20; b pays for its call. What is given back after 4 was not seen taken. */
+static void who_is_not_asleep_yet_goes_on_behind_its_call(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { COMPUTE(2), OP(LOCK, 0), COMPUTE(10), OP(UNLOCK, 0),
+		EXIT };
+	static const struct sim_op b[] = { OP(LOCK, 0), COMPUTE(5), OP(UNLOCK, 0), COMPUTE(50),
+		EXIT };
+	for (uint64_t hold_ns = 0; hold_ns < 5; hold_ns += 4) {
+		struct trial t;
+		trial_begin(&t, (struct sim_options){ .kernel.doze_ns = 20,
+					.kernel.doze_cost_ns = 7,
+					.kernel.hold_ns = hold_ns,
+					.cores = 2 });
+		assert_int_equal(sim_add_mutex(t.sim, NULL, &t.object), 0);
+		trial_run(&t, THREADS(a, b));
+		assert_int_equal(t.script.times[1][1], hold_ns > 0 ? 5 : 2 + 20);
+		assert_int_equal(t.script.times[2][3], hold_ns > 0 ? 55 : 55 + 7);
+		sim_free(t.sim);
+	}
+}
+
 static void who_wakes_pays_for_it(void **state)
 {
 	(void)state;
@@ -430,6 +452,7 @@ int main(void)
 		cmocka_unit_test(others_have_cores_in_turns),
 		cmocka_unit_test(who_spins_is_preempted_and_goes_on),
 		cmocka_unit_test(being_woken_takes_its_time),
+		cmocka_unit_test(who_is_not_asleep_yet_goes_on_behind_its_call),
 		cmocka_unit_test(who_wakes_pays_for_it),
 		cmocka_unit_test(a_core_that_has_idled_for_long_takes_longer),
 		cmocka_unit_test(a_core_at_work_is_interrupted_from_another_one),
