@@ -403,9 +403,10 @@ bool fair_ends_slice(struct sim *sim, struct sim_thread *thread)
 	bool was_brief = cpu->slice_end_ns == cpu->brief_ns;
 	if (was_brief) /* the kernel's thread had its core in between */
 		thread->protected_ns = virtual_of_running(sim, thread);
-	if (sim->now_ns >= cpu->balance_ns) {
-		cpu->balance_ns = sim->now_ns + (uint64_t)BALANCE_NS * sim->cpu_count;
+	if (sim->now_ns - sim->idle_scan.at_ns >= BALANCE_NS)
 		idle_scan_update(sim);
+	if (sim->queued > 0 && sim->now_ns >= cpu->balance_ns) {
+		cpu->balance_ns = sim->now_ns + (uint64_t)BALANCE_NS * sim->cpu_count;
 		uint32_t tid = pull(sim, thread->cpu, load_of(cpu) + 2, true);
 		if (tid && fair_enqueue(sim, thread_of(sim, tid), thread->cpu) < 0)
 			sim->failed = -ENOMEM;

@@ -25,7 +25,7 @@ void idle_scan_update(struct sim *sim)
 {
 	struct idle_scan *scan = &sim->idle_scan;
 	uint64_t periods = (sim->now_ns - scan->at_ns) / PERIOD_NS;
-	if (scan->cores == 0 || periods == 0)
+	if (periods == 0)
 		return;
 	uint64_t busy_ns = had_ns(sim);
 	double kept = 1;
@@ -37,7 +37,7 @@ void idle_scan_update(struct sim *sim)
 	scan->at_ns = sim->now_ns;
 	scan->busy_ns = busy_ns;
 	double x = IMBALANCE * scan->utilization;
-	scan->is_off = scan->cores * (1 - x * x) < 1;
+	scan->is_off = scan->cores > 0 && scan->cores * (1 - x * x) < 1;
 }
 
 void idle_scan_add_thread(struct sim *sim)

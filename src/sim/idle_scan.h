@@ -9,7 +9,7 @@
 
 #include "sim/engine.h"
 
-/* At a tick that balances. All cores count as those of one cache. */
+/* At a tick at which cores are balanced. All count as those of one cache. */
 void idle_scan_update(struct sim *sim);
 
 /* A new thread is expected to want half of what is left of its core. */
