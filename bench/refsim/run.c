@@ -132,11 +132,11 @@ int refrun(const struct refrun_input *input, const struct event_sink *sink,
 		.duration = duration,
 		.moves = moves,
 		.duration_context = &running,
-		.operation_ns =
-			(uint64_t)(processor->lock_cycles / 2 / processor->frequency_hz * 1e9),
+		.operation_ns = processor->lock_cycles / 2 / processor->frequency_hz * 1e9,
 		.yield_ns = (uint64_t)processor->yield_ns,
 		.kernel = processor_kernel(processor),
 		.transfer_ns = (uint64_t)processor->transfer_ns,
+		.locks_overlap = processor->overlap,
 		.transfer_spread = processor->memory_spread,
 	};
 	int code = input->threads > REPLAY_CORES_MAX

@@ -23,6 +23,8 @@ struct play_thread {
 	uint64_t
 		generation; /* of the barrier that it waits at; of a condition told in rounds: how many it waits for */
 	uint64_t begun_before; /* sections of its type when that which it decides in began */
+	uint64_t takes; /* of locks */
+	bool has_lock_near; /* that which it took last was in its first cache */
 	bool has_begun; /* the work before the step */
 	bool has_come; /* that work is done */
 	uint32_t laps; /* of a ticker: how often it has done all of its recorded rounds */
@@ -34,6 +36,7 @@ struct play_thread {
 	bool has_slept; /* until its start */
 	bool has_nothing; /* all that was put is taken: rounds of the recording that are not needed do not pause */
 	uint64_t operation_ns; /* what its operations cost so far */
+	double rest_ns; /* of that, what is less than a whole ns */
 	double factor; /* how many times as fast it computes, by changes of threads */
 };
 
@@ -60,6 +63,11 @@ struct play_progress {
 	uint64_t work;
 };
 
+struct play_taken {
+	uint32_t by; /* thread; REPLAY_NONE */
+	uint64_t takes; /* of locks that it had taken then */
+};
+
 /* Of conditions with MEANING_PROGRESS: see progress.c. */
 struct play_progress_needs {
 	struct map first; /* condition and type, tid -> the first of their needs, plus one */
@@ -79,7 +87,7 @@ struct player {
 	size_t by_tid_capacity;
 	uint32_t *numbers; /* object -> the engine's number */
 	uint32_t *owners; /* object -> thread that holds it exclusively, REPLAY_NONE */
-	uint32_t *last_owners; /* object -> thread that took it last */
+	struct play_taken *taken; /* object -> when it was taken last */
 	uint32_t *episode_numbers;
 	struct play_cond *conds; /* by object */
 	size_t *dealt; /* of each supply: how many pieces are gone */

@@ -155,7 +155,9 @@ struct replay_run {
 	/* Also with opts.stretch: what acquiring, releasing, posting and signalling cost by themselves, and sched_yield() where nobody
 	   waits for the core; the rest of what waiting takes, and hot_ns, where it takes over Linux's slices (0: an idle core
 	   takes who waits at once). Of the machine that it is played on. */
-	uint64_t operation_ns, yield_ns;
+	double operation_ns; /* parts of a ns add up */
+	uint64_t yield_ns;
+	bool locks_overlap; /* taking and giving back goes on beside the work before it, where the lock's line is near */
 	struct sim_kernel kernel;
 	uint64_t
 		transfer_ns; /* what acquiring costs more when another thread was the last to do so */

@@ -109,7 +109,7 @@ static int add_objects(struct player *player)
 	const struct replay *replay = player->replay;
 	int code = 0;
 	for (uint32_t i = 0; code == 0 && i < replay->object_count; i++) {
-		player->owners[i] = player->last_owners[i] = REPLAY_NONE;
+		player->owners[i] = player->taken[i].by = REPLAY_NONE;
 		code = add_object(player, i);
 		if (code == 0)
 			code = start_cond(player, i);
@@ -178,7 +178,7 @@ static int player_init(struct player *player)
 	player->threads = calloc(threads, sizeof *player->threads);
 	player->numbers = calloc(objects, sizeof *player->numbers);
 	player->owners = calloc(objects, sizeof *player->owners);
-	player->last_owners = calloc(objects, sizeof *player->last_owners);
+	player->taken = calloc(objects, sizeof *player->taken);
 	player->turns = calloc(objects, sizeof *player->turns);
 	player->dealt = calloc(replay->supply_count + 1, sizeof *player->dealt);
 	player->progress = calloc(threads, sizeof *player->progress);
@@ -188,7 +188,7 @@ static int player_init(struct player *player)
 	player->episode_numbers =
 		calloc(replay->episode_count + 1, sizeof *player->episode_numbers);
 	player->parts = calloc(player->run->change_count + 1, sizeof *player->parts);
-	if (!player->threads || !player->numbers || !player->owners || !player->last_owners ||
+	if (!player->threads || !player->numbers || !player->owners || !player->taken ||
 		!player->turns || !player->dealt || !player->progress || !player->pool_left_ns ||
 		!player->poll_left || !player->conds || !player->episode_numbers || !player->parts)
 		return -ENOMEM;
@@ -217,7 +217,7 @@ static void player_release(struct player *player)
 	free(player->threads);
 	free(player->numbers);
 	free(player->owners);
-	free(player->last_owners);
+	free(player->taken);
 	free(player->turns);
 	free(player->dealt);
 	free(player->progress);

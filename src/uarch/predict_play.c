@@ -413,11 +413,11 @@ static int play_all(
 		.duration = duration,
 		.duration_context = play,
 		/* A pair of operations, in the middle of which is the work. */
-		.operation_ns =
-			(uint64_t)(processor->lock_cycles / 2 * 1e9 / processor->frequency_hz),
+		.operation_ns = processor->lock_cycles / 2 * 1e9 / processor->frequency_hz,
 		.yield_ns = (uint64_t)processor->yield_ns,
 		.kernel = processor_kernel(processor),
 		.transfer_ns = (uint64_t)processor->transfer_ns,
+		.locks_overlap = processor->overlap,
 		.transfer_spread = processor->memory_spread,
 		.times = times };
 	int code = replay_run(rppm->replay, &replay, &prediction->ns, err);

@@ -335,6 +335,12 @@ static void a_lock_comes_from_the_thread_that_had_it(void **state)
 	assert_int_equal(times[1].operation_ns, cost_ns);
 	assert_int_equal(times[0].operation_ns, 2 * 7);
 	assert_int_equal(times[0].waited_ns, 0);
+	/* Beside the work only of what b takes again, and as far as there is any: 25.5 are 20 with the lock, 100 before it. */
+	run.operation_ns = 25.5;
+	run.locks_overlap = true;
+	assert_int_equal(replay_run(replay, &run, &ns, NULL), 0);
+	assert_int_equal(times[1].operation_ns, 25 + 300 + 26 + 0 + 5);
+	assert_int_equal(times[0].operation_ns, 51);
 }
 
 /* Two rounds of three; c, late on its core, took a's coming to the second for what ended the first. */
