@@ -253,8 +253,8 @@ struct wake_probe wake_probe_measure(uint64_t warm_ns)
 	if (!run(&probe))
 		return (struct wake_probe){ 0 };
 	uint32_t latency_ns = median(probe.latencies_ns, probe.rounds); /* they are in order now */
-	double apart_ns = (double)probe.latencies_ns[probe.rounds * 9 / 10] -
-			  (double)probe.latencies_ns[probe.rounds / 10];
+	uint32_t tenth = probe.rounds / 10;
+	uint32_t apart_ns = probe.latencies_ns[9 * tenth] - probe.latencies_ns[tenth];
 	return (struct wake_probe){
 		.cost_ns = median(probe.costs_ns, probe.rounds),
 		.latency_ns = latency_ns,
