@@ -80,21 +80,31 @@ static void measure_clock(struct machine_speed *ret)
 	ret->interruption_ns = all.count > 0 ? all.lost_ns / all.count : 0;
 }
 
-/* Of what was measured (not 0): 0 if that is nothing. */
-static double middle(double *values, size_t count)
+/* Puts values in order; the first that was measured (not 0), or `count`. */
+static size_t first_known(double *values, size_t count)
 {
+	size_t first = 0;
 	order_doubles(values, count);
-	size_t unknown = 0;
-	while (unknown < count && values[unknown] == 0)
-		unknown++;
-	return unknown < count ? values[unknown + (count - unknown) / 2] : 0;
+	while (first < count && values[first] == 0)
+		first++;
+	return first;
 }
 
-/* The standard deviation of numbers in order as a share of the one in the middle, by the deciles of a normal distribution. */
-static double spread(const double *values, size_t count)
+/* Of what was measured: 0 if that is nothing. */
+static double middle(double *values, size_t count)
 {
-	double apart = values[count * 9 / 10] - values[count / 10], middle_one = values[count / 2];
-	return middle_one > 0 ? apart / NORMAL_DECILES_APART / middle_one : 0;
+	size_t first = first_known(values, count);
+	return first < count ? values[first + (count - first) / 2] : 0;
+}
+
+/* The same: the standard deviation as a share of the middle, by the deciles of a normal distribution. */
+static double spread(double *values, size_t count)
+{
+	size_t first = first_known(values, count), tenth = (count - first) / 10;
+	if (first == count)
+		return 0;
+	double apart = values[count - 1 - tenth] - values[first + tenth];
+	return apart / NORMAL_DECILES_APART / middle(values, count);
 }
 
 /*
