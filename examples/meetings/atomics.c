@@ -165,8 +165,6 @@ int main(int argc, char **argv)
 	const struct meeting *meeting = meeting_find(meetings, MEETING);
 	struct kernel kernel = kernel_start(argc, argv, meeting->summary);
 	s.rounds = kernel_scaled(&kernel, meeting->rounds);
-	kernel_begin_work(&kernel);
-	kernel_run_threads(&kernel, meeting->work, &s);
-	kernel_end_work(&kernel);
+	meeting_run(&kernel, meeting, &s);
 	return meeting_finish(&kernel, s.rounds, s.counter + (uintptr_t)s.top, s.put);
 }

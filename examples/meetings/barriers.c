@@ -80,8 +80,6 @@ int main(int argc, char **argv)
 	s.rounds = rounds / (size_t)kernel.threads;
 	if (pthread_barrier_init(&s.barrier, NULL, (unsigned)kernel.threads) != 0)
 		die(1, "%s: no barrier for %d threads", kernel.name, kernel.threads);
-	kernel_begin_work(&kernel);
-	kernel_run_threads(&kernel, meeting->work, &s);
-	kernel_end_work(&kernel);
+	meeting_run(&kernel, meeting, &s);
 	return meeting_finish(&kernel, rounds, s.last, s.rounds);
 }

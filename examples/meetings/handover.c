@@ -197,9 +197,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < s.count; i++)
 		pair_init(&s.pairs[i], rounds * (size_t)i / (size_t)s.count,
 			rounds * (size_t)(i + 1) / (size_t)s.count);
-	kernel_begin_work(&kernel);
-	kernel_run_threads(&kernel, meeting->work, &s);
-	kernel_end_work(&kernel);
+	meeting_run(&kernel, meeting, &s);
 	uint64_t sum = 0;
 	for (int i = 0; i < s.count; i++)
 		sum += s.pairs[i].sum;

@@ -164,8 +164,6 @@ int main(int argc, char **argv)
 	s.rounds = kernel_scaled(&kernel, meeting->rounds);
 	(void)pthread_mutex_init(&s.mutex, NULL); /* these cannot fail on Linux */
 	(void)pthread_spin_init(&s.spin, PTHREAD_PROCESS_PRIVATE);
-	kernel_begin_work(&kernel);
-	kernel_run_threads(&kernel, meeting->work, &s);
-	kernel_end_work(&kernel);
+	meeting_run(&kernel, meeting, &s);
 	return meeting_finish(&kernel, s.rounds, s.sum, s.put);
 }

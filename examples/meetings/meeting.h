@@ -67,6 +67,13 @@ static inline void meeting_pause(void)
 #endif
 }
 
+static inline void meeting_run(struct kernel *kernel, const struct meeting *meeting, void *shared)
+{
+	kernel_begin_work(kernel);
+	kernel_run_threads(kernel, meeting->work, shared);
+	kernel_end_work(kernel);
+}
+
 static inline int meeting_finish(
 	const struct kernel *kernel, size_t rounds, uint64_t found, uint64_t put)
 {

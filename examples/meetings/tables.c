@@ -67,9 +67,7 @@ int main(int argc, char **argv)
 	(void)pthread_rwlock_init(&s.lock, NULL); /* these cannot fail on Linux */
 	for (size_t i = 0; i < STRIPES; i++)
 		(void)pthread_mutex_init(&s.stripes[i], NULL);
-	kernel_begin_work(&kernel);
-	kernel_run_threads(&kernel, meeting->work, &s);
-	kernel_end_work(&kernel);
+	meeting_run(&kernel, meeting, &s);
 	uint64_t sum = 0;
 	for (size_t i = 0; i < CELLS; i++)
 		sum += s.table[i];

@@ -97,14 +97,14 @@ static double middle(double *values, size_t count)
 	return first < count ? values[first + (count - first) / 2] : 0;
 }
 
-/* The same: the standard deviation as a share of the middle, by the deciles of a normal distribution. */
+/* The same: wake_probe_spread(). */
 static double spread(double *values, size_t count)
 {
 	size_t first = first_known(values, count), tenth = (count - first) / 10;
 	if (first == count)
 		return 0;
-	double apart = values[count - 1 - tenth] - values[first + tenth];
-	return apart / NORMAL_DECILES_APART / middle(values, count);
+	return wake_probe_spread(
+		values[first + tenth], middle(values, count), values[count - 1 - tenth]);
 }
 
 /*

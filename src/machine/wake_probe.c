@@ -254,11 +254,11 @@ struct wake_probe wake_probe_measure(uint64_t warm_ns)
 		return (struct wake_probe){ 0 };
 	uint32_t latency_ns = median(probe.latencies_ns, probe.rounds); /* they are in order now */
 	uint32_t tenth = probe.rounds / 10;
-	uint32_t apart_ns = probe.latencies_ns[9 * tenth] - probe.latencies_ns[tenth];
 	return (struct wake_probe){
 		.cost_ns = median(probe.costs_ns, probe.rounds),
 		.latency_ns = latency_ns,
-		.latency_spread = latency_ns > 0 ? apart_ns / NORMAL_DECILES_APART / latency_ns : 0,
+		.latency_spread = wake_probe_spread(
+			probe.latencies_ns[tenth], latency_ns, probe.latencies_ns[9 * tenth]),
 		.doze_ns = futex_look_ns(),
 	};
 }

@@ -8,8 +8,12 @@
 
 #include <stdint.h>
 
-/* The first and the last decile of a normal distribution are so many standard deviations apart. */
-#define NORMAL_DECILES_APART 2.563
+/* The standard deviation as a share of the middle, of numbers whose first and last deciles are those of a normal distribution. */
+static inline double wake_probe_spread(double first_decile, double middle, double last_decile)
+{
+	const double apart = 2.563; /* standard deviations */
+	return middle > 0 ? (last_decile - first_decile) / apart / middle : 0;
+}
 
 /* Medians, ns. 0: not known, as where there is one processor, or others kept them busy. */
 struct wake_probe {

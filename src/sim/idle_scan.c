@@ -27,6 +27,10 @@ void idle_scan_update(struct sim *sim)
 	uint64_t periods = (sim->now_ns - scan->at_ns) / PERIOD_NS;
 	if (periods == 0)
 		return;
+	if (scan->cores == 0) {
+		scan->at_ns = sim->now_ns; /* nobody asks how busy they were */
+		return;
+	}
 	uint64_t busy_ns = had_ns(sim);
 	double kept = 1;
 	for (uint64_t i = 0; i < periods && i < FORGOTTEN; i++)
@@ -37,7 +41,7 @@ void idle_scan_update(struct sim *sim)
 	scan->at_ns = sim->now_ns;
 	scan->busy_ns = busy_ns;
 	double x = IMBALANCE * scan->utilization;
-	scan->is_off = scan->cores > 0 && scan->cores * (1 - x * x) < 1;
+	scan->is_off = scan->cores * (1 - x * x) < 1;
 }
 
 void idle_scan_add_thread(struct sim *sim)
