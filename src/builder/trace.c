@@ -89,6 +89,26 @@ static void end_step(struct build_live *live, const struct event *event)
 	live->is_waiting = false;
 }
 
+/*
+ * Its clock says less than it was taken to have run when other threads' events told of what it did (it was away meanwhile): so those
+ * steps took less.
+ */
+static void take_back(
+	struct build_thread *thread, struct build_live *live, const struct event *event)
+{
+	if (!thread->has_cpu || event->cpu_ns == 0 || event->cpu_ns >= live->last_cpu_ns)
+		return;
+	uint64_t over_ns = live->last_cpu_ns - event->cpu_ns;
+	for (size_t i = thread->step_count; i > 0 && over_ns > 0; i--) {
+		struct build_step *step = &thread->steps[i - 1];
+		uint64_t ns = over_ns < step->cpu_ns ? over_ns : step->cpu_ns;
+		step->cpu_ns -= ns;
+		thread->cpu_ns -= ns;
+		over_ns -= ns;
+	}
+	live->last_cpu_ns = event->cpu_ns;
+}
+
 /* What taking hold of something is; -1: not a step. */
 static int op_of_pass(const struct event *event)
 {
@@ -457,6 +477,7 @@ static int add_of_thread(struct build_trace *trace, uint32_t index, const struct
 {
 	struct build_live *live = &trace->live[index];
 	int op;
+	take_back(&trace->threads[index], live, event);
 	count_held(live, event);
 	switch ((enum event_kind)event->kind) {
 	case EVENT_THREAD_START:

@@ -20,7 +20,7 @@ struct load_hold *locks_find(struct load_thread *thread, uint32_t object)
 }
 
 /* `step` stands for the taking. */
-int locks_take(struct replay *replay, uint32_t index, size_t step, uint32_t object,
+static int take(struct replay *replay, uint32_t index, size_t step, uint32_t object,
 	const struct event *event)
 {
 	struct load_thread *thread = &replay->threads[index];
@@ -98,14 +98,21 @@ int locks_ask(struct replay *replay, uint32_t index, uint32_t object, const stru
 	struct load_object *lock = &replay->objects[object];
 	if (locks_find(thread, object))
 		return 0;
-	uint64_t *waits;
-	if (lock->what == WHAT_MUTEX && map_add(&replay->waits_at, event->site, 0, 0, &waits) < 0)
-		return -ENOMEM;
 	observe_asking(lock, event->flags & EVENT_SHARED);
 	locks_count_waiting(lock, event->flags & EVENT_SHARED, true);
 	int code = push_lock(replay, thread, object, event);
 	thread->wait_step = thread->count;
 	return code;
+}
+
+int locks_take_awaited(struct replay *replay, uint32_t index, const struct event *event)
+{
+	struct load_thread *thread = &replay->threads[index];
+	const struct step *step = &thread->steps[thread->wait_step - 1];
+	uint64_t *waits;
+	if (event->what == WHAT_MUTEX && map_add(&replay->waits_at, step->site, 0, 0, &waits) < 0)
+		return -ENOMEM;
+	return take(replay, index, thread->wait_step - 1, step->object, event);
 }
 
 static bool has_tries(const struct replay *replay)
@@ -183,5 +190,5 @@ int locks_take_free(
 	}
 	observe_getting(&replay->objects[object], event->flags & EVENT_SHARED);
 	int code = push_lock(replay, thread, object, event);
-	return code < 0 ? code : locks_take(replay, index, thread->count - 1, object, event);
+	return code < 0 ? code : take(replay, index, thread->count - 1, object, event);
 }

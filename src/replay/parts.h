@@ -328,7 +328,7 @@ struct replay {
 	struct load_object *objects;
 	size_t object_count, object_capacity;
 	struct map object_index;
-	struct map waits_at; /* call sites at which a mutex was waited for */
+	struct map waits_at; /* call sites at which a mutex was waited for, until it was had */
 	struct map tokens; /* thread, semaphore -> how often it has taken it and not posted it */
 	struct episode *episodes;
 	size_t episode_count, episode_capacity;
@@ -416,12 +416,12 @@ int passages_put(struct replay *replay, uint32_t thread, const struct event *eve
 int passages_take(struct replay *replay, uint32_t thread, const struct event *event);
 void passages_settle(struct replay *replay); /* when all events are known */
 
-/* locks.c. `step` stands for the taking. */
+/* locks.c */
 bool load_is_lock(uint8_t what);
 struct load_hold *locks_find(struct load_thread *thread, uint32_t object); /* NULL: it has it not */
 int locks_ask(struct replay *replay, uint32_t thread, uint32_t object, const struct event *event);
-int locks_take(struct replay *replay, uint32_t thread, size_t step, uint32_t object,
-	const struct event *event);
+/* A wait for a lock ends with having it. */
+int locks_take_awaited(struct replay *replay, uint32_t thread, const struct event *event);
 int locks_take_free(
 	struct replay *replay, uint32_t thread, uint32_t object, const struct event *event);
 int locks_release(

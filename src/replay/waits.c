@@ -201,8 +201,7 @@ static int end_wait(struct replay *replay, uint32_t index, const struct event *e
 	case STEP_LOCK:
 		locks_count_waiting(&replay->objects[step->object], step->is_shared, false);
 		if (!has_failed)
-			return locks_take(
-				replay, index, thread->wait_step - 1, step->object, event);
+			return locks_take_awaited(replay, index, event);
 		step->kind = STEP_SLEEP;
 		step->amount = waited_ns;
 		return 0;

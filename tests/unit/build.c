@@ -532,6 +532,26 @@ static void what_recording_cost_is_taken_off(void **state)
 	}
 }
 
+/* The worker has a core 5 ms after main started it, which was away for 4.9 of these, as its clock says: it works for 160 us. */
+static void who_was_away_when_its_thread_began_did_not_work(void **state)
+{
+	(void)state;
+	struct script s = begin(0);
+	s.now_ns += 5000000;
+	start(&s, 1);
+	work(&s, MAIN, 100000);
+	locked(&s, 1, LOCK, 5);
+	locked(&s, MAIN, LOCK, 5);
+	for (int i = 0; i < 3; i++) {
+		work(&s, MAIN, 20000);
+		locked(&s, MAIN, LOCK, 9);
+	}
+	AUTO(model) struct model *model = finish(&s, 1);
+	const struct model_recorded *run = &model->recorded;
+	double had_s = run->core_utilisation * run->cores * run->duration_s;
+	assert_true(fabs(had_s - 160e-6) < 1e-6);
+}
+
 /* A shell that runs two programs, one after the other: the first with a thread of its own, 20 us; the second 30 us. */
 static void who_waits_for_a_process_starts_and_joins_it(void **state)
 {
@@ -615,6 +635,7 @@ int main(void)
 		cmocka_unit_test(a_kernel_recording_can_be_forced),
 		cmocka_unit_test(a_lock_that_only_the_kernel_saw_is_slept_at),
 		cmocka_unit_test(what_recording_cost_is_taken_off),
+		cmocka_unit_test(who_was_away_when_its_thread_began_did_not_work),
 		cmocka_unit_test(who_waits_for_a_process_starts_and_joins_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

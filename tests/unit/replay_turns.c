@@ -61,6 +61,34 @@ static void who_tries_goes_on_without_the_lock(void **state)
 	release(&f);
 }
 
+/* Twice before, b tried in vain and looked again, as a loop of tries does, but went on to something else: that is no lock. */
+static void who_gave_up_trying_goes_on_without_the_lock(void **state)
+{
+	(void)state;
+	struct fixture f = load(HEAD "0,a,start,,,,,\n"
+				     "0,b,start,,,,,\n"
+				     "0,a,pass,mutex,z,1,,\n"
+				     "4000000,b,try_failed,mutex,z,6,,\n"
+				     "5000000,b,wait,mutex,z,6,,\n"
+				     "5000000,b,pass,mutex,z,6,,waited|timed_out\n"
+				     "10000000,a,release,mutex,z,1,,\n"
+				     "10000000,a,pass,mutex,x,1,,\n"
+				     "20000000,a,pass,mutex,y,2,,\n"
+				     "30000000,a,release,mutex,y,3,,\n"
+				     "30000000,a,release,mutex,x,4,,\n"
+				     "30000000,a,exit,,,,,\n"
+				     "35000000,b,pass,mutex,y,5,,\n"
+				     "40000000,b,pass,mutex,x,6,,tried\n"
+				     "50000000,b,release,mutex,x,7,,\n"
+				     "50000000,b,release,mutex,y,8,,\n"
+				     "50000000,b,exit,,,,,\n",
+		2);
+	struct replay_change b_faster = speed_of(1, 2);
+	assert_int_equal(play(&f, 2, NULL, 0), 50000000);
+	assert_int_equal(play(&f, 2, &b_faster, 1), 35000000); /* a waits for y from 20 to 25 */
+	release(&f);
+}
+
 /* b tries until it has x, for which it waited once: it waits for it when a has it longer, too. */
 static void who_tries_again_and_again_waits(void **state)
 {
@@ -495,6 +523,7 @@ int main(void)
 		cmocka_unit_test(a_barrier_that_nobody_else_comes_to_is_none),
 		cmocka_unit_test(who_joins_gives_its_mutex_back_meanwhile),
 		cmocka_unit_test(what_one_way_of_waking_needs_holds_for_both),
+		cmocka_unit_test(who_gave_up_trying_goes_on_without_the_lock),
 		cmocka_unit_test(who_tries_again_and_again_waits),
 		cmocka_unit_test(a_region_is_begun_once_by_each_thread),
 		cmocka_unit_test(who_tries_goes_on_without_the_lock),
