@@ -382,7 +382,7 @@ static void open_window(struct thread *thread, uint64_t now)
 	branches->weight = 1 + (double)(branches->warm_end - branches->window_end) / (double)window;
 	branches->window_end = branches->warm_end + window;
 	branches->joins_from = branches->window_end + gap / 2;
-	branches->next_window = branches->joins_from + thread_random(thread) % gap;
+	branches->next_window = branches->joins_from + thread_random(thread, RANDOM_BRANCHES) % gap;
 }
 
 uint64_t branches_look(struct vcpu *vcpu)

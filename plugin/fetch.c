@@ -40,7 +40,7 @@ static void draw(struct vcpu *vcpu, uint64_t clock)
 	double gap = of_thread < of_class ? of_thread : of_class;
 	gap = (gap > GAP_LEAST ? gap : GAP_LEAST) * vcpu->thread->fetch.thinning;
 	sum->fetch_weight = gap;
-	vcpu->next_fetch = clock + thread_gap(vcpu->thread, gap);
+	vcpu->next_fetch = clock + thread_gap(vcpu->thread, RANDOM_FETCHES, gap);
 }
 
 void fetch_enter(struct vcpu *vcpu)
@@ -69,7 +69,7 @@ static void thin_out(struct vcpu *vcpu)
 	struct fetch_state *fetch = &vcpu->thread->fetch;
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < fetch->count; i++) {
-		if (thread_random(vcpu->thread) >> 63)
+		if (thread_random(vcpu->thread, RANDOM_FETCHES) >> 63)
 			continue;
 		fetch->watches[kept] = fetch->watches[i];
 		fetch->watches[kept++].weight *= 2;

@@ -38,7 +38,7 @@ static void thin_out(struct thread *thread)
 {
 	struct page_state *pages = &thread->pages;
 	for (uint32_t i = 0; i < pages->count;) {
-		if (thread_random(thread) >> 63) {
+		if (thread_random(thread, RANDOM_PAGES) >> 63) {
 			remove_watch(pages, i);
 			continue;
 		}
@@ -54,7 +54,7 @@ void pages_sample(
 	struct thread *thread = vcpu->thread;
 	struct page_state *pages = &thread->pages;
 	unsigned bits = ONE_IN_BITS + pages->thinning_bits;
-	if (thread_random(thread) >> (64 - bits))
+	if (thread_random(thread, RANDOM_PAGES) >> (64 - bits))
 		return;
 	if (pages->count == PAGES_WATCHES)
 		thin_out(thread);

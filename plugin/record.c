@@ -216,7 +216,7 @@ uint64_t record_look(struct vcpu *vcpu)
 		gap = MICRO_LAST_GAP;
 	gap *= 1 + micro_traces / MICRO_MANY;
 	/* Not in step with the program. */
-	gap = gap / 2 + thread_random(vcpu->thread) % gap;
+	gap = gap / 2 + thread_random(vcpu->thread, RANDOM_MICRO) % gap;
 	sum->next_micro = sum->instructions + gap;
 	recorder->at = vcpu->slot->instructions;
 	recorder->class_at = sum->instructions;

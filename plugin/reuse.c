@@ -231,7 +231,7 @@ static void thin_out(struct thread *thread)
 		lock_bucket(&buckets[i]);
 		for (uint32_t *link = &buckets[i].first; *link;) {
 			struct watch *watch = &watches[*link - 1];
-			if (thread_random(thread) >> 63) {
+			if (thread_random(thread, RANDOM_THINNING) >> 63) {
 				remove_watch(&buckets[i], link);
 				continue;
 			}
@@ -281,7 +281,7 @@ static void draw_sample(struct vcpu *vcpu, uint64_t clock)
 	double gap = of_thread < of_class ? of_thread : of_class;
 	gap = (gap > GAP_LEAST ? gap : GAP_LEAST) * shared.thinning;
 	sum->sample_weight = gap;
-	vcpu->next_access = clock + thread_gap(vcpu->thread, gap);
+	vcpu->next_access = clock + thread_gap(vcpu->thread, RANDOM_REUSE, gap);
 }
 
 void reuse_enter(struct vcpu *vcpu)

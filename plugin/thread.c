@@ -39,9 +39,9 @@ void vcpu_look_no_more(struct vcpu *vcpu, enum vcpu_looks who)
 		reuse_tell_all(false);
 }
 
-uint64_t thread_gap(struct thread *thread, double mean)
+uint64_t thread_gap(struct thread *thread, enum thread_randoms what, double mean)
 {
-	double uniform = ((double)(thread_random(thread) >> 11) + 0.5) / 9007199254740992.0;
+	double uniform = ((double)(thread_random(thread, what) >> 11) + 0.5) / 9007199254740992.0;
 	/* mean - 1/2: -1 / log(1 - 1 / mean), but for 1 / (12 mean) */
 	return 1 + (uint64_t)(-log(uniform) * (mean - 0.5));
 }
@@ -60,7 +60,9 @@ struct thread *thread_new(void)
 	thread->number = atomic_fetch_add(&thread_count, 1);
 	thread->pid = (uint32_t)getpid();
 	thread->tid = (uint32_t)syscall(SYS_gettid);
-	thread->random = (thread->number + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	for (uint64_t i = 0; i < THREAD_RANDOMS; i++)
+		thread->random[i] =
+			(thread->number * THREAD_RANDOMS + i + 1) * UINT64_C(0x9e3779b97f4a7c15);
 	return thread;
 }
 

@@ -107,6 +107,20 @@ struct branches;
 
 enum { TOUCHED_OFTEN_BITS = 8, TOUCHED_OFTEN = 1 << TOUCHED_OFTEN_BITS };
 
+/*
+ * Who draws, each from a sequence of its own: what one samples does not change what the others do, so that profiles of a program
+ * that always does the same sample the same.
+ */
+enum thread_randoms {
+	RANDOM_REUSE,
+	RANDOM_THINNING,
+	RANDOM_PAGES,
+	RANDOM_FETCHES,
+	RANDOM_MICRO,
+	RANDOM_BRANCHES,
+	THREAD_RANDOMS,
+};
+
 struct thread {
 	uint32_t number, pid, tid;
 	struct sum **table; /* by stretch, open addressing */
@@ -115,7 +129,7 @@ struct thread {
 	struct sum *sums;
 	struct sum *last_sum; /* into which it was counted last */
 	uint64_t written_ns, write_every_ns; /* monotonic clock */
-	uint64_t random;
+	uint64_t random[THREAD_RANDOMS];
 	struct recorder recorder;
 	struct reuse_table reuse;
 	/* Samples whose line others would have written meanwhile (sharing.h), where they may. */
@@ -192,19 +206,19 @@ enum { VCPUS = PROFILE_SLOTS };
 extern struct vcpu vcpu_table[VCPUS];
 extern unsigned vcpu_end; /* all that have been used are before */
 
-/* A random number of the thread's own sequence (xorshift64*). */
-static inline uint64_t thread_random(struct thread *thread)
+/* A random number of one of the thread's own sequences (xorshift64*). */
+static inline uint64_t thread_random(struct thread *thread, enum thread_randoms what)
 {
-	uint64_t x = thread->random;
+	uint64_t x = thread->random[what];
 	x ^= x >> 12;
 	x ^= x << 25;
 	x ^= x >> 27;
-	thread->random = x;
+	thread->random[what] = x;
 	return x * UINT64_C(0x2545f4914f6cdd1d);
 }
 
 /* When the next of events comes that each have the chance 1 / mean: at least 1. */
-uint64_t thread_gap(struct thread *thread, double mean);
+uint64_t thread_gap(struct thread *thread, enum thread_randoms what, double mean);
 
 /* A new thread, known by the next number. NULL without memory. */
 struct thread *thread_new(void);
