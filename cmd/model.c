@@ -151,6 +151,18 @@ static int try_otherwise(struct amended *run, const struct values *v, struct sym
 	return 1;
 }
 
+static int try_as_recorded(struct amended *run, const struct values *v, struct symbols *symbols,
+	struct fitted *best, struct err *err)
+{
+	int code = try_otherwise(run, v, symbols, BUILD_AS_RECORDED, 0, best, err);
+	if (code > 0 &&
+		model_add_note(best->model,
+			"threads that meet at barriers go from one to the next in the order of the "
+			"recording: drawn they would wait at different ones for ever") < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return code;
+}
+
 /* Where conditions were misunderstood the model ends in a deadlock, or is not like the run: then it is made otherwise, too. */
 static int read_run(const char *path, const struct values *v, struct symbols *symbols,
 	struct fitted *ret, struct err *err)
@@ -163,6 +175,8 @@ static int read_run(const char *path, const struct values *v, struct symbols *sy
 		code = build_once(&run, v, symbols, BUILD_BY_MEANING, 0, ret, err);
 	if (code == 0 && ret->has_order && miss_of(ret) > expected)
 		code = try_otherwise(&run, v, symbols, BUILD_IN_ORDER, 0, ret, err);
+	if (code >= 0 && isinf(miss_of(ret)))
+		code = try_as_recorded(&run, v, symbols, ret, err);
 	uint32_t count = ret->slow_paths < SLOW_PATHS_MAX ? ret->slow_paths : SLOW_PATHS_MAX;
 	for (uint32_t i = 0; i < count && code >= 0 && miss_of(ret) > expected; i++)
 		code = try_otherwise(&run, v, symbols, BUILD_WITHOUT_SLOW_PATH, i, ret, err);

@@ -373,6 +373,8 @@ static int make(struct build *build, struct err *err)
 	if (code == 0)
 		code = build_leave_out_broken_arrivals(&build->trace);
 	if (code == 0)
+		code = build_leave_out_teams_of_one(&build->trace);
+	if (code == 0)
 		code = build_disk_find(&build->trace, &build->disk);
 	if (code == 0)
 		code = build_name_threads(build);

@@ -39,6 +39,7 @@ enum build_conds {
 	BUILD_WITHOUT_SLOW_PATH,
 	BUILD_BY_CALLS, /* of those without a meaning, signals that mostly nobody waits for are heard by who does (told.h) */
 	BUILD_BY_SIGNALS, /* they have no meaning: who waits for one waits for the signals of others (told.h) */
+	BUILD_AS_RECORDED, /* by meaning; and threads that meet at barriers decide in the recorded order (sequence.c) */
 	BUILD_IN_ORDER, /* by meaning; and where threads are in an order of rounds that repeats itself says what comes (period.h) */
 };
 

@@ -252,6 +252,8 @@ static int connect_state(struct emitter *e, uint32_t state_index)
 	ways.last = find_last(e, state, &ways);
 	if (state->law_count > 0 && ways.count > 0) {
 		code = add_draw(e, "either", &ways, &to);
+		if (code == 0 && ways.count > 1)
+			code = emit_order_of_ways(e, state, to);
 		if (code == 0)
 			code = add_laws(e, state, &to);
 		if (code == 0)
@@ -259,7 +261,7 @@ static int connect_state(struct emitter *e, uint32_t state_index)
 	} else {
 		lead_on(e, index, &ways);
 		code = emit_one_of_all(e, state, emit_fragment(e, index));
-		code = code > 0 ? 0 : code;
+		code = code == 0 ? emit_order_of_ways(e, state, index) : code > 0 ? 0 : code;
 	}
 	if (code < 0 || !state->is_refused_at_times)
 		return code;

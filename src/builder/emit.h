@@ -58,6 +58,14 @@ int emit_state(struct emitter *e, uint32_t state_index);
 int emit_counts(const struct emitter *e, const uint64_t *values, size_t count,
 	struct model_fragment *fragment);
 
+/*
+ * BUILD_AS_RECORDED: where the fragment of a state leads, and how many turns a loop has, in the order of the recording, if all threads of the
+ * group decided alike. 0 or -ENOMEM.
+ */
+int emit_order_of_ways(const struct emitter *e, const struct build_state *state, uint32_t index);
+int emit_order_of_turns(
+	const struct emitter *e, const struct build_law *law, struct model_fragment *fragment);
+
 /* Makes `to` what always comes after `from`. 0 or -ENOMEM. */
 int emit_only_edge(struct emitter *e, uint32_t from, uint32_t to);
 

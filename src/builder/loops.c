@@ -312,5 +312,7 @@ int emit_loop(struct emitter *e, const struct build_state *state, const struct b
 		fragment->is_together = true;
 		fragment->draws.value /= (double)e->group->count;
 	}
+	if (!shared && code == 0)
+		code = emit_order_of_turns(e, law, fragment);
 	return code < 0 ? code : emit_only_edge(e, index, e->fragments[law->to]);
 }

@@ -23,6 +23,7 @@
 #include "builder/signals.h"
 #include "builder/steps.h"
 #include "builder/tasks.h"
+#include "builder/teams.h"
 #include "builder/tickers.h"
 
 struct build_pace {

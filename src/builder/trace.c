@@ -292,6 +292,8 @@ static int add_pass(struct build_trace *trace, uint32_t index, const struct even
 	}
 	if (op == STEP_ARRIVE && step.flags & STEP_WAITED && event->value == 0)
 		step.flags |= STEP_BY_NOBODY;
+	if (op == STEP_ARRIVE)
+		step.section = event->value;
 	if (op != STEP_JOIN && code == 0)
 		code = build_trace_object(trace, &named, &step.object);
 	else if (step.object == BUILD_NONE)

@@ -84,7 +84,8 @@ struct build_step {
 	uint64_t waited_ns; /* blocked, without waiting for a core */
 	uint64_t site;
 	uint64_t section; /* LOCK of a mutex: its number (meaning.h); BEGIN, END: the request's;
-	                     IO: CPU time within the wait, ns; ARRIVE: CPU time of a lead before cpu_ns (lead.c) */
+	                     IO: CPU time within the wait, ns; ARRIVE: the tid of who let it go, 0: not known (until teams.h
+	                     has looked), then CPU time of a lead before cpu_ns (lead.c) */
 	uint32_t object; /* index; SPAWN, JOIN: of a thread; BUILD_NONE */
 	uint32_t count; /* TICK: units; PUT, GET: items; SPAWN: threads; IO: enum event_io;
 	                   BEGIN, END: descriptor, if from outside; DISK: requests */

@@ -9,6 +9,7 @@
 #include "model/check.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,30 @@ static int check_draws(const struct check *c, const struct model_fragment *f)
 	return has_draws ? check_whole(c, f->line, "'draws'", &f->draws, 0, MODEL_COUNT_MAX) : 0;
 }
 
+/* What comes in turn, instead. */
+static int check_order(const struct check *c, const struct model_fragment *f)
+{
+	bool is_loop = f->op == MODEL_LOOP;
+	uint64_t turns = 0;
+	struct text_shown shown;
+	if (f->order_count > 0 && (f->is_together || f->draws.formula || f->draws.value != 0))
+		return check_fail(c, f->line,
+			"fragment '%s': 'order' needs no 'draws', nor 'together'",
+			label(f, &shown));
+	for (uint32_t i = 0; i < f->order_count; i++) {
+		if (f->order[i].which >= (is_loop ? f->count.entry_count : f->edge_count))
+			return check_fail(c, f->line,
+				"fragment '%s': 'order' has a %" PRIu32 ", of %" PRIu32,
+				label(f, &shown), f->order[i].which + 1,
+				is_loop ? f->count.entry_count : f->edge_count);
+		turns += f->order[i].times;
+	}
+	if (turns > MODEL_ORDER_MAX || (f->order_count > 0 && turns == 0))
+		return check_fail(c, f->line, "fragment '%s': 'order' is of 1 to %d turns",
+			label(f, &shown), MODEL_ORDER_MAX);
+	return 0;
+}
+
 /* *ret_waits: the operation can take time. */
 static int check_operation(const struct check *c, const struct model_group *group,
 	const struct model_fragment *f, bool *ret_waits)
@@ -250,6 +275,8 @@ static int check_fragment(const struct check *c, const struct model_group *group
 		code = check_edges(c, group, f);
 	if (code == 0)
 		code = check_draws(c, f);
+	if (code == 0)
+		code = check_order(c, f);
 	if (code == 0)
 		*ret_takes_time = has_cpu || can_wait;
 	return code;

@@ -102,7 +102,7 @@ static uint64_t turns_of(
 	if (fragment->is_together)
 		return graph_draw_together(graph, fragment, (*begun)++);
 	if (!fragment->by_taken)
-		return graph_draw_count(graph, &fragment->count);
+		return graph_draw_turns(graph, walker, fragment);
 	return walker->taken > fragment->less ? walker->taken - fragment->less : 0;
 }
 
@@ -113,7 +113,7 @@ static void loop(struct graph *graph, struct walker *walker, struct graph_fragme
 	if (*left == 0)
 		*left = turns_of(graph, walker, fragment) + 1;
 	--*left;
-	go(graph, walker, *left > 0 ? fragment->body : graph_draw_edge(graph, fragment));
+	go(graph, walker, *left > 0 ? fragment->body : graph_draw_edge(graph, walker, fragment));
 }
 
 /* The last of the threads of that group that this one has spawned and not joined. False: none. */
@@ -245,7 +245,7 @@ static int take_result(struct graph *graph, struct walker *walker,
 	if (last->has_waited && fragment->op != MODEL_SLEEP)
 		walker->due_ns = 0;
 	if (last->status < 0 && fragment->op == MODEL_GET && walker->taken > 0) {
-		go(graph, walker, graph_draw_edge(graph, fragment)); /* there is no more */
+		go(graph, walker, graph_draw_edge(graph, walker, fragment)); /* there is no more */
 		return 0;
 	}
 	if (last->status < 0) {
@@ -272,7 +272,7 @@ static int take_result(struct graph *graph, struct walker *walker,
 		walker->left--;
 		walker->phase = PHASE_OPERATE;
 	} else
-		go(graph, walker, graph_draw_edge(graph, fragment));
+		go(graph, walker, graph_draw_edge(graph, walker, fragment));
 	return code;
 }
 

@@ -66,12 +66,29 @@ uint64_t graph_draw_cpu(
 	return (uint64_t)((double)(int64_t)ns * course_factor(walker, &fragment->course) + 0.5);
 }
 
-uint32_t graph_draw_edge(struct graph *graph, const struct graph_fragment *fragment)
+/* What it is the thread's turn of. */
+static uint32_t next_in_order(const struct walker *walker, const struct graph_fragment *fragment)
+{
+	return fragment->order[walker->courses[fragment->order_index]++ % fragment->order_count];
+}
+
+uint64_t graph_draw_turns(
+	struct graph *graph, const struct walker *walker, const struct graph_fragment *fragment)
+{
+	if (!fragment->order)
+		return graph_draw_count(graph, &fragment->count);
+	return fragment->count.entries[next_in_order(walker, fragment)].count;
+}
+
+uint32_t graph_draw_edge(
+	struct graph *graph, const struct walker *walker, const struct graph_fragment *fragment)
 {
 	if (fragment->edge_count == 0)
 		return MODEL_EXIT;
 	if (fragment->edge_count == 1)
 		return fragment->edges[0].to;
+	if (fragment->order)
+		return fragment->edges[next_in_order(walker, fragment)].to;
 	if (fragment->deck)
 		return fragment->edges[deck_draw(fragment->deck, &graph->rng)].to;
 	double draw = rng_uniform(&graph->rng);

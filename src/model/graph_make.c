@@ -155,7 +155,7 @@ static int make_edges(struct graph *graph, const struct model_fragment *from,
 			graph, &from->edges[i].probability, MODEL_NUMBER, &probability, err);
 		if (code < 0)
 			return code;
-		if (probability <= 0)
+		if (probability <= 0 && from->order_count == 0)
 			continue;
 		sum += probability;
 		shares[to->edge_count] = probability;
@@ -165,6 +165,23 @@ static int make_edges(struct graph *graph, const struct model_fragment *from,
 	for (uint32_t i = 0; i < to->edge_count; i++)
 		to->edges[i].up_to /= sum;
 	return make_deck(graph, from, shares, to->edge_count, last, &to->deck, err);
+}
+
+static int make_order(struct graph *graph, const struct model_fragment *from,
+	struct graph_fragment *to, struct err *err)
+{
+	for (uint32_t i = 0; i < from->order_count; i++)
+		to->order_count += from->order[i].times;
+	if (to->order_count == 0)
+		return 0;
+	uint32_t *order = to->order =
+		model_alloc(graph->memory, to->order_count, sizeof *to->order);
+	if (!order)
+		return out_of_memory(err);
+	for (uint32_t i = 0; i < from->order_count; i++)
+		for (uint32_t j = 0; j < from->order[i].times; j++)
+			*order++ = from->order[i].which;
+	return 0;
 }
 
 static enum sim_op_kind lock_kind(enum model_object_kind object, enum model_op op)
@@ -287,6 +304,8 @@ static int make_fragment(struct graph *graph, const struct model_fragment *from,
 		code = make_count(graph, from, &to->count, err);
 	if (code == 0 && (from->up_to.formula || from->up_to.value != 0))
 		code = evaluate_whole(graph, &from->up_to, &to->most, err);
+	if (code == 0)
+		code = make_order(graph, from, to, err);
 	return code < 0 ? code : make_edges(graph, from, to, err);
 }
 
@@ -329,6 +348,8 @@ static int make_group(struct graph *graph, size_t index, struct err *err)
 			fragment->loop = to->loop_count++;
 		if (fragment->course.threads > 0)
 			fragment->course.index = to->course_count++;
+		if (fragment->order)
+			fragment->order_index = to->course_count++;
 		to->asks |= fragment->is_reply &&
 			    (fragment->op == MODEL_GET || fragment->op == MODEL_TRY_GET);
 	}

@@ -58,6 +58,10 @@ struct graph_fragment {
 	struct graph_edge *edges;
 	uint32_t edge_count;
 	struct deck *deck; /* of the edges; NULL: draws are independent */
+	uint32_t *
+		order; /* of the edges, or a loop's entries: index of each in turn; NULL: chance decides */
+	uint64_t order_count;
+	uint32_t order_index; /* as that of a course */
 	size_t tally_at;
 };
 
@@ -138,7 +142,8 @@ struct walker {
 	uint64_t due_ns; /* when its last paced sleep should have ended; 0: it has waited since */
 	uint64_t *
 		loops; /* passes still to come, of each loop of the group; then how often each has begun */
-	uint64_t *courses; /* visits, of each course of the group that threads go through apart */
+	uint64_t *
+		courses; /* visits, of each course or order of the group that threads go through apart */
 	struct held_locks held;
 	struct spawned {
 		uint32_t group, tid;
@@ -156,7 +161,11 @@ void held_release(struct held_locks *held);
 
 /* Of graph_draws.c: how often; where to; how many turns the n-th loop of each thread has, which whoever comes to it first draws for all. */
 uint64_t graph_draw_count(struct graph *graph, const struct graph_count *count);
-uint32_t graph_draw_edge(struct graph *graph, const struct graph_fragment *fragment);
+uint32_t graph_draw_edge(
+	struct graph *graph, const struct walker *walker, const struct graph_fragment *fragment);
+/* Turns of a loop that begins. */
+uint64_t graph_draw_turns(
+	struct graph *graph, const struct walker *walker, const struct graph_fragment *fragment);
 /* CPU time of a visit. */
 uint64_t graph_draw_cpu(
 	struct graph *graph, const struct walker *walker, struct graph_fragment *fragment);

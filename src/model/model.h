@@ -36,6 +36,7 @@ enum {
 	MODEL_STOP = UINT32_MAX - 2, /* as an edge's target: the program ends */
 
 	MODEL_THREADS_MAX = 1000000, /* in all groups */
+	MODEL_ORDER_MAX = 100000, /* turns of an `order` */
 	MODEL_CORES_MAX = 1024,
 	MODEL_INSTANCES_MAX = 1000000, /* of a lock */
 	MODEL_NAME_BYTES_MAX = 255,
@@ -202,6 +203,12 @@ struct model_course {
 		threads; /* each of so many has a piece of it, one behind the other; all zero: they go through it together */
 };
 
+/* So many times in a row one of several. */
+struct model_turn {
+	uint32_t which; /* index */
+	uint32_t times;
+};
+
 struct model_fragment {
 	const char *name; /* unique in its group: an operation and where, "read page@serve.c:120" */
 	struct model_dist cpu; /* CPU time at speed 1, before the operation */
@@ -236,6 +243,9 @@ struct model_fragment {
 	                             many (deck.h); all zero: each draw is independent of the others */
 	uint32_t last; /* of a deck of edges: index of the one that comes last; MODEL_NONE: none */
 	bool is_together; /* MODEL_LOOP with a table of `count`: the n-th of all threads of the group has as many turns */
+	struct model_turn *
+		order; /* which edge, of MODEL_LOOP which entry of `count`, comes when, to each thread by itself; then anew */
+	uint32_t order_count; /* 0: chance decides */
 	unsigned line;
 };
 

@@ -2,6 +2,7 @@
 /* A model as YAML, in the order and the words of docs/formats/model.md. */
 #include "model/value.h"
 
+#include <inttypes.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -352,6 +353,20 @@ static void write_edges(
 	fputs(" }\n", out);
 }
 
+static void write_order(FILE *out, const struct model_fragment *fragment)
+{
+	enum { LINE = 12 }; /* items */
+	for (uint32_t i = 0; i < fragment->order_count; i++) {
+		const struct model_turn *turn = &fragment->order[i];
+		fputs(i == 0 ? "        order: [" : i % LINE == 0 ? ",\n          " : ", ", out);
+		if (turn->times > 1)
+			fprintf(out, "%" PRIu32 " x ", turn->times);
+		fprintf(out, "%" PRIu32, turn->which + 1);
+	}
+	if (fragment->order_count > 0)
+		fputs("]\n", out);
+}
+
 static void write_draws(
 	FILE *out, const struct model_group *group, const struct model_fragment *fragment)
 {
@@ -359,6 +374,7 @@ static void write_draws(
 		write_field(out, 8, "draws", &fragment->draws, MODEL_NUMBER);
 	if (fragment->is_together)
 		fputs("        together: true\n", out);
+	write_order(out, fragment);
 	if (fragment->last != MODEL_NONE)
 		write_name_field(
 			out, 8, "last", target_name(group, fragment->edges[fragment->last].to));

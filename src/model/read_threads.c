@@ -3,6 +3,7 @@
 #include "model/reader.h"
 
 #include "base/lines.h"
+#include "base/number.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -67,6 +68,46 @@ static int read_edges(const struct reader *r, const struct model_group *group,
 	fragment->edges[0] = (struct model_edge){ .to = to, .probability = { .value = 1 } };
 	fragment->edge_count = 1;
 	return 0;
+}
+
+/* "3 x 1", or "1". */
+static int read_turn(const struct reader *r, const struct yaml_node *node, struct model_turn *ret)
+{
+	AUTO_FREE char *text = strdup(node->text ? node->text : "");
+	if (!text)
+		return reader_out_of_memory(r);
+	char *times = strstr(text, " x ");
+	if (times)
+		*times = '\0';
+	*ret = (struct model_turn){ .times = 1 };
+	if ((times && number_parse_u32(text, &ret->times) < 0) ||
+		number_parse_u32(times ? times + strlen(" x ") : text, &ret->which) < 0 ||
+		ret->which == 0)
+		return reader_fail(r, node->line,
+			"'%s': such as '2', or '3 x 1' for the first three times in a row",
+			text_show(node->text ? node->text : "").text);
+	ret->which--;
+	return 0;
+}
+
+static int read_order(
+	const struct reader *r, struct yaml_node *map, struct model_fragment *fragment)
+{
+	const struct yaml_node *node = reader_take(map, "order");
+	if (!node)
+		return 0;
+	if (node->kind != YAML_LIST || node->count == 0)
+		return reader_fail(r, node->line, "a list was expected here, such as [3 x 1, 2]");
+	if (node->count > MODEL_ORDER_MAX)
+		return reader_fail(r, node->line, "an 'order' of more than %d", MODEL_ORDER_MAX);
+	fragment->order = model_alloc(r->model, node->count, sizeof *fragment->order);
+	if (!fragment->order)
+		return reader_out_of_memory(r);
+	fragment->order_count = (uint32_t)node->count;
+	int code = 0;
+	for (size_t i = 0; code == 0 && i < node->count; i++)
+		code = read_turn(r, node->entries[i].node, &fragment->order[i]);
+	return code;
 }
 
 /* How often the ways on are drawn in all, and which comes last. */
@@ -329,6 +370,8 @@ static int read_fragment(const struct reader *r, const struct model_group *group
 		code = read_edges(r, group, map, index, fragment);
 	if (code == 0)
 		code = read_draws(r, group, map, fragment);
+	if (code == 0)
+		code = read_order(r, map, fragment);
 	return code < 0 ? code : reader_finish(r, map, "this fragment");
 }
 

@@ -287,9 +287,9 @@ static void one_of_a_team_may_always_have_more(void **state)
 		for (uint32_t tid = 1; tid <= 4; tid++)
 			work(&s, tid, tid == 4 ? 800000 : 80000);
 		work(&s, MAIN, 80000);
+		meet(&s, MAIN, 8, MAIN);
 		for (uint32_t tid = 1; tid <= 4; tid++)
 			meet(&s, tid, 8, MAIN);
-		meet(&s, MAIN, 8, MAIN);
 	}
 	AUTO(model) struct model *model = finish(&s, 4);
 	assert_int_equal(model->group_count, 2);
@@ -406,6 +406,40 @@ static void the_first_of_a_team_may_have_less_than_the_others(void **state)
 	}
 }
 
+/* Regions within a region, of one thread each: one more of them in every other round of the first thread. */
+static void teams_of_one_meet_nobody(void **state)
+{
+	(void)state;
+	struct script s = begin_team();
+	for (int i = 0; i < 20; i++) {
+		for (uint32_t j = 0; j < 3; j++) {
+			uint32_t tid = j % 2 == 0 ? 1 : MAIN;
+			work(&s, tid, 10000);
+			if (j < 2 || i % 2 == 0)
+				meet(&s, tid, 8, tid);
+		}
+		s.now_ns += 20000;
+		meet(&s, MAIN, 12, MAIN);
+		meet(&s, 1, 12, MAIN);
+	}
+	op(&s, 1, EVENT_WAIT, WHAT_BARRIER, 200, 12); /* until the end */
+	s.now_ns += 20000;
+	meet(&s, MAIN, 12, MAIN);
+	AUTO(model) struct model *model = finish(&s, 1);
+	size_t arrivals = 0;
+	for (size_t i = 0; i < model->group_count; i++)
+		for (size_t j = 0; j < model->groups[i].fragment_count; j++) {
+			const struct model_fragment *fragment = &model->groups[i].fragments[j];
+			bool is_arrival = fragment->op == MODEL_ARRIVE;
+			assert_false(is_arrival && strstr(fragment->name, "@0x8"));
+			arrivals += is_arrival;
+		}
+	assert_true(arrivals >= 2); /* each group's */
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known && fabs(fit.simulated_cpu_s / 600e-6 - 1) < 0.05);
+}
+
 /* A runtime that spins: its CPU time in a barrier is no work. */
 static void who_spins_in_a_barrier_does_not_work(void **state)
 {
@@ -454,6 +488,7 @@ int main(void)
 		cmocka_unit_test(who_is_cut_off_at_an_open_barrier_has_arrived),
 		cmocka_unit_test(who_waits_for_tasks_meets_nobody),
 		cmocka_unit_test(the_first_of_a_team_may_have_less_than_the_others),
+		cmocka_unit_test(teams_of_one_meet_nobody),
 		cmocka_unit_test(who_spins_in_a_barrier_does_not_work),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

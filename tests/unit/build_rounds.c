@@ -335,9 +335,48 @@ static void the_place_in_a_cycle_says_what_comes(void **state)
 	assert_true(fabs(fit.simulated_s / ((double)s.now_ns * 1e-9) - 1) < 0.05);
 }
 
+/* The first thread starts the other two, and works alone before a region; how many regions of each kind come, no rule says. */
+static void rounds(struct script *s)
+{
+	static const int turns[] = { 3, 0, 1, 7, 1, 1, 0, 4, 2, 0, 0, 5, 1, 3, 9, 0, 2 };
+	for (size_t i = 0; i < ARRAY_SIZE(turns); i++) {
+		work(s, 1, 50000);
+		s->now_ns += 50000;
+		for (int j = 0; j <= turns[i]; j++)
+			do_all(s, 200000, SMOOTH);
+		do_all(s, 400000, DOWN);
+	}
+}
+
+/* Drawn, one thread would smooth while another one waits for what was restricted. */
+static void an_order_without_a_rule_is_the_recorded_one(void **state)
+{
+	(void)state;
+	static const enum build_conds ways[] = { BUILD_BY_MEANING, BUILD_AS_RECORDED };
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		struct script s = begin_with(
+			&(struct build_opts){ .name = "test", .cores = 4, .conds = ways[i] }, 0);
+		start(&s, 1);
+		for (uint32_t tid = 2; tid <= THREADS; tid++)
+			send(&s, (struct event){ .tid = tid,
+					 .kind = EVENT_THREAD_START,
+					 .object = ROUTINE + 1,
+					 .site = 2,
+					 .value = 1 });
+		rounds(&s);
+		AUTO(model) struct model *model = finish(&s, THREADS);
+		struct model_fit fit;
+		assert_int_equal(model_fit_run(model, &fit), 0);
+		bool is_like = fit.is_known &&
+			       fabs(fit.simulated_s / ((double)s.now_ns * 1e-9) - 1) < 0.05;
+		assert_int_equal(is_like, ways[i] == BUILD_AS_RECORDED);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_order_without_a_rule_is_the_recorded_one),
 		cmocka_unit_test(what_was_taken_in_rounds_is_dealt_out_in_each),
 		cmocka_unit_test(regions_that_never_come_again_are_told_apart),
 		cmocka_unit_test(all_have_as_many_levels),

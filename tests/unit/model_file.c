@@ -80,7 +80,7 @@ static const char *const everything =
 	"      loop: { loop: body, times: { 2: 0.5, 4: 0.5 }, together: true,\n"
 	"        next: joined }\n"
 	"      body: { cpu: exponential 3 us, arrive: b, next: loop }\n"
-	"      joined: { join: pool, next: { first: hit, begin: 1 - hit } }\n"
+	"      joined: { join: pool, next: { first: hit, begin: 1 - hit }, order: [3 x 2, 1] }\n"
 	"  pool:\n"
 	"    fragments:\n"
 	"      lock: { lock: m }\n"
@@ -249,6 +249,23 @@ static void wrong_models_are_refused_with_their_line(void **state)
 		{ WORKER("      a:\n        cpu: 1 us\n        next: { a: 0.5, exit: 0.5 }\n"
 			 "        draws: 2\n        last: stop\n"),
 			"m.yaml:12:", "'last'" },
+		{ WORKER("      a: { cpu: 1 us, next: { a: 0.5, exit: 0.5 }, order: [1, 3] }\n"),
+			"m.yaml:8:", "has a 3, of 2" },
+		{ WORKER("      a: { cpu: 1 us, next: { a: 0.5, exit: 0.5 }, order: [0] }\n"),
+			"m.yaml:8:", "'0': such as" },
+		{ WORKER("      a:\n        cpu: 1 us\n        next: { a: 0.5, exit: 0.5 }\n"
+			 "        order: [2, x 1]\n"),
+			"m.yaml:11:", "'x 1': such as" },
+		{ WORKER("      a: { cpu: 1 us, next: { a: 0.5, exit: 0.5 }, order: 2 }\n"),
+			"m.yaml:8:", "a list" },
+		{ WORKER("      a: { cpu: 1 us, next: { a: 0.5, exit: 0.5 }, order: [0 x 1] }\n"),
+			"m.yaml:8:", "1 to 100000 turns" },
+		{ WORKER("      a: { cpu: 1 us, next: { a: 0.5, exit: 0.5 }, order: [100001 x 1] "
+			 "}\n"),
+			"m.yaml:8:", "1 to 100000 turns" },
+		{ WORKER("      a: { cpu: 1 us, next: { a: 0.5, exit: 0.5 }, draws: 2, order: [1] "
+			 "}\n"),
+			"m.yaml:8:", "'order' needs no" },
 		{ WORKER("      a: { cpu: [0 s, 0 s], next: a }\n"), "m.yaml:8:", "cycle" },
 		{ WORKER("      a: { sleep: 0 s, next: { a: 0.1, exit: 0.9 } }\n"),
 			"m.yaml:8:", "cycle" },

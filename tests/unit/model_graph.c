@@ -233,6 +233,28 @@ static void loops_of_rounds_are_drawn_together(void **state)
 	assert_true(fabs(row[sample_at(model) + SAMPLE_RUN_S] - 0.1) < 1e-6);
 }
 
+/*
+ * Two threads of different makes, which meet 1, 9, 9, 1 times at one barrier before they meet at another one, twice over. The order of the one is that
+ * of its turns, of the other one that of its ways.
+ */
+static void what_comes_in_order_is_the_same_for_all(void **state)
+{
+	(void)state;
+	AUTO(model)
+	struct model *model =
+		parse("corecast_model: 1\n"
+		      "barriers: { inner: { threads: 2 }, outer: { threads: 2 } }\n"
+		      "threads:\n"
+		      "  a: { count: 1, fragments: { in: { cpu: 1 ms, arrive: inner },\n"
+		      "    rounds: { loop: in, times: { 0: 50%, 8: 50% }, order: [1, 2 x 2, 1] },\n"
+		      "    out: { arrive: outer }, all: { loop: in, times: 7, next: exit } } }\n"
+		      "  b: { count: 1, fragments: { in: { cpu: 1 ms, arrive: inner,\n"
+		      "      next: { in: 0.8, out: 0.2 }, order: [2, 8 x 1, 2, 8 x 1, 2, 2] },\n"
+		      "    out: { arrive: outer }, all: { loop: in, times: 7, next: exit } } }\n");
+	AUTO_FREE double *row = run_with(model, (struct sample_options){ 0 });
+	assert_true(fabs(row[sample_at(model) + SAMPLE_RUN_S] - 0.04) < 1e-6);
+}
+
 /* Ten items in batches: each costs 10 ms, and 1 ms for each item. */
 static void a_batch_takes_what_there_is(void **state)
 {
@@ -439,6 +461,7 @@ int main(void)
 		cmocka_unit_test(a_program_with_a_serial_part_obeys_amdahl),
 		cmocka_unit_test(who_spins_at_a_barrier_is_not_woken),
 		cmocka_unit_test(loops_of_rounds_are_drawn_together),
+		cmocka_unit_test(what_comes_in_order_is_the_same_for_all),
 		cmocka_unit_test(a_batch_takes_what_there_is),
 		cmocka_unit_test(all_requests_of_a_batch_end),
 		cmocka_unit_test(what_clients_measure_tells_the_way_to_them),
