@@ -45,6 +45,8 @@ int conds_wait(struct replay *replay, uint32_t index, uint32_t object, const str
 	if (event->value && mutex == REPLAY_NONE)
 		return -ENOMEM;
 	struct load_hold *hold = mutex == REPLAY_NONE ? NULL : locks_find(thread, mutex);
+	if (hold && locks_note_site(replay, hold->site) < 0) /* nobody could wait without it */
+		return -ENOMEM;
 	size_t decision = hold ? section_decision(thread, hold, object) : 0;
 	if (decision) {
 		replay->objects[mutex].holder = REPLAY_NONE;

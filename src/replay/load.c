@@ -328,6 +328,8 @@ static int passed(struct replay *replay, uint32_t index, const struct event *eve
 static int own_event(struct replay *replay, uint32_t index, const struct event *event)
 {
 	struct load_thread *thread = &replay->threads[index];
+	if (locks_note_try(replay, thread, event) < 0)
+		return -ENOMEM;
 	switch (event->kind) {
 	case EVENT_THREAD_EXIT:
 		return exited(replay, index, event);
@@ -535,7 +537,7 @@ void replay_free(struct replay *replay)
 	map_release(&replay->known);
 	map_release(&replay->object_index);
 	map_release(&replay->tokens);
-	map_release(&replay->waits_at);
+	map_release(&replay->lock_sites);
 	map_release(&replay->episode_index);
 	map_release(&replay->region_index);
 	free(replay);

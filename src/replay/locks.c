@@ -105,12 +105,36 @@ int locks_ask(struct replay *replay, uint32_t index, uint32_t object, const stru
 	return code;
 }
 
+int locks_note_site(struct replay *replay, uint64_t site)
+{
+	uint64_t *place;
+	return map_add(&replay->lock_sites, site, 0, 0, &place) < 0 ? -ENOMEM : 0;
+}
+
+int locks_note_try(struct replay *replay, struct load_thread *thread, const struct event *event)
+{
+	uint64_t address = thread->failed_address, site = thread->failed_site;
+	bool is_mutex = event->what == WHAT_MUTEX;
+	if (event->kind == EVENT_RUN || event->kind == EVENT_PREEMPT)
+		return 0;
+	thread->failed_address = 0;
+	if (is_mutex && event->kind == EVENT_TRY_FAILED) {
+		thread->failed_address = event->object;
+		thread->failed_site = event->site;
+		return 0;
+	}
+	bool takes = is_mutex && (event->kind == EVENT_WAIT || event->kind == EVENT_PASS) &&
+		     !(event->flags & (EVENT_TRIED | EVENT_IMPLICIT));
+	return takes && address != 0 && event->object == address && event->site != site
+		       ? locks_note_site(replay, site)
+		       : 0;
+}
+
 int locks_take_awaited(struct replay *replay, uint32_t index, const struct event *event)
 {
 	struct load_thread *thread = &replay->threads[index];
 	const struct step *step = &thread->steps[thread->wait_step - 1];
-	uint64_t *waits;
-	if (event->what == WHAT_MUTEX && map_add(&replay->waits_at, step->site, 0, 0, &waits) < 0)
+	if (event->what == WHAT_MUTEX && locks_note_site(replay, step->site) < 0)
 		return -ENOMEM;
 	return take(replay, index, thread->wait_step - 1, step->object, event);
 }
@@ -130,7 +154,7 @@ void locks_settle_tries(struct replay *replay)
 	for (size_t i = 0; i < replay->thread_count; i++)
 		for (size_t j = 0; j < replay->threads[i].count; j++) {
 			struct step *step = &replay->threads[i].steps[j];
-			if (step->is_try && map_find(&replay->waits_at, step->site, 0))
+			if (step->is_try && map_find(&replay->lock_sites, step->site, 0))
 				step->is_try = false;
 		}
 }

@@ -152,6 +152,8 @@ struct load_thread {
 	uint8_t wait_what; /* it waits; WHAT_NONE: not */
 	uint32_t wait_object, waker;
 	uint64_t wait_ns, wait_cpu_ns, woken_ns, wait_value;
+	uint64_t failed_site; /* of its last event, if that was a try of a mutex in vain, */
+	uint64_t failed_address; /* of which it was; 0: it was not */
 	uint32_t written; /* passage that it wrote to last, plus one; 0: none */
 	uint64_t left; /* bytes that were not read there when it began to wait for files */
 	uint64_t passed_ns, busy_ns; /* when its last wait ended; when it did something last */
@@ -328,7 +330,7 @@ struct replay {
 	struct load_object *objects;
 	size_t object_count, object_capacity;
 	struct map object_index;
-	struct map waits_at; /* call sites at which a mutex was waited for, until it was had */
+	struct map lock_sites; /* call sites that take a mutex in any case, also after tries */
 	struct map tokens; /* thread, semaphore -> how often it has taken it and not posted it */
 	struct episode *episodes;
 	size_t episode_count, episode_capacity;
@@ -420,6 +422,10 @@ void passages_settle(struct replay *replay); /* when all events are known */
 bool load_is_lock(uint8_t what);
 struct load_hold *locks_find(struct load_thread *thread, uint32_t object); /* NULL: it has it not */
 int locks_ask(struct replay *replay, uint32_t thread, uint32_t object, const struct event *event);
+/* At this call site a mutex is taken in any case. 0 or -ENOMEM. */
+int locks_note_site(struct replay *replay, uint64_t site);
+/* Of each event of a thread: a try in vain before the lock of the same mutex is a part of that. 0 or -ENOMEM. */
+int locks_note_try(struct replay *replay, struct load_thread *thread, const struct event *event);
 /* A wait for a lock ends with having it. */
 int locks_take_awaited(struct replay *replay, uint32_t thread, const struct event *event);
 int locks_take_free(

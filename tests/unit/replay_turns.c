@@ -89,6 +89,57 @@ static void who_gave_up_trying_goes_on_without_the_lock(void **state)
 	release(&f);
 }
 
+/* b tries before it takes x in any case, as once it did when it had tried in vain: it waits when a has it longer. */
+static void who_tries_first_and_then_locks_waits(void **state)
+{
+	(void)state;
+	struct fixture f = load(HEAD "0,a,start,,,,,\n"
+				     "0,b,start,,,,,\n"
+				     "0,a,pass,mutex,x,1,,\n"
+				     "10000000,a,release,mutex,x,4,,\n"
+				     "10000000,a,exit,,,,,\n"
+				     "15000000,b,pass,mutex,x,6,,tried\n"
+				     "20000000,b,release,mutex,x,7,,\n"
+				     "25000000,c,start,,,,b,\n"
+				     "25000000,c,pass,mutex,x,1,,\n"
+				     "30000000,b,try_failed,mutex,x,6,,\n"
+				     "30000000,b,wait,mutex,x,8,,\n"
+				     "35000000,c,release,mutex,x,4,,\n"
+				     "35000000,c,exit,,,,,\n"
+				     "35000000,b,pass,mutex,x,8,c,waited\n"
+				     "40000000,b,release,mutex,x,7,,\n"
+				     "40000000,b,exit,,,,,\n",
+		2);
+	struct replay_change a_slower = speed_of(0, 0.5);
+	assert_int_equal(play(&f, 2, NULL, 0), 40000000);
+	assert_int_equal(play(&f, 2, &a_slower, 1), 45000000); /* b has x from 20 on */
+	release(&f);
+}
+
+/* b waits for c with the mutex that it got by a try: so it has to have it, also when a has it until 20. */
+static void who_waits_with_a_mutex_has_it(void **state)
+{
+	(void)state;
+	struct fixture f = load(HEAD "0,a,start,,,,,\n"
+				     "0,b,start,,,,,\n"
+				     "0,a,pass,mutex,x,1,,\n"
+				     "10000000,a,release,mutex,x,4,,\n"
+				     "15000000,b,pass,mutex,x,6,,tried\n"
+				     "20000000,b,wait,cond,c,7,x,\n"
+				     "30000000,a,pass,mutex,x,1,,\n"
+				     "30000000,a,release,cond,c,2,,\n"
+				     "30000000,a,release,mutex,x,4,,\n"
+				     "30000000,a,exit,,,,,\n"
+				     "30000000,b,pass,cond,c,7,a,waited\n"
+				     "35000000,b,release,mutex,x,7,,\n"
+				     "35000000,b,exit,,,,,\n",
+		2);
+	struct replay_change a_slower = speed_of(0, 0.5);
+	assert_int_equal(play(&f, 2, NULL, 0), 35000000);
+	assert_int_equal(play(&f, 2, &a_slower, 1), 65000000);
+	release(&f);
+}
+
 /* b tries until it has x, for which it waited once: it waits for it when a has it longer, too. */
 static void who_tries_again_and_again_waits(void **state)
 {
@@ -525,6 +576,8 @@ int main(void)
 		cmocka_unit_test(what_one_way_of_waking_needs_holds_for_both),
 		cmocka_unit_test(who_gave_up_trying_goes_on_without_the_lock),
 		cmocka_unit_test(who_tries_again_and_again_waits),
+		cmocka_unit_test(who_tries_first_and_then_locks_waits),
+		cmocka_unit_test(who_waits_with_a_mutex_has_it),
 		cmocka_unit_test(a_region_is_begun_once_by_each_thread),
 		cmocka_unit_test(who_tries_goes_on_without_the_lock),
 		cmocka_unit_test(who_took_a_lock_between_two_waits_had_waited),
