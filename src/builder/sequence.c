@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Outcomes of one thread, and whether each of the others has the same. */
 struct sequence {
@@ -67,17 +68,13 @@ static uint32_t find_edge(const struct model_fragment *fragment, uint32_t to)
 	return MODEL_NONE;
 }
 
-int emit_order_of_ways(const struct emitter *e, const struct build_state *state, uint32_t index)
+/* The edges that the first thread took there. 1: and all others, too; 0: they did not; -ENOMEM. */
+static int collect_ways(const struct emitter *e, const struct build_state *state,
+	const struct model_fragment *fragment, struct sequence *ret)
 {
-	struct model_fragment *fragment = emit_fragment(e, index);
-	struct sequence first = { 0 };
-	size_t at = 0; /* of another thread's */
-	bool is_same = true;
-	int code = 0;
-	if (e->build->opts.conds != BUILD_AS_RECORDED || fragment->edge_count < 2 || !meets(e))
-		return 0;
 	uint32_t thread = 0;
-	for (size_t i = 0; i < state->visits && code == 0 && is_same; i++) {
+	size_t at = 0; /* of another thread's */
+	for (size_t i = 0; i < state->visits; i++) {
 		size_t visit = e->graph->order[state->first + i];
 		const struct build_visit *here = &e->graph->visits[visit];
 		if (is_refusal(here->step) || build_is_last_visit(e->graph, visit))
@@ -85,21 +82,27 @@ int emit_order_of_ways(const struct emitter *e, const struct build_state *state,
 		uint32_t edge = find_edge(fragment, e->fragments[here[1].state]);
 		if (edge == MODEL_NONE)
 			continue;
-		if (here->thread != thread) {
-			is_same = thread == 0 || at == first.count;
-			thread = here->thread;
-			at = 0;
-		}
-		if (thread == 0)
-			code = sequence_add(&first, edge);
-		else
-			is_same &= at < first.count && first.items[at++] == edge;
+		bool is_next = here->thread != thread;
+		if (is_next && thread > 0 && at < ret->count)
+			return 0;
+		at = is_next ? 0 : at;
+		thread = here->thread;
+		if (thread == 0 && sequence_add(ret, edge) < 0)
+			return -ENOMEM;
+		if (thread > 0 && (at >= ret->count || ret->items[at++] != edge))
+			return 0;
 	}
-	is_same &= thread == 0 || at == first.count;
-	if (code == 0 && is_same)
-		code = set_order(e, &first, fragment);
-	sequence_release(&first);
-	return code;
+	return thread == 0 || at == ret->count;
+}
+
+int emit_order_of_ways(const struct emitter *e, const struct build_state *state, uint32_t index)
+{
+	AUTO_RELEASE(sequence) struct sequence first = { 0 };
+	struct model_fragment *fragment = emit_fragment(e, index);
+	if (e->build->opts.conds != BUILD_AS_RECORDED || fragment->edge_count < 2 || !meets(e))
+		return 0;
+	int code = collect_ways(e, state, fragment, &first);
+	return code > 0 ? set_order(e, &first, fragment) : code;
 }
 
 static uint32_t find_entry(const struct model_count *count, uint64_t turns)
@@ -120,9 +123,10 @@ static uint64_t *turns_in_order(const struct build_law *law, size_t threads, siz
 		if (law->runs[i] != law->runs[i - each])
 			return NULL;
 	uint64_t *turns = calloc(each + 1, sizeof *turns);
-	for (size_t i = 0; i < each && turns; i++)
-		turns[i] = law->runs[i];
-	if (turns && law->rest > 0)
+	if (!turns)
+		return NULL;
+	memcpy(turns, law->runs, each * sizeof *turns);
+	if (law->rest > 0)
 		turns[each] = law->rest / threads;
 	*ret_count = each + (law->rest > 0);
 	return turns;
