@@ -34,6 +34,9 @@ struct rewrite {
 void build_channels_release(struct build_channels *channels)
 {
 	free(channels->items);
+	free(channels->ears);
+	map_release(&channels->ear_index);
+	map_release(&channels->heard);
 	*channels = (struct build_channels){ 0 };
 }
 
@@ -362,7 +365,29 @@ static int rewrite_signal(struct rewrite *r, const struct build_step *step)
 	put.op = STEP_PUT;
 	put.flags = 0;
 	put.object = r->channels->items[cond].object;
-	return emit(r, put);
+	if (r->trace->objects[put.object].are_calls)
+		return emit(r, put);
+	for (size_t i = 0; i < r->channels->ear_count; i++) {
+		const struct build_ear *ear = &r->channels->ears[i];
+		const uint64_t *count = map_find(&r->channels->heard, i, step->begin_ns);
+		if (ear->cond != cond || !count)
+			continue;
+		put.object = ear->object;
+		put.count = (uint32_t)*count;
+		if (emit(r, put) < 0)
+			return -ENOMEM;
+		put.cpu_ns = 0;
+	}
+	return 0;
+}
+
+/* From where the thread gets the signals of a condition. */
+static uint32_t heard_at(const struct rewrite *r, uint32_t cond)
+{
+	const uint64_t *ear = map_find(&r->channels->ear_index, cond, r->thread->routine);
+	uint32_t object = r->channels->items[cond].object;
+	return ear && !r->trace->objects[object].are_calls ? r->channels->ears[*ear].object
+							   : object;
 }
 
 /* Signals that a section gives before it waits for what it gets. */
@@ -467,7 +492,7 @@ static int rewrite_cond_wait(struct rewrite *r, const struct build_step *step)
 	struct build_step sleep = *step, unlock = *step, lock = *step;
 	sleep.op = is_told ? STEP_GET : STEP_SLEEP;
 	if (is_told)
-		sleep.object = r->channels->items[cond].object;
+		sleep.object = heard_at(r, cond);
 	if (!mutex || r->count == 0)
 		return emit(r, sleep);
 	unlock.op = STEP_UNLOCK;

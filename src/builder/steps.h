@@ -14,6 +14,7 @@
 #ifndef BUILDER_STEPS_H
 #define BUILDER_STEPS_H
 
+#include "base/map.h"
 #include "builder/build.h"
 #include "builder/trace.h"
 #include "meaning/meaning.h"
@@ -29,6 +30,11 @@ struct build_channel {
 	uint32_t participants;
 };
 
+/* Threads of one start routine that wait for the signals of a condition. */
+struct build_ear {
+	uint32_t cond, object; /* index; the queue from which they get them */
+};
+
 struct build_channels {
 	struct build_channel *items; /* one for each condition of the meaning */
 	size_t count;
@@ -39,6 +45,10 @@ struct build_channels {
 		guessed_capacities; /* nobody waited for room: another queue's, used from the same code */
 	uint64_t failed_tries;
 	uint32_t slow_paths; /* conditions at which all who came waited */
+	struct build_ear *ears; /* see told.h */
+	size_t ear_count, ear_capacity;
+	struct map ear_index; /* condition, start routine -> ear */
+	struct map heard; /* ear, time of a signal -> waits that it ended */
 };
 
 void build_channels_release(struct build_channels *channels);

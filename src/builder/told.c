@@ -2,13 +2,17 @@
 #include "builder/told.h"
 
 #include "base/map.h"
+#include "base/mem.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 struct told {
 	struct build_trace *trace;
+	struct build_channels *channels;
+	const struct meaning_cond *meanings;
 	bool by_calls;
+	uint64_t routine; /* of the thread that is visited */
 	uint32_t *
 		conds; /* of each object of the trace: index of a condition without a meaning, or BUILD_NONE */
 	struct map waits; /* how many ended at a time, by condition and time */
@@ -39,6 +43,7 @@ static int for_each(
 			if (!is_wait(step) && step->op != STEP_SIGNAL)
 				continue;
 			uint32_t cond = told->conds[step->object];
+			told->routine = told->trace->threads[i].routine;
 			int code = cond == BUILD_NONE ? 0 : visit(told, step, cond);
 			if (code < 0)
 				return code;
@@ -102,6 +107,49 @@ static int mark(struct told *told, struct build_step *step, uint32_t cond)
 	step->flags |= STEP_TOLD;
 	step->count = is_for_all ? 0 : is_wait(step) || is_call ? 1 : (uint32_t)*count;
 	return 0;
+}
+
+/* The ear of the thread that is visited; the first of a condition has its channel's queue. 0 or -ENOMEM. */
+static int find_ear(struct told *told, uint32_t cond, uint64_t *ret)
+{
+	struct build_channels *channels = told->channels;
+	uint64_t *ear;
+	bool is_first = true;
+	int code = map_add(&channels->ear_index, cond, told->routine, channels->ear_count, &ear);
+	if (code < 0)
+		return -ENOMEM;
+	*ret = *ear;
+	if (code == 0)
+		return 0;
+	if (mem_grow(&channels->ears, &channels->ear_capacity, channels->ear_count + 1,
+		    sizeof *channels->ears) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < channels->ear_count; i++)
+		is_first &= channels->ears[i].cond != cond;
+	struct build_ear *added = &channels->ears[channels->ear_count++];
+	*added = (struct build_ear){ cond, channels->items[cond].object };
+	if (is_first)
+		return 0;
+	code = build_channel_add_object(
+		told->trace, &told->meanings[cond], WHAT_QUEUE, &added->object);
+	if (code < 0)
+		return code;
+	told->trace->objects[added->object].are_signals = true;
+	told->trace->objects[added->object].first = 1; /* nothing in it */
+	return 0;
+}
+
+static int hear(struct told *told, struct build_step *step, uint32_t cond)
+{
+	uint64_t ear, *count;
+	if (!is_wait(step) || !(step->flags & STEP_TOLD))
+		return 0;
+	int code = find_ear(told, cond, &ear);
+	if (code == 0)
+		code = map_add(&told->channels->heard, ear, end_of(step), 0, &count);
+	if (code >= 0)
+		++*count;
+	return code < 0 ? code : 0;
 }
 
 static void find_conds(struct told *told, const struct meaning *meaning, const bool *are_known,
@@ -185,17 +233,20 @@ static int find_first_signals(struct build_trace *trace)
 }
 
 int build_told_find(struct build_trace *trace, const struct meaning *meaning, const bool *are_known,
-	bool by_calls, const struct build_channels *channels)
+	bool by_calls, struct build_channels *channels)
 {
 	AUTO_FREE uint32_t *conds = calloc(trace->object_count + 1, sizeof *conds);
 	AUTO_FREE struct tally *tallies = calloc(channels->count + 1, sizeof *tallies);
 	if (!conds || !tallies)
 		return -ENOMEM;
-	struct told told = {
-		.trace = trace, .by_calls = by_calls, .conds = conds, .tallies = tallies
-	};
 	size_t count;
 	const struct meaning_cond *all = meaning_conds(meaning, &count);
+	struct told told = { .trace = trace,
+		.channels = channels,
+		.meanings = all,
+		.by_calls = by_calls,
+		.conds = conds,
+		.tallies = tallies };
 	find_conds(&told, meaning, are_known, channels);
 	int code = for_each(&told, note_signal);
 	if (code == 0)
@@ -213,6 +264,8 @@ int build_told_find(struct build_trace *trace, const struct meaning *meaning, co
 				trace->objects[channels->items[i].object].are_calls =
 					are_calls(&told, &tallies[i]);
 		}
+	if (code == 0)
+		code = for_each(&told, hear);
 	map_release(&told.waits);
 	map_release(&told.signals);
 	return code < 0 ? code : find_first_signals(trace);

@@ -476,12 +476,67 @@ static void who_answers_before_it_waits_for_more_does_so_in_the_model(void **sta
 	assert_true(fit.is_known);
 }
 
+static uint64_t signal_at(struct script *s, uint32_t tid, uint64_t site)
+{
+	send(s, (struct event){ .tid = tid,
+			.kind = EVENT_RELEASE,
+			.what = WHAT_COND,
+			.object = CONDITION,
+			.site = site,
+			.flags = EVENT_ALL });
+	return s->now_ns;
+}
+
+/*
+ * Main waits until two threads that it starts say that they are there, one after the other, and then lets both go on: one condition for
+ * both, of which no meaning is found. Who says so does not go on by what it said: then main, or the other one, would wait for ever.
+ */
+static void who_waits_for_a_start_does_not_start_itself(void **state)
+{
+	(void)state;
+	struct build_opts opts = { .name = "test", .cores = 4, .conds = BUILD_BY_SIGNALS };
+	struct script s = begin_with(&opts, 0);
+	work(&s, MAIN, 10000);
+	start(&s, 1);
+	start(&s, 2);
+	op(&s, MAIN, EVENT_PASS, WHAT_MUTEX, LOCK, 50);
+	for (uint32_t tid = 1; tid <= 2; tid++) {
+		waits_for(&s, MAIN, CONDITION, 52);
+		s.now_ns += 20000;
+		work(&s, tid, 20000);
+		op(&s, tid, EVENT_PASS, WHAT_MUTEX, LOCK, 60);
+		uint64_t told_ns = signal_at(&s, tid, 61);
+		waits_for(&s, tid, CONDITION, 62);
+		send(&s, (struct event){ .tid = MAIN,
+				 .kind = EVENT_PASS,
+				 .what = WHAT_COND,
+				 .object = CONDITION,
+				 .site = 52,
+				 .flags = EVENT_WAITED,
+				 .woken_ns = told_ns });
+	}
+	uint64_t told_ns = signal_at(&s, MAIN, 53);
+	op(&s, MAIN, EVENT_RELEASE, WHAT_MUTEX, LOCK, 54);
+	for (uint32_t tid = 1; tid <= 2; tid++)
+		goes_on(&s, tid, CONDITION, 62, told_ns);
+	for (uint32_t tid = 1; tid <= 2; tid++)
+		work(&s, tid, 900000);
+	s.now_ns += 900000;
+	AUTO(model) struct model *model = finish(&s, 2);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+	assert_true(fabs(fit.simulated_cpu_s / 1850e-6 - 1) < 0.05);
+	assert_true(fit.simulated_s < 1.2e-3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_answers_before_it_waits_for_more_does_so_in_the_model),
 		cmocka_unit_test(signals_that_mostly_nobody_waits_for_are_calls),
 		cmocka_unit_test(who_is_told_waits_for_that),
+		cmocka_unit_test(who_waits_for_a_start_does_not_start_itself),
 		cmocka_unit_test(other_waits_sleep),
 		cmocka_unit_test(a_wait_that_is_begun_again_lasts_until_it_is_told),
 		cmocka_unit_test(a_meaning_can_be_left_aside),
