@@ -69,7 +69,17 @@ uint64_t graph_draw_cpu(
 /* What it is the thread's turn of. */
 static uint32_t next_in_order(const struct walker *walker, const struct graph_fragment *fragment)
 {
-	return fragment->order[walker->courses[fragment->order_index]++ % fragment->order_count];
+	const uint64_t *up_to = fragment->order_up_to;
+	uint32_t from = 0, to = fragment->order_count - 1;
+	uint64_t turn = walker->courses[fragment->order_index]++ % up_to[to];
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+		if (turn < up_to[middle])
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	return fragment->order[from].which;
 }
 
 uint64_t graph_draw_turns(

@@ -170,17 +170,16 @@ static int make_edges(struct graph *graph, const struct model_fragment *from,
 static int make_order(struct graph *graph, const struct model_fragment *from,
 	struct graph_fragment *to, struct err *err)
 {
-	for (uint32_t i = 0; i < from->order_count; i++)
-		to->order_count += from->order[i].times;
-	if (to->order_count == 0)
+	uint64_t sum = 0;
+	if (from->order_count == 0)
 		return 0;
-	uint32_t *order = to->order =
-		model_alloc(graph->memory, to->order_count, sizeof *to->order);
-	if (!order)
+	to->order = from->order;
+	to->order_count = from->order_count;
+	to->order_up_to = model_alloc(graph->memory, from->order_count, sizeof *to->order_up_to);
+	if (!to->order_up_to)
 		return out_of_memory(err);
 	for (uint32_t i = 0; i < from->order_count; i++)
-		for (uint32_t j = 0; j < from->order[i].times; j++)
-			*order++ = from->order[i].which;
+		to->order_up_to[i] = sum += from->order[i].times;
 	return 0;
 }
 

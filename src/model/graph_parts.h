@@ -58,9 +58,10 @@ struct graph_fragment {
 	struct graph_edge *edges;
 	uint32_t edge_count;
 	struct deck *deck; /* of the edges; NULL: draws are independent */
-	uint32_t *
-		order; /* of the edges, or a loop's entries: index of each in turn; NULL: chance decides */
-	uint64_t order_count;
+	/* Which edge, of a loop which entry, comes when; NULL: chance decides. Borrowed from the model; turns up to the end of each. */
+	const struct model_turn *order;
+	uint64_t *order_up_to;
+	uint32_t order_count;
 	uint32_t order_index; /* as that of a course */
 	size_t tally_at;
 };
