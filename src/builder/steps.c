@@ -367,6 +367,8 @@ static int rewrite_signal(struct rewrite *r, const struct build_step *step)
 	put.object = r->channels->items[cond].object;
 	if (r->trace->objects[put.object].are_calls)
 		return emit(r, put);
+	r->cpu_ns += put.cpu_ns;
+	put.cpu_ns = 0;
 	for (size_t i = 0; i < r->channels->ear_count; i++) {
 		const struct build_ear *ear = &r->channels->ears[i];
 		const uint64_t *count = map_find(&r->channels->heard, i, step->begin_ns);
@@ -376,7 +378,6 @@ static int rewrite_signal(struct rewrite *r, const struct build_step *step)
 		put.count = (uint32_t)*count;
 		if (emit(r, put) < 0)
 			return -ENOMEM;
-		put.cpu_ns = 0;
 	}
 	return 0;
 }

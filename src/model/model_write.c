@@ -359,7 +359,7 @@ static void write_order(FILE *out, const struct model_fragment *fragment)
 	for (uint32_t i = 0; i < fragment->order_count; i++) {
 		const struct model_turn *turn = &fragment->order[i];
 		fputs(i == 0 ? "        order: [" : i % LINE == 0 ? ",\n          " : ", ", out);
-		if (turn->times > 1)
+		if (turn->times != 1)
 			fprintf(out, "%" PRIu32 " x ", turn->times);
 		fprintf(out, "%" PRIu32, turn->which + 1);
 	}
