@@ -369,10 +369,11 @@ static int rewrite_signal(struct rewrite *r, const struct build_step *step)
 		return emit(r, put);
 	r->cpu_ns += put.cpu_ns;
 	put.cpu_ns = 0;
-	for (size_t i = 0; i < r->channels->ear_count; i++) {
-		const struct build_ear *ear = &r->channels->ears[i];
-		const uint64_t *count = map_find(&r->channels->heard, i, step->begin_ns);
-		if (ear->cond != cond || !count)
+	const struct build_ear *ear;
+	for (size_t i = r->channels->items[cond].ears; i > 0; i = ear->next) {
+		ear = &r->channels->ears[i - 1];
+		const uint64_t *count = map_find(&r->channels->heard, i - 1, step->begin_ns);
+		if (!count)
 			continue;
 		put.object = ear->object;
 		put.count = (uint32_t)*count;

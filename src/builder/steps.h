@@ -28,11 +28,13 @@ struct build_channel {
 	uint64_t capacity; /* 0: unbounded, or not known */
 	uint64_t initial;
 	uint32_t participants;
+	size_t ears; /* the first of those who listen to its signals, plus one; 0: nobody */
 };
 
 /* Threads of one start routine that wait for the signals of a condition. */
 struct build_ear {
-	uint32_t cond, object; /* index; the queue from which they get them */
+	uint32_t object; /* the queue from which they get them */
+	size_t next; /* of the same condition, plus one; 0: none */
 };
 
 struct build_channels {

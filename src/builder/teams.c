@@ -70,23 +70,19 @@ static struct coming *let_go_by(struct comings *all, const struct coming *coming
 	return last && last->object == key.object && last->tid == key.tid ? last : NULL;
 }
 
-/* Who waits until the program ends, so that nobody tells who let it go, met those who came since. */
-static void meet_those_since(const struct coming *coming, struct coming *items, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		items[i].is_met |= items[i].begin_ns >= coming->begin_ns;
-}
-
 /* Those of one object: who let itself go, and nobody else, was a team by itself. */
-static void leave_out_alone(struct coming *items, size_t count)
+static void leave_out_alone(const struct coming *items, size_t count)
 {
 	if (items[0].tid == items[count - 1].tid)
 		return;
+	/* Who waits until the program ends, so that nobody tells who let it go, met those who came since. */
+	uint64_t since_ns = UINT64_MAX;
 	for (size_t i = 0; i < count; i++)
-		if (items[i].waker == 0)
-			meet_those_since(&items[i], items, count);
+		if (items[i].waker == 0 && items[i].begin_ns < since_ns)
+			since_ns = items[i].begin_ns;
 	for (size_t i = 0; i < count; i++)
-		if (items[i].waker == items[i].tid && !items[i].is_met)
+		if (items[i].waker == items[i].tid && !items[i].is_met &&
+			items[i].begin_ns < since_ns)
 			items[i].step->op = STEP_NOTHING;
 }
 

@@ -114,7 +114,6 @@ static int find_ear(struct told *told, uint32_t cond, uint64_t *ret)
 {
 	struct build_channels *channels = told->channels;
 	uint64_t *ear;
-	bool is_first = true;
 	int code = map_add(&channels->ear_index, cond, told->routine, channels->ear_count, &ear);
 	if (code < 0)
 		return -ENOMEM;
@@ -124,10 +123,13 @@ static int find_ear(struct told *told, uint32_t cond, uint64_t *ret)
 	if (mem_grow(&channels->ears, &channels->ear_capacity, channels->ear_count + 1,
 		    sizeof *channels->ears) < 0)
 		return -ENOMEM;
-	for (size_t i = 0; i < channels->ear_count; i++)
-		is_first &= channels->ears[i].cond != cond;
 	struct build_ear *added = &channels->ears[channels->ear_count++];
-	*added = (struct build_ear){ cond, channels->items[cond].object };
+	size_t *last = &channels->items[cond].ears;
+	bool is_first = *last == 0;
+	while (*last > 0)
+		last = &channels->ears[*last - 1].next;
+	*last = channels->ear_count;
+	*added = (struct build_ear){ .object = channels->items[cond].object };
 	if (is_first)
 		return 0;
 	code = build_channel_add_object(

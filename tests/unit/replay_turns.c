@@ -2,6 +2,7 @@
 /* Locks that are taken in the recorded order, what becomes of replays that come to a deadlock, and how many a semaphore had at first. */
 #include "replay_fixture.h"
 
+#include "base/mem.h"
 #include "base/strbuf.h"
 
 #include <errno.h>
@@ -38,82 +39,71 @@ static void who_took_a_lock_between_two_waits_had_waited(void **state)
 	release(&f);
 }
 
-/* a takes x, and then y; b takes y, and then x, if it is free. */
+/* a takes x, and then y; b takes y, and then x, if it is free. BEFORE: what came to pass in the first 10 ms. */
+#define IN_BOTH_ORDERS(BEFORE)                                                                     \
+	HEAD "0,a,start,,,,,\n"                                                                    \
+	     "0,b,start,,,,,\n" BEFORE "10000000,a,pass,mutex,x,1,,\n"                             \
+	     "20000000,a,pass,mutex,y,2,,\n"                                                       \
+	     "30000000,a,release,mutex,y,3,,\n"                                                    \
+	     "30000000,a,release,mutex,x,4,,\n"                                                    \
+	     "30000000,a,exit,,,,,\n"                                                              \
+	     "35000000,b,pass,mutex,y,5,,\n"                                                       \
+	     "40000000,b,pass,mutex,x,6,,tried\n"                                                  \
+	     "50000000,b,release,mutex,x,7,,\n"                                                    \
+	     "50000000,b,release,mutex,y,8,,\n"                                                    \
+	     "50000000,b,exit,,,,,\n"
+
+/* The second time, b tried in vain and looked again before, as a loop of tries does, but went on to something else: that is no lock. */
 static void who_tries_goes_on_without_the_lock(void **state)
 {
 	(void)state;
-	struct fixture f = load(HEAD "0,a,start,,,,,\n"
-				     "0,b,start,,,,,\n"
-				     "10000000,a,pass,mutex,x,1,,\n"
-				     "20000000,a,pass,mutex,y,2,,\n"
-				     "30000000,a,release,mutex,y,3,,\n"
-				     "30000000,a,release,mutex,x,4,,\n"
-				     "30000000,a,exit,,,,,\n"
-				     "35000000,b,pass,mutex,y,5,,\n"
-				     "40000000,b,pass,mutex,x,6,,tried\n"
-				     "50000000,b,release,mutex,x,7,,\n"
-				     "50000000,b,release,mutex,y,8,,\n"
-				     "50000000,b,exit,,,,,\n",
-		2);
+	static const char *const texts[] = { IN_BOTH_ORDERS(""),
+		IN_BOTH_ORDERS("0,a,pass,mutex,z,1,,\n"
+			       "4000000,b,try_failed,mutex,z,6,,\n"
+			       "5000000,b,wait,mutex,z,6,,\n"
+			       "5000000,b,pass,mutex,z,6,,waited|timed_out\n"
+			       "10000000,a,release,mutex,z,1,,\n") };
 	struct replay_change b_faster = speed_of(1, 2);
-	assert_int_equal(play(&f, 2, NULL, 0), 50000000);
-	assert_int_equal(play(&f, 2, &b_faster, 1), 35000000); /* a waits for y from 20 to 25 */
-	release(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct fixture f = load(texts[i], 2);
+		assert_int_equal(play(&f, 2, NULL, 0), 50000000);
+		/* a waits for y from 20 to 25 */
+		assert_int_equal(play(&f, 2, &b_faster, 1), 35000000);
+		release(&f);
+	}
 }
 
-/* Twice before, b tried in vain and looked again, as a loop of tries does, but went on to something else: that is no lock. */
-static void who_gave_up_trying_goes_on_without_the_lock(void **state)
-{
-	(void)state;
-	struct fixture f = load(HEAD "0,a,start,,,,,\n"
-				     "0,b,start,,,,,\n"
-				     "0,a,pass,mutex,z,1,,\n"
-				     "4000000,b,try_failed,mutex,z,6,,\n"
-				     "5000000,b,wait,mutex,z,6,,\n"
-				     "5000000,b,pass,mutex,z,6,,waited|timed_out\n"
-				     "10000000,a,release,mutex,z,1,,\n"
-				     "10000000,a,pass,mutex,x,1,,\n"
-				     "20000000,a,pass,mutex,y,2,,\n"
-				     "30000000,a,release,mutex,y,3,,\n"
-				     "30000000,a,release,mutex,x,4,,\n"
-				     "30000000,a,exit,,,,,\n"
-				     "35000000,b,pass,mutex,y,5,,\n"
-				     "40000000,b,pass,mutex,x,6,,tried\n"
-				     "50000000,b,release,mutex,x,7,,\n"
-				     "50000000,b,release,mutex,y,8,,\n"
-				     "50000000,b,exit,,,,,\n",
-		2);
-	struct replay_change b_faster = speed_of(1, 2);
-	assert_int_equal(play(&f, 2, NULL, 0), 50000000);
-	assert_int_equal(play(&f, 2, &b_faster, 1), 35000000); /* a waits for y from 20 to 25 */
-	release(&f);
-}
+/* b tries to have x, first when it is free, then when c has it. ASKS: how it waits then, at SITE. */
+#define TRIES_TWICE(ASKS, SITE)                                                                    \
+	HEAD "0,a,start,,,,,\n"                                                                    \
+	     "0,b,start,,,,,\n"                                                                    \
+	     "0,a,pass,mutex,x,1,,\n"                                                              \
+	     "10000000,a,release,mutex,x,4,,\n"                                                    \
+	     "10000000,a,exit,,,,,\n"                                                              \
+	     "15000000,b,pass,mutex,x,6,,tried\n"                                                  \
+	     "20000000,b,release,mutex,x,7,,\n"                                                    \
+	     "25000000,c,start,,,,b,\n"                                                            \
+	     "25000000,c,pass,mutex,x,1,,\n" ASKS "35000000,c,release,mutex,x,4,,\n"               \
+	     "35000000,c,exit,,,,,\n"                                                              \
+	     "35000000,b,pass,mutex,x," SITE ",c,waited\n"                                         \
+	     "40000000,b,release,mutex,x,7,,\n"                                                    \
+	     "40000000,b,exit,,,,,\n"
 
-/* b tries before it takes x in any case, as once it did when it had tried in vain: it waits when a has it longer. */
-static void who_tries_first_and_then_locks_waits(void **state)
+/* It looks again and again until it has x, or locks it behind a try in vain: when a has x longer, it waits the first time, too. */
+static void who_tries_until_it_has_the_lock_waits(void **state)
 {
 	(void)state;
-	struct fixture f = load(HEAD "0,a,start,,,,,\n"
-				     "0,b,start,,,,,\n"
-				     "0,a,pass,mutex,x,1,,\n"
-				     "10000000,a,release,mutex,x,4,,\n"
-				     "10000000,a,exit,,,,,\n"
-				     "15000000,b,pass,mutex,x,6,,tried\n"
-				     "20000000,b,release,mutex,x,7,,\n"
-				     "25000000,c,start,,,,b,\n"
-				     "25000000,c,pass,mutex,x,1,,\n"
-				     "30000000,b,try_failed,mutex,x,6,,\n"
-				     "30000000,b,wait,mutex,x,8,,\n"
-				     "35000000,c,release,mutex,x,4,,\n"
-				     "35000000,c,exit,,,,,\n"
-				     "35000000,b,pass,mutex,x,8,c,waited\n"
-				     "40000000,b,release,mutex,x,7,,\n"
-				     "40000000,b,exit,,,,,\n",
-		2);
+	static const char *const texts[] = { TRIES_TWICE("30000000,b,wait,mutex,x,6,,\n", "6"),
+		TRIES_TWICE("30000000,b,try_failed,mutex,x,6,,\n"
+			    "30000000,b,wait,mutex,x,8,,\n",
+			"8") };
 	struct replay_change a_slower = speed_of(0, 0.5);
-	assert_int_equal(play(&f, 2, NULL, 0), 40000000);
-	assert_int_equal(play(&f, 2, &a_slower, 1), 45000000); /* b has x from 20 on */
-	release(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct fixture f = load(texts[i], 2);
+		assert_int_equal(play(&f, 2, NULL, 0), 40000000);
+		assert_int_equal(play(&f, 2, &a_slower, 1), 45000000); /* b has x from 20 on */
+		release(&f);
+	}
 }
 
 /* b waits for c with the mutex that it got by a try: so it has to have it, also when a has it until 20. */
@@ -137,32 +127,6 @@ static void who_waits_with_a_mutex_has_it(void **state)
 	struct replay_change a_slower = speed_of(0, 0.5);
 	assert_int_equal(play(&f, 2, NULL, 0), 35000000);
 	assert_int_equal(play(&f, 2, &a_slower, 1), 65000000);
-	release(&f);
-}
-
-/* b tries until it has x, for which it waited once: it waits for it when a has it longer, too. */
-static void who_tries_again_and_again_waits(void **state)
-{
-	(void)state;
-	struct fixture f = load(HEAD "0,a,start,,,,,\n"
-				     "0,b,start,,,,,\n"
-				     "0,a,pass,mutex,x,1,,\n"
-				     "10000000,a,release,mutex,x,4,,\n"
-				     "10000000,a,exit,,,,,\n"
-				     "15000000,b,pass,mutex,x,6,,tried\n"
-				     "20000000,b,release,mutex,x,7,,\n"
-				     "25000000,c,start,,,,b,\n"
-				     "25000000,c,pass,mutex,x,1,,\n"
-				     "30000000,b,wait,mutex,x,6,,\n"
-				     "35000000,c,release,mutex,x,4,,\n"
-				     "35000000,c,exit,,,,,\n"
-				     "35000000,b,pass,mutex,x,6,c,waited\n"
-				     "40000000,b,release,mutex,x,7,,\n"
-				     "40000000,b,exit,,,,,\n",
-		2);
-	struct replay_change a_slower = speed_of(0, 0.5);
-	assert_int_equal(play(&f, 2, NULL, 0), 40000000);
-	assert_int_equal(play(&f, 2, &a_slower, 1), 45000000); /* b has x from 20 on */
 	release(&f);
 }
 
@@ -574,9 +538,7 @@ int main(void)
 		cmocka_unit_test(a_barrier_that_nobody_else_comes_to_is_none),
 		cmocka_unit_test(who_joins_gives_its_mutex_back_meanwhile),
 		cmocka_unit_test(what_one_way_of_waking_needs_holds_for_both),
-		cmocka_unit_test(who_gave_up_trying_goes_on_without_the_lock),
-		cmocka_unit_test(who_tries_again_and_again_waits),
-		cmocka_unit_test(who_tries_first_and_then_locks_waits),
+		cmocka_unit_test(who_tries_until_it_has_the_lock_waits),
 		cmocka_unit_test(who_waits_with_a_mutex_has_it),
 		cmocka_unit_test(a_region_is_begun_once_by_each_thread),
 		cmocka_unit_test(who_tries_goes_on_without_the_lock),
