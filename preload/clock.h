@@ -11,7 +11,8 @@
  * rseq, and for what it does not tell, a time in which a thread recorded nothing does.
  *
  * In a profiled program (profile_page.h) an instruction is 1 ns of CPU time. Then the two clocks have nothing
- * to do with one another, and the CPU clock is read for every row.
+ * to do with one another, and the CPU clock is read for every row. The C library's clock_gettime() would be counted as the
+ * program's own work there: its instructions are not the recorder's.
  */
 #ifndef PRELOAD_CLOCK_H
 #define PRELOAD_CLOCK_H
@@ -30,6 +31,9 @@ struct run_clock {
 extern __attribute__((visibility("hidden"))) struct run_clock run_clock;
 extern __attribute__((visibility("hidden"))) bool kernel_shows_sleep; /* cpu_clock_try_sleep() */
 
+/* CLOCK_MONOTONIC, as the kernel says. */
+__attribute__((visibility("hidden"))) uint64_t clock_asked_ns(void);
+
 /* CLOCK_MONOTONIC, as the run counts it. */
 static inline uint64_t clock_ns(void)
 {
@@ -41,7 +45,7 @@ static inline uint64_t clock_ns(void)
 		       (uint64_t)((wide)ticks * run_clock.mult >> run_clock.shift);
 	}
 #endif
-	return kernel_clock_ns(CLOCK_MONOTONIC);
+	return clock_asked_ns();
 }
 
 /* The next reading is no earlier than what comes before it: else the processor may read its counter ahead of that. */

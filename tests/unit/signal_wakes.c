@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Who let whom go: signals that come before who waited gets a core are told to one waiter each; rounds of a barrier. */
+#include "preload/profiled.h"
 #include "preload/wakes.h"
 
 #include "cmocka_all.h"
+
+struct profile_page *profiled_page; /* what clock.c wants of profiled.c */
 
 static void expect(const void *object, uint64_t since_ns, uint64_t time_ns, uint32_t tid)
 {
