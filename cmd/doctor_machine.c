@@ -299,6 +299,7 @@ static void take_waking(struct told *told, const struct machine_speed *speed, st
 	p->wake_spread = floor(fmin(speed->wake_spread, 1) * 100 + 0.5) / 100;
 	tell(speed->wake_ns > 0 ? &told->measured : &told->assumed, "threads.wake_spread");
 	take_own(told, speed->halt.after_ns, "threads.halt", &p->halt_ns);
+	take_own(told, speed->halt.start_ns, "threads.halt_start", &p->halt_start_ns);
 	take_own(told, speed->halt.latency_ns, "threads.halted_wake", &p->halted_wake_ns);
 	take_own(told, speed->halt.cost_ns, "threads.halted_wake_cost", &p->halted_wake_cost_ns);
 	take_own(told, fmax(interrupt->lost_ns - 2 * speed->switch_ns, 0), "threads.interrupt",

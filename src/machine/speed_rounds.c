@@ -65,6 +65,7 @@ static const struct {
 	{ AT(interrupt.queued_cost_ns), BESIDE_OTHERS },
 	{ AT(interrupt.lost_ns), BESIDE_OTHERS },
 	{ AT(halt.after_ns), BESIDE_OTHERS },
+	{ AT(halt.start_ns), BESIDE_OTHERS },
 	{ AT(halt.cost_ns), BESIDE_OTHERS },
 	{ AT(halt.latency_ns), BESIDE_OTHERS },
 	{ AT(in_place), OR_NONE },

@@ -24,6 +24,10 @@ enum {
 	LONG_LEAST_NS = 20000,
 	LONG_MOST_NS = 2560000,
 	LONG_STEPS = 8,
+	HALVINGS = 3, /* of the last step, to find where it is halted */
+	SHORT_TRIES =
+		5, /* to count how often it is found halted that had been so for long before, */
+	LONG_FIRST = 6, /* several times: something else may wake it in between */
 	BUSY_NS =
 		40000, /* the same for a core at work, which the work is to have again in between */
 	GAP_NS = 1000, /* more between two looks at the clock than the looks take */
@@ -44,6 +48,7 @@ struct probe {
 	_Atomic uint64_t lost_ns; /* by that work */
 	uint64_t work_ns; /* between two wake-ups */
 	uint64_t warm_ns; /* of wake-ups that do not count, before those that do */
+	uint32_t long_rounds; /* so many first ones have LONG_MOST_NS for it */
 	uint32_t rounds_most, rounds;
 	uint32_t costs_ns[ROUNDS], latencies_ns[ROUNDS], losses_ns[ROUNDS];
 };
@@ -111,7 +116,7 @@ static void wake_rounds(struct probe *probe)
 	uint64_t began_ns = 0, lost_ns = 0;
 	while (probe->rounds < probe->rounds_most && began_ns < end_ns) {
 		uint64_t ran_ns = 0;
-		probe_work(probe->work_ns);
+		probe_work(probe->rounds < probe->long_rounds ? LONG_MOST_NS : probe->work_ns);
 		uint64_t lost_now_ns = atomic_load(&probe->lost_ns);
 		if (probe->rounds > 0)
 			probe->losses_ns[probe->rounds - 1] = in_ns(lost_now_ns - lost_ns);
@@ -263,27 +268,73 @@ struct wake_probe wake_probe_measure(uint64_t warm_ns)
 	};
 }
 
+/* Of wake-ups of a core that idles for idle_ns each time. */
+static bool wake_idle(uint64_t idle_ns, uint32_t *ret_latency_ns, uint32_t *ret_cost_ns)
+{
+	struct probe probe = { .work_ns = idle_ns, .rounds_most = LONG_ROUNDS };
+	if (!run(&probe))
+		return false;
+	*ret_latency_ns = median(probe.latencies_ns, probe.rounds);
+	*ret_cost_ns = median(probe.costs_ns, probe.rounds);
+	return true;
+}
+
+/*
+ * From how often it is halted that idles for half as long as it may: as long as that takes to double up to there. KVM's halt
+ * polling does so (Linux, virt/kvm/halt-polling.rst): it is not only after how long the host gives the core to others that it adapts.
+ */
+static double halt_start_ns(double after_ns, double halted_ns)
+{
+	uint32_t counts[SHORT_TRIES];
+	double idle_ns = after_ns / 2;
+	for (uint32_t i = 0; i < SHORT_TRIES; i++) {
+		struct probe probe = { .work_ns = (uint64_t)idle_ns,
+			.long_rounds = LONG_FIRST,
+			.rounds_most = LONG_ROUNDS };
+		if (!run(&probe))
+			return 0;
+		uint32_t first = LONG_FIRST;
+		while (first < probe.rounds && probe.latencies_ns[first] >= halted_ns)
+			first++;
+		counts[i] = first - LONG_FIRST;
+	}
+	uint32_t count = median(counts, SHORT_TRIES);
+	static const double middle =
+		0.7; /* of what doubles to more than idle_ns with the last of these */
+	return count == 0 || count > LONG_FIRST ? 0
+						: idle_ns / middle / (double)(1u << (count - 1));
+}
+
 struct halt_probe halt_probe_measure(void)
 {
 	uint32_t costs_ns[LONG_STEPS], latencies_ns[LONG_STEPS];
 	uint64_t idle_ns = LONG_LEAST_NS;
-	for (uint32_t i = 0; i < LONG_STEPS; i++, idle_ns *= 2) {
-		struct probe probe = { .work_ns = idle_ns, .rounds_most = LONG_ROUNDS };
-		if (!run(&probe))
+	for (uint32_t i = 0; i < LONG_STEPS; i++, idle_ns *= 2)
+		if (!wake_idle(idle_ns, &latencies_ns[i], &costs_ns[i]))
 			return (struct halt_probe){ 0 };
-		costs_ns[i] = median(probe.costs_ns, probe.rounds);
-		latencies_ns[i] = median(probe.latencies_ns, probe.rounds);
-	}
-	uint32_t cost_ns = costs_ns[LONG_STEPS - 1], latency_ns = latencies_ns[LONG_STEPS - 1];
+	uint32_t latency_ns = latencies_ns[LONG_STEPS - 1];
 	if (latency_ns < HALTED * latencies_ns[0])
 		return (struct halt_probe){ 0 };
+	uint32_t halted_ns = (latencies_ns[0] + latency_ns) / 2;
 	uint32_t first =
 		LONG_STEPS - 1; /* of those that are all nearer to the last than to the first */
-	while (first > 1 && latencies_ns[first - 1] > (latencies_ns[0] + latency_ns) / 2)
+	while (first > 1 && latencies_ns[first - 1] > halted_ns)
 		first--;
-	return (struct halt_probe){ .after_ns = (uint32_t)LONG_LEAST_NS * 3 / 4 << first,
-		.cost_ns = cost_ns,
-		.latency_ns = latency_ns };
+	double awake_ns = (double)((uint64_t)LONG_LEAST_NS << (first - 1)), after_ns = 2 * awake_ns;
+	for (int i = 0; i < HALVINGS; i++) {
+		double middle_ns = (awake_ns + after_ns) / 2;
+		uint32_t cost, latency;
+		if (!wake_idle((uint64_t)middle_ns, &latency, &cost))
+			return (struct halt_probe){ 0 };
+		*(latency > halted_ns ? &after_ns : &awake_ns) = middle_ns;
+	}
+	after_ns = (awake_ns + after_ns) / 2;
+	/* Not of the longest, which take longer again: threads that meet often idle for less. */
+	uint32_t usual = first + 1 < LONG_STEPS ? first + 1 : first;
+	return (struct halt_probe){ .after_ns = after_ns,
+		.start_ns = halt_start_ns(after_ns, halted_ns),
+		.cost_ns = costs_ns[usual],
+		.latency_ns = latencies_ns[usual] };
 }
 
 struct interrupt_probe interrupt_probe_measure(void)

@@ -33,7 +33,8 @@ enum { WAKE_PROBE_WARM_NS = 100000000 };
 
 /* The same where the other processor has idled for long. 0: it does not halt, or nothing is known. Takes 0.2 s. */
 struct halt_probe {
-	double after_ns; /* that it has idled: within a third, as times were tried that double */
+	double after_ns; /* that it has idled, each time: within a twentieth */
+	double start_ns; /* the same where it idled for longer before, and each shorter time doubles it; 0: the other times do not count */
 	double cost_ns, latency_ns; /* as of wake_probe */
 };
 struct halt_probe halt_probe_measure(void);

@@ -222,6 +222,7 @@ struct cpu {
 	uint32_t
 		refused; /* at so many ticks, one behind the other, idle cpus found nobody here that they would take */
 	uint64_t busy_since_ns, busy_ns, idle_since_ns;
+	uint64_t awake_ns; /* that it idles before it is halted: halt_start_ns */
 	uint64_t idle_mean_ns; /* fair: of late, how long it idles */
 	uint32_t *sets; /* of cores that it is in: indices of affinities */
 	size_t set_count, set_capacity;
@@ -387,8 +388,8 @@ int cores_affinity(struct sim *sim, const uint64_t *cores, uint32_t *ret);
 int cores_enter(struct sim *sim, struct sim_thread *thread); /* runnable, wants a core */
 /* Whether a thread that is woken has to wake a core up first; else it waits, or takes a busy one. */
 bool cores_wakes_up(const struct sim *sim, const struct sim_thread *thread);
-/* Of one that does: for how long that core has idled. */
-uint64_t cores_idle_ns(const struct sim *sim, const struct sim_thread *thread);
+/* Of one that does: whether that core is halted, from which it learns (halt_start_ns). */
+bool cores_find_halted(struct sim *sim, const struct sim_thread *thread);
 int cores_leave(struct sim *sim, struct sim_thread *thread); /* gives it back, to wait or exit */
 int cores_yield(struct sim *sim, struct sim_thread *thread); /* OP_DONE: it may stay */
 /* Work done since it began to compute at the present speed. */

@@ -249,10 +249,24 @@ int cores_enter(struct sim *sim, struct sim_thread *thread)
 	return code < 0 || !is_fair ? code : preempt_for(sim, thread);
 }
 
-uint64_t cores_idle_ns(const struct sim *sim, const struct sim_thread *thread)
+bool cores_find_halted(struct sim *sim, const struct sim_thread *thread)
 {
-	uint32_t cpu = sim->cpu_count > 0 ? find_idle(sim, thread) : SIM_NONE;
-	return sim->now_ns - (cpu != SIM_NONE ? sim->cpus[cpu].idle_since_ns : thread->asked_ns);
+	const struct sim_kernel *kernel = &sim->options.kernel;
+	if (kernel->halt_ns == 0)
+		return false;
+	uint32_t number = sim->cpu_count > 0 ? find_idle(sim, thread) : SIM_NONE;
+	if (number == SIM_NONE)
+		return sim->now_ns - thread->asked_ns > kernel->halt_ns;
+	struct cpu *cpu = &sim->cpus[number];
+	uint64_t idle_ns = sim->now_ns - cpu->idle_since_ns;
+	if (idle_ns <= (kernel->halt_start_ns > 0 ? cpu->awake_ns : kernel->halt_ns))
+		return false;
+	cpu->awake_ns = cpu->awake_ns > 0 ? 2 * cpu->awake_ns : kernel->halt_start_ns;
+	if (cpu->awake_ns > kernel->halt_ns)
+		cpu->awake_ns = kernel->halt_ns;
+	if (idle_ns > kernel->halt_ns)
+		cpu->awake_ns = 0;
+	return true;
 }
 
 bool cores_wakes_up(const struct sim *sim, const struct sim_thread *thread)

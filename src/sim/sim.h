@@ -169,6 +169,9 @@ struct sim_kernel {
 	uint64_t hold_ns;
 	/* Of a core that has idled for longer, 0: never, which is asleep itself: instead of `wake` and wake_cost_ns. */
 	uint64_t halt_ns, halted_wake_ns, halted_wake_cost_ns;
+	/* Such a core learns: woken within halt_ns it stays awake for so long the next time, then twice as long each time, up to halt_ns;
+	   woken later, not at all. 0: it always stays awake for halt_ns. */
+	uint64_t halt_start_ns;
 	/* Fair: a thread is woken from one core that takes another one from the thread that runs there: what that core loses before the
 	   woken thread runs, and what the thread that woke it does. */
 	uint64_t interrupt_ns, interrupt_cost_ns;

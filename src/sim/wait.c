@@ -94,7 +94,7 @@ struct wake_up {
 static struct wake_up wake_up_of(struct sim *sim, const struct sim_thread *thread)
 {
 	const struct sim_kernel *kernel = &sim->options.kernel;
-	if (kernel->halt_ns > 0 && cores_idle_ns(sim, thread) > kernel->halt_ns)
+	if (cores_find_halted(sim, thread))
 		return (struct wake_up){ kernel->halted_wake_cost_ns, kernel->halted_wake_ns };
 	return (struct wake_up){ kernel->wake_cost_ns, sim_draw(&kernel->wake, &sim->rng) };
 }

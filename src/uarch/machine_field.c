@@ -172,6 +172,7 @@ static const struct machine_field fields[] = {
 	{ "threads", "in_place", MACHINE_COUNT, AT(in_place), MACHINE_U32, 0, 1, false },
 	{ "threads", "part", MACHINE_NS, AT(part_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "halt", MACHINE_NS, AT(halt_ns), MACHINE_DOUBLE, 0, 1e9, false },
+	{ "threads", "halt_start", MACHINE_NS, AT(halt_start_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "halted_wake", MACHINE_NS, AT(halted_wake_ns), MACHINE_DOUBLE, 0, 1e9, false },
 	{ "threads", "halted_wake_cost", MACHINE_NS, AT(halted_wake_cost_ns), MACHINE_DOUBLE, 0,
 		1e9, false },

@@ -388,6 +388,7 @@ struct sim_kernel processor_kernel(const struct processor *processor)
 		.part_ns = (uint64_t)processor->part_ns,
 		.hold_ns = (uint64_t)processor->hold_ns,
 		.halt_ns = (uint64_t)processor->halt_ns,
+		.halt_start_ns = (uint64_t)processor->halt_start_ns,
 		.halted_wake_ns = (uint64_t)processor->halted_wake_ns,
 		.halted_wake_cost_ns = (uint64_t)processor->halted_wake_cost_ns,
 		.interrupt_ns = (uint64_t)processor->interrupt_ns,

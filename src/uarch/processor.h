@@ -209,6 +209,7 @@ struct processor {
 		in_place; /* 1: a thread that is woken waits for the core that it had although another one idles */
 	double part_ns; /* how long threads share a core beside an idle one, in the middle; 0: until the next tick */
 	double halt_ns; /* a core that idles for longer is halted; 0: never */
+	double halt_start_ns; /* after how long it is where it has just been for longer; each shorter time makes it twice as long; 0: always halt_ns */
 	double halted_wake_ns,
 		halted_wake_cost_ns; /* wake_ns and wake_cost_ns of a thread that such a core gets */
 	double interrupt_ns; /* that a core at work loses when another one wakes a thread that takes it; 0: not counted */

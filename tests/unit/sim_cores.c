@@ -161,6 +161,31 @@ static void a_core_that_has_idled_for_long_takes_longer(void **state)
 	sim_free(t.sim);
 }
 
+/* Each time it idles for 60, or a little longer: first halted at once, then after 20, 40 and 80. */
+static void a_core_learns_how_long_it_idles(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { OP(SEM_WAIT, 0), OP(SEM_WAIT, 0), OP(SEM_WAIT, 0),
+		OP(SEM_WAIT, 0), OP(SEM_WAIT, 0), EXIT };
+	static const struct sim_op b[] = { COMPUTE(60), OP(SEM_POST, 0), COMPUTE(70),
+		OP(SEM_POST, 0), COMPUTE(70), OP(SEM_POST, 0), COMPUTE(70), OP(SEM_POST, 0),
+		COMPUTE(400), OP(SEM_POST, 0), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ .kernel.wake.a = 1,
+				.kernel.halt_ns = 100,
+				.kernel.halt_start_ns = 20,
+				.kernel.halted_wake_ns = 10,
+				.cores = 2 });
+	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
+	trial_run(&t, THREADS(a, b));
+	assert_int_equal(t.script.times[1][0], 60 + 10);
+	assert_int_equal(t.script.times[1][1], 130 + 10);
+	assert_int_equal(t.script.times[1][2], 200 + 10);
+	assert_int_equal(t.script.times[1][3], 270 + 1);
+	assert_int_equal(t.script.times[1][4], 670 + 10);
+	sim_free(t.sim);
+}
+
 static void a_core_at_work_is_interrupted_from_another_one(void **state)
 {
 	(void)state;
@@ -455,6 +480,7 @@ int main(void)
 		cmocka_unit_test(who_is_not_asleep_yet_goes_on_behind_its_call),
 		cmocka_unit_test(who_wakes_pays_for_it),
 		cmocka_unit_test(a_core_that_has_idled_for_long_takes_longer),
+		cmocka_unit_test(a_core_learns_how_long_it_idles),
 		cmocka_unit_test(a_core_at_work_is_interrupted_from_another_one),
 		cmocka_unit_test(waking_who_then_waits_for_a_core_takes_its_time),
 		cmocka_unit_test(the_kernels_threads_end_a_slice_before_its_tick),
