@@ -344,6 +344,7 @@ static int fill(const struct machine *machine, const struct machine_speed *speed
 		tell(&told->measured, "memory.core_bandwidth");
 	}
 	take(told, speed->pair.transfer_ns, "memory.transfer", 1, &p->transfer_ns);
+	take_own(told, speed->pair.turn_ns, "memory.turn", &p->turn_ns);
 	if (speed->pair.transfer_ns > 0) {
 		p->stay = (uint32_t)(speed->pair.stay + 0.5);
 		p->hold_ns = floor(10 * speed->pair.hold_ns + 0.5) / 10;

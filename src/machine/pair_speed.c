@@ -27,13 +27,25 @@ enum {
 	LOCK_TRIES = 100,
 	OVERLAP_LINKS = 10,
 	SWAPS = 20000, /* of a line between two cores */
+	PAGE = 4096,
+	LINES = 47, /* that the other core writes, each in a page of its own: the TLB knows all */
+	STEP = 5, /* the next after the n-th is the STEP * n-th, modulo LINES: all but the 0th, and no prefetcher knows the order */
+	LINE_TRIES = 500,
 };
 
 static const double MOST_NS = 0.5e9; /* for the tries of each kind, or others make it long */
 
+/* One line of a page, in each page another one, so that the first cache has room for all. */
+struct apart {
+	struct apart *_Atomic next;
+	char rest[PAGE + LINE - sizeof(void *)];
+};
+
 /* Two threads, each on a core of its own. */
 struct pair {
 	_Alignas(LINE) atomic_uint turn;
+	struct apart
+		*lines; /* that the other thread writes before it gives the turn back; NULL: none */
 	_Alignas(LINE) sem_t done;
 	pthread_mutex_t mutex;
 	_Alignas(
@@ -104,12 +116,22 @@ static void (*const add[ADDINGS])(volatile uint64_t *words) = {
 	[ADD_LOCKED] = add_locked,
 };
 
+static void write_lines(struct apart *lines)
+{
+	for (unsigned i = 1; i < LINES; i++)
+		atomic_store_explicit(
+			&lines[i].next, &lines[i * STEP % LINES], memory_order_relaxed);
+}
+
 static void *answer(void *context)
 {
 	struct pair *pair = context;
 	pin_to(1);
-	for (unsigned i = 0; await_turn(pair, 2 * i + 1); i++)
+	for (unsigned i = 0; await_turn(pair, 2 * i + 1); i++) {
+		if (pair->lines)
+			write_lines(pair->lines);
 		atomic_store_explicit(&pair->turn, 2 * i + 2, memory_order_release);
+	}
 	unsigned adding;
 	while ((adding = atomic_load(&pair->adds)) != ADD_NONE)
 		add[adding](pair->words[1]);
@@ -136,12 +158,12 @@ static double addition_ns(struct pair *pair, enum adding adding)
  * other, each taking a while nobody else wants the line, are 1 + h / a in t + h; that many take c each. More than t is not told from it: additions
  * that hardly take longer may have had no competition.
  */
-static double hold_of(double alone_ns, double both_ns, double transfer_ns)
+static double hold_of(double alone_ns, double both_ns, double turn_ns)
 {
 	double more = both_ns / alone_ns - 1;
-	if (both_ns >= transfer_ns)
+	if (both_ns >= turn_ns)
 		return 0;
-	return more > 0 ? fmin((transfer_ns - both_ns) / more, transfer_ns) : transfer_ns;
+	return more > 0 ? fmin((turn_ns - both_ns) / more, turn_ns) : turn_ns;
 }
 
 /* In the mean of both kinds; and how many of the others are done each time that the line is here, if they are what it waits for. */
@@ -159,22 +181,50 @@ static void measure_stay(struct pair *pair, struct pair_speed *ret)
 	if (both_ns[ADD_FREELY] <= slower * alone_ns[ADD_FREELY])
 		return;
 	for (enum adding adding = ADD_IN_CHAIN; adding < ADDINGS; adding++)
-		ret->hold_ns += hold_of(alone_ns[adding], both_ns[adding], ret->transfer_ns) / 2;
-	ret->stay = (ret->transfer_ns + ret->hold_ns) / both_ns[ADD_FREELY];
+		ret->hold_ns += hold_of(alone_ns[adding], both_ns[adding], ret->turn_ns) / 2;
+	ret->stay = (ret->turn_ns + ret->hold_ns) / both_ns[ADD_FREELY];
+}
+
+/* The other thread's turn, and back. */
+static void give_turn(struct pair *pair, unsigned *turns)
+{
+	atomic_store_explicit(&pair->turn, 2 * *turns + 1, memory_order_release);
+	(void)await_turn(pair, 2 * ++*turns); /* it comes: there are more */
+}
+
+/* Of lines that the other thread has just written, one behind the other; 0: there is no memory for them. */
+static double fetch_lines(struct pair *pair, unsigned *turns)
+{
+	double tries_ns[LINE_TRIES], all_ns = speed_now_ns();
+	unsigned count = 0;
+	struct apart *lines = aligned_alloc(PAGE, LINES * sizeof(*lines));
+	if (!lines)
+		return 0;
+	pair->lines = lines;
+	while (count < LINE_TRIES && speed_now_ns() - all_ns < MOST_NS) {
+		give_turn(pair, turns);
+		double began_ns = speed_now_ns();
+		struct apart *line = &lines[1];
+		for (unsigned i = 1; i < LINES; i++)
+			line = atomic_load_explicit(&line->next, memory_order_acquire);
+		double took_ns = speed_now_ns() - began_ns;
+		tries_ns[count++] = line ? took_ns / (LINES - 1) : 0;
+	}
+	pair->lines = NULL;
+	free(lines);
+	return speed_lower_tenth(tries_ns, count);
 }
 
 enum { GROUP = 20 };
 
-static double swap_lines(struct pair *pair)
+static double swap_lines(struct pair *pair, unsigned *turns)
 {
 	double rounds_ns[SWAPS / GROUP], all_ns = speed_now_ns();
 	unsigned count = 0;
 	while (count < SWAPS / GROUP && speed_now_ns() - all_ns < MOST_NS) {
 		double began_ns = speed_now_ns();
-		for (unsigned k = count * GROUP; k < (count + 1) * GROUP; k++) {
-			atomic_store_explicit(&pair->turn, 2 * k + 1, memory_order_release);
-			(void)await_turn(pair, 2 * k + 2); /* it comes: there are more */
-		}
+		for (unsigned k = 0; k < GROUP; k++)
+			give_turn(pair, turns);
 		rounds_ns[count++] = (speed_now_ns() - began_ns) / GROUP;
 	}
 	atomic_store(&pair->turn, NO_MORE_TURNS);
@@ -225,7 +275,10 @@ static void *ask(void *context)
 	if (pthread_create(&thread, NULL, answer, &pair) != 0)
 		return NULL;
 	pin_to(0);
-	look->transfer_ns = look->transfer_least_ns = look->transfer_most_ns = swap_lines(&pair);
+	unsigned turns = 0;
+	look->transfer_ns = look->transfer_least_ns = look->transfer_most_ns =
+		fetch_lines(&pair, &turns);
+	look->turn_ns = swap_lines(&pair, &turns);
 	measure_stay(&pair, look);
 	/* The other thread waits meanwhile: with one thread the C library leaves the atomics out. */
 	look->lock_ns = lock_ns(&pair.mutex, 0);

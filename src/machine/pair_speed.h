@@ -7,9 +7,10 @@
 #include <stddef.h>
 
 struct pair_speed {
-	double transfer_ns; /* of a line that another core has written */
+	double transfer_ns; /* of a line that another core has written, and wants no more */
 	double transfer_least_ns,
 		transfer_most_ns; /* of all looks at it: a hypervisor may move its cores */
+	double turn_ns; /* of a line that both look at all the time, until they can write to it by turns */
 	double stay; /* additions to it that a core does before it goes on to another one that adds to it, too; 0: as many as wait */
 	double hold_ns; /* how long such a line is held from the other one; 0: until those are done that wait */
 	double lock_ns; /* of a free mutex's lock and unlock, in a process of several threads */

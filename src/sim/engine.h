@@ -64,7 +64,7 @@ struct sim_thread {
 	uint64_t instant_ns; /* time of its last operation */
 	uint32_t instant_ops; /* operations at that time */
 	uint32_t tid, timer, waker;
-	uint32_t cpu, last_cpu; /* SIM_NONE: none */
+	uint32_t cpu, last_cpu; /* that it has; that it had, or is woken on. SIM_NONE: none */
 	uint32_t affinity; /* index of its set of cores */
 	uint32_t next, previous;
 	struct waiters joiners;
@@ -388,8 +388,8 @@ int cores_affinity(struct sim *sim, const uint64_t *cores, uint32_t *ret);
 int cores_enter(struct sim *sim, struct sim_thread *thread); /* runnable, wants a core */
 /* Whether a thread that is woken has to wake a core up first; else it waits, or takes a busy one. */
 bool cores_wakes_up(const struct sim *sim, const struct sim_thread *thread);
-/* Of one that does: whether that core is halted, from which it learns (halt_start_ns). */
-bool cores_find_halted(struct sim *sim, const struct sim_thread *thread);
+/* One that does is sent to that core. Whether it is halted, from which it learns (halt_start_ns). */
+bool cores_send(struct sim *sim, struct sim_thread *thread);
 int cores_leave(struct sim *sim, struct sim_thread *thread); /* gives it back, to wait or exit */
 int cores_yield(struct sim *sim, struct sim_thread *thread); /* OP_DONE: it may stay */
 /* Work done since it began to compute at the present speed. */

@@ -249,12 +249,14 @@ int cores_enter(struct sim *sim, struct sim_thread *thread)
 	return code < 0 || !is_fair ? code : preempt_for(sim, thread);
 }
 
-bool cores_find_halted(struct sim *sim, const struct sim_thread *thread)
+bool cores_send(struct sim *sim, struct sim_thread *thread)
 {
 	const struct sim_kernel *kernel = &sim->options.kernel;
+	uint32_t number = sim->cpu_count > 0 ? find_idle(sim, thread) : SIM_NONE;
+	if (number != SIM_NONE)
+		thread->last_cpu = number; /* though the one that it had may be free by then */
 	if (kernel->halt_ns == 0)
 		return false;
-	uint32_t number = sim->cpu_count > 0 ? find_idle(sim, thread) : SIM_NONE;
 	if (number == SIM_NONE)
 		return sim->now_ns - thread->asked_ns > kernel->halt_ns;
 	struct cpu *cpu = &sim->cpus[number];

@@ -91,10 +91,10 @@ struct wake_up {
 	uint64_t cost_ns, takes_ns; /* the waker; until the thread runs */
 };
 
-static struct wake_up wake_up_of(struct sim *sim, const struct sim_thread *thread)
+static struct wake_up wake_up_of(struct sim *sim, struct sim_thread *thread)
 {
 	const struct sim_kernel *kernel = &sim->options.kernel;
-	if (cores_find_halted(sim, thread))
+	if (cores_send(sim, thread))
 		return (struct wake_up){ kernel->halted_wake_cost_ns, kernel->halted_wake_ns };
 	return (struct wake_up){ kernel->wake_cost_ns, sim_draw(&kernel->wake, &sim->rng) };
 }

@@ -114,6 +114,8 @@ void core_memory_init(struct core_memory *memory, const struct processor *proces
 		if (processor->levels[level].misses <= CORE_MISSES_MAX)
 			memory->room[level] = processor->levels[level].misses;
 	memory->hold = (int64_t)(cycles(processor, processor->hold_ns) + 0.5);
+	memory->turn = cycles(
+		processor, processor->turn_ns > 0 ? processor->turn_ns : processor->transfer_ns);
 	double walk = cycles(processor, processor->tlb.walk_ns);
 	memory->walk_latency[CORE_WALK] = (int64_t)(walk + 0.5);
 	memory->walk_latency[CORE_SECOND_TLB] = processor->tlb.second_latency;
@@ -393,11 +395,12 @@ static bool is_held(
  * wants it asks while it comes: he gets it when it is held no longer, and what he holds it for is most of the way.
  */
 static int64_t back_at(const struct core_memory *memory, const struct core_shared *shared,
-	int64_t start, double others_cycles, int64_t latency)
+	int64_t start, double others, int64_t latency)
 {
 	if (shared->is_wanted && memory->hold > 0)
-		return shared->fill + memory->hold + (int64_t)others_cycles;
-	return shared->fill + (start - shared->fill) / 2 + (int64_t)others_cycles + latency;
+		return shared->fill + memory->hold + (int64_t)(others * memory->turn);
+	return shared->fill + (start - shared->fill) / 2 + (int64_t)(others * (double)latency) +
+	       latency;
 }
 
 /*
@@ -414,8 +417,7 @@ static void fetch_shared(struct core_memory *memory, const struct core_access *a
 		passed = (double)shared->passed;
 	shared->passed = 0;
 	if (start > shared->fill && !is_held(memory, shared, start)) {
-		int64_t back = back_at(
-			memory, shared, start, passed * (double)service->latency, service->latency);
+		int64_t back = back_at(memory, shared, start, passed, service->latency);
 		int64_t fill = fetch(memory, service, start);
 		shared->asked = asked;
 		shared->served = 1;

@@ -83,6 +83,7 @@ struct core_memory {
 	uint32_t service_count;
 	int64_t hit_latency;
 	int64_t hold; /* cycles that a line is kept from others who want it */
+	double turn; /* cycles from one of these to the next */
 	uint32_t room[PROCESSOR_LEVELS_MAX]; /* 0: no limit */
 	int64_t busy_until[PROCESSOR_LEVELS_MAX][CORE_MISSES_MAX];
 	int64_t waiting[CORE_MISSES_MAX]; /* loads, until their lines are there */

@@ -150,6 +150,7 @@ static const struct machine_field fields[] = {
 	{ "memory", "core_bandwidth", MACHINE_BYTES_PER_S, AT(core_bytes_per_s), MACHINE_DOUBLE,
 		1e3, 1e15, false },
 	{ "memory", "transfer", MACHINE_NS, AT(transfer_ns), MACHINE_DOUBLE, 0.1, 1e6, true },
+	{ "memory", "turn", MACHINE_NS, AT(turn_ns), MACHINE_DOUBLE, 0, 1e6, false },
 	{ "memory", "stay", MACHINE_COUNT, AT(stay), MACHINE_U32, 0, 65536, false },
 	{ "memory", "hold", MACHINE_NS, AT(hold_ns), MACHINE_DOUBLE, 0, 1e6, false },
 	{ "memory", "prefetch", MACHINE_PREFETCH, AT(prefetch), MACHINE_U32, 0, PREFETCH_KINDS - 1,

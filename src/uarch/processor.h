@@ -187,6 +187,7 @@ struct processor {
 	double memory_bytes_per_s; /* all cores; 0: not limited */
 	double core_bytes_per_s; /* that one core streams from memory; 0: as its latency allows */
 	double transfer_ns; /* of a line that another core has written and not given back */
+	double turn_ns; /* the same where that core wants it back meanwhile; 0: transfer_ns */
 	uint32_t
 		stay; /* of the accesses that wait for such a line, how many are served before it goes on to who waits for it elsewhere;
 			  0: all */

@@ -224,6 +224,8 @@ static void take_transfers(
 		first_shared++;
 	double beyond_private = odds->beyond[first_shared - 1];
 	odds->transfer = returning * held < beyond_private ? returning * held : beyond_private;
+	if (first_shared == scratch->level_count)
+		first_shared--; /* what comes from another core's last level does not come from memory */
 	for (unsigned i = first_shared; i < scratch->level_count; i++)
 		if (odds->beyond[i] > beyond_private - odds->transfer)
 			odds->beyond[i] = beyond_private - odds->transfer;

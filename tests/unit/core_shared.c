@@ -70,9 +70,13 @@ static void a_line_that_others_want_is_held_for_a_while(void **state)
 		double cpi = play(&script, &processor, (struct core_input){ 0 }, odds).cpi;
 		assert_near(cpi, (TRANSFER + processor.hold_ns) / (1 + more), 0.1);
 	}
+	processor.turn_ns = 2 * TRANSFER; /* the other core looks at it all the time */
+	double cpi = play(&script, &processor, (struct core_input){ 0 }, odds).cpi;
+	assert_near(cpi, (2 * TRANSFER + processor.hold_ns) / 6, 0.1);
+	processor.turn_ns = 0;
 	processor.hold_ns = 4 * TRANSFER;
 	processor.stay = 2;
-	double cpi = play(&script, &processor, (struct core_input){ 0 }, odds).cpi;
+	cpi = play(&script, &processor, (struct core_input){ 0 }, odds).cpi;
 	assert_near(cpi, (TRANSFER + processor.hold_ns) / processor.stay, 0.1);
 }
 

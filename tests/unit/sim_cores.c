@@ -161,6 +161,34 @@ static void a_core_that_has_idled_for_long_takes_longer(void **state)
 	sim_free(t.sim);
 }
 
+/*
+ * a has a core until c takes it, b's is idle from then on. c wakes a, which is sent to b's, and gives its own back before a is there:
+ * the next time it is awake.
+ */
+static void who_is_woken_goes_where_it_is_sent(void **state)
+{
+	(void)state;
+	static const struct sim_op a[] = { COMPUTE(10), OP(SEM_WAIT, 0), COMPUTE(10),
+		OP(SEM_WAIT, 0), EXIT };
+	static const struct sim_op b[] = { COMPUTE(15), EXIT };
+	static const struct sim_op c[] = { COMPUTE(200), OP(SEM_POST, 0), SLEEP(80), SLEEP(80),
+		SLEEP(80), SLEEP(80), SLEEP(80), OP(SEM_POST, 0), EXIT };
+	struct trial t;
+	trial_begin(&t, (struct sim_options){ .kernel.wake.a = 1,
+				.kernel.halt_ns = 100,
+				.kernel.halted_wake_ns = 300,
+				.scheduler = SIM_ROUND_ROBIN,
+				.quantum = { SIM_FIXED, .a = 1000 },
+				.cores = 2 });
+	assert_int_equal(sim_add_sem(t.sim, NULL, 0, &t.object), 0);
+	trial_run(&t, THREADS(a, b, c));
+	assert_int_equal(t.script.times[3][1], 210);
+	assert_int_equal(t.script.times[1][1], 210 + 300);
+	assert_int_equal(t.script.times[3][7], 210 + 5 * 81);
+	assert_int_equal(t.script.times[1][3], 210 + 5 * 81 + 1);
+	sim_free(t.sim);
+}
+
 /* Each time it idles for 60, or a little longer: first halted at once, then after 20, 40 and 80. */
 static void a_core_learns_how_long_it_idles(void **state)
 {
@@ -480,6 +508,7 @@ int main(void)
 		cmocka_unit_test(who_is_not_asleep_yet_goes_on_behind_its_call),
 		cmocka_unit_test(who_wakes_pays_for_it),
 		cmocka_unit_test(a_core_that_has_idled_for_long_takes_longer),
+		cmocka_unit_test(who_is_woken_goes_where_it_is_sent),
 		cmocka_unit_test(a_core_learns_how_long_it_idles),
 		cmocka_unit_test(a_core_at_work_is_interrupted_from_another_one),
 		cmocka_unit_test(waking_who_then_waits_for_a_core_takes_its_time),

@@ -528,8 +528,8 @@ static void a_run_is_the_same_everywhere(void **state)
 	} golden[] = {
 		{ { 0 }, 2437, 0xc749e5c63871e0c9 },
 		{ { .cores = 3, .kernel.switch_ns = 2000 }, 2879, 0x32bf9687697bf8d0 },
-		{ { .cores = 2, .threads_per_core = 2, .kernel.wake.a = 500 }, 2782,
-			0x1bc6fba0d0aaa33d },
+		{ { .cores = 2, .threads_per_core = 2, .kernel.wake.a = 500 }, 2805,
+			0x7ff3baeee32f757c },
 		{ { .cores = 2,
 			  .scheduler = SIM_ROUND_ROBIN,
 			  .quantum = { SIM_EXPONENTIAL, .a = 100 * US } },

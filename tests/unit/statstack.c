@@ -412,6 +412,14 @@ static void written_lines_come_from_the_other_core(void **state)
 	answer(&stream);
 	compare(&stream, "ring");
 	assert_true(stream.answer.classes[1].access.transfer > 0.15);
+	/* Where each core has a last level of its own, too: not from memory. */
+	struct processor apart = *stream.processor;
+	apart.levels[2].shared_by = 1;
+	double transfer = stream.answer.classes[1].access.transfer;
+	statstack_ask(stream.statstack, &apart, &stream.answer);
+	const struct statstack_odds *odds = &stream.answer.classes[1].access;
+	assert_near(odds->transfer, transfer, 0.01, "transfers between last levels");
+	assert_near(odds->beyond[2], 0, 0.01, "what is in another core's last level");
 	end(&stream);
 }
 
