@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # For the scripts beside it that run the kernels of examples/kernels and, as they come from the distribution, pigz, xz, zstd
 # and sysbench: builds, and makes a folder $work for the time of the script. CORECAST_KERNELS: a folder of other programs with the
-# same options, instead of all of these, such as examples/unseen of the build folder.
+# same options, instead of all of these, such as examples/unseen of the build folder; or `strangers` (strangers.bash).
 . "$(dirname "${BASH_SOURCE[0]}")/build.bash"
+. "$(dirname "${BASH_SOURCE[0]}")/strangers.bash"
 up_to_date
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -13,6 +14,10 @@ kernel_names() {
 	local file name
 	if [ $# -gt 0 ]; then
 		printf '%s\n' "$@"
+		return
+	fi
+	if [ "$kernels_folder" = strangers ]; then
+		stranger_names
 		return
 	fi
 	for file in "$kernels_folder"/*; do
@@ -60,6 +65,10 @@ make_text() {
 # shellcheck disable=SC2034 # $run is for who calls it
 kernel_command() {
 	local name=$1 threads=$2 size=$3
+	if [ "$kernels_folder" = strangers ]; then
+		stranger_command "$@"
+		return
+	fi
 	case $name in
 	pigz | xz | zstd) make_text "$size" ;;
 	esac
