@@ -197,7 +197,7 @@ static double fetch_lines(struct pair *pair, unsigned *turns)
 {
 	double tries_ns[LINE_TRIES], all_ns = speed_now_ns();
 	unsigned count = 0;
-	struct apart *lines = aligned_alloc(PAGE, LINES * sizeof(*lines));
+	struct apart *lines = aligned_alloc(LINE, LINES * sizeof(*lines));
 	if (!lines)
 		return 0;
 	pair->lines = lines;

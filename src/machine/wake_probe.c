@@ -280,8 +280,8 @@ static bool wake_idle(uint64_t idle_ns, uint32_t *ret_latency_ns, uint32_t *ret_
 }
 
 /*
- * From how often it is halted that idles for half as long as it may: as long as that takes to double up to there. KVM's halt
- * polling does so (Linux, virt/kvm/halt-polling.rst): it is not only after how long the host gives the core to others that it adapts.
+ * Each wake-up that finds it halted doubles how long it stays awake, as of KVM's halt polling (Linux, virt/kvm/halt-polling.rst): from how
+ * many do, behind long ones, until half of after_ns is no longer too long.
  */
 static double halt_start_ns(double after_ns, double halted_ns)
 {

@@ -31,7 +31,7 @@ struct wake_probe wake_probe_measure(
 /* Behind some 50 ms of short sleeps a core takes a third longer to wake up on Linux 6.18. */
 enum { WAKE_PROBE_WARM_NS = 100000000 };
 
-/* The same where the other processor has idled for long. 0: it does not halt, or nothing is known. Takes 0.2 s. */
+/* The same where the other processor has idled for long. 0: it does not halt, or nothing is known. Takes 0.2 s, if it halts 0.4 s. */
 struct halt_probe {
 	double after_ns; /* that it has idled, each time: within a twentieth */
 	double start_ns; /* the same where it idled for longer before, and each shorter time doubles it; 0: the other times do not count */

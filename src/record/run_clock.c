@@ -31,10 +31,10 @@ static bool clock_source_is(const char *wanted)
 		fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
 	if (!file)
 		return false;
-	(void)fgets(name, sizeof name, file); /* fails: it is none */
+	bool is_read = fgets(name, sizeof name, file) != NULL;
 	(void)fclose(file); /* read only */
 	name[strcspn(name, "\n")] = '\0';
-	return strcmp(name, wanted) == 0;
+	return is_read && strcmp(name, wanted) == 0;
 }
 
 static bool counter_is_invariant(void)

@@ -9,7 +9,7 @@
 
 /*
  * Fills the clock_ fields of a header; takes 20 ms. They stay 0 (clock_gettime() then) when the
- * counter does not run at one constant rate on all cores, or cannot be read.
+ * counter does not run at one constant rate on all cores, for all that the kernel and a hypervisor say, or cannot be read.
  */
 void run_clock_measure(struct trace_header *header);
 
