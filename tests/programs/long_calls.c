@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A thread makes the same long system calls as main did before, and no other. */
+/* Two threads, one after the other, make the same long system calls, and no other. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
@@ -23,9 +23,12 @@ int main(void)
 	pthread_t thread;
 	zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	memset(room, 1, sizeof room);
-	(void)read_much(NULL);
-	if (pthread_create(&thread, NULL, read_much, NULL) != 0)
-		return 1;
-	(void)pthread_join(thread, NULL); /* it ends by itself */
+	(void)read_much(
+		NULL); /* the kernel's first touch of a page takes longer under some hypervisors */
+	for (int i = 0; i < 2; i++) {
+		if (pthread_create(&thread, NULL, read_much, NULL) != 0)
+			return 1;
+		(void)pthread_join(thread, NULL); /* it ends by itself */
+	}
 	return 0;
 }
