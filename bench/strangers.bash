@@ -2,11 +2,11 @@
 # Programs from Debian that nobody here wrote and no model was worked out with, each with an input that is made here. With
 # CORECAST_KERNELS=strangers bench/kernels and bench/predict_time run those that are installed, at a SIZE of 100 for 0.2 to 3 s.
 #
-# Their files are kept in the folder CORECAST_INPUTS, if it is named.
+# Their files are kept in the folder CORECAST_INPUTS, if it is named. The packages: cut -d' ' -f2 <<<"$strangers".
 # shellcheck disable=SC2034 # what is set here is for kernel_names.bash
 
 # Name, package, program.
-strangers='7z p7zip-full 7z
+strangers='7z p7zip-full /usr/lib/p7zip/7z
 bwa bwa bwa
 clustalo clustalo clustalo
 blastn ncbi-blast+ blastn
@@ -38,7 +38,6 @@ vsearch vsearch vsearch
 x264 x264 x264'
 
 PATH=$PATH:/usr/games
-export POVRAY_BETA=1 # asks for no terminal
 
 stranger_names() {
 	local name program
@@ -47,10 +46,6 @@ stranger_names() {
 			echo "$name"
 		fi
 	done <<<"$strangers"
-}
-
-stranger_packages() {
-	cut -d' ' -f2 <<<"$strangers" | sort -u
 }
 
 # made FILE COMMAND...: FILE, which COMMAND prints, unless it is there.
@@ -147,7 +142,7 @@ stranger_command() {
 	esac
 	local text=$inputs/text.$size genome=$inputs/genome.fa reads=$inputs/reads.$size.fq
 	case $name in
-	7z) run=(7z a -bd -txz -mx=1 "-mmt=$t" -so none "$text") ;;
+	7z) run=(/usr/lib/p7zip/7z a -bd -txz -mx=1 "-mmt=$t" -so none "$text") ;;
 	bwa)
 		[ -e "$genome.sa" ] || bwa index "$genome" >"$inputs/log" 2>&1
 		run=(bwa mem -t "$t" "$genome" "$reads")

@@ -36,7 +36,7 @@ uint64_t clock_asked_ns(void)
 				 : "+a"(number)
 				 : "D"(CLOCK_MONOTONIC), "S"(&now)
 				 : "rcx", "r11", "memory");
-		return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+		return timespec_ns(&now);
 	}
 #endif
 	return kernel_clock_ns(CLOCK_MONOTONIC);

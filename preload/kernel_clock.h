@@ -7,12 +7,17 @@
 #include <sys/resource.h>
 #include <time.h>
 
+static inline uint64_t timespec_ns(const struct timespec *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
+}
+
 /* CLOCK_MONOTONIC or CLOCK_THREAD_CPUTIME_ID, say: one that each thread has. */
 static inline uint64_t kernel_clock_ns(clockid_t clock)
 {
 	struct timespec now = { 0 };
 	(void)clock_gettime(clock, &now); /* cannot fail for a clock that exists */
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return timespec_ns(&now);
 }
 
 /* How often the thread has given up its core so far. */

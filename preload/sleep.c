@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Sleeping. */
+#include "kernel_clock.h"
 #include "real.h"
 #include "sink.h"
 
 #include <errno.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-
-static uint64_t nanoseconds(const struct timespec *duration)
-{
-	return (uint64_t)duration->tv_sec * 1000000000u + (uint64_t)duration->tv_nsec;
-}
 
 /*
  * How much later than asked for the kernel may end a sleep, to end it together with another (50 us unless the program
@@ -42,14 +38,14 @@ static uint64_t slack_ns(void)
 
 EXPORT int nanosleep(const struct timespec *duration, struct timespec *left)
 {
-	SLEEP(nanosleep(duration, left), nanoseconds(duration));
+	SLEEP(nanosleep(duration, left), timespec_ns(duration));
 }
 
 EXPORT int clock_nanosleep(
 	clockid_t clock, int flags, const struct timespec *duration, struct timespec *left)
 {
 	if (!(flags & TIMER_ABSTIME)) {
-		SLEEP(clock_nanosleep(clock, flags, duration, left), nanoseconds(duration));
+		SLEEP(clock_nanosleep(clock, flags, duration, left), timespec_ns(duration));
 	}
 	WAIT(SINK_SLEEP, NULL);
 	return real()->clock_nanosleep(clock, flags, duration, left);
@@ -67,5 +63,5 @@ EXPORT unsigned sleep(unsigned seconds)
 
 EXPORT int thrd_sleep(const struct timespec *duration, struct timespec *left)
 {
-	SLEEP(thrd_sleep(duration, left), nanoseconds(duration));
+	SLEEP(thrd_sleep(duration, left), timespec_ns(duration));
 }

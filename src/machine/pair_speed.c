@@ -154,7 +154,7 @@ static double addition_ns(struct pair *pair, enum adding adding)
 }
 
 /*
- * A line that came is held for h from another core that wants it, and comes back a transfer t after that. Additions that go one behind the
+ * A line that came is held for h from another core that wants it, and comes back a turn t after that. Additions that go one behind the
  * other, each taking a while nobody else wants the line, are 1 + h / a in t + h; that many take c each. More than t is not told from it: additions
  * that hardly take longer may have had no competition.
  */
@@ -228,7 +228,7 @@ static double swap_lines(struct pair *pair, unsigned *turns)
 		rounds_ns[count++] = (speed_now_ns() - began_ns) / GROUP;
 	}
 	atomic_store(&pair->turn, NO_MORE_TURNS);
-	return speed_lower_tenth(rounds_ns, count) / 2; /* a round trip is two transfers */
+	return speed_lower_tenth(rounds_ns, count) / 2; /* a round trip is two turns */
 }
 
 /* Of a free mutex (NULL: none), with a chain of so many instructions between its lock and its unlock. */

@@ -2,8 +2,8 @@
 #include "record/run_clock.h"
 
 #include "base/clock.h"
+#include "base/readfile.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -22,20 +22,6 @@ struct moment {
 #ifdef __x86_64__
 
 #include <cpuid.h>
-
-/* By the kernel's name for what it keeps time by. */
-static bool clock_source_is(const char *wanted)
-{
-	char name[32] = "";
-	FILE *file =
-		fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
-	if (!file)
-		return false;
-	bool is_read = fgets(name, sizeof name, file) != NULL;
-	(void)fclose(file); /* read only */
-	name[strcspn(name, "\n")] = '\0';
-	return is_read && strcmp(name, wanted) == 0;
-}
 
 static bool counter_is_invariant(void)
 {
@@ -67,9 +53,13 @@ static bool time_needs_no_call(void)
  */
 bool run_clock_is_steady(void)
 {
-	return clock_source_is("tsc") ||
-	       ((clock_source_is("kvm-clock") || clock_source_is("hyperv_clocksource_tsc_page")) &&
-		       counter_is_invariant() && time_needs_no_call());
+	char source[32] = ""; /* none where the kernel does not say */
+	(void)readfile_line("", "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		source, sizeof source);
+	bool is_hosts = strcmp(source, "kvm-clock") == 0 ||
+			strcmp(source, "hyperv_clocksource_tsc_page") == 0;
+	return strcmp(source, "tsc") == 0 ||
+	       (is_hosts && counter_is_invariant() && time_needs_no_call());
 }
 
 /* Both clocks at once: the attempt that took least. */

@@ -263,11 +263,10 @@ bool cores_send(struct sim *sim, struct sim_thread *thread)
 	uint64_t idle_ns = sim->now_ns - cpu->idle_since_ns;
 	if (idle_ns <= (kernel->halt_start_ns > 0 ? cpu->awake_ns : kernel->halt_ns))
 		return false;
-	cpu->awake_ns = cpu->awake_ns > 0 ? 2 * cpu->awake_ns : kernel->halt_start_ns;
-	if (cpu->awake_ns > kernel->halt_ns)
-		cpu->awake_ns = kernel->halt_ns;
-	if (idle_ns > kernel->halt_ns)
-		cpu->awake_ns = 0;
+	uint64_t longer_ns = cpu->awake_ns > 0 ? 2 * cpu->awake_ns : kernel->halt_start_ns;
+	if (longer_ns > kernel->halt_ns)
+		longer_ns = kernel->halt_ns;
+	cpu->awake_ns = idle_ns <= kernel->halt_ns ? longer_ns : 0;
 	return true;
 }
 
