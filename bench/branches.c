@@ -77,14 +77,18 @@ static int read_streams(const char *path, struct streams *ret, struct err *err)
 	ret->count = full_trace_threads(trace);
 	ret->branches = calloc(ret->count + 1, sizeof(*ret->branches));
 	ret->lengths = calloc(ret->count + 1, sizeof(*ret->lengths));
-	for (size_t i = 0; ret->branches && ret->lengths && i < ret->count; i++) {
+	if (!ret->branches || !ret->lengths) {
+		err_set(err, -ENOMEM, "not enough memory");
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < ret->count; i++) {
 		ptrdiff_t length =
 			trace_branches(trace, (uint32_t)i, 0, SIZE_MAX, &ret->branches[i]);
 		if (length < 0)
 			return err_set(err, (int)length, "not enough memory");
 		ret->lengths[i] = (size_t)length;
 	}
-	return ret->branches && ret->lengths ? 0 : err_set(err, -ENOMEM, "not enough memory");
+	return 0;
 }
 
 /* `first`: of the first thread's, those that are counted are the last ones. */

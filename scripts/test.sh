@@ -139,7 +139,7 @@ check_tidy() {
 	jq -r '.[].file' "$work/tidy/compile_commands.json" | sort -u |
 		sed -n "/^\.\.\/\.\.\/tests\//d; s|^\.\./\.\./|$source_root/|p" |
 		xargs -d '\n' stat -c '%s %n' | sort -rn | cut -d' ' -f2- |
-		xargs -d '\n' -P "$jobs" -n 1 clang-tidy --quiet -p "$work/tidy" "${limit[@]/#/--extra-arg=}"
+		xargs -d '\n' -P "$jobs" -n 4 clang-tidy --quiet -p "$work/tidy" "${limit[@]/#/--extra-arg=}"
 }
 
 check_shell() {
@@ -195,19 +195,18 @@ check "packages" "$source_root/scripts/deps.sh" --test || exit 0 # finish() coun
 check "format" check_format || true
 check "shell scripts" check_shell || true
 
-# gcc 12's analyser does not see scope cleanup, arrays that helpers fill, and conditions that imply another.
-check "build gcc, -fanalyzer" build gcc gcc -Dc_args="-fanalyzer \
+# What users build, without assertions. gcc 12's analyser does not see scope cleanup, arrays that helpers fill, and
+# conditions that imply another.
+check "build gcc, -fanalyzer" build gcc gcc -Dbuildtype=release -Db_ndebug=true -Dc_args="-fanalyzer \
 	-Wno-analyzer-malloc-leak -Wno-analyzer-use-of-uninitialized-value -Wno-analyzer-null-argument" && run_tests gcc
-# What clang makes of them is tested with its sanitizers. The suite "source" looks at the sources alone, "examples" at the
-# examples, once for each compiler.
+# With assertions: what clang makes of them is tested with its sanitizers. The suite "source" looks at the sources alone,
+# "examples" at the examples, once for each compiler.
 check "build clang, sanitized" build sanitized clang -Db_sanitize=address,undefined -Db_lundef=false \
 	-Dfuzzers=true && run_tests sanitized --no-suite source && run_fuzzers
-# No test runs a benchmark; the suite "pure" has the modules that are the same without optional parts.
-own=(--no-suite source --no-suite examples)
-check "build release" build release gcc -Dbuildtype=release -Db_ndebug=true -Dbench=false && run_tests release "${own[@]}"
+# The suite "pure" has what is the same without optional parts.
 check "build minimal" build minimal gcc -Dbuildtype=debug -Dbench=false \
 	-Dpfm=disabled -Ddw=disabled -Ddemangle=disabled -Dhtml=disabled -Ddocs=disabled &&
-	run_tests minimal "${own[@]}" --no-suite pure
+	run_tests minimal --no-suite source --no-suite examples --no-suite pure
 
 # Side by side: parts of each keep one core busy.
 {

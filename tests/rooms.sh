@@ -45,40 +45,45 @@ code_lines() {
 	}'
 }
 
-# Prints the room of a file.
-room_of() {
-	local path=${2#"$1"/}
-	path=${path#src/}
-	echo "${path%%/*}"
-}
-
 # Includes of our own files: a name with a folder must be in an allowed room, one without in the same folder.
 check_includes() {
-	local root=$1 file room rest line included target
-	declare -A allowed
-	while read -r room rest; do
-		allowed[$room]=" $rest "
-	done < <(read_table "$root")
-
-	while read -r file; do
-		room=$(room_of "$root" "$file")
-		if [ -z "${allowed[$room]+set}" ]; then
-			echo "$file: room '$room' is not in the table of docs/ARCHITECTURE.md"
-		fi
-	done < <(room_files "$root")
-	while IFS=: read -r file line included; do
-		room=$(room_of "$root" "$file")
-		target=${included%%/*}
-		if [[ $included != */* ]]; then
-			[ -e "$(dirname "$file")/$included" ] ||
-				echo "$file:$line: '$included' is not beside it; name the room"
-		elif [ "$target" = corecast ]; then
-			[[ $room = include || ${allowed[$room]:-} = *" include "* ]] ||
-				echo "$file:$line: '$room' may not use the public header"
-		elif [ "$target" != "$room" ] && [[ ${allowed[$room]:-} != *" $target "* ]]; then
-			echo "$file:$line: '$room' may not use '$target' ($included)"
-		fi
-	done < <(room_files "$root" | own_includes)
+	awk -v root="$1" '
+		function room_of(file) {
+			file = substr(file, length(root) + 2)
+			sub(/^src\//, "", file)
+			sub(/\/.*/, "", file)
+			return file
+		}
+		FILENAME == "/dev/fd/3" {
+			room = $1
+			$1 = ""
+			allowed[room] = $0 " "
+			next
+		}
+		FILENAME == "/dev/fd/4" {
+			if (!(room_of($0) in allowed))
+				print $0 ": room \047" room_of($0) "\047 is not in the table of docs/ARCHITECTURE.md"
+			is_there[$0] = 1
+			next
+		}
+		{
+			split($0, part, ":")
+			file = part[1]
+			included = part[3]
+			room = room_of(file)
+			target = included
+			sub(/\/.*/, "", target)
+			folder = file
+			sub(/[^\/]*$/, "", folder)
+			if (included !~ /\//) {
+				if (!((folder included) in is_there))
+					print file ":" part[2] ": \047" included "\047 is not beside it; name the room"
+			} else if (target == "corecast") {
+				if (room != "include" && index(allowed[room], " include ") == 0)
+					print file ":" part[2] ": \047" room "\047 may not use the public header"
+			} else if (target != room && index(allowed[room], " " target " ") == 0)
+				print file ":" part[2] ": \047" room "\047 may not use \047" target "\047 (" included ")"
+		}' /dev/fd/3 /dev/fd/4 - 3< <(read_table "$1") 4< <(room_files "$1") < <(room_files "$1" | own_includes)
 }
 
 # check_calls ROOT FOLDER NAMES WHY: prints where files below FOLDER call one of NAMES (an extended regular expression).

@@ -2,7 +2,7 @@
 # A trace cut or changed anywhere, closed or as a killed run left it, is read as far as it goes or refused in words.
 command -v jq >/dev/null || { echo "jq is not installed"; exit 77; }
 RANDOM=${CORECAST_SEED:-3}
-damages=${CORECAST_DAMAGES:-40}
+damages=${CORECAST_DAMAGES:-15}
 
 # A number from 0 to $1 - 1.
 random() {
