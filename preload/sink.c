@@ -15,10 +15,17 @@ static void trace_begin(
 	trace_wait_begin(wait, kind, object, flags, caller);
 }
 
-void wait_begin(struct wait *wait, uint32_t kind, const void *object, const void *caller)
+/* Nothing has begun so far, and nothing does in a barrier of OpenMP, which waits itself. */
+static bool is_part_of_another(struct wait *wait)
 {
 	wait->is_counted = false;
-	if (omp_is_waiting)
+	wait->start_ns = 0;
+	return omp_is_waiting;
+}
+
+void wait_begin(struct wait *wait, uint32_t kind, const void *object, const void *caller)
+{
+	if (is_part_of_another(wait))
 		return;
 	if (sink_mode == SINK_TRACES)
 		trace_begin(wait, kind, object, 0, caller);
@@ -30,8 +37,7 @@ void wait_begin(struct wait *wait, uint32_t kind, const void *object, const void
 
 void wait_begin_shared(struct wait *wait, uint32_t kind, const void *object, const void *caller)
 {
-	wait->is_counted = false;
-	if (omp_is_waiting)
+	if (is_part_of_another(wait))
 		return;
 	if (sink_mode == SINK_TRACES)
 		trace_begin(wait, kind, object, TRACE_SHARED, caller);
@@ -43,8 +49,7 @@ void wait_begin_shared(struct wait *wait, uint32_t kind, const void *object, con
 
 void wait_begin_cond(struct wait *wait, const void *cond, const void *mutex, const void *caller)
 {
-	wait->is_counted = false;
-	if (omp_is_waiting)
+	if (is_part_of_another(wait))
 		return;
 	if (sink_mode == SINK_TRACES) {
 		trace_first_wait(SYNC_COND, cond, caller);

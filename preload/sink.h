@@ -62,7 +62,7 @@ struct trace_record;
 
 /* Lives in the interposer's frame; its address also tells how deep the stack is. */
 struct wait {
-	uint64_t start_ns;
+	uint64_t start_ns; /* 0: it is part of another wait */
 	uint64_t shortest_ns; /* what takes less is not a wait; 0 unless set after wait_begin() */
 	uint64_t task_ns; /* spent in tasks that the thread ran while it waited */
 	uint64_t woken_ns; /* when it could go on, if the interposer knows; else 0 */
