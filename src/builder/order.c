@@ -7,71 +7,87 @@
  */
 #include "builder/parts.h"
 
+#include "base/cleanup.h"
 #include "base/map.h"
+#include "base/mem.h"
 
 #include <errno.h>
-
-enum { HELD_MAX = 32 };
+#include <stdlib.h>
 
 /* By the class that is held and the one that is taken. */
 struct orders {
 	struct map takes, waits;
 };
 
-struct held {
-	uint32_t classes[HELD_MAX], objects[HELD_MAX];
-	bool are_left_out[HELD_MAX];
-	size_t count;
+struct held_lock {
+	uint32_t class, object;
+	bool is_left_out;
 };
+
+/* What a thread holds: a program may lock all of a table. */
+struct held {
+	struct held_lock *locks;
+	size_t count, capacity;
+};
+
+static void held_release(struct held *held)
+{
+	free(held->locks);
+}
 
 static bool is_lock(const struct build_step *step)
 {
 	return (step->op == STEP_LOCK || step->op == STEP_READ_LOCK) && step->object != BUILD_NONE;
 }
 
-/* Follows a step; true if it is the unlock of a lock that was left out. */
-static bool follow(const struct build_trace *trace, struct held *held,
-	const struct build_step *step, bool is_left_out)
+static int hold(struct held *held, const struct held_lock *lock)
 {
-	if (is_lock(step) && held->count < HELD_MAX) {
-		held->classes[held->count] = build_class_of(trace, step->object);
-		held->objects[held->count] = step->object;
-		held->are_left_out[held->count++] = is_left_out;
-	}
+	if (mem_grow(&held->locks, &held->capacity, held->count + 1, sizeof *held->locks) < 0)
+		return -ENOMEM;
+	held->locks[held->count++] = *lock;
+	return 0;
+}
+
+/* Follows a step: 1 if it is the unlock of a lock that was left out, else 0; -ENOMEM. */
+static int follow(const struct build_trace *trace, struct held *held, const struct build_step *step,
+	bool is_left_out)
+{
+	if (is_lock(step))
+		return hold(held, &(struct held_lock){ build_class_of(trace, step->object),
+					  step->object, is_left_out });
 	if (step->op != STEP_UNLOCK)
-		return false;
+		return 0;
 	for (size_t i = held->count; i-- > 0;) {
-		if (held->objects[i] != step->object)
+		if (held->locks[i].object != step->object)
 			continue;
-		bool was_left_out = held->are_left_out[i];
-		held->count--;
-		held->classes[i] = held->classes[held->count];
-		held->objects[i] = held->objects[held->count];
-		held->are_left_out[i] = held->are_left_out[held->count];
+		bool was_left_out = held->locks[i].is_left_out;
+		held->locks[i] = held->locks[--held->count];
 		return was_left_out;
 	}
-	return false;
+	return 0;
 }
 
 static int count_thread(
 	const struct build_trace *trace, const struct build_thread *thread, struct orders *orders)
 {
-	struct held held = { .count = 0 };
+	AUTO_RELEASE(held) struct held held = { 0 };
 	int code = 0;
 	for (size_t i = 0; i < thread->step_count && code >= 0; i++) {
 		const struct build_step *step = &thread->steps[i];
 		uint64_t *takes, *waits;
 		for (size_t j = 0; is_lock(step) && j < held.count && code >= 0; j++) {
 			uint32_t taken = build_class_of(trace, step->object);
-			code = map_add(&orders->takes, held.classes[j], taken, 0, &takes);
+			uint32_t first = held.locks[j].class;
+			code = map_add(&orders->takes, first, taken, 0, &takes);
 			if (code >= 0) {
 				++*takes;
-				code = map_add(&orders->waits, held.classes[j], taken, 0, &waits);
+				code = map_add(&orders->waits, first, taken, 0, &waits);
 			}
 			if (code >= 0)
 				*waits += (step->flags & STEP_WAITED) > 0;
 		}
-		(void)follow(trace, &held, step, false);
+		if (code >= 0)
+			code = follow(trace, &held, step, false);
 	}
 	return code < 0 ? code : 0;
 }
@@ -93,28 +109,29 @@ static bool is_by_try(const struct orders *orders, uint32_t held, uint32_t taken
 	return here == there && held > taken;
 }
 
-static uint64_t leave_out_tries(
-	const struct build_trace *trace, struct build_thread *thread, const struct orders *orders)
+/* Adds how many to *tries. 0 or -ENOMEM. */
+static int leave_out_tries(const struct build_trace *trace, struct build_thread *thread,
+	const struct orders *orders, uint64_t *tries)
 {
-	struct held held = { .count = 0 };
+	AUTO_RELEASE(held) struct held held = { 0 };
 	struct build_rewrite rewrite = { .thread = thread };
-	uint64_t left_out = 0;
-	for (size_t i = 0; i < thread->step_count; i++) {
+	int is_its_end = 0;
+	for (size_t i = 0; i < thread->step_count && is_its_end >= 0; i++) {
 		struct build_step step = thread->steps[i];
 		bool is_try = false;
-		for (size_t j = 0; is_lock(&step) && j < held.count; j++)
-			is_try |= !held.are_left_out[j] &&
-				  is_by_try(orders, held.classes[j],
-					  build_class_of(trace, step.object));
-		left_out += is_try;
-		bool is_its_end = follow(trace, &held, &step, is_try);
-		if (is_try || is_its_end)
+		for (size_t j = 0; is_lock(&step) && j < held.count && !is_try; j++)
+			is_try = !held.locks[j].is_left_out &&
+				 is_by_try(orders, held.locks[j].class,
+					 build_class_of(trace, step.object));
+		*tries += is_try;
+		is_its_end = follow(trace, &held, &step, is_try);
+		if (is_try || is_its_end > 0)
 			rewrite_leave_out(&rewrite, step);
 		else
 			rewrite_keep(&rewrite, step);
 	}
 	rewrite_end(&rewrite);
-	return left_out;
+	return is_its_end < 0 ? is_its_end : 0;
 }
 
 int build_leave_out_tries(struct build *build)
@@ -125,7 +142,7 @@ int build_leave_out_tries(struct build *build)
 	for (size_t i = 0; i < trace->thread_count && code == 0; i++)
 		code = count_thread(trace, &trace->threads[i], &orders);
 	for (size_t i = 0; i < trace->thread_count && code == 0; i++)
-		build->tries += leave_out_tries(trace, &trace->threads[i], &orders);
+		code = leave_out_tries(trace, &trace->threads[i], &orders, &build->tries);
 	map_release(&orders.takes);
 	map_release(&orders.waits);
 	return code;

@@ -401,6 +401,27 @@ static void locks_in_both_orders_are_tries(void **state)
 	assert_true(fabs(fit.simulated_cpu_s / fit.measured_cpu_s - 1) < 0.01);
 }
 
+/* A table of locks, one for each entry: who changes the table takes all of them. */
+static void a_whole_table_is_locked(void **state)
+{
+	(void)state;
+	enum { ENTRIES = 71, TABLE = 1000 };
+	struct script s = begin(2);
+	for (int i = 0; i < 200; i++)
+		for (uint32_t tid = 1; tid <= 2; tid++)
+			locked(&s, tid, TABLE + (uint64_t)(3 * i + (int)tid) % ENTRIES, 4);
+	for (uint64_t i = 0; i < ENTRIES; i++)
+		op(&s, 1, EVENT_PASS, WHAT_MUTEX, TABLE + i, 14);
+	work(&s, 1, 5000);
+	for (uint64_t i = 0; i < ENTRIES; i++)
+		op(&s, 1, EVENT_RELEASE, WHAT_MUTEX, TABLE + i, 15);
+	AUTO(model) struct model *model = finish(&s, 2);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+	assert_true(fabs(fit.simulated_cpu_s / fit.measured_cpu_s - 1) < 0.01);
+}
+
 static void who_waits_for_ever_holds_no_mutex(void **state)
 {
 	(void)state;
@@ -518,6 +539,7 @@ int main(void)
 		cmocka_unit_test(a_thread_for_each_request_gets_it),
 		cmocka_unit_test(what_is_done_once_is_done_in_its_place),
 		cmocka_unit_test(locks_in_both_orders_are_tries),
+		cmocka_unit_test(a_whole_table_is_locked),
 		cmocka_unit_test(who_waits_for_ever_holds_no_mutex),
 		cmocka_unit_test(what_is_put_is_the_request_that_began_with_it),
 		cmocka_unit_test(who_ends_a_request_that_it_began_keeps_it),
