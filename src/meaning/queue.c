@@ -17,6 +17,8 @@ struct hypothesis {
 	uint64_t decisions, explained;
 	uint64_t waits, waits_explained; /* of those */
 	uint64_t vain; /* who waited, found nothing and went on, none of those */
+	uint64_t way_on; /* what most of them did next, of `once`; 0: not known */
+	uint64_t vain_so, got, got_so; /* how many of those, and of who got something, did */
 	uint64_t closing_put; /* after so many puts it is closed; 0: not by that */
 	bool is_closed;
 	bool must_tell; /* who signals nothing found no room, and puts nothing */
@@ -27,10 +29,20 @@ struct hypothesis {
 	int64_t most, left; /* items */
 };
 
-/* That items are taken by others before the woken one comes is the exception: where it is as often the rule nothing is explained by that. */
+/* Who found nothing goes on another way than who got something: the program says so, too. */
+static bool are_told_apart(const struct hypothesis *h)
+{
+	return h->way_on && (double)h->vain_so >= MEANING_EXPLAINED * (double)h->vain &&
+	       (double)h->got_so <= (1 - MEANING_EXPLAINED) * (double)h->got;
+}
+
+/*
+ * That items are taken by others before the woken one comes is the exception: where it is as often the rule nothing is explained by that,
+ * unless what the threads do next tells the same.
+ */
 static double share(const struct hypothesis *h)
 {
-	uint64_t unexplained = 2 * h->vain > h->waits ? h->vain : 0;
+	uint64_t unexplained = 2 * h->vain > h->waits && !are_told_apart(h) ? h->vain : 0;
 	return judge_share(h->decisions + unexplained, h->explained, h->waits, h->waits_explained);
 }
 
@@ -102,7 +114,8 @@ static void play(const struct judge *judge, struct hypothesis *h, bool marks)
 {
 	int64_t items = -h->first;
 	uint64_t waiting = 0, puts = 0;
-	h->decisions = h->explained = h->waits = h->waits_explained = h->vain = 0;
+	h->decisions = h->explained = h->waits = h->waits_explained = 0;
+	h->vain = h->vain_so = h->got = h->got_so = 0;
 	h->is_closed = false;
 	h->most = 0;
 	for (size_t i = 0; i < judge->mutex->count; i++) {
@@ -143,11 +156,14 @@ static void play(const struct judge *judge, struct hypothesis *h, bool marks)
 			}
 			if (is_vain(h, entry, items)) {
 				h->vain++;
+				h->vain_so += entry->next == h->way_on;
 				mark(judge->m->vain, entry, marks);
 				break;
 			}
 			h->is_closed |= h->ends_itself && !is_enough && entry->has_signalled;
 			h->decisions++;
+			h->got++;
+			h->got_so += entry->next == h->way_on;
 			h->explained += is_enough || h->is_closed;
 			if (is_enough || !h->is_closed)
 				items -= h->get_items;
@@ -177,13 +193,41 @@ static int try_queue(
 	return 0;
 }
 
+/* The most frequent way to go on of sections that found nothing; 0: none did. */
+static int find_way_on(const struct judge *judge, uint64_t *ret)
+{
+	struct map ways = { 0 };
+	uint64_t items = 0, most = 0;
+	int code = 0;
+	for (size_t i = 0; i < judge->mutex->count && code >= 0; i++) {
+		const struct meaning_entry *entry = &judge->mutex->log[i];
+		enum role role = judge_role_at(judge, entry);
+		items += role == ROLE_PUT;
+		if (role != ROLE_GET || items-- > 0)
+			continue;
+		items = 0;
+		uint64_t *count;
+		code = map_add(&ways, entry->next, 0, 0, &count);
+		if (code >= 0 && ++*count > most) {
+			most = *count;
+			*ret = entry->next;
+		}
+	}
+	map_release(&ways);
+	return code < 0 ? code : 0;
+}
+
 /* One item each, of a queue that is empty at first, whose sections wait once. */
-static void try_once(const struct judge *judge, struct hypothesis *best)
+static int try_once(const struct judge *judge, struct hypothesis *best)
 {
 	struct hypothesis h = { .put_items = 1, .get_items = 1, .once = true };
+	int code = find_way_on(judge, &h.way_on);
+	if (code < 0)
+		return code;
 	play(judge, &h, false);
 	if (share(&h) > share(best))
 		*best = h;
+	return 0;
 }
 
 /* Sections of one type may put several, or none: as many as they signal. */
@@ -257,7 +301,7 @@ static int try_counts(const struct judge *judge, struct hypothesis *best)
 	uint64_t puts = judge_executions(judge, ROLE_PUT), gets = judge_executions(judge, ROLE_GET);
 	int code = try_queue(judge, 1, 1, best);
 	if (code == 0 && share(best) < MEANING_EXPLAINED)
-		try_once(judge, best);
+		code = try_once(judge, best);
 	if (code < 0 || share(best) >= MEANING_EXPLAINED || puts == 0 || gets == 0)
 		return code;
 	uint64_t each = puts > gets ? (puts + gets / 2) / gets : (gets + puts / 2) / puts;
@@ -464,30 +508,6 @@ int judge_queue(const struct judge *judge, const struct meaning_use *use)
 	memcpy(judge->roles, roles, types);
 	code = accept_queue(judge, &best);
 	return code < 0 ? code : 1;
-}
-
-/* The most frequent way to go on of sections that found nothing; 0: none did. */
-static int find_way_on(const struct judge *judge, uint64_t *ret)
-{
-	struct map ways = { 0 };
-	uint64_t items = 0, most = 0;
-	int code = 0;
-	for (size_t i = 0; i < judge->mutex->count && code >= 0; i++) {
-		const struct meaning_entry *entry = &judge->mutex->log[i];
-		enum role role = judge_role_at(judge, entry);
-		items += role == ROLE_PUT;
-		if (role != ROLE_GET || items-- > 0)
-			continue;
-		items = 0;
-		uint64_t *count;
-		code = map_add(&ways, entry->next, 0, 0, &count);
-		if (code >= 0 && ++*count > most) {
-			most = *count;
-			*ret = entry->next;
-		}
-	}
-	map_release(&ways);
-	return code < 0 ? code : 0;
 }
 
 /* Sections that found nothing change nothing, and go on another way than the others. */

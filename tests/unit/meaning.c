@@ -369,6 +369,49 @@ static void who_waits_once_may_have_waited_in_vain(void **state)
 	check_in_vain(4);
 }
 
+/* It works on what it got, which the recorder sees. */
+static void work_on_it(struct script *s, uint32_t tid)
+{
+	enum { BESIDE_LOCK = 77, BESIDE_SITE = 7 };
+	event(s, tid, EVENT_PASS, WHAT_MUTEX, BESIDE_LOCK, BESIDE_SITE, 0);
+	event(s, tid, EVENT_RELEASE, WHAT_MUTEX, BESIDE_LOCK, BESIDE_SITE, 0);
+}
+
+/* All who are woken come too late: that nothing else is to be had shows in what they do next. */
+static void check_mostly_in_vain(bool is_shown)
+{
+	struct script s = begin();
+	uint64_t sections = 0;
+	for (int i = 0; i < 40; i++) {
+		lock(&s, 2, GET_SITE);
+		wait_begin(&s, 2, HAS_ITEM);
+		lock_and_signal(&s, 1, PUT_SITE, HAS_ITEM);
+		lock(&s, 3, GET_SITE);
+		unlock(&s, 3);
+		if (is_shown)
+			work_on_it(&s, 3);
+		wait_end(&s, 2, HAS_ITEM, 0);
+		unlock(&s, 2);
+		for (int k = 0; k < 1 + i % 2; k++) {
+			lock_and_signal(&s, 1, PUT_SITE, HAS_ITEM);
+			lock(&s, 3, GET_SITE);
+			unlock(&s, 3);
+			if (is_shown)
+				work_on_it(&s, 3);
+		}
+	}
+	take_after_waiting(&s, 2, &sections);
+	assert_int_equal(finish(&s, HAS_ITEM)->kind, is_shown ? MEANING_QUEUE : MEANING_UNKNOWN);
+	meaning_free(s.meaning);
+}
+
+static void who_mostly_waits_in_vain_shows_it(void **state)
+{
+	(void)state;
+	check_mostly_in_vain(true);
+	check_mostly_in_vain(false);
+}
+
 /* Two take turns, each in one section that lasts: they wait, tell the other one, and wait again. */
 static void sections_of_several_turns_have_no_meaning(void **state)
 {
@@ -571,6 +614,7 @@ int main(void)
 		cmocka_unit_test(a_wait_that_timed_out_is_no_evidence),
 		cmocka_unit_test(what_explains_no_wait_explains_nothing),
 		cmocka_unit_test(who_waits_once_may_have_waited_in_vain),
+		cmocka_unit_test(who_mostly_waits_in_vain_shows_it),
 		cmocka_unit_test(sections_of_several_turns_have_no_meaning),
 		cmocka_unit_test(a_meaning_can_be_forgotten),
 		cmocka_unit_test(a_get_may_take_several_up_to_a_limit),
