@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Time that the kernel spends in a thread's system calls: what an emulator in user mode does not see as instructions.
- * Its thread makes the same calls, so that its CPU time in them is about theirs without it. What each takes at least is a
- * machine file's (threads.call). A call in which the thread slept
+ * Its thread makes the same calls, so that its CPU time in them is theirs without it, and what the emulator adds: of that
+ * the guest's recorder makes trials first (preload/call_trials.h). What each takes at least is a machine file's (threads.call). A call in which the thread slept
  * is not counted: the timeline has it as a wait. Calls on memory, threads and signals are not either: the emulator does other
  * work in these.
  */
@@ -18,6 +18,10 @@ struct kernel_call {
 	uint64_t cpu_ns, sleeps; /* of the thread, when it began */
 	int64_t number; /* -1: none is open */
 };
+
+/* The calls in between are trials. The end makes the same ones without the emulator: it may make and close descriptors. */
+void kernel_trials_begin(void);
+void kernel_trials_end(void);
 
 /* is_program: else the recorder makes it. */
 void kernel_call_begin(struct thread *thread, int64_t number, bool is_program);

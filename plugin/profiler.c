@@ -63,7 +63,11 @@ static void on_syscall(qemu_plugin_id_t id, unsigned index, int64_t number, uint
 	if (index >= VCPUS)
 		return;
 	pace_call(&vcpu_table[index], number, a1, a2, a3);
-	if (number == SYS_prctl && a1 == PROFILE_PRCTL)
+	if (number == SYS_prctl && a1 == PROFILE_PRCTL && a2 == PROFILE_TRIALS_BEGIN)
+		kernel_trials_begin();
+	else if (number == SYS_prctl && a1 == PROFILE_PRCTL && a2 == PROFILE_TRIALS_END)
+		kernel_trials_end();
+	else if (number == SYS_prctl && a1 == PROFILE_PRCTL)
 		guest_prctl(&vcpu_table[index], a2);
 	calls_syscall(&vcpu_table[index], number, a1, a2);
 	bool may_end = number == SYS_execve || number == SYS_execveat || number == SYS_kill ||

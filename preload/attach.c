@@ -17,8 +17,8 @@ __attribute__((constructor)) static void set_up(void)
 	const char *sync = getenv(SYNC_PATH_VARIABLE);
 	const char *live = getenv(LIVE_PAGE_ENVIRONMENT);
 	const char *profile = trace ? getenv(PROFILE_PAGE_ENVIRONMENT) : NULL;
-	if (profile)
-		(void)profiled_attach(profile); /* without it, it is a trace like others */
+	if (profile && profiled_attach(profile)) /* without it, it is a trace like others */
+		profiled_try_calls();
 	if (trace && trace_attach(trace))
 		sink_mode = SINK_TRACES;
 	else if (sync && aggregate_attach(sync))

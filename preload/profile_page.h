@@ -32,8 +32,10 @@ enum {
 	PROFILE_PAGE_VERSION = 2,
 	PROFILE_SLOTS =
 		4096, /* threads at one time and one more, which those who found none share; they are not counted */
-	/* An operation that the kernel answers with EINVAL. Arguments: the slot and its address; PROFILE_SLOTS: none any more. */
+	/* An operation that the kernel answers with EINVAL. Arguments: the slot and its address; PROFILE_SLOTS: none any more; or: */
 	PROFILE_PRCTL = 0xc0ca,
+	PROFILE_TRIALS_BEGIN, /* system calls from here on are trials (call_trials.h) of the only thread that there is */
+	PROFILE_TRIALS_END,
 };
 
 #define PROFILE_NOT_COUNTED UINT64_MAX

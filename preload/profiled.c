@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiled.h"
 
+#include "call_trials.h"
 #include "real.h"
 #include "traced_thread.h"
 
@@ -36,6 +37,20 @@ bool profiled_attach(const char *path)
 	__atomic_store_n(&page->recorder_end, (uintptr_t)etext, __ATOMIC_RELEASE);
 	profiled_page = page;
 	return true;
+}
+
+static long make_trial(long number, long a, long b, long c, long d)
+{
+	call_trials_compute();
+	return syscall(number, a, b, c, d, 0, 0);
+}
+
+void profiled_try_calls(void)
+{
+	(void)syscall(SYS_prctl, PROFILE_PRCTL, PROFILE_TRIALS_BEGIN,
+		NULL); /* fails: only emulators know it */
+	call_trials(make_trial);
+	(void)syscall(SYS_prctl, PROFILE_PRCTL, PROFILE_TRIALS_END, NULL); /* as above */
 }
 
 static uint32_t find_slot(struct profile_page *page, uint32_t tid)

@@ -28,6 +28,9 @@ extern PROFILED_HIDDEN struct profile_page *profiled_page;
 /* Maps the page; true if it is one. */
 bool profiled_attach(const char *path);
 
+/* Has the emulator find out what it adds to system calls, before the program begins. */
+void profiled_try_calls(void);
+
 /* A slot for the calling thread, of which the emulator is told; NULL: not profiled. */
 struct profile_slot *profiled_claim(uint32_t tid);
 
