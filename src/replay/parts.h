@@ -78,6 +78,7 @@ struct load_poll {
 	uint32_t object, pauses; /* pauses: 0: there is none */
 	uint32_t alone; /* of the last pauses, at whose end no other thread was active */
 	uint64_t site, began_ns, paused_ns;
+	uint64_t last_began_ns, last_ended_ns; /* of the last pause */
 	size_t first, last; /* their steps */
 	struct rest *rests; /* of other threads, at the end of the first pause that was alone */
 	size_t rest_count, rest_capacity;

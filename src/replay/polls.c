@@ -7,7 +7,8 @@
  * a lock, are such a poll if some thread besides was active at the end of each of them but the last. The threads that came to
  * rest during the poll are what it waited for: in the replay it goes on pausing until each of them has come to
  * where it was at rest. That holds for a fixed number of pauses by chance only, if the others happen to be done
- * during its last one. A poll whose last wait is ended by a signal waits for that.
+ * during its last one. So do twice as many pauses in the last of which a thread ended, though others went on with what that
+ * left to them (who prints the result), if threads do not end all the time. A poll whose last wait is ended by a signal waits for that.
  */
 #include "replay/player.h"
 
@@ -17,6 +18,7 @@
 
 enum {
 	PAUSES_LEAST = 5, /* a chance of at most one in five */
+	PAUSES_BESIDE_OTHERS = 10, /* one in ten: more ends may be seen than times without others */
 	PAUSES_EACH_ALONE =
 		10, /* who has to look once more for each so many pauses may have had others to wait for */
 	WORK_PART = 10, /* looking takes less than one in so many parts of the pauses */
@@ -48,6 +50,15 @@ static size_t rests_at(const struct load_thread *thread, uint64_t since_ns)
 	return thread->wait_ns > since_ns ? thread->wait_step : 0;
 }
 
+static int add_rest(struct load_poll *poll, uint32_t thread, size_t step)
+{
+	if (mem_grow(&poll->rests, &poll->rest_capacity, poll->rest_count + 1,
+		    sizeof *poll->rests) < 0)
+		return -ENOMEM;
+	poll->rests[poll->rest_count++] = (struct rest){ thread, step };
+	return 0;
+}
+
 static int note_resting(struct replay *replay, uint32_t index)
 {
 	struct load_poll *poll = &replay->threads[index].poll;
@@ -57,11 +68,30 @@ static int note_resting(struct replay *replay, uint32_t index)
 		size_t step = rests_at(other, poll->began_ns);
 		if (i == index || other->pid != replay->threads[index].pid || step == 0)
 			continue;
-		if (mem_grow(&poll->rests, &poll->rest_capacity, poll->rest_count + 1,
-			    sizeof *poll->rests) < 0)
+		if (add_rest(poll, i, step - 1) < 0)
 			return -ENOMEM;
-		poll->rests[poll->rest_count++] = (struct rest){ i, step - 1 };
 	}
+	return 0;
+}
+
+/* Others were active all along: the threads that ended during the poll, if it ended with one of them and had often not. */
+static int note_ended(struct replay *replay, uint32_t index)
+{
+	struct load_poll *poll = &replay->threads[index].poll;
+	uint32_t before = 0;
+	poll->rest_count = 0;
+	for (uint32_t i = 0; i < replay->thread_count; i++) {
+		const struct load_thread *other = &replay->threads[i];
+		bool has_ended = other->is_over && other->ended_ns > poll->began_ns &&
+				 other->ended_ns <= poll->last_ended_ns && other->count > 0;
+		if (i == index || other->pid != replay->threads[index].pid || !has_ended)
+			continue;
+		before += other->ended_ns <= poll->last_began_ns;
+		if (add_rest(poll, i, other->count - 1) < 0)
+			return -ENOMEM;
+	}
+	if (before == poll->rest_count || before > poll->pauses / PAUSES_EACH_ALONE)
+		poll->rest_count = 0;
 	return 0;
 }
 
@@ -103,6 +133,9 @@ int polls_end(struct replay *replay, uint32_t index)
 	struct load_thread *thread = &replay->threads[index];
 	struct load_poll *poll = &thread->poll;
 	int code = 0;
+	if (poll->pauses >= PAUSES_BESIDE_OTHERS && poll->alone == 0 &&
+		note_ended(replay, index) < 0)
+		return -ENOMEM;
 	if (is_confirmed(thread)) {
 		if (mem_grow(&replay->polls, &replay->poll_capacity, replay->poll_count + 1,
 			    sizeof *replay->polls) < 0)
@@ -138,6 +171,8 @@ int polls_pause(struct replay *replay, uint32_t index, uint64_t site, uint64_t w
 			.began_ns = thread->wait_ns };
 	}
 	poll->last = thread->wait_step - 1;
+	poll->last_began_ns = thread->wait_ns;
+	poll->last_ended_ns = replay->now_ns;
 	poll->pauses++;
 	poll->paused_ns += waited_ns;
 	poll->is_refuted |= !is_alone && poll->alone > 0;

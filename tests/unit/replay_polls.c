@@ -100,6 +100,44 @@ static void few_pauses_are_as_long(void **state)
 	release(&f);
 }
 
+/* a pauses 12 times, 10 ms each time. b ends during the last one, after 117 ms, and lets c go, who goes on until 130; with `others` a thread ends in
+   each pause before, too. */
+static struct fixture ends_beside_others(bool others)
+{
+	char text[8192] = WORK_HEAD "0,a,1,start,,,,,\n0,b,1,start,,,,,\n0,c,1,start,,,,,\n"
+				    "0,c,1,wait,cond,9,8,,\n";
+	for (uint32_t i = 0; i < 12; i++) {
+		size_t at = strlen(text);
+		(void)snprintf(text + at, sizeof text - at, "%" PRIu32 ",a,1,wait,sleep,,7,,\n",
+			i * 10 * MS);
+		at = strlen(text);
+		if (others && i < 11)
+			(void)snprintf(text + at, sizeof text - at,
+				"%" PRIu32 ",d%" PRIu32 ",1,start,,,,,\n%" PRIu32 ",d%" PRIu32
+				",2,exit,,,,,\n",
+				i * 10 * MS + 1, i, i * 10 * MS + 2, i);
+		if (i == 11)
+			strcat(text, "117000000,b,117000000,exit,,,,,\n"
+				     "117000000,c,1,pass,cond,9,8,,waited\n");
+		at = strlen(text);
+		(void)snprintf(text + at, sizeof text - at,
+			"%" PRIu32 ",a,1,pass,sleep,,7,,waited\n", (i + 1) * 10 * MS);
+	}
+	strcat(text, "120000000,a,1,exit,,,,,\n130000000,c,13000000,exit,,,,,\n");
+	return load(text, 2);
+}
+
+static void what_goes_on_behind_the_end_is_not_waited_for(void **state)
+{
+	(void)state;
+	struct fixture f = ends_beside_others(false);
+	assert_int_equal(polls_of(&f), 1);
+	release(&f);
+	f = ends_beside_others(true);
+	assert_int_equal(polls_of(&f), 0);
+	release(&f);
+}
+
 /* a waits for b's signal, 10 ms at the most, and looks again: after 25 ms it is there. */
 static void who_waits_again_after_a_timeout_waits_for_the_signal(void **state)
 {
@@ -155,6 +193,7 @@ int main(void)
 		cmocka_unit_test(pauses_beside_work_that_goes_on_are_as_long),
 		cmocka_unit_test(pauses_that_went_on_beside_rest_are_as_long),
 		cmocka_unit_test(few_pauses_are_as_long),
+		cmocka_unit_test(what_goes_on_behind_the_end_is_not_waited_for),
 		cmocka_unit_test(daemons_end_with_their_process),
 		cmocka_unit_test(who_waits_again_after_a_timeout_waits_for_the_signal),
 	};
