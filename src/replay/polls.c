@@ -21,6 +21,8 @@ enum {
 	PAUSES_BESIDE_OTHERS = 10, /* one in ten: more ends may be seen than times without others */
 	PAUSES_EACH_ALONE =
 		10, /* who has to look once more for each so many pauses may have had others to wait for */
+	SEEN_MAX =
+		64, /* threads that are active besides: of more their progress is not looked at */
 	WORK_PART = 10, /* looking takes less than one in so many parts of the pauses */
 	LOOKS_FACTOR =
 		64, /* what never comes to rest is not waited for: so many times the recorded pauses */
@@ -74,24 +76,53 @@ static int note_resting(struct replay *replay, uint32_t index)
 	return 0;
 }
 
+/*
+ * In an emulator work takes many times as long, and pauses do not: so many of them are how far those have come who are active, which is
+ * known by what they did last.
+ */
+static int note_progress(struct replay *replay, uint32_t index)
+{
+	struct load_poll *poll = &replay->threads[index].poll;
+	poll->rest_count = 0;
+	for (uint32_t i = 0; i < replay->thread_count; i++) {
+		const struct load_thread *other = &replay->threads[i];
+		bool did_something =
+			other->is_active && other->count > 0 && other->busy_ns >= poll->began_ns;
+		if (i == index || other->pid != replay->threads[index].pid || !did_something)
+			continue;
+		if (add_rest(poll, i, other->count - 1) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static bool has_ended_beside(const struct replay *replay, uint32_t index, uint32_t other)
+{
+	const struct load_poll *poll = &replay->threads[index].poll;
+	const struct load_thread *thread = &replay->threads[other];
+	return other != index && thread->pid == replay->threads[index].pid && thread->is_over &&
+	       thread->count > 0 && thread->ended_ns > poll->began_ns &&
+	       thread->ended_ns <= poll->last_ended_ns;
+}
+
 /* Others were active all along: the threads that ended during the poll, if it ended with one of them and had often not. */
 static int note_ended(struct replay *replay, uint32_t index)
 {
 	struct load_poll *poll = &replay->threads[index].poll;
-	uint32_t before = 0;
-	poll->rest_count = 0;
+	uint32_t before = 0, ended = 0;
 	for (uint32_t i = 0; i < replay->thread_count; i++) {
-		const struct load_thread *other = &replay->threads[i];
-		bool has_ended = other->is_over && other->ended_ns > poll->began_ns &&
-				 other->ended_ns <= poll->last_ended_ns && other->count > 0;
-		if (i == index || other->pid != replay->threads[index].pid || !has_ended)
+		if (!has_ended_beside(replay, index, i))
 			continue;
-		before += other->ended_ns <= poll->last_began_ns;
-		if (add_rest(poll, i, other->count - 1) < 0)
-			return -ENOMEM;
+		before += replay->threads[i].ended_ns <= poll->last_began_ns;
+		ended++;
 	}
-	if (before == poll->rest_count || before > poll->pauses / PAUSES_EACH_ALONE)
-		poll->rest_count = 0;
+	if (before == ended || before > poll->pauses / PAUSES_EACH_ALONE)
+		return 0;
+	poll->rest_count = 0;
+	for (uint32_t i = 0; i < replay->thread_count; i++)
+		if (has_ended_beside(replay, index, i) &&
+			add_rest(poll, i, replay->threads[i].count - 1) < 0)
+			return -ENOMEM;
 	return 0;
 }
 
@@ -100,7 +131,8 @@ static bool is_confirmed(const struct load_thread *thread)
 	const struct load_poll *poll = &thread->poll;
 	uint64_t work_ns = 0;
 	if (poll->pauses < PAUSES_LEAST || poll->is_refuted || poll->rest_count == 0 ||
-		poll->alone > 1 + poll->pauses / PAUSES_EACH_ALONE)
+		poll->alone > 1 + poll->pauses / PAUSES_EACH_ALONE ||
+		(poll->alone == 0 && poll->pauses < PAUSES_BESIDE_OTHERS))
 		return false;
 	for (size_t i = poll->first + 1; i <= poll->last; i++)
 		work_ns += thread->steps[i].work_ns;
@@ -133,8 +165,8 @@ int polls_end(struct replay *replay, uint32_t index)
 	struct load_thread *thread = &replay->threads[index];
 	struct load_poll *poll = &thread->poll;
 	int code = 0;
-	if (poll->pauses >= PAUSES_BESIDE_OTHERS && poll->alone == 0 &&
-		note_ended(replay, index) < 0)
+	bool is_beside_others = poll->pauses >= PAUSES_BESIDE_OTHERS && poll->alone == 0;
+	if (is_beside_others && note_ended(replay, index) < 0)
 		return -ENOMEM;
 	if (is_confirmed(thread)) {
 		if (mem_grow(&replay->polls, &replay->poll_capacity, replay->poll_count + 1,
@@ -177,7 +209,10 @@ int polls_pause(struct replay *replay, uint32_t index, uint64_t site, uint64_t w
 	poll->paused_ns += waited_ns;
 	poll->is_refuted |= !is_alone && poll->alone > 0;
 	poll->alone += is_alone;
-	return is_alone && poll->alone == 1 ? note_resting(replay, index) : 0;
+	if (is_alone)
+		return poll->alone == 1 ? note_resting(replay, index) : 0;
+	bool is_emulated = replay->opts.stretch && replay->active <= 1 + SEEN_MAX;
+	return is_emulated && poll->alone == 0 ? note_progress(replay, index) : 0;
 }
 
 void polls_signalled(struct replay *replay, uint32_t index, uint64_t site)
