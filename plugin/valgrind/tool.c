@@ -314,7 +314,8 @@ static void take_slot(ThreadId tid, UWord number, struct profile_slot *slot)
 
 static void on_syscall(ThreadId tid, UInt number, UWord *arguments, UInt count)
 {
-	if (number == PRCTL && count >= 3 && arguments[0] == PROFILE_PRCTL && tid < THREADS)
+	if (number == PRCTL && count >= 3 && arguments[0] == PROFILE_PRCTL &&
+		arguments[1] <= PROFILE_SLOTS && tid < THREADS)
 		take_slot(tid, arguments[1], (struct profile_slot *)arguments[2]);
 	if (number == EXECVE) {
 		tell(tid, STREAM_EXEC, 0);

@@ -64,11 +64,14 @@ static inline bool has_ended(int tid)
 	return access(path, F_OK) < 0;
 }
 
-/* The thread is inside its wait and stays there for HOLD_MS more. */
+/* The thread is inside its wait and stays there for HOLD_MS more. Who sleeps for the kernel's own sake on its way there goes on soon. */
 static inline void hold_asleep(int tid)
 {
-	while (!is_asleep(tid))
+	double before;
+	do {
+		before = seconds_of(tid);
 		sleep_ms(1);
+	} while (!is_asleep(tid) || seconds_of(tid) > before);
 	sleep_ms(HOLD_MS);
 }
 
