@@ -2,9 +2,9 @@
 /*
  * Time that the kernel spends in a thread's system calls: what an emulator in user mode does not see as instructions.
  * Its thread makes the same calls, so that its CPU time in them is theirs without it, and what the emulator adds: of that
- * the guest's recorder makes trials first (preload/call_trials.h). What each takes at least is a machine file's (threads.call). A call in which the thread slept
- * is not counted: the timeline has it as a wait. Calls on memory, threads and signals are not either: the emulator does other
- * work in these.
+ * the guest's recorder makes trials first (preload/call_trials.h). What each takes at least is a machine file's
+ * (threads.call). A call in which the thread slept is not counted: the timeline has it as a wait. Calls on memory, threads
+ * and signals are not either: the emulator does other work in these.
  */
 #ifndef PLUGIN_KERNEL_TIME_H
 #define PLUGIN_KERNEL_TIME_H

@@ -16,7 +16,6 @@
 
 enum {
 	CALL_TRIALS = 12, /* of each: their median counts */
-	CALL_TRIALS_NUMBERS = 512, /* of system calls */
 };
 
 /* Makes the call, with up to four arguments. */
@@ -31,41 +30,49 @@ static inline void call_trials_compute(void)
 		data[i]++;
 }
 
-static inline void call_trials_once(call_trial make)
+static inline long try_call(call_trial make, long number, long a, long b, long c, long d)
+{
+	call_trials_compute();
+	return make(number, a, b, c, d);
+}
+
+static inline void call_trials_once(call_trial call)
 {
 	static const char path[] = "/dev/null";
 	char bytes[256];
 	struct stat about;
 	struct iovec part = { bytes, 1 };
-	long fd = make(SYS_openat, AT_FDCWD, (intptr_t)path, O_RDWR | O_CLOEXEC, 0);
+	long fd = try_call(call, SYS_openat, AT_FDCWD, (intptr_t)path, O_RDWR | O_CLOEXEC, 0);
 	struct pollfd ready = { .fd = (int)fd, .events = POLLIN };
-	(void)make(SYS_read, fd, (intptr_t)bytes, 1, 0);
-	(void)make(SYS_write, fd, (intptr_t)path, 1, 0);
-	(void)make(SYS_pread64, fd, (intptr_t)bytes, 1, 0);
-	(void)make(SYS_pwrite64, fd, (intptr_t)path, 1, 0);
-	(void)make(SYS_readv, fd, (intptr_t)&part, 1, 0);
-	(void)make(SYS_writev, fd, (intptr_t)&part, 1, 0);
-	(void)make(SYS_lseek, fd, 0, SEEK_CUR, 0);
-	(void)make(SYS_fcntl, fd, F_GETFL, 0, 0);
-	(void)make(SYS_fstat, fd, (intptr_t)&about, 0, 0);
-	(void)make(SYS_newfstatat, AT_FDCWD, (intptr_t)path, (intptr_t)&about, 0);
-	(void)make(SYS_readlinkat, AT_FDCWD, (intptr_t)path, (intptr_t)bytes, sizeof(bytes));
-	(void)make(SYS_faccessat, AT_FDCWD, (intptr_t)path, R_OK, 0);
-	(void)make(SYS_getdents64, fd, (intptr_t)bytes, sizeof(bytes), 0);
-	(void)make(SYS_sendto, fd, (intptr_t)path, 1, 0); /* it is no socket */
-	(void)make(SYS_recvfrom, fd, (intptr_t)bytes, 1, 0);
+	(void)try_call(call, SYS_read, fd, (intptr_t)bytes, 1, 0);
+	(void)try_call(call, SYS_write, fd, (intptr_t)path, 1, 0);
+	(void)try_call(call, SYS_pread64, fd, (intptr_t)bytes, 1, 0);
+	(void)try_call(call, SYS_pwrite64, fd, (intptr_t)path, 1, 0);
+	(void)try_call(call, SYS_readv, fd, (intptr_t)&part, 1, 0);
+	(void)try_call(call, SYS_writev, fd, (intptr_t)&part, 1, 0);
+	(void)try_call(call, SYS_lseek, fd, 0, SEEK_CUR, 0);
+	(void)try_call(call, SYS_fcntl, fd, F_GETFL, 0, 0);
+	(void)try_call(call, SYS_fstat, fd, (intptr_t)&about, 0, 0);
+	(void)try_call(call, SYS_newfstatat, AT_FDCWD, (intptr_t)path, (intptr_t)&about, 0);
+	(void)try_call(
+		call, SYS_readlinkat, AT_FDCWD, (intptr_t)path, (intptr_t)bytes, sizeof(bytes));
+	(void)try_call(call, SYS_faccessat, AT_FDCWD, (intptr_t)path, R_OK, 0);
+	(void)try_call(call, SYS_getdents64, fd, (intptr_t)bytes, sizeof(bytes), 0);
+	(void)try_call(call, SYS_sendto, fd, (intptr_t)path, 1, 0); /* it is no socket */
+	(void)try_call(call, SYS_recvfrom, fd, (intptr_t)bytes, 1, 0);
 #ifdef SYS_poll
-	(void)make(SYS_poll, (intptr_t)&ready, 1, 0, 0);
+	(void)try_call(call, SYS_poll, (intptr_t)&ready, 1, 0, 0);
 #endif
 #ifdef SYS_stat
-	(void)make(SYS_close, make(SYS_open, (intptr_t)path, O_RDWR | O_CLOEXEC, 0, 0), 0, 0, 0);
-	(void)make(SYS_stat, (intptr_t)path, (intptr_t)&about, 0, 0);
-	(void)make(SYS_lstat, (intptr_t)path, (intptr_t)&about, 0, 0);
-	(void)make(SYS_readlink, (intptr_t)path, (intptr_t)bytes, sizeof(bytes), 0);
-	(void)make(SYS_access, (intptr_t)path, R_OK, 0, 0);
+	(void)try_call(call, SYS_close,
+		try_call(call, SYS_open, (intptr_t)path, O_RDWR | O_CLOEXEC, 0, 0), 0, 0, 0);
+	(void)try_call(call, SYS_stat, (intptr_t)path, (intptr_t)&about, 0, 0);
+	(void)try_call(call, SYS_lstat, (intptr_t)path, (intptr_t)&about, 0, 0);
+	(void)try_call(call, SYS_readlink, (intptr_t)path, (intptr_t)bytes, sizeof(bytes), 0);
+	(void)try_call(call, SYS_access, (intptr_t)path, R_OK, 0, 0);
 #endif
-	(void)make(SYS_close, fd, 0, 0, 0);
-	(void)make(SYS_getppid, 0, 0, 0, 0);
+	(void)try_call(call, SYS_close, fd, 0, 0, 0);
+	(void)try_call(call, SYS_getppid, 0, 0, 0, 0);
 }
 
 static inline void call_trials(call_trial make)

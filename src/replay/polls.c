@@ -61,69 +61,61 @@ static int add_rest(struct load_poll *poll, uint32_t thread, size_t step)
 	return 0;
 }
 
-static int note_resting(struct replay *replay, uint32_t index)
+/* The step, plus one, that another thread has to come to; 0: none. */
+typedef size_t (*place_of)(const struct load_thread *other, const struct load_poll *poll);
+
+static size_t rest_of(const struct load_thread *other, const struct load_poll *poll)
 {
-	struct load_poll *poll = &replay->threads[index].poll;
-	poll->rest_count = 0;
-	for (uint32_t i = 0; i < replay->thread_count; i++) {
-		const struct load_thread *other = &replay->threads[i];
-		size_t step = rests_at(other, poll->began_ns);
-		if (i == index || other->pid != replay->threads[index].pid || step == 0)
-			continue;
-		if (add_rest(poll, i, step - 1) < 0)
-			return -ENOMEM;
-	}
-	return 0;
+	return rests_at(other, poll->began_ns);
 }
 
 /*
  * In an emulator work takes many times as long, and pauses do not: so many of them are how far those have come who are active, which is
  * known by what they did last.
  */
-static int note_progress(struct replay *replay, uint32_t index)
+static size_t progress_of(const struct load_thread *other, const struct load_poll *poll)
+{
+	return other->is_active && other->busy_ns >= poll->began_ns ? other->count : 0;
+}
+
+static size_t end_of(const struct load_thread *other, const struct load_poll *poll)
+{
+	bool is_beside = other->is_over && other->ended_ns > poll->began_ns &&
+			 other->ended_ns <= poll->last_ended_ns;
+	return is_beside ? other->count : 0;
+}
+
+/* What the poll waits for: such places of the other threads of its process. */
+static int note(struct replay *replay, uint32_t index, place_of place)
 {
 	struct load_poll *poll = &replay->threads[index].poll;
 	poll->rest_count = 0;
 	for (uint32_t i = 0; i < replay->thread_count; i++) {
 		const struct load_thread *other = &replay->threads[i];
-		bool did_something =
-			other->is_active && other->count > 0 && other->busy_ns >= poll->began_ns;
-		if (i == index || other->pid != replay->threads[index].pid || !did_something)
-			continue;
-		if (add_rest(poll, i, other->count - 1) < 0)
+		bool is_other = i != index && other->pid == replay->threads[index].pid;
+		size_t step = is_other ? place(other, poll) : 0;
+		if (step > 0 && add_rest(poll, i, step - 1) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static bool has_ended_beside(const struct replay *replay, uint32_t index, uint32_t other)
+/* Others were active all along: whether threads ended during the poll, one of them during its last pause, and few before. */
+static bool ends_with_a_thread(const struct replay *replay, uint32_t index)
 {
-	const struct load_poll *poll = &replay->threads[index].poll;
-	const struct load_thread *thread = &replay->threads[other];
-	return other != index && thread->pid == replay->threads[index].pid && thread->is_over &&
-	       thread->count > 0 && thread->ended_ns > poll->began_ns &&
-	       thread->ended_ns <= poll->last_ended_ns;
-}
-
-/* Others were active all along: the threads that ended during the poll, if it ended with one of them and had often not. */
-static int note_ended(struct replay *replay, uint32_t index)
-{
-	struct load_poll *poll = &replay->threads[index].poll;
+	const struct load_thread *thread = &replay->threads[index];
+	const struct load_poll *poll = &thread->poll;
 	uint32_t before = 0, ended = 0;
+	if (poll->pauses < PAUSES_BESIDE_OTHERS || poll->alone > 0)
+		return false;
 	for (uint32_t i = 0; i < replay->thread_count; i++) {
-		if (!has_ended_beside(replay, index, i))
+		const struct load_thread *other = &replay->threads[i];
+		if (i == index || other->pid != thread->pid || end_of(other, poll) == 0)
 			continue;
-		before += replay->threads[i].ended_ns <= poll->last_began_ns;
+		before += other->ended_ns <= poll->last_began_ns;
 		ended++;
 	}
-	if (before == ended || before > poll->pauses / PAUSES_EACH_ALONE)
-		return 0;
-	poll->rest_count = 0;
-	for (uint32_t i = 0; i < replay->thread_count; i++)
-		if (has_ended_beside(replay, index, i) &&
-			add_rest(poll, i, replay->threads[i].count - 1) < 0)
-			return -ENOMEM;
-	return 0;
+	return ended > before && before <= poll->pauses / PAUSES_EACH_ALONE;
 }
 
 static bool is_confirmed(const struct load_thread *thread)
@@ -165,8 +157,7 @@ int polls_end(struct replay *replay, uint32_t index)
 	struct load_thread *thread = &replay->threads[index];
 	struct load_poll *poll = &thread->poll;
 	int code = 0;
-	bool is_beside_others = poll->pauses >= PAUSES_BESIDE_OTHERS && poll->alone == 0;
-	if (is_beside_others && note_ended(replay, index) < 0)
+	if (ends_with_a_thread(replay, index) && note(replay, index, end_of) < 0)
 		return -ENOMEM;
 	if (is_confirmed(thread)) {
 		if (mem_grow(&replay->polls, &replay->poll_capacity, replay->poll_count + 1,
@@ -210,9 +201,10 @@ int polls_pause(struct replay *replay, uint32_t index, uint64_t site, uint64_t w
 	poll->is_refuted |= !is_alone && poll->alone > 0;
 	poll->alone += is_alone;
 	if (is_alone)
-		return poll->alone == 1 ? note_resting(replay, index) : 0;
+		return poll->alone == 1 ? note(replay, index, rest_of) : 0;
 	bool is_emulated = replay->opts.stretch && replay->active <= 1 + SEEN_MAX;
-	return is_emulated && poll->alone == 0 ? note_progress(replay, index) : 0;
+	bool may_count = poll->alone == 0 && poll->pauses >= PAUSES_BESIDE_OTHERS;
+	return is_emulated && may_count ? note(replay, index, progress_of) : 0;
 }
 
 void polls_signalled(struct replay *replay, uint32_t index, uint64_t site)
