@@ -9,7 +9,7 @@ set -euo pipefail
 
 source_root=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/..")
 work=${CORECAST_TEST_BUILD:-$source_root/build-test}
-fuzz_seconds=${CORECAST_FUZZ_SECONDS:-5}
+fuzz_seconds=${CORECAST_FUZZ_SECONDS:-3}
 jobs=$(nproc)
 counts=$work/log/counts # lines of a result and how often, as checks run side by side
 export LC_ALL=C.UTF-8

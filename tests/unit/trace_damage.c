@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 /* Two lanes and several chunks, so that damage has something behind it. */
-enum { EVENTS = 4000, THREADS = 2, FLIPS = 3000 };
+enum { EVENTS = 4000, THREADS = 2, FLIPS = 1000 };
 enum { ROWS = (TRACE_CHUNK_BYTES - TRACE_HEAD_BYTES) / TRACE_RECORD_BYTES };
 
 /* Where chunks of a raw one stand: what each lane was filling last comes before those that it has filled. */
