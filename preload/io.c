@@ -4,8 +4,8 @@
  * trace, unless the recorder asks for all calls on files: how long it blocked is its wall time less
  * its thread's CPU time.
  *
- * A connection is a request: it begins where accept() returns it and ends where it is closed,
- * whichever thread does that. What comes over it are requests, too (TRACE_IMPLICIT): each from data that are
+ * A connection is a request: it begins where accept() returns it and ends where it is closed, or shut down for
+ * writing (who asked has all of the answer; its server may linger), whichever thread does that. What comes over it are requests, too (TRACE_IMPLICIT): each from data that are
  * read to the next that are written there. Descriptors are a limit that a program may reach: opening one is a PASS,
  * closing it a RELEASE, and finding none left a TRY_FAILED.
  *
@@ -518,6 +518,18 @@ void io_closed(int fd, struct io_closing closing, const void *caller)
 		trace_mark(TRACE_RELEASE, TRACE_IO, (uint64_t)fd, 0, caller);
 	if (closing.connection)
 		trace_request(TRACE_REQUEST_END, fd, closing.connection, 0, caller);
+}
+
+EXPORT int shutdown(int fd, int how)
+{
+	int result = real()->shutdown(fd, how);
+	if (result < 0 || how == SHUT_RD || !is_tracing() || !is_connection(fd))
+		return result;
+	uint32_t connection = __atomic_exchange_n(&descriptors[fd].connection, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&descriptors[fd].request, 0, __ATOMIC_RELAXED);
+	if (connection)
+		trace_request(TRACE_REQUEST_END, fd, connection, 0, CALLER);
+	return result;
 }
 
 EXPORT int close(int fd)

@@ -120,6 +120,7 @@ int __openat64_2(int directory, const char *path, int flags);
 	X(accept)                                                                                  \
 	X(accept4)                                                                                 \
 	X(socketpair)                                                                              \
+	X(shutdown)                                                                                \
 	X(connect)                                                                                 \
 	X(close)                                                                                   \
 	X(open)                                                                                    \

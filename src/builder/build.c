@@ -129,7 +129,9 @@ static int add_clients(struct build *build)
 	if (code < 0)
 		return code;
 	build->model->parameters[clients].value = requests->clients;
-	build->model->parameters[clients].note = "connections, each with one request at a time";
+	build->model->parameters[clients].note =
+		requests->are_over ? "connections, each with one request at a time"
+				   : "that wait for their answers";
 	build->model->parameters[think].unit = MODEL_TIME;
 	build->model->parameters[think].value = mean;
 	build->model->parameters[think].note = "mean time from an answer to the next request";
@@ -155,7 +157,7 @@ static int add_source(struct build *build)
 	size_t count = requests->interval_count;
 	if (requests->arrivals == BUILD_NONE || count < 2)
 		return 0;
-	if (requests->clients > 0 && requests->thinking_count > 0)
+	if (requests->clients > 0 && requests->thinking_count > 0 && !build->has_limit)
 		return add_clients(build);
 	double sum = 0, squares = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -248,7 +250,7 @@ static int describe_run(struct build *build)
 		recorded->descriptors = (uint32_t)build->trace.descriptors;
 	recorded->throughput_per_s = requests->throughput_per_s;
 	/* Of requests over connections it runs from arrival, which is not recorded. */
-	if (requests->clients == 0)
+	if (!requests->are_over)
 		recorded->response_s = requests->response_s;
 	if (!build->trace.program)
 		return 0;

@@ -243,7 +243,7 @@ static int connect_state(struct emitter *e, uint32_t state_index)
 	uint32_t index = e->fragments[state_index], to = MODEL_NONE;
 	struct ways ways, refused;
 	/* A server with clients that stay is ended from outside. */
-	bool does_stop = e->is_main && e->build->requests.clients == 0;
+	bool does_stop = e->is_main && !e->build->requests.are_over;
 	if (state->op == STEP_EXIT)
 		return emit_only_edge(e, index, does_stop ? MODEL_STOP : MODEL_EXIT);
 	int code = set_ways(e, state->edges, state->edge_count, state, &ways);
@@ -279,7 +279,7 @@ static int accept_request(struct emitter *e, uint32_t state_index)
 	const struct build_state *state = &e->graph->states[state_index];
 	uint32_t index = e->fragments[state_index], begin;
 	if (state->op != STEP_GET || state->object != e->build->requests.arrivals ||
-		e->build->requests.clients > 0)
+		e->build->requests.are_over)
 		return 0;
 	int code = emit_add_fragment(e, "accept", &begin);
 	if (code < 0)

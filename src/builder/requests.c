@@ -3,7 +3,9 @@
 
 #include "base/mem.h"
 #include "builder/answers.h"
+#include "builder/clients.h"
 #include "builder/handed.h"
+#include "builder/lingering.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -305,9 +307,56 @@ static int measure_clients(struct moment *moments, size_t count, struct build_re
 	return 0;
 }
 
+/*
+ * Whether threads waited for input before they took requests, as many at a time as there are clients: else those are seen when there is time for
+ * them, and that a request begins when another has ended says nothing of who asks.
+ */
+static bool are_awaited(const struct build_trace *trace, uint32_t at_a_time)
+{
+	uint64_t begun = 0, awaited = 0;
+	for (size_t i = 0; i < trace->thread_count; i++) {
+		const struct build_thread *thread = &trace->threads[i];
+		bool has_waited = false; /* since it began or ended one */
+		for (size_t j = 0; j < thread->step_count; j++) {
+			const struct build_step *step = &thread->steps[j];
+			has_waited |= is_for_input(step);
+			if (step->op != STEP_BEGIN && step->op != STEP_END)
+				continue;
+			begun += step->op == STEP_BEGIN;
+			awaited += step->op == STEP_BEGIN && has_waited;
+			has_waited = false;
+		}
+	}
+	return awaited * (at_a_time + 1) >= begun;
+}
+
+/* Moments in order of time. */
+static int find_clients(const struct build_trace *trace, const struct moment *moments, size_t count,
+	struct build_requests *ret)
+{
+	struct build_moment *plain = calloc(count + 1, sizeof *plain);
+	if (!plain)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		plain[i] = (struct build_moment){ moments[i].time_ns, moments[i].is_end };
+	int64_t clients = build_clients_count(plain, count);
+	if (clients > 0 && are_awaited(trace, (uint32_t)clients)) {
+		ret->clients = (uint32_t)clients;
+		ret->thinking_s = calloc(count + 1, sizeof *ret->thinking_s);
+		if (ret->thinking_s)
+			ret->thinking_count =
+				build_clients_think(plain, count, ret->clients, ret->thinking_s);
+		else
+			clients = -ENOMEM;
+	}
+	free(plain);
+	return clients < 0 ? -ENOMEM : 0;
+}
+
 int build_requests_find(struct build_trace *trace, struct build_requests *ret)
 {
 	bool are_over = are_over_connections(trace);
+	ret->are_over = are_over;
 	bool are_left_out = are_over || are_lasting(trace);
 	for (size_t i = 0; i < trace->thread_count; i++) {
 		leave_out(&trace->threads[i], !are_over);
@@ -320,14 +369,16 @@ int build_requests_find(struct build_trace *trace, struct build_requests *ret)
 	ret->arrivals = BUILD_NONE;
 	for (size_t i = 0; i < trace->thread_count && are_over && code == 0; i++)
 		code = build_answers_order(&trace->threads[i]);
-	if (code == 0 && are_over)
-		code = build_handed_find(trace);
+	if (code == 0)
+		code = are_over ? build_handed_find(trace) : build_lingering_leave_out(trace);
 	if (code == 0)
 		code = collect(trace, &moments, &count);
 	if (code == 0 && count > 0)
 		code = measure(trace, moments, count, ret);
 	if (code == 0 && are_over)
 		code = measure_clients(moments, count, ret);
+	else if (code == 0 && count > 0)
+		code = find_clients(trace, moments, count, ret);
 	free(moments);
 	for (size_t i = 0; i < trace->thread_count && code == 0; i++) {
 		struct build_thread *thread = &trace->threads[i];

@@ -10,7 +10,7 @@
  * as many clients as there were connections, each of which thinks between an answer and its next request;
  * and the wait for input of a thread that takes such requests is in the queue, whatever it does
  * between the two. Connections that all were open at once and over which nothing was seen are no requests:
- * each stayed for many.
+ * each stayed for many. Of connections that are requests the source may be clients that wait for their answers, too (clients.h).
  */
 #ifndef BUILDER_REQUESTS_H
 #define BUILDER_REQUESTS_H
@@ -24,10 +24,10 @@ struct build_requests {
 		arrivals; /* object of the trace: the queue; BUILD_NONE: nothing comes from outside */
 	double *intervals_s; /* between arrivals */
 	size_t interval_count;
-	uint32_t
-		clients; /* connections over which requests came; 0: requests are connections, or marks */
+	bool are_over; /* they came over connections; else they are connections, or marks */
+	uint32_t clients; /* that wait for their answers; 0: none are known to */
 	bool stay; /* each at one thread, whichever: others answered what came over others */
-	double *thinking_s; /* from an answer to the next request of the same connection */
+	double *thinking_s; /* from an answer to the next request of the same client */
 	size_t thinking_count;
 	uint64_t begun, ended;
 	uint64_t last_ns; /* when the last one began */

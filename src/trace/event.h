@@ -55,7 +55,8 @@ enum event_kind {
 	EVENT_REGION_BEGIN, /* object: id of a name */
 	EVENT_REGION_END,
 	EVENT_REQUEST_BEGIN, /* value: the request's number; what: WHAT_NONE, or WHAT_IO: from accepting
-				a connection, the descriptor `object`, to closing it;
+				a connection, the descriptor `object`, to closing it or
+				shutting it down for writing;
 				EVENT_IMPLICIT: what came over one, from reading to answering */
 	EVENT_REQUEST_END,
 	EVENT_TICK, /* value: units of work done */

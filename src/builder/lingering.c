@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "builder/lingering.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { PARTS = 20 }; /* puts and gets without a request are as many, but for one of so many */
+
+/* What threads do with one queue. */
+struct passing {
+	bool is_ours; /* all who get there end requests */
+	bool begun; /* some who put have requests */
+	uint64_t puts, gets; /* without a request */
+};
+
+static bool is_of(const struct build_step *step, enum step_op op, uint32_t queue)
+{
+	return step->op == op && step->object == queue && !(step->flags & STEP_REFUSED);
+}
+
+static bool has(const struct build_thread *thread, enum step_op op)
+{
+	for (size_t i = 0; i < thread->step_count; i++)
+		if (thread->steps[i].op == op)
+			return true;
+	return false;
+}
+
+/* Whether a request ends between this get and the thread's next. */
+static bool brings_request(const struct build_thread *thread, size_t get)
+{
+	uint32_t queue = thread->steps[get].object;
+	for (size_t i = get + 1; i < thread->step_count; i++) {
+		const struct build_step *step = &thread->steps[i];
+		if (step->op == STEP_END || step->op == STEP_FAIL)
+			return true;
+		if (is_of(step, STEP_GET, queue))
+			return false;
+	}
+	return true; /* the end was not recorded */
+}
+
+/* With what the same call does besides: its lock, as a place in the code, could meet the way of requests just the same. */
+static void leave_out_call(struct build_thread *thread, size_t at)
+{
+	uint64_t site = thread->steps[at].site;
+	for (size_t i = at; i < thread->step_count; i++) {
+		struct build_step *step = &thread->steps[i];
+		bool is_lock = step->op == STEP_LOCK || step->op == STEP_UNLOCK;
+		if (i > at && (!is_lock || step->site != site))
+			break;
+		step->op = STEP_NOTHING;
+	}
+}
+
+/* Counts, or leaves out, what a thread hands over through the queue without a request. */
+static void pass(
+	struct build_thread *thread, uint32_t queue, struct passing *passing, bool leave_out)
+{
+	bool has_request = false;
+	for (size_t i = 0; i < thread->step_count; i++) {
+		struct build_step *step = &thread->steps[i];
+		bool puts = is_of(step, STEP_PUT, queue), gets = is_of(step, STEP_GET, queue);
+		bool is_plain = puts ? !has_request : gets && !brings_request(thread, i);
+		if (step->op == STEP_BEGIN || (gets && !is_plain))
+			has_request = true;
+		if (step->op == STEP_END || step->op == STEP_FAIL || puts)
+			has_request = false;
+		if (!puts && !gets)
+			continue;
+		passing->begun |= puts && !is_plain;
+		passing->is_ours &= puts || has(thread, STEP_END);
+		passing->puts += puts && is_plain;
+		passing->gets += gets && is_plain;
+		if (is_plain && leave_out)
+			leave_out_call(thread, i);
+	}
+}
+
+static void pass_all(
+	struct build_trace *trace, uint32_t queue, struct passing *passing, bool leave_out)
+{
+	for (size_t i = 0; i < trace->thread_count; i++)
+		pass(&trace->threads[i], queue, passing, leave_out);
+}
+
+int build_lingering_leave_out(struct build_trace *trace)
+{
+	AUTO_FREE bool *is_seen = calloc(trace->object_count + 1, sizeof *is_seen);
+	if (!is_seen)
+		return -ENOMEM;
+	for (size_t i = 0; i < trace->thread_count; i++)
+		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
+			const struct build_step *step = &trace->threads[i].steps[j];
+			if (step->op != STEP_GET || step->object >= trace->object_count)
+				continue;
+			is_seen[step->object] = true;
+		}
+	for (uint32_t queue = 0; queue < trace->object_count; queue++) {
+		struct passing passing = { .is_ours = is_seen[queue] };
+		if (passing.is_ours)
+			pass_all(trace, queue, &passing, false);
+		uint64_t apart = passing.puts > passing.gets ? passing.puts - passing.gets
+							     : passing.gets - passing.puts;
+		if (passing.is_ours && passing.begun && passing.puts > 0 &&
+			apart * PARTS <= passing.puts + passing.gets)
+			pass_all(trace, queue, &(struct passing){ 0 }, true);
+	}
+	for (size_t i = 0; i < trace->thread_count; i++)
+		rewrite_without_nothing(&trace->threads[i]);
+	return 0;
+}
