@@ -3,9 +3,10 @@
  * Whether requests come from clients that wait for their answers, or from whoever likes, at some rate, told from when they began and ended.
  *
  * Of N clients that think for z, while n of their requests are served the next comes at a rate of (N - n) / z, and none while all N
- * wait; from whoever likes it comes at the same rate however many are served, with intervals that spread as a gamma
- * distribution's do, exponential ones being one of those. Who has an answer may ask again before its server has told of it: so N may be less than the most that
- * were served at once. The source is the clients that make what was seen likeliest, if that is a thousand times as likely as by a rate.
+ * wait; from whoever likes it comes at the same rate however many are served. Both may be more regular, or burstier, than by chance. Who has an answer
+ * may ask again before its server has told of it: so N may be less than the most that were served at once. The source is the clients
+ * that make what was seen likeliest, if that is a thousand times as likely as by a rate, and
+ * clearly so for each request.
  */
 #ifndef BUILDER_CLIENTS_H
 #define BUILDER_CLIENTS_H

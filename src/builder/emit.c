@@ -164,15 +164,15 @@ static int add_draw(struct emitter *e, const char *name, const struct ways *ways
 	return code;
 }
 
-/* Whether a way was first taken when the last request had come. */
-static bool is_after_requests(const struct emitter *e, const struct build_state *state, uint32_t to)
+/* Whether a way was first taken after this time. */
+static bool is_taken_after(
+	const struct emitter *e, const struct build_state *state, uint32_t to, uint64_t time_ns)
 {
-	uint64_t last_ns = e->build->requests.last_ns;
 	for (size_t i = 0; i < state->visits; i++) {
 		size_t at = e->graph->order[state->first + i];
 		const struct build_visit *visit = &e->graph->visits[at];
 		if (at + 1 < e->graph->visit_count && visit[1].thread == visit->thread &&
-			visit[1].state == to && visit[1].step->begin_ns < last_ns)
+			visit[1].state == to && visit[1].step->begin_ns <= time_ns)
 			return false;
 	}
 	return true;
@@ -188,8 +188,9 @@ static bool is_endless(
 		turns += law->runs[i];
 	if (requests->arrivals == BUILD_NONE || !law->is_once)
 		return false;
-	return (e->is_taker && turns * 10 >= requests->begun * 9) ||
-	       (e->has_flow && is_after_requests(e, state, law->to));
+	return (e->is_taker && turns * 10 >= requests->begun * 9 &&
+		       is_taken_after(e, state, law->to, requests->first_ns)) ||
+	       (e->has_flow && is_taken_after(e, state, law->to, requests->last_ns));
 }
 
 /* A fragment for a loop behind a state. */

@@ -157,6 +157,28 @@ static const struct build_pool *find_takers(const struct emitter *e, uint32_t ob
 	return found;
 }
 
+static bool has_requests(const struct build_thread *thread)
+{
+	for (size_t i = 0; i < thread->step_count; i++)
+		if (thread->steps[i].op == STEP_BEGIN || thread->steps[i].op == STEP_END ||
+			thread->steps[i].flags & STEP_FROM_OUTSIDE)
+			return true;
+	return false;
+}
+
+/* Whether who begins requests there ends them itself: then what it puts is a part of the work. */
+static bool keeps_requests(const struct emitter *e)
+{
+	bool are_kept = false;
+	for (size_t i = 0; i < e->group->count; i++) {
+		const struct build_thread *thread = &e->build->trace.threads[e->group->threads[i]];
+		if (!thread->keeps_requests && has_requests(thread))
+			return false;
+		are_kept |= thread->keeps_requests;
+	}
+	return are_kept;
+}
+
 /* A signal to threads of a pool is for more of them if there are more. */
 static int fill_signals(
 	struct emitter *e, const struct build_state *state, struct model_fragment *fragment)
@@ -164,23 +186,14 @@ static int fill_signals(
 	uint32_t object = build_class_of(&e->build->trace, state->object);
 	const struct build_pool *pool = find_takers(e, object);
 	double sum = 0;
+	fragment->is_plain = pool || keeps_requests(e);
 	if (!pool)
 		return 0;
 	for (size_t i = 0; i < state->visits; i++)
 		sum += e->graph->visits[e->graph->order[state->first + i]].step->count;
-	fragment->is_plain = true;
 	return build_formula(e->model, &fragment->count.value, "%.6g * %s",
 		sum / (double)state->visits / pool->size,
 		e->model->parameters[pool->parameter].name);
-}
-
-/* Whether who begins requests there ends them itself: then what it puts is a part of the work. */
-static bool keeps_requests(const struct emitter *e)
-{
-	for (size_t i = 0; i < e->group->count; i++)
-		if (!e->build->trace.threads[e->group->threads[i]].keeps_requests)
-			return false;
-	return true;
 }
 
 /* Gets and puts of a queue, in all groups. */
@@ -258,30 +271,14 @@ static int fill_requests(
 	return emit_counts(e, counts, state->visits, fragment);
 }
 
-/* Whether a thread's first request was begun before it: it ends it, and neither began it nor got it from a queue. */
-static bool has_request_at_first(const struct build_thread *thread)
-{
-	for (size_t i = 0; i < thread->step_count; i++) {
-		uint8_t op = thread->steps[i].op;
-		if (op == STEP_BEGIN || op == STEP_GET || op == STEP_TRY_GET)
-			return false;
-		if (op == STEP_END || op == STEP_FAIL)
-			return true;
-	}
-	return false;
-}
-
-/* Whether most threads that are started there have such a request: that of who starts them. */
+/* Whether most threads of the group that is started there have the request of who starts them. */
 static bool starts_with_request(const struct emitter *e, const struct build_state *state)
 {
-	const struct build_trace *trace = &e->build->trace;
+	const struct build_group *group = &e->build->groups.items[state->object];
 	size_t with = 0;
-	for (size_t i = 0; i < state->visits; i++) {
-		uint32_t started = e->graph->visits[e->graph->order[state->first + i]].step->object;
-		with += started < trace->thread_count &&
-			has_request_at_first(&trace->threads[started]);
-	}
-	return 2 * with > state->visits;
+	for (size_t i = 0; i < group->count; i++)
+		with += e->build->trace.threads[group->threads[i]].has_request_at_first;
+	return 2 * with > group->count;
 }
 
 static int fill_count(struct emitter *e, const struct build_state *state, uint32_t index)

@@ -158,16 +158,41 @@ static bool has_one_at_a_time(const struct build_thread *thread)
 	return has_any;
 }
 
-/* Who keeps the requests that it begins; moments by number. */
+/* Whether a thread that ends one request was begun for that by who began it. */
+static bool is_made_for(
+	const struct build_trace *trace, const struct moment *begin, const struct moment *end)
+{
+	const struct build_thread *thread = &trace->threads[end->thread];
+	size_t ends = 0;
+	if (thread->parent != begin->thread || thread->start_ns < begin->time_ns ||
+		thread->start_ns > end->time_ns)
+		return false;
+	for (size_t i = 0; i < thread->step_count; i++)
+		ends += thread->steps[i].op == STEP_END;
+	return ends == 1;
+}
+
+/* Who keeps the requests that it begins, or was begun with, or begins threads with; moments by number. */
 static void find_keepers(struct build_trace *trace, const struct moment *moments, size_t count)
 {
 	for (size_t i = 0; i < trace->thread_count; i++)
 		trace->threads[i].keeps_requests = has_one_at_a_time(&trace->threads[i]);
-	for (size_t i = 1; i < count; i++)
-		if (moments[i].is_end && !moments[i - 1].is_end &&
-			moments[i].number == moments[i - 1].number &&
-			moments[i].thread != moments[i - 1].thread)
-			trace->threads[moments[i - 1].thread].keeps_requests = false;
+	for (size_t i = 1; i < count; i++) {
+		const struct moment *begin = &moments[i - 1], *end = &moments[i];
+		struct build_thread *beginner = &trace->threads[begin->thread];
+		struct build_thread *ender = &trace->threads[end->thread];
+		if (end->is_end && !begin->is_end && begin->number == end->number &&
+			is_made_for(trace, begin, end))
+			ender->has_request_at_first = beginner->keeps_requests =
+				ender->keeps_requests = true;
+	}
+	for (size_t i = 1; i < count; i++) {
+		const struct moment *begin = &moments[i - 1], *end = &moments[i];
+		if (end->is_end && !begin->is_end && begin->number == end->number &&
+			begin->thread != end->thread &&
+			!trace->threads[end->thread].has_request_at_first)
+			trace->threads[begin->thread].keeps_requests = false;
+	}
 }
 
 /* Mean response and throughput; then the intervals between arrivals. */
@@ -193,6 +218,7 @@ static int measure(
 		sum_s += (double)(m->time_ns - m[-1].time_ns) * 1e-9;
 		ret->ended++;
 	}
+	ret->first_ns = first;
 	ret->response_s = ret->ended > 0 ? sum_s / (double)ret->ended : 0;
 	if (last > first)
 		ret->throughput_per_s = (double)ret->ended / ((double)(last - first) * 1e-9);

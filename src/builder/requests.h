@@ -30,7 +30,7 @@ struct build_requests {
 	double *thinking_s; /* from an answer to the next request of the same client */
 	size_t thinking_count;
 	uint64_t begun, ended;
-	uint64_t last_ns; /* when the last one began */
+	uint64_t first_ns, last_ns; /* when the first and the last one began */
 	double response_s; /* mean of those ended; 0: none */
 	double throughput_per_s;
 };

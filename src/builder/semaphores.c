@@ -84,13 +84,22 @@ static const struct build_use *find_wait(
 	return last;
 }
 
-/* What was there at first is left to nobody: the first takes have no post that they wait for. */
+/* A post that is not by who made the semaphore. */
+static bool is_of_other(const struct build_object *object, const struct build_use *use)
+{
+	return use->step->op == STEP_POST && use->thread + 1 != object->maker;
+}
+
+/*
+ * What was there at first is left to nobody: the first takes have no post that they wait for. What its maker gives itself is for nobody, too
+ * (Python gives a lock back before it throws it away).
+ */
 static void make_signals(struct build_trace *trace, const struct build_use *uses, size_t count)
 {
 	struct build_object *object = &trace->objects[uses[0].step->object];
 	size_t takes = 0, posts = 0;
 	for (size_t i = 0; i < count; i++) {
-		posts += uses[i].step->op == STEP_POST;
+		posts += is_of_other(object, &uses[i]);
 		takes += uses[i].step->op == STEP_ACQUIRE;
 	}
 	object->what = WHAT_QUEUE;
@@ -99,12 +108,30 @@ static void make_signals(struct build_trace *trace, const struct build_use *uses
 	for (size_t i = 0; i < count; i++) {
 		struct build_step *step = uses[i].step;
 		bool is_take = step->op == STEP_ACQUIRE;
-		step->op = is_take ? STEP_GET : STEP_PUT;
+		step->op = is_take                         ? STEP_GET
+			   : is_of_other(object, &uses[i]) ? STEP_PUT
+							   : STEP_NOTHING;
 		if (is_take && first > 0) {
 			step->op = STEP_NOTHING;
 			first--;
 		}
 	}
+}
+
+/* Of who made it alone, which never waited for it: nothing depends on it. */
+static bool is_alone(const struct build_trace *trace, const struct build_use *uses, size_t count)
+{
+	uint32_t maker = trace->objects[uses[0].step->object].maker;
+	for (size_t i = 0; i < count; i++)
+		if (uses[i].thread + 1 != maker || uses[i].step->waited_ns > 0)
+			return false;
+	return true;
+}
+
+static void leave_out(const struct build_use *uses, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		uses[i].step->op = STEP_NOTHING;
 }
 
 static int change(struct build_trace *trace, const struct build_uses *uses)
@@ -126,7 +153,9 @@ static int change(struct build_trace *trace, const struct build_uses *uses)
 		to = build_uses_end(uses, from);
 		const struct build_use *of_object = &uses->items[from];
 		const struct build_use *wait = find_wait(trace, of_object, to - from);
-		if (is_lock(trace, of_object, to - from, takers))
+		if (is_alone(trace, of_object, to - from))
+			leave_out(of_object, to - from);
+		else if (is_lock(trace, of_object, to - from, takers))
 			make_lock(trace, of_object, to - from);
 		else if (wait && *map_find(&waits, wait->thread, wait->step->site) > CLASS_LEAST)
 			make_signals(trace, of_object, to - from);

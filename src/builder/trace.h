@@ -145,7 +145,8 @@ struct build_thread {
 	uint32_t
 		stopped_by; /* if it goes_on: index of a condition that only told it to stop; BUILD_NONE */
 	bool is_cut; /* the end of its process was its own */
-	bool keeps_requests; /* those that it begins it ends itself, one after the other */
+	bool has_request_at_first; /* that of who began it, and no other */
+	bool keeps_requests; /* those that it begins it ends itself, one after the other, or begins a thread for, as it may be one */
 	bool has_cpu; /* the recording has its CPU time; else it is the time between steps */
 	struct build_step *steps;
 	size_t step_count, step_capacity;

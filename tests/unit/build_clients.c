@@ -176,12 +176,67 @@ static void connections_that_linger_are_no_requests(void **state)
 	assert_true(fabs(fit.simulated_per_s / fit.measured_per_s - 1) < 0.1);
 }
 
+enum { OWN_LOCK = 500 };
+
+/* A lock that the program made of a condition. */
+static void hold(struct script *s, uint32_t tid, uint64_t ns)
+{
+	op(s, tid, EVENT_PASS, WHAT_QUEUE, OWN_LOCK, 60);
+	work(s, tid, ns);
+	s->now_ns += ns;
+	op(s, tid, EVENT_RELEASE, WHAT_QUEUE, OWN_LOCK, 61);
+}
+
+/* Main has more to do at first than there are requests; another thread is there all along. */
+static void who_is_begun_for_a_request_keeps_it(void **state)
+{
+	(void)state;
+	struct script s = begin(1);
+	op(&s, 1, EVENT_RELEASE, WHAT_QUEUE, OWN_LOCK, 61);
+	for (uint64_t i = 0; i < 100; i++)
+		hold(&s, MAIN, 1000);
+	for (uint32_t i = 1; i <= 48; i++) {
+		send(&s, (struct event){ .tid = MAIN,
+				 .kind = EVENT_WAIT,
+				 .what = WHAT_IO,
+				 .site = 30,
+				 .value = EVENT_IO_POLL });
+		s.now_ns += 40000 + 997 * (i % 7);
+		op(&s, MAIN, EVENT_PASS, WHAT_IO, 0, 30);
+		at(&s, MAIN, EVENT_REQUEST_BEGIN, i);
+		hold(&s, MAIN, 1000);
+		send(&s, (struct event){ .tid = MAIN + i,
+				 .kind = EVENT_THREAD_START,
+				 .object = 0x700,
+				 .site = 2,
+				 .value = MAIN });
+		hold(&s, MAIN, 1000);
+		hold(&s, MAIN + i, 9000);
+		at(&s, MAIN + i, EVENT_REQUEST_END, i);
+		op(&s, MAIN + i, EVENT_THREAD_EXIT, WHAT_NONE, 0, 0);
+	}
+	AUTO(model) struct model *model = finish(&s, 0);
+	const struct model_fragment *spawn = NULL;
+	const struct model_group *first = &model->groups[0];
+	for (size_t i = 0; i < first->fragment_count; i++)
+		if (first->fragments[i].op == MODEL_SPAWN && first->fragments[i].hands_on)
+			spawn = &first->fragments[i];
+	assert_non_null(spawn);
+	const struct model_fragment *put = fragment_of(model, spawn->object, MODEL_PUT);
+	assert_true(put && put->is_plain);
+	struct model_fit fit;
+	assert_int_equal(model_fit_run(model, &fit), 0);
+	assert_true(fit.is_known);
+	assert_true(fabs(fit.simulated_per_s / fit.measured_per_s - 1) < 0.2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_waits_for_answers_is_told_from_a_rate),
 		cmocka_unit_test(few_requests_are_nobodys),
 		cmocka_unit_test(connections_that_linger_are_no_requests),
+		cmocka_unit_test(who_is_begun_for_a_request_keeps_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

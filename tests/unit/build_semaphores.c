@@ -35,10 +35,9 @@ static void a_semaphore_that_its_taker_gives_back_is_a_lock(void **state)
 	assert_true(can_be_played(model));
 }
 
-/* Thread 1 makes one, takes what it has at first, and waits; thread 2 tells it. */
-static void one_that_is_made_for_each_wait_is_a_signal(void **state)
+/* Thread 1 makes one, takes what it has at first, and waits; thread 2 tells it. Python's gives it back before it throws it away. */
+static void tell_by_signals(bool gives_back)
 {
-	(void)state;
 	struct script s = begin(2);
 	for (int i = 0; i < 20; i++) {
 		op(&s, 1, EVENT_INIT, WHAT_SEM, SEM, 20);
@@ -47,12 +46,38 @@ static void one_that_is_made_for_each_wait_is_a_signal(void **state)
 		work(&s, 2, 5000);
 		op(&s, 2, EVENT_RELEASE, WHAT_SEM, SEM, POST_SITE);
 		op(&s, 1, EVENT_PASS, WHAT_SEM, SEM, WAIT_SITE);
+		if (gives_back)
+			op(&s, 1, EVENT_RELEASE, WHAT_SEM, SEM, POST_SITE);
 	}
 	AUTO(model) struct model *model = finish(&s, 2);
+	assert_null(fragment_of(model, 1, MODEL_PUT));
 	assert_int_equal(count_objects(model, MODEL_SEMAPHORE), 0);
 	assert_int_equal(count_objects(model, MODEL_QUEUE), 1);
 	assert_true(model->objects[0].are_signals);
 	assert_true(model->objects[0].initial.value == 0);
+	assert_true(can_be_played(model));
+}
+
+static void one_that_is_made_for_each_wait_is_a_signal(void **state)
+{
+	(void)state;
+	tell_by_signals(false);
+	tell_by_signals(true);
+}
+
+/* Python's threads each have one, which others may wait for: here nobody does. */
+static void one_that_a_thread_alone_uses_is_nothing(void **state)
+{
+	(void)state;
+	struct script s = begin(3);
+	for (uint32_t tid = 1; tid <= 3; tid++) {
+		op(&s, tid, EVENT_INIT, WHAT_SEM, SEM + tid, 20);
+		op(&s, tid, EVENT_PASS, WHAT_SEM, SEM + tid, TAKE_SITE);
+		work(&s, tid, 5000);
+		op(&s, tid, EVENT_RELEASE, WHAT_SEM, SEM + tid, POST_SITE);
+	}
+	AUTO(model) struct model *model = finish(&s, 3);
+	assert_int_equal(model->object_count, 0);
 	assert_true(can_be_played(model));
 }
 
@@ -188,6 +213,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_semaphore_that_its_taker_gives_back_is_a_lock),
 		cmocka_unit_test(one_that_is_made_for_each_wait_is_a_signal),
+		cmocka_unit_test(one_that_a_thread_alone_uses_is_nothing),
 		cmocka_unit_test(other_semaphores_lend),
 		cmocka_unit_test(who_waited_in_vain_slept),
 		cmocka_unit_test(who_is_cut_off_gives_back_and_has_no_end),
