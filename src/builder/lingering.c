@@ -8,24 +8,14 @@
 
 enum { PARTS = 20 }; /* puts and gets without a request are as many, but for one of so many */
 
-/* What threads do with one queue. */
+/* What threads hand over through one queue without a request. */
 struct passing {
-	bool is_ours; /* all who get there end requests */
-	bool begun; /* some who put have requests */
-	uint64_t puts, gets; /* without a request */
+	uint64_t puts, gets;
 };
 
 static bool is_of(const struct build_step *step, enum step_op op, uint32_t queue)
 {
 	return step->op == op && step->object == queue && !(step->flags & STEP_REFUSED);
-}
-
-static bool has(const struct build_thread *thread, enum step_op op)
-{
-	for (size_t i = 0; i < thread->step_count; i++)
-		if (thread->steps[i].op == op)
-			return true;
-	return false;
 }
 
 /* Whether a request ends between this get and the thread's next. */
@@ -42,16 +32,17 @@ static bool brings_request(const struct build_thread *thread, size_t get)
 	return true; /* the end was not recorded */
 }
 
-/* With what the same call does besides: its lock, as a place in the code, could meet the way of requests just the same. */
+/* With the lock that the same call takes then: as a place in the code it could meet the way of requests just the same. */
 static void leave_out_call(struct build_thread *thread, size_t at)
 {
-	uint64_t site = thread->steps[at].site;
-	for (size_t i = at; i < thread->step_count; i++) {
-		struct build_step *step = &thread->steps[i];
-		bool is_lock = step->op == STEP_LOCK || step->op == STEP_UNLOCK;
-		if (i > at && (!is_lock || step->site != site))
+	struct build_step *call = &thread->steps[at], *end = &thread->steps[thread->step_count];
+	call->op = STEP_NOTHING;
+	for (struct build_step *lock = call + 1; lock + 1 < end; lock += 2) {
+		bool is_pair = lock->op == STEP_LOCK && lock[1].op == STEP_UNLOCK &&
+			       lock[1].object == lock->object;
+		if (!is_pair || lock->site != call->site)
 			break;
-		step->op = STEP_NOTHING;
+		lock->op = lock[1].op = STEP_NOTHING;
 	}
 }
 
@@ -70,8 +61,6 @@ static void pass(
 			has_request = false;
 		if (!puts && !gets)
 			continue;
-		passing->begun |= puts && !is_plain;
-		passing->is_ours &= puts || has(thread, STEP_END);
 		passing->puts += puts && is_plain;
 		passing->gets += gets && is_plain;
 		if (is_plain && leave_out)
@@ -86,26 +75,35 @@ static void pass_all(
 		pass(&trace->threads[i], queue, passing, leave_out);
 }
 
-int build_lingering_leave_out(struct build_trace *trace)
+/* Queues into which threads put requests that they began: by object. */
+static void find_queues(const struct build_trace *trace, bool *ret)
 {
-	AUTO_FREE bool *is_seen = calloc(trace->object_count + 1, sizeof *is_seen);
-	if (!is_seen)
-		return -ENOMEM;
-	for (size_t i = 0; i < trace->thread_count; i++)
+	for (size_t i = 0; i < trace->thread_count; i++) {
+		bool has_begun = false;
 		for (size_t j = 0; j < trace->threads[i].step_count; j++) {
 			const struct build_step *step = &trace->threads[i].steps[j];
-			if (step->op != STEP_GET || step->object >= trace->object_count)
+			has_begun |= step->op == STEP_BEGIN;
+			if (step->op != STEP_PUT || step->object >= trace->object_count)
 				continue;
-			is_seen[step->object] = true;
+			ret[step->object] |= has_begun;
+			has_begun = false;
 		}
+	}
+}
+
+int build_lingering_leave_out(struct build_trace *trace)
+{
+	AUTO_FREE bool *queues = calloc(trace->object_count + 1, sizeof *queues);
+	if (!queues)
+		return -ENOMEM;
+	find_queues(trace, queues);
 	for (uint32_t queue = 0; queue < trace->object_count; queue++) {
-		struct passing passing = { .is_ours = is_seen[queue] };
-		if (passing.is_ours)
+		struct passing passing = { 0 };
+		if (queues[queue])
 			pass_all(trace, queue, &passing, false);
 		uint64_t apart = passing.puts > passing.gets ? passing.puts - passing.gets
 							     : passing.gets - passing.puts;
-		if (passing.is_ours && passing.begun && passing.puts > 0 &&
-			apart * PARTS <= passing.puts + passing.gets)
+		if (passing.puts > 0 && apart * PARTS <= passing.puts + passing.gets)
 			pass_all(trace, queue, &(struct passing){ 0 }, true);
 	}
 	for (size_t i = 0; i < trace->thread_count; i++)

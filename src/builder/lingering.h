@@ -14,7 +14,7 @@
 
 #include "builder/trace.h"
 
-/* Changes steps. Queues stay as they are from which not all who get end requests, or into which no requests are put. 0 or -ENOMEM. */
+/* Changes steps. A queue stays as it is if not as many are put there without a request as are got. 0 or -ENOMEM. */
 int build_lingering_leave_out(struct build_trace *trace);
 
 #endif
