@@ -105,11 +105,6 @@ static double median(double *values, size_t count)
 	return values[count / 2];
 }
 
-/*
- * Arrivals: Poisson if the intervals spread as exponential ones do (squared coefficient of variation 1,
- * of n of them within 3 / sqrt(n) * 2.83: that of an exponential sample's), else as seen, stretched. Those that
- * had to wait for a descriptor came in bursts, whenever one was free: they are taken to be Poisson.
- */
 /* Clients that wait for answers: how many, and what they think, can be set. */
 static int add_clients(struct build *build)
 {
@@ -150,6 +145,11 @@ static int add_clients(struct build *build)
 				  build->model, &added->interval.scale, "think / %.17g s", mean);
 }
 
+/*
+ * Arrivals: Poisson if the intervals spread as exponential ones do (squared coefficient of variation 1,
+ * of n of them within 3 / sqrt(n) * 2.83: that of an exponential sample's), else as seen, stretched. Those that
+ * had to wait for a descriptor came in bursts, whenever one was free: they are taken to be Poisson.
+ */
 static int add_source(struct build *build)
 {
 	struct build_requests *requests = &build->requests;
