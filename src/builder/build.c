@@ -157,7 +157,7 @@ static int add_source(struct build *build)
 	size_t count = requests->interval_count;
 	if (requests->arrivals == BUILD_NONE || count < 2)
 		return 0;
-	if (requests->clients > 0 && requests->thinking_count > 0 && !build->has_limit)
+	if (requests->clients > 0 && requests->thinking_count > 0)
 		return add_clients(build);
 	double sum = 0, squares = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -371,6 +371,9 @@ static int make(struct build *build, struct err *err)
 		build_leave_out_shutdown(&build->trace);
 	if (code == 0)
 		build->has_limit = build_limits_find(&build->trace);
+	if (build->has_limit && !build->requests.are_over)
+		build->requests.clients =
+			0; /* what waits for a descriptor comes when one is free */
 	build_leave_out_own_signals(&build->trace);
 	if (code == 0)
 		code = build_leave_out_broken_arrivals(&build->trace);

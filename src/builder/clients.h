@@ -15,9 +15,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* When a request began or ended. */
 struct build_moment {
-	uint64_t time_ns;
-	bool is_end; /* of a request; else its begin */
+	uint64_t number, time_ns;
+	uint32_t descriptor;
+	uint32_t thread;
+	bool is_end;
 };
 
 /* The moments in order of time. 0: no clients that wait; -ENOMEM. */

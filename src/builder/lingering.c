@@ -6,11 +6,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { PARTS = 20 }; /* puts and gets without a request are as many, but for one of so many */
+enum { PARTS = 20 }; /* of which all but one have to be as expected */
 
-/* What threads hand over through one queue without a request. */
+/* What threads hand over through one queue. */
 struct passing {
-	uint64_t puts, gets;
+	uint64_t puts, gets; /* without a request */
+	uint64_t all_puts, returned; /* returned: by threads that get from it, too */
 };
 
 static bool is_of(const struct build_step *step, enum step_op op, uint32_t queue)
@@ -51,6 +52,7 @@ static void pass(
 	struct build_thread *thread, uint32_t queue, struct passing *passing, bool leave_out)
 {
 	bool has_request = false;
+	uint64_t all_puts = 0, all_gets = 0;
 	for (size_t i = 0; i < thread->step_count; i++) {
 		struct build_step *step = &thread->steps[i];
 		bool puts = is_of(step, STEP_PUT, queue), gets = is_of(step, STEP_GET, queue);
@@ -61,11 +63,24 @@ static void pass(
 			has_request = false;
 		if (!puts && !gets)
 			continue;
+		all_puts += puts;
+		all_gets += gets;
 		passing->puts += puts && is_plain;
 		passing->gets += gets && is_plain;
 		if (is_plain && leave_out)
 			leave_out_call(thread, i);
 	}
+	passing->all_puts += all_puts;
+	passing->returned += all_gets > 0 ? all_puts : 0;
+}
+
+/* Whether some is put there without a request, and got so; not by who gives back what it got, as a lock of the program's own making. */
+static bool are_handed_on(const struct passing *passing)
+{
+	uint64_t apart = passing->puts > passing->gets ? passing->puts - passing->gets
+						       : passing->gets - passing->puts;
+	return passing->puts > 0 && apart * PARTS <= passing->puts + passing->gets &&
+	       passing->returned * PARTS <= passing->all_puts;
 }
 
 static void pass_all(
@@ -101,9 +116,7 @@ int build_lingering_leave_out(struct build_trace *trace)
 		struct passing passing = { 0 };
 		if (queues[queue])
 			pass_all(trace, queue, &passing, false);
-		uint64_t apart = passing.puts > passing.gets ? passing.puts - passing.gets
-							     : passing.gets - passing.puts;
-		if (passing.puts > 0 && apart * PARTS <= passing.puts + passing.gets)
+		if (are_handed_on(&passing))
 			pass_all(trace, queue, &(struct passing){ 0 }, true);
 	}
 	for (size_t i = 0; i < trace->thread_count; i++)

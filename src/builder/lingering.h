@@ -14,7 +14,10 @@
 
 #include "builder/trace.h"
 
-/* Changes steps. A queue stays as it is if not as many are put there without a request as are got. 0 or -ENOMEM. */
+/*
+ * Changes steps. A queue stays as it is if not as many are put there without a request as are got, or if those who get from it put there, too (a
+ * lock of the program's own making). 0 or -ENOMEM.
+ */
 int build_lingering_leave_out(struct build_trace *trace);
 
 #endif

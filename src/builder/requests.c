@@ -105,17 +105,9 @@ static void take_arrivals(struct build_thread *thread, uint32_t arrivals, bool a
 	rewrite_end(&rewrite);
 }
 
-/* When a request began or ended. */
-struct moment {
-	uint64_t number, time_ns;
-	uint32_t descriptor;
-	uint32_t thread;
-	bool is_end;
-};
-
 static int compare_by_number(const void *left, const void *right)
 {
-	const struct moment *a = left, *b = right;
+	const struct build_moment *a = left, *b = right;
 	if (a->number != b->number)
 		return a->number < b->number ? -1 : 1;
 	return a->is_end - b->is_end;
@@ -123,11 +115,11 @@ static int compare_by_number(const void *left, const void *right)
 
 static int compare_by_time(const void *left, const void *right)
 {
-	const struct moment *a = left, *b = right;
+	const struct build_moment *a = left, *b = right;
 	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
 }
 
-static int collect(const struct build_trace *trace, struct moment **ret, size_t *ret_count)
+static int collect(const struct build_trace *trace, struct build_moment **ret, size_t *ret_count)
 {
 	size_t capacity = 0;
 	for (size_t i = 0; i < trace->thread_count; i++)
@@ -137,8 +129,8 @@ static int collect(const struct build_trace *trace, struct moment **ret, size_t 
 				continue;
 			if (mem_grow(ret, &capacity, *ret_count + 1, sizeof **ret) < 0)
 				return -ENOMEM;
-			(*ret)[(*ret_count)++] = (struct moment){ step->section, step->begin_ns,
-				step->count, (uint32_t)i, step->op == STEP_END };
+			(*ret)[(*ret_count)++] = (struct build_moment){ step->section,
+				step->begin_ns, step->count, (uint32_t)i, step->op == STEP_END };
 		}
 	return 0;
 }
@@ -159,8 +151,8 @@ static bool has_one_at_a_time(const struct build_thread *thread)
 }
 
 /* Whether a thread that ends one request was begun for that by who began it. */
-static bool is_made_for(
-	const struct build_trace *trace, const struct moment *begin, const struct moment *end)
+static bool is_made_for(const struct build_trace *trace, const struct build_moment *begin,
+	const struct build_moment *end)
 {
 	const struct build_thread *thread = &trace->threads[end->thread];
 	size_t ends = 0;
@@ -172,32 +164,38 @@ static bool is_made_for(
 	return ends == 1;
 }
 
+/* The begin of the request that ends there, if its is the moment before; NULL. Moments by number. */
+static const struct build_moment *begin_of(const struct build_moment *moments, size_t end)
+{
+	bool is_pair = end > 0 && moments[end].is_end && !moments[end - 1].is_end &&
+		       moments[end - 1].number == moments[end].number;
+	return is_pair ? &moments[end - 1] : NULL;
+}
+
 /* Who keeps the requests that it begins, or was begun with, or begins threads with; moments by number. */
-static void find_keepers(struct build_trace *trace, const struct moment *moments, size_t count)
+static void find_keepers(
+	struct build_trace *trace, const struct build_moment *moments, size_t count)
 {
 	for (size_t i = 0; i < trace->thread_count; i++)
 		trace->threads[i].keeps_requests = has_one_at_a_time(&trace->threads[i]);
-	for (size_t i = 1; i < count; i++) {
-		const struct moment *begin = &moments[i - 1], *end = &moments[i];
-		struct build_thread *beginner = &trace->threads[begin->thread];
-		struct build_thread *ender = &trace->threads[end->thread];
-		if (end->is_end && !begin->is_end && begin->number == end->number &&
-			is_made_for(trace, begin, end))
-			ender->has_request_at_first = beginner->keeps_requests =
-				ender->keeps_requests = true;
+	for (size_t i = 0; i < count; i++) {
+		const struct build_moment *begin = begin_of(moments, i);
+		struct build_thread *ender = &trace->threads[moments[i].thread];
+		if (begin && is_made_for(trace, begin, &moments[i]))
+			ender->has_request_at_first = ender->keeps_requests =
+				trace->threads[begin->thread].keeps_requests = true;
 	}
-	for (size_t i = 1; i < count; i++) {
-		const struct moment *begin = &moments[i - 1], *end = &moments[i];
-		if (end->is_end && !begin->is_end && begin->number == end->number &&
-			begin->thread != end->thread &&
-			!trace->threads[end->thread].has_request_at_first)
+	for (size_t i = 0; i < count; i++) {
+		const struct build_moment *begin = begin_of(moments, i);
+		if (begin && begin->thread != moments[i].thread &&
+			!trace->threads[moments[i].thread].has_request_at_first)
 			trace->threads[begin->thread].keeps_requests = false;
 	}
 }
 
 /* Mean response and throughput; then the intervals between arrivals. */
-static int measure(
-	struct build_trace *trace, struct moment *moments, size_t count, struct build_requests *ret)
+static int measure(struct build_trace *trace, struct build_moment *moments, size_t count,
+	struct build_requests *ret)
 {
 	double sum_s = 0;
 	uint64_t first = UINT64_MAX, last = 0;
@@ -207,15 +205,16 @@ static int measure(
 	qsort(moments, count, sizeof *moments, compare_by_number);
 	find_keepers(trace, moments, count);
 	for (size_t i = 0; i < count; i++) {
-		const struct moment *m = &moments[i];
+		const struct build_moment *m = &moments[i];
 		first = m->time_ns < first ? m->time_ns : first;
 		last = m->is_end && m->time_ns > last ? m->time_ns : last;
 		ret->begun += !m->is_end;
 		if (!m->is_end && m->time_ns > ret->last_ns)
 			ret->last_ns = m->time_ns;
-		if (!m->is_end || i == 0 || m[-1].is_end || m[-1].number != m->number)
+		const struct build_moment *begin = begin_of(moments, i);
+		if (!begin)
 			continue;
-		sum_s += (double)(m->time_ns - m[-1].time_ns) * 1e-9;
+		sum_s += (double)(m->time_ns - begin->time_ns) * 1e-9;
 		ret->ended++;
 	}
 	ret->first_ns = first;
@@ -286,7 +285,7 @@ static bool are_over_connections(const struct build_trace *trace)
 /* What a connection did last: in order of time, by descriptor. */
 static int compare_connections(const void *left, const void *right)
 {
-	const struct moment *a = left, *b = right;
+	const struct build_moment *a = left, *b = right;
 	if (a->descriptor != b->descriptor)
 		return a->descriptor < b->descriptor ? -1 : 1;
 	return compare_by_time(left, right);
@@ -296,9 +295,9 @@ static int compare_connections(const void *left, const void *right)
 enum { STAYING_PARTS = 20 };
 
 /* Moments as compare_connections() orders them. */
-static bool do_stay(const struct moment *moments, size_t count)
+static bool do_stay(const struct build_moment *moments, size_t count)
 {
-	const struct moment *before = NULL;
+	const struct build_moment *before = NULL;
 	size_t pairs = 0, same = 0;
 	bool are_several = false;
 	for (size_t i = 0; i < count; i++) {
@@ -315,7 +314,7 @@ static bool do_stay(const struct moment *moments, size_t count)
 }
 
 /* A connection that is another's after it was closed thinks longer; who waits longest of a few is no matter. */
-static int measure_clients(struct moment *moments, size_t count, struct build_requests *ret)
+static int measure_clients(struct build_moment *moments, size_t count, struct build_requests *ret)
 {
 	ret->thinking_s = calloc(count + 1, sizeof *ret->thinking_s);
 	if (!ret->thinking_s)
@@ -343,6 +342,8 @@ static bool are_awaited(const struct build_trace *trace, uint32_t at_a_time)
 	for (size_t i = 0; i < trace->thread_count; i++) {
 		const struct build_thread *thread = &trace->threads[i];
 		bool has_waited = false; /* since it began or ended one */
+		if (!gets_from_outside(thread))
+			continue;
 		for (size_t j = 0; j < thread->step_count; j++) {
 			const struct build_step *step = &thread->steps[j];
 			has_waited |= is_for_input(step);
@@ -353,30 +354,22 @@ static bool are_awaited(const struct build_trace *trace, uint32_t at_a_time)
 			has_waited = false;
 		}
 	}
-	return awaited * (at_a_time + 1) >= begun;
+	return begun > 0 && awaited * (at_a_time + 1) >= begun;
 }
 
 /* Moments in order of time. */
-static int find_clients(const struct build_trace *trace, const struct moment *moments, size_t count,
-	struct build_requests *ret)
+static int find_clients(const struct build_trace *trace, const struct build_moment *moments,
+	size_t count, struct build_requests *ret)
 {
-	struct build_moment *plain = calloc(count + 1, sizeof *plain);
-	if (!plain)
+	int64_t clients = build_clients_count(moments, count);
+	if (clients <= 0 || !are_awaited(trace, (uint32_t)clients))
+		return clients < 0 ? -ENOMEM : 0;
+	ret->thinking_s = calloc(count + 1, sizeof *ret->thinking_s);
+	if (!ret->thinking_s)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		plain[i] = (struct build_moment){ moments[i].time_ns, moments[i].is_end };
-	int64_t clients = build_clients_count(plain, count);
-	if (clients > 0 && are_awaited(trace, (uint32_t)clients)) {
-		ret->clients = (uint32_t)clients;
-		ret->thinking_s = calloc(count + 1, sizeof *ret->thinking_s);
-		if (ret->thinking_s)
-			ret->thinking_count =
-				build_clients_think(plain, count, ret->clients, ret->thinking_s);
-		else
-			clients = -ENOMEM;
-	}
-	free(plain);
-	return clients < 0 ? -ENOMEM : 0;
+	ret->clients = (uint32_t)clients;
+	ret->thinking_count = build_clients_think(moments, count, ret->clients, ret->thinking_s);
+	return 0;
 }
 
 int build_requests_find(struct build_trace *trace, struct build_requests *ret)
@@ -389,7 +382,7 @@ int build_requests_find(struct build_trace *trace, struct build_requests *ret)
 		if (are_left_out)
 			leave_out(&trace->threads[i], false);
 	}
-	struct moment *moments = NULL;
+	struct build_moment *moments = NULL;
 	size_t count = 0;
 	int code = 0;
 	ret->arrivals = BUILD_NONE;

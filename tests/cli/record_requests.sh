@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Requests over a connection that stays: from data that are read to the next that are written there.
-cat >server.py <<'END'
+cat >pair.py <<'END'
 import os, socket, sys
-server = socket.socket(socket.AF_UNIX)
-server.bind(sys.argv[1])
-server.listen(1)
-if os.fork() == 0:
-    client = socket.socket(socket.AF_UNIX)
-    client.connect(sys.argv[1])
+def accept(talk):
+    "A connection to another process, where talk() has its other end."
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(sys.argv[1])
+    server.listen(1)
+    if os.fork() == 0:
+        client = socket.socket(socket.AF_UNIX)
+        client.connect(sys.argv[1])
+        talk(client)
+        os._exit(0)
+    return server.accept()[0]
+END
+cat >server.py <<'END'
+import os, pair
+def ask(client):
     for i in range(3):
         client.sendall(b"ask")
         client.recv(99)
     client.sendall(b"no answer")
-    os._exit(0)
-connection = server.accept()[0]
+connection = pair.accept(ask)
 while data := connection.recv(99):
     if data == b"ask":
         connection.sendall(b"answer")
@@ -27,19 +35,13 @@ awk -F, '$4 ~ /^request/ { print $4, $11 }' run.csv
 
 # A connection that is shut down for writing is answered; its server lingers until the client has closed it.
 cat >lingering.py <<'END'
-import os, socket, sys
-server = socket.socket(socket.AF_UNIX)
-server.bind(sys.argv[1])
-server.listen(1)
-if os.fork() == 0:
-    client = socket.socket(socket.AF_UNIX)
-    client.connect(sys.argv[1])
+import os, pair, socket
+def ask(client):
     client.sendall(b"ask")
     while client.recv(99):
         pass
     client.close()
-    os._exit(0)
-connection = server.accept()[0]
+connection = pair.accept(ask)
 connection.recv(99)
 connection.shutdown(socket.SHUT_RD)
 connection.sendall(b"answer")
